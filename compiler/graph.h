@@ -1,0 +1,353 @@
+/* The graph: what a model computes, as ops on tensors of known shape.
+ *
+ * A graph is a tree of bodies.  The top body holds nodes in an order in which every input stands before its use.  A repeat
+ * (layers, experts) is one REPEAT node whose region holds the distinct bodies of its trips, so a model of 80 layers has as
+ * many nodes as one of 2.  A node in a body may use nodes of the bodies around it.
+ *
+ * All memory is the graph's arena.  Nodes are never changed after they are made, but by the pass that owns the graph at
+ * the time; facts about nodes live in arrays by id. */
+#ifndef GRAPH_H
+#define GRAPH_H
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "arena.h"
+#include "ast.h"
+#include "diag.h"
+
+enum { MAX_NAMED = 4, MAX_RANK = 8, MAX_ATOM = 16 };
+
+typedef enum { REAL, INT, BOOL } DType;
+
+/* A size: fixed + sum over named dimensions of per[i] * its size.  Named dimensions have a bound; see Graph.named. */
+typedef struct {
+        int64_t fixed;
+        int64_t per[MAX_NAMED];
+} Dim;
+
+typedef struct {
+        DType dtype;
+        int rank;
+        Dim dim[MAX_RANK]; /* outermost first */
+} Type;
+
+typedef enum {
+#define OP(name, ...) OP_##name,
+#include "ops.def"
+#undef OP
+        OP_COUNT
+} Op;
+
+typedef enum { LEAF, MOVE, POINT, REDUCE, CONTRACT, STATE, CONTROL } OpFamily;
+typedef enum { SAME, JOINED, REALS, INTS, BOOLS, OWN } OpResult;
+typedef struct {
+        const char *name; /* "MATMUL" */
+        const char *text; /* "matmul" */
+        OpFamily family;
+        int min_in, max_in;
+        OpResult result;
+        const char *equation;
+} OpInfo;
+extern const OpInfo op_info[OP_COUNT];
+
+/* A view: one affine map from output to input elements.
+ *
+ * The output's index is a sequence of digits, the atoms, outermost first.  Consecutive atoms with the same `out` make up
+ * that output axis in mixed radix (the last one fastest); so an axis split in two is one output axis each, and two axes
+ * merged are two atoms of one output axis.  Each atom moves the input's axis `axis` by `stride` per step (axis -1: not at
+ * all, a broadcast).  Input index of axis a = offset[a] + sum of stride * digit over its atoms.
+ *
+ *   transpose [T, n] -> [n, T]            atoms (n: out 0, axis 1, stride 1) (T: out 1, axis 0, stride 1)
+ *   split     [T, h*d] -> [h, T, d]       atoms (h: out 0, axis 1, stride d) (T: out 1, axis 0, 1) (d: out 2, axis 1, 1)
+ *   merge     [h, T, d] -> [T, h*d]       atoms (T: out 0, axis 1, 1) (h: out 1, axis 0, 1) (d: out 1, axis 2, 1)
+ *   slice     x[.., 4..8]                 offset[last] = 4
+ *   spread    [g, ..] -> [n, ..]          atoms (g: out 0, axis 0, 1) (n/g: out 0, axis -1) ...
+ * Every output axis has at least one atom (size 1 axes: an atom of size 1, axis -1). */
+typedef struct {
+        Dim size;
+        int out, axis;
+        int64_t stride;
+} Atom;
+typedef struct {
+        int natom;
+        Atom atom[MAX_ATOM];
+        Dim offset[MAX_RANK]; /* by input axis */
+} View;
+
+typedef struct Node Node;
+typedef struct Body Body;
+typedef struct Region Region;
+typedef struct Graph Graph;
+typedef struct Instance Instance;
+typedef struct Weight Weight;
+typedef struct StateVar StateVar;
+
+/* A constant's values, row-major; every dim of its type is fixed.  trips > 1: the values of each trip of the region that
+ * the node stands in, one after another (the trip is that of the innermost region). */
+typedef struct {
+        int64_t trips; /* 1: the same in every trip */
+        int64_t count; /* elements a trip */
+        double *value; /* [trips][count] */
+} Literal;
+
+typedef struct {
+        int axis;         /* PAD JOIN SUM MAXOF ARGMAX READ APPEND */
+        int index;        /* INPUT CARRY RESULT; TOP: k */
+        int slot;         /* WEIGHT: -1, or a slot fixed by a checkpoint entry */
+        Dim dim;          /* SIZE; INDEX: what is added */
+        Dim before, after; /* PAD */
+        double value;     /* PAD */
+        View *view;       /* VIEW */
+        Weight *weight;   /* WEIGHT */
+        Literal *literal; /* CONST */
+        StateVar *state;  /* READ APPEND */
+        Region *region;   /* REPEAT */
+} Attr;
+
+struct Node {
+        Op op;
+        int id; /* unique in the graph, < graph->nnode */
+        int nin;
+        Node **in;
+        Attr attr;
+        Type type;
+        Body *body;        /* where it stands */
+        Span span;         /* source text */
+        Instance *where;   /* the chain of blocks it was elaborated through; NULL at the top */
+        const char *name;  /* the variable or `as` name that first held it; may be NULL */
+};
+
+/* One call of a block: notes about a node print the chain, innermost first. */
+struct Instance {
+        Instance *outer;
+        const char *name; /* the path element, e.g. "attn" */
+        const char *block; /* the callee, e.g. "attention" */
+        Span call;
+};
+
+struct Body {
+        Region *region; /* NULL: the top */
+        Node **node;    /* in order */
+        int nnode, cap;
+        Node **next;    /* [region->ncarry] the carried values as they leave the trip */
+        Node **stack;   /* [region->nstack] values stacked over the trips */
+};
+
+struct Region {
+        const char *name;   /* "layer" */
+        Node *repeat;       /* its REPEAT node; repeat->body is the body around it */
+        int64_t trips;
+        Body **body;        /* the distinct bodies */
+        int nbody;
+        uint8_t *body_of;   /* [trips] */
+        int ncarry, nstack;
+};
+
+/* A tensor of the model: one slot for each trip of the regions around it that has it. */
+struct Weight {
+        int id;             /* index in graph->weight */
+        const char *path;   /* "layer.attn.q.w"; slot names insert the trip: weight_slot_name */
+        const char **part;  /* path elements, and for each whether it is a region's name: see region_part */
+        int npart;
+        Type type;          /* of one slot; every dim fixed */
+        double centre;      /* declared default: hash weights are centred on it */
+        const double *centre_values; /* or NULL: a default given as a tensor, row-major */
+        int nregion;        /* 0: a weight of the top */
+        Region *region[4];  /* outermost first */
+        int region_part[4]; /* which part each region's name is */
+        int64_t slots;      /* how many trips have it */
+        int32_t *slot_of;   /* [product of trips, outermost slowest]: slot, or -1 where a trip's body lacks it; NULL for the top */
+        Span span;
+};
+
+typedef struct {
+        const char *name;
+        Type type;
+        int64_t bound;     /* id(n): values are 0 .. bound - 1; 0: reals */
+        int group;         /* inputs with one group are fed together */
+        const char *group_name;
+        Span span;
+} Input;
+
+typedef struct {
+        const char *name;
+        Node *node;
+        Span span;
+} Output;
+
+typedef struct {
+        const char *name;
+        int64_t bound;     /* 1 .. bound */
+        Span span;
+} Named;
+
+/* What an instance keeps between calls: rows of `time` along axis, in a slot for each trip of the regions around it. */
+struct StateVar {
+        int id;
+        const char *name;  /* "layer.attn.k" */
+        Type type;         /* of the whole history: the axis has the bound of time */
+        int axis;
+        int64_t window;    /* 0: all of the past; else only this many positions back are read */
+        Region *region;    /* NULL: top */
+        int64_t slots;     /* product of trips */
+};
+
+typedef enum { SETTING_NUMBER, SETTING_LIST, SETTING_TEXT, SETTING_BOOL } SettingKind;
+typedef struct {
+        const char *name;
+        SettingKind kind;
+        double number;      /* bools too */
+        const char *text;
+        double *list;
+        int nlist;
+        Span span;
+} Setting;
+
+/* A loop around the model: `loop generate { stop 2 }`. */
+typedef struct {
+        const char *name;
+        Setting *setting;
+        int nsetting;
+        Span span;
+} Loop;
+
+/* A checkpoint entry: the published tensor `name` is `expr`, made of WEIGHT nodes with a fixed slot, views, joins,
+ * + constant and x constant. */
+typedef enum { CK_MAP, CK_DROP, CK_OPTIONAL } CkKind;
+typedef struct {
+        CkKind kind;
+        const char *name; /* {i} filled in */
+        Node *expr;       /* NULL for drop and optional */
+        Span span;
+} CkEntry;
+
+typedef struct {
+        Node *left, *right; /* left NULL: `require condition`, right is the condition (a scalar bool or a tensor of them) */
+        double within;      /* < 0: exact */
+        bool want_equal;    /* false: `!=`, i.e. must differ by more than `within` somewhere */
+        const char *message;
+        Span span;
+} Requirement;
+
+struct Graph {
+        Arena *arena;
+        const char *name;      /* the model's, or the test's */
+        const Source *source;
+        Body *top;
+        int nnode;             /* ids given out */
+        Named named[MAX_NAMED];
+        int nnamed;
+        int time, past;        /* after the causal pass: which named dimensions; -1 before */
+        Input *input;
+        int ninput, ngroup;
+        Output *output;
+        int noutput;
+        Weight **weight;
+        int nweight;
+        StateVar **state;
+        int nstate;
+        Setting *hyper;        /* the model's hyperparameters with their values, in order of declaration */
+        int nhyper;
+        Loop *loop;
+        int nloop;
+        CkEntry *entry;        /* empty: tensors are published under our own names */
+        int nentry;
+        Requirement *require;  /* tests only */
+        int nrequire;
+};
+
+/* graph.c */
+Graph *graph_new(Arena *arena, const char *name);
+Body *body_new(Graph *g, Region *region);
+Node *node_new(Graph *g, Body *body, Op op, int nin, Node *const *in, Attr attr, Type type, Span span, Instance *where);
+bool is_movement(const Node *n);                 /* family MOVE */
+int64_t literal_at(const Node *n, int64_t trip, int64_t i, double *value);
+
+/* type.c: dims, shapes */
+Dim dim_fixed(int64_t n);
+Dim dim_named(int which);
+Dim dim_add(Dim a, Dim b);
+Dim dim_sub(Dim a, Dim b);
+Dim dim_scale(Dim a, int64_t by);
+bool dim_equal(Dim a, Dim b);
+bool dim_is_fixed(Dim a);
+bool dim_is(Dim a, int64_t n);                   /* fixed and equal to n */
+bool dim_mul(Dim a, Dim b, Dim *product);        /* false: not affine, or too large */
+bool dim_div(Dim a, Dim b, Dim *quotient);       /* false: not exact */
+int64_t dim_value(Dim a, const int64_t *size);   /* size[MAX_NAMED] of the named dimensions */
+int64_t dim_bound(const Graph *g, Dim a);
+int64_t type_count(const Type *t, const int64_t *size);         /* elements */
+bool type_is_fixed(const Type *t);
+bool type_broadcast(const Type *a, const Type *b, Type *out);   /* shapes right-aligned; false: do not fit */
+const char *dim_text(Arena *a, const Graph *g, Dim d);          /* "time + 4" */
+const char *type_text(Arena *a, const Graph *g, const Type *t); /* "[heads, time, 64]" with numbers for fixed dims */
+
+/* view.c: making and combining affine maps */
+View *view_identity(Arena *a, const Type *in);
+bool view_compose(Arena *a, const View *outer, const View *inner, const Type *mid, View *out); /* outer after inner; false: not one map */
+void view_index(const View *v, const int64_t *size, const int64_t *out_index, int rank_out, int rank_in, int64_t *in_index);
+Node *view_transpose(Graph *g, Body *b, Node *x, const int *perm, Span span, Instance *where); /* perm[out axis] = in axis */
+Node *view_slice(Graph *g, Body *b, Node *x, int axis, Dim first, Dim count, Span span, Instance *where);
+Node *view_reshape(Graph *g, Body *b, Node *x, const Type *to, Span span, Instance *where);   /* NULL: cannot be expressed */
+Node *view_split(Graph *g, Body *b, Node *x, int64_t n, Span span, Instance *where);          /* [.., n*d] -> [n, .., d] */
+Node *view_merge(Graph *g, Body *b, Node *x, Span span, Instance *where);                     /* [n, .., d] -> [.., n*d] */
+Node *view_spread(Graph *g, Body *b, Node *x, int64_t n, Span span, Instance *where);         /* [g, ..] -> [n, ..], each repeated n/g times */
+Node *view_rank(Graph *g, Body *b, Node *x, int rank, Span span, Instance *where);            /* leading axes of size 1 added */
+Node *view_drop(Graph *g, Body *b, Node *x, int axis, Span span, Instance *where);            /* an axis of size 1 removed */
+Node *view_broadcast(Graph *g, Body *b, Node *x, const Type *to, Span span, Instance *where);
+
+/* build.c: a node with its shape inferred; on a shape error reports it with both shapes and the chain of instances and
+ * returns NULL.  `attr` may be NULL where the op needs none. */
+Node *build(Graph *g, Body *b, Diag *diag, Op op, int nin, Node *const *in, const Attr *attr, Span span, Instance *where);
+Node *build_number(Graph *g, Body *b, double value, DType dtype, Span span, Instance *where); /* a scalar CONST, rank 0 */
+void note_instances(Diag *diag, const Instance *where);          /* "in attention, called here as attn" ... */
+
+/* verify.c: asserts the graph's invariants after a pass; prints the node and aborts on a broken one (a bug of ours) */
+void verify(const Graph *g, const char *after);
+
+/* dump.c */
+void graph_dump(FILE *f, const Graph *g);
+void graph_print_node(FILE *f, const Graph *g, const Node *n);
+
+const char *weight_slot_name(Arena *a, const Weight *w, int64_t slot); /* "layer.3.attn.q.w": the trip after the region's name */
+
+/* elaborate.c: the syntax tree to a graph */
+typedef struct {
+        const char *name, *value; /* -D name=value; value is an expression in the language */
+} Override;
+typedef struct Program Program; /* files parsed, with their imports */
+Program *program_load(Arena *arena, Interner *names, Diag *diag, const char *path, const Source *given); /* given: text at hand (stdin), or NULL */
+/* the model to build: `which`, or the last model of the main file that has no missing hyperparameter, if NULL */
+Graph *elaborate_model(Program *p, const char *which, const Override *override, int noverride, Diag *diag);
+int program_ntest(const Program *p);
+Graph *elaborate_test(Program *p, int which, Diag *diag);
+const char *program_test_name(const Program *p, int which);
+
+/* interpret.c: the meaning of a graph, in double precision */
+typedef struct {
+        int rank;
+        int64_t dim[MAX_RANK];
+        double *data; /* row-major */
+} Tensor;
+typedef struct {
+        void *from;
+        /* fills value[count of w->type] with slot `slot` of w; false on error */
+        bool (*weight)(void *from, const Weight *w, int64_t slot, double *value);
+} WeightSource;
+typedef struct InterpState InterpState; /* what state variables hold, for graphs after the causal pass */
+InterpState *interp_state_new(const Graph *g);
+void interp_state_free(InterpState *s);
+/* input[i] for graph->input[i], shapes as given by size[]; output[i] is filled (malloc'd data: tensor_free).  Returns NULL, or
+ * an error message in the arena (out of memory, bad index ...). */
+const char *interpret(const Graph *g, const int64_t *size, const Tensor *input, const WeightSource *weights, InterpState *state,
+                      Tensor *output);
+/* as interpret, for any nodes of the top body */
+const char *interpret_nodes(const Graph *g, const int64_t *size, const Tensor *input, const WeightSource *weights, InterpState *state,
+                            Node *const *want, int nwant, Tensor *output);
+void tensor_free(Tensor *t);
+
+/* passes, in the order of pass.c; each one file.  They return a new or the same graph. */
+typedef struct Facts Facts;
+Graph *simplify(Graph *g);
+#endif
