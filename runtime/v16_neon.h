@@ -1,0 +1,373 @@
+/*
+ * v16 on NEON (AArch64): four registers of four floats.  Every operation gives the bits of v16_scalar.h, where its
+ * meaning stands (any NaN counts as equal to any other).  Maxima and minima are compared and selected, for the
+ * instructions of that name treat NaN and zeros differently.
+ */
+#include <arm_neon.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct {
+        float32x4_t a, b, c, d; /* lanes 0 to 3, 4 to 7, 8 to 11, 12 to 15 */
+} v16;
+
+/* Applies an operation on one register to each quarter of its operands. */
+#define V_QUARTERS1(op, x) ((v16){op((x).a), op((x).b), op((x).c), op((x).d)})
+
+#define V_QUARTERS2(op, x, y) ((v16){op((x).a, (y).a), op((x).b, (y).b), op((x).c, (y).c), op((x).d, (y).d)})
+
+#define V_QUARTERS3(op, x, y, z)                                                                                  \
+        ((v16){op((x).a, (y).a, (z).a), op((x).b, (y).b, (z).b), op((x).c, (y).c, (z).c),                         \
+               op((x).d, (y).d, (z).d)})
+
+KERNEL v16 v_load(const float *p)
+{
+        return (v16){vld1q_f32(p), vld1q_f32(p + 4), vld1q_f32(p + 8), vld1q_f32(p + 12)};
+}
+
+KERNEL void v_store(float *p, v16 x)
+{
+        vst1q_f32(p, x.a);
+        vst1q_f32(p + 4, x.b);
+        vst1q_f32(p + 8, x.c);
+        vst1q_f32(p + 12, x.d);
+}
+
+/* Lane i is p[i * stride] for i < n, else +0. */
+KERNEL v16 v_load_strided(const float *p, ptrdiff_t stride, int n)
+{
+        float lane[16] = {0};
+        for (int i = 0; i < n; i++)
+                lane[i] = p[i * stride];
+        return v_load(lane);
+}
+
+/* p[i * stride] becomes lane i for i < n. */
+KERNEL void v_store_strided(float *p, ptrdiff_t stride, v16 x, int n)
+{
+        float lane[16];
+        v_store(lane, x);
+        for (int i = 0; i < n; i++)
+                p[i * stride] = lane[i];
+}
+
+/* The first n floats (0 <= n <= 16), +0 behind them; reads no more than n. */
+KERNEL v16 v_load_n(const float *p, int n)
+{
+        return v_load_strided(p, 1, n);
+}
+
+/* The first n lanes (0 <= n <= 16); writes no more than n. */
+KERNEL void v_store_n(float *p, v16 x, int n)
+{
+        v_store_strided(p, 1, x, n);
+}
+
+/* Integers as floats: exact up to 2^24, rounded to nearest beyond. */
+KERNEL v16 v_load_i32(const int32_t *p)
+{
+        return (v16){vcvtq_f32_s32(vld1q_s32(p)), vcvtq_f32_s32(vld1q_s32(p + 4)),
+                     vcvtq_f32_s32(vld1q_s32(p + 8)), vcvtq_f32_s32(vld1q_s32(p + 12))};
+}
+
+KERNEL v16 v_load_i32_n(const int32_t *p, int n)
+{
+        int32_t lane[16] = {0};
+        for (int i = 0; i < n; i++)
+                lane[i] = p[i];
+        return v_load_i32(lane);
+}
+
+/* Four half precision numbers, widened exactly. */
+KERNEL float32x4_t v_widen_f16(const uint16_t *p)
+{
+        return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(p)));
+}
+
+KERNEL v16 v_load_f16(const uint16_t *p)
+{
+        return (v16){v_widen_f16(p), v_widen_f16(p + 4), v_widen_f16(p + 8), v_widen_f16(p + 12)};
+}
+
+/* Four bfloat16 numbers, widened exactly: the upper halves of four floats. */
+KERNEL float32x4_t v_widen_bf16(const uint16_t *p)
+{
+        return vreinterpretq_f32_u32(vshll_n_u16(vld1_u16(p), 16));
+}
+
+KERNEL v16 v_load_bf16(const uint16_t *p)
+{
+        return (v16){v_widen_bf16(p), v_widen_bf16(p + 4), v_widen_bf16(p + 8), v_widen_bf16(p + 12)};
+}
+
+/* Lane i is base[index[i] * stride]; the indices are whole numbers below 2^24. */
+KERNEL v16 v_gather(const float *base, v16 index, ptrdiff_t stride)
+{
+        float lane[16];
+        v_store(lane, index);
+        for (int i = 0; i < 16; i++)
+                lane[i] = base[(ptrdiff_t)lane[i] * stride];
+        return v_load(lane);
+}
+
+/* Asks for the cache line at p; never faults, changes nothing. */
+KERNEL void v_prefetch(const void *p)
+{
+        __builtin_prefetch(p);
+}
+
+KERNEL v16 v_set1(float value)
+{
+        float32x4_t x = vdupq_n_f32(value);
+        return (v16){x, x, x, x};
+}
+
+KERNEL v16 v_add(v16 a, v16 b)
+{
+        return V_QUARTERS2(vaddq_f32, a, b);
+}
+
+KERNEL v16 v_sub(v16 a, v16 b)
+{
+        return V_QUARTERS2(vsubq_f32, a, b);
+}
+
+KERNEL v16 v_mul(v16 a, v16 b)
+{
+        return V_QUARTERS2(vmulq_f32, a, b);
+}
+
+KERNEL v16 v_div(v16 a, v16 b)
+{
+        return V_QUARTERS2(vdivq_f32, a, b);
+}
+
+/* first, first + 1, ... first + 15 */
+KERNEL v16 v_iota(float first)
+{
+        const float lane[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+        return v_add(v_set1(first), v_load(lane));
+}
+
+/* a * b + c, rounded once */
+KERNEL v16 v_fma(v16 a, v16 b, v16 c)
+{
+        return V_QUARTERS3(vfmaq_f32, c, a, b);
+}
+
+/* a > b ? a : b, so b where either is NaN */
+KERNEL float32x4_t v_max4(float32x4_t a, float32x4_t b)
+{
+        return vbslq_f32(vcgtq_f32(a, b), a, b);
+}
+
+KERNEL v16 v_max(v16 a, v16 b)
+{
+        return V_QUARTERS2(v_max4, a, b);
+}
+
+/* a < b ? a : b, so b where either is NaN */
+KERNEL float32x4_t v_min4(float32x4_t a, float32x4_t b)
+{
+        return vbslq_f32(vcltq_f32(a, b), a, b);
+}
+
+KERNEL v16 v_min(v16 a, v16 b)
+{
+        return V_QUARTERS2(v_min4, a, b);
+}
+
+KERNEL v16 v_neg(v16 x)
+{
+        return V_QUARTERS1(vnegq_f32, x);
+}
+
+KERNEL v16 v_abs(v16 x)
+{
+        return V_QUARTERS1(vabsq_f32, x);
+}
+
+/* The magnitude of x under the sign of s. */
+KERNEL float32x4_t v_copysign4(float32x4_t x, float32x4_t s)
+{
+        return vbslq_f32(vdupq_n_u32(0x80000000u), s, x);
+}
+
+KERNEL v16 v_copysign(v16 x, v16 s)
+{
+        return V_QUARTERS2(v_copysign4, x, s);
+}
+
+KERNEL v16 v_sqrt(v16 x)
+{
+        return V_QUARTERS1(vsqrtq_f32, x);
+}
+
+/* To the nearest integer, ties to even; the sign of zero is that of x. */
+KERNEL v16 v_rint(v16 x)
+{
+        return V_QUARTERS1(vrndnq_f32, x);
+}
+
+KERNEL v16 v_floor(v16 x)
+{
+        return V_QUARTERS1(vrndmq_f32, x);
+}
+
+/* 1 in the lanes where the mask is all ones, else 0 */
+KERNEL float32x4_t v_mask_to_one(uint32x4_t mask)
+{
+        return vreinterpretq_f32_u32(vandq_u32(mask, vreinterpretq_u32_f32(vdupq_n_f32(1.0f))));
+}
+
+KERNEL float32x4_t v_lt4(float32x4_t a, float32x4_t b)
+{
+        return v_mask_to_one(vcltq_f32(a, b));
+}
+
+/* Comparisons give 1 or 0; with a NaN on either side, 0. */
+KERNEL v16 v_lt(v16 a, v16 b)
+{
+        return V_QUARTERS2(v_lt4, a, b);
+}
+
+KERNEL float32x4_t v_le4(float32x4_t a, float32x4_t b)
+{
+        return v_mask_to_one(vcleq_f32(a, b));
+}
+
+KERNEL v16 v_le(v16 a, v16 b)
+{
+        return V_QUARTERS2(v_le4, a, b);
+}
+
+KERNEL float32x4_t v_eq4(float32x4_t a, float32x4_t b)
+{
+        uint32x4_t one_number = vorrq_u32(vceqq_f32(a, a), vceqq_f32(b, b));
+        return v_mask_to_one(vornq_u32(vceqq_f32(a, b), one_number));
+}
+
+/* 1 where a == b or both are NaN, else 0 */
+KERNEL v16 v_eq(v16 a, v16 b)
+{
+        return V_QUARTERS2(v_eq4, a, b);
+}
+
+KERNEL float32x4_t v_and4(float32x4_t a, float32x4_t b)
+{
+        return vreinterpretq_f32_u32(vandq_u32(vreinterpretq_u32_f32(a), vreinterpretq_u32_f32(b)));
+}
+
+/* Logic on lanes that are 0 or 1, bit by bit. */
+KERNEL v16 v_and(v16 a, v16 b)
+{
+        return V_QUARTERS2(v_and4, a, b);
+}
+
+KERNEL float32x4_t v_or4(float32x4_t a, float32x4_t b)
+{
+        return vreinterpretq_f32_u32(vorrq_u32(vreinterpretq_u32_f32(a), vreinterpretq_u32_f32(b)));
+}
+
+KERNEL v16 v_or(v16 a, v16 b)
+{
+        return V_QUARTERS2(v_or4, a, b);
+}
+
+KERNEL float32x4_t v_not4(float32x4_t a)
+{
+        uint32x4_t one = vreinterpretq_u32_f32(vdupq_n_f32(1.0f));
+        return vreinterpretq_f32_u32(veorq_u32(vreinterpretq_u32_f32(a), one));
+}
+
+KERNEL v16 v_not(v16 a)
+{
+        return V_QUARTERS1(v_not4, a);
+}
+
+KERNEL float32x4_t v_where4(float32x4_t c, float32x4_t a, float32x4_t b)
+{
+        return vbslq_f32(vceqzq_f32(c), b, a);
+}
+
+/* c != 0 ? a : b */
+KERNEL v16 v_where(v16 c, v16 a, v16 b)
+{
+        return V_QUARTERS3(v_where4, c, a, b);
+}
+
+/* x < y ? a : b in one step, so b where x or y is NaN */
+KERNEL v16 v_where_lt(v16 x, v16 y, v16 a, v16 b)
+{
+        return (v16){vbslq_f32(vcltq_f32(x.a, y.a), a.a, b.a), vbslq_f32(vcltq_f32(x.b, y.b), a.b, b.b),
+                     vbslq_f32(vcltq_f32(x.c, y.c), a.c, b.c), vbslq_f32(vcltq_f32(x.d, y.d), a.d, b.d)};
+}
+
+/* Whole numbers, moved to where a float keeps its exponent; 0 for NaN. */
+KERNEL int32x4_t v_exponent_field(float32x4_t n)
+{
+        return vshlq_n_s32(vcvtq_s32_f32(n), 23);
+}
+
+KERNEL float32x4_t v_pow2i4(float32x4_t n)
+{
+        return vreinterpretq_f32_s32(v_exponent_field(vaddq_f32(n, vdupq_n_f32(127.0f))));
+}
+
+/* 2^n for whole n, -126 <= n <= 127; +0 for NaN */
+KERNEL v16 v_pow2i(v16 n)
+{
+        return V_QUARTERS1(v_pow2i4, n);
+}
+
+KERNEL float32x4_t v_scale24(float32x4_t x, float32x4_t n)
+{
+        return vreinterpretq_f32_s32(vaddq_s32(vreinterpretq_s32_f32(x), v_exponent_field(n)));
+}
+
+/* x * 2^n for normal x, whole n and a normal result, by adding n to the exponent; a NaN n leaves x as it is */
+KERNEL v16 v_scale2(v16 x, v16 n)
+{
+        return V_QUARTERS2(v_scale24, x, n);
+}
+
+KERNEL float32x4_t v_exponent4(float32x4_t x)
+{
+        uint32x4_t biased = vshrq_n_u32(vreinterpretq_u32_f32(vabsq_f32(x)), 23);
+        return vsubq_f32(vcvtq_f32_u32(biased), vdupq_n_f32(127.0f));
+}
+
+/* The exponent field without its bias: floor(log2 |x|) where x is normal, -127 below, 128 for inf and NaN. */
+KERNEL v16 v_exponent(v16 x)
+{
+        return V_QUARTERS1(v_exponent4, x);
+}
+
+KERNEL float32x4_t v_mantissa4(float32x4_t x)
+{
+        return vbslq_f32(vdupq_n_u32(0x007fffffu), x, vdupq_n_f32(1.0f));
+}
+
+/* The fraction field under the exponent of 1: |x| / 2^exponent in [1, 2) where x is normal. */
+KERNEL v16 v_mantissa(v16 x)
+{
+        return V_QUARTERS1(v_mantissa4, x);
+}
+
+/* The sum of the lanes by the fixed tree: t[i] += t[i + s] for s = 8, 4, 2, 1. */
+KERNEL float v_sum(v16 x)
+{
+        float32x4_t four = vaddq_f32(vaddq_f32(x.a, x.c), vaddq_f32(x.b, x.d));
+        float32x2_t two = vadd_f32(vget_low_f32(four), vget_high_f32(four));
+        return vget_lane_f32(two, 0) + vget_lane_f32(two, 1);
+}
+
+/* The maximum of the lanes by the same tree: t[i] = t[i] > t[i + s] ? t[i] : t[i + s]. */
+KERNEL float v_maxof(v16 x)
+{
+        float32x4_t four = v_max4(v_max4(x.a, x.c), v_max4(x.b, x.d));
+        float32x2_t low = vget_low_f32(four), high = vget_high_f32(four);
+        float32x2_t two = vbsl_f32(vcgt_f32(low, high), low, high);
+        float first = vget_lane_f32(two, 0), second = vget_lane_f32(two, 1);
+        return first > second ? first : second;
+}
