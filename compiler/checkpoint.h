@@ -130,9 +130,10 @@ bool llama2c_read(Checkpoint *checkpoint, const CkFile *file, CkError *err);
 
 /* Maps a file that the checkpoint then owns; NULL and a message. */
 const CkFile *checkpoint_map(Checkpoint *checkpoint, const char *path, CkError *err);
-/* Adds a tensor: its name is copied; count and bytes are computed from shape and dtype, without overflow; data
- * and file are the reader's, which has to check them against bytes. NULL and a message. */
-CkTensor *checkpoint_add(Checkpoint *checkpoint, const CkTensor *tensor, const CkFile *file, CkError *err);
+/* Computes count and bytes from shape and dtype; a message if they overflow or the rank is too large. */
+bool checkpoint_measure(const CkFile *file, CkTensor *tensor, CkError *err);
+/* Adds a measured tensor whose bytes lie inside its file; its name is copied. */
+bool checkpoint_add(Checkpoint *checkpoint, const CkTensor *tensor, CkError *err);
 bool checkpoint_set_meta(Checkpoint *checkpoint, const char *key, int64_t value, CkError *err);
 
 /* Formats the message; always false. */
@@ -143,7 +144,7 @@ bool ck_fail(CkError *err, const char *format, ...);
 
 /* A name from a file made fit for a message: shortened, control characters replaced. */
 typedef struct {
-        char text[100];
+        char text[128];
 } CkQuoted;
 CkQuoted ck_quote(const char *name);
 bool ck_ends_with(const char *text, const char *end);

@@ -1,7 +1,8 @@
-/* f16 (IEEE 754 binary16) and bf16 (the upper half of an f32) to f32, exactly, and back, rounded to nearest even.
+/* f16 (IEEE 754 binary16) and bf16 (the upper half of an f32) to f32, exactly, and back, rounded to nearest
+ * even.
  *
- * NaN stays NaN: its sign and upper payload bits are kept, the quiet bit is set on narrowing. Integer operations
- * alone, so that flush-to-zero modes and the host's rounding mode change nothing. */
+ * NaN stays NaN: its sign and upper payload bits are kept, the quiet bit is set on narrowing. Integer
+ * operations alone, so that flush-to-zero modes and the host's rounding mode change nothing. */
 #ifndef FLOAT16_H
 #define FLOAT16_H
 
@@ -22,10 +23,7 @@ static inline float f32_of_bits(uint32_t bits)
         return x;
 }
 
-static inline float bf16_to_f32(uint16_t half)
-{
-        return f32_of_bits((uint32_t)half << 16);
-}
+static inline float bf16_to_f32(uint16_t half) { return f32_of_bits((uint32_t)half << 16); }
 
 static inline uint16_t f32_to_bf16(float x)
 {
