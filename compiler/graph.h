@@ -16,7 +16,7 @@
 #include "ast.h"
 #include "diag.h"
 
-enum { MAX_NAMED = 4, MAX_RANK = 8, MAX_ATOM = 16 };
+enum { MAX_NAMED = 6, MAX_RANK = 8, MAX_ATOM = 16 };
 
 typedef enum { REAL, INT, BOOL } DType;
 
@@ -262,7 +262,7 @@ Graph *graph_new(Arena *arena, const char *name);
 Body *body_new(Graph *g, Region *region);
 Node *node_new(Graph *g, Body *body, Op op, int nin, Node *const *in, Attr attr, Type type, Span span, Instance *where);
 bool is_movement(const Node *n);                 /* family MOVE */
-int64_t literal_at(const Node *n, int64_t trip, int64_t i, double *value);
+double literal_at(const Node *n, int64_t trip, int64_t i);  /* element i of a CONST in a trip of its region */
 
 /* type.c: dims, shapes */
 Dim dim_fixed(int64_t n);
@@ -276,15 +276,22 @@ bool dim_is(Dim a, int64_t n);                   /* fixed and equal to n */
 bool dim_mul(Dim a, Dim b, Dim *product);        /* false: not affine, or too large */
 bool dim_div(Dim a, Dim b, Dim *quotient);       /* false: not exact */
 int64_t dim_value(Dim a, const int64_t *size);   /* size[MAX_NAMED] of the named dimensions */
-int64_t dim_bound(const Graph *g, Dim a);
+int64_t dim_bound(const Graph *g, Dim a);        /* the largest value for any sizes */
+int64_t dim_least(const Graph *g, Dim a);        /* the smallest; `past` may be 0, other names are at least 1 */
 int64_t type_count(const Type *t, const int64_t *size);         /* elements */
 bool type_is_fixed(const Type *t);
+bool type_equal(const Type *a, const Type *b);                  /* dtype and shape */
 bool type_broadcast(const Type *a, const Type *b, Type *out);   /* shapes right-aligned; false: do not fit */
 const char *dim_text(Arena *a, const Graph *g, Dim d);          /* "time + 4" */
 const char *type_text(Arena *a, const Graph *g, const Type *t); /* "[heads, time, 64]" with numbers for fixed dims */
 
-/* view.c: making and combining affine maps */
+/* view.c: making and combining affine maps.  The makers return x itself where nothing changes, one map where x is a view
+ * already and the two combine, and NULL where the move cannot be expressed or leaves the bounds of x. */
 View *view_identity(Arena *a, const Type *in);
+bool view_equal(const View *a, const View *b, int rank_in);      /* views are kept canonical: equal maps compare equal */
+bool view_type(const View *v, const Type *in, Type *out);        /* the output's; false: a size is not affine */
+/* any map from rank_out axes onto x: made canonical, combined with x's own */
+Node *view_apply(Graph *g, Body *b, Node *x, const View *v, int rank_out, Span span, Instance *where);
 bool view_compose(Arena *a, const View *outer, const View *inner, const Type *mid, View *out); /* outer after inner; false: not one map */
 void view_index(const View *v, const int64_t *size, const int64_t *out_index, int rank_out, int rank_in, int64_t *in_index);
 Node *view_transpose(Graph *g, Body *b, Node *x, const int *perm, Span span, Instance *where); /* perm[out axis] = in axis */
@@ -298,10 +305,11 @@ Node *view_drop(Graph *g, Body *b, Node *x, int axis, Span span, Instance *where
 Node *view_broadcast(Graph *g, Body *b, Node *x, const Type *to, Span span, Instance *where);
 
 /* build.c: a node with its shape inferred; on a shape error reports it with both shapes and the chain of instances and
- * returns NULL.  `attr` may be NULL where the op needs none. */
+ * returns NULL.  `attr` may be NULL where the op needs none.  CONST, INDEX and CARRY carry their own type: node_new. */
 Node *build(Graph *g, Body *b, Diag *diag, Op op, int nin, Node *const *in, const Attr *attr, Span span, Instance *where);
 Node *build_number(Graph *g, Body *b, double value, DType dtype, Span span, Instance *where); /* a scalar CONST, rank 0 */
 void note_instances(Diag *diag, const Instance *where);          /* "in attention, called here as attn" ... */
+bool infer_type(Graph *g, Diag *diag, const Node *draft, Type *type); /* the type of a node not yet made */
 
 /* verify.c: asserts the graph's invariants after a pass; prints the node and aborts on a broken one (a bug of ours) */
 void verify(const Graph *g, const char *after);

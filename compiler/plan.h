@@ -1,0 +1,213 @@
+/* The program: what the graph becomes before it is written as C.
+ *
+ * A body of the graph becomes a list of kernels.  A kernel computes one or more nodes (its roots) over a domain of digits and
+ * stores them in buffers; the nodes between its roots and the buffers it reads are its formula and are never stored.
+ *
+ *   graph ── fuse ──► kernels and buffers ── tile ── plan ── sync ──► program ── emit ──► C */
+#ifndef PLAN_H
+#define PLAN_H
+#include "graph.h"
+#include "target.h"
+
+enum { MAX_DIGIT = 8, LANES = 16, NAMED_FIRST = MAX_NAMED - 1 /* the first row wanted as output */ };
+
+/* A loop of a kernel, outermost first; the last is the one that runs in lanes.  Axis `axis` of the kernel's roots is the
+ * sum of stride * digit over the digits of that axis. */
+typedef struct {
+        Dim size;
+        int axis;
+        int64_t stride;
+} Digit;
+typedef struct {
+        int n;
+        Digit digit[MAX_DIGIT];
+} Domain;
+
+/* Where a kernel looks in a tensor: the index of each of its axes is offset + sum of coef[d] * digit d. */
+typedef struct {
+        Dim offset;
+        int64_t coef[MAX_DIGIT];
+} AxisMap;
+typedef struct {
+        int rank;
+        AxisMap axis[MAX_RANK];
+} Map;
+
+/* Where an element lies: offset + sum of stride[a] * i[a], in floats; the tiled axis, if any, counts for
+ * (i / 16) * tile + i % 16 instead.  Tiled over n, [n, k] is the panels [n/16][k][16] that matmul reads; tiled over the
+ * keys, [keys, d] is what attention reads. */
+typedef struct {
+        int rank;
+        int64_t stride[MAX_RANK];
+        int tiled; /* axis, or -1 */
+        int64_t tile;
+        int64_t offset;
+} Layout;
+
+/* Where a buffer lives, and what its offset counts from. */
+typedef enum { IN_ARENA, IN_WEIGHTS, IN_STATE, IN_INPUT, IN_OUTPUT } Home;
+
+typedef struct Buffer Buffer;
+struct Buffer {
+        int id;
+        Home home;
+        const char *name;    /* as comments call it: "layer.attn.q" */
+        Type type;           /* of what it holds (one slot) */
+        Layout layout;
+        Buffer *part_of;     /* its storage is a part of that buffer's; layout.offset counts from there */
+        int64_t size;        /* floats of one slot */
+        int64_t slots;       /* weights and state: slots, `slot_stride` floats apart */
+        int64_t slot_stride;
+        const int32_t *slot_of; /* NULL: the slot is the trip */
+        Region *region;      /* weights and state: whose trips the slots are; the innermost */
+        Weight *weight;      /* IN_WEIGHTS: a weight .. */
+        Node *table;         /* .. or a node that depends on constants and indices alone, worked out beforehand */
+        int shift_axis;      /* -1, or the axis whose index i is stored at i + shift: rows of the past stand before */
+        Dim shift;
+        bool paired;         /* weights: panels lie in turn with those of another weight */
+        int index;           /* IN_INPUT, IN_OUTPUT: which; IN_STATE: which StateVar */
+        int64_t offset;      /* plan: floats from the start of its home */
+        int first, last;     /* plan: the span of kernels in which it is live */
+        Buffer *alias;       /* plan: shares the memory of this one, which dies where it is born */
+};
+
+typedef struct {
+        Node *node;
+        Buffer *to;
+} Store;
+
+typedef enum {
+        K_LOOP,      /* formula over a domain, with folds along the lanes' loop or others */
+        K_MATMUL,    /* x @ packed weights, and a formula on what comes out */
+        K_PLAIN,     /* matmul of two tensors that are both computed */
+        K_ATTENTION, /* softmax(formula(q @ k')) @ v, online */
+        K_SELECT,    /* top, argmax */
+        K_FILL,      /* a constant into a buffer (what pad leaves around) */
+        K_REPEAT     /* the bodies of a region, trip by trip */
+} KernelOp;
+
+/* One part of a merged matmul: its own weights (two where the formula needs both results at once) and its own formula. */
+typedef struct {
+        Node *product[2]; /* the MATMUL nodes whose results the formula reads */
+        Buffer *w[2];
+        int nproduct;
+        int64_t n;        /* outputs */
+        Store store;      /* the root, and where it goes */
+} Segment;
+
+typedef struct Kernel Kernel;
+struct Kernel {
+        KernelOp op;
+        const char *name;   /* of its C function */
+        Body *body;
+        Domain domain;
+        Store *store;       /* LOOP: all the same domain */
+        int nstore;
+        Segment *segment;   /* MATMUL */
+        int nsegment;
+        Node *x;            /* MATMUL: the left operand, a value with a buffer (perhaps through views); PLAIN: both */
+        Node *y;
+        Node *q, *k, *v;    /* ATTENTION operands, seen through views: q [h, T, d], k [h, d, S], v [h, S, dv] */
+        Node *score;        /* ATTENTION: the softmax's input .. */
+        Node *core;         /* .. and the MATMUL within it */
+        Node *mask_less;    /* ATTENTION: score without the mask where the live range says it all; NULL: score stays */
+        Region *region;     /* REPEAT */
+        int64_t k_size;     /* MATMUL: the contracted axis */
+        double fill;        /* FILL */
+        int tail;           /* 1: only the rows wanted as output are computed */
+        int barrier;        /* sync: 1: wait for all threads before it */
+        int at;             /* plan: place in the linear order */
+        Span span;
+        Instance *where;
+};
+
+typedef struct {
+        Kernel **kernel;
+        int n, cap;
+} KernelList;
+
+typedef struct {
+        Graph *graph;
+        const Target *target;
+        int64_t chunk;          /* most new rows a call */
+        int64_t bound[MAX_NAMED]; /* most of each named dimension within one call */
+        Buffer **value;         /* by node id: where it is stored, or NULL */
+        Buffer **buffer;
+        int nbuffer, cap_buffer;
+        KernelList *list;       /* by body number */
+        Body **body;            /* [0] is the top */
+        int nbody;
+        int64_t weights_size, arena_size, arena_bound, state_size; /* floats; state for one sequence */
+        int nbarrier;           /* in one call with the repeats rolled out */
+        const char **explain;   /* what was fused, and what stopped it */
+        int nexplain, cap_explain;
+} Plan;
+
+/* map.c */
+typedef struct {
+        int digit; /* to be cut in two .. */
+        int64_t at; /* .. the inner of this size */
+} Refine;
+Domain domain_of(const Graph *g, const Type *t);
+void domain_refine(Domain *d, Refine r);
+Map map_identity(const Domain *d, const Type *t);
+Map map_broadcast(const Map *m, const Type *in);    /* the same place in an operand that broadcasts to m's tensor */
+Map map_fold(const Map *m, int axis, int digit);    /* in a fold's input: axis runs with digit */
+typedef enum { MAP_OK, MAP_REFINE, MAP_FAIL } MapResult;
+MapResult map_view(const Domain *d, const Map *m, const View *v, int in_rank, Map *out, Refine *refine);
+bool map_uses(const Map *m, int digit);
+typedef struct {
+        Dim offset;             /* floats; the tiled axis's part apart */
+        int64_t coef[MAX_DIGIT];
+        bool tiled;
+        AxisMap tile_index;     /* index along the tiled axis, counted as (i / 16) * tile + i % 16 */
+        int64_t tile;
+} Address;
+Address address_of(const Buffer *b, const Map *m);
+Node *base_of(Node *n);                              /* through views */
+/* the map of the buffer under n (through views that have none of their own), for n looked at through m */
+MapResult map_to_buffer(const Plan *p, const Domain *d, const Map *m, Node *n, Map *out, Buffer **b, Refine *refine);
+
+/* uses.c: who uses what */
+typedef struct {
+        Node ***user;   /* by id: the nodes that have it as an input */
+        int *nuser;
+        bool *pinned;   /* by id: an output, or a value that leaves a trip */
+        int *place;     /* by id: where it stands in its body */
+        Node **all;     /* every node, bodies after the body around them */
+        int n;
+} Uses;
+Uses *uses_of(Arena *a, const Graph *g);
+
+/* fuse.c */
+typedef struct {
+        Arena *arena;
+        Plan *plan;
+        Uses *uses;
+        Kernel **owner;  /* by id: the kernel in whose formula it is */
+        bool *must;      /* by id: needs a buffer */
+        Kernel **kernel; /* all, unordered */
+        int nkernel, cap_kernel;
+} Fuse;
+Plan *fuse(Arena *a, Graph *g, const Target *target, int64_t chunk);
+void explain(Plan *p, const char *format, ...);
+Kernel *fuse_kernel(Fuse *f, KernelOp op, Node *root);
+bool same_dims(const Type *a, const Type *b);
+bool is_table(const Fuse *f, const Node *n);       /* depends on constants and indices alone */
+void fuse_attention(Fuse *f, Node *product);        /* fuse_attention.c: if it is the product of one */
+bool fuse_matmul(Fuse *f, Node *product);           /* fuse_matmul.c: false if its right side is no weight */
+void merge_matmuls(Fuse *f);
+
+/* layout.c: a buffer for every value that needs one */
+void layout(Fuse *f);
+int64_t bound_of(const Plan *p, Dim d);
+Buffer *buffer_new(Plan *p, Home home, const Type *t, const char *name);
+
+/* formula.c: a kernel's formula as C; NULL, or the node that needs a buffer of its own */
+typedef struct Text Text;
+Node *formula(Plan *p, Kernel *k, Text *out);
+
+/* plan.c, sync.c */
+void plan_memory(Plan *p);
+void sync_kernels(Plan *p);
+#endif
