@@ -1,0 +1,97 @@
+/* The graph's storage: graphs, bodies, nodes, the op table, and the names of weights' slots. */
+#include "graph.h"
+
+#include <string.h>
+
+const OpInfo op_info[OP_COUNT] = {
+#define OP(name, text, family, min_in, max_in, result, equation)                                              \
+        [OP_##name] = {#name, text, family, min_in, max_in, result, equation},
+#include "ops.def"
+#undef OP
+};
+
+Graph *graph_new(Arena *arena, const char *name)
+{
+        Graph *g = NEW(arena, Graph);
+        g->arena = arena;
+        g->name = name;
+        g->time = g->past = -1;
+        g->top = body_new(g, NULL);
+        return g;
+}
+
+/* The body is not entered in region->body: the elaborator makes one a trip and keeps the distinct ones. */
+Body *body_new(Graph *g, Region *region)
+{
+        Body *body = NEW(g->arena, Body);
+        body->region = region;
+        return body;
+}
+
+static void append_node(Graph *g, Body *body, Node *n)
+{
+        if (body->nnode == body->cap) {
+                int cap = body->cap ? 2 * body->cap : 16;
+                int64_t old_size = body->cap * (int64_t)sizeof *body->node;
+                int64_t new_size = cap * (int64_t)sizeof *body->node;
+                body->node = arena_grow(g->arena, body->node, old_size, new_size);
+                body->cap = cap;
+        }
+        body->node[body->nnode++] = n;
+}
+
+Node *node_new(Graph *g, Body *body, Op op, int nin, Node *const *in, Attr attr, Type type, Span span,
+               Instance *where)
+{
+        Node *n = NEW(g->arena, Node);
+        *n = (Node){.op = op, .id = g->nnode++, .nin = nin, .attr = attr, .type = type};
+        n->body = body;
+        n->span = span;
+        n->where = where;
+        n->in = NEW_ARRAY(g->arena, Node *, nin);
+        if (nin)
+                memcpy(n->in, in, (size_t)nin * sizeof *in);
+        append_node(g, body, n);
+        return n;
+}
+
+bool is_movement(const Node *n)
+{
+        return op_info[n->op].family == MOVE;
+}
+
+double literal_at(const Node *n, int64_t trip, int64_t i)
+{
+        const Literal *literal = n->attr.literal;
+        return literal->value[(literal->trips > 1 ? trip * literal->count : 0) + i];
+}
+
+/* The first trip, counted over all regions of the weight, whose slot it is; -1 if none. */
+static int64_t trip_of_slot(const Weight *w, int64_t slot)
+{
+        int64_t trips = 1;
+        for (int r = 0; r < w->nregion; r++)
+                trips *= w->region[r]->trips;
+        for (int64_t trip = 0; trip < trips; trip++)
+                if ((w->slot_of ? w->slot_of[trip] : trip) == slot)
+                        return trip;
+        return -1;
+}
+
+const char *weight_slot_name(Arena *a, const Weight *w, int64_t slot)
+{
+        if (w->nregion == 0)
+                return w->path;
+        int64_t trip[4], rest = trip_of_slot(w, slot);
+        for (int r = w->nregion - 1; r >= 0; r--) {
+                trip[r] = rest % w->region[r]->trips;
+                rest /= w->region[r]->trips;
+        }
+        const char *name = "";
+        for (int p = 0, r = 0; p < w->npart; p++) {
+                name = arena_printf(a, "%s%s%s", name, p ? "." : "", w->part[p]);
+                if (r < w->nregion && w->region_part[r] == p)
+                        name = arena_printf(a, "%s.%lld", name, (long long)trip[r++]);
+        }
+        return name;
+}

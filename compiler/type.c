@@ -1,0 +1,223 @@
+/* Dimensions and types: arithmetic on affine sizes, broadcasting, and how both are printed.
+ *
+ * A size is fixed + sum of per[i] * the size of named dimension i.  Sums and differences of sizes are sizes; a product
+ * is one only if a side is fixed, a quotient only if it leaves no rest for any size.  Two names never unify, so equality
+ * is equality of all coefficients. */
+#include "graph.h"
+
+#include <string.h>
+
+/* Coefficients stay below this, so that a product of two dims and a sum over a view's digits fit in an int64_t. */
+static const int64_t DIM_LIMIT = INT64_C(1) << 40;
+
+Dim dim_fixed(int64_t n)
+{
+        Dim d = {.fixed = n};
+        return d;
+}
+
+Dim dim_named(int which)
+{
+        Dim d = {0};
+        d.per[which] = 1;
+        return d;
+}
+
+Dim dim_add(Dim a, Dim b)
+{
+        a.fixed += b.fixed;
+        for (int i = 0; i < MAX_NAMED; i++)
+                a.per[i] += b.per[i];
+        return a;
+}
+
+Dim dim_sub(Dim a, Dim b)
+{
+        return dim_add(a, dim_scale(b, -1));
+}
+
+Dim dim_scale(Dim a, int64_t by)
+{
+        a.fixed *= by;
+        for (int i = 0; i < MAX_NAMED; i++)
+                a.per[i] *= by;
+        return a;
+}
+
+bool dim_equal(Dim a, Dim b)
+{
+        return a.fixed == b.fixed && memcmp(a.per, b.per, sizeof a.per) == 0;
+}
+
+bool dim_is_fixed(Dim a)
+{
+        return dim_equal(a, dim_fixed(a.fixed));
+}
+
+bool dim_is(Dim a, int64_t n)
+{
+        return dim_equal(a, dim_fixed(n));
+}
+
+static bool too_large(int64_t a, int64_t by)
+{
+        int64_t magnitude = a < 0 ? -a : a, factor = by < 0 ? -by : by;
+        return factor != 0 && magnitude > DIM_LIMIT / factor;
+}
+
+bool dim_mul(Dim a, Dim b, Dim *product)
+{
+        if (!dim_is_fixed(b)) {
+                Dim other = a;
+                a = b;
+                b = other;
+        }
+        if (!dim_is_fixed(b) || too_large(a.fixed, b.fixed))
+                return false;
+        for (int i = 0; i < MAX_NAMED; i++)
+                if (too_large(a.per[i], b.fixed))
+                        return false;
+        *product = dim_scale(a, b.fixed);
+        return true;
+}
+
+/* a / by, where by divides every coefficient. */
+static bool divide_by_number(Dim a, int64_t by, Dim *quotient)
+{
+        if (by == 0 || a.fixed % by != 0)
+                return false;
+        quotient->fixed = a.fixed / by;
+        for (int i = 0; i < MAX_NAMED; i++) {
+                if (a.per[i] % by != 0)
+                        return false;
+                quotient->per[i] = a.per[i] / by;
+        }
+        return true;
+}
+
+bool dim_div(Dim a, Dim b, Dim *quotient)
+{
+        if (dim_is_fixed(b))
+                return divide_by_number(a, b.fixed, quotient);
+        /* a affine form is a multiple of another only by a number, which any coefficient tells */
+        int64_t part = b.fixed, whole = a.fixed;
+        for (int i = 0; part == 0 && i < MAX_NAMED; i++) {
+                part = b.per[i];
+                whole = a.per[i];
+        }
+        if (whole % part != 0 || too_large(part, whole / part) || !dim_equal(dim_scale(b, whole / part), a))
+                return false;
+        *quotient = dim_fixed(whole / part);
+        return true;
+}
+
+int64_t dim_value(Dim a, const int64_t *size)
+{
+        int64_t value = a.fixed;
+        for (int i = 0; i < MAX_NAMED; i++)
+                if (a.per[i] != 0)
+                        value += a.per[i] * size[i];
+        return value;
+}
+
+/* An affine form is extreme in a corner of what the sizes may be: 1 .. bound for each name, but for `time` and `past`
+ * the triangle time >= 1, past >= 0, time + past <= bound of time. */
+static int64_t dim_extreme(const Graph *g, Dim a, int sign)
+{
+        int64_t value = a.fixed;
+        for (int i = 0; i < g->nnamed; i++) {
+                if (g->time >= 0 && (i == g->time || i == g->past))
+                        continue;
+                value += a.per[i] * (a.per[i] * sign > 0 ? g->named[i].bound : 1);
+        }
+        if (g->time < 0)
+                return value;
+        int64_t time = a.per[g->time], past = g->past < 0 ? 0 : a.per[g->past], bound = g->named[g->time].bound;
+        int64_t corner[] = {time, time * bound, time + past * (bound - 1)};
+        int64_t extreme = corner[0];
+        for (int i = 1; i < 3; i++)
+                if (corner[i] * sign > extreme * sign)
+                        extreme = corner[i];
+        return value + extreme;
+}
+
+int64_t dim_bound(const Graph *g, Dim a)
+{
+        return dim_extreme(g, a, 1);
+}
+
+int64_t dim_least(const Graph *g, Dim a)
+{
+        return dim_extreme(g, a, -1);
+}
+
+int64_t type_count(const Type *t, const int64_t *size)
+{
+        int64_t count = 1;
+        for (int i = 0; i < t->rank; i++)
+                count *= dim_value(t->dim[i], size);
+        return count;
+}
+
+bool type_is_fixed(const Type *t)
+{
+        for (int i = 0; i < t->rank; i++)
+                if (!dim_is_fixed(t->dim[i]))
+                        return false;
+        return true;
+}
+
+bool type_equal(const Type *a, const Type *b)
+{
+        if (a->dtype != b->dtype || a->rank != b->rank)
+                return false;
+        for (int i = 0; i < a->rank; i++)
+                if (!dim_equal(a->dim[i], b->dim[i]))
+                        return false;
+        return true;
+}
+
+bool type_broadcast(const Type *a, const Type *b, Type *out)
+{
+        Type result = {.dtype = a->dtype, .rank = a->rank > b->rank ? a->rank : b->rank};
+        for (int i = 0; i < result.rank; i++) { /* i counts from the innermost axis */
+                Dim da = i < a->rank ? a->dim[a->rank - 1 - i] : dim_fixed(1);
+                Dim db = i < b->rank ? b->dim[b->rank - 1 - i] : dim_fixed(1);
+                if (!dim_equal(da, db) && !dim_is(da, 1) && !dim_is(db, 1))
+                        return false;
+                result.dim[result.rank - 1 - i] = dim_is(da, 1) ? db : da;
+        }
+        *out = result;
+        return true;
+}
+
+/* One term of a dim after `text`: " + 8 time", or without its plus sign in front of everything. */
+static const char *append_term(Arena *a, const char *text, int64_t factor, const char *name)
+{
+        const char *sign = factor < 0 ? (*text ? " - " : "-") : (*text ? " + " : "");
+        int64_t magnitude = factor < 0 ? -factor : factor;
+        if (!name)
+                return arena_printf(a, "%s%s%lld", text, sign, (long long)magnitude);
+        if (magnitude == 1)
+                return arena_printf(a, "%s%s%s", text, sign, name);
+        return arena_printf(a, "%s%s%lld %s", text, sign, (long long)magnitude, name);
+}
+
+const char *dim_text(Arena *a, const Graph *g, Dim d)
+{
+        const char *text = "";
+        for (int i = 0; i < MAX_NAMED; i++)
+                if (d.per[i] != 0)
+                        text = append_term(a, text, d.per[i], i < g->nnamed ? g->named[i].name : "?");
+        if (d.fixed != 0 || !*text)
+                text = append_term(a, text, d.fixed, NULL);
+        return text;
+}
+
+const char *type_text(Arena *a, const Graph *g, const Type *t)
+{
+        const char *text = "[";
+        for (int i = 0; i < t->rank; i++)
+                text = arena_printf(a, "%s%s%s", text, i ? ", " : "", dim_text(a, g, t->dim[i]));
+        return arena_printf(a, "%s]", text);
+}
