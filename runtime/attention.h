@@ -1,0 +1,335 @@
+/*
+ * Attention without the matrix of scores: out = softmax(score(scale q k')) v, by blocks of 256 keys.
+ *
+ * The online softmax of Milakov and Gimelshein (2018), on fixed blocks as in FlashAttention (Dao et al., 2022), with
+ * every bit defined.  For one row, over the blocks of 256 absolute key positions:
+ *
+ *      s_j    = score(fma chain over d ascending, from +0, of (q[d] * scale) k_j[d]);  outside the row's bounds -inf
+ *      live   = the keys with s_j != -inf.  A block without any is passed over as if it were not there.
+ *      m_b    = the maximum of s: 16 lanes (j mod 16) from -inf, m = max(m, s_j), then the tree of v_maxof
+ *      p_j    = exp(s_j - m_b) where live
+ *      l_b    = 16 lanes (j mod 16), each the sum of its live p_j, j ascending from +0
+ *      o_b[d] = fma chain of p_j v_j[d] over the live keys, j ascending from +0
+ *
+ * Blocks are merged in ascending order.  The first is copied; then M = max(m, m_b), c = exp(m - M), c_b = exp(m_b - M),
+ * l = fma(l_b, c_b, l * c), o = fma(o_b, c_b, o * c), m = M.  At the end out = o / tree sum of l; 0 where no key lived.
+ * A masked key's value is never read into a sum, so that a NaN there stays there; a live NaN makes the whole row NaN.
+ *
+ * No bit depends on which rows go together: one row of a cache, chunks, or the whole sequence.  Rows of all heads that
+ * share a key head form one list, so that grouped queries load keys and values once.
+ *
+ * Needs guard.h, a v16 header, math.h, matmul.h.
+ */
+
+/* Key positions in a block; a part of the definition. */
+#define ATTENTION_BLOCK 256
+
+typedef struct {
+        const float *q;        /* row i of head h at q + i * q_row + h * q_head: [head_dim] */
+        int64_t q_row, q_head; /* floats */
+        const float *k;        /* key head g at k + g * k_head: [ceil(keys / 16)][head_dim][16] */
+        int64_t k_head;
+        const float *v; /* key j of key head g at v + g * v_head + j * v_key: [v_dim] */
+        int64_t v_head, v_key;
+        float *out; /* row i of head h at out + i * out_row + h * out_head: [v_dim] */
+        int64_t out_row, out_head;
+        int heads, kv_heads, head_dim, v_dim; /* heads is a multiple of kv_heads */
+        float scale;                          /* of q, rounded once; 1 leaves q as it is */
+        int64_t keys, first_row;              /* keys that there are; the absolute position of row 0 */
+        const void *ctx;                      /* for score and live */
+} Attention;
+
+/* The formula between scores and softmax, on 16 keys col to col + 15 of an absolute row; -inf masks.  Elementwise:
+ * lanes outside the bounds may hold anything. */
+typedef v16 Score(const void *ctx, v16 s, int head, int64_t row, int64_t col);
+
+/* Bounds of an absolute row: keys outside [*lo, *hi) are masked.  They come in as [0, keys), to be narrowed. */
+typedef void Live(const void *ctx, int head, int64_t row, int64_t *lo, int64_t *hi);
+
+/* Units of work, which threads share: unit u is tile u mod T of key head u / T, where T is the number of tiles of
+ * TILE_ROWS in the list of that key head's rows: row 0 of its first head, of its second, ... , row 1 of its first. */
+#define ATTENTION_UNITS(heads, kv_heads, rows)                                                                   \
+        ((int)((kv_heads) * (((rows) * ((heads) / (kv_heads)) + TILE_ROWS - 1) / TILE_ROWS)))
+
+/* Floats of scratch that attention() needs; each thread its own. */
+#define ATTENTION_SCRATCH(head_dim, v_dim)                                                                       \
+        (TILE_ROWS * ((head_dim) + ATTENTION_BLOCK + 2 * (((v_dim) + 15) / 16 * 16) + 2 * 16))
+
+/* One tile of rows of one key head, on its way through the blocks. */
+typedef struct {
+        int kv, count, width; /* key head; rows; v_dim in whole vectors */
+        int64_t first;        /* its first row's number in the key head's list */
+        int64_t lo[12], hi[12];
+        float m[12];
+        int begun[12];      /* whether a block has lived */
+        int from[12], to[12]; /* bounds within the block */
+        int live[12];       /* live keys in the block */
+        float block_m[12];
+        float *q;           /* [rows][head_dim], scaled */
+        float *s;           /* [rows][ATTENTION_BLOCK]: scores, then probabilities, -1 where masked */
+        float *o, *block_o; /* [rows][width] */
+        float *l, *block_l; /* [rows][16] */
+} AttentionTile;
+
+KERNEL int attention_head(const Attention *a, const AttentionTile *t, int i)
+{
+        int share = a->heads / a->kv_heads;
+        return t->kv * share + (int)((t->first + i) % share);
+}
+
+/* Counted from the first row of this call. */
+KERNEL int64_t attention_row(const Attention *a, const AttentionTile *t, int i)
+{
+        return (t->first + i) / (a->heads / a->kv_heads);
+}
+
+KERNEL void attention_begin(const Attention *a, Live *live, AttentionTile *t)
+{
+        for (int i = 0; i < t->count; i++) {
+                int head = attention_head(a, t, i);
+                int64_t row = attention_row(a, t, i);
+                const float *q = a->q + row * a->q_row + head * a->q_head;
+                for (int d = 0; d < a->head_dim; d++)
+                        t->q[i * a->head_dim + d] = q[d] * a->scale;
+                t->lo[i] = 0;
+                t->hi[i] = a->keys;
+                live(a->ctx, head, a->first_row + row, &t->lo[i], &t->hi[i]);
+                t->lo[i] = t->lo[i] > 0 ? t->lo[i] : 0;
+                t->hi[i] = t->hi[i] < a->keys ? t->hi[i] : a->keys;
+                t->begun[i] = 0;
+        }
+}
+
+/* One product of the tile's rows, cut into register tiles; the short ones for decoding. */
+KERNEL void attention_product(float *acc, int64_t acc_row, const Factors *whole, int64_t steps, int fresh, int count,
+                              int panels)
+{
+        Factors f = *whole;
+        int width = count == 1 ? 4 : count <= 4 ? FEW_PANELS : TILE_PANELS;
+        for (int j = 0; j < panels; j += width) {
+                f.w = (const float *)whole->w + j * f.w_panel;
+                f.next = whole->next + j * f.next_panel;
+                f.panels = panels - j < width ? panels - j : width;
+                if (count == 1)
+                        tile_product(acc + 16 * j, acc_row, &f, steps, fresh, 1, 4);
+                else if (TILE_ROWS > 4 && count > 4)
+                        tile_product(acc + 16 * j, acc_row, &f, steps, fresh, TILE_ROWS, TILE_PANELS);
+                else
+                        tile_product(acc + 16 * j, acc_row, &f, steps, fresh, 4, FEW_PANELS);
+        }
+}
+
+/* Bounds of all rows within the block that begins at `block`; scores of every key that one of them wants. */
+KERNEL void attention_scores(const Attention *a, AttentionTile *t, int64_t block)
+{
+        int from = ATTENTION_BLOCK, to = 0;
+        for (int i = 0; i < t->count; i++) {
+                int64_t lo = t->lo[i] - block, hi = t->hi[i] - block;
+                t->from[i] = (int)(lo < 0 ? 0 : lo < ATTENTION_BLOCK ? lo : ATTENTION_BLOCK);
+                t->to[i] = (int)(hi < 0 ? 0 : hi < ATTENTION_BLOCK ? hi : ATTENTION_BLOCK);
+                t->live[i] = 0;
+                if (t->from[i] >= t->to[i])
+                        continue;
+                from = t->from[i] < from ? t->from[i] : from;
+                to = t->to[i] > to ? t->to[i] : to;
+        }
+        if (from >= to)
+                return;
+        from = from / 16 * 16;
+        int64_t panel = (int64_t)a->head_dim * 16;
+        int width = t->count == 1 ? 4 : t->count <= 4 ? FEW_PANELS : TILE_PANELS;
+        Factors f = {.x = t->q,
+                     .x_row = a->head_dim,
+                     .x_step = 1,
+                     .rows = TILE_ROWS,
+                     .w = a->k + t->kv * a->k_head + (block + from) * a->head_dim,
+                     .w_panel = panel,
+                     .w_step = 16,
+                     .storage = STORAGE_F32};
+        f.next = (const char *)((const float *)f.w + width * panel);
+        f.next_panel = panel * (int64_t)sizeof(float);
+        f.next_step = 16 * (int64_t)sizeof(float);
+        attention_product(t->s + from, ATTENTION_BLOCK, &f, a->head_dim, 1, t->count,
+                          (to - from + 15) / 16);
+}
+
+/* Scores of row i in place to probabilities; its maximum, sums and number of live keys. */
+KERNEL void attention_softmax(const Attention *a, Score *score, AttentionTile *t, int i, int64_t block)
+{
+        const v16 masked = v_set1(-INFINITY), zero = v_set1(0);
+        const v16 from = v_set1((float)t->from[i]), to = v_set1((float)t->to[i]);
+        int head = attention_head(a, t, i), begin = t->from[i] / 16 * 16;
+        int64_t row = a->first_row + attention_row(a, t, i);
+        float *s = t->s + i * ATTENTION_BLOCK;
+        v16 most = masked, dead = zero, sum = zero;
+        int lanes = 0;
+        for (int j = begin; j < t->to[i]; j += 16, lanes += 16) {
+                v16 key = v_iota((float)j);
+                v16 x = score(a->ctx, v_load(s + j), head, row, block + j);
+                x = v_where_lt(key, from, masked, v_where_lt(key, to, x, masked));
+                most = v_max(most, x);
+                dead = v_add(dead, v_le(x, masked));
+                v_store(s + j, x);
+        }
+        t->live[i] = lanes - (int)v_sum(dead);
+        if (t->live[i] == 0)
+                return;
+        t->block_m[i] = v_maxof(most);
+        for (int j = begin; j < t->to[i]; j += 16) {
+                v16 x = v_load(s + j);
+                v16 p = v_where(v_le(x, masked), v_set1(-1), v_exp(v_sub(x, v_set1(t->block_m[i]))));
+                sum = v_add(sum, v_max(zero, p));
+                v_store(s + j, p);
+        }
+        v_store(t->block_l + i * 16, sum);
+}
+
+/* block_o += p_j v_j over keys from <= j < to that live in each of `count` rows from row i on; whole vectors of v_dim. */
+KERNEL void attention_values_of(const Attention *a, const AttentionTile *t, const float *v, int i, int count, int from,
+                                int to)
+{
+        Factors f = {.x = t->s + i * ATTENTION_BLOCK + from,
+                     .x_row = ATTENTION_BLOCK,
+                     .x_step = 1,
+                     .rows = TILE_ROWS,
+                     .w = v + from * a->v_key,
+                     .w_panel = 16,
+                     .w_step = a->v_key,
+                     .storage = STORAGE_F32};
+        f.next = (const char *)((const float *)f.w + 16 * a->v_key);
+        f.next_panel = 16 * (int64_t)sizeof(float);
+        f.next_step = a->v_key * (int64_t)sizeof(float);
+        if (from < to)
+                attention_product(t->block_o + i * t->width, t->width, &f, to - from, 0, count, a->v_dim / 16);
+}
+
+/* block_o[i] from column c on: the chain over row i's live keys, one by one. */
+KERNEL void attention_values_live(const Attention *a, const AttentionTile *t, const float *v, int i, int c)
+{
+        const float *p = t->s + i * ATTENTION_BLOCK;
+        for (; c < a->v_dim; c += 16) {
+                int lanes = a->v_dim - c < 16 ? a->v_dim - c : 16;
+                v16 sum = v_set1(0);
+                for (int j = t->from[i]; j < t->to[i]; j++)
+                        if (!(p[j] < 0))
+                                sum = v_fma(v_set1(p[j]), v_load_n(v + j * a->v_key + c, lanes), sum);
+                v_store(t->block_o + i * t->width + c, sum);
+        }
+}
+
+/* The values of a block, [key][v_dim] at v, weighed by the probabilities.  Keys that live in every row go through the
+ * register tile, those before and behind row by row; a row with holes, and columns beyond the whole vectors, key by
+ * key. */
+KERNEL void attention_values(const Attention *a, const AttentionTile *t, const float *v)
+{
+        int first = 0, end = 0, whole[12] = {0}, rows = t->count == 1 ? 1 : t->count <= 4 ? 4 : TILE_ROWS;
+        for (int i = 0; i < t->count; i++) {
+                whole[i] = t->live[i] > 0 && t->live[i] == t->to[i] - t->from[i];
+                if (!whole[i])
+                        continue;
+                first = t->from[i] > first ? t->from[i] : first;
+                end = end == 0 || t->to[i] < end ? t->to[i] : end;
+        }
+        end = end > first ? end : first;
+        for (int j = 0; j < rows * t->width; j += 16)
+                v_store(t->block_o + j, v_set1(0));
+        for (int piece = 0; piece <= 2 * t->count; piece++) { /* one place, for the code's size, that does all three */
+                int before = piece < t->count, common = piece == t->count;
+                int i = before ? piece : common ? 0 : piece - t->count - 1;
+                int from = before ? t->from[i] : common ? first : end;
+                int to = common ? end : before && first < t->to[i] ? first : t->to[i];
+                if (common || whole[i])
+                        attention_values_of(a, t, v, i, common ? t->count : 1, from, to);
+        }
+        for (int i = 0; i < t->count; i++)
+                if (t->live[i] > 0)
+                        attention_values_live(a, t, v, i, whole[i] ? a->v_dim / 16 * 16 : 0);
+}
+
+/* Takes the block into row i. */
+KERNEL void attention_merge(AttentionTile *t, int i)
+{
+        float *o = t->o + i * t->width, *l = t->l + i * 16;
+        const float *block_o = t->block_o + i * t->width, *block_l = t->block_l + i * 16;
+        if (!t->begun[i]) {
+                t->begun[i] = 1;
+                t->m[i] = t->block_m[i];
+                v_store(l, v_load(block_l));
+                for (int d = 0; d < t->width; d += 16)
+                        v_store(o + d, v_load(block_o + d));
+                return;
+        }
+        float m = t->m[i] > t->block_m[i] ? t->m[i] : t->block_m[i];
+        v16 c = v_exp(v_set1(t->m[i] - m)), block_c = v_exp(v_set1(t->block_m[i] - m));
+        t->m[i] = m;
+        v_store(l, v_fma(v_load(block_l), block_c, v_mul(v_load(l), c)));
+        for (int d = 0; d < t->width; d += 16)
+                v_store(o + d, v_fma(v_load(block_o + d), block_c, v_mul(v_load(o + d), c)));
+}
+
+/* out = o / tree sum of l, or 0. */
+KERNEL void attention_finish(const Attention *a, const AttentionTile *t, int i)
+{
+        float *out = a->out + attention_row(a, t, i) * a->out_row + attention_head(a, t, i) * a->out_head;
+        v16 sum = t->begun[i] ? v_set1(v_sum(v_load(t->l + i * 16))) : v_set1(1);
+        for (int d = 0; d < a->v_dim; d += 16) {
+                v16 o = t->begun[i] ? v_load(t->o + i * t->width + d) : v_set1(0);
+                v_store_n(out + d, v_div(o, sum), a->v_dim - d < 16 ? a->v_dim - d : 16);
+        }
+}
+
+/* All blocks for one tile. */
+KERNEL void attention_tile(const Attention *a, Score *score, Live *live, AttentionTile *t)
+{
+        int64_t lo = a->keys, hi = 0;
+        attention_begin(a, live, t);
+        for (int i = 0; i < t->count; i++) {
+                lo = t->lo[i] < lo ? t->lo[i] : lo;
+                hi = t->hi[i] > hi ? t->hi[i] : hi;
+        }
+        for (int64_t block = lo / ATTENTION_BLOCK * ATTENTION_BLOCK; block < hi; block += ATTENTION_BLOCK) {
+                attention_scores(a, t, block);
+                for (int i = 0; i < t->count; i++)
+                        if (t->from[i] < t->to[i])
+                                attention_softmax(a, score, t, i, block);
+                attention_values(a, t, a->v + t->kv * a->v_head + block * a->v_key);
+                for (int i = 0; i < t->count; i++)
+                        if (t->live[i] > 0)
+                                attention_merge(t, i);
+        }
+        for (int i = 0; i < t->count; i++)
+                attention_finish(a, t, i);
+}
+
+/*
+ * Units unit0 to unit1 of the attention of `rows` rows, positions first_row on, over a->keys keys.  Dimensions, score
+ * and live are literals.  scratch is [ATTENTION_SCRATCH(head_dim, v_dim)], one for each thread.  Reads keys up to the
+ * next multiple of 16 (what they hold is of no account), values of live keys only.
+ */
+KERNEL void attention(const Attention *a, Score *score, Live *live, int unit0, int unit1, int64_t rows, float *scratch)
+{
+        int width = (a->v_dim + 15) / 16 * 16;
+        int64_t list = rows * (a->heads / a->kv_heads), tiles = (list + TILE_ROWS - 1) / TILE_ROWS;
+        AttentionTile t = {.width = width, .q = scratch};
+        t.s = t.q + TILE_ROWS * a->head_dim;
+        t.o = t.s + TILE_ROWS * ATTENTION_BLOCK;
+        t.block_o = t.o + TILE_ROWS * width;
+        t.l = t.block_o + TILE_ROWS * width;
+        t.block_l = t.l + TILE_ROWS * 16;
+        for (int64_t j = 0; j < ATTENTION_SCRATCH(a->head_dim, a->v_dim); j++)
+                scratch[j] = 0;
+        for (int unit = unit0; unit < unit1; unit++) {
+                t.kv = (int)(unit / tiles);
+                t.first = unit % tiles * TILE_ROWS;
+                t.count = list - t.first < TILE_ROWS ? (int)(list - t.first) : TILE_ROWS;
+                attention_tile(a, score, live, &t);
+        }
+}
+
+/* Puts one key, row [head_dim], at its position into k [ceil(capacity / 16)][head_dim][16]. */
+KERNEL void store_k16(float *k, int64_t position, const float *row, int head_dim)
+{
+        float *key = k + position / 16 * 16 * head_dim + position % 16;
+        for (int d = 0; d < head_dim; d++)
+                key[d * 16] = row[d];
+}

@@ -1,0 +1,81 @@
+/*
+ * What the tests of the kernels share: one instruction set (chosen by V16, the name of its header), its tiles,
+ * reproducible numbers, and counting what went wrong.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../runtime/guard.h"
+
+#include V16
+
+#include "../../runtime/math.h"
+#include "../../runtime/matmul.h"
+
+static int failures;
+
+/* Prints the verdict on one property. */
+static void verdict(const char *name, int good)
+{
+        printf("%s %s\n", good ? "ok" : "FAIL", name);
+        failures += !good;
+}
+
+static uint32_t random_state = 12345;
+
+/* Uniform in [-1, 1), the same everywhere. */
+static float random_float(void)
+{
+        random_state = random_state * 1664525u + 1013904223u;
+        return (float)(random_state >> 8) / 8388608.0f - 1.0f;
+}
+
+static int random_below(int n)
+{
+        random_state = random_state * 1664525u + 1013904223u;
+        return (int)((random_state >> 8) % (uint32_t)n);
+}
+
+/* n floats, filled at random; freed by the caller. */
+static float *random_floats(int64_t n)
+{
+        float *p = malloc((size_t)(n + 16) * sizeof *p);
+        if (!p)
+                abort();
+        for (int64_t i = 0; i < n + 16; i++)
+                p[i] = random_float();
+        return p;
+}
+
+/* Exactly n floats, all 0, so that a sanitizer sees a read or write behind them. */
+static float *zero_floats(int64_t n)
+{
+        float *p = calloc((size_t)(n ? n : 1), sizeof *p);
+        if (!p)
+                abort();
+        return p;
+}
+
+/* Equal to the bit, NaN being one value. */
+static int same_bits(const float *a, const float *b, int64_t n)
+{
+        for (int64_t i = 0; i < n; i++)
+                if (memcmp(a + i, b + i, sizeof *a) != 0 && !(a[i] != a[i] && b[i] != b[i]))
+                        return 0;
+        return 1;
+}
+
+static uint64_t hash_state = 14695981039346656037u;
+
+/* Folds results into the hash that run-kernels compares between instruction sets (FNV-1a). */
+static void hash_floats(const float *p, int64_t n)
+{
+        for (int64_t i = 0; i < n; i++) {
+                uint32_t bits = 0x7fc00000u;
+                if (p[i] == p[i])
+                        memcpy(&bits, p + i, sizeof bits);
+                hash_state = (hash_state ^ bits) * 1099511628211u;
+        }
+}
