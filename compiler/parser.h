@@ -1,0 +1,75 @@
+/* The parser's state, shared by scanner, grammar, newline rule and messages. For compiler/parse.c,
+ * compiler/syntax_error.c, grammar/lathe.l and grammar/lathe.y alone. */
+#ifndef PARSER_H
+#define PARSER_H
+
+#include "arena.h"
+#include "ast.h"
+#include "diag.h"
+
+#include <stdbool.h>
+
+enum { MAX_BRACKETS = 1000, MAX_AHEAD = MAX_BRACKETS + 8, RECENT = 3 };
+
+typedef union Value {
+        Ast *ast;
+        const char *name; /* interned */
+} Value;
+
+typedef struct Token {
+        int code; /* as lathe.tab.h numbers them */
+        Span span;
+        Value value;
+} Token;
+
+typedef struct Parser {
+        Arena *arena;
+        Interner *names;
+        Diag *diag; /* NULL: report nothing */
+        const Source *source;
+        void *scanner;
+
+        int32_t offset;         /* where the scanner stands */
+        int start;              /* the token that chooses the start symbol, until it is handed out; then 0 */
+        Token ahead[MAX_AHEAD]; /* read but not handed out, the next one last */
+        int nahead;
+        Token recent[RECENT]; /* handed to the grammar, newest first */
+        int last_code;        /* the last token that passed the newline rule, skipped or not */
+        int32_t last_end;     /* where it ended */
+        Token bracket[MAX_BRACKETS]; /* open, innermost last */
+        int depth;
+
+        int skip_to;      /* while recovering: the bracket depth at which a statement can begin; else -1 */
+        int32_t quiet_to; /* what is wrong before this offset has been reported */
+        bool stopped;     /* nothing more is read or reported */
+        int errors;
+        Ast *root;
+} Parser;
+
+/* --- grammar/lathe.l --- */
+int scan_token(Token *token, void *scanner); /* one token, line ends included; its code */
+int scan_begin(Parser *parser);              /* sets parser->scanner; 0 if there is no memory */
+void scan_end(Parser *parser);
+
+/* --- compiler/parse.c, for the actions of grammar/lathe.y --- */
+Ast *node(Parser *parser, AstKind kind, Span span, Ast *const *kid, int nkid);
+#define KIDS(...) (Ast *[]){__VA_ARGS__}, (int)(sizeof((Ast *[]){__VA_ARGS__}) / sizeof(Ast *))
+#define NO_KIDS NULL, 0
+Ast *named(Ast *tree, const char *name, Span name_span);
+Ast *spanning(Ast *tree, Span span);
+Ast *append(Parser *parser, Ast *list, Ast *kid, Span span);
+Ast *append_all(Parser *parser, Ast *list, const Ast *from, Span span);
+/* A list made into a node of another kind; with head as its first kid, where a place was kept for it. */
+Ast *retagged(Ast *list, AstKind kind, Span span);
+Ast *headed(Parser *parser, Ast *list, Span span, Ast *head);
+/* The first open bracket that can only be closed later, or -1; what is open around the newest token. */
+void begin_recovery(Parser *parser);
+/* The newest token begins a line although a bracket is open: take the bracket as closed before it. */
+void restart_line(Parser *parser);
+
+/* --- compiler/syntax_error.c --- */
+void syntax_error(Parser *parser, Span span, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void report_unexpected(Parser *parser, const char *found, const char *const *expected, int nexpected);
+void report_unclosed(Parser *parser, Token bracket, Span before);
+
+#endif
