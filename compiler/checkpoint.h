@@ -1,10 +1,11 @@
 /* Checkpoints: files of named tensors, mapped read-only.
  *
- * A path may be a .safetensors file, a *.safetensors.index.json with its shards, a directory that holds one of
- * these, or a llama2.c legacy .bin, whose reader supplies Meta's names. Formats are rows of one table in
+ * A path may be a .safetensors file, a *.safetensors.index.json with its shards, a directory that holds one
+ * of these, or a llama2.c legacy .bin, whose reader supplies Meta's names. Formats are rows of one table in
  * checkpoint.c. A file is believed only after every number in it has been checked against the file's size;
  * whatever is wrong is refused with a message that names the file and the tensor or byte. Nothing is copied:
- * tensors point into the mapping and live until checkpoint_close. Hosts are little-endian, as the formats are. */
+ * tensors point into the mapping and live until checkpoint_close. Hosts are little-endian, as the formats
+ * are. */
 #ifndef CHECKPOINT_H
 #define CHECKPOINT_H
 
@@ -15,26 +16,26 @@ enum { CK_MAX_RANK = 8 };
 
 /* Element types: name as safetensors spells it, bits, and whether lathe reads it. A tensor of another type is
  * listed like any other, so that a model may drop it, but cannot be read. */
-#define CK_TYPES(ROW)                                                                                              \
-        ROW(F32, 32, true)                                                                                         \
-        ROW(F16, 16, true)                                                                                         \
-        ROW(BF16, 16, true)                                                                                        \
-        ROW(F64, 64, false)                                                                                        \
-        ROW(F8_E5M2, 8, false)                                                                                     \
-        ROW(F8_E4M3, 8, false)                                                                                     \
-        ROW(F8_E8M0, 8, false)                                                                                     \
-        ROW(F6_E2M3, 6, false)                                                                                     \
-        ROW(F6_E3M2, 6, false)                                                                                     \
-        ROW(F4, 4, false)                                                                                          \
-        ROW(C64, 64, false)                                                                                        \
-        ROW(BOOL, 8, false)                                                                                        \
-        ROW(U8, 8, false)                                                                                          \
-        ROW(I8, 8, false)                                                                                          \
-        ROW(U16, 16, false)                                                                                        \
-        ROW(I16, 16, false)                                                                                        \
-        ROW(U32, 32, false)                                                                                        \
-        ROW(I32, 32, false)                                                                                        \
-        ROW(U64, 64, false)                                                                                        \
+#define CK_TYPES(ROW)                                                                                        \
+        ROW(F32, 32, true)                                                                                   \
+        ROW(F16, 16, true)                                                                                   \
+        ROW(BF16, 16, true)                                                                                  \
+        ROW(F64, 64, false)                                                                                  \
+        ROW(F8_E5M2, 8, false)                                                                               \
+        ROW(F8_E4M3, 8, false)                                                                               \
+        ROW(F8_E8M0, 8, false)                                                                               \
+        ROW(F6_E2M3, 6, false)                                                                               \
+        ROW(F6_E3M2, 6, false)                                                                               \
+        ROW(F4, 4, false)                                                                                    \
+        ROW(C64, 64, false)                                                                                  \
+        ROW(BOOL, 8, false)                                                                                  \
+        ROW(U8, 8, false)                                                                                    \
+        ROW(I8, 8, false)                                                                                    \
+        ROW(U16, 16, false)                                                                                  \
+        ROW(I16, 16, false)                                                                                  \
+        ROW(U32, 32, false)                                                                                  \
+        ROW(I32, 32, false)                                                                                  \
+        ROW(U64, 64, false)                                                                                  \
         ROW(I64, 64, false)
 
 #define CK_ENUM(name, bits, readable) CK_##name,
@@ -69,8 +70,9 @@ typedef struct Checkpoint Checkpoint;
 Checkpoint *checkpoint_open(const char *path, CkError *err);
 void checkpoint_close(Checkpoint *checkpoint); /* NULL is allowed */
 
-const char *checkpoint_path(const Checkpoint *checkpoint);   /* as it was opened */
-const char *checkpoint_format(const Checkpoint *checkpoint); /* "safetensors", "sharded safetensors", "llama2.c" */
+const char *checkpoint_path(const Checkpoint *checkpoint); /* as it was opened */
+const char *
+checkpoint_format(const Checkpoint *checkpoint); /* "safetensors", "sharded safetensors", "llama2.c" */
 
 /* Tensors in ascending order of their names' bytes. */
 int checkpoint_count(const Checkpoint *checkpoint);
@@ -101,10 +103,12 @@ enum { CK_BLOCK = 65536 }; /* the most elements asked for at once */
  * fits into CK_BLOCK. False stops the writing: the callback leaves its reason in err. */
 typedef bool CkFill(void *context, int tensor, int64_t first, int64_t count, float *out, CkError *err);
 
-/* Writes n tensors under path, rounded to nearest even where dtype is narrower. The bytes depend on the arguments
- * alone: tensors of wider types first, else in the order given; data from a multiple of 64 bytes. The file
- * is written aside and renamed when complete: on any error nothing is left and an older file stays. */
-bool safetensors_write(const char *path, int n, const CkOutput *tensors, CkFill *fill, void *context, CkError *err);
+/* Writes n tensors under path, rounded to nearest even where dtype is narrower. The bytes depend on the
+ * arguments alone: tensors of wider types first, else in the order given; data from a multiple of 64 bytes.
+ * The file is written aside and renamed when complete: on any error nothing is left and an older file stays.
+ */
+bool safetensors_write(const char *path, int n, const CkOutput *tensors, CkFill *fill, void *context,
+                       CkError *err);
 
 /* For the readers of formats. */
 

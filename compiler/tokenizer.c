@@ -1,0 +1,210 @@
+/* The llama2.c tokenizer file (github.com/karpathy/llama2.c, tokenizer.py): int32 max_token_length; then for
+ * each token float score, int32 length, and its bytes. How many there are only the model knows.
+ *
+ * Read whole and checked, sorted for lookup by bisection, and written as C tables. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tokenizer.h"
+
+enum { MAX_FILE = 256 << 20, TOKEN_HEADER = 8 };
+
+typedef struct {
+        const char *path;
+        unsigned char *data; /* [size] */
+        int64_t size, at;
+} Input;
+
+static bool load(Input *input, CkError *err)
+{
+        FILE *file = fopen(input->path, "rb");
+        if (!file)
+                return ck_fail(err, "%s: cannot open: %s", input->path, strerror(errno));
+        bool good = true;
+        for (int64_t capacity = 0; good && !feof(file);) {
+                if (input->size == capacity) {
+                        capacity = capacity ? 2 * capacity : 1 << 16;
+                        unsigned char *grown =
+                            capacity > MAX_FILE ? NULL : realloc(input->data, (size_t)capacity);
+                        good = grown || ck_fail(err, "%s: too large for a tokenizer", input->path);
+                        input->data = grown ? grown : input->data;
+                }
+                if (good)
+                        input->size += (int64_t)fread(input->data + input->size, 1,
+                                                      (size_t)(capacity - input->size), file);
+                if (good && ferror(file))
+                        good = ck_fail(err, "%s: cannot read: %s", input->path, strerror(errno));
+        }
+        fclose(file);
+        return good;
+}
+
+/* Bytes from the place reached, or NULL if the file ends before. */
+static const unsigned char *take(Input *input, int64_t size)
+{
+        if (size > input->size - input->at)
+                return NULL;
+        input->at += size;
+        return input->data + input->at - size;
+}
+
+static bool read_token(Input *input, int token, int32_t longest, Tokenizer *tokenizer, CkError *err)
+{
+        int64_t start = input->at;
+        int32_t length = 0;
+        const unsigned char *header = take(input, TOKEN_HEADER), *bytes = NULL;
+        if (header) {
+                memcpy(&tokenizer->score[token], header, sizeof(float));
+                memcpy(&length, header + 4, sizeof length);
+                if (length < 1 || length > longest)
+                        return ck_fail(err,
+                                       "%s: byte %lld: token %d has length %d, but 1 .. %d was announced",
+                                       input->path, (long long)start, token, length, longest);
+                bytes = take(input, length);
+        }
+        if (!bytes)
+                return ck_fail(err, "%s: ends within token %d, but the model's vocabulary has %d",
+                               input->path, token, tokenizer->vocab);
+        if (tokenizer->score[token] != tokenizer->score[token])
+                return ck_fail(err, "%s: byte %lld: the score of token %d is not a number", input->path,
+                               (long long)start, token);
+        if (memchr(bytes, 0, (size_t)length))
+                return ck_fail(err, "%s: byte %lld: token %d contains a 0 byte", input->path,
+                               (long long)start + TOKEN_HEADER, token);
+        uint32_t offset = tokenizer->offset[token];
+        memcpy(tokenizer->bytes + offset, bytes, (size_t)length);
+        tokenizer->offset[token + 1] = offset + (uint32_t)length;
+        if (length > tokenizer->longest)
+                tokenizer->longest = length;
+        return true;
+}
+
+typedef struct {
+        const unsigned char *bytes;
+        uint32_t length, token;
+} Entry;
+
+static int by_bytes(const void *a, const void *b)
+{
+        const Entry *x = a, *y = b;
+        int order = memcmp(x->bytes, y->bytes, x->length < y->length ? x->length : y->length);
+        if (order)
+                return order;
+        if (x->length != y->length)
+                return x->length < y->length ? -1 : 1;
+        return (x->token > y->token) - (x->token < y->token);
+}
+
+static bool sort_tokens(Tokenizer *tokenizer)
+{
+        Entry *entry = malloc((size_t)tokenizer->vocab * sizeof *entry);
+        if (!entry)
+                return false;
+        for (uint32_t i = 0; i < (uint32_t)tokenizer->vocab; i++) {
+                uint32_t begin = tokenizer->offset[i];
+                entry[i] = (Entry){tokenizer->bytes + begin, tokenizer->offset[i + 1] - begin, i};
+        }
+        qsort(entry, (size_t)tokenizer->vocab, sizeof *entry, by_bytes);
+        for (int i = 0; i < tokenizer->vocab; i++)
+                tokenizer->sorted[i] = entry[i].token;
+        free(entry);
+        return true;
+}
+
+static bool parse(Input *input, Tokenizer *tokenizer, CkError *err)
+{
+        const unsigned char *header = take(input, 4);
+        int32_t longest = 0;
+        if (header)
+                memcpy(&longest, header, sizeof longest);
+        if (longest < 1)
+                return ck_fail(err,
+                               "%s: no llama2.c tokenizer: it begins with the length of the longest token",
+                               input->path);
+        if (tokenizer->vocab > (input->size - 4) / (TOKEN_HEADER + 1))
+                return ck_fail(err, "%s: %lld bytes are too few for the model's vocabulary of %d",
+                               input->path, (long long)input->size, tokenizer->vocab);
+        size_t vocab = (size_t)tokenizer->vocab;
+        tokenizer->bytes = malloc((size_t)input->size);
+        tokenizer->offset = calloc(vocab + 1, sizeof *tokenizer->offset);
+        tokenizer->score = calloc(vocab, sizeof *tokenizer->score);
+        tokenizer->sorted = calloc(vocab, sizeof *tokenizer->sorted);
+        if (!tokenizer->bytes || !tokenizer->offset || !tokenizer->score || !tokenizer->sorted)
+                return ck_fail(err, "%s: out of memory", input->path);
+        for (int token = 0; token < tokenizer->vocab; token++)
+                if (!read_token(input, token, longest, tokenizer, err))
+                        return false;
+        if (input->at != input->size)
+                return ck_fail(err, "%s: %lld bytes follow token %d, the last of the model's vocabulary",
+                               input->path, (long long)(input->size - input->at), tokenizer->vocab - 1);
+        return sort_tokens(tokenizer) || ck_fail(err, "%s: out of memory", input->path);
+}
+
+bool tokenizer_read(const char *path, int vocab, Tokenizer *tokenizer, CkError *err)
+{
+        Input input = {.path = path};
+        *tokenizer = (Tokenizer){.vocab = vocab};
+        bool good = vocab > 0 || ck_fail(err, "%s: the model has no vocabulary", path);
+        good = good && load(&input, err) && parse(&input, tokenizer, err);
+        free(input.data);
+        if (!good)
+                tokenizer_free(tokenizer);
+        return good;
+}
+
+void tokenizer_free(Tokenizer *tokenizer)
+{
+        free(tokenizer->bytes);
+        free(tokenizer->offset);
+        free(tokenizer->score);
+        free(tokenizer->sorted);
+        *tokenizer = (Tokenizer){0};
+}
+
+static void emit_integers(FILE *out, const char *declaration, const uint32_t *value, int n)
+{
+        fprintf(out, "%s = {", declaration);
+        for (int i = 0; i < n; i++)
+                fprintf(out, "%s%u,", i % 16 ? " " : "\n        ", value[i]);
+        fprintf(out, "\n};\n\n");
+}
+
+static void emit_bytes(const Tokenizer *tokenizer, FILE *out)
+{
+        fprintf(out, "/* The tokens' bytes, end to end. */\nstatic const unsigned char token_bytes[] = {");
+        for (uint32_t i = 0; i < tokenizer->offset[tokenizer->vocab]; i++)
+                fprintf(out, "%s%u,", i % 24 ? "" : "\n        ", tokenizer->bytes[i]);
+        fprintf(out, "\n};\n\n");
+}
+
+static void emit_scores(const Tokenizer *tokenizer, FILE *out)
+{
+        fprintf(out, "/* Which merge comes first: the highest. */\n"
+                     "static const float token_score[TOKENIZER_VOCAB] = {");
+        for (int i = 0; i < tokenizer->vocab; i++) {
+                float score = tokenizer->score[i];
+                bool whole = score >= -0x1p24f && score <= 0x1p24f && score == (float)(int32_t)score;
+                fprintf(out, i % 16 ? " " : "\n        ");
+                fprintf(out, whole ? "%.0f," : "%af,", (double)score);
+        }
+        fprintf(out, "\n};\n\n");
+}
+
+void tokenizer_emit(const Tokenizer *tokenizer, FILE *out)
+{
+        fprintf(out, "enum { TOKENIZER_VOCAB = %d, TOKENIZER_LONGEST = %d };\n\n", tokenizer->vocab,
+                tokenizer->longest);
+        emit_bytes(tokenizer, out);
+        emit_integers(out,
+                      "/* Token i is token_bytes[token_offset[i]] and on, up to token_offset[i + 1]. */\n"
+                      "static const uint32_t token_offset[TOKENIZER_VOCAB + 1]",
+                      tokenizer->offset, tokenizer->vocab + 1);
+        emit_scores(tokenizer, out);
+        emit_integers(out,
+                      tokenizer->vocab <= 65536 ? "/* Tokens in order of their bytes. */\n"
+                                                  "static const uint16_t token_sorted[TOKENIZER_VOCAB]"
+                                                : "/* Tokens in order of their bytes. */\n"
+                                                  "static const uint32_t token_sorted[TOKENIZER_VOCAB]",
+                      tokenizer->sorted, tokenizer->vocab);
+}
