@@ -3,14 +3,11 @@
  *
  * Every operation rounds once, to nearest even, in its own type; nothing is fused, flushed or reassociated behind
  * our back.  The compiler is told so below; float_enter() sets the machine's state and float_leave() gives the
- * caller's back; float_check() asks known questions of both, for no macro tells of -ffp-contract=fast or of a
- * debugger's, a library's or an emulator's meddling.  Comes before every other runtime file.
+ * caller's back; float_check() in math.h asks known questions of both, for no macro tells of -ffp-contract=fast.
+ * Comes before every other runtime file.
  */
 #include <float.h>
 #include <stdint.h>
-#if defined(__x86_64__) && !defined(__TINYC__)
-#include <xmmintrin.h>
-#endif
 
 #if defined(__FAST_MATH__)
 #error "-ffast-math breaks the bits that this file promises: compile it without"
@@ -31,4 +28,63 @@
 #define KERNEL static inline __attribute__((always_inline))
 #else
 #define KERNEL static inline
+#endif
+
+/* The machine's floating-point state: rounding, flushing of denormals, traps.  float_enter() returns the state found
+ * and sets round to nearest, no flushing, no traps; float_leave() sets what float_enter() returned.  Each thread has
+ * its own.  Every entry point and every thread calls both, for a library linked with -Ofast, or the caller, may have
+ * turned flushing on.  The asm also keeps the compiler from moving loads across.  tcc's assembler lacks the two x86
+ * mnemonics, which are spelled in bytes: stmxcsr [rax], ldmxcsr [rax].  Other machines: nothing is known, nothing is
+ * done. */
+#if defined(__x86_64__) || defined(__SSE__)
+typedef struct {
+        uint32_t mxcsr;
+} FloatState;
+KERNEL void float_leave(FloatState state)
+{
+#if defined(__TINYC__)
+        __asm__ __volatile__(".byte 0x0f, 0xae, 0x10" : : "a"(&state.mxcsr) : "memory");
+#else
+        __asm__ __volatile__("ldmxcsr %0" : : "m"(state.mxcsr) : "memory");
+#endif
+}
+KERNEL FloatState float_enter(void)
+{
+        FloatState found = {0}, ours = {0x1f80};
+#if defined(__TINYC__)
+        __asm__ __volatile__(".byte 0x0f, 0xae, 0x18" : : "a"(&found.mxcsr) : "memory");
+#else
+        __asm__ __volatile__("stmxcsr %0" : "=m"(found.mxcsr) : : "memory");
+#endif
+        float_leave(ours);
+        return found;
+}
+#elif defined(__aarch64__) && !defined(__TINYC__)
+typedef struct {
+        uint64_t fpcr;
+} FloatState;
+KERNEL void float_leave(FloatState state)
+{
+        __asm__ __volatile__("msr fpcr, %0" : : "r"(state.fpcr) : "memory");
+}
+KERNEL FloatState float_enter(void)
+{
+        FloatState found, ours = {0};
+        __asm__ __volatile__("mrs %0, fpcr" : "=r"(found.fpcr) : : "memory");
+        float_leave(ours);
+        return found;
+}
+#else
+typedef struct {
+        int unknown;
+} FloatState;
+KERNEL void float_leave(FloatState state)
+{
+        (void)state;
+}
+KERNEL FloatState float_enter(void)
+{
+        FloatState found = {0};
+        return found;
+}
 #endif
