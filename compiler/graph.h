@@ -355,6 +355,11 @@ const char *interpret_nodes(const Graph *g, const int64_t *size, const Tensor *i
                             Node *const *want, int nwant, Tensor *output);
 void tensor_free(Tensor *t);
 
+/* evaluate.c: what one op makes of its inputs, in double precision.  For every op whose answer depends on its inputs, the
+ * sizes and its attributes alone: SIZE, INDEX and the families MOVE, POINT, REDUCE and CONTRACT.  in[i] and out: row-major,
+ * of the nodes' types. */
+void evaluate(const Node *n, const int64_t *size, const double *const *in, double *out);
+
 /* passes, in the order of pass.c; each one file.  They return a new or the same graph. */
 typedef struct Facts Facts;
 Graph *simplify(Graph *g);
