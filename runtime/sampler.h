@@ -54,14 +54,14 @@ static inline int sampler_argmax(const float *logits, int n)
         return 0;
 }
 
-/* logits [n] become weights exp((logit - max) / temperature); 0 for NaN. */
+/* logits [n] become weights exp((logit - max) / temperature); 0 for NaN, which v_max turns into -inf. */
 static inline void sampler_weights(float *logits, int n, float max, float temperature)
 {
         v16 top = v_set1(max), t = v_set1(temperature), least = v_set1(-FLOAT_INF);
         for (int i = 0; i < n; i += 16) {
                 int lanes = n - i < 16 ? n - i : 16;
-                v16 x = v_max(v_load_n(logits + i, lanes), least);
-                v_store_n(logits + i, v_exp(v_div(v_sub(x, top), t)), lanes);
+                v16 x = v_div(v_sub(v_load_n(logits + i, lanes), top), t);
+                v_store_n(logits + i, v_exp(v_max(x, least)), lanes);
         }
 }
 
