@@ -112,7 +112,7 @@ struct Ast {
 const char *ast_kind_name(AstKind kind);
 bool ast_is_expression(AstKind kind);
 
-/* As an s-expression, one line a node that has kids which have kids: for tests. */
+/* As an s-expression, broken over lines where it is wide: for tests. */
 void ast_dump(const Ast *tree, FILE *stream);
 /* Back to source, in one canonical layout: parsing the output gives the same tree, spans aside. */
 void ast_print(const Ast *tree, FILE *stream);

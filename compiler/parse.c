@@ -52,6 +52,7 @@ static bool can_end_statement(int code)
         case RANGE:
         case BLOCK: /* as types, the last two */
         case SCHEME:
+        case YYerror: /* whatever it was meant to be */
         case ')':
         case ']':
         case '}':
@@ -92,7 +93,7 @@ static Token open_bracket(Parser *p, Token token)
                 p->bracket[p->depth++] = token;
                 return token;
         }
-        syntax_error(p, token.span, "more than %d brackets are open here", MAX_BRACKETS);
+        syntax_error(p, token.span, "more than %d brackets are open at once", MAX_BRACKETS);
         p->stopped = true;
         return token_here(p, END);
 }
@@ -113,25 +114,41 @@ static int opening_of(const Parser *p, int closing)
         return depth && p->bracket[depth - 1].code == opening ? depth : 0;
 }
 
-/* False if the token closes nothing and is to be dropped. */
-static bool close_bracket(Parser *p, Token token)
+/* A closing bracket that matches nothing: of the wrong kind it is taken for the right one, else it is an error
+ * that the grammar recovers from. */
+static void mend_bracket(Parser *p, Token *token)
 {
-        int opening = opening_of(p, token.code);
-        if (opening == 0) {
-                syntax_error(p, token.span, "this '%c' closes nothing", token.code);
-                if (p->depth) diag_note(p->diag, p->bracket[p->depth - 1].span, "open here is '%c'", p->bracket[p->depth - 1].code);
-                return false;
+        const Token *open = p->depth ? &p->bracket[p->depth - 1] : NULL;
+        if (open && open->code != '{' && token->code != '}') {
+                int closing = open->code == '(' ? ')' : ']';
+                syntax_error(p, token->span, "expected '%c', found '%c'", closing, token->code);
+                diag_note(p->diag, open->span, "to close this '%c'", open->code);
+                token->code = closing;
+                p->depth--;
+                return;
         }
-        give_up_brackets(p, opening, token.span);
-        p->depth--;
-        return true;
+        if (open && open->code != '{') give_up_brackets(p, 0, token->span);
+        else syntax_error(p, token->span, "this '%c' closes nothing", token->code);
+        token->code = YYerror;
 }
 
-/* A word that begins an item of a file and nothing within a body. */
-static bool begins_item(const Parser *p, int code)
+static void close_bracket(Parser *p, Token *token)
 {
-        if (code == SCHEME) return p->last_code != ':';
-        return code == MODEL || code == IMPORT || code == TEST;
+        int opening = opening_of(p, token->code);
+        if (opening == 0) {
+                mend_bracket(p, token);
+                return;
+        }
+        give_up_brackets(p, opening, token->span);
+        p->depth--;
+}
+
+/* At the left margin, a word that begins an item of a file and nothing within a body. */
+static bool begins_item(Token token)
+{
+        int code = token.code, begin = token.span.begin;
+        bool at_margin = begin == 0 || token.span.source->text[begin - 1] == '\n';
+        return at_margin && (code == MODEL || code == IMPORT || code == TEST || code == SCHEME);
 }
 
 /* An item begins though brackets are open: the innermost was meant to be closed. All are closed for the grammar. */
@@ -169,16 +186,64 @@ static bool ends_recovery(const Parser *p, int code)
         return (code == NL || code == ';') && p->depth == p->skip_to;
 }
 
-void restart_line(Parser *p)
+void close_before_line(Parser *p, Token token)
 {
+        report_unclosed(p, p->bracket[p->depth - 1], token.span);
         p->depth = enclosing_body(p, p->depth);
         p->skip_to = -1;
-        put_back(p, p->recent[0]);
+        put_back(p, token);
         put_back(p, token_here(p, NL));
         p->last_code = ')'; /* what the line end shall follow */
 }
 
+void close_before_body(Parser *p)
+{
+        Token body = p->bracket[--p->depth];
+        report_unclosed(p, p->bracket[p->depth - 1], body.span);
+        p->depth = enclosing_body(p, p->depth);
+        p->skip_to = p->depth;
+        p->bracket[p->depth++] = body;
+}
+
+static bool is_statement_word(int code)
+{
+        static const int word[] = {BLOCK, CHECKPOINT, INPUT, OUTPUT, REPEAT, SHARED, LOOP, REQUIRE, RETURN};
+        for (size_t i = 0; i < sizeof word / sizeof *word; i++)
+                if (word[i] == code) return true;
+        return false;
+}
+
+bool begins_line(Token token)
+{
+        const Source *source = token.span.source;
+        int32_t i = token.span.begin;
+        while (i > 0 && (source->text[i - 1] == ' ' || source->text[i - 1] == '\t')) i--;
+        return i == 0 || source->text[i - 1] == '\n';
+}
+
+bool begins_statement(Token token)
+{
+        if (!begins_line(token)) return false;
+        if (is_statement_word(token.code)) return true;
+        const char *next = token.span.source->text + token.span.end;
+        next += strspn(next, " \t");
+        return token.code == NAME && ((next[0] == '=' && next[1] != '=') || next[0] == ',' || next[0] == ':');
+}
+
+/* While skipping within ( or [: a line that begins with a statement's word shows that the bracket is never closed. */
+static bool is_left_open(const Parser *p, Token token)
+{
+        bool hidden = p->depth && p->bracket[p->depth - 1].code != '{';
+        return p->skip_to >= 0 && hidden && is_statement_word(token.code) && begins_line(token);
+}
+
 /* --- the token stream the grammar sees ----------------------------------------------------------------------- */
+
+/* The string took with it what would have closed the brackets of its line. */
+static bool is_open_string(Token token)
+{
+        return token.span.source->text[token.span.begin] == '"';
+}
 
 /* The next token that the newline rule lets through, brackets kept; false: read on. */
 static bool next_token(Parser *p, Token *token)
@@ -188,13 +253,20 @@ static bool next_token(Parser *p, Token *token)
                 if (!line_end_counts(p)) return false;
                 *token = token_here(p, NL);
         }
-        if (p->depth && begins_item(p, token->code)) {
+        if (p->depth && begins_item(*token)) {
                 close_before_item(p, *token);
+                return false;
+        }
+        if (is_left_open(p, *token)) {
+                int body = p->skip_to;
+                close_before_line(p, *token);
+                p->skip_to = body;
                 return false;
         }
         if (is_opening(token->code)) *token = open_bracket(p, *token);
         bool closing = token->code == ')' || token->code == ']' || token->code == '}';
-        if (closing && !close_bracket(p, *token)) return false;
+        if (closing) close_bracket(p, token);
+        if (token->code == YYerror && is_open_string(*token)) p->depth = enclosing_body(p, p->depth);
         if (token->code == END && !p->stopped) give_up_brackets(p, 0, token->span);
         p->last_code = token->code;
         p->last_end = token->span.end;

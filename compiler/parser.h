@@ -62,10 +62,15 @@ Ast *append_all(Parser *parser, Ast *list, const Ast *from, Span span);
 /* A list made into a node of another kind; with head as its first kid, where a place was kept for it. */
 Ast *retagged(Ast *list, AstKind kind, Span span);
 Ast *headed(Parser *parser, Ast *list, Span span, Ast *head);
-/* The first open bracket that can only be closed later, or -1; what is open around the newest token. */
+/* For compiler/syntax_error.c: skips from the newest token to where its body's next statement begins. */
 void begin_recovery(Parser *parser);
-/* The newest token begins a line although a bracket is open: take the bracket as closed before it. */
-void restart_line(Parser *parser);
+/* The token begins a line although ( or [ is open: reports that bracket as never closed, and reads on as if the
+ * brackets had been closed before the line. */
+void close_before_line(Parser *parser, Token token);
+/* The same where { follows: a body begins, and is skipped. */
+void close_before_body(Parser *parser);
+bool begins_line(Token token);      /* nothing but blanks before it */
+bool begins_statement(Token token); /* a line begins as statements do: with their words, or name =, name : */
 
 /* --- compiler/syntax_error.c --- */
 void syntax_error(Parser *parser, Span span, const char *format, ...) __attribute__((format(printf, 3, 4)));

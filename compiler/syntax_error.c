@@ -87,14 +87,6 @@ static const char *quoted(const Misfit *m, Token token)
         return arena_printf(m->p->arena, "'%.*s…'", length, text);
 }
 
-static bool begins_line(Token token)
-{
-        const Source *source = token.span.source;
-        int32_t i = token.span.begin;
-        while (i > 0 && (source->text[i - 1] == ' ' || source->text[i - 1] == '\t')) i--;
-        return i == 0 || source->text[i - 1] == '\n';
-}
-
 /* The innermost bracket around the misfit; 0 if none is open. */
 static int bracket_around(const Misfit *m)
 {
@@ -132,6 +124,7 @@ static void add_tokens(const Misfit *m, Alternatives *list)
                 if (!expects(m, order[i])) continue;
                 bool implied = (strcmp(order[i], "';'") == 0 && statement_ends) ||
                                (strcmp(order[i], "else") == 0 && statement_ends) ||
+                               (strcmp(order[i], "':'") == 0 && may_go_on(m)) ||
                                (strpbrk(order[i], "([") && (may_go_on(m) || expects_expression(m))) ||
                                (strcmp(order[i], "string") == 0 && expects_expression(m));
                 if (implied) continue;
@@ -201,9 +194,10 @@ static bool is_reserved(Token token, char *word, int room)
         return is_reserved_noun(word);
 }
 
-static bool begins_statement(const Misfit *m, Token token)
+/* Whether the token before the misfit is a name that its statement begins with. */
+static bool follows_first_name(const Misfit *m)
 {
-        if (token.code != NAME) return false;
+        if (m->before.code != NAME) return false;
         int code = m->earlier.code;
         return code == NL || code == ';' || code == '{' || code == '}' || code == 0 || code == FILE_START;
 }
@@ -216,6 +210,7 @@ static bool hint_reserved(const Misfit *m)
         if (!expects(m, "name") || expects(m, "return") || may_go_on(m)) return false;
         int code = m->at.code;
         bool used_as_name = code == '=' || code == ':' || code == '.' || code == ',';
+        if (code == ':' && (m->before.code == OVER || m->before.code == REPEAT)) return false;
         bool reserved = is_reserved(m->at, word, sizeof word);
         if (!reserved && !(used_as_name && is_reserved(m->before, word, sizeof word))) return false;
         diag_hint(m->p->diag, "'%s' is a word of the language and can't be a name", word);
@@ -233,12 +228,22 @@ static bool hint_habit(const Misfit *m)
 /* a += b, a ** b */
 static bool hint_double_operator(const Misfit *m)
 {
-        int code = m->before.code;
-        bool adjacent = m->before.span.end == m->at.span.begin;
-        if (!adjacent || !(code == '+' || code == '-' || code == '*' || code == '/')) return false;
-        if (m->at.code == '=') diag_hint(m->p->diag, "write 'x = x %c ...'", code);
-        else if (m->at.code == code && code == '*') diag_hint(m->p->diag, "a power is written '^'");
+        int code = m->at.code;
+        const char *next = m->at.span.source->text + m->at.span.end;
+        if (code == '*' && m->before.code == '*') diag_hint(m->p->diag, "a power is written '^'");
+        else if (follows_first_name(m) && strchr("+-*/", code) && *next == '=')
+                diag_hint(m->p->diag, "write '%s = %s %c ...'", m->before.value.name, m->before.value.name, code);
         else return false;
+        return true;
+}
+
+/* The misfit stands in a new line, of a statement that was not meant to reach it. */
+static bool hint_continued(const Misfit *m)
+{
+        int around = bracket_around(m), before = m->before.code;
+        if (!begins_line(m->at) || m->at.code == '}' || around == '(' || around == '[') return false;
+        if (before == NL || before == '{' || before == ';' || m->before.span.end == m->before.span.begin) return false;
+        diag_note(m->p->diag, m->before.span, "a line that ends with %s goes on in the next", quoted(m, m->before));
         return true;
 }
 
@@ -246,22 +251,26 @@ static bool hint_equals(const Misfit *m)
 {
         if (m->at.code != '=') return false;
         const char *name = m->before.code == NAME ? m->before.value.name : "name";
-        bool begins = m->before.code == NAME && begins_line(m->before) && !begins_statement(m, m->before);
-        if (begins && m->earlier.span.end > m->earlier.span.begin)
+        bool continued = m->before.code == NAME && begins_line(m->before) && !follows_first_name(m);
+        if (continued && m->earlier.span.end > m->earlier.span.begin)
                 diag_note(m->p->diag, m->earlier.span, "a line that ends with %s goes on in the next", quoted(m, m->earlier));
         else if (bracket_around(m) == '(' && expects(m, "':'"))
                 diag_hint(m->p->diag, "an argument by name is written '%s: value'", name);
-        else if (expects_expression(m) && begins_statement(m, m->before))
+        else if (expects_expression(m) && follows_first_name(m))
                 diag_hint(m->p->diag, "a setting is written without '=': '%s value'", name);
-        else if (expects(m, "==")) diag_hint(m->p->diag, "to compare, write '=='");
+        else if (expects(m, "==") && m->before.code != NUMBER) diag_hint(m->p->diag, "to compare, write '=='");
         else return false;
         return true;
 }
 
 static bool hint_colon(const Misfit *m)
 {
-        if (m->at.code != ':' || !expects_expression(m) || !begins_statement(m, m->before)) return false;
-        diag_hint(m->p->diag, "a setting is written without ':': '%s value'", m->before.value.name);
+        if (m->at.code != ':') return false;
+        if (expects_expression(m) && follows_first_name(m))
+                diag_hint(m->p->diag, "a setting is written without ':': '%s value'", m->before.value.name);
+        else if (m->before.code == STRING && expects(m, "'='"))
+                diag_hint(m->p->diag, "a checkpoint's entry is written '\"name\" = weights'");
+        else return false;
         return true;
 }
 
@@ -272,17 +281,23 @@ static bool hint_quote(const Misfit *m)
         return true;
 }
 
+/* A line that begins with // or with / and *. */
+static bool opens_comment(const Misfit *m)
+{
+        bool starred = m->at.code == '/' && m->at.span.source->text[m->at.span.end] == '*';
+        return begins_line(m->at) && (m->at.code == FLOORDIV || starred);
+}
+
 static bool hint_comment(const Misfit *m)
 {
-        bool opens = m->at.code == '/' || m->at.code == FLOORDIV;
-        if (!opens || may_go_on(m) || !begins_line(m->at)) return false;
+        if (!opens_comment(m)) return false;
         diag_hint(m->p->diag, "a comment begins with '#'");
         return true;
 }
 
 static bool hint_then(const Misfit *m)
 {
-        if (m->at.code != '{' || m->before.code != THEN) return false;
+        if (m->at.code != THEN || !expects(m, "'{'")) return false;
         diag_hint(m->p->diag, "'if' with a body has no 'then'; 'if a then b else c' is an expression");
         return true;
 }
@@ -299,18 +314,41 @@ static bool hint_missing_comma(const Misfit *m)
 static bool hint_bare_expression(const Misfit *m)
 {
         bool goes_on = m->at.code == '(' || m->at.code == '[' || is_operator(m->found) || m->at.code == NL;
-        if (!goes_on || !begins_statement(m, m->before) || bracket_around(m) == '(') return false;
+        if (!goes_on || !follows_first_name(m) || bracket_around(m) == '(') return false;
         if (!expects(m, "'='")) return false;
         diag_hint(m->p->diag, "a statement names its value: '%s = ...'; a bare expression is for the REPL",
                   m->at.code == NL ? m->before.value.name : "y");
         return true;
 }
 
+static bool hint_chain(const Misfit *m)
+{
+        static const char *const comparison[] = {"==", "!=", "<=", ">=", "'<'", "'>'", NULL};
+        if (!is_one_of(m->found, comparison) || !expects(m, "and") || expects(m, "==")) return false;
+        diag_hint(m->p->diag, "comparisons do not chain: write 'a < b and b < c'");
+        return true;
+}
+
+static bool hint_semicolon(const Misfit *m)
+{
+        if (m->at.code != ';' || !expects(m, "','") || bracket_around(m) != '(' || !may_go_on(m)) return false;
+        diag_hint(m->p->diag, "arguments are separated by ','; ';' is for a block's parameters");
+        return true;
+}
+
+static bool hint_outside(const Misfit *m)
+{
+        if (!expects(m, "import") || expects(m, "return") || m->at.code == '}') return false;
+        diag_hint(m->p->diag, "statements stand in the body of a block, scheme, model or test");
+        return true;
+}
+
 static void give_hint(const Misfit *m)
 {
         static bool (*const hint[])(const Misfit *) = {
-                hint_reserved, hint_double_operator, hint_equals, hint_colon,         hint_quote,
-                hint_comment,  hint_then,            hint_habit,  hint_missing_comma, hint_bare_expression,
+                hint_double_operator, hint_continued, hint_reserved,      hint_equals,          hint_colon,
+                hint_quote,           hint_comment,   hint_then,          hint_habit,           hint_chain,
+                hint_semicolon,       hint_outside,   hint_missing_comma, hint_bare_expression,
         };
         for (size_t i = 0; i < sizeof hint / sizeof *hint; i++)
                 if (hint[i](m)) return;
@@ -318,23 +356,19 @@ static void give_hint(const Misfit *m)
 
 /* --- the report ---------------------------------------------------------------------------------------------- */
 
-/* A statement plainly begins on a new line while ( or [ is open: the bracket is what is wrong. */
+/* A body or a new line's statement begins while ( or [ is open: the bracket is what is wrong. */
 static bool leaves_bracket_open(const Misfit *m)
 {
         int around = bracket_around(m);
-        if ((around != '(' && around != '[') || !begins_line(m->at) || expects(m, "';'")) return false;
-        static const int starts[] = {BLOCK, CHECKPOINT, INPUT, OUTPUT, REPEAT, SHARED, LOOP, REQUIRE, RETURN};
-        for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
-                if (m->at.code == starts[i]) return true;
-        const char *next = m->at.span.source->text + m->at.span.end;
-        while (*next == ' ' || *next == '\t') next++;
-        return m->at.code == NAME && ((next[0] == '=' && next[1] != '=') || next[0] == ',' || next[0] == ':');
+        if (around != '(' && around != '[') return false;
+        if (m->at.code == '{') return true;
+        return begins_statement(m->at) && (m->at.code != NAME || !expects(m, "';'"));
 }
 
 static bool begins_with_operator(const Misfit *m)
 {
-        bool word = m->at.code == WITHIN || m->at.code == '(' || m->at.code == '[';
-        return m->before.code == NL && (is_operator(m->found) || word) && m->at.code != FLOORDIV;
+        bool more = m->at.code == WITHIN || m->at.code == '(' || m->at.code == '[';
+        return m->before.code == NL && (is_operator(m->found) || more) && !opens_comment(m);
 }
 
 static void describe(const Misfit *m)
@@ -342,7 +376,7 @@ static void describe(const Misfit *m)
         const char *found = quoted(m, m->at);
         if (begins_with_operator(m)) {
                 syntax_error(m->p, m->at.span, "a line can't begin with %s", found);
-                diag_hint(m->p->diag, "a line ends with its operator or open bracket, and the next goes on");
+                diag_hint(m->p->diag, "to go on from the line before, end that one with %s", found);
                 return;
         }
         const char *expected = what_was_expected(m);
@@ -360,10 +394,7 @@ void report_unexpected(Parser *p, const char *found, const char *const *expected
         Misfit m = {p, p->recent[0], p->recent[1], p->recent[2], found, expected, nexpected};
         begin_recovery(p);
         if (p->stopped || m.at.span.begin < p->quiet_to) return;
-        if (leaves_bracket_open(&m)) {
-                report_unclosed(p, p->bracket[p->depth - 1], m.at.span);
-                restart_line(p);
-        } else {
-                describe(&m);
-        }
+        if (!leaves_bracket_open(&m)) describe(&m);
+        else if (m.at.code == '{') close_before_body(p);
+        else close_before_line(p, m.at);
 }
