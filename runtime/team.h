@@ -1,0 +1,234 @@
+/*
+ * A team of threads that run the same static program, in step by barriers.
+ *
+ * Thread 0 is the caller.  The others live from team_start() to team_stop() and wait in the team's barrier between
+ * programs: team_run() is a barrier that lets them in, the program, and a barrier that sees them out.  A barrier
+ * counts arrivals; the last one moves the phase on.  Those who wait spin for some 20 microseconds, for in a model's
+ * step the others are never far, giving way to other threads after a while in case there are more threads than
+ * cores; then they sleep on a condition variable.
+ *
+ * A Team is used from one thread at a time, stays where it is while it runs and allocates nothing of its own.  Comes
+ * after guard.h.  Three variants: one thread (LATHE_NO_THREADS); a mutex and a condition variable, for compilers
+ * without C11 atomics; and the one described above.
+ */
+#if !defined(LATHE_NO_THREADS)
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <time.h>
+#endif
+#if !defined(LATHE_NO_THREADS) && !defined(__STDC_NO_ATOMICS__) && !defined(__TINYC__)
+#include <stdatomic.h>
+#endif
+
+#define TEAM_MAX 64
+
+/* A team has a number of threads, `threads`, and
+ *
+ *   team_start   makes it; 0, EINVAL (threads not in 1 ... TEAM_MAX), or what kept a thread from starting, and then
+ *                nothing is left behind and `threads` is 0
+ *   team_run     program(arg, i) on every thread i at once; returns when all have returned
+ *   team_barrier inside a program: returns when all threads have called it
+ *   team_stop    ends the threads; does nothing to a team that did not start
+ */
+#if defined(LATHE_NO_THREADS)
+typedef struct {
+        int threads; /* 1, whatever was asked for: the results are the same */
+} Team;
+KERNEL int team_start(Team *team, int threads)
+{
+        (void)threads;
+        team->threads = 1;
+        return 0;
+}
+KERNEL void team_run(Team *team, void (*program)(void *arg, int thread), void *arg)
+{
+        (void)team;
+        program(arg, 0);
+}
+KERNEL void team_barrier(Team *team)
+{
+        (void)team;
+}
+KERNEL void team_stop(Team *team)
+{
+        team->threads = 0;
+}
+#else
+typedef struct Team Team;
+typedef struct {
+        Team *team;
+        int thread;
+} TeamMember;
+struct Team {
+        int threads;
+        void (*program)(void *arg, int thread); /* NULL: the threads end */
+        void *arg;
+        pthread_t thread[TEAM_MAX];    /* [0] is not used */
+        TeamMember member[TEAM_MAX];   /* what each thread is told */
+        pthread_mutex_t mutex;
+        pthread_cond_t moved;          /* the phase has moved on */
+#if defined(__STDC_NO_ATOMICS__) || defined(__TINYC__)
+        int arrived;                   /* both under the mutex */
+        unsigned phase;
+#else
+        char apart1[64];               /* keeps what all write off the lines that all read */
+        atomic_int arrived;
+        char apart2[64];
+        atomic_uint phase;
+        atomic_int sleepers;           /* changed under the mutex, read without */
+        char apart3[64];
+#endif
+};
+#if defined(__STDC_NO_ATOMICS__) || defined(__TINYC__)
+static inline void team_barrier(Team *team)
+{
+        pthread_mutex_lock(&team->mutex);
+        unsigned phase = team->phase;
+        if (++team->arrived == team->threads) {
+                team->arrived = 0;
+                team->phase = phase + 1;
+                pthread_cond_broadcast(&team->moved);
+        }
+        while (team->phase == phase)
+                pthread_cond_wait(&team->moved, &team->mutex);
+        pthread_mutex_unlock(&team->mutex);
+}
+static inline void team_reset(Team *team)
+{
+        team->arrived = 0;
+        team->phase = 0;
+}
+#else
+/* Tells the core that this is a spin. */
+static inline void team_pause(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+        __asm__ __volatile__("pause");
+#elif defined(__aarch64__)
+        __asm__ __volatile__("isb");
+#endif
+}
+/* Waits for the phase to move on, about 20 us at most; 1 when it has. */
+static inline int team_spin(Team *team, unsigned phase)
+{
+        const long long limit = 20000, polite = 4000; /* ns */
+        struct timespec start = {0, 0}, now;
+        for (int round = 0;; round++) {
+                for (int i = 0; i < 32; i++) {
+                        if (atomic_load_explicit(&team->phase, memory_order_acquire) != phase)
+                                return 1;
+                        team_pause();
+                }
+                timespec_get(&now, TIME_UTC);
+                if (round == 0)
+                        start = now;
+                long long waited = (now.tv_sec - start.tv_sec) * 1000000000LL + (now.tv_nsec - start.tv_nsec);
+                if (waited > limit || waited < 0) /* a clock set back ends the spin too */
+                        return 0;
+                if (waited > polite)
+                        sched_yield();
+        }
+}
+/* No wake-up is lost: either the last to arrive sees the sleeper counted and waits for the mutex until it sleeps, or
+ * the count came later in the one order of sequentially consistent operations and the sleeper sees the new phase. */
+static inline void team_sleep(Team *team, unsigned phase)
+{
+        pthread_mutex_lock(&team->mutex);
+        atomic_fetch_add(&team->sleepers, 1);
+        while (atomic_load(&team->phase) == phase)
+                pthread_cond_wait(&team->moved, &team->mutex);
+        atomic_fetch_sub(&team->sleepers, 1);
+        pthread_mutex_unlock(&team->mutex);
+}
+static inline void team_barrier(Team *team)
+{
+        if (team->threads == 1)
+                return;
+        unsigned phase = atomic_load_explicit(&team->phase, memory_order_relaxed);
+        int before = atomic_fetch_add_explicit(&team->arrived, 1, memory_order_acq_rel);
+        if (before + 1 < team->threads) {
+                if (!team_spin(team, phase))
+                        team_sleep(team, phase);
+                return;
+        }
+        atomic_store_explicit(&team->arrived, 0, memory_order_relaxed);
+        atomic_store(&team->phase, phase + 1);
+        if (atomic_load(&team->sleepers) == 0)
+                return;
+        pthread_mutex_lock(&team->mutex);
+        pthread_cond_broadcast(&team->moved);
+        pthread_mutex_unlock(&team->mutex);
+}
+static inline void team_reset(Team *team)
+{
+        atomic_init(&team->arrived, 0);
+        atomic_init(&team->phase, 0);
+        atomic_init(&team->sleepers, 0);
+}
+#endif
+/* The life of threads 1 and up.  team_start() holds the mutex until it knows how many there are. */
+static inline void *team_member(void *arg)
+{
+        TeamMember *self = arg;
+        Team *team = self->team;
+        FloatState fresh = float_enter();
+        pthread_mutex_lock(&team->mutex);
+        pthread_mutex_unlock(&team->mutex);
+        for (;;) {
+                team_barrier(team);
+                if (!team->program)
+                        break;
+                team->program(team->arg, self->thread);
+                team_barrier(team);
+        }
+        float_leave(fresh);
+        return NULL;
+}
+static inline void team_stop(Team *team)
+{
+        if (team->threads == 0)
+                return;
+        team->program = NULL;
+        team_barrier(team);
+        for (int i = 1; i < team->threads; i++)
+                pthread_join(team->thread[i], NULL);
+        pthread_cond_destroy(&team->moved);
+        pthread_mutex_destroy(&team->mutex);
+        team->threads = 0;
+}
+static inline int team_start(Team *team, int threads)
+{
+        team->threads = 0;
+        if (threads < 1 || threads > TEAM_MAX)
+                return EINVAL;
+        team_reset(team);
+        int error = pthread_mutex_init(&team->mutex, NULL);
+        if (error)
+                return error;
+        error = pthread_cond_init(&team->moved, NULL);
+        if (error) {
+                pthread_mutex_destroy(&team->mutex);
+                return error;
+        }
+        pthread_mutex_lock(&team->mutex);
+        int started = 1;
+        for (; started < threads && !error; started += !error) {
+                team->member[started] = (TeamMember){team, started};
+                error = pthread_create(&team->thread[started], NULL, team_member, &team->member[started]);
+        }
+        team->threads = started;
+        pthread_mutex_unlock(&team->mutex);
+        if (error)
+                team_stop(team);
+        return error;
+}
+static inline void team_run(Team *team, void (*program)(void *arg, int thread), void *arg)
+{
+        team->program = program;
+        team->arg = arg;
+        team_barrier(team);
+        program(arg, 0);
+        team_barrier(team);
+}
+#endif
