@@ -28,7 +28,7 @@ Body *body_new(Graph *g, Region *region)
         return body;
 }
 
-static void append_node(Graph *g, Body *body, Node *n)
+void body_append(Graph *g, Body *body, Node *n)
 {
         if (body->nnode == body->cap) {
                 int cap = body->cap ? 2 * body->cap : 16;
@@ -51,13 +51,20 @@ Node *node_new(Graph *g, Body *body, Op op, int nin, Node *const *in, Attr attr,
         n->in = NEW_ARRAY(g->arena, Node *, nin);
         if (nin)
                 memcpy(n->in, in, (size_t)nin * sizeof *in);
-        append_node(g, body, n);
+        body_append(g, body, n);
         return n;
 }
 
 bool is_movement(const Node *n)
 {
         return op_info[n->op].family == MOVE;
+}
+
+bool is_visible_from(const Node *n, const Body *from)
+{
+        while (from && from != n->body)
+                from = from->region && from->region->repeat ? from->region->repeat->body : NULL;
+        return from != NULL;
 }
 
 double literal_at(const Node *n, int64_t trip, int64_t i)

@@ -261,7 +261,9 @@ struct Graph {
 Graph *graph_new(Arena *arena, const char *name);
 Body *body_new(Graph *g, Region *region);
 Node *node_new(Graph *g, Body *body, Op op, int nin, Node *const *in, Attr attr, Type type, Span span, Instance *where);
+void body_append(Graph *g, Body *body, Node *n);  /* for passes that move nodes; node_new does it itself */
 bool is_movement(const Node *n);                 /* family MOVE */
+bool is_visible_from(const Node *n, const Body *from); /* n stands in `from` or in a body around it */
 double literal_at(const Node *n, int64_t trip, int64_t i);  /* element i of a CONST in a trip of its region */
 
 /* type.c: dims, shapes */

@@ -52,9 +52,7 @@ static bool is_visible(const Verifier *v, const Node *n, const Body *from)
 {
         if (!n || n->id < 0 || n->id >= v->g->nnode || !v->seen[n->id])
                 return false;
-        while (from && from != n->body)
-                from = outer_body(from);
-        return from != NULL;
+        return is_visible_from(n, from);
 }
 
 static void check_type(const Verifier *v, const Node *n)

@@ -1,0 +1,23 @@
+/* The parts of the simplify pass. */
+#ifndef SIMPLIFY_H
+#define SIMPLIFY_H
+#include "graph.h"
+
+/* fold.c */
+bool constant_uniform(const Node *n, double *value); /* a constant, seen through views, all of whose elements are equal */
+Node *fold_constants(Graph *g, Node *n);             /* n as a CONST, or NULL */
+
+/* common.c: nodes by what they compute */
+typedef struct {
+        Arena *arena;
+        Node **slot;
+        int64_t slots, used; /* slots: a power of two */
+} CommonTable;
+Node *find_common(CommonTable *t, Node *n); /* an equal node that n's body sees, else n, which is entered */
+
+/* algebra.c */
+Node *rewrite(Graph *g, Node *n); /* an equal node that costs less, or n, whose inputs may have lost broadcasts */
+
+/* prune.c */
+void prune(Graph *g); /* what no output, test, checkpoint entry or state needs goes; ids are given out anew */
+#endif
