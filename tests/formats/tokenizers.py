@@ -1,0 +1,178 @@
+"""The llama2.c tokenizer: tables from good files, messages for bad ones, and text to ids and back, compared with what
+llama2.c itself gave (encode.expected: a text and its ids on each line, then decoded bytes of every token hashed) and
+with its merge loop written plainly, on a vocabulary of our own."""
+import ast
+import os
+import struct
+import sys
+
+from verdicts import equal, finish, run, skip, verdict
+
+tool, work, data, here = sys.argv[1:]
+CC = os.environ.get("CC", "cc")
+
+
+def tokenizer_file(tokens, longest=None):
+    content = struct.pack("<i", longest or max(len(text) for _, text in tokens))
+    return content + b"".join(struct.pack("<fi", score, len(text)) + text for score, text in tokens)
+
+
+def write(name, content):
+    file = os.path.join(work, name)
+    with open(file, "wb") as out:
+        out.write(content)
+    return file
+
+
+def numbers(state):
+    """splitmix64, the upper 32 bits"""
+    while True:
+        state = state + 0x9E3779B97F4A7C15 & 2**64 - 1
+        z = (state ^ state >> 30) * 0xBF58476D1CE4E5B9 & 2**64 - 1
+        z = (z ^ z >> 27) * 0x94D049BB133111EB & 2**64 - 1
+        yield (z ^ z >> 31) >> 32
+
+
+def our_vocabulary():
+    """Control tokens, bytes, and pieces over a few letters, with ties, and one score too low to be merged."""
+    tokens = [(0, b"<unk>"), (0, b"\n<s>\n"), (0, b"\n</s>\n")] + [(0, b"<0x%02X>" % byte) for byte in range(256)]
+    pieces = [b" ", b"a", b"b", b"c", "é".encode(), "語".encode()]
+    draw = numbers(5)
+    known = dict.fromkeys(pieces)
+    while len(known) < 150:
+        both = list(known)
+        known[both[next(draw) % len(both)][:6] + both[next(draw) % len(both)][:6]] = None
+    tokens += [(float(-(next(draw) % 40)), text) for text in known]
+    return tokens + [(-2e10, b"aaaaaaaaaaaab"), (-2e10, b"ab" * 4 + b"ca")]
+
+
+def encode_plainly(tokens, text):
+    """As llama2.c describes it: after every merge, look at every pair again."""
+    number = {piece: i for i, (_, piece) in reversed(list(enumerate(tokens)))}
+    ids, at = [1], 0
+    if text:
+        ids.append(number[b" "])
+    while at < len(text):
+        length = 1
+        while at + length < len(text) and length < 4 and text[at + length] & 0xC0 == 0x80:
+            length += 1
+        piece = text[at : at + length]
+        ids += [number[piece]] if piece in number else [byte + 3 for byte in piece]
+        at += length
+    while True:
+        best = None
+        for i in range(len(ids) - 1):
+            joined = number.get(tokens[ids[i]][1] + tokens[ids[i + 1]][1])
+            if joined is not None and tokens[joined][0] > (tokens[best[1]][0] if best else -1e10):
+                best = i, joined
+        if not best:
+            return ids
+        ids[best[0] : best[0] + 2] = [best[1]]
+
+
+def decode_plainly(tokens, ids):
+    text = b""
+    for before, token in zip(ids, ids[1:]):
+        piece = tokens[token][1]
+        piece = piece[1:] if before == 1 and piece[:1] == b" " else piece
+        text += bytes([int(piece[3:5], 16)]).strip(b"\0") if piece[:3] == b"<0x" and len(piece) == 6 else piece
+    return text
+
+
+def build(file, vocab, compiler, *flags):
+    """The encoder with this vocabulary compiled in; None if it does not build."""
+    code, tables = run(tool, "tokenizer", file, str(vocab))
+    write("tables.h", b"#include <stdint.h>\n\n" + tables.encode())
+    program = os.path.join(work, "encode")
+    built = run(*compiler.split(), *flags, f"-I{work}", f"{here}/encode.c", "-o", program)
+    if code or built != (0, ""):
+        verdict(f"encoder by {compiler}", False, (tables if code else "") + built[1])
+        return None
+    return program
+
+
+def encode(program, texts):
+    _, output = run(program, input="".join(text.hex() + "\n" for text in texts).encode())
+    return output.splitlines()
+
+
+def lines(tokens, texts):
+    for text in texts:
+        ids = encode_plainly(tokens, text)
+        yield "".join(f"{i} " for i in ids) + "| " + decode_plainly(tokens, ids).hex()
+
+
+STRICT = ("-std=c11", "-O1", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror")
+
+
+def check_merging():
+    tokens, draw = our_vocabulary(), numbers(9)
+    file = write("ours.bin", tokenizer_file(tokens))
+    letters = [b" ", b"a", b"b", b"c", b"a", "é".encode(), "語".encode(), b"z", b"\x80", b"\xff", b"<", b"\xc3"]
+    texts = [b"".join(letters[next(draw) % (4 + next(draw) % 9)] for _ in range(next(draw) % 90)) for _ in range(400)]
+    texts += [b"", b" ", b"a" * 500, b"ab" * 300, b"\x80" * 9]
+    expected = list(lines(tokens, texts))
+    for compiler, *flags in ((CC, *STRICT, "-g", "-fsanitize=address,undefined"), ("tcc",)):
+        if compiler == "tcc" and not any(os.access(f"{p}/tcc", os.X_OK) for p in os.environ["PATH"].split(":")):
+            skip("merging, tcc", "not installed")
+            continue
+        program = build(file, len(tokens), compiler, *flags)
+        if program:
+            equal(f"405 texts merged as if every pair were looked at, {compiler}", encode(program, texts), expected)
+    program = build(file, len(tokens), CC, "-std=c11", "-O2")
+    if program:
+        long = b"abc " * 60000
+        ids = [int(i) for i in encode(program, [long])[0].split("|")[0].split()]
+        verdict("a text of 240,000 bytes is soon merged", decode_plainly(tokens, ids) == long)
+
+
+def check_recorded():
+    file = f"{data}/stories260k/tok512.bin"
+    if not os.path.exists(file):
+        skip("tok512.bin as llama2.c encodes", f"not in {data}; LATHE_DATA names the folder")
+        return
+    program = build(file, 512, CC, *STRICT, "-g", "-fsanitize=address,undefined")
+    if not program:
+        return
+    with open(f"{here}/encode.expected", encoding="ascii") as recorded:
+        cases = [line.rstrip("\n").split(" => ") for line in recorded if not line.startswith("#")]
+    texts = [ast.literal_eval(text) for text, _ in cases]
+    expected = [f"{ids} | {text.hex()}" for text, (_, ids) in zip(texts, cases)]
+    equal(f"{len(cases)} texts as llama2.c encoded them, and back", encode(program, texts), expected)
+
+
+def check_refused():
+    tokens = our_vocabulary()
+    good, n = tokenizer_file(tokens), len(tokens)
+    nul, nan = list(tokens), list(tokens)
+    nul[2] = (0, b"a\0b")
+    nan[1] = (float("nan"), b"x")
+    cases = [
+        ("empty", b"", n, "no llama2.c tokenizer: it begins with the length of the longest token"),
+        ("longest 0", b"\0" * 100, n, "no llama2.c tokenizer: it begins with the length of the longest token"),
+        ("a vocabulary larger than the file", good[:500], n, f"500 bytes are too few for the model's vocabulary of {n}"),
+        ("vocabulary 2^31 - 1", good, 2**31 - 1,
+         f"{len(good)} bytes are too few for the model's vocabulary of 2147483647"),
+        ("vocabulary 0", good, 0, "the model has no vocabulary"),
+        ("truncated", good[:-1], n, f"ends within token {n - 1}, but the model's vocabulary has {n}"),
+        ("a token too many", good, n - 1,
+         f"{len(tokens[-1][1]) + 8} bytes follow token {n - 2}, the last of the model's vocabulary"),
+        ("a 0 in a token", tokenizer_file(nul), n, "byte 38: token 2 contains a 0 byte"),
+        ("a score that is no number", tokenizer_file(nan), n, "byte 17: the score of token 1 is not a number"),
+        ("length 0", good[:8] + b"\0" * 4 + good[12:], n, "byte 4: token 0 has length 0, but 1 .. 13 was announced"),
+        ("negative length", good[:8] + b"\xff" * 4 + good[12:], n,
+         "byte 4: token 0 has length -1, but 1 .. 13 was announced"),
+        ("longer than the longest", tokenizer_file(tokens, 12), n,
+         f"byte {len(good) - 39}: token {n - 2} has length 13, but 1 .. 12 was announced"),
+    ]
+    for name, content, vocab, message in cases:
+        file = write("refused.bin", content)
+        equal(f"tokenizer refused: {name}", run(tool, "tokenizer", file, str(vocab)), (1, f"{file}: {message}\n"))
+    equal("tokenizer refused: a directory", run(tool, "tokenizer", work, "5"),
+          (1, f"{work}: cannot read: Is a directory\n"))
+
+
+check_merging()
+check_recorded()
+check_refused()
+finish()
