@@ -129,7 +129,8 @@ static const char **find_slot(const Interner *interner, const char *text, size_t
         uint64_t at = hash_text(text, (int64_t)length) & mask;
         for (;; at = (at + 1) & mask) {
                 const char *held = interner->slot[at];
-                if (!held || (strncmp(held, text, length) == 0 && held[length] == '\0')) return &interner->slot[at];
+                if (!held || (strlen(held) == length && memcmp(held, text, length) == 0))
+                        return &interner->slot[at];
         }
 }
 

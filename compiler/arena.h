@@ -21,7 +21,8 @@ typedef struct Arena {
         jmp_buf *out_of_memory; /* where a failed allocation goes; NULL: message and abort */
 } Arena;
 
-/* Start empty with `Arena arena = {0};`. Pointers are 16-aligned, bytes zero; size may be 0, never negative. */
+/* Start empty with `Arena arena = {0};`. Pointers are 16-aligned, bytes zero; size may be 0, never negative.
+ */
 void *arena_alloc(Arena *arena, int64_t size);
 /* count * size with the product checked: what does not fit is out of memory, not a short array. */
 void *arena_alloc_array(Arena *arena, int64_t count, int64_t size);
@@ -36,7 +37,7 @@ void arena_free(Arena *arena);
 /* Does not return: takes the arena's way out of a failed allocation, for allocations made elsewhere. */
 _Noreturn void arena_fail(Arena *arena);
 
-#define NEW(arena, Type) ((Type *)arena_alloc((arena), (int64_t)sizeof(Type)))
+#define NEW(arena, Type)          ((Type *)arena_alloc((arena), (int64_t)sizeof(Type)))
 #define NEW_ARRAY(arena, Type, n) ((Type *)arena_alloc_array((arena), (n), (int64_t)sizeof(Type)))
 
 /* Equal texts are one pointer: compare interned strings with ==. */
@@ -46,7 +47,7 @@ typedef struct Interner {
         int64_t slots, used; /* slots: a power of two, or 0 before the first text */
 } Interner;
 
-/* Start with `Interner names = {.arena = &arena};`. len bytes of text, or all of it where len < 0. */
+/* Start with `Interner names = {.arena = &arena};`. len bytes of text without a NUL, or all of it where len < 0. */
 const char *intern(Interner *interner, const char *text, int len);
 
 #endif

@@ -62,13 +62,14 @@ static void print_string(const char *text, FILE *stream)
         for (; *text; text++) {
                 if (*text == '\n') fputs("\\n", stream);
                 else if (*text == '\t') fputs("\\t", stream);
-                else if ((unsigned char)*text < 0x20 || *text == 0x7f) fprintf(stream, "\\u%04x", (unsigned)*text);
+                else if ((unsigned char)*text < 0x20 || *text == 0x7f)
+                        fprintf(stream, "\\u%04x", (unsigned)*text);
                 else fprintf(stream, "%s%c", *text == '"' || *text == '\\' ? "\\" : "", *text);
         }
         putc('"', stream);
 }
 
-/* --- the dump ------------------------------------------------------------------------------------------------ */
+/* --- the dump ------------------------------------------------------------------------------------------ */
 
 enum { DUMP_WIDTH = 100 };
 
@@ -130,10 +131,21 @@ void ast_dump(const Ast *tree, FILE *stream)
         putc('\n', stream);
 }
 
-/* --- back to source ------------------------------------------------------------------------------------------ */
+/* --- back to source ------------------------------------------------------------------------------------ */
 
 /* How tightly an expression binds, loosest first; an operand looser than its place is put in parentheses. */
-typedef enum Level { ANY, OR_LEVEL, AND_LEVEL, NOT_LEVEL, COMPARE, SUM, PRODUCT, UNARY, POWER, POSTFIX } Level;
+typedef enum Level {
+        ANY,
+        OR_LEVEL,
+        AND_LEVEL,
+        NOT_LEVEL,
+        COMPARE,
+        SUM,
+        PRODUCT,
+        UNARY,
+        POWER,
+        POSTFIX
+} Level;
 
 /* The levels of a binary operator, of its operands, and its spelling with spaces. */
 typedef struct Binary {
@@ -142,14 +154,22 @@ typedef struct Binary {
 } Binary;
 
 static const Binary binaries[] = {
-        {AST_OR, OR_LEVEL, OR_LEVEL, AND_LEVEL}, {AST_AND, AND_LEVEL, AND_LEVEL, NOT_LEVEL},
-        {AST_EQ, COMPARE, SUM, SUM},             {AST_NE, COMPARE, SUM, SUM},
-        {AST_LT, COMPARE, SUM, SUM},             {AST_GT, COMPARE, SUM, SUM},
-        {AST_LE, COMPARE, SUM, SUM},             {AST_GE, COMPARE, SUM, SUM},
-        {AST_ADD, SUM, SUM, PRODUCT},            {AST_SUB, SUM, SUM, PRODUCT},
-        {AST_MUL, PRODUCT, PRODUCT, UNARY},      {AST_DIV, PRODUCT, PRODUCT, UNARY},
-        {AST_FLOORDIV, PRODUCT, PRODUCT, UNARY}, {AST_MOD, PRODUCT, PRODUCT, UNARY},
-        {AST_MATMUL, PRODUCT, PRODUCT, UNARY},   {AST_POW, POWER, POSTFIX, UNARY},
+        {AST_OR, OR_LEVEL, OR_LEVEL, AND_LEVEL},
+        {AST_AND, AND_LEVEL, AND_LEVEL, NOT_LEVEL},
+        {AST_EQ, COMPARE, SUM, SUM},
+        {AST_NE, COMPARE, SUM, SUM},
+        {AST_LT, COMPARE, SUM, SUM},
+        {AST_GT, COMPARE, SUM, SUM},
+        {AST_LE, COMPARE, SUM, SUM},
+        {AST_GE, COMPARE, SUM, SUM},
+        {AST_ADD, SUM, SUM, PRODUCT},
+        {AST_SUB, SUM, SUM, PRODUCT},
+        {AST_MUL, PRODUCT, PRODUCT, UNARY},
+        {AST_DIV, PRODUCT, PRODUCT, UNARY},
+        {AST_FLOORDIV, PRODUCT, PRODUCT, UNARY},
+        {AST_MOD, PRODUCT, PRODUCT, UNARY},
+        {AST_MATMUL, PRODUCT, PRODUCT, UNARY},
+        {AST_POW, POWER, POSTFIX, UNARY},
 };
 
 static const Binary *binary_of(AstKind kind)
@@ -193,7 +213,8 @@ static void print_list(Printer *p, const Ast *tree, int first)
 
 static void print_each(Printer *p, const Ast *each)
 {
-        fprintf(p->stream, each->kid[0] ? "%s[%s] : " : "%s : ", each->name, each->kid[0] ? each->kid[0]->name : "");
+        fprintf(p->stream, each->kid[0] ? "%s[%s] : " : "%s : ", each->name,
+                each->kid[0] ? each->kid[0]->name : "");
 }
 
 static void print_range(Printer *p, const Ast *range)

@@ -1,7 +1,8 @@
 /* Diagnostics: sources, spans, and errors as gcc and clang print them. See diag.h.
  *
- * A source line is shown as a terminal would: tabs to columns of 8, UTF-8 by display width, what can't be shown
- * as <1b>. Of a line wider than the window only the part around the span is shown, with … at the cuts. */
+ * A source line is shown as a terminal would: tabs to columns of 8, UTF-8 by display width, what can't be
+ * shown as <1b>. Of a line wider than the window only the part around the span is shown, with … at the cuts.
+ */
 #include "diag.h"
 
 #include <stdlib.h>
@@ -19,7 +20,7 @@ struct Message {
         const char *text;
 };
 
-/* --- sources ------------------------------------------------------------------------------------------------- */
+/* --- sources ------------------------------------------------------------------------------------------- */
 
 Source *source_new(Arena *arena, const char *path, const char *text, int32_t length)
 {
@@ -73,7 +74,7 @@ int span_line(Span span)
         return span.source ? source_line(span.source, span.begin) : 0;
 }
 
-/* --- collecting ---------------------------------------------------------------------------------------------- */
+/* --- collecting ---------------------------------------------------------------------------------------- */
 
 static void keep(Diag *diag, Severity severity, Span span, const char *format, va_list args)
 {
@@ -136,7 +137,7 @@ void diag_clear(Diag *diag)
         *diag = (Diag){.arena = diag->arena, .limit = diag->limit};
 }
 
-/* --- showing a line ------------------------------------------------------------------------------------------ */
+/* --- showing a line ------------------------------------------------------------------------------------ */
 
 /* What a terminal shows for one character of a line. */
 typedef struct Glyph {
@@ -150,9 +151,11 @@ static int decode_utf8(const char *text, int32_t length, uint32_t *code)
 {
         static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
         unsigned char first = (unsigned char)text[0];
-        int bytes = first < 0x80 ? 1 : (first & 0xe0) == 0xc0 ? 2 : (first & 0xf0) == 0xe0 ? 3
-                                   : (first & 0xf8) == 0xf0   ? 4
-                                                              : 0;
+        int bytes = first < 0x80             ? 1
+                    : (first & 0xe0) == 0xc0 ? 2
+                    : (first & 0xf0) == 0xe0 ? 3
+                    : (first & 0xf8) == 0xf0 ? 4
+                                             : 0;
         if (bytes == 0 || bytes > length) return 0;
         *code = bytes == 1 ? first : first & (0x7fu >> bytes);
         for (int i = 1; i < bytes; i++) {
@@ -183,7 +186,8 @@ static Glyph glyph_at(const char *text, int32_t length, int column)
                 glyph.width = TAB - column % TAB;
                 memset(glyph.shown, ' ', (size_t)glyph.width);
         } else if (bytes == 0 || code < 0x20 || (code >= 0x7f && code < 0xa0)) {
-                glyph.width = snprintf(glyph.shown, sizeof glyph.shown, "<%02x>", (unsigned)(unsigned char)*text);
+                glyph.width =
+                        snprintf(glyph.shown, sizeof glyph.shown, "<%02x>", (unsigned)(unsigned char)*text);
         } else {
                 glyph.bytes = bytes;
                 glyph.width = display_width(code);
@@ -259,7 +263,8 @@ static void print_message(FILE *stream, const Message *message, bool in_colour)
         fputs(bold, stream);
         if (span.source) {
                 int line = source_line(span.source, span.begin);
-                fprintf(stream, "%s:%d:%d: ", span.source->path, line, source_column(span.source, span.begin));
+                fprintf(stream, "%s:%d:%d: ", span.source->path, line,
+                        source_column(span.source, span.begin));
         } else if (message->severity == ERROR) {
                 fputs("lathe: ", stream);
         }
@@ -275,7 +280,7 @@ void diag_print(const Diag *diag, FILE *stream)
         if (diag->full) fprintf(stream, "lathe: too many errors: stopped after %d\n", diag->count);
 }
 
-/* --- the nearest name ---------------------------------------------------------------------------------------- */
+/* --- the nearest name ---------------------------------------------------------------------------------- */
 
 static int least(int a, int b)
 {

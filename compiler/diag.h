@@ -55,7 +55,8 @@ void diag_error(Diag *diag, Span span, const char *format, ...) __attribute__((f
 void diag_note(Diag *diag, Span span, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* A note without a place: `note: …`, for the fix. */
 void diag_hint(Diag *diag, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Everything collected, in the order reported. Colour only where the stream is a terminal and NO_COLOR unset. */
+/* Everything collected, in the order reported. Colour only where the stream is a terminal and NO_COLOR unset.
+ */
 void diag_print(const Diag *diag, FILE *stream);
 /* Forgets what was collected (a REPL between two lines). */
 void diag_clear(Diag *diag);

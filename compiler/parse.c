@@ -1,10 +1,10 @@
 /* Parsing: from a source's bytes to its tree.
  *
- * Between scanner and grammar stands the newline rule: a line ends with its operator and never begins with one,
- * so a line end is a token only where a statement can end, which is outside ( and [, after a token that can end
- * one, and not before else, then or {. The same place keeps the open brackets: it reports those that are never
- * closed or close nothing, so that the grammar sees balanced ones; and after a syntax error it skips, over whole
- * bracketed parts, to where the next statement of the same body begins.
+ * Between scanner and grammar stands the newline rule: a line ends with its operator and never begins with
+ * one, so a line end is a token only where a statement can end, which is outside ( and [, after a token that
+ * can end one, and not before else, then or {. The same place keeps the open brackets: it reports those that
+ * are never closed or close nothing, so that the grammar sees balanced ones; and after a syntax error it
+ * skips, over whole bracketed parts, to where the next statement of the same body begins.
  *
  * Expects UTF-8 in memory. Leaves a tree in the arena, or errors in the Diag. */
 #include "parse.h"
@@ -18,7 +18,7 @@
 
 enum { MAX_SOURCE = 16 << 20 };
 
-/* --- tokens -------------------------------------------------------------------------------------------------- */
+/* --- tokens -------------------------------------------------------------------------------------------- */
 
 static Token read_token(Parser *p)
 {
@@ -73,7 +73,7 @@ static bool line_end_counts(Parser *p)
         return next.code != ELSE && next.code != THEN && next.code != '{';
 }
 
-/* --- brackets ------------------------------------------------------------------------------------------------ */
+/* --- brackets ------------------------------------------------------------------------------------------ */
 
 static bool is_opening(int code)
 {
@@ -114,8 +114,8 @@ static int opening_of(const Parser *p, int closing)
         return depth && p->bracket[depth - 1].code == opening ? depth : 0;
 }
 
-/* A closing bracket that matches nothing: of the wrong kind it is taken for the right one, else it is an error
- * that the grammar recovers from. */
+/* A closing bracket that matches nothing: of the wrong kind it is taken for the right one, else it is an
+ * error that the grammar recovers from. */
 static void mend_bracket(Parser *p, Token *token)
 {
         const Token *open = p->depth ? &p->bracket[p->depth - 1] : NULL;
@@ -151,7 +151,8 @@ static bool begins_item(Token token)
         return at_margin && (code == MODEL || code == IMPORT || code == TEST || code == SCHEME);
 }
 
-/* An item begins though brackets are open: the innermost was meant to be closed. All are closed for the grammar. */
+/* An item begins though brackets are open: the innermost was meant to be closed. All are closed for the
+ * grammar. */
 static void close_before_item(Parser *p, Token item)
 {
         report_unclosed(p, p->bracket[p->depth - 1], item.span);
@@ -167,7 +168,7 @@ static void close_before_item(Parser *p, Token item)
         p->depth = kept;
 }
 
-/* --- recovery ------------------------------------------------------------------------------------------------ */
+/* --- recovery ------------------------------------------------------------------------------------------ */
 
 void begin_recovery(Parser *p)
 {
@@ -230,14 +231,15 @@ bool begins_statement(Token token)
         return token.code == NAME && ((next[0] == '=' && next[1] != '=') || next[0] == ',' || next[0] == ':');
 }
 
-/* While skipping within ( or [: a line that begins with a statement's word shows that the bracket is never closed. */
+/* While skipping within ( or [: a line that begins with a statement's word shows that the bracket is never
+ * closed. */
 static bool is_left_open(const Parser *p, Token token)
 {
         bool hidden = p->depth && p->bracket[p->depth - 1].code != '{';
         return p->skip_to >= 0 && hidden && is_statement_word(token.code) && begins_line(token);
 }
 
-/* --- the token stream the grammar sees ----------------------------------------------------------------------- */
+/* --- the token stream the grammar sees ----------------------------------------------------------------- */
 
 /* The string took with it what would have closed the brackets of its line. */
 static bool is_open_string(Token token)
@@ -273,16 +275,21 @@ static bool next_token(Parser *p, Token *token)
         return true;
 }
 
+/* What the grammar sees next: while recovering, the first token of the next statement's boundary. */
+static Token token_for_grammar(Parser *p)
+{
+        Token token;
+        for (;;) {
+                if (p->diag && p->diag->full) p->stopped = true;
+                if (p->stopped) return token_here(p, END);
+                if (!next_token(p, &token)) continue;
+                if (p->skip_to < 0 || p->stopped || ends_recovery(p, token.code)) return token;
+        }
+}
+
 int yylex(Value *value, Span *span, Parser *p)
 {
-        Token token = token_here(p, p->start);
-        if (!p->start)
-                do {
-                        if (p->diag && p->diag->full) p->stopped = true;
-                        if (p->stopped) token = token_here(p, END);
-                        else if (!next_token(p, &token)) continue;
-                        if (p->skip_to < 0 || p->stopped || ends_recovery(p, token.code)) break;
-                } while (true);
+        Token token = p->start ? token_here(p, p->start) : token_for_grammar(p);
         p->start = 0;
         p->skip_to = -1;
         memmove(p->recent + 1, p->recent, (RECENT - 1) * sizeof *p->recent);
@@ -293,7 +300,7 @@ int yylex(Value *value, Span *span, Parser *p)
         return token.code;
 }
 
-/* --- building the tree --------------------------------------------------------------------------------------- */
+/* --- building the tree --------------------------------------------------------------------------------- */
 
 static Ast *within_depth(Parser *p, Ast *tree)
 {
@@ -352,7 +359,7 @@ Ast *headed(Parser *p, Ast *list, Span span, Ast *head)
         return within_depth(p, spanning(list, span));
 }
 
-/* --- what the grammar can't say ------------------------------------------------------------------------------ */
+/* --- what the grammar can't say ------------------------------------------------------------------------ */
 
 /* The rules of a checkpoint: names to it, words to its reader. */
 static void check_rules(Parser *p, const Ast *tree)
@@ -360,14 +367,17 @@ static void check_rules(Parser *p, const Ast *tree)
         static const char *const rule[] = {"drop", "optional"};
         if (!tree || ast_is_expression(tree->kind)) return;
         for (int i = 0; i < tree->nkid; i++) check_rules(p, tree->kid[i]);
-        if (tree->kind != AST_RULE || strcmp(tree->name, rule[0]) == 0 || strcmp(tree->name, rule[1]) == 0) return;
+        if (tree->kind != AST_RULE || strcmp(tree->name, rule[0]) == 0 || strcmp(tree->name, rule[1]) == 0)
+                return;
         syntax_error(p, tree->name_span, "a checkpoint has no rule '%s'", tree->name);
         const char *near = nearest_name(tree->name, rule, 2);
         if (near) diag_hint(p->diag, "did you mean '%s'?", near);
-        else diag_hint(p->diag, "the rules are 'drop \"name\"' and 'optional \"name\"'; a map is '\"name\" = weights'");
+        else
+                diag_hint(p->diag, "the rules are 'drop \"name\"' and 'optional \"name\"'; a map is "
+                                   "'\"name\" = weights'");
 }
 
-/* --- entry points -------------------------------------------------------------------------------------------- */
+/* --- entry points -------------------------------------------------------------------------------------- */
 
 static Parser *parser_new(Arena *arena, Interner *names, Diag *diag, const Source *source, int start)
 {
@@ -401,19 +411,17 @@ Ast *parse_source(Arena *arena, Interner *names, Diag *diag, const Source *sourc
 static bool is_incomplete(Arena *arena, Interner *names, const Source *source)
 {
         Parser *p = parser_new(arena, names, NULL, source, 0);
-        int open = 0, last = NL;
-        for (Token token = read_token(p); token.code != END && open >= 0; token = read_token(p)) {
-                if (token.code == YYerror) {
-                        last = NL;
-                        open = -1;
-                        break;
-                }
+        int open = 0, last = ';';
+        Token token = read_token(p);
+        while (token.code != END && token.code != YYerror && open >= 0) {
                 open += is_opening(token.code);
                 open -= token.code == ')' || token.code == ']' || token.code == '}';
                 if (token.code != NL) last = token.code;
+                token = read_token(p);
         }
         scan_end(p);
-        return open > 0 || (open == 0 && last != NL && last != ';' && !can_end_statement(last));
+        if (token.code == YYerror || open < 0) return false;
+        return open > 0 || (last != ';' && !can_end_statement(last));
 }
 
 ParseResult parse_lines(Arena *arena, Interner *names, Diag *diag, const Source *source, Ast **tree)
@@ -424,7 +432,7 @@ ParseResult parse_lines(Arena *arena, Interner *names, Diag *diag, const Source 
         return *tree ? PARSE_COMPLETE : PARSE_ERROR;
 }
 
-/* --- reading ------------------------------------------------------------------------------------------------- */
+/* --- reading ------------------------------------------------------------------------------------------- */
 
 /* All of a file, NUL behind it; NULL with errno set, EFBIG above the limit. */
 static char *read_all(Arena *arena, FILE *file, int64_t *length)
@@ -455,7 +463,7 @@ Source *read_source(Arena *arena, const char *path, const char **why)
         return text ? source_new(arena, path, text, (int32_t)length) : NULL;
 }
 
-/* --- the developer's command --------------------------------------------------------------------------------- */
+/* --- the developer's command --------------------------------------------------------------------------- */
 
 typedef enum Mode { DUMP, PRINT, LINES, CHECK } Mode;
 

@@ -9,7 +9,8 @@
 /* How a REPL's input stands: INCOMPLETE wants another line and reports nothing. */
 typedef enum ParseResult { PARSE_COMPLETE, PARSE_INCOMPLETE, PARSE_ERROR } ParseResult;
 
-/* Reads a file whole (16 MB at most). NULL if it can't be read; then *why says so ("No such file or directory"). */
+/* Reads a file whole (16 MB at most). NULL if it can't be read; then *why says so ("No such file or
+ * directory"). */
 Source *read_source(Arena *arena, const char *path, const char **why);
 
 /* The AST_FILE of a source, or NULL after reporting what is wrong. */
@@ -18,9 +19,9 @@ Ast *parse_source(Arena *arena, Interner *names, Diag *diag, const Source *sourc
 /* The AST_LINES of a REPL's input. *tree is NULL unless the result is PARSE_COMPLETE. */
 ParseResult parse_lines(Arena *arena, Interner *names, Diag *diag, const Source *source, Ast **tree);
 
-/* `lathe parse [--print | --lines | --check] FILE…`, for developers: dumps the tree of each file; --print prints it as
- * source, --lines reads REPL input and says how it stands, --check prints and parses again and compares.
- * Returns the exit code. */
+/* `lathe parse [--print | --lines | --check] FILE…`, for developers: dumps the tree of each file; --print
+ * prints it as source, --lines reads REPL input and says how it stands, --check prints and parses again and
+ * compares. Returns the exit code. */
 int parse_command(int argc, char **argv);
 
 #endif

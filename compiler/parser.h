@@ -33,9 +33,9 @@ typedef struct Parser {
         int start;              /* the token that chooses the start symbol, until it is handed out; then 0 */
         Token ahead[MAX_AHEAD]; /* read but not handed out, the next one last */
         int nahead;
-        Token recent[RECENT]; /* handed to the grammar, newest first */
-        int last_code;        /* the last token that passed the newline rule, skipped or not */
-        int32_t last_end;     /* where it ended */
+        Token recent[RECENT];        /* handed to the grammar, newest first */
+        int last_code;               /* the last token that passed the newline rule, skipped or not */
+        int32_t last_end;            /* where it ended */
         Token bracket[MAX_BRACKETS]; /* open, innermost last */
         int depth;
 
@@ -54,7 +54,7 @@ void scan_end(Parser *parser);
 /* --- compiler/parse.c, for the actions of grammar/lathe.y --- */
 Ast *node(Parser *parser, AstKind kind, Span span, Ast *const *kid, int nkid);
 #define KIDS(...) (Ast *[]){__VA_ARGS__}, (int)(sizeof((Ast *[]){__VA_ARGS__}) / sizeof(Ast *))
-#define NO_KIDS NULL, 0
+#define NO_KIDS   NULL, 0
 Ast *named(Ast *tree, const char *name, Span name_span);
 Ast *spanning(Ast *tree, Span span);
 Ast *append(Parser *parser, Ast *list, Ast *kid, Span span);
@@ -64,8 +64,8 @@ Ast *retagged(Ast *list, AstKind kind, Span span);
 Ast *headed(Parser *parser, Ast *list, Span span, Ast *head);
 /* For compiler/syntax_error.c: skips from the newest token to where its body's next statement begins. */
 void begin_recovery(Parser *parser);
-/* The token begins a line although ( or [ is open: reports that bracket as never closed, and reads on as if the
- * brackets had been closed before the line. */
+/* The token begins a line although ( or [ is open: reports that bracket as never closed, and reads on as if
+ * the brackets had been closed before the line. */
 void close_before_line(Parser *parser, Token token);
 /* The same where { follows: a body begins, and is skipped. */
 void close_before_body(Parser *parser);

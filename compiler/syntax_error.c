@@ -1,8 +1,9 @@
-/* Syntax errors in the user's terms: what was expected after what, and a hint where the mistake is a known one.
+/* Syntax errors in the user's terms: what was expected after what, and a hint for the usual mistakes.
  *
  * The grammar gives the tokens that could have followed, by the names it prints. Those are folded into what a
  * user thinks in (an expression, a statement, the end of the statement), and operators are left out where an
- * expression may simply go on. Hints are one table of rules, each a test and a note; the first that fits speaks. */
+ * expression may simply go on. Hints are one table of rules, each a test and a note; the first that fits
+ * speaks. */
 #include "parser.h"
 
 #include "lathe.tab.h"
@@ -62,16 +63,18 @@ static bool is_one_of(const char *name, const char *const *list)
 
 static bool is_operator(const char *name)
 {
-        static const char *const list[] = {"or", "and", "==", "!=", "<=", ">=", "//", "as", "'<'", "'>'", "'+'", "'-'",
-                                           "'*'", "'/'", "'%'", "'@'", "'^'", "'\\''", "'.'", NULL};
+        static const char *const list[] = {"or",  "and", "==",  "!=",    "<=",  ">=",  "//",
+                                           "as",  "'<'", "'>'", "'+'",   "'-'", "'*'", "'/'",
+                                           "'%'", "'@'", "'^'", "'\\''", "'.'", NULL};
         return is_one_of(name, list);
 }
 
 /* The words that one might take for a name. */
 static bool is_reserved_noun(const char *name)
 {
-        static const char *const list[] = {"block", "scheme", "model", "checkpoint", "import", "test", "input", "output",
-                                           "repeat", "over", "shared", "loop", "require", "within", "return", "as", NULL};
+        static const char *const list[] = {"block",   "scheme", "model",  "checkpoint", "import", "test",
+                                           "input",   "output", "repeat", "over",       "shared", "loop",
+                                           "require", "within", "return", "as",         NULL};
         return is_one_of(name, list);
 }
 
@@ -94,7 +97,7 @@ static int bracket_around(const Misfit *m)
         return depth > 0 ? m->p->bracket[depth - 1].code : 0;
 }
 
-/* --- what was expected --------------------------------------------------------------------------------------- */
+/* --- what was expected --------------------------------------------------------------------------------- */
 
 /* A list of alternatives, as a sentence has it. */
 typedef struct Alternatives {
@@ -118,7 +121,8 @@ static const char *joined(Arena *arena, const Alternatives *list)
 /* The tokens that belong to none of the groups, in the order in which a reader would try them. */
 static void add_tokens(const Misfit *m, Alternatives *list)
 {
-        static const char *const order[] = {"'='", "':'", "','", "';'", "')'", "']'", "'('", "'['", "'{'", "then", "else", "string", NULL};
+        static const char *const order[] = {"'='", "':'", "','",  "';'",  "')'",    "']'", "'('",
+                                            "'['", "'{'", "then", "else", "string", NULL};
         bool statement_ends = expects(m, "end of line") || expects(m, "return");
         for (int i = 0; order[i]; i++) {
                 if (!expects(m, order[i])) continue;
@@ -141,14 +145,16 @@ static const char *what_was_expected(const Misfit *m)
         else if (expects_expression(m)) add(&list, "an expression");
         else if (expects(m, "name") && !may_go_on(m)) add(&list, "a name");
         if (!expects(m, "return") && !expects(m, "import")) add_tokens(m, &list);
-        if (expects(m, "end of line") && !expects(m, "return") && !expects(m, "import") && !expects(m, "name"))
-                add(&list, may_go_on(m) || expects(m, "else") ? "the end of the statement" : "the end of the line");
+        if (expects(m, "end of line") && !expects(m, "return") && !expects(m, "import") &&
+            !expects(m, "name"))
+                add(&list,
+                    may_go_on(m) || expects(m, "else") ? "the end of the statement" : "the end of the line");
         else if (expects(m, "end of line") && may_go_on(m)) add(&list, "the end of the statement");
         else if (list.n == 0 && expects(m, "'}'")) add(&list, "'}'");
         return list.n ? joined(m->p->arena, &list) : NULL;
 }
 
-/* --- hints --------------------------------------------------------------------------------------------------- */
+/* --- hints --------------------------------------------------------------------------------------------- */
 
 typedef struct Habit {
         const char *word, *instead;
@@ -232,7 +238,8 @@ static bool hint_double_operator(const Misfit *m)
         const char *next = m->at.span.source->text + m->at.span.end;
         if (code == '*' && m->before.code == '*') diag_hint(m->p->diag, "a power is written '^'");
         else if (follows_first_name(m) && strchr("+-*/", code) && *next == '=')
-                diag_hint(m->p->diag, "write '%s = %s %c ...'", m->before.value.name, m->before.value.name, code);
+                diag_hint(m->p->diag, "write '%s = %s %c ...'", m->before.value.name, m->before.value.name,
+                          code);
         else return false;
         return true;
 }
@@ -242,8 +249,10 @@ static bool hint_continued(const Misfit *m)
 {
         int around = bracket_around(m), before = m->before.code;
         if (!begins_line(m->at) || m->at.code == '}' || around == '(' || around == '[') return false;
-        if (before == NL || before == '{' || before == ';' || m->before.span.end == m->before.span.begin) return false;
-        diag_note(m->p->diag, m->before.span, "a line that ends with %s goes on in the next", quoted(m, m->before));
+        if (before == NL || before == '{' || before == ';' || m->before.span.end == m->before.span.begin)
+                return false;
+        diag_note(m->p->diag, m->before.span, "a line that ends with %s goes on in the next",
+                  quoted(m, m->before));
         return true;
 }
 
@@ -253,12 +262,14 @@ static bool hint_equals(const Misfit *m)
         const char *name = m->before.code == NAME ? m->before.value.name : "name";
         bool continued = m->before.code == NAME && begins_line(m->before) && !follows_first_name(m);
         if (continued && m->earlier.span.end > m->earlier.span.begin)
-                diag_note(m->p->diag, m->earlier.span, "a line that ends with %s goes on in the next", quoted(m, m->earlier));
+                diag_note(m->p->diag, m->earlier.span, "a line that ends with %s goes on in the next",
+                          quoted(m, m->earlier));
         else if (bracket_around(m) == '(' && expects(m, "':'"))
                 diag_hint(m->p->diag, "an argument by name is written '%s: value'", name);
         else if (expects_expression(m) && follows_first_name(m))
                 diag_hint(m->p->diag, "a setting is written without '=': '%s value'", name);
-        else if (expects(m, "==") && m->before.code != NUMBER) diag_hint(m->p->diag, "to compare, write '=='");
+        else if (expects(m, "==") && m->before.code != NUMBER)
+                diag_hint(m->p->diag, "to compare, write '=='");
         else return false;
         return true;
 }
@@ -306,7 +317,8 @@ static bool hint_missing_comma(const Misfit *m)
 {
         static const char *const starts[] = {"name", "number", "string", "true", "false", "none", NULL};
         int around = bracket_around(m);
-        if (!expects(m, "','") || !is_one_of(m->found, starts) || (around != '(' && around != '[')) return false;
+        if (!expects(m, "','") || !is_one_of(m->found, starts) || (around != '(' && around != '['))
+                return false;
         diag_hint(m->p->diag, "is a ',' missing before %s?", quoted(m, m->at));
         return true;
 }
@@ -331,7 +343,8 @@ static bool hint_chain(const Misfit *m)
 
 static bool hint_semicolon(const Misfit *m)
 {
-        if (m->at.code != ';' || !expects(m, "','") || bracket_around(m) != '(' || !may_go_on(m)) return false;
+        if (m->at.code != ';' || !expects(m, "','") || bracket_around(m) != '(' || !may_go_on(m))
+                return false;
         diag_hint(m->p->diag, "arguments are separated by ','; ';' is for a block's parameters");
         return true;
 }
@@ -354,7 +367,7 @@ static void give_hint(const Misfit *m)
                 if (hint[i](m)) return;
 }
 
-/* --- the report ---------------------------------------------------------------------------------------------- */
+/* --- the report ---------------------------------------------------------------------------------------- */
 
 /* A body or a new line's statement begins while ( or [ is open: the bracket is what is wrong. */
 static bool leaves_bracket_open(const Misfit *m)

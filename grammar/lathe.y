@@ -1,7 +1,7 @@
 /* The grammar. Actions build the tree and nothing else: kids at the places that compiler/ast.h documents.
  *
- * A line end reaches this grammar only where a statement can end (compiler/parse.c). Every list of statements is
- * x (sep x)…, where x may be empty, so that blank lines and a last separator cost nothing. */
+ * A line end reaches this grammar only where a statement can end (compiler/parse.c). Every list of statements
+ * is x (sep x)…, where x may be empty, so that blank lines and a last separator cost nothing. */
 %define api.pure full
 %define api.value.type {Value}
 %define api.location.type {Span}
@@ -26,6 +26,14 @@ int yylex(Value *value, Span *span, Parser *p);
                       : (Span){YYRHSLOC(right, 0).source, YYRHSLOC(right, 0).end, YYRHSLOC(right, 0).end})
 
 static void yyerror(const Span *span, Parser *p, const char *message);
+
+/* Both lists are always there. */
+static Ast *params_node(Parser *p, Span span, Ast *by_position, Ast *by_name)
+{
+        if (!by_position) by_position = node(p, AST_PARAM_LIST, span, NO_KIDS);
+        if (!by_name) by_name = node(p, AST_PARAM_LIST, span, NO_KIDS);
+        return node(p, AST_PARAMS, span, KIDS(by_position, by_name));
+}
 }
 
 %token FILE_START "file" LINES_START "lines"
@@ -75,15 +83,19 @@ definition
                                                 { $$ = named(node(p, AST_SCHEME, @$, KIDS($3, $5)), $2, @2); }
         | SCHEME NAME '(' params ')' '{' members '}'
                                                 { $$ = named(node(p, AST_SCHEME, @$, KIDS($4, $7)), $2, @2); }
-        | MODEL NAME '{' model_statements '}'   { $$ = named(node(p, AST_MODEL, @$, KIDS(NULL, $4)), $2, @2); }
+        | MODEL NAME '{' model_statements '}'
+                                { $$ = named(node(p, AST_MODEL, @$, KIDS(NULL, $4)), $2, @2); }
         | MODEL NAME ':' name '{' model_statements '}'
                                                 { $$ = named(node(p, AST_MODEL, @$, KIDS($4, $6)), $2, @2); }
-        | CHECKPOINT NAME '{' entries '}'       { $$ = named(node(p, AST_CHECKPOINT, @$, KIDS(NULL, $4)), $2, @2); }
+        | CHECKPOINT NAME '{' entries '}'
+                                { $$ = named(node(p, AST_CHECKPOINT, @$, KIDS(NULL, $4)), $2, @2); }
         | CHECKPOINT NAME ':' name '{' entries '}'
                                                 { $$ = named(node(p, AST_CHECKPOINT, @$, KIDS($4, $6)), $2, @2); }
         ;
-block   : BLOCK NAME '(' params ')' body        { $$ = named(node(p, AST_BLOCK, @$, KIDS($4, $6, NULL)), $2, @2); }
-        | BLOCK NAME '(' params ')' '=' expr    { $$ = named(node(p, AST_BLOCK, @$, KIDS($4, NULL, $7)), $2, @2); }
+block   : BLOCK NAME '(' params ')' body
+                                { $$ = named(node(p, AST_BLOCK, @$, KIDS($4, $6, NULL)), $2, @2); }
+        | BLOCK NAME '(' params ')' '=' expr
+                                { $$ = named(node(p, AST_BLOCK, @$, KIDS($4, NULL, $7)), $2, @2); }
         ;
 /* a REPL's input: whatever a file or a body holds, and expressions */
 lines   : line                                  { $$ = append(p, node(p, AST_LINES, @$, NO_KIDS), $1, @$); }
@@ -95,23 +107,24 @@ line    : statement
         | definition
         ;
 /* --- parameters: by position ; by name only ------------------------------------------------ */
-params  : %empty                                { $$ = node(p, AST_PARAMS, @$, KIDS(node(p, AST_PARAM_LIST, @$, NO_KIDS),
-                                                                                    node(p, AST_PARAM_LIST, @$, NO_KIDS))); }
-        | param_list comma                      { $$ = node(p, AST_PARAMS, @1, KIDS($1, node(p, AST_PARAM_LIST, @2, NO_KIDS))); }
-        | ';' param_list comma                  { $$ = node(p, AST_PARAMS, @$, KIDS(node(p, AST_PARAM_LIST, @1, NO_KIDS), $2)); }
-        | param_list comma ';' param_list comma { $$ = node(p, AST_PARAMS, @$, KIDS($1, $4)); }
+params  : %empty                                { $$ = params_node(p, @$, NULL, NULL); }
+        | param_list comma                      { $$ = params_node(p, @$, $1, NULL); }
+        | ';' param_list comma                  { $$ = params_node(p, @$, NULL, $2); }
+        | param_list comma ';' param_list comma { $$ = params_node(p, @$, $1, $4); }
         ;
 no_params
-        : %empty                                { $$ = node(p, AST_PARAMS, @$, KIDS(node(p, AST_PARAM_LIST, @$, NO_KIDS),
-                                                                                    node(p, AST_PARAM_LIST, @$, NO_KIDS))); }
+        : %empty                                { $$ = params_node(p, @$, NULL, NULL); }
         ;
 comma   : %empty | ',' ;
 param_list
-        : param                                 { $$ = append(p, node(p, AST_PARAM_LIST, @$, NO_KIDS), $1, @$); }
+        : param
+                                { $$ = append(p, node(p, AST_PARAM_LIST, @$, NO_KIDS), $1, @$); }
         | param_list ',' param                  { $$ = append(p, $1, $3, @$); }
         ;
-param   : NAME                                  { $$ = named(node(p, AST_PARAM, @$, KIDS(NULL, NULL)), $1, @1); }
-        | NAME '=' expr                         { $$ = named(node(p, AST_PARAM, @$, KIDS(NULL, $3)), $1, @1); }
+param   : NAME
+                                { $$ = named(node(p, AST_PARAM, @$, KIDS(NULL, NULL)), $1, @1); }
+        | NAME '=' expr
+                                { $$ = named(node(p, AST_PARAM, @$, KIDS(NULL, $3)), $1, @1); }
         | NAME ':' type default                 { $$ = named(node(p, AST_PARAM, @$, KIDS($3, $4)), $1, @1); }
         ;
 default : %empty                                { $$ = NULL; }
@@ -125,8 +138,10 @@ members : member                                { $$ = append(p, node(p, AST_MEM
         | members sep member                    { $$ = append(p, $1, $3, @$); }
         ;
 member  : statement
-        | NAME '(' params ')' body              { $$ = named(node(p, AST_MEMBER, @$, KIDS($3, $5, NULL)), $1, @1); }
-        | NAME '(' params ')' '=' expr          { $$ = named(node(p, AST_MEMBER, @$, KIDS($3, NULL, $6)), $1, @1); }
+        | NAME '(' params ')' body
+                                { $$ = named(node(p, AST_MEMBER, @$, KIDS($3, $5, NULL)), $1, @1); }
+        | NAME '(' params ')' '=' expr
+                                { $$ = named(node(p, AST_MEMBER, @$, KIDS($3, NULL, $6)), $1, @1); }
         ;
 /* --- checkpoint: a published name = data movement over our weights ------------------------- */
 entries : entry                                 { $$ = append(p, node(p, AST_ENTRIES, @$, NO_KIDS), $1, @$); }
@@ -301,7 +316,8 @@ index   : %empty                                { $$ = node(p, AST_INDEX, @$, KI
         | index_list comma
         ;
 index_list
-        : index_part                            { $$ = append(p, node(p, AST_INDEX, @$, KIDS(NULL)), $1, @$); }
+        : index_part
+                                { $$ = append(p, node(p, AST_INDEX, @$, KIDS(NULL)), $1, @$); }
         | index_list ',' index_part             { $$ = append(p, $1, $3, @$); }
         ;
 index_part
