@@ -130,6 +130,7 @@ bool fuse_matmul(Fuse *f, Node *product)
         segment->nproduct = nproduct;
         segment->n = product->type.dim[product->type.rank - 1].fixed;
         segment->store.node = root;
+        segment->name = arena_printf(f->arena, "%s_formula", k->name);
         for (int i = 0; i < nproduct; i++)
                 segment->product[i] = s.product[i];
         for (int i = 0; i < size; i++)
@@ -167,6 +168,8 @@ static bool ready_before(const Fuse *f, const Kernel *k, const Node *before)
 
 static bool can_merge(const Fuse *f, const Kernel *a, const Kernel *b)
 {
+        if (f->uses->pinned[a->store[0].node->id] || f->uses->pinned[b->store[0].node->id])
+                return false;
         return a->op == K_MATMUL && b->op == K_MATMUL && a->x == b->x && a->body == b->body && a->k_size == b->k_size &&
                a->segment[0].nproduct == 1 && b->segment[0].nproduct == 1 && ready_before(f, b, a->segment[0].store.node);
 }

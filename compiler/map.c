@@ -56,7 +56,7 @@ Map map_broadcast(const Map *m, const Type *in)
 Map map_fold(const Map *m, int axis, int digit)
 {
         Map r = *m;
-        r.axis[axis] = (AxisMap){0};
+        r.axis[axis] = (AxisIndex){0};
         r.axis[axis].coef[digit] = 1;
         return r;
 }
@@ -69,7 +69,7 @@ bool map_uses(const Map *m, int digit)
         return false;
 }
 
-static void axis_add(AxisMap *to, const AxisMap *from, int64_t stride)
+static void axis_add(AxisIndex *to, const AxisIndex *from, int64_t stride)
 {
         to->offset = dim_add(to->offset, dim_scale(from->offset, stride));
         for (int d = 0; d < MAX_DIGIT; d++)
@@ -77,9 +77,9 @@ static void axis_add(AxisMap *to, const AxisMap *from, int64_t stride)
 }
 
 /* Divides x into outer * size + inner, inner < size. */
-static MapResult axis_split(const Domain *d, const AxisMap *x, int64_t size, AxisMap *outer, AxisMap *inner, Refine *refine)
+static MapResult axis_split(const Domain *d, const AxisIndex *x, int64_t size, AxisIndex *outer, AxisIndex *inner, Refine *refine)
 {
-        *outer = *inner = (AxisMap){0};
+        *outer = *inner = (AxisIndex){0};
         int64_t most = x->offset.fixed % size;
         if (x->offset.fixed < 0)
                 return MAP_FAIL;
@@ -117,7 +117,7 @@ MapResult map_view(const Domain *d, const Map *m, const View *v, int in_rank, Ma
         for (int a = 0; a < in_rank; a++)
                 out->axis[a].offset = v->offset[a];
         for (int o = 0; o < m->rank; o++) {
-                AxisMap rest = m->axis[o];
+                AxisIndex rest = m->axis[o];
                 int first = 0, last = v->natom - 1;
                 while (first < v->natom && v->atom[first].out < o)
                         first++;
@@ -125,9 +125,9 @@ MapResult map_view(const Domain *d, const Map *m, const View *v, int in_rank, Ma
                         last--;
                 for (int k = last; k >= first; k--) {
                         const Atom *atom = &v->atom[k];
-                        AxisMap digit = rest;
+                        AxisIndex digit = rest;
                         if (k > first) {
-                                AxisMap outer;
+                                AxisIndex outer;
                                 if (!dim_is_fixed(atom->size))
                                         return MAP_FAIL;
                                 MapResult r = axis_split(d, &rest, atom->size.fixed, &outer, &digit, refine);
@@ -152,7 +152,7 @@ Node *base_of(Node *n)
 MapResult map_to_buffer(const Plan *p, const Domain *d, const Map *m, Node *n, Map *out, Buffer **b, Refine *refine)
 {
         *out = *m;
-        while (!p->value[n->id] && n->op == OP_VIEW) {
+        while (n->op == OP_VIEW && !p->value[n->id]) {
                 Map in;
                 MapResult r = map_view(d, out, n->attr.view, n->in[0]->type.rank, &in, refine);
                 if (r != MAP_OK)
@@ -168,7 +168,7 @@ Address address_of(const Buffer *b, const Map *m)
 {
         Address at = {.offset = dim_fixed(b->layout.offset), .tile = b->layout.tile};
         for (int a = 0; a < m->rank; a++) {
-                AxisMap axis = m->axis[a];
+                AxisIndex axis = m->axis[a];
                 if (a == b->shift_axis)
                         axis.offset = dim_add(axis.offset, b->shift);
                 if (a == b->layout.tiled) {
@@ -181,4 +181,27 @@ Address address_of(const Buffer *b, const Map *m)
                         at.coef[i] += b->layout.stride[a] * axis.coef[i];
         }
         return at;
+}
+
+bool map_operand(const Plan *p, Node *n, Domain *d, Map *m, Node **base)
+{
+        *d = domain_of(p->graph, &n->type);
+        for (;;) {
+                Map at = map_identity(d, &n->type), in;
+                Node *b = n;
+                MapResult r = MAP_OK;
+                Refine refine;
+                while (r == MAP_OK && b->op == OP_VIEW && !p->copy[b->id]) {
+                        r = map_view(d, &at, b->attr.view, b->in[0]->type.rank, &in, &refine);
+                        at = in;
+                        b = b->in[0];
+                }
+                *m = at;
+                *base = b;
+                if (r == MAP_OK)
+                        return true;
+                if (r == MAP_FAIL || d->n == MAX_DIGIT)
+                        return false;
+                domain_refine(d, refine);
+        }
 }

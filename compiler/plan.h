@@ -9,7 +9,7 @@
 #include "graph.h"
 #include "target.h"
 
-enum { MAX_DIGIT = 8, LANES = 16, NAMED_FIRST = MAX_NAMED - 1 /* the first row wanted as output */ };
+enum { MAX_DIGIT = 8, LANES = 16, TILE_MOST = 12 /* rows of any target's tile */, NAMED_FIRST = MAX_NAMED - 1 /* the first row wanted as output */ };
 
 /* A loop of a kernel, outermost first; the last is the one that runs in lanes.  Axis `axis` of the kernel's roots is the
  * sum of stride * digit over the digits of that axis. */
@@ -27,10 +27,10 @@ typedef struct {
 typedef struct {
         Dim offset;
         int64_t coef[MAX_DIGIT];
-} AxisMap;
+} AxisIndex;
 typedef struct {
         int rank;
-        AxisMap axis[MAX_RANK];
+        AxisIndex axis[MAX_RANK];
 } Map;
 
 /* Where an element lies: offset + sum of stride[a] * i[a], in floats; the tiled axis, if any, counts for
@@ -45,7 +45,7 @@ typedef struct {
 } Layout;
 
 /* Where a buffer lives, and what its offset counts from. */
-typedef enum { IN_ARENA, IN_WEIGHTS, IN_STATE, IN_INPUT, IN_OUTPUT } Home;
+typedef enum { IN_ARENA, IN_WEIGHTS, IN_STATE, IN_INPUT, IN_OUTPUT, IN_LITERAL } Home;
 
 typedef struct Buffer Buffer;
 struct Buffer {
@@ -55,7 +55,7 @@ struct Buffer {
         Type type;           /* of what it holds (one slot) */
         Layout layout;
         Buffer *part_of;     /* its storage is a part of that buffer's; layout.offset counts from there */
-        int64_t size;        /* floats of one slot */
+        int64_t size;        /* floats of one slot; 0: a part of another's */
         int64_t slots;       /* weights and state: slots, `slot_stride` floats apart */
         int64_t slot_stride;
         const int32_t *slot_of; /* NULL: the slot is the trip */
@@ -64,7 +64,6 @@ struct Buffer {
         Node *table;         /* .. or a node that depends on constants and indices alone, worked out beforehand */
         int shift_axis;      /* -1, or the axis whose index i is stored at i + shift: rows of the past stand before */
         Dim shift;
-        bool paired;         /* weights: panels lie in turn with those of another weight */
         int index;           /* IN_INPUT, IN_OUTPUT: which; IN_STATE: which StateVar */
         int64_t offset;      /* plan: floats from the start of its home */
         int first, last;     /* plan: the span of kernels in which it is live */
@@ -74,6 +73,7 @@ struct Buffer {
 typedef struct {
         Node *node;
         Buffer *to;
+        bool copy; /* node has its value elsewhere */
 } Store;
 
 typedef enum {
@@ -93,6 +93,7 @@ typedef struct {
         int nproduct;
         int64_t n;        /* outputs */
         Store store;      /* the root, and where it goes */
+        const char *name; /* of its formula's C function */
 } Segment;
 
 typedef struct Kernel Kernel;
@@ -110,13 +111,18 @@ struct Kernel {
         Node *q, *k, *v;    /* ATTENTION operands, seen through views: q [h, T, d], k [h, d, S], v [h, S, dv] */
         Node *score;        /* ATTENTION: the softmax's input .. */
         Node *core;         /* .. and the MATMUL within it */
-        Node *mask_less;    /* ATTENTION: score without the mask where the live range says it all; NULL: score stays */
         Region *region;     /* REPEAT */
+        int64_t scratch;    /* floats that each thread needs beside the arena */
         int64_t k_size;     /* MATMUL: the contracted axis */
         double fill;        /* FILL */
         int tail;           /* 1: only the rows wanted as output are computed */
         int barrier;        /* sync: 1: wait for all threads before it */
-        int at;             /* plan: place in the linear order */
+        int at;             /* place in its body; 0: that of its root */
+        Node *late;         /* or that of this root */
+        Buffer *from_copy;  /* LOOP that copies: reads this instead */
+        Buffer **touch;     /* buffers that it reads or stores, whole ones */
+        int ntouch;
+        int step, last_step; /* plan: place in the linear order; REPEAT: and its end */
         Span span;
         Instance *where;
 };
@@ -129,9 +135,11 @@ typedef struct {
 typedef struct {
         Graph *graph;
         const Target *target;
+        const char *c_name;     /* of the model, as a C identifier */
         int64_t chunk;          /* most new rows a call */
         int64_t bound[MAX_NAMED]; /* most of each named dimension within one call */
         Buffer **value;         /* by node id: where it is stored, or NULL */
+        bool *copy;             /* by node id: a view that is stored as it is seen */
         Buffer **buffer;
         int nbuffer, cap_buffer;
         KernelList *list;       /* by body number */
@@ -160,10 +168,12 @@ typedef struct {
         Dim offset;             /* floats; the tiled axis's part apart */
         int64_t coef[MAX_DIGIT];
         bool tiled;
-        AxisMap tile_index;     /* index along the tiled axis, counted as (i / 16) * tile + i % 16 */
+        AxisIndex tile_index;     /* index along the tiled axis, counted as (i / 16) * tile + i % 16 */
         int64_t tile;
 } Address;
 Address address_of(const Buffer *b, const Map *m);
+/* the affine walk of a whole operand: d starts as its own axes and is refined until its buffer can be read */
+bool map_operand(const Plan *p, Node *n, Domain *d, Map *m, Node **base);
 Node *base_of(Node *n);                              /* through views */
 /* the map of the buffer under n (through views that have none of their own), for n looked at through m */
 MapResult map_to_buffer(const Plan *p, const Domain *d, const Map *m, Node *n, Map *out, Buffer **b, Refine *refine);
@@ -185,7 +195,10 @@ typedef struct {
         Plan *plan;
         Uses *uses;
         Kernel **owner;  /* by id: the kernel in whose formula it is */
-        bool *must;      /* by id: needs a buffer */
+        bool *must;      /* by id: needs a buffer .. */
+        bool *forced;    /* .. because no formula could read it */
+        bool *apart;     /* by id: a product that no attention kernel can be made of */
+        bool *table;     /* by id: worked out beforehand */
         Kernel **kernel; /* all, unordered */
         int nkernel, cap_kernel;
 } Fuse;
@@ -201,11 +214,12 @@ void merge_matmuls(Fuse *f);
 /* layout.c: a buffer for every value that needs one */
 void layout(Fuse *f);
 int64_t bound_of(const Plan *p, Dim d);
-Buffer *buffer_new(Plan *p, Home home, const Type *t, const char *name);
+int body_number(const Plan *p, const Body *b);
+int64_t round_up(int64_t n, int64_t to);
 
-/* formula.c: a kernel's formula as C; NULL, or the node that needs a buffer of its own */
-typedef struct Text Text;
-Node *formula(Plan *p, Kernel *k, Text *out);
+/* emit_kernel.c: a kernel as a C function (out NULL: only try).  NULL, or the node that needs a buffer of its own. */
+struct Text;
+Node *emit_kernel(Plan *p, Kernel *k, struct Text *out);
 
 /* plan.c, sync.c */
 void plan_memory(Plan *p);

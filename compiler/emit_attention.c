@@ -1,0 +1,366 @@
+/* Attention as C: strides read off the maps of q, k, v and the output, the score formula as a function, and the bounds
+ * of the live keys read off the mask.
+ *
+ * The kernel's domain is the product's loops (rows, heads, width) with two digits more: the width of a head, and the keys. */
+#include "formula.h"
+
+typedef struct {
+        Address q, k, v, out;
+        Buffer *q_buffer, *k_buffer, *v_buffer;
+        int row, head, share, width, depth, keys; /* digits; head: of key heads; share: queries of one key head, or -1 */
+} Walks;
+
+static MapResult walk(Formula *f, Node *x, const Map *product, int axis0, int digit0, int axis1, int digit1, Address *at, Buffer **b)
+{
+        Map m = {.rank = x->type.rank}, under;
+        for (int a = 0; a < x->type.rank - 2; a++)
+                if (!dim_is(x->type.dim[a], 1))
+                        m.axis[a] = product->axis[a + product->rank - x->type.rank];
+        if (digit0 >= 0)
+                m.axis[axis0].coef[digit0] = 1;
+        if (digit1 >= 0)
+                m.axis[axis1].coef[digit1] = 1;
+        if (digit0 < 0)
+                m.axis[axis0] = product->axis[product->rank - 2];
+        if (digit1 < 0)
+                m.axis[axis1] = product->axis[product->rank - 1];
+        MapResult r = map_to_buffer(f->plan, &f->domain, &m, x, &under, b, &f->refine);
+        if (r == MAP_OK)
+                *at = address_of(*b, &under);
+        return r;
+}
+
+/* The digits of the product's axes; false: an axis is cut in a way that the kernel does not know. */
+static bool find_digits(const Formula *f, int rank, Walks *w)
+{
+        w->row = w->head = w->share = w->width = -1;
+        for (int i = 0; i < f->loops; i++) {
+                int axis = f->domain.digit[i].axis;
+                if (axis == rank - 1) {
+                        if (w->width >= 0)
+                                return false;
+                        w->width = i;
+                } else if (axis == rank - 2) {
+                        if (w->row >= 0)
+                                return false;
+                        w->row = i;
+                } else if (w->head < 0) {
+                        w->head = i;
+                } else if (w->share < 0) {
+                        w->share = i;
+                } else {
+                        return false;
+                }
+        }
+        return w->width >= 0;
+}
+
+static int64_t along(const Address *a, int digit)
+{
+        return digit < 0 ? 0 : a->coef[digit];
+}
+
+static bool fits_kernel(const Formula *f, const Walks *w)
+{
+        if (w->q.tiled || w->v.tiled || w->out.tiled || !w->k.tiled || w->k.tile_index.coef[w->keys] != 1)
+                return false;
+        if (w->q.coef[w->depth] != 1 || w->k.coef[w->depth] != LANES || w->v.coef[w->width] != 1 || w->out.coef[w->width] != 1)
+                return false;
+        if (!dim_is(w->k.tile_index.offset, 0))
+                return false;
+        if (w->share < 0)
+                return true;
+        int64_t n = f->domain.digit[w->share].size.fixed;
+        return w->k.coef[w->share] == 0 && w->v.coef[w->share] == 0 && w->q.coef[w->head] == n * w->q.coef[w->share] &&
+               w->out.coef[w->head] == n * w->out.coef[w->share];
+}
+
+/* Finds every walk, cutting the domain where a view asks for it; false: the kernel can't be made. */
+static bool find_walks(Formula *f, Kernel *k, Walks *w)
+{
+        Node *product = k->store[0].node;
+        int rank = product->type.rank;
+        Domain loops = domain_of(f->plan->graph, &product->type);
+        Dim depth = k->q->type.dim[k->q->type.rank - 1], keys = k->k->type.dim[k->k->type.rank - 1];
+        for (;;) {
+                if (loops.n + 2 > MAX_DIGIT)
+                        return false;
+                f->domain = loops;
+                f->loops = loops.n;
+                w->depth = f->domain.n++;
+                w->keys = f->domain.n++;
+                f->domain.digit[w->depth] = (Digit){depth, -1, 1};
+                f->domain.digit[w->keys] = (Digit){keys, -1, 1};
+                Map m = map_identity(&loops, &product->type);
+                int kr = k->k->type.rank, vr = k->v->type.rank, qr = k->q->type.rank;
+                MapResult r = walk(f, k->q, &m, qr - 2, -1, qr - 1, w->depth, &w->q, &w->q_buffer);
+                if (r == MAP_OK)
+                        r = walk(f, k->k, &m, kr - 2, w->depth, kr - 1, w->keys, &w->k, &w->k_buffer);
+                if (r == MAP_OK)
+                        r = walk(f, k->v, &m, vr - 2, w->keys, vr - 1, -1, &w->v, &w->v_buffer);
+                if (r == MAP_OK) {
+                        w->out = address_of(k->store[0].to, &m);
+                        return find_digits(f, rank, w) && fits_kernel(f, w);
+                }
+                if (r == MAP_FAIL || f->refine.digit >= loops.n)
+                        return false;
+                domain_refine(&loops, f->refine);
+        }
+}
+
+/* --- bounds of the live keys ------------------------------------------------------------------------------- */
+
+/* n as offset + sum of coef * digit, if it is that. */
+static bool affine(Formula *f, const Node *n, const Map *m, AxisIndex *x)
+{
+        AxisIndex a, b;
+        Map in;
+        Refine refine;
+        switch (n->op) {
+        case OP_CONST: {
+                double value = n->attr.literal->value[0];
+                if (n->attr.literal->count != 1 || n->attr.literal->trips != 1 || value != (double)(int64_t)value)
+                        return false;
+                *x = (AxisIndex){.offset = dim_fixed((int64_t)value)};
+                return true;
+        }
+        case OP_SIZE:
+                *x = (AxisIndex){.offset = n->attr.dim};
+                return true;
+        case OP_INDEX:
+                *x = m->axis[0];
+                x->offset = dim_add(x->offset, n->attr.dim);
+                return true;
+        case OP_VIEW:
+                return map_view(&f->domain, m, n->attr.view, n->in[0]->type.rank, &in, &refine) == MAP_OK && affine(f, n->in[0], &in, x);
+        case OP_ADD:
+        case OP_SUB: {
+                Map at = map_broadcast(m, &n->in[0]->type), bt = map_broadcast(m, &n->in[1]->type);
+                if (!affine(f, n->in[0], &at, &a) || !affine(f, n->in[1], &bt, &b))
+                        return false;
+                int64_t sign = n->op == OP_ADD ? 1 : -1;
+                x->offset = dim_add(a.offset, dim_scale(b.offset, sign));
+                for (int i = 0; i < MAX_DIGIT; i++)
+                        x->coef[i] = a.coef[i] + sign * b.coef[i];
+                return true;
+        }
+        default:
+                return false;
+        }
+}
+
+typedef struct {
+        const char *low, *high; /* expressions, or NULL */
+} Bounds;
+
+static const char *tighter(Formula *f, const char *a, const char *b, const char *op)
+{
+        return a ? arena_printf(f->arena, "(%s) %s (%s) ? (%s) : (%s)", a, op, b, a, b) : b;
+}
+
+/* Narrows the bounds by `a - b >= least`, negated or not; false: that is no bound on the keys. */
+static bool bound_by(Formula *f, const Node *a, const Node *b, const Map *m, int64_t least, int keys, Bounds *bounds)
+{
+        AxisIndex x, y;
+        Map am = map_broadcast(m, &a->type), bm = map_broadcast(m, &b->type);
+        if (!affine(f, a, &am, &x) || !affine(f, b, &bm, &y))
+                return false;
+        Dim offset = dim_add(dim_sub(x.offset, y.offset), dim_fixed(-least));
+        int64_t coef[MAX_DIGIT];
+        for (int i = 0; i < MAX_DIGIT; i++)
+                coef[i] = x.coef[i] - y.coef[i];
+        int64_t c = coef[keys];
+        coef[keys] = 0;
+        if (c == -1) { /* key <= offset + .. */
+                const char *e = index_expression(f, dim_add(offset, dim_fixed(1)), coef, true);
+                bounds->high = tighter(f, bounds->high, e, "<");
+        } else if (c == 1) { /* key >= -(offset + ..) */
+                for (int i = 0; i < MAX_DIGIT; i++)
+                        coef[i] = -coef[i];
+                const char *e = index_expression(f, dim_scale(offset, -1), coef, true);
+                bounds->low = tighter(f, bounds->low, e, ">");
+        }
+        return c == 1 || c == -1;
+}
+
+/* Narrows by a condition that live keys meet; true: the bounds say all of it. */
+static bool bound_condition(Formula *f, const Node *c, const Map *m, bool want, int keys, Bounds *bounds)
+{
+        Map in = *m, next;
+        Refine refine;
+        switch (c->op) {
+        case OP_NOT:
+                return bound_condition(f, c->in[0], m, !want, keys, bounds);
+        case OP_VIEW:
+                return map_view(&f->domain, &in, c->attr.view, c->in[0]->type.rank, &next, &refine) == MAP_OK &&
+                       bound_condition(f, c->in[0], &next, want, keys, bounds);
+        case OP_AND:
+        case OP_OR: {
+                if ((c->op == OP_AND) != want)
+                        return false;
+                Map am = map_broadcast(m, &c->in[0]->type), bm = map_broadcast(m, &c->in[1]->type);
+                bool a = bound_condition(f, c->in[0], &am, want, keys, bounds);
+                bool b = bound_condition(f, c->in[1], &bm, want, keys, bounds);
+                return a && b;
+        }
+        case OP_LESS: /* a < b: b - a >= 1; not: a - b >= 0 */
+                return want ? bound_by(f, c->in[1], c->in[0], m, 1, keys, bounds) : bound_by(f, c->in[0], c->in[1], m, 0, keys, bounds);
+        case OP_LESSEQ: /* a <= b: b - a >= 0; not: a - b >= 1 */
+                return want ? bound_by(f, c->in[1], c->in[0], m, 0, keys, bounds) : bound_by(f, c->in[0], c->in[1], m, 1, keys, bounds);
+        default:
+                return false;
+        }
+}
+
+static bool is_minus_infinity(const Node *n)
+{
+        return n->op == OP_CONST && n->attr.literal->count == 1 && n->attr.literal->trips == 1 && n->attr.literal->value[0] < -1e300;
+}
+
+/* Walks down from the softmax's input through what keeps -inf.  A mask that the bounds say whole is left out of the formula:
+ * *bare is then what stands under it. */
+static void bound_score(Formula *f, Node *n, const Map *m, int keys, Bounds *bounds, Node **bare)
+{
+        if (n->op == OP_WHERE) {
+                Map c = map_broadcast(m, &n->in[0]->type), x = map_broadcast(m, &n->in[1]->type);
+                bool masks_else = is_minus_infinity(n->in[2]), masks_then = is_minus_infinity(n->in[1]);
+                if (!masks_else && !masks_then)
+                        return;
+                bool whole = bound_condition(f, n->in[0], &c, masks_else, keys, bounds);
+                Node *rest = n->in[masks_else ? 1 : 2];
+                if (!same_dims(&rest->type, &n->type))
+                        return;
+                if (whole && *bare == n)
+                        *bare = rest;
+                bound_score(f, rest, &x, keys, bounds, bare);
+        } else if (n->op == OP_ADD) {
+                Node *top = NULL;
+                for (int i = 0; i < 2; i++) {
+                        Map at = map_broadcast(m, &n->in[i]->type);
+                        bound_score(f, n->in[i], &at, keys, bounds, &top);
+                }
+        }
+}
+
+/* --- the functions -------------------------------------------------------------------------------------------- */
+
+static void head_lines(const Formula *f, const Walks *w, Text *out)
+{
+        if (w->head >= 0 && w->share >= 0) {
+                long long n = (long long)f->domain.digit[w->share].size.fixed;
+                text_printf(out, "const int64_t i%d = head / %lld, i%d = head %% %lld;\n", w->head, n, w->share, n);
+        } else if (w->head >= 0) {
+                text_printf(out, "const int64_t i%d = head;\n", w->head);
+        }
+        if (w->row >= 0)
+                text_printf(out, "const int64_t i%d = row;\n", w->row);
+}
+
+static Node *emit_score(Formula *f, Kernel *k, const Walks *w, Node *score, const Map *at, Text *out)
+{
+        Formula g = formula_new(f->plan, k);
+        g.domain = f->domain;
+        g.loops = f->loops;
+        g.lane = w->keys;
+        g.whole_lanes = true;
+        g.given[0] = k->core;
+        g.given_as[0] = "s";
+        int value = formula_value(&g, score, at);
+        if (value < 0)
+                return k->store[0].node;
+        if (!out)
+                return NULL;
+        Text *rest = text_new(g.arena), *digits = text_new(g.arena), *body = text_new(g.arena);
+        text_indent(rest, g.row, 0);
+        text_indent(rest, g.lanes, 0);
+        text_printf(rest, "return v%d;\n", value);
+        head_lines(&g, w, digits);
+        declare_pointers(&g, body);
+        drop_unused_digits(&g, g.loops, digits, rest);
+        text_indent(body, digits, 0);
+        text_printf(body, uses_name(rest->data, "j") ? "const int64_t j = col;\n" : "(void)col;\n");
+        text_indent(body, rest, 0);
+        open_callback(&g, arena_printf(g.arena, "v16 %s_score(const void *context, v16 s, int head, int64_t row, int64_t col)", k->name), body,
+                      (const char *[]){"s", "head", "row", NULL}, out);
+        return NULL;
+}
+
+static void emit_live(Formula *f, Kernel *k, const Walks *w, const Bounds *b, Text *out)
+{
+        Text *inner = text_new(f->arena), *digits = text_new(f->arena), *body = text_new(f->arena);
+        if (b->low)
+                text_printf(body, "*lo = %s;\n", b->low);
+        if (b->high)
+                text_printf(body, "*hi = %s;\n", b->high);
+        head_lines(f, w, digits);
+        drop_unused_digits(f, f->loops, digits, body);
+        text_indent(inner, digits, 0);
+        text_indent(inner, body, 0);
+        open_callback(f, arena_printf(f->arena, "void %s_live(const void *context, int head, int64_t row, int64_t *lo, int64_t *hi)", k->name),
+                      inner, (const char *[]){"head", "row", "lo", "hi", NULL}, out);
+}
+
+static void emit_call(Formula *f, Kernel *k, const Walks *w, Text *out)
+{
+        Arena *a = f->arena;
+        Text *call = text_new(a), *body = text_new(a);
+        int64_t share = w->share >= 0 ? f->domain.digit[w->share].size.fixed : 1;
+        int64_t groups = w->head >= 0 ? f->domain.digit[w->head].size.fixed : 1;
+        bool all_share = w->share < 0 && w->head >= 0 && along(&w->k, w->head) == 0 && along(&w->v, w->head) == 0;
+        int64_t heads = groups * share, kv_heads = all_share ? 1 : groups;
+        int inner = w->share >= 0 ? w->share : w->head;
+        const int64_t none[MAX_DIGIT] = {0};
+        Address q = w->q, o = w->out;
+        if (k->tail) {
+                q.offset = dim_add(q.offset, dim_scale(dim_named(NAMED_FIRST), along(&q, w->row)));
+                o.offset = dim_add(o.offset, dim_scale(dim_named(NAMED_FIRST), along(&o, w->row)));
+        }
+        long long d = (long long)f->domain.digit[w->depth].size.fixed, dv = (long long)f->domain.digit[w->width].size.fixed;
+        text_printf(call, "const Attention a = {\n");
+        text_printf(call, "        .q = %s + %s, .q_row = %lld, .q_head = %lld,\n", pointer_name(f, w->q_buffer),
+                    index_expression(f, q.offset, none, false), (long long)along(&q, w->row), (long long)along(&q, inner));
+        text_printf(call, "        .k = %s + %s, .k_head = %lld, .k_tile = %lld,\n", pointer_name(f, w->k_buffer),
+                    index_expression(f, w->k.offset, none, false), (long long)along(&w->k, w->head), (long long)w->k.tile);
+        text_printf(call, "        .v = %s + %s, .v_head = %lld, .v_key = %lld,\n", pointer_name(f, w->v_buffer),
+                    index_expression(f, w->v.offset, none, false), (long long)along(&w->v, w->head), (long long)along(&w->v, w->keys));
+        text_printf(call, "        .out = %s + %s, .out_row = %lld, .out_head = %lld,\n", pointer_name(f, k->store[0].to),
+                    index_expression(f, o.offset, none, false), (long long)along(&o, w->row), (long long)along(&o, inner));
+        text_printf(call, "        .heads = %lld, .kv_heads = %lld, .head_dim = %lld, .v_dim = %lld, .scale = 1.0f,\n", (long long)heads,
+                    (long long)kv_heads, d, dv);
+        text_printf(call, "        .keys = %s, .first_row = %s, .ctx = &place,\n};\n",
+                    dim_expression(a, f->plan->graph, f->domain.digit[w->keys].size), k->tail ? "m->first" : "0");
+        text_printf(call, "const int64_t rows = %s;\n", w->row >= 0 ? loop_size(f, w->row) : "1");
+        text_printf(call, "const int64_t units = ATTENTION_UNITS(%lld, %lld, rows);\n", (long long)heads, (long long)kv_heads);
+        text_printf(call, "attention(&a, %s_score, %s_live, (int)share(units, thread, m->threads), (int)share(units, thread + 1, m->threads),\n",
+                    k->name, k->name);
+        text_printf(call, "          rows, m->scratch + thread * SCRATCH);\n");
+        declare_place(f, body);
+        declare_pointers(f, body);
+        text_indent(body, call, 0);
+        k->scratch = TILE_MOST * (d + 256 + 2 * round_up(dv, LANES) + 2 * LANES);
+        open_function(f->plan, k, out, body);
+}
+
+Node *emit_attention(Plan *p, Kernel *k, Text *out)
+{
+        Formula f = formula_new(p, k);
+        Walks w;
+        f.lane = -1;
+        if (!find_walks(&f, k, &w))
+                return k->store[0].node;
+        const Type *t = &k->score->type;
+        Map at = {.rank = t->rank}, product = map_identity(&f.domain, &k->store[0].node->type);
+        for (int a = 0; a < t->rank - 1; a++)
+                at.axis[a] = product.axis[a];
+        at.axis[t->rank - 1].coef[w.keys] = 1;
+        Bounds bounds = {0};
+        Node *bare = k->score;
+        f.lane = w.keys;
+        bound_score(&f, k->score, &at, w.keys, &bounds, &bare);
+        Node *stuck = emit_score(&f, k, &w, bare, &at, out);
+        if (stuck || !out)
+                return stuck;
+        emit_live(&f, k, &w, &bounds, out);
+        emit_call(&f, k, &w, out);
+        return NULL;
+}

@@ -1,0 +1,608 @@
+/* Kernels as C functions: the loops around a formula, or the call of a kernel of the runtime with literals.
+ *
+ *   static void layer_ln1(const tale *m, int64_t layer, int thread)
+ *
+ * Every function does the share of one thread.  A formula that is called back (a product's results, a score) is a
+ * static inline function before it. */
+#include "formula.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* --- what every function has ---------------------------------------------------------------------------- */
+
+Formula formula_new(Plan *p, Kernel *k)
+{
+        Arena *a = p->graph->arena;
+        Formula f = {.plan = p, .kernel = k, .arena = a, .row = text_new(a), .lanes = text_new(a)};
+        return f;
+}
+
+void set_lane(Formula *f, int digit)
+{
+        Dim size = f->domain.digit[digit].size;
+        f->lane = digit;
+        f->whole_lanes = dim_is_fixed(size) && size.fixed % LANES == 0;
+}
+
+static int nest_of(const Region *r, const Region **nest)
+{
+        if (!r)
+                return 0;
+        int n = nest_of(r->repeat->body->region, nest);
+        nest[n] = r;
+        return n + 1;
+}
+
+/* ", int64_t layer" or ", layer" for each repeat around the kernel */
+const char *trip_parameters(Arena *a, const Body *b, bool types)
+{
+        const Region *nest[8];
+        int n = nest_of(b->region, nest);
+        Text *t = text_new(a);
+        for (int i = 0; i < n; i++)
+                text_printf(t, ", %s%s", types ? "int64_t " : "", nest[i]->name);
+        return t->data;
+}
+
+/* " + slot * stride" for a buffer that has a slot for each trip */
+static const char *slot_expression(Formula *f, const Buffer *b, Text *before)
+{
+        if (!b->region || b->slots == 1)
+                return "";
+        const Region *nest[8];
+        int n = nest_of(b->region, nest);
+        const char *trip = nest[0]->name;
+        int64_t trips = nest[0]->trips;
+        for (int i = 1; i < n; i++) {
+                trip = arena_printf(f->arena, "(%s * %lld + %s)", trip, (long long)nest[i]->trips, nest[i]->name);
+                trips *= nest[i]->trips;
+        }
+        if (!b->slot_of || b->slots == trips)
+                return arena_printf(f->arena, " + %s * %lld", trip, (long long)b->slot_stride);
+        text_printf(before, "static const int16_t slot_%d[%lld] = {", b->id, (long long)trips);
+        for (int64_t i = 0; i < trips; i++)
+                text_printf(before, "%s%d", i ? ", " : "", b->slot_of[i]);
+        text_printf(before, "};\n");
+        return arena_printf(f->arena, " + slot_%d[%s] * %lld", b->id, trip, (long long)b->slot_stride);
+}
+
+static void literal_array(Formula *f, const Buffer *b, Text *out)
+{
+        const Literal *l = b->table->attr.literal;
+        text_printf(out, "static const float %s_all[%lld] = {", pointer_name(f, (Buffer *)b), (long long)(b->slots * b->size + LANES));
+        for (int64_t t = 0; t < l->trips; t++)
+                for (int64_t i = 0; i < b->size; i++)
+                        text_printf(out, "%s%s", t + i ? ", " : "", i < l->count ? float_literal(f->arena, (float)l->value[t * l->count + i]) : "0.0f");
+        text_printf(out, "};\n");
+}
+
+static bool is_stored(const Formula *f, const Buffer *b)
+{
+        const Kernel *k = f->kernel;
+        for (int i = 0; i < k->nstore + k->nsegment; i++) {
+                const Buffer *to = i < k->nstore ? k->store[i].to : k->segment[i - k->nstore].store.to;
+                while (to && to->part_of)
+                        to = to->part_of;
+                if (to == b)
+                        return true;
+        }
+        return false;
+}
+
+static const char *shape_comment(Formula *f, const Buffer *b)
+{
+        const char *t = type_text(f->arena, f->plan->graph, &b->type);
+        if (b->layout.tiled < 0)
+                return t;
+        return arena_printf(f->arena, "%s, tiled by 16 along axis %d", t, b->layout.tiled);
+}
+
+/* Local pointers to the buffers that the formula named. */
+void declare_pointers(Formula *f, Text *out)
+{
+        static const char *home[] = {[IN_ARENA] = "arena", [IN_WEIGHTS] = "weights", [IN_STATE] = "state"};
+        for (int i = 0; i < f->npointer; i++) {
+                Buffer *b = f->pointer[i];
+                const char *name = pointer_name(f, b);
+                const char *slot = slot_expression(f, b, out);
+                const char *constant = is_stored(f, b) ? "" : "const ";
+                if (b->home == IN_LITERAL) {
+                        literal_array(f, b, out);
+                        text_printf(out, "const float *%s = %s_all%s;\n", name, name, slot);
+                } else if (b->home == IN_INPUT) {
+                        const Input *in = &f->plan->graph->input[b->index];
+                        text_printf(out, "const %s *%s = m->input_%s; /* %s */\n", in->type.dtype == REAL ? "float" : "int32_t", name,
+                                    in->name, shape_comment(f, b));
+                } else if (b->home == IN_OUTPUT) {
+                        text_printf(out, "%sfloat *%s = m->output_%s; /* %s */\n", constant, name, f->plan->graph->output[b->index].name,
+                                    shape_comment(f, b));
+                } else {
+                        Buffer *own = b;
+                        while (own->alias)
+                                own = own->alias;
+                        text_printf(out, "%sfloat *%s = m->%s + %lld%s; /* %s */\n", constant, name, home[b->home], (long long)own->offset,
+                                    slot, shape_comment(f, b));
+                }
+        }
+}
+
+static const char *source_comment(const Plan *p, const Kernel *k)
+{
+        Arena *a = p->graph->arena;
+        if (!k->span.source)
+                return arena_printf(a, "/* %s */\n", k->name);
+        int line = span_line(k->span);
+        int32_t length;
+        const char *text = source_line_text(k->span.source, line, &length);
+        while (length && (*text == ' ' || *text == '\t')) {
+                text++;
+                length--;
+        }
+        char *shown = arena_strndup(a, text, length < 90 ? length : 90);
+        for (char *c = shown; *c; c++)
+                if (*c == '*' && c[1] == '/')
+                        *c = ' ';
+        const char *path = k->span.source->path;
+        const char *slash = strrchr(path, '/');
+        return arena_printf(a, "/* %s:%d   %s */\n", slash ? slash + 1 : path, line, shown);
+}
+
+static bool is_word(char c)
+{
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+/* As an identifier of its own: no part of a longer one, no member. */
+bool uses_name(const char *body, const char *name)
+{
+        size_t n = strlen(name);
+        for (const char *at = body; (at = strstr(at, name)); at += n) {
+                char before = at > body ? at[-1] : ' ';
+                bool member = before == '.' || (before == '>' && at - body > 1 && at[-2] == '-');
+                if (!is_word(before) && !member && !is_word(at[n]))
+                        return true;
+        }
+        return false;
+}
+
+void unused(Text *t, const char *body, const char *name)
+{
+        if (!uses_name(body, name))
+                text_printf(t, "        (void)%s;\n", name);
+}
+
+void unused_trips(Text *t, const Body *b, const char *body)
+{
+        const Region *nest[8];
+        int n = nest_of(b->region, nest);
+        for (int i = 0; i < n; i++)
+                unused(t, body, nest[i]->name);
+}
+
+void open_function(const Plan *p, const Kernel *k, Text *out, const Text *body)
+{
+        text_printf(out, "%sstatic void %s(const %s *m%s, int thread)\n{\n", source_comment(p, k), k->name, p->c_name,
+                    trip_parameters(p->graph->arena, k->body, true));
+        unused(out, body->data, "m");
+        unused_trips(out, k->body, body->data);
+        text_indent(out, body, 1);
+        text_printf(out, "}\n\n");
+}
+
+/* A size as an expression, the rows before the first wanted one left out. */
+const char *loop_size(const Formula *f, int digit)
+{
+        Dim size = f->domain.digit[digit].size;
+        if (digit == 0 && f->kernel->tail)
+                size = dim_sub(size, dim_named(NAMED_FIRST));
+        const char *e = dim_expression(f->arena, f->plan->graph, size);
+        return dim_is_fixed(size) ? e : arena_printf(f->arena, "(%s)", e);
+}
+
+/* "i0 = row / 8 + first, i1 = row % 8" from a number that counts the first `n` digits together */
+void declare_digits(const Formula *f, int n, const char *from, Text *out)
+{
+        for (int i = 0; i < n; i++) {
+                Text *e = text_new(f->arena);
+                text_printf(e, "%s", from);
+                int64_t inner = 1;
+                for (int k = i + 1; k < n; k++)
+                        inner *= f->domain.digit[k].size.fixed;
+                bool symbolic = false;
+                for (int k = i + 1; k < n; k++)
+                        symbolic |= !dim_is_fixed(f->domain.digit[k].size);
+                if (symbolic) {
+                        for (int k = i + 1; k < n; k++)
+                                text_printf(e, " / %s", loop_size(f, k));
+                } else if (inner != 1) {
+                        text_printf(e, " / %lld", (long long)inner);
+                }
+                if (i > 0)
+                        text_printf(e, " %% %s", loop_size(f, i));
+                if (i == 0 && f->kernel->tail)
+                        text_printf(e, " + m->first");
+                text_printf(out, "const int64_t i%d = %s;\n", i, e->data);
+        }
+}
+
+void drop_unused_digits(const Formula *f, int n, Text *out, const Text *body)
+{
+        for (int i = 0; i < n; i++) {
+                const char *name = arena_printf(f->arena, "i%d", i);
+                if (!uses_name(body->data, name))
+                        text_printf(out, "(void)%s;\n", name);
+        }
+}
+
+const char *row_count(const Formula *f, int n)
+{
+        Text *e = text_new(f->arena);
+        for (int i = 0; i < n; i++)
+                text_printf(e, "%s%s", i ? " * " : "", loop_size(f, i));
+        return n ? e->data : "1";
+}
+
+/* --- loops -------------------------------------------------------------------------------------------------- */
+
+static bool cut(Formula *f)
+{
+        return f->refined && !f->stuck;
+}
+
+/* The stores of a loop kernel; false: stuck or refined. */
+static bool loop_stores(Formula *f, Text *stores)
+{
+        Kernel *k = f->kernel;
+        for (int i = 0; i < k->nstore; i++) {
+                Node *root = k->store[i].node;
+                Map at = map_identity(&f->domain, &root->type);
+                for (int d = 0; d < f->domain.n; d++)
+                        if (dim_is(f->domain.digit[d].size, 1) && root->type.rank)
+                                at.axis[f->domain.digit[d].axis].coef[d] = 0;
+                int value;
+                if (k->op == K_FILL) {
+                        value = f->numbers++;
+                        text_printf(f->row, "const v16 v%d = v_set1(%s);\n", value, float_literal(f->arena, (float)k->fill));
+                } else {
+                        f->computing = k->store[i].copy ? NULL : root;
+                        value = formula_value(f, root, &at);
+                }
+                if (value < 0)
+                        return false;
+                formula_store(f, k->store[i].to, &at, value, stores);
+        }
+        return true;
+}
+
+static Node *emit_loop(Plan *p, Kernel *k, Text *out)
+{
+        Domain domain = domain_of(p->graph, &k->store[0].node->type);
+        for (;;) {
+                Formula f = formula_new(p, k);
+                f.domain = domain;
+                f.loops = domain.n;
+                set_lane(&f, domain.n - 1);
+                Text *stores = text_new(f.arena);
+                if (!loop_stores(&f, stores)) {
+                        if (!cut(&f))
+                                return f.stuck;
+                        domain_refine(&domain, f.refine);
+                        continue;
+                }
+                if (!out)
+                        return NULL;
+                int n = f.loops - 1;
+                const char *lanes = dim_expression(f.arena, p->graph, domain.digit[n].size);
+                Text *inner = text_new(f.arena), *body = text_new(f.arena);
+                text_indent(inner, f.row, 0);
+                bool single = dim_is(domain.digit[n].size, 1);
+                if (single) {
+                        text_indent(inner, f.lanes, 0);
+                        text_indent(inner, stores, 0);
+                } else {
+                        text_printf(inner, "for (int64_t j = 0; j < %s; j += 16) {\n", lanes);
+                        if (!f.whole_lanes)
+                                text_printf(inner, "        const int n = %s - j < 16 ? (int)(%s - j) : 16;\n", lanes, lanes);
+                        text_indent(inner, f.lanes, 1);
+                        text_indent(inner, stores, 1);
+                        text_printf(inner, "}\n");
+                }
+                declare_pointers(&f, body);
+                text_printf(body, "const int64_t rows = %s, end = share(rows, thread + 1, m->threads);\n", row_count(&f, n));
+                text_printf(body, "for (int64_t row = share(rows, thread, m->threads); row < end; row++) {\n");
+                Text *digits = text_new(f.arena);
+                declare_digits(&f, n, "row", digits);
+                drop_unused_digits(&f, n, digits, inner);
+                text_indent(body, digits, 1);
+                if (single && strstr(inner->data, "j"))
+                        text_printf(body, "        const int64_t j = 0;\n        (void)j;\n");
+                text_indent(body, inner, 1);
+                text_printf(body, "}\n");
+                open_function(p, k, out, body);
+                return NULL;
+        }
+}
+
+/* --- products with weights ------------------------------------------------------------------------------------ */
+
+/* A function that a kernel calls back: it finds instance and trips behind `context`. */
+void open_callback(Formula *f, const char *head, const Text *body, const char *const *parameter, Text *out)
+{
+        const Region *nest[8];
+        int n = nest_of(f->kernel->body->region, nest);
+        Text *lines = text_new(f->arena);
+        bool place = false;
+        if (uses_name(body->data, "m")) {
+                text_printf(lines, "        const %s *m = place->m;\n", f->plan->c_name);
+                place = true;
+        }
+        for (int i = 0; i < n; i++)
+                if (uses_name(body->data, nest[i]->name)) {
+                        text_printf(lines, "        const int64_t %s = place->trip[%d];\n", nest[i]->name, i);
+                        place = true;
+                }
+        text_printf(out, "static inline %s\n{\n", head);
+        text_printf(out, place ? "        const Place *place = context;\n" : "        (void)context;\n");
+        for (int i = 0; parameter[i]; i++)
+                unused(out, body->data, parameter[i]);
+        text_indent(out, lines, 0);
+        text_indent(out, body, 1);
+        text_printf(out, "}\n\n");
+}
+
+void declare_place(Formula *f, Text *out)
+{
+        const Region *nest[8];
+        int n = nest_of(f->kernel->body->region, nest);
+        text_printf(out, "const Place place = {m, {");
+        for (int i = 0; i < n; i++)
+                text_printf(out, "%s%s", i ? ", " : "", nest[i]->name);
+        text_printf(out, "%s}};\n", n ? "" : "0");
+}
+
+/* The function that takes a product's finished results, and what it stores. */
+static Node *emit_epilogue(Plan *p, Kernel *k, const Segment *s, Text *out)
+{
+        Formula f = formula_new(p, k);
+        Node *root = s->store.node;
+        f.domain = domain_of(p->graph, &root->type);
+        f.loops = f.domain.n;
+        set_lane(&f, f.domain.n - 1);
+        for (int i = 0; i < s->nproduct; i++) {
+                f.given[i] = s->product[i];
+                f.given_as[i] = i ? "acc[1]" : "acc[0]";
+        }
+        Map at = map_identity(&f.domain, &root->type);
+        f.computing = root;
+        int value = formula_value(&f, root, &at);
+        if (value < 0)
+                return f.stuck;
+        Text *store = text_new(f.arena);
+        formula_store(&f, s->store.to, &at, value, store);
+        if (!out)
+                return NULL;
+        Text *inner = text_new(f.arena);
+        declare_pointers(&f, inner);
+        int n = f.loops - 1;
+        Text *rest = text_new(f.arena);
+        text_indent(rest, f.row, 0);
+        text_indent(rest, f.lanes, 0);
+        text_indent(rest, store, 0);
+        declare_digits(&f, n, "row", inner);
+        drop_unused_digits(&f, n, inner, rest);
+        text_printf(inner, "const int64_t j = (int64_t)panel%s * 16;\n", s->nproduct == 2 ? " / 2" : "");
+        if (!f.whole_lanes)
+                text_printf(inner, "const int n = %lld - j < 16 ? (int)(%lld - j) : 16;\n", (long long)s->n, (long long)s->n);
+        text_indent(inner, rest, 0);
+        open_callback(&f, arena_printf(f.arena, "void %s(const void *context, int64_t row, int panel, const v16 *acc)", s->name), inner,
+                      (const char *[]){"row", NULL}, out);
+        return NULL;
+}
+
+/* The rows of the left operand: pointer expression and stride; false: they are not evenly spaced. */
+static bool row_walk(Formula *f, Node *x, Buffer **b, const char **at, int64_t *ldx)
+{
+        Domain d = f->domain;
+        d.digit[d.n] = (Digit){x->type.dim[x->type.rank - 1], -1, 1};
+        int k = d.n++, rows = f->loops - 1;
+        Map m = {.rank = x->type.rank}, under;
+        Map out = map_identity(&f->domain, &f->kernel->segment[0].product[0]->type);
+        for (int a = 0; a < x->type.rank - 1; a++)
+                m.axis[a] = out.axis[a];
+        m.axis[x->type.rank - 1].coef[k] = 1;
+        Refine refine;
+        if (map_to_buffer(f->plan, &d, &m, x, &under, b, &refine) != MAP_OK)
+                return false;
+        Address a = address_of(*b, &under);
+        if (a.tiled || a.coef[k] != 1 || (*b)->type.dtype != REAL)
+                return false;
+        *ldx = rows ? a.coef[rows - 1] : 0;
+        for (int i = rows - 2; i >= 0; i--) {
+                Dim n = d.digit[i + 1].size;
+                if (!dim_is_fixed(n) || a.coef[i] != a.coef[i + 1] * n.fixed)
+                        return false;
+        }
+        Dim offset = a.offset;
+        if (f->kernel->tail)
+                offset = dim_add(offset, dim_scale(dim_named(NAMED_FIRST), rows ? a.coef[0] : 0));
+        const int64_t none[MAX_DIGIT] = {0};
+        *at = arena_printf(f->arena, "%s + %s", pointer_name(f, *b), index_expression(f, offset, none, false));
+        return true;
+}
+
+static Node *emit_matmul(Plan *p, Kernel *k, Text *out)
+{
+        Formula f = formula_new(p, k);
+        f.domain = domain_of(p->graph, &k->segment[0].product[0]->type);
+        f.loops = f.domain.n;
+        set_lane(&f, f.loops - 1);
+        Buffer *x;
+        const char *at;
+        int64_t ldx;
+        if (!row_walk(&f, k->x, &x, &at, &ldx))
+                return k->x->op == OP_VIEW ? k->x : base_of(k->x);
+        for (int i = 0; i < k->nsegment; i++) {
+                Node *stuck = emit_epilogue(p, k, &k->segment[i], out);
+                if (stuck)
+                        return stuck;
+        }
+        k->scratch = (192 + TILE_MOST) * 2 * LANES;
+        if (!out)
+                return NULL;
+        int64_t total = 0;
+        Text *body = text_new(f.arena), *calls = text_new(f.arena);
+        for (int i = 0; i < k->nsegment; i++)
+                total += round_up(k->segment[i].n, LANES) / LANES;
+        int64_t first = 0;
+        for (int i = 0; i < k->nsegment; i++) {
+                const Segment *s = &k->segment[i];
+                int64_t panels = round_up(s->n, LANES) / LANES;
+                const char *twice = s->nproduct == 2 ? "2 * " : "";
+                Buffer *w = s->w[0];
+                text_printf(calls, "matmul(&place, %s, %s, %lld, rows, %lld, %s, STORAGE_F32, %d,\n", s->name, at, (long long)ldx,
+                            (long long)k->k_size, pointer_name(&f, w), s->nproduct);
+                text_printf(calls, "       %spart(from, %lld, %lld), %spart(to, %lld, %lld), m->scratch + thread * SCRATCH);\n", twice,
+                            (long long)first, (long long)panels, twice, (long long)first, (long long)panels);
+                first += panels;
+        }
+        declare_place(&f, body);
+        declare_pointers(&f, body);
+        text_printf(body, "const int64_t rows = %s;\n", row_count(&f, f.loops - 1));
+        text_printf(body, "const int64_t from = share(%lld, thread, m->threads), to = share(%lld, thread + 1, m->threads);\n",
+                    (long long)total, (long long)total);
+        text_indent(body, calls, 0);
+        open_function(p, k, out, body);
+        return NULL;
+}
+
+/* --- products of two computed tensors ---------------------------------------------------------------------- */
+
+/* An operand of the product seen from the output's loops: axis `own` runs with digit `own_digit`, the last but `own` with the rest. */
+static MapResult operand(Formula *f, Node *x, int own, int own_digit, const Map *out, Address *at, Buffer **b)
+{
+        Map m = {.rank = x->type.rank}, under;
+        for (int a = 0; a < x->type.rank; a++)
+                if (!dim_is(x->type.dim[a], 1))
+                        m.axis[a] = out->axis[a + out->rank - x->type.rank];
+        m.axis[own] = (AxisIndex){0};
+        m.axis[own].coef[own_digit] = 1;
+        MapResult r = map_to_buffer(f->plan, &f->domain, &m, x, &under, b, &f->refine);
+        if (r == MAP_OK)
+                *at = address_of(*b, &under);
+        return r;
+}
+
+static Node *emit_plain(Plan *p, Kernel *k, Text *out)
+{
+        Node *root = k->store[0].node;
+        Formula f = formula_new(p, k);
+        f.domain = domain_of(p->graph, &root->type);
+        f.loops = f.domain.n;
+        set_lane(&f, f.loops - 1);
+        int inner = f.domain.n++;
+        f.domain.digit[inner] = (Digit){k->x->type.dim[k->x->type.rank - 1], -1, 1};
+        Map m = map_identity(&f.domain, &root->type);
+        Address x, y, to = address_of(k->store[0].to, &m);
+        Buffer *xb, *yb;
+        if (operand(&f, k->x, k->x->type.rank - 1, inner, &m, &x, &xb) != MAP_OK || x.tiled)
+                return k->x->op == OP_VIEW && !p->copy[k->x->id] ? k->x : base_of(k->x);
+        if (operand(&f, k->y, k->y->type.rank - 2, inner, &m, &y, &yb) != MAP_OK || y.tiled)
+                return k->y->op == OP_VIEW && !p->copy[k->y->id] ? k->y : base_of(k->y);
+        if (to.tiled || to.coef[f.lane] != 1)
+                return root;
+        if (!out)
+                return NULL;
+        Text *body = text_new(f.arena);
+        int n = f.loops - 1;
+        Text *call = text_new(f.arena);
+        text_printf(call, "matmul_plain(%s + %s, 0, %s + %s, 0, %lld,\n", pointer_name(&f, k->store[0].to), address_expression(&f, &to, false),
+                    pointer_name(&f, xb), address_expression(&f, &x, false), (long long)x.coef[inner]);
+        text_printf(call, "             %s + %s, %lld, %lld, 0, 1, (int)%s, (int)%s);\n", pointer_name(&f, yb),
+                    address_expression(&f, &y, false), (long long)y.coef[inner], (long long)y.coef[f.lane], loop_size(&f, f.lane),
+                    loop_size(&f, inner));
+        declare_pointers(&f, body);
+        text_printf(body, "const int64_t rows = %s, end = share(rows, thread + 1, m->threads);\n", row_count(&f, n));
+        text_printf(body, "for (int64_t row = share(rows, thread, m->threads); row < end; row++) {\n");
+        Text *digits = text_new(f.arena);
+        declare_digits(&f, n, "row", digits);
+        drop_unused_digits(&f, n, digits, call);
+        text_indent(body, digits, 1);
+        text_indent(body, call, 1);
+        text_printf(body, "}\n");
+        open_function(p, k, out, body);
+        return NULL;
+}
+
+/* --- top, argmax --------------------------------------------------------------------------------------------- */
+
+static Node *emit_select(Plan *p, Kernel *k, Text *out)
+{
+        Node *root = k->store[0].node, *in = root->in[0];
+        bool top = root->op == OP_TOP;
+        int axis = top ? root->type.rank - 1 : root->attr.axis;
+        Formula f = formula_new(p, k);
+        f.domain = domain_of(p->graph, &root->type);
+        f.loops = f.domain.n;
+        set_lane(&f, f.loops - 1);
+        Map at = map_identity(&f.domain, &root->type), from = at, under;
+        int own = f.lane;
+        if (!top) {
+                own = f.domain.n++;
+                f.domain.digit[own] = (Digit){in->type.dim[axis], -1, 1};
+                from = map_fold(&at, axis, own);
+        }
+        Buffer *b;
+        MapResult r = map_to_buffer(p, &f.domain, &from, in, &under, &b, &f.refine);
+        if (r != MAP_OK)
+                return in->op == OP_VIEW && !p->copy[in->id] ? in : base_of(in);
+        Address x = address_of(b, &under), y = address_of(k->store[0].to, &at);
+        if (x.tiled || y.tiled)
+                return base_of(in);
+        if (!out)
+                return NULL;
+        int n = top ? f.loops - 1 : f.loops;
+        const char *to = arena_printf(f.arena, "%s + %s", pointer_name(&f, k->store[0].to), address_expression(&f, &y, !top));
+        const char *of = arena_printf(f.arena, "%s + %s", pointer_name(&f, b), address_expression(&f, &x, false));
+        Text *body = text_new(f.arena), *call = text_new(f.arena);
+        if (!top) {
+                f.lane = own; /* the last digit is a loop like the others here */
+                to = arena_printf(f.arena, "%s + %s", pointer_name(&f, k->store[0].to), address_expression(&f, &y, true));
+                of = arena_printf(f.arena, "%s + %s", pointer_name(&f, b), address_expression(&f, &x, false));
+                text_printf(call, "*(%s) = argmax_of(%s, %lld, %s);\n", to, of, (long long)x.coef[own], loop_size(&f, own));
+        } else {
+                text_printf(call, "top_of(%s, %lld, %s, %lld, %s, %d);\n", to, (long long)y.coef[own], of, (long long)x.coef[own],
+                            loop_size(&f, own), root->attr.index);
+        }
+        declare_pointers(&f, body);
+        text_printf(body, "const int64_t rows = %s, end = share(rows, thread + 1, m->threads);\n", row_count(&f, n));
+        text_printf(body, "for (int64_t row = share(rows, thread, m->threads); row < end; row++) {\n");
+        Text *digits = text_new(f.arena);
+        declare_digits(&f, n, "row", digits);
+        drop_unused_digits(&f, n, digits, call);
+        text_indent(body, digits, 1);
+        text_indent(body, call, 1);
+        text_printf(body, "}\n");
+        open_function(p, k, out, body);
+        return NULL;
+}
+
+Node *emit_kernel(Plan *p, Kernel *k, Text *out)
+{
+        switch (k->op) {
+        case K_LOOP:
+        case K_FILL:
+                return emit_loop(p, k, out);
+        case K_MATMUL:
+                return emit_matmul(p, k, out);
+        case K_PLAIN:
+                return emit_plain(p, k, out);
+        case K_ATTENTION:
+                return emit_attention(p, k, out);
+        case K_SELECT:
+                return emit_select(p, k, out);
+        case K_REPEAT:
+                return NULL;
+        }
+        return NULL;
+}

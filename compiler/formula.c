@@ -1,0 +1,478 @@
+/* Formulas as C: each value of a kernel's formula becomes one `const v16 v<n> = ..;`, placed in the row's part if it does not
+ * change along the lanes, else in the lanes' part.  A fold opens a loop of its own in the row's part. */
+#include "formula.h"
+
+#include <string.h>
+
+static const char *v_name[OP_COUNT] = {
+        [OP_NEG] = "v_neg",   [OP_EXP] = "v_exp",     [OP_LOG] = "v_log", [OP_SQRT] = "v_sqrt", [OP_SIN] = "v_sin",
+        [OP_COS] = "v_cos",   [OP_TANH] = "v_tanh",   [OP_ERF] = "v_erf", [OP_FLOOR] = "v_floor", [OP_NOT] = "v_not",
+        [OP_ADD] = "v_add",   [OP_SUB] = "v_sub",     [OP_MUL] = "v_mul", [OP_DIV] = "v_div",   [OP_POW] = "v_pow",
+        [OP_MAX] = "v_max",   [OP_MIN] = "v_min",     [OP_LESS] = "v_lt", [OP_LESSEQ] = "v_le", [OP_EQUAL] = "v_eq",
+        [OP_AND] = "v_and",   [OP_OR] = "v_or",       [OP_WHERE] = "v_where",
+};
+
+/* --- expressions ------------------------------------------------------------------------------------------ */
+
+const char *dim_expression(Arena *a, const Graph *g, Dim d)
+{
+        Text *t = text_new(a);
+        if (d.fixed || dim_is_fixed(d))
+                text_printf(t, "%lld", (long long)d.fixed);
+        for (int i = 0; i < MAX_NAMED; i++) {
+                if (!d.per[i])
+                        continue;
+                const char *name = i == NAMED_FIRST ? "first" : g->named[i].name;
+                text_printf(t, "%s", d.per[i] < 0 ? (t->n ? " - " : "-") : t->n ? " + " : "");
+                if (d.per[i] != 1 && d.per[i] != -1)
+                        text_printf(t, "%lld * ", (long long)(d.per[i] < 0 ? -d.per[i] : d.per[i]));
+                text_printf(t, "m->%s", name);
+        }
+        return t->data;
+}
+
+const char *digit_name(const Formula *f, int digit)
+{
+        if (digit == f->lane)
+                return "j";
+        if (f->kernel->op == K_ATTENTION && digit >= f->loops)
+                return "j";
+        return arena_printf(f->arena, "i%d", digit);
+}
+
+const char *index_expression(Formula *f, Dim offset, const int64_t *coef, bool with_lane)
+{
+        Text *t = text_new(f->arena);
+        for (int i = 0; i < f->domain.n; i++) {
+                if (!coef[i] || (i == f->lane && !with_lane))
+                        continue;
+                const char *digit = digit_name(f, i);
+                text_printf(t, "%s", coef[i] < 0 ? (t->n ? " - " : "-") : t->n ? " + " : "");
+                if (coef[i] == 1 || coef[i] == -1)
+                        text_printf(t, "%s", digit);
+                else
+                        text_printf(t, "%lld * %s", (long long)(coef[i] < 0 ? -coef[i] : coef[i]), digit);
+        }
+        if (t->n && dim_is(offset, 0))
+                return t->data;
+        const char *constant = dim_expression(f->arena, f->plan->graph, offset);
+        if (!t->n)
+                return constant;
+        return arena_printf(f->arena, "%s%s%s", t->data, *constant == '-' ? " - " : " + ", constant + (*constant == '-'));
+}
+
+const char *address_expression(Formula *f, const Address *at, bool with_lane)
+{
+        const char *flat = index_expression(f, at->offset, at->coef, with_lane);
+        if (!at->tiled)
+                return flat;
+        const char *i = index_expression(f, at->tile_index.offset, at->tile_index.coef, with_lane);
+        return arena_printf(f->arena, "%s + (%s) / 16 * %lld + (%s) %% 16", flat, i, (long long)at->tile, i);
+}
+
+static void kernel_touches(const Plan *p, Kernel *k, Buffer *b)
+{
+        for (int i = 0; i < k->ntouch; i++)
+                if (k->touch[i] == b)
+                        return;
+        Arena *a = p->graph->arena;
+        k->touch = arena_grow(a, k->touch, k->ntouch * (int64_t)sizeof *k->touch, (k->ntouch + 1) * (int64_t)sizeof *k->touch);
+        k->touch[k->ntouch++] = b;
+}
+
+const char *pointer_name(Formula *f, Buffer *b)
+{
+        while (b->part_of)
+                b = b->part_of;
+        const char *dot = strrchr(b->name, '.');
+        const char *name = dot ? dot + 1 : b->name;
+        int at = -1;
+        bool taken = false;
+        for (int i = 0; i < f->npointer; i++) {
+                Buffer *other = f->pointer[i];
+                const char *o = strrchr(other->name, '.');
+                if (other == b)
+                        at = i;
+                else if (at < 0)
+                        taken |= !strcmp(o ? o + 1 : other->name, name);
+        }
+        if (at < 0) {
+                kernel_touches(f->plan, f->kernel, b);
+                f->pointer = arena_grow(f->arena, f->pointer, f->npointer * (int64_t)sizeof *f->pointer,
+                                        (f->npointer + 1) * (int64_t)sizeof *f->pointer);
+                f->pointer[f->npointer++] = b;
+        }
+        static const char *reserved[] = {"m", "j", "n", "row", "end", "thread", "acc", "panel", "s", "head", "col"};
+        for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
+                taken |= !strcmp(name, reserved[i]);
+        taken |= (name[0] == 'v' || name[0] == 'i') && name[1] >= '0' && name[1] <= '9';
+        return taken ? arena_printf(f->arena, "%s_%d", name, b->id) : name;
+}
+
+/* --- values --------------------------------------------------------------------------------------------- */
+
+static int known(const KnownList *l, const Node *n, const Map *m)
+{
+        for (int i = 0; i < l->n; i++)
+                if (l->at[i].node == n && !memcmp(&l->at[i].map, m, sizeof *m))
+                        return l->at[i].number;
+        return -1;
+}
+
+static int remember(Formula *f, const Node *n, const Map *m, bool lane, const char *expression)
+{
+        KnownList *l = lane ? &f->lane_known : &f->row_known;
+        if (l->n == l->cap) {
+                int cap = l->cap ? 2 * l->cap : 16;
+                l->at = arena_grow(f->arena, l->at, l->cap * (int64_t)sizeof *l->at, cap * (int64_t)sizeof *l->at);
+                l->cap = cap;
+        }
+        int number = f->numbers++;
+        l->at[l->n++] = (Known){n, *m, number};
+        text_printf(lane ? f->lanes : f->row, "const v16 v%d = %s;%s%s%s\n", number, expression, n->name ? " /* " : "",
+                    n->name ? n->name : "", n->name ? " */" : "");
+        return number;
+}
+
+static int fail(Formula *f, Node *n)
+{
+        if (!f->stuck)
+                f->stuck = n;
+        return -1;
+}
+
+/* Reads 16 elements (or one, for all lanes) of a buffer. */
+static int load(Formula *f, Node *n, Buffer *b, const Map *m)
+{
+        Address at = address_of(b, m);
+        bool lane = map_uses(m, f->lane);
+        bool ints = b->home == IN_INPUT && n->type.dtype != REAL;
+        const char *p = pointer_name(f, b);
+        if (lane && at.tiled && at.tile_index.coef[f->lane])
+                return fail(f, n);
+        const char *where = address_expression(f, &at, true);
+        if (!lane)
+                return remember(f, n, m, false, arena_printf(f->arena, ints ? "v_set1((float)%s[%s])" : "v_set1(%s[%s])", p, where));
+        int64_t step = at.coef[f->lane];
+        const char *count = f->whole_lanes ? "" : ", n";
+        const char *suffix = f->whole_lanes ? "" : "_n";
+        if (step == 1)
+                return remember(f, n, m, true, arena_printf(f->arena, "v_load%s%s(%s + %s%s)", ints ? "_i32" : "", suffix, p, where, count));
+        if (ints)
+                return fail(f, n);
+        return remember(f, n, m, true,
+                        arena_printf(f->arena, "v_load_strided(%s + %s, %lld, %s)", p, where, (long long)step, f->whole_lanes ? "16" : "n"));
+}
+
+static int literal(Formula *f, Node *n, const Map *m)
+{
+        const Literal *l = n->attr.literal;
+        if (l->trips == 1)
+                return remember(f, n, m, false, arena_printf(f->arena, "v_set1(%s)", float_literal(f->arena, (float)l->value[0])));
+        Text *t = text_new(f->arena);
+        text_printf(t, "static const float c%d[%lld] = {", f->numbers, (long long)l->trips);
+        for (int64_t i = 0; i < l->trips; i++)
+                text_printf(t, "%s%s", i ? ", " : "", float_literal(f->arena, (float)l->value[i]));
+        text_printf(f->row, "%s};\n", t->data);
+        return remember(f, n, m, false, arena_printf(f->arena, "v_set1(c%d[%s])", f->numbers, n->body->region->name));
+}
+
+static int index_value(Formula *f, Node *n, const Map *m)
+{
+        const AxisIndex *x = &m->axis[0];
+        Dim offset = dim_add(x->offset, n->attr.dim);
+        int64_t step = x->coef[f->lane];
+        const char *i = index_expression(f, offset, x->coef, step == 1);
+        if (!step)
+                return remember(f, n, m, false, arena_printf(f->arena, "v_set1((float)(%s))", i));
+        if (step == 1)
+                return remember(f, n, m, true, arena_printf(f->arena, "v_iota((float)(%s))", i));
+        return remember(f, n, m, true,
+                        arena_printf(f->arena, "v_add(v_set1((float)(%s)), v_mul(v_iota((float)j), v_set1(%lld.0f)))", i, (long long)step));
+}
+
+static int pointwise(Formula *f, Node *n, const Map *m)
+{
+        int in[3] = {0};
+        for (int i = 0; i < n->nin; i++) {
+                Map at = map_broadcast(m, &n->in[i]->type);
+                in[i] = formula_value(f, n->in[i], &at);
+                if (in[i] < 0)
+                        return -1;
+        }
+        bool lane = map_uses(m, f->lane);
+        Arena *a = f->arena;
+        const char *e;
+        if (n->op == OP_REAL_OF)
+                e = arena_printf(a, "v%d", in[0]);
+        else if (n->op == OP_FLOORDIV)
+                e = arena_printf(a, "v_floor(v_div(v%d, v%d))", in[0], in[1]);
+        else if (n->op == OP_MOD)
+                e = arena_printf(a, "v_sub(v%d, v_mul(v%d, v_floor(v_div(v%d, v%d))))", in[0], in[1], in[0], in[1]);
+        else if (n->nin == 1)
+                e = arena_printf(a, "%s(v%d)", v_name[n->op], in[0]);
+        else if (n->nin == 2)
+                e = arena_printf(a, "%s(v%d, v%d)", v_name[n->op], in[0], in[1]);
+        else
+                e = arena_printf(a, "%s(v%d, v%d, v%d)", v_name[n->op], in[0], in[1], in[2]);
+        return remember(f, n, m, lane, e);
+}
+
+/* --- folds: a loop over one axis, its result the same in all lanes ------------------------------------------ */
+
+typedef struct {
+        int lane;
+        bool whole_lanes;
+        Text *lanes;
+        KnownList lane_known;
+} LaneScope;
+
+static LaneScope open_lanes(Formula *f, Dim size)
+{
+        LaneScope outer = {f->lane, f->whole_lanes, f->lanes, f->lane_known};
+        f->domain.digit[f->domain.n] = (Digit){size, -1, 1};
+        f->lane = f->domain.n++;
+        f->whole_lanes = dim_is_fixed(size) && size.fixed % LANES == 0;
+        f->lanes = text_new(f->arena);
+        f->lane_known = (KnownList){0};
+        return outer;
+}
+
+static void close_lanes(Formula *f, LaneScope outer)
+{
+        f->domain.n--;
+        f->lane = outer.lane;
+        f->whole_lanes = outer.whole_lanes;
+        f->lanes = outer.lanes;
+        f->lane_known = outer.lane_known;
+}
+
+static int fold_loop(Formula *f, const Node *n, const Map *m, Dim size, bool maximum, int value, const LaneScope *outer)
+{
+        int acc = f->numbers++;
+        const char *start = maximum ? "-INFINITY" : "0.0f";
+        const char *s = dim_expression(f->arena, f->plan->graph, size);
+        const char *x = arena_printf(f->arena, "v%d", value);
+        if (!f->whole_lanes)
+                x = arena_printf(f->arena, "v_where(v_lt(v_iota(0.0f), v_set1((float)n)), v%d, v_set1(%s))", value, start);
+        text_printf(f->row, "v16 v%d = v_set1(%s);\n", acc, start);
+        text_printf(f->row, "for (int64_t j = 0; j < %s; j += 16) {\n", s);
+        if (!f->whole_lanes)
+                text_printf(f->row, "        const int n = %s - j < 16 ? (int)(%s - j) : 16;\n", s, s);
+        text_indent(f->row, f->lanes, 1);
+        text_printf(f->row, "        v%d = %s(v%d, %s);\n}\n", acc, maximum ? "v_max" : "v_add", acc, x);
+        close_lanes(f, *outer);
+        return remember(f, n, m, false, arena_printf(f->arena, "v_set1(%s(v%d))", maximum ? "v_maxof" : "v_sum", acc));
+}
+
+static int fold(Formula *f, Node *n, const Map *m)
+{
+        if (map_uses(m, f->lane) || f->domain.n >= MAX_DIGIT)
+                return fail(f, n);
+        Dim size = n->in[0]->type.dim[n->attr.axis];
+        LaneScope outer = open_lanes(f, size);
+        Map at = map_fold(m, n->attr.axis, f->lane);
+        int value = formula_value(f, n->in[0], &at);
+        if (value < 0) {
+                close_lanes(f, outer);
+                return -1;
+        }
+        return fold_loop(f, n, m, size, n->op == OP_MAXOF, value, &outer);
+}
+
+/* exp(x - max) / sum, 0 where nothing lives; the folds are known by the softmax node at a map without its last axis. */
+static int softmax(Formula *f, Node *n, const Map *m)
+{
+        Arena *a = f->arena;
+        int last = n->type.rank - 1;
+        Dim size = n->type.dim[last];
+        Map row = *m;
+        row.axis[last] = (AxisIndex){0};
+        if (map_uses(&row, f->lane) || f->domain.n >= MAX_DIGIT)
+                return fail(f, n);
+        Map maximum_at = row, sum_at = row;
+        maximum_at.rank = MAX_RANK + 1; /* keys of their own in what is known */
+        sum_at.rank = MAX_RANK + 2;
+        int maximum = known(&f->row_known, n, &maximum_at), sum = known(&f->row_known, n, &sum_at);
+        if (maximum < 0) {
+                LaneScope outer = open_lanes(f, size);
+                Map at = map_fold(m, last, f->lane);
+                int x = formula_value(f, n->in[0], &at);
+                if (x < 0) {
+                        close_lanes(f, outer);
+                        return -1;
+                }
+                maximum = fold_loop(f, n, &maximum_at, size, true, x, &outer);
+        }
+        int sink = -1;
+        if (n->nin == 2) {
+                Map at = map_broadcast(&row, &n->in[1]->type);
+                sink = formula_value(f, n->in[1], &at);
+                if (sink < 0)
+                        return -1;
+                int joined = f->numbers++;
+                text_printf(f->row, "const v16 v%d = v_max(v%d, v%d);\n", joined, maximum, sink);
+                maximum = joined;
+        }
+        const char *p = "v_where(v_eq(v%d, v_set1(-INFINITY)), v_set1(0.0f), v_exp(v_sub(v%d, v%d)))";
+        if (sum < 0) {
+                LaneScope outer = open_lanes(f, size);
+                Map at = map_fold(m, last, f->lane);
+                int x = formula_value(f, n->in[0], &at);
+                if (x < 0) {
+                        close_lanes(f, outer);
+                        return -1;
+                }
+                int e = f->numbers++;
+                text_printf(f->lanes, "const v16 v%d = ", e);
+                text_printf(f->lanes, p, x, x, maximum);
+                text_printf(f->lanes, ";\n");
+                sum = fold_loop(f, n, &sum_at, size, false, e, &outer);
+                if (sink >= 0) {
+                        int whole = f->numbers++;
+                        text_printf(f->row, "const v16 v%d = v_add(v%d, v_exp(v_sub(v%d, v%d)));\n", whole, sum, sink, maximum);
+                        sum = whole;
+                }
+        }
+        int x = formula_value(f, n->in[0], m);
+        if (x < 0)
+                return -1;
+        const char *e = arena_printf(a, p, x, x, maximum);
+        return remember(f, n, m, map_uses(m, f->lane),
+                        arena_printf(a, "v_where(v_eq(v%d, v_set1(0.0f)), v_set1(0.0f), v_div(%s, v%d))", sum, e, sum));
+}
+
+/* --- gather ----------------------------------------------------------------------------------------------- */
+
+/* t[a, b, .., rest]: the indexed axes' numbers come from values; the rest is affine. */
+static int gather(Formula *f, Node *n, const Map *m)
+{
+        Node *t = n->in[0];
+        int indexed = n->nin - 1, rest = t->type.rank - indexed, lead = n->type.rank - rest;
+        Map head = *m;
+        head.rank = lead;
+        int v[MAX_RANK];
+        bool in_lanes = false;
+        for (int i = 0; i < indexed; i++) {
+                Map at = map_broadcast(&head, &n->in[i + 1]->type);
+                v[i] = formula_value(f, n->in[i + 1], &at);
+                if (v[i] < 0)
+                        return -1;
+                in_lanes |= map_uses(&at, f->lane);
+        }
+        Map at = {.rank = t->type.rank};
+        for (int i = 0; i < rest; i++)
+                at.axis[indexed + i] = m->axis[lead + i];
+        Buffer *b;
+        Map under;
+        if (t->op == OP_VIEW && !f->plan->value[t->id])
+                return fail(f, t);
+        MapResult r = map_to_buffer(f->plan, &f->domain, &at, t, &under, &b, &f->refine);
+        if (r != MAP_OK)
+                return fail(f, t);
+        Address from = address_of(b, &under);
+        const char *p = pointer_name(f, b);
+        if (in_lanes && (b->layout.tiled >= 0 || from.coef[f->lane]))
+                return fail(f, t);
+        if (in_lanes) {
+                const char *e = NULL;
+                for (int i = 0; i < indexed; i++) {
+                        const char *last = dim_expression(f->arena, f->plan->graph, dim_sub(t->type.dim[i], dim_fixed(1)));
+                        const char *term = arena_printf(f->arena, "v_mul(v_clamp(v%d, (float)(%s)), v_set1(%lld.0f))", v[i], last,
+                                                        (long long)b->layout.stride[i]);
+                        e = e ? arena_printf(f->arena, "v_add(%s, %s)", e, term) : term;
+                }
+                return remember(f, n, m, true,
+                                arena_printf(f->arena, "v_gather(%s + %s, %s, 1)", p, address_expression(f, &from, false), e));
+        }
+        Text *offset = text_new(f->arena);
+        for (int i = 0; i < indexed; i++) {
+                const char *at_i = arena_printf(f->arena, "clamp_index(v_first(v%d), %s)", v[i],
+                                                dim_expression(f->arena, f->plan->graph, t->type.dim[i]));
+                int number = f->numbers++;
+                text_printf(f->row, "const int64_t x%d = %s;\n", number, at_i);
+                if (i == b->layout.tiled)
+                        text_printf(offset, " + x%d / 16 * %lld + x%d %% 16", number, (long long)b->layout.tile, number);
+                else
+                        text_printf(offset, " + x%d * %lld", number, (long long)b->layout.stride[i]);
+        }
+        from.tiled = false;
+        const char *where = arena_printf(f->arena, "%s%s", address_expression(f, &from, true), offset->data);
+        if (!map_uses(m, f->lane))
+                return remember(f, n, m, false, arena_printf(f->arena, "v_set1(%s[%s])", p, where));
+        if (from.coef[f->lane] == 1)
+                return remember(f, n, m, true,
+                                arena_printf(f->arena, f->whole_lanes ? "v_load(%s + %s)" : "v_load_n(%s + %s, n)", p, where));
+        return remember(f, n, m, true,
+                        arena_printf(f->arena, "v_load_strided(%s + %s, %lld, %s)", p, where, (long long)from.coef[f->lane],
+                                     f->whole_lanes ? "16" : "n"));
+}
+
+static int view_value(Formula *f, Node *n, const Map *m)
+{
+        Map in;
+        Refine refine;
+        MapResult r = map_view(&f->domain, m, n->attr.view, n->in[0]->type.rank, &in, &refine);
+        if (r == MAP_OK)
+                return formula_value(f, n->in[0], &in);
+        if (r == MAP_REFINE && refine.digit < f->loops && f->domain.n < MAX_DIGIT && f->kernel->op == K_LOOP) {
+                f->refine = refine;
+                f->refined = true;
+                return -1;
+        }
+        return fail(f, f->plan->value[base_of(n->in[0])->id] ? n : base_of(n->in[0]));
+}
+
+int formula_value(Formula *f, Node *n, const Map *m)
+{
+        for (int i = 0; i < 2; i++)
+                if (n == f->given[i])
+                        return remember(f, n, m, true, f->given_as[i]);
+        int number = known(&f->row_known, n, m);
+        if (number < 0)
+                number = known(&f->lane_known, n, m);
+        if (number >= 0)
+                return number;
+        Buffer *b = f->plan->value[n->id];
+        if (f->kernel->from_copy && n == f->kernel->store[0].node)
+                b = f->kernel->from_copy;
+        if (b && n != f->computing)
+                return load(f, n, b, m);
+        f->computing = n == f->computing ? NULL : f->computing;
+        if (n->op == OP_CONST)
+                return literal(f, n, m);
+        if (n->op == OP_SIZE)
+                return remember(f, n, m, false,
+                                arena_printf(f->arena, "v_set1((float)(%s))", dim_expression(f->arena, f->plan->graph, n->attr.dim)));
+        if (n->op == OP_INDEX)
+                return index_value(f, n, m);
+        if (n->op == OP_VIEW)
+                return view_value(f, n, m);
+        if (n->op == OP_GATHER)
+                return gather(f, n, m);
+        if (n->op == OP_SUM || n->op == OP_MAXOF)
+                return fold(f, n, m);
+        if (n->op == OP_SOFTMAX)
+                return softmax(f, n, m);
+        if (op_info[n->op].family == POINT && n->op != OP_TOP)
+                return pointwise(f, n, m);
+        return fail(f, n);
+}
+
+void formula_store(Formula *f, Buffer *to, const Map *map, int value, Text *out)
+{
+        Address at = address_of(to, map);
+        const char *p = pointer_name(f, to);
+        const char *where = address_expression(f, &at, true);
+        int64_t step = at.coef[f->lane];
+        bool single = dim_is(f->domain.digit[f->lane].size, 1);
+        if (single)
+                text_printf(out, "v_store_n(%s + %s, v%d, 1);\n", p, where, value);
+        else if (step == 1 && f->whole_lanes)
+                text_printf(out, "v_store(%s + %s, v%d);\n", p, where, value);
+        else if (step == 1)
+                text_printf(out, "v_store_n(%s + %s, v%d, n);\n", p, where, value);
+        else
+                text_printf(out, "v_store_strided(%s + %s, %lld, v%d, %s);\n", p, where, (long long)step, value,
+                            f->whole_lanes ? "16" : "n");
+}

@@ -1,0 +1,67 @@
+/* Formulas: the nodes of a kernel as statements on v16 values. */
+#ifndef FORMULA_H
+#define FORMULA_H
+#include "plan.h"
+#include "text.h"
+
+typedef struct {
+        const Node *node;
+        Map map;
+        int number; /* its variable is v<number> */
+} Known;
+typedef struct {
+        Known *at;
+        int n, cap;
+} KnownList;
+
+/* Statements go where their values change: `row` once a row, `lanes` once for 16 elements of the lanes' digit. */
+typedef struct {
+        Plan *plan;
+        Kernel *kernel;
+        Arena *arena;
+        Domain domain;      /* the kernel's loops, then folds' and operands' extra digits */
+        int loops;          /* how many of them the kernel itself runs */
+        int lane;           /* the digit that now runs in lanes */
+        bool whole_lanes;   /* its size is a multiple of 16, or lanes beyond may hold anything */
+        Text *row, *lanes;
+        KnownList row_known, lane_known;
+        int numbers;        /* variables given out */
+        const Node *computing; /* the root: computed, not read */
+        const Node *given[2];  /* nodes whose values are given .. */
+        const char *given_as[2]; /* .. by these expressions */
+        Buffer **pointer;   /* buffers that have a local pointer */
+        int npointer, cap_pointer;
+        Node *stuck;        /* the node that needs a buffer */
+        Refine refine;      /* or: the cut that the domain needs */
+        bool refined;
+} Formula;
+
+/* The value of n at map: its variable's number, or -1 with stuck or refined set. */
+int formula_value(Formula *f, Node *n, const Map *map);
+/* C expressions */
+const char *dim_expression(Arena *a, const Graph *g, Dim d);
+const char *index_expression(Formula *f, Dim offset, const int64_t *coef, bool with_lane); /* offset + sum of coef * digit */
+const char *address_expression(Formula *f, const Address *at, bool with_lane);
+const char *pointer_name(Formula *f, Buffer *b);
+const char *digit_name(const Formula *f, int digit);
+void formula_store(Formula *f, Buffer *to, const Map *map, int value, Text *out);
+
+/* emit_kernel.c: pieces that emitted functions are put together from */
+Formula formula_new(Plan *p, Kernel *k);
+void set_lane(Formula *f, int digit);
+void declare_pointers(Formula *f, Text *out);                       /* to every buffer that was named */
+void declare_digits(const Formula *f, int n, const char *from, Text *out); /* the first n digits out of one number */
+void drop_unused_digits(const Formula *f, int n, Text *out, const Text *body);
+void declare_place(Formula *f, Text *out);                          /* instance and trips, for functions called back .. */
+/* .. of which this writes one; parameters (NULL at the end) that the body does not use are cast to void */
+void open_callback(Formula *f, const char *head, const Text *body, const char *const *parameter, Text *out);
+bool uses_name(const char *body, const char *name);
+void unused(Text *t, const char *body, const char *name);           /* a cast to void if body does not use the name */
+void unused_trips(Text *t, const Body *b, const char *body);
+const char *loop_size(const Formula *f, int digit);
+const char *row_count(const Formula *f, int n);
+void open_function(const Plan *p, const Kernel *k, Text *out, const Text *body); /* the whole function around a body */
+const char *trip_parameters(Arena *a, const Body *b, bool types);
+/* emit_attention.c */
+Node *emit_attention(Plan *p, Kernel *k, Text *out);
+#endif

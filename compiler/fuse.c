@@ -1,0 +1,420 @@
+/* Fuse: nodes become kernels.
+ *
+ * Attention and products with weights are found first, then whatever is left is grouped: an elementwise node, a fold or a
+ * softmax joins the formula of the one kernel that uses it, and only what several kernels use, what a product needs as
+ * its operand, or what leaves the body gets a buffer.  Within a kernel values are worked out again rather than stored:
+ * a norm reads its row twice and stores once.
+ *
+ *      x ── x*x ── sum ─┐                 LOOP over rows:  sum of squares in one pass over the row,
+ *      x ────────── div ┴── mul gain      then x / sqrt(..) * gain in another; one buffer written
+ *
+ * Expects: verified graph, loop-invariant nodes hoisted.  Leaves: a plan with kernels in order and buffers laid out.  A formula
+ * that no affine walk can read makes its operand a buffer, and the grouping is done again. */
+#include "plan.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+void explain(Plan *p, const char *format, ...)
+{
+        if (p->nexplain == p->cap_explain) {
+                int64_t old = p->cap_explain * (int64_t)sizeof *p->explain;
+                p->cap_explain = p->cap_explain ? 2 * p->cap_explain : 16;
+                p->explain = arena_grow(p->graph->arena, p->explain, old, p->cap_explain * (int64_t)sizeof *p->explain);
+        }
+        va_list args;
+        va_start(args, format);
+        p->explain[p->nexplain++] = arena_vprintf(p->graph->arena, format, args);
+        va_end(args);
+}
+
+bool same_dims(const Type *a, const Type *b)
+{
+        if (a->rank != b->rank)
+                return false;
+        for (int i = 0; i < a->rank; i++)
+                if (!dim_equal(a->dim[i], b->dim[i]))
+                        return false;
+        return true;
+}
+
+/* "layer_attn_q": the repeat, the blocks and the variable that a node comes from, as one C identifier. */
+static const char *kernel_name(Fuse *f, const Node *root)
+{
+        Arena *a = f->arena;
+        const char *name = "";
+        for (const Instance *i = root->where; i; i = i->outer)
+                if (i->name)
+                        name = *name ? arena_printf(a, "%s_%s", i->name, name) : i->name;
+        for (Region *r = root->body->region; r; r = r->repeat->body->region)
+                name = *name ? arena_printf(a, "%s_%s", r->name, name) : r->name;
+        const char *own = root->name ? root->name : op_info[root->op].text;
+        char *full = *name ? arena_printf(a, "%s_%s", name, own) : arena_strdup(a, own);
+        for (char *c = full; *c; c++)
+                if (*c == '.' || *c == ' ')
+                        *c = '_';
+        int same = 1;
+        for (int i = 0; i < f->nkernel; i++) {
+                size_t n = strlen(full);
+                const char *other = f->kernel[i]->name;
+                same += !strncmp(other, full, n) && (!other[n] || (other[n] == '_' && atoi(other + n + 1) > 0));
+        }
+        return same > 1 ? arena_printf(a, "%s_%d", full, same) : full;
+}
+
+Kernel *fuse_kernel(Fuse *f, KernelOp op, Node *root)
+{
+        Kernel *k = NEW(f->arena, Kernel);
+        k->op = op;
+        k->body = root->body;
+        k->span = root->span;
+        k->where = root->where;
+        k->name = kernel_name(f, root);
+        k->store = NEW_ARRAY(f->arena, Store, 1);
+        k->store[0].node = root;
+        k->nstore = 1;
+        if (f->nkernel == f->cap_kernel) {
+                int64_t old = f->cap_kernel * (int64_t)sizeof *f->kernel;
+                f->cap_kernel = f->cap_kernel ? 2 * f->cap_kernel : 32;
+                f->kernel = arena_grow(f->arena, f->kernel, old, f->cap_kernel * (int64_t)sizeof *f->kernel);
+        }
+        return f->kernel[f->nkernel++] = k;
+}
+
+static bool is_const_scalar(const Node *n)
+{
+        return n->op == OP_CONST && n->attr.literal->count == 1;
+}
+
+static int named_axes(const Type *t)
+{
+        int n = 0;
+        for (int i = 0; i < t->rank; i++)
+                n += !dim_is_fixed(t->dim[i]);
+        return n;
+}
+
+/* Tables: values that no input decides, with one growing axis at most.  Those that take real arithmetic are worked out
+ * beforehand, in double; integers and comparisons are exact anyway and cost nothing. */
+enum { PURE = 1, WORK = 2, NEW_ROWS = 4, ALL_ROWS = 8, TABLE = 16 };
+
+static unsigned purity(const Fuse *f, const unsigned *fact, const Node *n)
+{
+        const Graph *g = f->plan->graph;
+        if (n->body != g->top || named_axes(&n->type) > 1)
+                return 0;
+        if (n->op == OP_CONST)
+                return n->attr.literal->trips == 1 ? PURE | (n->attr.literal->count > 1 ? WORK : 0) : 0;
+        if (n->op == OP_INDEX) {
+                if (dim_is_fixed(n->type.dim[0]))
+                        return dim_is_fixed(n->attr.dim) ? PURE : 0;
+                bool shifted = g->past >= 0 && n->attr.dim.per[g->past] == 1;
+                return PURE | (shifted ? NEW_ROWS : ALL_ROWS);
+        }
+        OpFamily family = op_info[n->op].family;
+        if (n->nin == 0 || family == STATE || family == CONTROL || n->op == OP_MATMUL || n->op == OP_WEIGHT)
+                return 0;
+        unsigned all = PURE;
+        for (int i = 0; i < n->nin; i++) {
+                if (!(fact[n->in[i]->id] & PURE))
+                        return 0;
+                all |= fact[n->in[i]->id];
+        }
+        if ((all & NEW_ROWS) && (all & ALL_ROWS))
+                return 0;
+        bool scalar = type_is_fixed(&n->type) && type_count(&n->type, NULL) == 1;
+        if (n->type.dtype == REAL && family != MOVE && !scalar)
+                all |= WORK;
+        return all & ~(unsigned)TABLE;
+}
+
+static bool *find_tables(Fuse *f)
+{
+        const Uses *u = f->uses;
+        unsigned *fact = NEW_ARRAY(f->arena, unsigned, f->plan->graph->nnode);
+        bool *table = NEW_ARRAY(f->arena, bool, f->plan->graph->nnode);
+        for (int i = 0; i < u->n; i++)
+                fact[u->all[i]->id] = purity(f, fact, u->all[i]);
+        for (int i = 0; i < u->n; i++) {
+                Node *n = u->all[i];
+                if (!(fact[n->id] & PURE) || !(fact[n->id] & WORK))
+                        continue;
+                for (int k = 0; k < u->nuser[n->id]; k++)
+                        table[n->id] |= !(fact[u->user[n->id][k]->id] & PURE);
+                table[n->id] |= u->pinned[n->id];
+        }
+        return table;
+}
+
+bool is_table(const Fuse *f, const Node *n)
+{
+        return f->table[n->id];
+}
+
+/* Operands that must lie in memory because of who reads them. */
+static void mark_operands(Fuse *f)
+{
+        for (int i = 0; i < f->uses->n; i++) {
+                Node *n = f->uses->all[i];
+                if (f->uses->pinned[n->id])
+                        f->must[n->id] = true;
+                switch (n->op) {
+                case OP_TOP:
+                case OP_ARGMAX:
+                case OP_PAD:
+                case OP_JOIN:
+                        f->must[n->id] = true;
+                        for (int k = 0; k < n->nin; k++)
+                                f->must[base_of(n->in[k])->id] = true;
+                        break;
+                case OP_REPEAT:
+                        for (int k = 0; k < n->nin; k++)
+                                f->must[n->in[k]->id] = true;
+                        break;
+                case OP_APPEND:
+                        f->must[n->in[1]->id] = true;
+                        break;
+                case OP_GATHER:
+                        f->must[base_of(n->in[0])->id] = true;
+                        break;
+                default:
+                        break;
+                }
+        }
+}
+
+static void find_products(Fuse *f)
+{
+        for (int i = 0; i < f->uses->n; i++)
+                if (f->uses->all[i]->op == OP_MATMUL)
+                        fuse_attention(f, f->uses->all[i]);
+        for (int i = 0; i < f->uses->n; i++) {
+                Node *n = f->uses->all[i];
+                if (n->op != OP_MATMUL || f->owner[n->id] || fuse_matmul(f, n))
+                        continue;
+                Kernel *k = fuse_kernel(f, K_PLAIN, n);
+                k->x = n->in[0];
+                k->y = n->in[1];
+                f->owner[n->id] = k;
+                f->must[base_of(k->x)->id] = f->must[base_of(k->y)->id] = true;
+        }
+        merge_matmuls(f);
+}
+
+/* Cheap to work out again wherever it is needed, and never worth a buffer. */
+static bool is_trivial(const Fuse *f, const Node *n)
+{
+        if (f->table[n->id] || f->must[n->id])
+                return false;
+        if (n->op == OP_INDEX || n->op == OP_SIZE || is_const_scalar(n))
+                return true;
+        if (op_info[n->op].family != POINT && n->op != OP_VIEW)
+                return false;
+        if (n->op == OP_TOP || (n->type.dtype == REAL && n->op != OP_VIEW && n->op != OP_REAL_OF && n->op != OP_MUL &&
+                                n->op != OP_ADD && n->op != OP_SUB && n->op != OP_NEG))
+                return false;
+        for (int i = 0; i < n->nin; i++)
+                if (!is_trivial(f, n->in[i]))
+                        return false;
+        return true;
+}
+
+/* The one kernel that uses n (through views); NULL: none, or several; *folded: through a view or a broadcast on the way */
+static Kernel *sole_user(const Fuse *f, const Node *n, Kernel *found, bool *several, bool *viewed)
+{
+        for (int i = 0; i < f->uses->nuser[n->id]; i++) {
+                Node *user = f->uses->user[n->id][i];
+                if (user->op == OP_VIEW && !f->must[user->id]) {
+                        *viewed = true;
+                        found = sole_user(f, user, found, several, viewed);
+                        continue;
+                }
+                Kernel *k = f->owner[user->id];
+                if (!k || (found && k != found) || user->body != n->body)
+                        *several = true;
+                else
+                        found = k;
+        }
+        return found;
+}
+
+/* May n be worked out inside k's formula? */
+static bool can_inline(const Fuse *f, const Node *n, const Kernel *k, bool viewed)
+{
+        const Type *domain = &k->store[0].node->type;
+        if (f->must[n->id] || n->op == OP_TOP || n->op == OP_ARGMAX)
+                return false;
+        if (k->op == K_PLAIN || k->op == K_SELECT)
+                return false;
+        bool is_fold = op_info[n->op].family == REDUCE || n->op == OP_SOFTMAX;
+        if (is_fold) {
+                if (k->op != K_LOOP || viewed || n->type.rank != domain->rank)
+                        return false;
+                for (int i = 0; i < n->type.rank - 1; i++)
+                        if (!dim_equal(n->type.dim[i], domain->dim[i]))
+                                return false;
+                return n->op == OP_SOFTMAX ? dim_equal(n->type.dim[n->type.rank - 1], domain->dim[n->type.rank - 1])
+                                           : n->attr.axis == n->type.rank - 1;
+        }
+        return op_info[n->op].family == POINT || n->op == OP_GATHER;
+}
+
+static bool needs_kernel(const Fuse *f, const Node *n)
+{
+        if (f->owner[n->id] || f->table[n->id])
+                return false;
+        switch (op_info[n->op].family) {
+        case POINT:
+        case REDUCE:
+                return true;
+        case CONTRACT:
+                return n->op == OP_SOFTMAX;
+        case MOVE:
+                return n->op == OP_GATHER || (n->op == OP_VIEW && f->must[n->id] && f->plan->copy[n->id]);
+        case LEAF:
+                return f->must[n->id] && (n->op == OP_INDEX || n->op == OP_SIZE || (n->op == OP_CONST && !f->table[n->id]));
+        case STATE:
+        case CONTROL:
+                return false;
+        }
+        return false;
+}
+
+static void group(Fuse *f)
+{
+        for (int i = f->uses->n - 1; i >= 0; i--) {
+                Node *n = f->uses->all[i];
+                if (!needs_kernel(f, n))
+                        continue;
+                if (is_trivial(f, n))
+                        continue;
+                bool several = false, viewed = false;
+                Kernel *k = sole_user(f, n, NULL, &several, &viewed);
+                if (k && !several && can_inline(f, n, k, viewed)) {
+                        f->owner[n->id] = k;
+                        continue;
+                }
+                if (!k && !several && !f->must[n->id])
+                        continue; /* nobody uses it */
+                bool select = n->op == OP_TOP || n->op == OP_ARGMAX;
+                f->owner[n->id] = fuse_kernel(f, select ? K_SELECT : K_LOOP, n);
+                f->must[n->id] = true;
+        }
+}
+
+/* The order of kernels in a body is that of their roots. */
+static int by_place(const void *a, const void *b)
+{
+        const Kernel *x = *(Kernel *const *)a, *y = *(Kernel *const *)b;
+        return x->at != y->at ? (x->at < y->at ? -1 : 1) : 0;
+}
+
+static void add_bodies(Plan *p, Body *b)
+{
+        p->body = arena_grow(p->graph->arena, p->body, p->nbody * (int64_t)sizeof *p->body,
+                             (p->nbody + 1) * (int64_t)sizeof *p->body);
+        p->body[p->nbody++] = b;
+        for (int i = 0; i < b->nnode; i++)
+                if (b->node[i]->op == OP_REPEAT)
+                        for (int k = 0; k < b->node[i]->attr.region->nbody; k++)
+                                add_bodies(p, b->node[i]->attr.region->body[k]);
+}
+
+int body_number(const Plan *p, const Body *b)
+{
+        for (int i = 0; i < p->nbody; i++)
+                if (p->body[i] == b)
+                        return i;
+        return -1;
+}
+
+static void add_repeats(Fuse *f)
+{
+        for (int i = 0; i < f->uses->n; i++) {
+                Node *n = f->uses->all[i];
+                if (n->op != OP_REPEAT)
+                        continue;
+                Kernel *k = fuse_kernel(f, K_REPEAT, n);
+                k->region = n->attr.region;
+                k->name = n->attr.region->name;
+                f->owner[n->id] = k;
+        }
+}
+
+static void put_in_order(Fuse *f)
+{
+        Plan *p = f->plan;
+        for (int i = 0; i < f->nkernel; i++)
+                if (f->kernel[i]->at == 0) {
+                        const Node *root = f->kernel[i]->late ? f->kernel[i]->late : f->kernel[i]->store[0].node;
+                        f->kernel[i]->at = 4 * f->uses->place[root->id] + 2;
+                }
+        p->list = NEW_ARRAY(p->graph->arena, KernelList, p->nbody);
+        for (int i = 0; i < p->nbody; i++) {
+                KernelList *l = &p->list[i];
+                l->kernel = NEW_ARRAY(p->graph->arena, Kernel *, f->nkernel);
+                for (int k = 0; k < f->nkernel; k++)
+                        if (f->kernel[k]->body == p->body[i])
+                                l->kernel[l->n++] = f->kernel[k];
+                qsort(l->kernel, (size_t)l->n, sizeof *l->kernel, by_place);
+        }
+}
+
+/* One attempt.  NULL, or a node whose operand needs a buffer that it did not have. */
+static Node *attempt(Fuse *f)
+{
+        Plan *p = f->plan;
+        memset(f->owner, 0, (size_t)p->graph->nnode * sizeof *f->owner);
+        memcpy(f->must, f->forced, (size_t)p->graph->nnode * sizeof *f->must);
+        f->nkernel = 0;
+        p->nexplain = p->nbuffer = 0;
+        p->value = NEW_ARRAY(p->graph->arena, Buffer *, p->graph->nnode);
+        mark_operands(f);
+        find_products(f);
+        group(f);
+        add_repeats(f);
+        layout(f);
+        put_in_order(f);
+        for (int i = 0; i < p->nbody; i++)
+                for (int k = 0; k < p->list[i].n; k++) {
+                        Node *stuck = emit_kernel(p, p->list[i].kernel[k], NULL);
+                        if (stuck)
+                                return stuck;
+                }
+        return NULL;
+}
+
+Plan *fuse(Arena *a, Graph *g, const Target *target, int64_t chunk)
+{
+        Plan *p = NEW(a, Plan);
+        p->graph = g;
+        p->target = target;
+        p->chunk = chunk;
+        for (int i = 0; i < g->nnamed; i++)
+                p->bound[i] = g->named[i].bound;
+        if (g->past >= 0)
+                p->bound[g->time] = chunk < g->named[g->time].bound ? chunk : g->named[g->time].bound;
+        add_bodies(p, g->top);
+        Fuse f = {.arena = a, .plan = p, .uses = uses_of(a, g)};
+        f.owner = NEW_ARRAY(a, Kernel *, g->nnode);
+        f.must = NEW_ARRAY(a, bool, g->nnode);
+        f.forced = NEW_ARRAY(a, bool, g->nnode);
+        p->copy = NEW_ARRAY(a, bool, g->nnode);
+        f.apart = NEW_ARRAY(a, bool, g->nnode);
+        f.table = find_tables(&f);
+        for (Node *stuck; (stuck = attempt(&f));) {
+                if (stuck->op == OP_MATMUL && f.owner[stuck->id] && f.owner[stuck->id]->op == K_ATTENTION) {
+                        f.apart[stuck->id] = true;
+                        continue;
+                }
+                if (f.forced[stuck->id]) {
+                        graph_print_node(stderr, g, stuck);
+                        fprintf(stderr, "lathe: no kernel can read this node\n");
+                        abort();
+                }
+                f.forced[stuck->id] = true;
+                p->copy[stuck->id] = stuck->op == OP_VIEW;
+        }
+        return p;
+}

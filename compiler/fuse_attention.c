@@ -1,0 +1,128 @@
+/* Attention, found by its shape alone: softmax(formula(q @ k')) @ v.
+ *
+ *        q     k'                     one kernel: for each row the scores of a block of keys, their maximum and sum, and the
+ *         \   /                       weighted values, merged block by block (online softmax, Milakov and Gimelshein 2018;
+ *          core                       Dao et al., FlashAttention, 2022).  The scores are never stored.
+ *            |  any elementwise formula: scale, cap, bias, mask; its other operands are read where they lie,
+ *         softmax                     by head, row and column
+ *            |
+ *          product --- v
+ *
+ * Expects [heads, T, ..] or [T, ..] operands.  What stops a fusion is explained. */
+#include "plan.h"
+
+typedef struct {
+        Node **node;
+        int n;
+        Node *core;
+} Formula;
+
+static bool within(const Formula *s, const Node *n)
+{
+        for (int i = 0; i < s->n; i++)
+                if (s->node[i] == n)
+                        return true;
+        return false;
+}
+
+/* Does n depend on a product of two computed tensors of the scores' shape?  Then the path to it is the formula. */
+static bool reaches_core(const Node *n, const Type *scores, int depth)
+{
+        if (n->op == OP_MATMUL && same_dims(&n->type, scores))
+                return true;
+        if (op_info[n->op].family != POINT || n->op == OP_TOP || !same_dims(&n->type, scores) || depth > 64)
+                return false;
+        for (int i = 0; i < n->nin; i++)
+                if (reaches_core(n->in[i], scores, depth + 1))
+                        return true;
+        return false;
+}
+
+/* Collects the formula from n down to the core.  NULL, or why not. */
+static const char *collect(const Fuse *f, Formula *s, Node *n, const Type *scores)
+{
+        if (within(s, n))
+                return NULL;
+        if (n->op == OP_MATMUL && same_dims(&n->type, scores)) {
+                if (s->core && s->core != n)
+                        return "its scores are made of two products";
+                s->core = n;
+                s->node[s->n++] = n;
+                return NULL;
+        }
+        s->node[s->n++] = n;
+        for (int i = 0; i < n->nin; i++) {
+                if (!reaches_core(n->in[i], scores, 0))
+                        continue;
+                if (n->in[i]->body != n->body)
+                        return "its scores come from outside the repeat";
+                const char *why = collect(f, s, n->in[i], scores);
+                if (why)
+                        return why;
+        }
+        return NULL;
+}
+
+static bool leaves(const Fuse *f, const Formula *s, const Node *softmax)
+{
+        for (int i = 0; i < s->n; i++) {
+                const Node *n = s->node[i];
+                if (f->uses->pinned[n->id] || f->owner[n->id])
+                        return true;
+                for (int k = 0; k < f->uses->nuser[n->id]; k++)
+                        if (!within(s, f->uses->user[n->id][k]) && f->uses->user[n->id][k] != softmax)
+                                return true;
+        }
+        return false;
+}
+
+static const char *match(const Fuse *f, Node *product, Formula *s)
+{
+        Node *softmax = product->in[0];
+        if (f->apart[product->id])
+                return "its operands can't be read where they lie";
+        if (softmax->type.rank < 2 || softmax->type.rank > 3)
+                return "only [heads, rows, keys] and [rows, keys] are";
+        if (product->in[1]->type.rank > softmax->type.rank)
+                return "the values have more axes than the scores";
+        if (softmax->nin != 1)
+                return "it has a sink";
+        if (f->uses->nuser[softmax->id] != 1 || f->uses->pinned[softmax->id])
+                return "its weights are used elsewhere";
+        if (!reaches_core(softmax->in[0], &softmax->type, 0))
+                return "its scores are no formula of one product";
+        const char *why = collect(f, s, softmax->in[0], &softmax->type);
+        if (why)
+                return why;
+        if (leaves(f, s, softmax))
+                return "its scores are used elsewhere";
+        if (base_of(s->core->in[1])->op == OP_WEIGHT || base_of(product->in[1])->op == OP_WEIGHT)
+                return "its keys or values are weights";
+        if (base_of(s->core->in[1]) == base_of(product->in[1]))
+                return "keys and values are one tensor";
+        return NULL;
+}
+
+void fuse_attention(Fuse *f, Node *product)
+{
+        Node *softmax = product->in[0];
+        if (softmax->op != OP_SOFTMAX || f->owner[product->id])
+                return;
+        Formula s = {.node = NEW_ARRAY(f->arena, Node *, f->uses->n + 1)};
+        const char *why = match(f, product, &s);
+        if (why) {
+                explain(f->plan, "softmax at line %d: not one attention kernel: %s", span_line(softmax->span), why);
+                return;
+        }
+        Kernel *k = fuse_kernel(f, K_ATTENTION, product);
+        k->q = s.core->in[0];
+        k->k = s.core->in[1];
+        k->v = product->in[1];
+        k->core = s.core;
+        k->score = softmax->in[0];
+        for (int i = 0; i < s.n; i++)
+                f->owner[s.node[i]->id] = k;
+        f->owner[softmax->id] = f->owner[product->id] = k;
+        f->must[base_of(k->q)->id] = f->must[base_of(k->k)->id] = f->must[base_of(k->v)->id] = true;
+        explain(f->plan, "%s: one attention kernel, %d nodes in its score formula", k->name, s.n - 1);
+}

@@ -1,0 +1,62 @@
+/*
+ * What the emitted functions share besides kernels: work for a thread, indices kept in range, rows of few operations.
+ *
+ * Needs guard.h and a v16 header.
+ */
+
+/* Where thread `thread` of `threads` begins in `total` pieces of work; thread + 1's beginning is its end. */
+KERNEL int64_t share(int64_t total, int thread, int threads)
+{
+        return total * thread / threads;
+}
+
+/* Of the pieces up to `end` of several kinds laid end to end, those of the kind that begins at `first` and has `count`. */
+KERNEL int part(int64_t end, int64_t first, int64_t count)
+{
+        int64_t n = end - first;
+        return (int)(n < 0 ? 0 : n < count ? n : count);
+}
+
+KERNEL float v_first(v16 x)
+{
+        float lane[16];
+        v_store(lane, x);
+        return lane[0];
+}
+
+/* An index from a value: whole, and within an axis of n. */
+KERNEL int64_t clamp_index(float x, int64_t n)
+{
+        return !(x > 0) ? 0 : x < (float)(n - 1) ? (int64_t)x : n - 1;
+}
+
+KERNEL v16 v_clamp(v16 x, float last)
+{
+        return v_max(v_min(x, v_set1(last)), v_set1(0.0f));
+}
+
+/* y[i] = 1 if x[i] is among the k largest of x [n], else 0; of equals the first count. */
+KERNEL void top_of(float *y, int64_t y_step, const float *x, int64_t x_step, int64_t n, int64_t k)
+{
+        for (int64_t i = 0; i < n; i++)
+                y[i * y_step] = 0.0f;
+        for (; k > 0; k--) {
+                int64_t best = -1;
+                for (int64_t i = 0; i < n; i++)
+                        if (y[i * y_step] < 0.5f && (best < 0 || x[i * x_step] > x[best * x_step]))
+                                best = i;
+                if (best < 0)
+                        return;
+                y[best * y_step] = 1.0f;
+        }
+}
+
+/* The first index of the maximum of x [n]. */
+KERNEL float argmax_of(const float *x, int64_t x_step, int64_t n)
+{
+        int64_t best = 0;
+        for (int64_t i = 1; i < n; i++)
+                if (x[i * x_step] > x[best * x_step])
+                        best = i;
+        return (float)best;
+}
