@@ -6,7 +6,8 @@
  * double libm by tests/runtime/math-accuracy.c, which fails above them.  A result that exp would have to return as a
  * denormal is +0: denormal arithmetic is slow, and no model lives on it.  NaN stays NaN.
  *
- * Comes after guard.h and one of the v16 headers.
+ * exp is forced inline, for softmax is made of it; the others are long, and the compiler may call them.  Comes after
+ * guard.h and one of the v16 headers.
  */
 #define FLOAT_INF (1.0f / 0.0f)
 
@@ -91,7 +92,7 @@ KERNEL v16 v_split(v16 x, v16 *e)
 }
 
 /* ln x = e ln 2 + f - f^2/2 + f^3 P(f), f = m - 1; -inf at 0, NaN below.  At most 0.9 ulp. */
-KERNEL v16 v_log(v16 x)
+static inline v16 v_log(v16 x)
 {
         v16 e, f = v_sub(v_split(x, &e), v_set1(1.0f));
         v16 p = v_set1(-0x1.38b514p-4f);
@@ -155,15 +156,15 @@ KERNEL v16 v_sin_quadrant(v16 r, v16 quadrant, v16 x)
         return v_where_lt(v_abs(x), v_set1(FLOAT_INF), y, v_set1(FLOAT_NAN));
 }
 
-/* At most 1.6 ulp for |x| <= 1e5, 1.8 up to 2^23; beyond see v_quadrant.  A zero keeps its sign. */
-KERNEL v16 v_sin(v16 x)
+/* At most 1.6 ulp for |x| <= 1e5, 2.5 up to 2^23; beyond see v_quadrant.  A zero keeps its sign. */
+static inline v16 v_sin(v16 x)
 {
         v16 quadrant, r = v_quadrant(x, &quadrant);
         return v_where(x, v_sin_quadrant(r, quadrant, x), x);
 }
 
-/* cos x = sin(x + pi/2).  At most 1.6 ulp for |x| <= 1e5, 1.8 up to 2^23. */
-KERNEL v16 v_cos(v16 x)
+/* cos x = sin(x + pi/2).  At most 1.6 ulp for |x| <= 1e5, 2.5 up to 2^23. */
+static inline v16 v_cos(v16 x)
 {
         v16 quadrant, r = v_quadrant(x, &quadrant), three = v_set1(3.0f);
         v16 next = v_where_lt(quadrant, three, v_add(quadrant, v_set1(1.0f)), v_set1(0.0f));
@@ -171,7 +172,7 @@ KERNEL v16 v_cos(v16 x)
 }
 
 /* x + x^3 P(x^2) where |x| < 0.8, else 1 - 2 / (e^2|x| + 1) under the sign of x.  At most 1.1 ulp. */
-KERNEL v16 v_tanh(v16 x)
+static inline v16 v_tanh(v16 x)
 {
         v16 one = v_set1(1.0f), t = v_abs(x), z = v_mul(t, t);
         v16 p = v_set1(0x1.a00602p-10f);
@@ -187,7 +188,7 @@ KERNEL v16 v_tanh(v16 x)
 
 /* x + x P(x^2) where |x| < 0.921875, else 1 - e^Q(|x|) under the sign of x, Q fitted to ln erfc as far as 3.9375,
  * where erf is 1.  At most 1.1 ulp. */
-KERNEL v16 v_erf(v16 x)
+static inline v16 v_erf(v16 x)
 {
         v16 one = v_set1(1.0f), t = v_min(v_set1(3.9375f), v_abs(x)), z = v_mul(t, t);
         v16 p = v_set1(0x1.4f562ep-14f);
@@ -211,7 +212,7 @@ KERNEL v16 v_erf(v16 x)
 
 /* ln m = 2s + s^3 (2/3 + s^2 Q(s^2)), s = f / (2 + f), f = m - 1, for m in [sqrt(1/2), sqrt(2)); gives the value to
  * float and leaves in low what that is short of.  Every term that matters is carried as such a pair. */
-KERNEL v16 v_log_mantissa(v16 m, v16 *low)
+static inline v16 v_log_mantissa(v16 m, v16 *low)
 {
         v16 one = v_set1(1.0f), two = v_set1(2.0f), third = v_set1(0x1.555556p-1f);
         v16 f = v_sub(m, one), d = v_add(m, one), d_low = v_sub(m, v_sub(d, one));
@@ -244,7 +245,7 @@ KERNEL v16 v_log_pair(v16 x, v16 *low)
 }
 
 /* |x|^y by e^(y ln |x|), the product as a pair.  ln 0 = -inf and ln inf = inf give the right limits; 1^y = 1. */
-KERNEL v16 v_pow_magnitude(v16 magnitude, v16 y)
+static inline v16 v_pow_magnitude(v16 magnitude, v16 y)
 {
         v16 inf = v_set1(FLOAT_INF), low, log = v_log_pair(magnitude, &low);
         log = v_where_lt(magnitude, inf, log, magnitude);
@@ -258,7 +259,7 @@ KERNEL v16 v_pow_magnitude(v16 magnitude, v16 y)
 
 /* x^y as in IEEE 754: negative x has powers at whole y only; x^0 = 1^y = 1 even for NaN; zeros and infinities keep
  * the sign of an odd power.  At most 1.2 ulp; +0 or -0 below e^-87. */
-KERNEL v16 v_pow(v16 x, v16 y)
+static inline v16 v_pow(v16 x, v16 y)
 {
         v16 zero = v_set1(0.0f), one = v_set1(1.0f), half = v_mul(y, v_set1(0.5f));
         v16 whole = v_le(y, v_floor(y));
