@@ -69,7 +69,10 @@ static void check_view(const Verifier *v, const Node *n)
         const View *view = n->attr.view;
         const Type *in = &n->in[0]->type;
         Dim last[MAX_RANK];
+        bool empty = false;
         memcpy(last, view->offset, sizeof last);
+        for (int i = 0; i < n->type.rank; i++)
+                empty = empty || dim_is(n->type.dim[i], 0);
         for (int i = 0; i < view->natom; i++) {
                 const Atom *atom = &view->atom[i];
                 int before = i ? view->atom[i - 1].out : -1;
@@ -82,7 +85,6 @@ static void check_view(const Verifier *v, const Node *n)
         }
         for (int axis = 0; axis < in->rank; axis++) {
                 Dim room = dim_sub(dim_sub(in->dim[axis], dim_fixed(1)), last[axis]);
-                bool empty = dim_is(in->dim[axis], 0) || dim_is(n->type.rank ? n->type.dim[0] : dim_fixed(1), 0);
                 check(v, n, dim_least(v->g, view->offset[axis]) >= 0, "a view begins before its input");
                 check(v, n, empty || dim_least(v->g, room) >= 0, "a view ends beyond its input");
         }

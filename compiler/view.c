@@ -23,7 +23,8 @@ static bool add_atom(Draft *d, Dim size, int out, int axis, int64_t stride)
 {
         if (d->natom == DRAFT_ATOMS)
                 return false;
-        d->atom[d->natom++] = (Atom){size, out, axis, axis < 0 ? 0 : stride};
+        bool moves = axis >= 0 && stride != 0; /* parts of an empty axis lie 0 apart */
+        d->atom[d->natom++] = (Atom){size, out, moves ? axis : -1, moves ? stride : 0};
         return true;
 }
 
@@ -153,6 +154,12 @@ static bool at_most(Dim a, Dim b)
         return room.fixed >= 0;
 }
 
+/* A number to count by: not of a named size, not of an empty axis. */
+static bool is_radix(Dim size)
+{
+        return dim_is_fixed(size) && size.fixed > 0;
+}
+
 static Digits axis_digits(const View *inner, int axis)
 {
         Digits digits = {0};
@@ -168,7 +175,7 @@ static void place_offset(Digits *digits, Dim offset, Draft *out)
         for (int j = digits->natom - 1; j >= 0; j--) {
                 const Atom *atom = &digits->atom[j];
                 Dim digit = offset, rest = dim_fixed(0), whole;
-                if (j > 0 && dim_is_fixed(atom->size)) {
+                if (j > 0 && is_radix(atom->size)) {
                         int64_t n = atom->size.fixed, low = (offset.fixed % n + n) % n;
                         if (dim_div(dim_sub(offset, dim_fixed(low)), atom->size, &whole)) {
                                 digit = dim_fixed(low);
@@ -193,7 +200,7 @@ static bool place_atom(Digits *digits, const Atom *outer, Draft *out)
         Dim size = outer->size;
         if (step <= 0)
                 return false;
-        while (j > 0 && dim_is_fixed(digits->atom[j].size) && step % digits->atom[j].size.fixed == 0)
+        while (j > 0 && is_radix(digits->atom[j].size) && step % digits->atom[j].size.fixed == 0)
                 step /= digits->atom[j--].size.fixed;
         for (;; j--, step = 1) {
                 const Atom *atom = &digits->atom[j];

@@ -1,0 +1,213 @@
+/* Repeats, weights' slots and state in the interpreter, against loops by hand. */
+#include "harness.h"
+
+static const int64_t no_size[MAX_NAMED];
+
+/* A region of `trips` trips with empty bodies; its REPEAT stands in `around`. */
+static Region *new_region(Fixture *f, const char *name, int64_t trips, int nbody, int ncarry, int nstack)
+{
+        Region *region = NEW(&f->arena, Region);
+        *region = (Region){.name = name, .trips = trips, .nbody = nbody, .ncarry = ncarry, .nstack = nstack};
+        region->body = NEW_ARRAY(&f->arena, Body *, nbody);
+        region->body_of = NEW_ARRAY(&f->arena, uint8_t, trips);
+        for (int k = 0; k < nbody; k++) {
+                region->body[k] = body_new(f->g, region);
+                region->body[k]->next = NEW_ARRAY(&f->arena, Node *, ncarry);
+                region->body[k]->stack = NEW_ARRAY(&f->arena, Node *, nstack);
+        }
+        return region;
+}
+
+/* The REPEAT is made before its bodies are filled, so its type is given. */
+static Node *new_repeat(Fixture *f, Body *around, Region *region, Node *const *in)
+{
+        Attr attr = {.region = region};
+        region->repeat = node_new(f->g, around, OP_REPEAT, region->ncarry, in, attr, (Type){.dtype = REAL}, (Span){0}, NULL);
+        return region->repeat;
+}
+
+static Node *carried(Fixture *f, Body *body, int index)
+{
+        Attr attr = {.index = index};
+        Type type = body->region->repeat->in[index]->type;
+        return node_new(f->g, body, OP_CARRY, 0, NULL, attr, type, (Span){0}, NULL);
+}
+
+static Node *result(Fixture *f, Node *repeat, int index)
+{
+        Attr attr = {.index = index};
+        return op_in(f, repeat->body, OP_RESULT, 1, &repeat, &attr);
+}
+
+static Weight *new_weight(Fixture *f, const char *path, Type type, int nregion, Region **region, int64_t slots)
+{
+        Graph *g = f->g;
+        Weight *w = NEW(&f->arena, Weight);
+        *w = (Weight){.id = g->nweight, .path = path, .type = type, .nregion = nregion, .slots = slots};
+        for (int r = 0; r < nregion; r++)
+                w->region[r] = region[r];
+        int64_t size = (int64_t)sizeof *g->weight;
+        g->weight = arena_grow(g->arena, g->weight, g->nweight * size, (g->nweight + 1) * size);
+        return g->weight[g->nweight++] = w;
+}
+
+static Node *read_weight(Fixture *f, Body *body, Weight *w)
+{
+        Attr attr = {.weight = w, .slot = -1};
+        return op_in(f, body, OP_WEIGHT, 0, NULL, &attr);
+}
+
+/* Four trips of two bodies.  Body 0: (x, y) -> (y, x + y); body 1: (x, y) -> (y * table, x).  The weight is only in body 1,
+ * so it has two slots for four trips; what is stacked is the new first value. */
+static void test_bodies(void)
+{
+        Fixture f;
+        fixture_start(&f, 1);
+        Node *x = new_input(&f, "x", of_shape(REAL, 1, 2)), *y = new_input(&f, "y", of_shape(REAL, 1, 2));
+        Region *region = new_region(&f, "layer", 4, 2, 2, 1);
+        region->body_of[1] = region->body_of[3] = 1;
+        Node *repeat = new_repeat(&f, f.g->top, region, (Node *[]){x, y});
+        Body *zero = region->body[0], *one = region->body[1];
+        Node *a = carried(&f, zero, 0), *b = carried(&f, zero, 1);
+        zero->next[0] = zero->stack[0] = b;
+        zero->next[1] = op_in(&f, zero, OP_ADD, 2, (Node *[]){a, b}, NULL);
+        Weight *w = new_weight(&f, "layer.w", of_shape(REAL, 1, 2), 1, &region, 2);
+        w->slot_of = NEW_ARRAY(&f.arena, int32_t, 4);
+        memcpy(w->slot_of, (int32_t[]){-1, 0, -1, 1}, 4 * sizeof *w->slot_of);
+        static const double table[] = {2, 3, 5, 7};
+        Node *c = carried(&f, one, 0), *d = carried(&f, one, 1), *t = new_literal(&f, one, of_shape(REAL, 0), 4, table);
+        Node *scaled = op_in(&f, one, OP_MUL, 2, (Node *[]){d, t}, NULL);
+        one->next[0] = one->stack[0] = op_in(&f, one, OP_ADD, 2, (Node *[]){scaled, read_weight(&f, one, w)}, NULL);
+        one->next[1] = c;
+        Node *want[] = {result(&f, repeat, 0), result(&f, repeat, 1), result(&f, repeat, 2)};
+        add_output(&f, want[0]);
+        verify(f.g, "test_bodies");
+        Tensor *in = random_inputs(&f, no_size), out[3];
+        bool right = run_nodes(&f, no_size, in, want, 3, out);
+        for (int i = 0; right && i < 2; i++) {
+                double p = in[0].data[i], q = in[1].data[i];
+                for (int trip = 0; trip < 4; trip++) {
+                        double next = trip % 2 ? q * table[trip] + weight_value(w, trip / 2, i) : q;
+                        q = trip % 2 ? p : p + q;
+                        p = next;
+                        right = right && out[2].data[trip * 2 + i] == p;
+                }
+                right = right && out[0].data[i] == p && out[1].data[i] == q;
+        }
+        verdict("repeat: bodies, carried and stacked values, tables, slots", right && want[2]->type.rank == 2);
+        free_tensors(in, 2);
+        for (int i = 0; i < 3; i++)
+                tensor_free(&out[i]);
+        fixture_end(&f);
+}
+
+/* Nested: three trips around two; a weight with a slot for each pair, a value of the outer body used in the inner one. */
+static void test_nested(void)
+{
+        Fixture f;
+        fixture_start(&f, 1);
+        Node *x = new_input(&f, "x", of_shape(REAL, 1, 2));
+        Region *outer = new_region(&f, "layer", 3, 1, 1, 0), *inner = new_region(&f, "expert", 2, 1, 1, 1);
+        Node *repeat = new_repeat(&f, f.g->top, outer, &x);
+        Body *body = outer->body[0], *deep = inner->body[0];
+        Node *h = carried(&f, body, 0), *twice = op_in(&f, body, OP_ADD, 2, (Node *[]){h, h}, NULL);
+        Node *again = new_repeat(&f, body, inner, &h);
+        Node *e = carried(&f, deep, 0);
+        Weight *w = new_weight(&f, "layer.expert.w", of_shape(REAL, 1, 2), 2, (Region *[]){outer, inner}, 6);
+        w->part = (const char *[]){"layer", "expert", "w"};
+        w->npart = 3;
+        w->region_part[1] = 1;
+        Node *sum = op_in(&f, deep, OP_ADD, 2, (Node *[]){e, twice}, NULL);
+        deep->next[0] = deep->stack[0] = op_in(&f, deep, OP_ADD, 2, (Node *[]){sum, read_weight(&f, deep, w)}, NULL);
+        Node *stacked = result(&f, again, 1);
+        Attr axis = {.axis = 0};
+        Node *total = op_in(&f, body, OP_SUM, 1, &stacked, &axis);
+        total = view_drop(f.g, body, total, 0, (Span){0}, NULL);
+        body->next[0] = op_in(&f, body, OP_ADD, 2, (Node *[]){total, result(&f, again, 0)}, NULL);
+        Node *want = result(&f, repeat, 0);
+        add_output(&f, want);
+        verify(f.g, "test_nested");
+        Tensor *in = random_inputs(&f, no_size), out;
+        bool right = run_nodes(&f, no_size, in, &want, 1, &out);
+        for (int i = 0; right && i < 2; i++) {
+                double p = in[0].data[i];
+                for (int t = 0; t < 3; t++) {
+                        double q = p, all = 0;
+                        for (int u = 0; u < 2; u++) {
+                                q = q + (p + p) + weight_value(w, t * 2 + u, i);
+                                all += q;
+                        }
+                        p = all + q;
+                }
+                right = out.data[i] == p;
+        }
+        verdict("repeat: nested, with a slot for each pair of trips", right);
+        verdict("repeat: slots' names hold the trips", strcmp(weight_slot_name(&f.arena, w, 5), "layer.2.expert.1.w") == 0);
+        free_tensors(in, 1);
+        tensor_free(&out);
+        fixture_end(&f);
+}
+
+/* y = the sum over all positions so far, in a repeat of two trips with a state slot each: fed 2, then 1, then 3 rows. */
+static void test_state(void)
+{
+        Fixture f;
+        fixture_start(&f, 1);
+        Graph *g = f.g;
+        g->time = add_named(&f, "time", 8);
+        g->past = add_named(&f, "past", 8);
+        Node *x = new_input(&f, "x", of_shape(REAL, 2, TIME, 2));
+        Region *region = new_region(&f, "layer", 2, 1, 1, 0);
+        Node *repeat = new_repeat(&f, g->top, region, &x);
+        Body *body = region->body[0];
+        StateVar *state = NEW(&f.arena, StateVar);
+        *state = (StateVar){.name = "layer.x", .type = of_shape(REAL, 2, 8, 2), .region = region, .slots = 2};
+        g->state = &state;
+        g->nstate = 1;
+        Attr attr = {.state = state};
+        Node *h = carried(&f, body, 0), *past = op_in(&f, body, OP_READ, 0, NULL, &attr);
+        Node *all = op_in(&f, body, OP_APPEND, 2, (Node *[]){past, h}, &attr), *sum = op_in(&f, body, OP_SUM, 1, &all, &attr);
+        body->next[0] = op_in(&f, body, OP_ADD, 2, (Node *[]){h, sum}, NULL);
+        add_output(&f, result(&f, repeat, 0));
+        verify(g, "test_state");
+        InterpState *kept = interp_state_new(g);
+        static const int64_t fed[] = {2, 1, 3};
+        double value[12], total[2][2] = {{0}};
+        int64_t row = 0;
+        bool right = true;
+        for (int i = 0; i < 12; i++)
+                value[i] = random_number(&f.random);
+        for (int call = 0; right && call < 3; call++) {
+                int64_t size[MAX_NAMED] = {fed[call], row}, n = fed[call];
+                Tensor in = {.rank = 2, .dim = {n, 2}, .data = value + row * 2}, out;
+                right = !interpret(g, size, &in, NULL, kept, &out);
+                double level[2][12];
+                for (int64_t i = 0; i < n * 2; i++)
+                        level[0][i] = value[row * 2 + i];
+                for (int trip = 0; trip < 2; trip++) {
+                        for (int64_t i = 0; i < n * 2; i++)
+                                total[trip][i % 2] += level[0][i];
+                        for (int64_t i = 0; i < n * 2; i++)
+                                level[0][i] += total[trip][i % 2];
+                }
+                for (int64_t i = 0; right && i < n * 2; i++)
+                        right = fabs(out.data[i] - level[0][i]) < 1e-12;
+                tensor_free(&out);
+                row += n;
+        }
+        verdict("state: read and append over three calls, a slot for each trip", right);
+        int64_t wrong[MAX_NAMED] = {1, 5};
+        Tensor in = {.rank = 2, .dim = {1, 2}, .data = value}, out;
+        const char *error = interpret(g, wrong, &in, NULL, kept, &out);
+        verdict("state: a past that is not there",
+                error && strcmp(error, "state layer.x holds 6 positions where the past has 5") == 0);
+        interp_state_free(kept);
+        fixture_end(&f);
+}
+
+void test_repeats(void)
+{
+        test_bodies();
+        test_nested();
+        test_state();
+}
