@@ -250,7 +250,7 @@ static void close_lanes(Formula *f, LaneScope outer)
 static int fold_loop(Formula *f, const Node *n, const Map *m, Dim size, bool maximum, int value, const LaneScope *outer)
 {
         int acc = f->numbers++;
-        const char *start = maximum ? "-INFINITY" : "0.0f";
+        const char *start = maximum ? "-FLOAT_INF" : "0.0f";
         const char *s = dim_expression(f->arena, f->plan->graph, size);
         const char *x = arena_printf(f->arena, "v%d", value);
         if (!f->whole_lanes)
@@ -314,7 +314,7 @@ static int softmax(Formula *f, Node *n, const Map *m)
                 text_printf(f->row, "const v16 v%d = v_max(v%d, v%d);\n", joined, maximum, sink);
                 maximum = joined;
         }
-        const char *p = "v_where(v_eq(v%d, v_set1(-INFINITY)), v_set1(0.0f), v_exp(v_sub(v%d, v%d)))";
+        const char *p = "v_where(v_eq(v%d, v_set1(-FLOAT_INF)), v_set1(0.0f), v_exp(v_sub(v%d, v%d)))";
         if (sum < 0) {
                 LaneScope outer = open_lanes(f, size);
                 Map at = map_fold(m, last, f->lane);

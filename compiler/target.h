@@ -8,7 +8,8 @@ typedef struct {
         const char *vector;  /* the header in runtime/ that defines v16 */
         const char *flags;   /* what the C compiler must be told */
         const char *guard;   /* macros that it then defines; the emitted C asks for them */
-        int rows, panels;    /* matmul tile: rows of x by panels of 16 outputs, held in registers */
+        int rows, panels;    /* matmul tile: rows of x by panels of 16 outputs, held in registers .. */
+        int few_panels;      /* .. and with four rows or fewer */
         const char *about;
 } Target;
 

@@ -59,9 +59,9 @@ void text_indent(Text *t, const Text *from, int levels)
 const char *float_literal(Arena *a, float x)
 {
         if (isnan(x))
-                return "NAN";
+                return "FLOAT_NAN";
         if (isinf(x))
-                return x > 0 ? "INFINITY" : "-INFINITY";
+                return x > 0 ? "FLOAT_INF" : "-FLOAT_INF";
         if (x == (float)(int)x && x > -1e6f && x < 1e6f && (x != 0 || !signbit(x)))
                 return arena_printf(a, "%d.0f", (int)x);
         return arena_printf(a, "%af", (double)x);

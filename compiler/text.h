@@ -16,6 +16,6 @@ void text_printf(Text *t, const char *format, ...) __attribute__((format(printf,
 void text_add(Text *t, const char *bytes, int64_t n);
 /* every line of `from`, indented by `levels` of 8 columns */
 void text_indent(Text *t, const Text *from, int levels);
-/* a float as a C literal that has these very bits: "0x1.8p+1f", "-INFINITY" */
+/* a float as a C literal that has these very bits: "0x1.8p+1f", "-FLOAT_INF" */
 const char *float_literal(Arena *a, float x);
 #endif

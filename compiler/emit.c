@@ -1,0 +1,534 @@
+/* Emit: the whole C file and its header.
+ *
+ *   comment: what this is, how to build it     constants     the runtime's declarations that are used
+ *   struct of an instance     a function for each kernel     a function for each body     the program     the interface
+ *   with --main: tokenizer, sampler and a command line */
+#include "emit.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formula.h"
+#include "paste.h"
+#include "version.h"
+
+typedef struct {
+        Plan *plan;
+        const EmitOptions *o;
+        Arena *arena;
+        const Graph *g;
+        const char *name, *upper; /* the model's C name; in capitals */
+        bool causal;              /* has prefill and step */
+} Emit;
+
+static uint64_t hash_bytes(uint64_t h, const void *bytes, size_t n)
+{
+        const unsigned char *b = bytes;
+        for (size_t i = 0; i < n; i++)
+                h = (h ^ b[i]) * UINT64_C(0x100000001b3);
+        return h;
+}
+
+uint64_t layout_hash(const Plan *p)
+{
+        uint64_t h = UINT64_C(0xcbf29ce484222325);
+        for (int i = 0; i < p->nbuffer; i++) {
+                const Buffer *b = p->buffer[i];
+                if (b->home != IN_WEIGHTS)
+                        continue;
+                int64_t number[4] = {b->offset, b->slots, b->slot_stride, b->layout.tiled};
+                h = hash_bytes(h, b->name, strlen(b->name));
+                h = hash_bytes(h, number, sizeof number);
+                h = hash_bytes(h, b->layout.stride, sizeof b->layout.stride);
+        }
+        return h;
+}
+
+/* Text with $model and $MODEL replaced by the model's name. */
+static const char *named(const Emit *e, const char *text)
+{
+        Text *t = text_new(e->arena);
+        for (const char *at = text; *at;) {
+                const char *dollar = strchr(at, '$');
+                if (!dollar) {
+                        text_add(t, at, (int64_t)strlen(at));
+                        break;
+                }
+                text_add(t, at, dollar - at);
+                bool lower = !strncmp(dollar, "$model", 6), upper = !strncmp(dollar, "$MODEL", 6);
+                text_printf(t, "%s", lower ? e->name : upper ? e->upper : "$");
+                at = dollar + (lower || upper ? 6 : 1);
+        }
+        return t->data;
+}
+
+/* --- the interface ---------------------------------------------------------------------------------------- */
+
+static int64_t row_elements(const Emit *e, const Type *t)
+{
+        int64_t n = 1;
+        for (int a = 0; a < t->rank; a++)
+                if (!(e->causal && dim_equal(t->dim[a], dim_named(e->g->time))))
+                        n *= bound_of(e->plan, t->dim[a]);
+        return n;
+}
+
+static const char *c_type(const Input *in)
+{
+        return in->type.dtype == REAL ? "float" : "int32_t";
+}
+
+static bool over_time(const Emit *e, const Type *t)
+{
+        for (int a = 0; a < t->rank; a++)
+                if (e->causal && dim_equal(t->dim[a], dim_named(e->g->time)))
+                        return true;
+        return false;
+}
+
+/* ", const int32_t *tokens", or ", tokens" */
+static const char *input_list(const Emit *e, bool types, bool one)
+{
+        Text *t = text_new(e->arena);
+        for (int i = 0; i < e->g->ninput; i++) {
+                const Input *in = &e->g->input[i];
+                bool scalar = one && row_elements(e, &in->type) == 1 && over_time(e, &in->type);
+                if (!types)
+                        text_printf(t, ", %s%s", one && scalar ? "&" : "", in->name);
+                else if (scalar)
+                        text_printf(t, ", %s %s", c_type(in), in->name);
+                else
+                        text_printf(t, ", const %s *%s", c_type(in), in->name);
+        }
+        return t->data;
+}
+
+static const char *output_list(const Emit *e, bool types, bool none)
+{
+        Text *t = text_new(e->arena);
+        for (int i = 0; i < e->g->noutput; i++)
+                text_printf(t, ", %s%s", types ? "float *" : "", none ? "NULL" : e->g->output[i].name);
+        return t->data;
+}
+
+/* ", int64_t text" for the sizes that a call states: all named dimensions but time and past */
+static const char *size_list(const Emit *e, bool types)
+{
+        Text *t = text_new(e->arena);
+        for (int i = 0; i < e->g->nnamed; i++)
+                if (!e->causal || (i != e->g->time && i != e->g->past))
+                        text_printf(t, ", %s%s", types ? "int64_t " : "", e->g->named[i].name);
+        return t->data;
+}
+
+static void emit_shapes(const Emit *e, Text *t)
+{
+        for (int i = 0; i < e->g->ninput; i++)
+                text_printf(t, " * %s: %s%s\n", e->g->input[i].name, type_text(e->arena, e->g, &e->g->input[i].type),
+                            e->g->input[i].bound ? arena_printf(e->arena, ", each 0 to %" PRId64, e->g->input[i].bound - 1) : "");
+        for (int i = 0; i < e->g->noutput; i++)
+                text_printf(t, " * %s: %s\n", e->g->output[i].name, type_text(e->arena, e->g, &e->g->output[i].node->type));
+}
+
+static void emit_header(const Emit *e, Text *h)
+{
+        text_printf(h, "/* %s: the interface of %s.c, written by lathe %s.\n *\n * Tensors are row-major, outermost axis first.\n", e->name,
+                    e->o->name, LATHE_VERSION);
+        emit_shapes(e, h);
+        text_printf(h, " * Functions return 0 or an error code; %s_error says it in words. */\n", e->name);
+        text_printf(h, "#ifndef %s_H\n#define %s_H\n#include <stddef.h>\n#include <stdint.h>\n\n", e->upper, e->upper);
+        text_printf(h, "enum {\n");
+        for (int i = 0; i < e->g->nhyper; i++) {
+                const Setting *s = &e->g->hyper[i];
+                if (s->kind != SETTING_NUMBER || s->number != (double)(int64_t)s->number || s->number > 2147483647 || s->number < -2147483647)
+                        continue;
+                Text *name = text_new(e->arena);
+                for (const char *c = s->name; *c; c++)
+                        text_printf(name, "%c", toupper((unsigned char)*c));
+                text_printf(h, "        %s_%s = %" PRId64 ",\n", e->upper, name->data, (int64_t)s->number);
+        }
+        for (int i = 0; i < e->g->ninput; i++) {
+                const Input *in = &e->g->input[i];
+                if (in->bound && in->bound < INT32_MAX)
+                        text_printf(h, "        %s_%s_BOUND = %" PRId64 ",\n", e->upper, in->name, in->bound);
+        }
+        text_printf(h, "};\n\nenum {\n        %s_OK,\n        %s_ERROR_FILE,\n        %s_ERROR_WEIGHTS,\n        %s_ERROR_THREADS,\n"
+                       "        %s_ERROR_MEMORY,\n        %s_ERROR_RANGE,\n        %s_ERROR_CONTEXT,\n        %s_ERROR_FLOAT\n};\n\n",
+                    e->upper, e->upper, e->upper, e->upper, e->upper, e->upper, e->upper, e->upper);
+        text_printf(h, "%s",
+                    named(e, "typedef struct $model $model;\n\n"
+                             "/* Bytes that an instance needs, to be aligned to 64. */\n"
+                             "size_t $model_size(int threads);\n"
+                             "/* In memory of the caller's; nothing is allocated.  weights_path: NULL if the weights are in the C file. */\n"
+                             "int $model_init($model *m, const char *weights_path, int threads);\n"
+                             "/* Ends the threads and unmaps the weights; the memory stays the caller's. */\n"
+                             "void $model_close($model *m);\n"
+                             "/* The same in memory of its own; NULL and *error if that fails. */\n"
+                             "$model *$model_new(const char *weights_path, int threads, int *error);\n"
+                             "void $model_free($model *m);\n\n"));
+        if (e->causal) {
+                text_printf(h, "/* Takes n positions more. */\nint %s_prefill(%s *m%s%s, int64_t n);\n", e->name, e->name, size_list(e, true),
+                            input_list(e, true, false));
+                text_printf(h, "/* Takes n positions more and gives the outputs of each. */\nint %s_forward(%s *m%s%s, int64_t n%s);\n", e->name,
+                            e->name, size_list(e, true), input_list(e, true, false), output_list(e, true, false));
+                text_printf(h, "/* Takes one position more and gives its outputs (not if they are NULL). */\nint %s_step(%s *m%s%s%s);\n", e->name,
+                            e->name, size_list(e, true), input_list(e, true, true), output_list(e, true, false));
+                text_printf(h, "/* Positions taken so far; back to none, or to the first n of them. */\nint64_t %s_position(const %s *m);\n"
+                               "void %s_reset(%s *m);\nint %s_rewind(%s *m, int64_t n);\n",
+                            e->name, e->name, e->name, e->name, e->name, e->name);
+        } else {
+                text_printf(h, "/* The whole model once. */\nint %s_forward(%s *m%s%s%s);\n", e->name, e->name, size_list(e, true),
+                            input_list(e, true, false), output_list(e, true, false));
+        }
+        text_printf(h, "const char *%s_error(int code);\n#endif\n", e->name);
+}
+
+static void emit_checks(const Emit *e, Text *c, const char *indent)
+{
+        for (int i = 0; i < e->g->ninput; i++) {
+                const Input *in = &e->g->input[i];
+                if (!in->bound)
+                        continue;
+                Text *count = text_new(e->arena);
+                text_printf(count, "%" PRId64, over_time(e, &in->type) ? row_elements(e, &in->type) : 1);
+                for (int a = 0; a < in->type.rank; a++)
+                        if (over_time(e, &in->type) ? dim_equal(in->type.dim[a], dim_named(e->g->time)) : true)
+                                text_printf(count, " * (%s)", over_time(e, &in->type) ? "n" : dim_expression(e->arena, e->g, in->type.dim[a]));
+                text_printf(c, "%sfor (int64_t i = 0; i < %s; i++)\n%s        if (%s[i] < 0 || %s[i] >= %" PRId64 ")\n%s                return %s_ERROR_RANGE;\n",
+                            indent, count->data, indent, in->name, in->name, in->bound, indent, e->upper);
+        }
+}
+
+static void emit_sizes(const Emit *e, Text *c)
+{
+        for (int i = 0; i < e->g->nnamed; i++) {
+                const Named *n = &e->g->named[i];
+                if (e->causal && (i == e->g->time || i == e->g->past))
+                        continue;
+                text_printf(c, "        if (%s < 1 || %s > %" PRId64 ")\n                return %s_ERROR_RANGE;\n        m->%s = %s;\n", n->name, n->name,
+                            n->bound, e->upper, n->name, n->name);
+        }
+}
+
+static void emit_causal_interface(const Emit *e, Text *c)
+{
+        const char *time = e->g->named[e->g->time].name, *past = e->g->named[e->g->past].name;
+        text_printf(c, "/* Takes n positions in chunks; the outputs of those from `first` on are wanted. */\n");
+        text_printf(c, "static int advance(%s *m%s%s, int64_t n, int64_t first%s)\n{\n", e->name, size_list(e, true), input_list(e, true, false),
+                    output_list(e, true, false));
+        text_printf(c, "        if (n < 0 || m->%s + n > %" PRId64 ")\n                return %s_ERROR_CONTEXT;\n", past,
+                    e->g->named[e->g->time].bound, e->upper);
+        emit_sizes(e, c);
+        emit_checks(e, c, "        ");
+        text_printf(c, "        while (n > 0) {\n                int64_t chunk = n < %" PRId64 " ? n : %" PRId64 ";\n", e->plan->chunk, e->plan->chunk);
+        text_printf(c, "                m->%s = chunk;\n                m->first = first < chunk ? first : chunk;\n", time);
+        for (int i = 0; i < e->g->ninput; i++)
+                text_printf(c, "                m->input_%s = %s;\n", e->g->input[i].name, e->g->input[i].name);
+        for (int i = 0; i < e->g->noutput; i++)
+                text_printf(c, "                m->output_%s = %s;\n", e->g->output[i].name, e->g->output[i].name);
+        text_printf(c, "                run(m);\n");
+        for (int i = 0; i < e->g->noutput; i++)
+                text_printf(c, "                if (%s)\n                        %s += (chunk - m->first) * %" PRId64 ";\n", e->g->output[i].name,
+                            e->g->output[i].name, row_elements(e, &e->g->output[i].node->type));
+        for (int i = 0; i < e->g->ninput; i++)
+                if (over_time(e, &e->g->input[i].type))
+                        text_printf(c, "                %s += chunk * %" PRId64 ";\n", e->g->input[i].name, row_elements(e, &e->g->input[i].type));
+        text_printf(c, "                m->%s += chunk;\n                first -= m->first;\n                n -= chunk;\n        }\n        return %s_OK;\n}\n\n",
+                    past, e->upper);
+        const char *sizes = size_list(e, false);
+        text_printf(c, "int %s_prefill(%s *m%s%s, int64_t n)\n{\n        return advance(m%s%s, n, n%s);\n}\n\n", e->name, e->name,
+                    size_list(e, true), input_list(e, true, false), sizes, input_list(e, false, false), output_list(e, false, true));
+        text_printf(c, "int %s_forward(%s *m%s%s, int64_t n%s)\n{\n        return advance(m%s%s, n, 0%s);\n}\n\n", e->name, e->name,
+                    size_list(e, true), input_list(e, true, false), output_list(e, true, false), sizes, input_list(e, false, false),
+                    output_list(e, false, false));
+        text_printf(c, "int %s_step(%s *m%s%s%s)\n{\n        return advance(m%s%s, 1, %s ? 0 : 1%s);\n}\n\n", e->name, e->name, size_list(e, true),
+                    input_list(e, true, true), output_list(e, true, false), sizes, input_list(e, false, true), e->g->output[0].name,
+                    output_list(e, false, false));
+        text_printf(c, "int64_t %s_position(const %s *m)\n{\n        return m->%s;\n}\n\n", e->name, e->name, past);
+        text_printf(c, "void %s_reset(%s *m)\n{\n        m->%s = 0;\n}\n\n", e->name, e->name, past);
+        text_printf(c, "int %s_rewind(%s *m, int64_t n)\n{\n        if (n < 0 || n > m->%s)\n                return %s_ERROR_RANGE;\n        m->%s = n;\n        return %s_OK;\n}\n\n",
+                    e->name, e->name, past, e->upper, past, e->upper);
+}
+
+static void emit_plain_interface(const Emit *e, Text *c)
+{
+        text_printf(c, "int %s_forward(%s *m%s%s%s)\n{\n", e->name, e->name, size_list(e, true), input_list(e, true, false), output_list(e, true, false));
+        emit_sizes(e, c);
+        emit_checks(e, c, "        ");
+        for (int i = 0; i < e->g->ninput; i++)
+                text_printf(c, "        m->input_%s = %s;\n", e->g->input[i].name, e->g->input[i].name);
+        for (int i = 0; i < e->g->noutput; i++)
+                text_printf(c, "        m->output_%s = %s;\n", e->g->output[i].name, e->g->output[i].name);
+        text_printf(c, "        run(m);\n        return %s_OK;\n}\n\n", e->upper);
+}
+
+/* --- the program -------------------------------------------------------------------------------------------- */
+
+static void emit_struct(const Emit *e, Text *c)
+{
+        text_printf(c, "struct %s {\n        const float *weights; /* [WEIGHT_FLOATS] */\n        float *arena, *state, *scratch; /* [ARENA_FLOATS], "
+                       "[STATE_FLOATS], [threads][SCRATCH] */\n",
+                    e->name);
+        for (int i = 0; i < e->g->nnamed; i++)
+                text_printf(c, "        int64_t %s; /* %s */\n", e->g->named[i].name,
+                            e->causal && i == e->g->past   ? "positions taken by earlier calls"
+                            : e->causal && i == e->g->time ? "positions in this call"
+                                                           : "size in this call");
+        text_printf(c, "        int64_t first; /* the first position of this call whose outputs are wanted */\n");
+        for (int i = 0; i < e->g->ninput; i++)
+                text_printf(c, "        const %s *input_%s;\n", c_type(&e->g->input[i]), e->g->input[i].name);
+        for (int i = 0; i < e->g->noutput; i++)
+                text_printf(c, "        float *output_%s;\n", e->g->output[i].name);
+        text_printf(c, "        int threads;\n        Team *team, members;\n        void *mapped;\n        size_t mapped_size;\n};\n\n");
+        text_printf(c, "/* What a function that a kernel calls back finds behind its context. */\ntypedef struct {\n        const %s *m;\n        int64_t trip[8];\n} Place;\n\n",
+                    e->name);
+}
+
+static void emit_calls(const Emit *e, int body, Text *t);
+
+static const char *body_name(const Emit *e, const Region *r, int which)
+{
+        return r->nbody > 1 ? arena_printf(e->arena, "%s_body_%d", r->name, which) : arena_printf(e->arena, "%s_body", r->name);
+}
+
+static void emit_repeat(const Emit *e, const Kernel *k, Text *t)
+{
+        const Region *r = k->region;
+        const char *outer = trip_parameters(e->arena, k->body, false);
+        if (r->nbody > 1) {
+                text_printf(t, "static const uint8_t %s_body_of[%" PRId64 "] = {", r->name, r->trips);
+                for (int64_t i = 0; i < r->trips; i++)
+                        text_printf(t, "%s%d", i ? ", " : "", r->body_of[i]);
+                text_printf(t, "};\n");
+        }
+        text_printf(t, "for (int64_t %s = 0; %s < %" PRId64 "; %s++) {\n", r->name, r->name, r->trips, r->name);
+        text_printf(t, "        team_barrier(m->team);\n");
+        for (int b = 0; b < r->nbody; b++) {
+                if (r->nbody > 1)
+                        text_printf(t, "        if (%s_body_of[%s] == %d)\n        ", r->name, r->name, b);
+                text_printf(t, "        %s(m%s, %s, thread);\n", body_name(e, r, b), outer, r->name);
+        }
+        text_printf(t, "}\n");
+}
+
+static void emit_calls(const Emit *e, int body, Text *t)
+{
+        const KernelList *l = &e->plan->list[body];
+        for (int i = 0; i < l->n; i++) {
+                const Kernel *k = l->kernel[i];
+                if (k->barrier)
+                        text_printf(t, "team_barrier(m->team);\n");
+                if (k->op == K_REPEAT)
+                        emit_repeat(e, k, t);
+                else
+                        text_printf(t, "%s(m%s, thread);\n", k->name, trip_parameters(e->arena, k->body, false));
+        }
+}
+
+/* Inner bodies before the ones that run them; kernels before their body. */
+static void emit_body(const Emit *e, int body, Text *c)
+{
+        Plan *p = e->plan;
+        for (int i = 0; i < p->list[body].n; i++) {
+                Kernel *k = p->list[body].kernel[i];
+                if (k->op != K_REPEAT) {
+                        emit_kernel(p, k, c);
+                        continue;
+                }
+                for (int b = 0; b < k->region->nbody; b++) {
+                        int inner = body_number(p, k->region->body[b]);
+                        emit_body(e, inner, c);
+                        Text *calls = text_new(e->arena);
+                        emit_calls(e, inner, calls);
+                        text_printf(c, "static void %s(const %s *m%s, int thread)\n{\n", body_name(e, k->region, b), e->name,
+                                    trip_parameters(e->arena, k->region->body[b], true));
+                        text_indent(c, calls, 1);
+                        text_printf(c, "}\n\n");
+                }
+        }
+}
+
+static void emit_program(const Emit *e, Text *c)
+{
+        emit_body(e, 0, c);
+        Text *calls = text_new(e->arena);
+        emit_calls(e, 0, calls);
+        text_printf(c, "/* One call of the model, run by every thread: each kernel does its thread's share. */\n");
+        text_printf(c, "static void program(void *arg, int thread)\n{\n        const %s *m = arg;\n", e->name);
+        text_indent(c, calls, 1);
+        text_printf(c, "}\n\n");
+}
+
+/* --- weights in the file --------------------------------------------------------------------------------------- */
+
+static void emit_weights(const Emit *e, Text *c)
+{
+        if (!e->o->embed) {
+                text_printf(c, "%s", named(e, "static int weights_open($model *m, const char *path)\n{\n        return weights_map(m, path);\n}\n\n"));
+                return;
+        }
+        text_printf(c, "/* The weights, as the bits of floats. */\nstatic const union {\n        uint32_t bits[WEIGHT_FLOATS];\n        float value[WEIGHT_FLOATS];\n} "
+                       "weight_data = {{\n");
+        for (int64_t i = 0; i < e->plan->weights_size; i++) {
+                uint32_t bits;
+                memcpy(&bits, &e->o->weights[i], sizeof bits);
+                text_printf(c, "%s0x%" PRIx32 ",%s", i % 10 ? "" : "        ", bits, i % 10 == 9 || i + 1 == e->plan->weights_size ? "\n" : " ");
+        }
+        text_printf(c, "}};\n\n%s", named(e, "static int weights_open($model *m, const char *path)\n{\n        (void)path;\n        m->weights = weight_data.value;\n"
+                                             "        return $MODEL_OK;\n}\n\n"));
+}
+
+/* --- the command line ------------------------------------------------------------------------------------------- */
+
+static void emit_tokenizer(const Tokenizer *t, Text *c)
+{
+        char *bytes = NULL;
+        size_t n = 0;
+        FILE *f = open_memstream(&bytes, &n);
+        if (!f)
+                arena_fail(c->arena);
+        tokenizer_emit(t, f);
+        fclose(f);
+        text_add(c, bytes, (int64_t)n);
+        free(bytes);
+        text_printf(c, "\n");
+}
+
+static const Loop *generate_loop(const Graph *g)
+{
+        for (int i = 0; i < g->nloop; i++)
+                if (!strcmp(g->loop[i].name, "generate"))
+                        return &g->loop[i];
+        return NULL;
+}
+
+static void emit_loop_constants(const Emit *e, Text *c)
+{
+        const Loop *l = generate_loop(e->g);
+        int start = 1;
+        Text *stop = text_new(e->arena);
+        for (int i = 0; l && i < l->nsetting; i++) {
+                const Setting *s = &l->setting[i];
+                if (!strcmp(s->name, "start") && s->kind == SETTING_NUMBER)
+                        start = (int)s->number;
+                if (!strcmp(s->name, "stop") && s->kind == SETTING_NUMBER)
+                        text_printf(stop, "%d, ", (int)s->number);
+                for (int k = 0; !strcmp(s->name, "stop") && s->kind == SETTING_LIST && k < s->nlist; k++)
+                        text_printf(stop, "%d, ", (int)s->list[k]);
+        }
+        text_printf(c, "#define WEIGHTS_FILE \"%s.weights\"\nenum { VOCAB = %" PRId64 ", CONTEXT = %" PRId64 " };\n", e->o->name,
+                    row_elements(e, &e->g->output[0].node->type), e->g->named[e->g->time].bound);
+        if (!e->o->tokenizer)
+                text_printf(c, "enum { START_TOKEN = %d };\n", start);
+        text_printf(c, "static const int32_t stop_token[] = {%s-1};\n\n", stop->data);
+}
+
+/* --- all of it -------------------------------------------------------------------------------------------------- */
+
+static void emit_comment(const Emit *e, Text *c)
+{
+        const Plan *p = e->plan;
+        text_printf(c, "/* %s: %s%s\n *\n", e->name, e->causal ? "a causal model" : "a model",
+                    arena_printf(e->arena, ", written by lathe %s.", LATHE_VERSION));
+        text_printf(c, " * %" PRId64 " parameters; %.1f MFLOP a position; weights %.1f MB f32, cache %.1f MB, arena %.2f MB%s.\n", e->o->parameters,
+                    (double)e->o->flops_token / 1e6, 4e-6 * (double)p->weights_size, 4e-6 * (double)p->state_size, 4e-6 * (double)p->arena_size,
+                    e->causal ? arena_printf(e->arena, " at %" PRId64 " positions a call", p->chunk) : "");
+        text_printf(c, " * %d barriers a call.  The same bits with any number of threads, in any chunks, on any target.\n", p->nbarrier);
+        const char *flags = p->target->flags;
+        text_printf(c, " * Build: cc -std=c11 -O2%s%s %s.c%s -lpthread */\n", *flags ? " " : "", flags, e->o->name, e->o->with_main ? "" : " your.c");
+}
+
+static void emit_guard_macros(const Emit *e, Text *c)
+{
+        char word[64];
+        for (const char *at = e->plan->target->guard; *at;) {
+                int n = 0;
+                while (*at && *at != ' ' && n < 63)
+                        word[n++] = *at++;
+                word[n] = 0;
+                at += *at == ' ';
+                text_printf(c, "#if !defined(%s)\n#error \"this file is for %s: compile it with %s\"\n#endif\n", word, e->plan->target->name,
+                            *e->plan->target->flags ? e->plan->target->flags : "a compiler for that processor");
+        }
+}
+
+static int64_t scratch_size(const Plan *p)
+{
+        int64_t most = LANES;
+        for (int i = 0; i < p->nbody; i++)
+                for (int k = 0; k < p->list[i].n; k++)
+                        if (p->list[i].kernel[k]->scratch > most)
+                                most = p->list[i].kernel[k]->scratch;
+        return round_up(most, LANES);
+}
+
+static void emit_constants(const Emit *e, Text *c)
+{
+        const Target *t = e->plan->target;
+        text_printf(c, "/* Register tile of products: rows by panels of 16. */\n#define TILE_ROWS %d\n#define TILE_PANELS %d\n#define FEW_PANELS %d\n\n", t->rows,
+                    t->panels, t->few_panels);
+        text_printf(c, "#define LAYOUT_HASH UINT64_C(0x%016" PRIx64 ")\n", layout_hash(e->plan));
+        text_printf(c, "#define WEIGHT_FLOATS %" PRId64 "\n#define ARENA_FLOATS %" PRId64 "\n#define STATE_FLOATS %" PRId64 "\n#define SCRATCH %" PRId64 "\n\n",
+                    e->plan->weights_size, e->plan->arena_size + LANES, e->plan->state_size + LANES, scratch_size(e->plan));
+}
+
+static void emit_all(const Emit *e, Text *c)
+{
+        Text *body = text_new(e->arena);
+        emit_struct(e, body);
+        emit_program(e, body);
+        emit_weights(e, body);
+        const char *model = named(e, embedded_text("model.h"));
+        if (e->o->embed) { /* nothing is mapped */
+                const char *from = strstr(model, "/* The weight file:"), *to = strstr(model, "static size_t aligned(");
+                model = arena_printf(e->arena, "%.*s%s", (int)(from - model), model, to);
+        }
+        const char *open = strstr(body->data, "static int weights_open(");
+        Text *instance = text_new(e->arena);
+        text_add(instance, body->data, open - body->data);
+        const char *split = strstr(model, "static size_t aligned(");
+        const char *start = strstr(model, "#include");
+        text_add(instance, start, split - start);
+        text_printf(instance, "%s", open);
+        text_printf(instance, "%s\n", split);
+        if (e->causal)
+                emit_causal_interface(e, instance);
+        else
+                emit_plain_interface(e, instance);
+        if (e->o->with_main) {
+                if (e->o->tokenizer)
+                        emit_tokenizer(e->o->tokenizer, instance);
+                emit_loop_constants(e, instance);
+        }
+        const char *command = "";
+        if (e->o->with_main)
+                command = arena_printf(e->arena, "%s\n%s", named(e, embedded_text(e->o->tokenizer ? "main_text.h" : "main_tokens.h")),
+                                       named(e, embedded_text("main.h")));
+        const char *files[] = {"guard.h", e->plan->target->vector, "math.h", "rows.h", "matmul.h", "attention.h", "team.h", NULL};
+        const char *late[] = {"tokenizer.h", "sampler.h", NULL};
+        Text *pasted_late = text_new(e->arena), *user = text_new(e->arena);
+        if (e->o->with_main) {
+                const char *only_sampler[] = {"sampler.h", NULL};
+                paste_runtime(pasted_late, e->o->tokenizer ? late : only_sampler, command);
+        }
+        text_printf(user, "%s%s%s", instance->data, pasted_late->data, command);
+        paste_runtime(c, files, user->data);
+        text_printf(c, "%s%s%s", instance->data, pasted_late->data, command);
+}
+
+void emit(Plan *p, const EmitOptions *o, Text *c, Text *h)
+{
+        Emit e = {.plan = p, .o = o, .arena = p->graph->arena, .g = p->graph, .name = p->c_name, .causal = p->graph->past >= 0};
+        Text *upper = text_new(e.arena);
+        for (const char *at = e.name; *at; at++)
+                text_printf(upper, "%c", toupper((unsigned char)*at));
+        e.upper = upper->data;
+        emit_header(&e, h);
+        emit_comment(&e, c);
+        text_printf(c, "#if !defined(_POSIX_C_SOURCE)\n#define _POSIX_C_SOURCE 200809L\n#endif\n#include \"%s.h\"\n\n", o->name);
+        emit_guard_macros(&e, c);
+        emit_constants(&e, c);
+        emit_all(&e, c);
+}

@@ -1,0 +1,214 @@
+/* Paste: of the runtime's text just the declarations that are used.
+ *
+ * A runtime file is a sequence of chunks, each a top-level declaration with the comment above it, set apart by blank lines
+ * outside of braces.  A chunk defines the names declared at its outermost level; it is needed when a needed text uses one of
+ * them.  Chunks that define nothing (includes, checks) come along with their file.  It is a linker for source text. */
+#include "paste.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <string.h>
+
+typedef struct {
+        const char *text;
+        int64_t n;
+        int file;
+        bool needed, anonymous, comment_only;
+        const char **name; /* defined here */
+        int nname;
+} Chunk;
+
+typedef struct {
+        Arena *arena;
+        Chunk *chunk;
+        int n, cap;
+} Chunks;
+
+const char *embedded_text(const char *name)
+{
+        for (const EmbeddedFile *f = embedded_file; f->name; f++)
+                if (!strcmp(f->name, name))
+                        return f->text;
+        return NULL;
+}
+
+static bool is_start(char c)
+{
+        return isalpha((unsigned char)c) || c == '_';
+}
+
+static bool is_word(char c)
+{
+        return isalnum((unsigned char)c) || c == '_';
+}
+
+/* The next identifier at or after *at, comments, strings and characters passed over; NULL at the end.  Counts braces and
+ * parentheses on the way. */
+typedef struct {
+        const char *at, *end;
+        int braces, parens;
+        bool directive; /* within a line that begins with # */
+} Scan;
+
+static const char *next_name(Scan *s, int64_t *n)
+{
+        while (s->at < s->end) {
+                char c = *s->at;
+                if (c == '/' && s->at[1] == '*') {
+                        const char *close = strstr(s->at + 2, "*/");
+                        s->at = close && close < s->end ? close + 2 : s->end;
+                        continue;
+                }
+                if (c == '"' || c == '\'') {
+                        for (s->at++; s->at < s->end && *s->at != c; s->at++)
+                                s->at += *s->at == '\\';
+                        s->at++;
+                        continue;
+                }
+                if (is_start(c)) {
+                        const char *begin = s->at;
+                        while (s->at < s->end && is_word(*s->at))
+                                s->at++;
+                        *n = s->at - begin;
+                        return begin;
+                }
+                if (isdigit((unsigned char)c)) {
+                        while (s->at < s->end && (is_word(*s->at) || *s->at == '.'))
+                                s->at++;
+                        continue;
+                }
+                if (c == '#')
+                        s->directive = true;
+                if (c == '\n' && s->at[-1] != '\\')
+                        s->directive = false;
+                if (!s->directive) {
+                        s->braces += (c == '{') - (c == '}');
+                        s->parens += (c == '(') - (c == ')');
+                }
+                s->at++;
+        }
+        return NULL;
+}
+
+static void define(Chunks *all, Chunk *c, const char *name, int64_t n)
+{
+        c->name = arena_grow(all->arena, c->name, c->nname * (int64_t)sizeof *c->name, (c->nname + 1) * (int64_t)sizeof *c->name);
+        c->name[c->nname++] = arena_strndup(all->arena, name, n);
+}
+
+static char next_mark(const char *at)
+{
+        while (*at == ' ' || *at == '\n')
+                at++;
+        return *at;
+}
+
+/* What a chunk defines: macros, enumerators, and names before ( ; = [ or a struct's brace at the outermost level. */
+static void find_names(Chunks *all, Chunk *c)
+{
+        Scan s = {.at = c->text, .end = c->text + c->n};
+        const char *name, *before = "";
+        int64_t n, nbefore = 0;
+        bool in_enum = false;
+        c->comment_only = true;
+        for (const char *p = c->text; p < s.end; p++)
+                if (*p == '#' && (p == c->text || p[-1] == '\n'))
+                        c->comment_only = false;
+        while ((name = next_name(&s, &n))) {
+                c->comment_only = false;
+                bool after_define = nbefore == 6 && !strncmp(before, "define", 6);
+                bool is_enum = nbefore == 4 && !strncmp(before, "enum", 4);
+                char mark = next_mark(s.at);
+                if (s.directive) {
+                        if (after_define)
+                                define(all, c, name, n);
+                } else if (s.braces == 0 && s.parens == 0) {
+                        bool keyword = (n == 4 && !strncmp(name, "enum", 4)) || (n == 6 && !strncmp(name, "struct", 6)) ||
+                                       (n == 13 && !strncmp(name, "__attribute__", 13));
+                        in_enum = (n == 4 && !strncmp(name, "enum", 4) && mark == '{') || is_enum;
+                        if (!keyword && strchr("(;=[{", mark))
+                                define(all, c, name, n);
+                } else if (s.braces == 1 && in_enum && strchr(",=}", mark)) {
+                        define(all, c, name, n);
+                }
+                before = name;
+                nbefore = n;
+        }
+        c->anonymous = c->nname == 0;
+}
+
+static Chunk *add_chunk(Chunks *all, const char *text, int64_t n, int file)
+{
+        if (all->n == all->cap) {
+                int cap = all->cap ? 2 * all->cap : 128;
+                all->chunk = arena_grow(all->arena, all->chunk, all->cap * (int64_t)sizeof(Chunk), cap * (int64_t)sizeof(Chunk));
+                all->cap = cap;
+        }
+        Chunk *c = &all->chunk[all->n++];
+        *c = (Chunk){.text = text, .n = n, .file = file};
+        find_names(all, c);
+        return c;
+}
+
+/* Cuts a file at blank lines outside of braces and comments. */
+static void cut_file(Chunks *all, const char *text, int file)
+{
+        const char *begin = text;
+        int braces = 0;
+        bool comment = false;
+        for (const char *p = text;; p++) {
+                bool blank = *p == '\n' && p[1] == '\n' && !braces && !comment;
+                if (*p && !blank) {
+                        if (comment)
+                                comment = !(p[0] == '/' && p > text && p[-1] == '*');
+                        else if (p[0] == '/' && p[1] == '*')
+                                comment = true;
+                        else
+                                braces += (*p == '{') - (*p == '}');
+                        continue;
+                }
+                while (*begin == '\n')
+                        begin++;
+                if (p > begin)
+                        add_chunk(all, begin, p - begin, file);
+                if (!*p)
+                        return;
+                begin = p + 1;
+        }
+}
+
+static void need(Chunks *all, const char *text, int64_t length)
+{
+        Scan s = {.at = text, .end = text + length};
+        const char *name;
+        int64_t n;
+        while ((name = next_name(&s, &n)))
+                for (int i = 0; i < all->n; i++) {
+                        Chunk *c = &all->chunk[i];
+                        for (int k = 0; k < c->nname && !c->needed; k++)
+                                if (!strncmp(c->name[k], name, (size_t)n) && !c->name[k][n]) {
+                                        c->needed = true;
+                                        need(all, c->text, c->n);
+                                }
+                }
+}
+
+void paste_runtime(Text *out, const char *const *files, const char *user)
+{
+        Chunks all = {.arena = out->arena};
+        for (int i = 0; files[i]; i++)
+                cut_file(&all, embedded_text(files[i]), i);
+        need(&all, user, (int64_t)strlen(user));
+        for (int i = 0; i < all.n; i++)
+                for (int k = 0; k < all.n && all.chunk[i].anonymous; k++)
+                        if (all.chunk[k].needed && all.chunk[k].file == all.chunk[i].file && !all.chunk[i].comment_only) {
+                                all.chunk[i].needed = true;
+                                need(&all, all.chunk[i].text, all.chunk[i].n);
+                        }
+        for (int i = 0; i < all.n; i++) {
+                if (!all.chunk[i].needed)
+                        continue;
+                text_add(out, all.chunk[i].text, all.chunk[i].n);
+                text_add(out, "\n\n", 2);
+        }
+}

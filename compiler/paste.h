@@ -1,0 +1,17 @@
+/* The runtime's text, and the choice of what an emitted file needs of it. */
+#ifndef PASTE_H
+#define PASTE_H
+#include "text.h"
+
+typedef struct {
+        const char *name; /* "matmul.h", "decoder.model" */
+        const char *text;
+} EmbeddedFile;
+
+/* made from runtime/ and models/lib/ when lathe is built; ends with a NULL name */
+extern const EmbeddedFile embedded_file[];
+const char *embedded_text(const char *name);
+
+/* Adds to `out`, in order, the declarations of the named runtime files (NULL at the end) that `user` needs, or that these need. */
+void paste_runtime(Text *out, const char *const *files, const char *user);
+#endif

@@ -1,0 +1,245 @@
+/*
+ * The command line of an emitted model that generates.
+ */
+#include <errno.h>
+#include <time.h>
+
+typedef struct {
+        const char *prompt, *weights;
+        int64_t steps, chunk;
+        int threads, verbose, hash;
+        Sampler sampler;
+} Options;
+
+static void usage(FILE *to, const char *program)
+{
+        fprintf(to,
+                "usage: %s [options]\n"
+                "  -p PROMPT     %s\n"
+                "  -f FILE       the prompt is what FILE holds\n"
+                "  -n N          at most N new tokens (default: to the end of the context)\n"
+                "  --temp T      temperature; 0, the default, always takes the likeliest token\n"
+                "  --top-k K     of the K likeliest tokens only\n"
+                "  --top-p P     of the likeliest tokens that together have probability P\n"
+                "  --min-p P     of tokens at least P times as likely as the likeliest\n"
+                "  --seed S      of the random numbers (default 1): the same seed, the same text, on every machine\n"
+                "  --threads K   threads (default 1); the output does not depend on them\n"
+                "  -w FILE       the weights (default " WEIGHTS_FILE ")\n"
+                "  --hash        print a hash of all logits to standard error\n"
+                "  --chunk N     take the prompt in pieces of N (what comes out does not depend on it)\n"
+                "  -v            print speed to standard error\n"
+                "example: %s -p \"Once upon a time\" -n 100 --temp 0.8 --seed 7\n",
+                program, prompt_help, program);
+}
+
+/* All of a stream, ended by a 0 byte; NULL if it can't be read. */
+static char *read_all(FILE *from)
+{
+        size_t n = 0, room = 4096;
+        char *text = malloc(room);
+        while (text) {
+                n += fread(text + n, 1, room - n - 1, from);
+                if (n < room - 1)
+                        break;
+                char *more = room < (size_t)1 << 30 ? realloc(text, room *= 2) : NULL;
+                if (!more)
+                        free(text);
+                text = more;
+        }
+        if (text)
+                text[n] = 0;
+        return text;
+}
+
+static const char *read_prompt(const char *path)
+{
+        FILE *from = strcmp(path, "-") ? fopen(path, "rb") : stdin;
+        char *text = from ? read_all(from) : NULL;
+        if (!text)
+                fprintf(stderr, "%s: %s\n", path, strerror(errno));
+        if (from && from != stdin)
+                fclose(from);
+        return text;
+}
+
+/* The number behind option i; exits with a message if there is none or it is outside of low to high. */
+static double number(char **argv, int i, double low, double high)
+{
+        char *end = NULL;
+        double x = argv[i + 1] ? strtod(argv[i + 1], &end) : 0;
+        if (!argv[i + 1] || end == argv[i + 1] || *end || !(x >= low && x <= high)) {
+                fprintf(stderr, "%s: %s wants a number from %g to %g%s%s\n", argv[0], argv[i], low, high, argv[i + 1] ? ", not " : "",
+                        argv[i + 1] ? argv[i + 1] : "");
+                exit(2);
+        }
+        return x;
+}
+
+static const char *word(char **argv, int i)
+{
+        if (!argv[i + 1]) {
+                fprintf(stderr, "%s: %s wants a value\n", argv[0], argv[i]);
+                exit(2);
+        }
+        return argv[i + 1];
+}
+
+static Options options(char **argv)
+{
+        Options o = {.prompt = "", .weights = WEIGHTS_FILE, .steps = INT64_MAX, .chunk = INT64_MAX, .threads = 1, .sampler = {.state = 1}};
+        for (int i = 1; argv[i]; i++) {
+                const char *a = argv[i];
+                if (!strcmp(a, "-h") || !strcmp(a, "--help")) {
+                        usage(stdout, argv[0]);
+                        exit(0);
+                }
+                if (!strcmp(a, "-v"))
+                        o.verbose = 1;
+                else if (!strcmp(a, "--hash"))
+                        o.hash = 1;
+                else if (!strcmp(a, "-p"))
+                        o.prompt = word(argv, i++);
+                else if (!strcmp(a, "-f"))
+                        o.prompt = read_prompt(word(argv, i++));
+                else if (!strcmp(a, "-w"))
+                        o.weights = word(argv, i++);
+                else if (!strcmp(a, "-n"))
+                        o.steps = (int64_t)number(argv, i++, 0, 1e9);
+                else if (!strcmp(a, "--chunk"))
+                        o.chunk = (int64_t)number(argv, i++, 1, 1e9);
+                else if (!strcmp(a, "--temp"))
+                        o.sampler.temperature = (float)number(argv, i++, 0, 1e6);
+                else if (!strcmp(a, "--top-k"))
+                        o.sampler.top_k = (int)number(argv, i++, 0, 1e9);
+                else if (!strcmp(a, "--top-p"))
+                        o.sampler.top_p = (float)number(argv, i++, 0, 1);
+                else if (!strcmp(a, "--min-p"))
+                        o.sampler.min_p = (float)number(argv, i++, 0, 1);
+                else if (!strcmp(a, "--seed"))
+                        o.sampler.state = (uint64_t)number(argv, i++, 0, 9e15);
+                else if (!strcmp(a, "--threads"))
+                        o.threads = (int)number(argv, i++, 1, TEAM_MAX);
+                else {
+                        fprintf(stderr, "%s: unknown option %s; --help lists them\n", argv[0], a);
+                        exit(2);
+                }
+        }
+        if (o.prompt && !strcmp(o.prompt, "-"))
+                o.prompt = read_prompt("-");
+        if (!o.prompt)
+                exit(3);
+        return o;
+}
+
+/* FNV-1a over the bits of x [n], every NaN the same. */
+static uint64_t hash_floats(uint64_t h, const float *x, int64_t n)
+{
+        for (int64_t i = 0; i < n; i++) {
+                union {
+                        float value;
+                        uint32_t bits;
+                } u;
+                u.value = x[i];
+                if (x[i] != x[i])
+                        u.bits = 0x7fc00000;
+                for (int byte = 0; byte < 4; byte++)
+                        h = (h ^ (u.bits >> 8 * byte & 0xff)) * UINT64_C(0x100000001b3);
+        }
+        return h;
+}
+
+static int is_stop(int32_t token)
+{
+        for (int i = 0; stop_token[i] >= 0; i++)
+                if (stop_token[i] == token)
+                        return 1;
+        return 0;
+}
+
+static double seconds(void)
+{
+        struct timespec t;
+        clock_gettime(CLOCK_MONOTONIC, &t);
+        return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* All but the prompt's last token; their logits are worked out only to be hashed. */
+static int take_prompt($model *m, const Options *o, const int32_t *tokens, int64_t n, uint64_t *hash)
+{
+        int error = 0;
+        for (int64_t i = 0, chunk; i < n && !error; i += chunk) {
+                chunk = n - i < o->chunk ? n - i : o->chunk;
+                if (!o->hash) {
+                        error = $model_prefill(m, tokens + i, chunk);
+                        continue;
+                }
+                float *logits = chunk < INT64_MAX / VOCAB / 4 ? malloc((size_t)(chunk * VOCAB) * sizeof *logits) : NULL;
+                error = logits ? $model_forward(m, tokens + i, chunk, logits) : $MODEL_ERROR_MEMORY;
+                if (!error)
+                        *hash = hash_floats(*hash, logits, chunk * VOCAB);
+                free(logits);
+        }
+        return error;
+}
+
+/* Generates after the prompt until a stop token, the number of steps or the end of the context. */
+static int generate($model *m, Options *o, int32_t *tokens, int64_t n, float *logits)
+{
+        uint64_t hash = UINT64_C(0xcbf29ce484222325);
+        double begin = seconds();
+        int error = take_prompt(m, o, tokens, n - 1, &hash);
+        int32_t token = tokens[n - 1];
+        int64_t made = 0;
+        double first = 0;
+        for (; !error && made < o->steps && $model_position(m) < CONTEXT; made++) {
+                error = $model_step(m, token, logits);
+                if (error)
+                        break;
+                if (o->hash)
+                        hash = hash_floats(hash, logits, VOCAB);
+                int32_t next = sample(&o->sampler, logits, VOCAB);
+                if (made == 0)
+                        first = seconds();
+                if (is_stop(next))
+                        break;
+                show_token(token, next);
+                fflush(stdout);
+                token = next;
+        }
+        if (o->hash)
+                fprintf(stderr, "hash %016llx\n", (unsigned long long)hash);
+        if (o->verbose && made > 1)
+                fprintf(stderr, "%lld prompt tokens and the first new one in %.1f ms; then %.1f tokens/s\n", (long long)n, 1e3 * (first - begin),
+                        (double)(made - 1) / (seconds() - first));
+        return error;
+}
+
+int main(int argc, char **argv)
+{
+        (void)argc;
+        Options o = options(argv);
+        int error = 0, status = 0;
+        int64_t n = 0;
+        int32_t *tokens = prompt_tokens(o.prompt, &n);
+        float *logits = malloc(VOCAB * sizeof *logits);
+        o.sampler.order = malloc(VOCAB * sizeof *o.sampler.order);
+        $model *m = tokens && logits && o.sampler.order ? $model_new(o.weights, o.threads, &error) : NULL;
+        if (!error && !m)
+                error = $MODEL_ERROR_MEMORY;
+        if (!error)
+                error = generate(m, &o, tokens, n, logits);
+        if (error) {
+                int file = error == $MODEL_ERROR_FILE || error == $MODEL_ERROR_WEIGHTS;
+                fprintf(stderr, "%s: %s%s%s\n", argv[0], file ? o.weights : "", file ? ": " : "", $model_error(error));
+                status = error == $MODEL_ERROR_RANGE || error == $MODEL_ERROR_CONTEXT ? 1 : 3;
+        }
+        if (fflush(stdout) || ferror(stdout)) {
+                fprintf(stderr, "%s: standard output: %s\n", argv[0], strerror(errno));
+                status = 3;
+        }
+        $model_free(m);
+        free(tokens);
+        free(logits);
+        free(o.sampler.order);
+        return status;
+}

@@ -1,0 +1,147 @@
+/*
+ * An instance of the model: its memory, its weights, its threads.  $model and $MODEL stand for the model's name.
+ *
+ * Needs guard.h, team.h, the model's enums and struct.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+const char *$model_error(int code)
+{
+        switch (code) {
+        case $MODEL_OK:
+                return "no error";
+        case $MODEL_ERROR_FILE:
+                return "the weights can't be opened or read";
+        case $MODEL_ERROR_WEIGHTS:
+                return "this is not the weight file that was written with this program";
+        case $MODEL_ERROR_THREADS:
+                return "threads must be 1 to 64, and startable";
+        case $MODEL_ERROR_MEMORY:
+                return "out of memory";
+        case $MODEL_ERROR_RANGE:
+                return "an input is out of range";
+        case $MODEL_ERROR_CONTEXT:
+                return "more positions than the model has room for";
+        case $MODEL_ERROR_FLOAT:
+                return "this build does not round as it must: compile with -std=c11 and without -ffast-math or -ffp-contract=fast";
+        default:
+                return "unknown error";
+        }
+}
+
+/* The weight file: 64 bytes "lathe 1\n", layout hash, floats; padded to a page; then the floats. */
+static int weights_map($model *m, const char *path)
+{
+        struct stat about;
+        uint64_t head[3];
+        int file = open(path, O_RDONLY);
+        if (file < 0)
+                return $MODEL_ERROR_FILE;
+        if (fstat(file, &about) || pread(file, head, sizeof head, 0) != (ssize_t)sizeof head) {
+                close(file);
+                return $MODEL_ERROR_FILE;
+        }
+        if (memcmp(head, "lathe 1\n", 8) || head[1] != LAYOUT_HASH || head[2] != WEIGHT_FLOATS ||
+            (uint64_t)about.st_size != 4096 + sizeof(float) * (uint64_t)WEIGHT_FLOATS) {
+                close(file);
+                return $MODEL_ERROR_WEIGHTS;
+        }
+        m->mapped_size = (size_t)about.st_size;
+        m->mapped = mmap(NULL, m->mapped_size, PROT_READ, MAP_PRIVATE, file, 0);
+        close(file);
+        if (m->mapped == MAP_FAILED) {
+                m->mapped = NULL;
+                return $MODEL_ERROR_MEMORY;
+        }
+        m->weights = (const float *)(const void *)((const char *)m->mapped + 4096);
+        return $MODEL_OK;
+}
+
+static size_t aligned(size_t n)
+{
+        return (n + 63) / 64 * 64;
+}
+
+size_t $model_size(int threads)
+{
+        size_t floats = (size_t)ARENA_FLOATS + STATE_FLOATS + (size_t)SCRATCH * (size_t)(threads > 0 ? threads : 1);
+        return aligned(sizeof($model)) + aligned(floats * sizeof(float));
+}
+
+/* The floats of the instance follow its struct. */
+static void lay_out($model *m)
+{
+        char *memory = (char *)m + aligned(sizeof *m);
+        m->arena = (float *)(void *)memory;
+        m->state = m->arena + ARENA_FLOATS;
+        m->scratch = m->state + STATE_FLOATS;
+}
+
+int $model_init($model *m, const char *weights_path, int threads)
+{
+        memset(m, 0, sizeof *m);
+        lay_out(m);
+        FloatState outside = float_enter();
+        int faults = float_check();
+        float_leave(outside);
+        if (faults)
+                return $MODEL_ERROR_FLOAT;
+        if (threads < 1 || threads > TEAM_MAX)
+                return $MODEL_ERROR_THREADS;
+        int error = weights_open(m, weights_path);
+        if (error)
+                return error;
+        m->team = &m->members;
+        if (team_start(m->team, threads)) {
+                $model_close(m);
+                return $MODEL_ERROR_THREADS;
+        }
+        m->threads = m->team->threads;
+        return $MODEL_OK;
+}
+
+void $model_close($model *m)
+{
+        if (m->threads)
+                team_stop(m->team);
+        m->threads = 0;
+        if (m->mapped)
+                munmap(m->mapped, m->mapped_size);
+        m->mapped = NULL;
+}
+
+$model *$model_new(const char *weights_path, int threads, int *error)
+{
+        void *memory = NULL;
+        *error = threads < 1 || threads > TEAM_MAX ? $MODEL_ERROR_THREADS : $MODEL_OK;
+        if (!*error && posix_memalign(&memory, 64, $model_size(threads)))
+                *error = $MODEL_ERROR_MEMORY;
+        if (!*error)
+                *error = $model_init(memory, weights_path, threads);
+        if (*error) {
+                free(memory);
+                return NULL;
+        }
+        return memory;
+}
+
+void $model_free($model *m)
+{
+        if (m)
+                $model_close(m);
+        free(m);
+}
+
+/* Runs the program on every thread, in the float state that the results are defined in. */
+static void run($model *m)
+{
+        FloatState outside = float_enter();
+        team_run(m->team, program, m);
+        float_leave(outside);
+}
