@@ -27,8 +27,8 @@
 typedef struct {
         const float *q;        /* row i of head h at q + i * q_row + h * q_head: [head_dim] */
         int64_t q_row, q_head; /* floats */
-        const float *k;        /* key head g at k + g * k_head: [ceil(keys / 16)][head_dim][16] */
-        int64_t k_head;
+        const float *k;        /* 16 keys of key head g at k + g * k_head + tile * k_tile: [head_dim][16] */
+        int64_t k_head, k_tile;
         const float *v; /* key j of key head g at v + g * v_head + j * v_key: [v_dim] */
         int64_t v_head, v_key;
         float *out; /* row i of head h at out + i * out_row + h * out_head: [v_dim] */
@@ -136,13 +136,13 @@ KERNEL void attention_scores(const Attention *a, AttentionTile *t, int64_t block
         if (from >= to)
                 return;
         from = from / 16 * 16;
-        int64_t panel = (int64_t)a->head_dim * 16;
+        int64_t panel = a->k_tile;
         int width = t->count == 1 ? 4 : t->count <= 4 ? FEW_PANELS : TILE_PANELS;
         Factors f = {.x = t->q,
                      .x_row = a->head_dim,
                      .x_step = 1,
                      .rows = TILE_ROWS,
-                     .w = a->k + t->kv * a->k_head + (block + from) * a->head_dim,
+                     .w = a->k + t->kv * a->k_head + (block + from) / 16 * a->k_tile,
                      .w_panel = panel,
                      .w_step = 16,
                      .storage = STORAGE_F32};
@@ -156,7 +156,7 @@ KERNEL void attention_scores(const Attention *a, AttentionTile *t, int64_t block
 /* Scores of row i in place to probabilities; its maximum, sums and number of live keys. */
 KERNEL void attention_softmax(const Attention *a, Score *score, AttentionTile *t, int i, int64_t block)
 {
-        const v16 masked = v_set1(-INFINITY), zero = v_set1(0);
+        const v16 masked = v_set1(-FLOAT_INF), zero = v_set1(0);
         const v16 from = v_set1((float)t->from[i]), to = v_set1((float)t->to[i]);
         int head = attention_head(a, t, i), begin = t->from[i] / 16 * 16;
         int64_t row = a->first_row + attention_row(a, t, i);
@@ -260,7 +260,9 @@ KERNEL void attention_merge(AttentionTile *t, int i)
                 return;
         }
         float m = t->m[i] > t->block_m[i] ? t->m[i] : t->block_m[i];
-        v16 c = v_exp(v_set1(t->m[i] - m)), block_c = v_exp(v_set1(t->block_m[i] - m));
+        float lane[16];
+        v_store(lane, v_exp(v_where(v_iota(0), v_set1(t->block_m[i] - m), v_set1(t->m[i] - m))));
+        v16 c = v_set1(lane[0]), block_c = v_set1(lane[1]);
         t->m[i] = m;
         v_store(l, v_fma(v_load(block_l), block_c, v_mul(v_load(l), c)));
         for (int d = 0; d < t->width; d += 16)

@@ -29,6 +29,9 @@
 /* Rows that pass by one chunk of weights: enough that memory keeps up, few enough that their sums stay in cache. */
 #define MATMUL_ROWS 192
 
+/* Bytes of a panel between asking for weights and using them, where few rows leave only memory to wait for. */
+#define MATMUL_AHEAD 2048
+
 /* Floats of scratch that matmul() needs, for any k; each thread its own. */
 #define MATMUL_SCRATCH ((MATMUL_ROWS + TILE_ROWS) * 2 * 16)
 
@@ -225,12 +228,13 @@ KERNEL void matmul(const void *ctx, Epilogue *epilogue, const float *x, int64_t 
                     .k = k,
                     .panel1 = panel1,
                     .scratch = scratch};
+        int few = MATMUL_AHEAD / (16 * storage_bytes(storage)); /* chunks asked for one ahead */
         if (rows >= TILE_ROWS)
                 matmul_rows(&m, ctx, epilogue, panel0, 512, TILE_ROWS, TILE_PANELS);
         else if (rows > 1)
-                matmul_rows(&m, ctx, epilogue, panel0, 32, 4, FEW_PANELS);
+                matmul_rows(&m, ctx, epilogue, panel0, few, 4, FEW_PANELS);
         else if (rows == 1)
-                matmul_rows(&m, ctx, epilogue, panel0, 32, 1, 4);
+                matmul_rows(&m, ctx, epilogue, panel0, few, 1, 4);
 }
 
 /*

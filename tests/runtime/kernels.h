@@ -1,5 +1,5 @@
 /*
- * What the tests of the kernels share: one instruction set (chosen by V16, the name of its header), its tiles,
+ * What the tests of the kernels share: one instruction set (v16.h is written by run-kernels), its tiles,
  * reproducible numbers, and counting what went wrong.
  */
 #include <math.h>
@@ -9,7 +9,7 @@
 
 #include "../../runtime/guard.h"
 
-#include V16
+#include "v16.h"
 
 #include "../../runtime/math.h"
 #include "../../runtime/matmul.h"
