@@ -1,11 +1,12 @@
 /*
  * What the numerics contract asks of the C compiler and of the machine's floating-point state.
  *
- * Every operation rounds once, to nearest even, in its own type; nothing is fused, flushed or reassociated behind
- * our back.  The compiler is told so below; float_enter() sets the machine's state and float_leave() gives the
- * caller's back; float_check() in math.h asks known questions of both, for no macro tells of -ffp-contract=fast.
- * Comes before every other runtime file.
+ * Every operation rounds once, to nearest even, in its own type; nothing is fused, flushed or reassociated
+ * behind our back.  The compiler is told so below; float_enter() sets the machine's state and float_leave()
+ * gives the caller's back; float_check() in math.h asks known questions of both, for no macro tells of
+ * -ffp-contract=fast. Comes before every other runtime file.
  */
+
 #include <float.h>
 #include <stdint.h>
 
@@ -30,12 +31,12 @@
 #define KERNEL static inline
 #endif
 
-/* The machine's floating-point state: rounding, flushing of denormals, traps.  float_enter() returns the state found
- * and sets round to nearest, no flushing, no traps; float_leave() sets what float_enter() returned.  Each thread has
- * its own.  Every entry point and every thread calls both, for a library linked with -Ofast, or the caller, may have
- * turned flushing on.  The asm also keeps the compiler from moving loads across.  tcc's assembler lacks the two x86
- * mnemonics, which are spelled in bytes: stmxcsr [rax], ldmxcsr [rax].  Other machines: nothing is known, nothing is
- * done. */
+/* The machine's floating-point state: rounding, flushing of denormals, traps.  float_enter() returns the
+ * state found and sets round to nearest, no flushing, no traps; float_leave() sets what float_enter()
+ * returned.  Each thread has its own.  Every entry point and every thread calls both, for a library linked
+ * with -Ofast, or the caller, may have turned flushing on.  The asm also keeps the compiler from moving loads
+ * across.  tcc's assembler lacks the two x86 mnemonics, which are spelled in bytes: stmxcsr [rax], ldmxcsr
+ * [rax].  Other machines: nothing is known, nothing is done. */
 #if defined(__x86_64__) || defined(__SSE__)
 typedef struct {
         uint32_t mxcsr;

@@ -2,13 +2,14 @@
  * exp, log, sin, cos, tanh, erf and pow on v16, made of correctly rounded operations only, so that libm never
  * decides a bit and every machine computes the same.
  *
- * The polynomials are minimax fits (Remez's exchange) in float coefficients.  The bounds in ulp are measured against
- * double libm by tests/runtime/math-accuracy.c, which fails above them.  A result that exp would have to return as a
- * denormal is +0: denormal arithmetic is slow, and no model lives on it.  NaN stays NaN.
+ * The polynomials are minimax fits (Remez's exchange) in float coefficients.  The bounds in ulp are measured
+ * against double libm by tests/runtime/math-accuracy.c, which fails above them.  A result that exp would have
+ * to return as a denormal is +0: denormal arithmetic is slow, and no model lives on it.  NaN stays NaN.
  *
- * exp is forced inline, for softmax is made of it; the others are long, and the compiler may call them.  Comes after
- * guard.h and one of the v16 headers.
+ * exp is forced inline, for softmax is made of it; the others are long, and the compiler may call them. Comes
+ * after guard.h and one of the v16 headers.
  */
+
 #define FLOAT_INF (1.0f / 0.0f)
 
 #define FLOAT_NAN (0.0f / 0.0f)
@@ -19,9 +20,10 @@ KERNEL v16 v_canonical(v16 x)
         return v_where(v_le(x, x), x, v_abs(v_set1(FLOAT_NAN)));
 }
 
-/* Asks whether this build, on this machine, in its present floating-point state, rounds as the contract says: 0, or
- * the sum of 1 (multiply and add are contracted), 2 (denormals are flushed), 4 (rounding is not to nearest) and 8
- * (fma rounds twice).  The operands are volatile, so that the machine answers and not the compiler. */
+/* Asks whether this build, on this machine, in its present floating-point state, rounds as the contract says:
+ * 0, or the sum of 1 (multiply and add are contracted), 2 (denormals are flushed), 4 (rounding is not to
+ * nearest) and 8 (fma rounds twice).  The operands are volatile, so that the machine answers and not the
+ * compiler. */
 KERNEL int float_check(void)
 {
         volatile float one_plus = 1.0f + 0x1p-12f, minus_square = -(1.0f + 0x1p-11f), one = 1.0f;
@@ -42,8 +44,8 @@ KERNEL int float_check(void)
         return faults;
 }
 
-/* e^(x + low) without care for the ends: n = rint(x / ln 2), r = x - n ln 2 + low, e^r 2^n.  The low part is below
- * half an ulp of x or so.  Right for -87 <= x <= 88.72283. */
+/* e^(x + low) without care for the ends: n = rint(x / ln 2), r = x - n ln 2 + low, e^r 2^n.  The low part is
+ * below half an ulp of x or so.  Right for -87 <= x <= 88.72283. */
 KERNEL v16 v_exp_core(v16 x, v16 low)
 {
         v16 n = v_rint(v_mul(x, v_set1(0x1.715476p+0f)));
@@ -79,8 +81,8 @@ KERNEL v16 v_exp(v16 x)
         return v_exp_ends(x, v_exp_core(v_exp_clamp(x), v_set1(0.0f)));
 }
 
-/* x = m 2^e with m in [sqrt(1/2), sqrt(2)), for positive finite x; gives m and leaves e.  Denormals are scaled up
- * first. */
+/* x = m 2^e with m in [sqrt(1/2), sqrt(2)), for positive finite x; gives m and leaves e.  Denormals are
+ * scaled up first. */
 KERNEL v16 v_split(v16 x, v16 *e)
 {
         v16 normal_min = v_set1(0x1p-126f), one = v_set1(1.0f), root2 = v_set1(0x1.6a09e6p+0f);
@@ -112,8 +114,9 @@ static inline v16 v_log(v16 x)
 }
 
 /* x = r + quadrant pi/2, |r| <= pi/4, quadrant 0 to 3; gives r.  Cody and Waite's reduction with
- * pi/2 in three floats, each step rounded once by fma, is good while n < 2^23; the quotient is corrected once, for
- * its own rounding grows with n.  Arguments beyond 2^23, whose neighbours lie 1 or more apart, count as +-2^23. */
+ * pi/2 in three floats, each step rounded once by fma, is good while n < 2^23; the quotient is corrected
+ * once, for its own rounding grows with n.  Arguments beyond 2^23, whose neighbours lie 1 or more apart,
+ * count as +-2^23. */
 KERNEL v16 v_quadrant(v16 x, v16 *quadrant)
 {
         x = v_max(v_set1(-0x1p23f), v_min(v_set1(0x1p23f), x));
@@ -186,8 +189,8 @@ static inline v16 v_tanh(v16 x)
         return v_copysign(v_where_lt(t, v_set1(0.8f), near_zero, far), x);
 }
 
-/* x + x P(x^2) where |x| < 0.921875, else 1 - e^Q(|x|) under the sign of x, Q fitted to ln erfc as far as 3.9375,
- * where erf is 1.  At most 1.1 ulp. */
+/* x + x P(x^2) where |x| < 0.921875, else 1 - e^Q(|x|) under the sign of x, Q fitted to ln erfc as far
+ * as 3.9375, where erf is 1.  At most 1.1 ulp. */
 static inline v16 v_erf(v16 x)
 {
         v16 one = v_set1(1.0f), t = v_min(v_set1(3.9375f), v_abs(x)), z = v_mul(t, t);
@@ -210,8 +213,8 @@ static inline v16 v_erf(v16 x)
         return v_copysign(v_where_lt(t, v_set1(0.921875f), v_fma(t, p, t), far), x);
 }
 
-/* ln m = 2s + s^3 (2/3 + s^2 Q(s^2)), s = f / (2 + f), f = m - 1, for m in [sqrt(1/2), sqrt(2)); gives the value to
- * float and leaves in low what that is short of.  Every term that matters is carried as such a pair. */
+/* ln m = 2s + s^3 (2/3 + s^2 Q(s^2)), s = f / (2 + f), f = m - 1, for m in [sqrt(1/2), sqrt(2)); gives the
+ * value to float and leaves in low what that is short of.  All terms that matter are such pairs. */
 static inline v16 v_log_mantissa(v16 m, v16 *low)
 {
         v16 one = v_set1(1.0f), two = v_set1(2.0f), third = v_set1(0x1.555556p-1f);
@@ -232,7 +235,7 @@ static inline v16 v_log_mantissa(v16 m, v16 *low)
         return y;
 }
 
-/* ln x for positive finite x as a value and what it is short of, about 2^-40 of x's logarithm in all */
+/* ln x for positive finite x as a value and, in low, what that is short of */
 KERNEL v16 v_log_pair(v16 x, v16 *low)
 {
         v16 e, m_low, m_log = v_log_mantissa(v_split(x, &e), &m_low);
@@ -244,7 +247,7 @@ KERNEL v16 v_log_pair(v16 x, v16 *low)
         return y;
 }
 
-/* |x|^y by e^(y ln |x|), the product as a pair.  ln 0 = -inf and ln inf = inf give the right limits; 1^y = 1. */
+/* |x|^y by e^(y ln |x|), the product as a pair.  ln 0 = -inf and ln inf = inf give the limits; 1^y = 1. */
 static inline v16 v_pow_magnitude(v16 magnitude, v16 y)
 {
         v16 inf = v_set1(FLOAT_INF), low, log = v_log_pair(magnitude, &low);
@@ -257,8 +260,8 @@ static inline v16 v_pow_magnitude(v16 magnitude, v16 y)
         return v_where(v_eq(magnitude, v_set1(1.0f)), v_set1(1.0f), power);
 }
 
-/* x^y as in IEEE 754: negative x has powers at whole y only; x^0 = 1^y = 1 even for NaN; zeros and infinities keep
- * the sign of an odd power.  At most 1.2 ulp; +0 or -0 below e^-87. */
+/* x^y as in IEEE 754: negative x has powers at whole y only; x^0 = 1^y = 1 even for NaN; zeros and infinities
+ * keep the sign of an odd power.  At most 1.2 ulp; +0 or -0 below e^-87. */
 static inline v16 v_pow(v16 x, v16 y)
 {
         v16 zero = v_set1(0.0f), one = v_set1(1.0f), half = v_mul(y, v_set1(0.5f));

@@ -1,16 +1,17 @@
 /*
  * A team of threads that run the same static program, in step by barriers.
  *
- * Thread 0 is the caller.  The others live from team_start() to team_stop() and wait in the team's barrier between
- * programs: team_run() is a barrier that lets them in, the program, and a barrier that sees them out.  A barrier
- * counts arrivals; the last one moves the phase on.  Those who wait spin for some 20 microseconds, for in a model's
- * step the others are never far, giving way to other threads after a while in case there are more threads than
- * cores; then they sleep on a condition variable.
+ * Thread 0 is the caller.  The others live from team_start() to team_stop() and wait in the team's barrier
+ * between programs: team_run() is a barrier that lets them in, the program, and a barrier that sees them out.
+ * A barrier counts arrivals; the last one moves the phase on.  Those who wait spin for some 20 microseconds,
+ * for in a model's step the others are never far, giving way to other threads after a while in case there are
+ * more threads than cores; then they sleep on a condition variable.
  *
- * A Team is used from one thread at a time, stays where it is while it runs and allocates nothing of its own.  Comes
- * after guard.h.  Three variants: one thread (LATHE_NO_THREADS); a mutex and a condition variable, for compilers
- * without C11 atomics; and the one described above.
+ * A Team is used from one thread at a time, stays where it is while it runs and allocates nothing of its own.
+ * Comes after guard.h.  Three variants: one thread (LATHE_NO_THREADS); a mutex and a condition variable, for
+ * compilers without C11 atomics; and the one described above.
  */
+
 #if !defined(LATHE_NO_THREADS)
 #include <errno.h>
 #include <pthread.h>
@@ -23,14 +24,16 @@
 
 #define TEAM_MAX 64
 
-/* A team has a number of threads, `threads`, and
+/* team->threads is the number of threads, the caller among them.
  *
- *   team_start   makes it; 0, EINVAL (threads not in 1 ... TEAM_MAX), or what kept a thread from starting, and then
- *                nothing is left behind and `threads` is 0
- *   team_run     program(arg, i) on every thread i at once; returns when all have returned
- *   team_barrier inside a program: returns when all threads have called it
- *   team_stop    ends the threads; does nothing to a team that did not start
- */
+ * team_start() makes the team.  It returns 0; EINVAL if threads is not in 1 ... TEAM_MAX; or what kept a
+ * thread from starting, and then nothing is left behind and team->threads is 0.
+ *
+ * team_run() calls program(arg, i) on every thread i at once and returns when all have returned.
+ *
+ * team_barrier(), inside a program, returns when all threads have called it.
+ *
+ * team_stop() ends the threads; it does nothing to a team that did not start. */
 #if defined(LATHE_NO_THREADS)
 typedef struct {
         int threads; /* 1, whatever was asked for: the results are the same */
@@ -64,19 +67,19 @@ struct Team {
         int threads;
         void (*program)(void *arg, int thread); /* NULL: the threads end */
         void *arg;
-        pthread_t thread[TEAM_MAX];    /* [0] is not used */
-        TeamMember member[TEAM_MAX];   /* what each thread is told */
+        pthread_t thread[TEAM_MAX];  /* [0] is not used */
+        TeamMember member[TEAM_MAX]; /* what each thread is told */
         pthread_mutex_t mutex;
-        pthread_cond_t moved;          /* the phase has moved on */
+        pthread_cond_t moved; /* the phase has moved on */
 #if defined(__STDC_NO_ATOMICS__) || defined(__TINYC__)
-        int arrived;                   /* both under the mutex */
+        int arrived;          /* both under the mutex */
         unsigned phase;
 #else
-        char apart1[64];               /* keeps what all write off the lines that all read */
+        char apart1[64]; /* keeps what all write off the lines that all read */
         atomic_int arrived;
         char apart2[64];
         atomic_uint phase;
-        atomic_int sleepers;           /* changed under the mutex, read without */
+        atomic_int sleepers; /* changed under the mutex, read without */
         char apart3[64];
 #endif
 };
@@ -130,8 +133,9 @@ static inline int team_spin(Team *team, unsigned phase)
                         sched_yield();
         }
 }
-/* No wake-up is lost: either the last to arrive sees the sleeper counted and waits for the mutex until it sleeps, or
- * the count came later in the one order of sequentially consistent operations and the sleeper sees the new phase. */
+/* No wake-up is lost: either the last to arrive sees the sleeper counted and waits for the mutex until it
+ * sleeps, or the count came later in the one order of sequentially consistent operations and the sleeper sees
+ * the new phase. */
 static inline void team_sleep(Team *team, unsigned phase)
 {
         pthread_mutex_lock(&team->mutex);

@@ -1,7 +1,9 @@
 /*
- * v16 on AVX2 with FMA and F16C: two registers of eight floats.  Every operation gives the bits of v16_scalar.h,
- * where its meaning stands (any NaN counts as equal to any other).  Compile with -mavx2 -mfma -mf16c.
+ * v16 on AVX2 with FMA and F16C: two registers of eight floats.  Every operation gives the bits of
+ * v16_scalar.h, where its meaning stands (any NaN counts as equal to any other).  Compile with -mavx2 -mfma
+ * -mf16c.
  */
+
 #include <immintrin.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -269,7 +271,7 @@ KERNEL v16 v_pow2i(v16 n)
                      _mm256_castsi256_ps(v_exponent_field(biased.hi))};
 }
 
-/* x * 2^n for normal x, whole n and a normal result, by adding n to the exponent; a NaN n leaves x as it is */
+/* x * 2^n for normal x, whole n and a normal result, by way of the exponent field; x where n is NaN */
 KERNEL v16 v_scale2(v16 x, v16 n)
 {
         __m256i lo = _mm256_add_epi32(_mm256_castps_si256(x.lo), v_exponent_field(n.lo));

@@ -1,7 +1,8 @@
 /*
- * v16 on AVX-512F: one register.  Every operation gives the bits of v16_scalar.h, where its meaning stands (any NaN
- * counts as equal to any other).  Compile with -mavx512f -mfma.
+ * v16 on AVX-512F: one register.  Every operation gives the bits of v16_scalar.h, where its meaning stands
+ * (any NaN counts as equal to any other).  Compile with -mavx512f -mfma.
  */
+
 #include <immintrin.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -246,7 +247,7 @@ KERNEL v16 v_pow2i(v16 n)
         return v_from_bits(v_exponent_field(_mm512_add_ps(n, v_set1(127.0f))));
 }
 
-/* x * 2^n for normal x, whole n and a normal result, by adding n to the exponent; a NaN n leaves x as it is */
+/* x * 2^n for normal x, whole n and a normal result, by way of the exponent field; x where n is NaN */
 KERNEL v16 v_scale2(v16 x, v16 n)
 {
         return v_from_bits(_mm512_add_epi32(v_bits(x), v_exponent_field(n)));

@@ -1,8 +1,9 @@
 /*
- * v16 on NEON (AArch64): four registers of four floats.  Every operation gives the bits of v16_scalar.h, where its
- * meaning stands (any NaN counts as equal to any other).  Maxima and minima are compared and selected, for the
- * instructions of that name treat NaN and zeros differently.
+ * v16 on NEON (AArch64): four registers of four floats.  Every operation gives the bits of v16_scalar.h,
+ * where its meaning stands (any NaN counts as equal to any other).  Maxima and minima are compared and
+ * selected, for the instructions of that name treat NaN and zeros differently.
  */
+
 #include <arm_neon.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -16,8 +17,8 @@ typedef struct {
 
 #define V_QUARTERS2(op, x, y) ((v16){op((x).a, (y).a), op((x).b, (y).b), op((x).c, (y).c), op((x).d, (y).d)})
 
-#define V_QUARTERS3(op, x, y, z)                                                                                  \
-        ((v16){op((x).a, (y).a, (z).a), op((x).b, (y).b, (z).b), op((x).c, (y).c, (z).c),                         \
+#define V_QUARTERS3(op, x, y, z)                                                          \
+        ((v16){op((x).a, (y).a, (z).a), op((x).b, (y).b, (z).b), op((x).c, (y).c, (z).c), \
                op((x).d, (y).d, (z).d)})
 
 KERNEL v16 v_load(const float *p)
@@ -325,7 +326,7 @@ KERNEL float32x4_t v_scale24(float32x4_t x, float32x4_t n)
         return vreinterpretq_f32_s32(vaddq_s32(vreinterpretq_s32_f32(x), v_exponent_field(n)));
 }
 
-/* x * 2^n for normal x, whole n and a normal result, by adding n to the exponent; a NaN n leaves x as it is */
+/* x * 2^n for normal x, whole n and a normal result, by way of the exponent field; x where n is NaN */
 KERNEL v16 v_scale2(v16 x, v16 n)
 {
         return V_QUARTERS2(v_scale24, x, n);

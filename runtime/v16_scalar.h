@@ -1,9 +1,10 @@
 /*
- * v16 on plain C: sixteen floats in an array.  The meaning of every operation; the other v16 headers give the same
- * bits (any NaN counts as equal to any other).
+ * v16 on plain C: sixteen floats in an array.  The meaning of every operation; the other v16 headers give the
+ * same bits (any NaN counts as equal to any other).
  *
  * Needs nothing from libm.  Where the machine has no fused multiply-add, v_fma rounds correctly in software.
  */
+
 #include <stddef.h>
 #include <stdint.h>
 #if defined(__SSE__) && !defined(__TINYC__)
@@ -36,9 +37,10 @@ KERNEL float float_from_bits(uint32_t bits)
         return u.value;
 }
 
-/* a * b + c, rounded once.  In software: the product of two floats is exact in double; the sum is rounded to odd
- * (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums", 2008), so that the rounding to float that
- * follows cannot round twice.  Most sums are far from a tie between two normal floats and need no correction. */
+/* a * b + c, rounded once.  In software: the product of two floats is exact in double; the sum is rounded to
+ * odd (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums", 2008), so that the rounding to
+ * float that follows cannot round twice.  Most sums are far from a tie between two normal floats and need no
+ * correction. */
 #if (defined(__FMA__) || defined(__aarch64__)) && !defined(__TINYC__)
 KERNEL float float_fma(float a, float b, float c)
 {
@@ -68,8 +70,8 @@ KERNEL float float_fma(float a, float b, float c)
 }
 #endif
 
-/* The square root, correctly rounded.  In software: Heron's iteration in double, then the candidate is compared with
- * the midpoints next to it, whose squares are exact in double. */
+/* The square root, correctly rounded.  In software: Heron's iteration in double, then the candidate is
+ * compared with the midpoints next to it, whose squares are exact in double. */
 #if defined(__SSE__) && !defined(__TINYC__)
 KERNEL float float_sqrt(float x)
 {
@@ -411,7 +413,7 @@ KERNEL v16 v_pow2i(v16 n)
         return n;
 }
 
-/* x * 2^n for normal x, whole n and a normal result, by adding n to the exponent; a NaN n leaves x as it is */
+/* x * 2^n for normal x, whole n and a normal result, by way of the exponent field; x where n is NaN */
 KERNEL v16 v_scale2(v16 x, v16 n)
 {
         for (int i = 0; i < 16; i++) {

@@ -1,10 +1,11 @@
 /*
- * Measures the functions of math.h against double libm, and the operations on v16 against what they claim: fma against
- * libm's, square root and rounding likewise, half precision against its definition.  Prints the worst error of each
- * function and where it is; returns 1 if one exceeds its bound, which is the one that math.h states.
+ * Measures the functions of math.h against double libm, and the operations on v16 against what they claim:
+ * fma against libm's, square root and rounding likewise, half precision against its definition.  Prints the
+ * worst error of each function and where it is; returns 1 if one exceeds its bound, which is the one that
+ * math.h states.
  *
- * argv[1] is the step in units of the last place from one argument to the next, 1 to try every float; the default is
- * odd, so that low bits vary.
+ * argv[1] is the step in units of the last place from one argument to the next, 1 to try every float; the
+ * default is odd, so that low bits vary.
  */
 #include "../../runtime/guard.h"
 #include V16
@@ -86,19 +87,19 @@ static v16 run_erf(v16 x)
 }
 
 static const Function functions[] = {
-    {"exp", run_exp, exp, 0.0f, 0x1.62e42ep+6f, 0.9},
-    {"exp", run_exp, exp, -0.0f, -87.0f, 0.9},
-    {"log", run_log, log, 0x1p-149f, 0x1.fffffep+127f, 0.9},
-    {"log", run_log, log, 0.5f, 2.0f, 0.9},
-    {"sin", run_sin, sin, 0.0f, 1e5f, 1.6},
-    {"sin", run_sin, sin, -1.0f, -1e5f, 1.6},
-    {"sin", run_sin, sin, 1e5f, 0x1p23f, 2.5},
-    {"cos", run_cos, cos, 0.0f, 1e5f, 1.6},
-    {"cos", run_cos, cos, 1e5f, 0x1p23f, 2.5},
-    {"tanh", run_tanh, tanh, 0.0f, 100.0f, 1.1},
-    {"tanh", run_tanh, tanh, -0.5f, -10.0f, 1.1},
-    {"erf", run_erf, erf, 0.0f, 10.0f, 1.1},
-    {"erf", run_erf, erf, -0.5f, -4.0f, 1.1},
+        {"exp", run_exp, exp, 0.0f, 0x1.62e42ep+6f, 0.9},
+        {"exp", run_exp, exp, -0.0f, -87.0f, 0.9},
+        {"log", run_log, log, 0x1p-149f, 0x1.fffffep+127f, 0.9},
+        {"log", run_log, log, 0.5f, 2.0f, 0.9},
+        {"sin", run_sin, sin, 0.0f, 1e5f, 1.6},
+        {"sin", run_sin, sin, -1.0f, -1e5f, 1.6},
+        {"sin", run_sin, sin, 1e5f, 0x1p23f, 2.5},
+        {"cos", run_cos, cos, 0.0f, 1e5f, 1.6},
+        {"cos", run_cos, cos, 1e5f, 0x1p23f, 2.5},
+        {"tanh", run_tanh, tanh, 0.0f, 100.0f, 1.1},
+        {"tanh", run_tanh, tanh, -0.5f, -10.0f, 1.1},
+        {"erf", run_erf, erf, 0.0f, 10.0f, 1.1},
+        {"erf", run_erf, erf, -0.5f, -4.0f, 1.1},
 };
 
 static void measure(const Function *f, uint32_t step)
@@ -122,8 +123,8 @@ static void measure(const Function *f, uint32_t step)
         }
         int failed = !(worst <= f->bound);
         failures += failed;
-        printf("%s %-4s [%9.5g, %9.5g]: %.3f ulp at %a, bound %g\n", failed ? "BAD" : "   ", f->name, (double)f->low,
-               (double)f->high, worst, (double)where, f->bound);
+        printf("%s %-4s [%9.5g, %9.5g]: %.3f ulp at %a, bound %g\n", failed ? "BAD" : "   ", f->name,
+               (double)f->low, (double)f->high, worst, (double)where, f->bound);
 }
 
 static uint64_t random_state = 88172645463325252u;
@@ -147,7 +148,8 @@ static void measure_pow(int count)
                 float x[16], y[16], z[16];
                 for (int i = 0; i < 16; i++) {
                         int near_one = n & 1;
-                        uint32_t bits = near_one ? 0x3f000000u + (random_bits() & 0xffffffu) : random_bits() & 0x7fffffffu;
+                        uint32_t bits = near_one ? 0x3f000000u + (random_bits() & 0xffffffu)
+                                                 : random_bits() & 0x7fffffffu;
                         x[i] = isfinite(from_bits(bits)) ? from_bits(bits) : 3.0f;
                         double largest = x[i] == 1.0f || x[i] == 0.0f ? 1.0 : 86.9 / log(x[i]);
                         y[i] = (float)(largest * ((double)random_bits() * 0x1p-31 - 1.0));
@@ -186,8 +188,9 @@ static float first_lane(v16 x)
 /* pow's special cases and whole powers of negative numbers, as C's Annex F has them */
 static void check_pow_cases(void)
 {
-        static const float value[] = {0.0f, -0.0f, 1.0f, -1.0f, 2.0f,  -2.0f,  3.0f,  -3.0f, 0.5f,    -0.5f,
-                                      1.5f, -1.5f, 4.0f, 7.0f,  -7.0f, 0.25f, 0x1p24f, INFINITY, -INFINITY, NAN};
+        static const float value[] = {0.0f,  -0.0f, 1.0f,    -1.0f,    2.0f,      -2.0f, 3.0f,
+                                      -3.0f, 0.5f,  -0.5f,   1.5f,     -1.5f,     4.0f,  7.0f,
+                                      -7.0f, 0.25f, 0x1p24f, INFINITY, -INFINITY, NAN};
         int count = (int)(sizeof value / sizeof value[0]);
         for (int i = 0; i < count; i++)
                 for (int j = 0; j < count; j++) {
@@ -206,11 +209,11 @@ static void check_ends(void)
         static const struct {
                 float x, exp, log, sin, cos, tanh, erf;
         } end[] = {
-            {0.0f, 1.0f, -INFINITY, 0.0f, 1.0f, 0.0f, 0.0f},
-            {-0.0f, 1.0f, -INFINITY, -0.0f, 1.0f, -0.0f, -0.0f},
-            {INFINITY, INFINITY, INFINITY, NAN, NAN, 1.0f, 1.0f},
-            {-INFINITY, 0.0f, NAN, NAN, NAN, -1.0f, -1.0f},
-            {NAN, NAN, NAN, NAN, NAN, NAN, NAN},
+                {0.0f, 1.0f, -INFINITY, 0.0f, 1.0f, 0.0f, 0.0f},
+                {-0.0f, 1.0f, -INFINITY, -0.0f, 1.0f, -0.0f, -0.0f},
+                {INFINITY, INFINITY, INFINITY, NAN, NAN, 1.0f, 1.0f},
+                {-INFINITY, 0.0f, NAN, NAN, NAN, -1.0f, -1.0f},
+                {NAN, NAN, NAN, NAN, NAN, NAN, NAN},
         };
         for (int i = 0; i < 5; i++) {
                 v16 x = v_set1(end[i].x);
@@ -238,10 +241,13 @@ static float fma_operand(int kind, int which)
         case 1: return mantissa;
         case 2: return which < 2 ? (float)(r & 0xfff) * 0x1p-75f : (float)(r & 0xffff) * 0x1p-149f;
         case 3: return which < 2 ? (float)(r & 0x1fff) : -ldexpf(mantissa, (int)(r & 31));
-        case 4: return which < 2 ? 1.0f + (float)(r & 0xfff) * 0x1p-12f : ldexpf(mantissa, -24 - (int)(r & 31));
-        default: return which == 0   ? ldexpf(mantissa, -70)
-                        : which == 1 ? ldexpf(mantissa, -60)
-                                     : ldexpf(mantissa, -125 - (int)(r & 31));
+        case 4:
+                return which < 2 ? 1.0f + (float)(r & 0xfff) * 0x1p-12f
+                                 : ldexpf(mantissa, -24 - (int)(r & 31));
+        default:
+                return which == 0   ? ldexpf(mantissa, -70)
+                       : which == 1 ? ldexpf(mantissa, -60)
+                                    : ldexpf(mantissa, -125 - (int)(r & 31));
         }
 }
 
@@ -267,7 +273,8 @@ static void check_halves(void)
 {
         for (uint32_t h = 0; h < 0x10000; h++) {
                 uint16_t half[16] = {(uint16_t)h};
-                double magnitude = h & 0x7c00 ? ldexp(1024 + (h & 0x3ff), (int)(h >> 10 & 31) - 25) : ldexp(h & 0x3ff, -24);
+                double magnitude = h & 0x7c00 ? ldexp(1024 + (h & 0x3ff), (int)(h >> 10 & 31) - 25)
+                                              : ldexp(h & 0x3ff, -24);
                 if ((h & 0x7c00) == 0x7c00)
                         magnitude = h & 0x3ff ? NAN : INFINITY;
                 float wanted = (float)(h & 0x8000 ? -magnitude : magnitude);

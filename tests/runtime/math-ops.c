@@ -1,7 +1,8 @@
 /*
- * Prints, for every operation on v16 and every function of math.h, a hash of its results over special and random
- * operands.  tests/runtime/run-math builds this for each instruction set (V16 names the header) and compiler, and
- * compares the lines with those of the plain C build: the names of operations whose bits differ stand in the diff.
+ * Prints, for every operation on v16 and every function of math.h, a hash of its results over special and
+ * random operands.  tests/runtime/run-math builds this for each instruction set (V16 names the header) and
+ * compiler, and compares the lines with those of the plain C build: the names of operations whose bits differ
+ * stand in the diff.
  */
 #include "../../runtime/guard.h"
 #include V16
@@ -34,11 +35,12 @@ static float from_bits(uint32_t bits)
 static float special(uint32_t which)
 {
         static const uint32_t bits[] = {
-            0x00000000, 0x00000001, 0x00000200, 0x007fffff, 0x00800000, 0x00800001, 0x33800000, 0x3effffff,
-            0x3f000000, 0x3f000001, 0x3f7fffff, 0x3f800000, 0x3f800001, 0x3fc00000, 0x40000000, 0x40200000,
-            0x40400000, 0x42ad0000, 0x42ae0000, 0x42ae0001, 0x42b17217, 0x42b17218, 0x47c35000, 0x4affffff,
-            0x4b000000, 0x4b000001, 0x4b7fffff, 0x4b800000, 0x7f000000, 0x7f7fffff, 0x7f800000, 0x7fc00000,
-            0x7fc00001, 0x7fffffff, 0x3f490fdb, 0x3fc90fdb, 0x40490fdb, 0x3f4ccccd, 0x3f6c0000, 0x407c0000,
+                0x00000000, 0x00000001, 0x00000200, 0x007fffff, 0x00800000, 0x00800001, 0x33800000,
+                0x3effffff, 0x3f000000, 0x3f000001, 0x3f7fffff, 0x3f800000, 0x3f800001, 0x3fc00000,
+                0x40000000, 0x40200000, 0x40400000, 0x42ad0000, 0x42ae0000, 0x42ae0001, 0x42b17217,
+                0x42b17218, 0x47c35000, 0x4affffff, 0x4b000000, 0x4b000001, 0x4b7fffff, 0x4b800000,
+                0x7f000000, 0x7f7fffff, 0x7f800000, 0x7fc00000, 0x7fc00001, 0x7fffffff, 0x3f490fdb,
+                0x3fc90fdb, 0x40490fdb, 0x3f4ccccd, 0x3f6c0000, 0x407c0000,
         };
         uint32_t count = sizeof bits / sizeof bits[0];
         return from_bits(bits[which / 2 % count] | (which & 1) << 31);
@@ -69,7 +71,6 @@ static uint64_t hash(uint64_t sum, v16 x)
                 sum = (sum ^ bits[i]) * 1099511628211u;
         return sum;
 }
-
 
 enum { MAX_OPS = 80 };
 

@@ -1,7 +1,8 @@
 /*
- * The thread team under stress: no thread passes a barrier early, none is lost asleep, and more threads than cores do
- * not crawl.  The data between barriers is plain, so ThreadSanitizer sees any barrier that does not order it.  Also
- * what team_start() says when it can't, and that threads start with a clean floating-point state.
+ * The thread team under stress: no thread passes a barrier early, none is lost asleep, and more threads than
+ * cores do not crawl.  The data between barriers is plain, so ThreadSanitizer sees any barrier that does not
+ * order it.  Also what team_start() says when it can't, and that threads start with a clean floating-point
+ * state.
  *
  * Prints what went wrong; returns 1 if anything did.  A team that hangs is ended by the alarm.
  */
@@ -40,7 +41,8 @@ static void stress_program(void *arg, int thread)
                 s->slot[thread] += thread + 1;
                 team_barrier(&s->team);
                 for (int i = 0; i < threads; i++)
-                        s->wrong[thread] += s->slot[i] % (i + 1) != 0 || s->slot[i] / (i + 1) != s->slot[thread] / (thread + 1);
+                        s->wrong[thread] += s->slot[i] % (i + 1) != 0 ||
+                                            s->slot[i] / (i + 1) != s->slot[thread] / (thread + 1);
                 team_barrier(&s->team);
         }
 }
