@@ -126,6 +126,42 @@ int add_named(Fixture *f, const char *name, int64_t bound)
         return f->g->nnamed++;
 }
 
+/* A region of `trips` trips with empty bodies; its REPEAT stands in `around`. */
+Region *new_region(Fixture *f, const char *name, int64_t trips, int nbody, int ncarry, int nstack)
+{
+        Region *region = NEW(&f->arena, Region);
+        *region = (Region){.name = name, .trips = trips, .nbody = nbody, .ncarry = ncarry, .nstack = nstack};
+        region->body = NEW_ARRAY(&f->arena, Body *, nbody);
+        region->body_of = NEW_ARRAY(&f->arena, uint8_t, trips);
+        for (int k = 0; k < nbody; k++) {
+                region->body[k] = body_new(f->g, region);
+                region->body[k]->next = NEW_ARRAY(&f->arena, Node *, ncarry);
+                region->body[k]->stack = NEW_ARRAY(&f->arena, Node *, nstack);
+        }
+        return region;
+}
+
+/* The REPEAT is made before its bodies are filled, so its type is given. */
+Node *new_repeat(Fixture *f, Body *around, Region *region, Node *const *in)
+{
+        Attr attr = {.region = region};
+        region->repeat = node_new(f->g, around, OP_REPEAT, region->ncarry, in, attr, (Type){.dtype = REAL}, (Span){0}, NULL);
+        return region->repeat;
+}
+
+Node *new_carry(Fixture *f, Body *body, int index)
+{
+        Attr attr = {.index = index};
+        Type type = body->region->repeat->in[index]->type;
+        return node_new(f->g, body, OP_CARRY, 0, NULL, attr, type, (Span){0}, NULL);
+}
+
+Node *new_result(Fixture *f, Node *repeat, int index)
+{
+        Attr attr = {.index = index};
+        return op_in(f, repeat->body, OP_RESULT, 1, &repeat, &attr);
+}
+
 Tensor *random_inputs(Fixture *f, const int64_t *size)
 {
         Tensor *t = calloc((size_t)f->g->ninput + 1, sizeof *t);

@@ -37,6 +37,10 @@ Node *op2(Fixture *f, Op op, Node *a, Node *b);
 Node *op3(Fixture *f, Op op, Node *a, Node *b, Node *c);
 Node *op_axis(Fixture *f, Op op, Node *a, int axis);
 Node *op_in(Fixture *f, Body *body, Op op, int nin, Node *const *in, const Attr *attr);
+Region *new_region(Fixture *f, const char *name, int64_t trips, int nbody, int ncarry, int nstack);
+Node *new_repeat(Fixture *f, Body *around, Region *region, Node *const *in);
+Node *new_carry(Fixture *f, Body *body, int index);
+Node *new_result(Fixture *f, Node *repeat, int index);
 void add_output(Fixture *f, Node *n);
 /* A named dimension; its index. */
 int add_named(Fixture *f, const char *name, int64_t bound);

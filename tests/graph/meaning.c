@@ -118,7 +118,7 @@ static void test_reductions(void)
         fixture_start(&f, 1);
         Node *x = new_input(&f, "x", of_shape(REAL, 2, TIME, 4)); /* [3, 4] */
         add_named(&f, "time", 3);
-        static const double v[12] = {1, 5, 5, 2, -1, -2, -3, -1, 0.5, 7, 6, 7};
+        static const double v[12] = {1, 5, 5, 2, -1, -1, -3, -1, 0.5, 7, 6, 7};
         const double *value[] = {v};
         double sum[4], most[3];
         for (int i = 0; i < 4; i++)
@@ -130,7 +130,7 @@ static void test_reductions(void)
         verdict("meaning: argmax takes the first", gives(&f, op_axis(&f, OP_ARGMAX, x, 1), value, (double[]){1, 0, 1}, 3));
         Attr two = {.index = 2};
         Node *top = op_in(&f, f.g->top, OP_TOP, 1, &x, &two);
-        static const double chosen[12] = {0, 1, 1, 0, 1, 0, 0, 1, 0, 1, 0, 1};
+        static const double chosen[12] = {0, 1, 1, 0, 1, 1, 0, 0, 0, 1, 0, 1};
         verdict("meaning: top takes two, the first of equals", gives(&f, top, value, chosen, 12));
         fixture_end(&f);
 }

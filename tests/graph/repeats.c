@@ -3,42 +3,6 @@
 
 static const int64_t no_size[MAX_NAMED];
 
-/* A region of `trips` trips with empty bodies; its REPEAT stands in `around`. */
-static Region *new_region(Fixture *f, const char *name, int64_t trips, int nbody, int ncarry, int nstack)
-{
-        Region *region = NEW(&f->arena, Region);
-        *region = (Region){.name = name, .trips = trips, .nbody = nbody, .ncarry = ncarry, .nstack = nstack};
-        region->body = NEW_ARRAY(&f->arena, Body *, nbody);
-        region->body_of = NEW_ARRAY(&f->arena, uint8_t, trips);
-        for (int k = 0; k < nbody; k++) {
-                region->body[k] = body_new(f->g, region);
-                region->body[k]->next = NEW_ARRAY(&f->arena, Node *, ncarry);
-                region->body[k]->stack = NEW_ARRAY(&f->arena, Node *, nstack);
-        }
-        return region;
-}
-
-/* The REPEAT is made before its bodies are filled, so its type is given. */
-static Node *new_repeat(Fixture *f, Body *around, Region *region, Node *const *in)
-{
-        Attr attr = {.region = region};
-        region->repeat = node_new(f->g, around, OP_REPEAT, region->ncarry, in, attr, (Type){.dtype = REAL}, (Span){0}, NULL);
-        return region->repeat;
-}
-
-static Node *carried(Fixture *f, Body *body, int index)
-{
-        Attr attr = {.index = index};
-        Type type = body->region->repeat->in[index]->type;
-        return node_new(f->g, body, OP_CARRY, 0, NULL, attr, type, (Span){0}, NULL);
-}
-
-static Node *result(Fixture *f, Node *repeat, int index)
-{
-        Attr attr = {.index = index};
-        return op_in(f, repeat->body, OP_RESULT, 1, &repeat, &attr);
-}
-
 static Weight *new_weight(Fixture *f, const char *path, Type type, int nregion, Region **region, int64_t slots)
 {
         Graph *g = f->g;
@@ -68,18 +32,18 @@ static void test_bodies(void)
         region->body_of[1] = region->body_of[3] = 1;
         Node *repeat = new_repeat(&f, f.g->top, region, (Node *[]){x, y});
         Body *zero = region->body[0], *one = region->body[1];
-        Node *a = carried(&f, zero, 0), *b = carried(&f, zero, 1);
+        Node *a = new_carry(&f, zero, 0), *b = new_carry(&f, zero, 1);
         zero->next[0] = zero->stack[0] = b;
         zero->next[1] = op_in(&f, zero, OP_ADD, 2, (Node *[]){a, b}, NULL);
         Weight *w = new_weight(&f, "layer.w", of_shape(REAL, 1, 2), 1, &region, 2);
         w->slot_of = NEW_ARRAY(&f.arena, int32_t, 4);
         memcpy(w->slot_of, (int32_t[]){-1, 0, -1, 1}, 4 * sizeof *w->slot_of);
         static const double table[] = {2, 3, 5, 7};
-        Node *c = carried(&f, one, 0), *d = carried(&f, one, 1), *t = new_literal(&f, one, of_shape(REAL, 0), 4, table);
+        Node *c = new_carry(&f, one, 0), *d = new_carry(&f, one, 1), *t = new_literal(&f, one, of_shape(REAL, 0), 4, table);
         Node *scaled = op_in(&f, one, OP_MUL, 2, (Node *[]){d, t}, NULL);
         one->next[0] = one->stack[0] = op_in(&f, one, OP_ADD, 2, (Node *[]){scaled, read_weight(&f, one, w)}, NULL);
         one->next[1] = c;
-        Node *want[] = {result(&f, repeat, 0), result(&f, repeat, 1), result(&f, repeat, 2)};
+        Node *want[] = {new_result(&f, repeat, 0), new_result(&f, repeat, 1), new_result(&f, repeat, 2)};
         add_output(&f, want[0]);
         verify(f.g, "test_bodies");
         Tensor *in = random_inputs(&f, no_size), out[3];
@@ -110,21 +74,21 @@ static void test_nested(void)
         Region *outer = new_region(&f, "layer", 3, 1, 1, 0), *inner = new_region(&f, "expert", 2, 1, 1, 1);
         Node *repeat = new_repeat(&f, f.g->top, outer, &x);
         Body *body = outer->body[0], *deep = inner->body[0];
-        Node *h = carried(&f, body, 0), *twice = op_in(&f, body, OP_ADD, 2, (Node *[]){h, h}, NULL);
+        Node *h = new_carry(&f, body, 0), *twice = op_in(&f, body, OP_ADD, 2, (Node *[]){h, h}, NULL);
         Node *again = new_repeat(&f, body, inner, &h);
-        Node *e = carried(&f, deep, 0);
+        Node *e = new_carry(&f, deep, 0);
         Weight *w = new_weight(&f, "layer.expert.w", of_shape(REAL, 1, 2), 2, (Region *[]){outer, inner}, 6);
         w->part = (const char *[]){"layer", "expert", "w"};
         w->npart = 3;
         w->region_part[1] = 1;
         Node *sum = op_in(&f, deep, OP_ADD, 2, (Node *[]){e, twice}, NULL);
         deep->next[0] = deep->stack[0] = op_in(&f, deep, OP_ADD, 2, (Node *[]){sum, read_weight(&f, deep, w)}, NULL);
-        Node *stacked = result(&f, again, 1);
+        Node *stacked = new_result(&f, again, 1);
         Attr axis = {.axis = 0};
         Node *total = op_in(&f, body, OP_SUM, 1, &stacked, &axis);
         total = view_drop(f.g, body, total, 0, (Span){0}, NULL);
-        body->next[0] = op_in(&f, body, OP_ADD, 2, (Node *[]){total, result(&f, again, 0)}, NULL);
-        Node *want = result(&f, repeat, 0);
+        body->next[0] = op_in(&f, body, OP_ADD, 2, (Node *[]){total, new_result(&f, again, 0)}, NULL);
+        Node *want = new_result(&f, repeat, 0);
         add_output(&f, want);
         verify(f.g, "test_nested");
         Tensor *in = random_inputs(&f, no_size), out;
@@ -165,10 +129,10 @@ static void test_state(void)
         g->state = &state;
         g->nstate = 1;
         Attr attr = {.state = state};
-        Node *h = carried(&f, body, 0), *past = op_in(&f, body, OP_READ, 0, NULL, &attr);
+        Node *h = new_carry(&f, body, 0), *past = op_in(&f, body, OP_READ, 0, NULL, &attr);
         Node *all = op_in(&f, body, OP_APPEND, 2, (Node *[]){past, h}, &attr), *sum = op_in(&f, body, OP_SUM, 1, &all, &attr);
         body->next[0] = op_in(&f, body, OP_ADD, 2, (Node *[]){h, sum}, NULL);
-        add_output(&f, result(&f, repeat, 0));
+        add_output(&f, new_result(&f, repeat, 0));
         verify(g, "test_state");
         InterpState *kept = interp_state_new(g);
         static const int64_t fed[] = {2, 1, 3};

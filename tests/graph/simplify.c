@@ -334,6 +334,38 @@ static void test_sharing(void)
         fixture_end(&f);
 }
 
+/* A table of two rows around a repeat whose own table looks the same: each is read by its own trip.  x becomes, for each
+ * pair of trips, x (2 t) + t u. */
+static void test_tables(void)
+{
+        Fixture f;
+        fixture_start(&f, 1);
+        static const double row[] = {3, 5};
+        Node *x = new_input(&f, "x", of_shape(REAL, 0));
+        Region *outer = new_region(&f, "layer", 2, 1, 1, 0), *inner = new_region(&f, "expert", 2, 1, 1, 0);
+        Node *repeat = new_repeat(&f, f.g->top, outer, &x);
+        Body *body = outer->body[0], *deep = inner->body[0];
+        Node *h = new_carry(&f, body, 0), *t = new_literal(&f, body, of_shape(REAL, 0), 2, row);
+        Node *twice = op_in(&f, body, OP_ADD, 2, (Node *[]){t, t}, NULL), *again = new_repeat(&f, body, inner, &h);
+        Node *e = new_carry(&f, deep, 0), *u = new_literal(&f, deep, of_shape(REAL, 0), 2, row);
+        Node *both = op_in(&f, deep, OP_MUL, 2, (Node *[]){t, u}, NULL);
+        Node *scaled = op_in(&f, deep, OP_MUL, 2, (Node *[]){e, twice}, NULL);
+        deep->next[0] = op_in(&f, deep, OP_ADD, 2, (Node *[]){scaled, both}, NULL);
+        body->next[0] = new_result(&f, again, 0);
+        add_output(&f, new_result(&f, repeat, 0));
+        simplify(f.g);
+        verify(f.g, "simplify");
+        double expected = 0.5;
+        for (int i = 0; i < 4; i++)
+                expected = expected * (2 * row[i / 2]) + row[i / 2] * row[i % 2];
+        Tensor in = {.data = (double[]){0.5}}, out;
+        bool right = !interpret(f.g, time5, &in, NULL, NULL, &out) && out.data[0] == expected;
+        verdict("simplify: tables belong to their own repeat", right);
+        verdict("simplify: tables fold trip by trip", count_nodes(body) == 10 && body->node[2]->op == OP_CONST);
+        tensor_free(&out);
+        fixture_end(&f);
+}
+
 /* x goes through unchanged, y makes only itself, z is used: of three carried values one stays, for 2 trips as for 80. */
 static int nodes_of_trips(int64_t trips)
 {
@@ -341,22 +373,15 @@ static int nodes_of_trips(int64_t trips)
         fixture_start(&f, 1);
         Node *in[3] = {new_input(&f, "x", of_shape(REAL, 1, 4)), new_input(&f, "y", of_shape(REAL, 1, 4)),
                        new_input(&f, "z", of_shape(REAL, 1, 4))};
-        Region *region = NEW(&f.arena, Region);
-        *region = (Region){.name = "layer", .trips = trips, .nbody = 1, .ncarry = 3};
-        region->body = NEW_ARRAY(&f.arena, Body *, 1);
-        region->body_of = NEW_ARRAY(&f.arena, uint8_t, trips);
-        Node *repeat = node_new(f.g, f.g->top, OP_REPEAT, 3, in, (Attr){.region = region}, (Type){.dtype = REAL}, (Span){0}, NULL);
-        region->repeat = repeat;
-        Body *body = region->body[0] = body_new(f.g, region);
-        body->next = NEW_ARRAY(&f.arena, Node *, 3);
-        Node *carry[3];
+        Region *region = new_region(&f, "layer", trips, 1, 3, 0);
+        Node *repeat = new_repeat(&f, f.g->top, region, in), *carry[3];
+        Body *body = region->body[0];
         for (int i = 0; i < 3; i++)
-                carry[i] = node_new(f.g, body, OP_CARRY, 0, NULL, (Attr){.index = i}, in[i]->type, (Span){0}, NULL);
+                carry[i] = new_carry(&f, body, i);
         body->next[0] = carry[0];
         body->next[1] = op_in(&f, body, OP_EXP, 1, &carry[1], NULL);
         body->next[2] = op_in(&f, body, OP_ADD, 2, (Node *[]){carry[2], carry[0]}, NULL);
-        Attr index = {.index = 2};
-        add_output(&f, op_in(&f, f.g->top, OP_RESULT, 1, &repeat, &index));
+        add_output(&f, new_result(&f, repeat, 2));
         simplify(f.g);
         verify(f.g, "simplify");
         int count = region->ncarry == 1 ? count_nodes(f.g->top) : -1;
@@ -369,6 +394,7 @@ void test_simplify(void)
         test_rules();
         test_folding();
         test_sharing();
+        test_tables();
         int two = nodes_of_trips(2);
         verdict("simplify: a repeat carries what is needed", two == 6); /* x z repeat carry add result */
         verdict("simplify: as many nodes for 80 trips as for 2", nodes_of_trips(80) == two);
