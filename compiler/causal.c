@@ -1,0 +1,102 @@
+/* The causal proof: from the facts of each output, and the words for where it fails.
+ *
+ * An output is causal if index i of its one growing axis reads inputs at times up to i, and the output's length is the
+ * only thing that more input changes.  The facts (facts.h) do the work; here they are judged. */
+#include "causal.h"
+
+static const char *node_text(Arena *a, const Node *n)
+{
+        if (n->name)
+                return arena_printf(a, "%s (%s)", n->name, op_info[n->op].text);
+        return op_info[n->op].text;
+}
+
+/* The furthest time that a node reads, relative to its own index. */
+static const char *reach_text(Arena *a, const Graph *g, const Reach *reach, const char *name)
+{
+        if (reach->all)
+                return arena_printf(a, "reads all of %s", name);
+        for (int i = 0; i < reach->n; i++)
+                if (dim_bound(g, reach->at[i].high) > 0)
+                        return arena_printf(a, "reads %s up to its own index + %s", name, dim_text(a, g, reach->at[i].high));
+        return arena_printf(a, "reads %s", name);
+}
+
+/* The node on the way from a fold back to a mask that undoes it: its input is -inf (or 0) at places that its result
+ * is not. */
+static const Node *mask_breaker(const Facts *f, const Node *fold)
+{
+        const Node *n = fold->nin ? fold->in[0] : NULL;
+        for (int steps = 0; n && n->nin && steps < 64; steps++) {
+                const Fact *y = &f->of[n->id];
+                const Node *next = NULL;
+                for (int i = 0; i < n->nin; i++) {
+                        const Fact *x = &f->of[n->in[i]->id];
+                        bool masked = !cond_is_true(x->unless[AT_MINUS_INF]) && !x->constant;
+                        if (masked && cond_is_true(y->unless[AT_MINUS_INF]) && cond_is_true(y->unless[AT_0]))
+                                return n;
+                        if (!next && x->reach.n > 0)
+                                next = n->in[i];
+                }
+                n = next;
+        }
+        return NULL;
+}
+
+static const char *explain(Arena *a, const Facts *f, const Node *n)
+{
+        const Graph *g = f->graph;
+        const char *name = g->named[f->time].name;
+        if (n->op == OP_SIZE || n->op == OP_INDEX)
+                return arena_printf(a, "the length of %s is known only at its end", name);
+        const char *text = arena_printf(a, "%s %s", node_text(a, n), reach_text(a, g, &f->of[n->id].reach, name));
+        bool folds = op_info[n->op].family == REDUCE || op_info[n->op].family == CONTRACT;
+        const Node *breaker = folds ? mask_breaker(f, n) : NULL;
+        if (breaker)
+                return arena_printf(a, "%s: %s undoes the mask", text, node_text(a, breaker));
+        return text;
+}
+
+static CausalResult refuse(const Node *culprit, int output, const char *why)
+{
+        return (CausalResult){.culprit = culprit, .output = output, .why = why};
+}
+
+static CausalResult judge(Arena *a, const Facts *f, int output)
+{
+        const Node *n = f->graph->output[output].node;
+        const Fact *y = &f->of[n->id];
+        const char *name = f->graph->named[f->time].name;
+        int growing = 0;
+        for (int axis = 0; axis < n->type.rank; axis++) {
+                growing += is_growing(f, n->type.dim[axis]);
+                if (n->type.dim[axis].per[f->time] != 0 && !is_growing(f, n->type.dim[axis]))
+                        return refuse(n, output, arena_printf(a, "axis %d is a multiple of %s", axis, name));
+        }
+        if (reads_future(f, &y->reach)) {
+                const Node *culprit = y->origin ? y->origin : n;
+                return refuse(culprit, output, explain(a, f, culprit));
+        }
+        if (growing > 1)
+                return refuse(n, output, arena_printf(a, "an output with two axes of %s has no rows to give one by one", name));
+        return (CausalResult){.causal = true};
+}
+
+CausalResult causal_prove(Arena *arena, const Graph *g, int time)
+{
+        const Facts *f = facts_of(arena, g, time);
+        CausalResult result = {.causal = true};
+        for (int i = 0; result.causal && i < g->noutput; i++)
+                result = judge(arena, f, i);
+        return result;
+}
+
+int growing_dimension(const Graph *g)
+{
+        for (int which = g->nnamed - 1; which >= 0; which--)
+                for (int i = 0; i < g->ninput; i++)
+                        for (int axis = 0; axis < g->input[i].type.rank; axis++)
+                                if (g->input[i].type.dim[axis].per[which] != 0)
+                                        return which;
+        return -1;
+}

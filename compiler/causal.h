@@ -1,0 +1,19 @@
+/* The causal proof: whether every output, at index i of `time`, is a function of the inputs up to i alone. */
+#ifndef CAUSAL_H
+#define CAUSAL_H
+
+#include "facts.h"
+
+typedef struct {
+        bool causal;
+        const Node *culprit; /* where not: the first node that reads what comes later */
+        int output;          /* the output that it spoils */
+        const char *why;     /* one line in the user's terms, without the place */
+} CausalResult;
+
+/* time: a named dimension of g. The text lives in arena. */
+CausalResult causal_prove(Arena *arena, const Graph *g, int time);
+
+/* The growing dimension of a model: that of its inputs' axes, the last one declared; -1 if no input grows. */
+int growing_dimension(const Graph *g);
+#endif

@@ -1,0 +1,95 @@
+/* Facts: what the causal proof knows of each node, for one growing dimension (`time`).
+ *
+ * An axis grows if its size is time + something.  The element of a node at index i of such an axis is a function of the
+ * inputs at times up to i + high (and from i + low on) -- and of whether there are that many: a growing dimension has
+ * no known length, and what depends on the length depends on all of it.
+ *
+ * Also known: of which kinds a value may be; where (a condition on its indices) it may be anything but 0, 1, -inf, +inf;
+ * and bounds on integers.  All are sound for every size and every input, under one assumption: that arithmetic on finite
+ * numbers gives finite numbers (no overflow), with the exceptions log 0 and a division by an exact zero.
+ *
+ * Facts of a node in a repeat hold for all trips: they are computed once a body, over and over until what is carried
+ * no longer changes. */
+#ifndef FACTS_H
+#define FACTS_H
+
+#include "affine.h"
+
+enum { MAX_READS = 3 };
+
+/* Index i of `axis` reads time i + low .. i + high; open: everything before. */
+typedef struct {
+        int axis;
+        bool open;
+        Dim low, high;
+} Read;
+
+typedef struct {
+        bool all; /* anything may be read */
+        int n;
+        Read at[MAX_READS];
+} Reach;
+
+/* The values that facts are kept on. */
+typedef enum { AT_0, AT_1, AT_MINUS_INF, AT_PLUS_INF, NSPECIAL } Special;
+extern const double special_value[NSPECIAL];
+
+/* Kinds of values, a set of them. */
+enum { MINUS_INF = 1, NEGATIVE = 2, ZERO = 4, POSITIVE = 8, PLUS_INF = 16, NOT_A_NUMBER = 32 };
+enum { FINITE = NEGATIVE | ZERO | POSITIVE, ANYTHING = 63 };
+
+typedef struct {
+        Reach reach;
+        unsigned kinds;
+        bool constant;    /* the same number in every element and trip: value */
+        bool exact_zero;  /* a zero among the values is no accident of rounding: masks, integers */
+        double value;
+        /* The value is special_value[v] unless unless[v] holds -- or it is NaN there, and whether it is varies along
+         * the axes in the set stain[v] alone. */
+        const Cond *unless[NSPECIAL];
+        unsigned stain[NSPECIAL];
+        const Cases *integer; /* NULL: no integer, or nothing known */
+        const Node *origin;   /* the node from which on the future is read; NULL: it is not */
+} Fact;
+
+struct Facts {
+        const Graph *graph;
+        Arena *arena;
+        int time;
+        Fact *of;       /* [nnode] */
+        Fact **leaving; /* [nnode] of a REPEAT: its results */
+};
+
+Facts *facts_of(Arena *arena, const Graph *g, int time);
+
+/* Whether an axis of this size grows by one with each step of time. */
+bool is_growing(const Facts *f, Dim dim);
+const Read *reach_on(const Reach *reach, int axis); /* NULL: nothing is read along it */
+bool reads_future(const Facts *f, const Reach *reach);
+
+/* --- between the files of the proof --- */
+
+Maker facts_maker(const Facts *f);
+Fact fact_unknown(void);
+Fact fact_constant(const Facts *f, double value, bool integer);
+void reach_join(const Facts *f, Reach *into, const Reach *other);
+void reach_add(const Facts *f, Reach *into, Read read);
+/* Conditions and bounds with the axes renamed; the reach is renamed by `to`: where axis i goes, -1 if it is gone. */
+Fact fact_rename(const Facts *f, const Fact *a, const AxisMap *map, const int *to);
+/* What a fold over `axis` of elements reads that do not count where they are at their special value v. */
+Reach fold_reach(const Facts *f, const Fact *a, const Dim *dim, int rank, int axis, Special v);
+
+/* One or two facts on the same axes, pointwise.  a_axes, b_axes: the axes along which each varies. */
+Fact fact_unary(const Facts *f, Op op, const Fact *a);
+Fact fact_binary(const Facts *f, Op op, const Fact *a, const Fact *b, unsigned a_axes, unsigned b_axes, bool same);
+Fact fact_where(const Facts *f, const Fact *c, const Fact *a, const Fact *b);
+Fact fact_join(const Facts *f, const Fact *a, const Fact *b); /* either */
+unsigned kinds_of_sum(unsigned kinds);
+unsigned kinds_of_product(unsigned a, unsigned b);
+
+/* Of the ops that move elements; the facts of their inputs are known. */
+Fact fact_view(const Facts *f, const Node *n);
+Fact fact_pad(const Facts *f, const Node *n);
+Fact fact_joined(const Facts *f, const Node *n);
+Fact fact_gather(const Facts *f, const Node *n);
+#endif

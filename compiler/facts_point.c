@@ -1,0 +1,343 @@
+/* Facts of pointwise ops.
+ *
+ * Which kinds of values an op gives, and what it makes of a special value, is found by trying it: on a few numbers of
+ * each kind, so that an op needs no rules of its own but its equation.  0 x finite is 0, exp(-inf) is 0, -inf + finite
+ * is -inf, 1 - 1 is 0: all follow.  sin and cos, not monotone, are told apart by hand. */
+#include "facts.h"
+
+#include <math.h>
+#include <string.h>
+
+const double special_value[NSPECIAL] = {0, 1, -INFINITY, INFINITY};
+
+enum { MAX_TRIED = 10 };
+typedef struct {
+        int n;
+        double at[MAX_TRIED];
+} Tried;
+
+static const struct {
+        unsigned kind;
+        int n;
+        double at[3];
+} examples[] = {
+        {MINUS_INF, 1, {-INFINITY}}, {NEGATIVE, 3, {-2.5, -1, -0.75}}, {ZERO, 1, {0}},
+        {POSITIVE, 3, {0.75, 1, 2.5}}, {PLUS_INF, 1, {INFINITY}}, {NOT_A_NUMBER, 1, {NAN}},
+};
+
+static Tried examples_of(unsigned kinds)
+{
+        Tried t = {.n = 0};
+        for (size_t i = 0; i < sizeof examples / sizeof *examples; i++)
+                for (int k = 0; (kinds & examples[i].kind) && k < examples[i].n; k++)
+                        t.at[t.n++] = examples[i].at[k];
+        return t;
+}
+
+static Tried values_of(const Fact *a)
+{
+        return a->constant ? (Tried){.n = 1, .at = {a->value}} : examples_of(a->kinds);
+}
+
+static unsigned kind_of(double x)
+{
+        if (x != x)
+                return NOT_A_NUMBER;
+        if (x == 0)
+                return ZERO;
+        if (isinf(x))
+                return x < 0 ? MINUS_INF : PLUS_INF;
+        return x < 0 ? NEGATIVE : POSITIVE;
+}
+
+/* The ops' equations; NaN for what is not pointwise. */
+static double apply(Op op, double a, double b)
+{
+        switch ((int)op) {
+        case OP_NEG: return -a;
+        case OP_EXP: return exp(a);
+        case OP_LOG: return log(a);
+        case OP_SQRT: return sqrt(a);
+        case OP_SIN: return sin(a);
+        case OP_COS: return cos(a);
+        case OP_TANH: return tanh(a);
+        case OP_ERF: return erf(a);
+        case OP_FLOOR: return floor(a);
+        case OP_REAL_OF: return a;
+        case OP_NOT: return 1 - a;
+        case OP_ADD: return a + b;
+        case OP_SUB: return a - b;
+        case OP_MUL: return a * b;
+        case OP_DIV: return a / b;
+        case OP_POW: return pow(a, b);
+        case OP_MAX: return a > b ? a : b;
+        case OP_MIN: return a < b ? a : b;
+        case OP_FLOORDIV: return floor(a / b);
+        case OP_MOD: return a - b * floor(a / b);
+        case OP_LESS: return a < b;
+        case OP_LESSEQ: return a <= b;
+        case OP_EQUAL: return a == b || (a != a && b != b);
+        case OP_AND: return a != 0 && b != 0;
+        case OP_OR: return a != 0 || b != 0;
+        default: return NAN;
+        }
+}
+
+static bool gives_bools(Op op)
+{
+        return op_info[op].result == BOOLS;
+}
+
+static bool is_special(double x, Special *v)
+{
+        for (*v = AT_0; *v < NSPECIAL; (*v)++)
+                if (x == special_value[*v])
+                        return true;
+        return false;
+}
+
+/* Whether a non-finite result of finite numbers is taken as possible: see facts.h. */
+static bool is_exception(Op op, const Fact *b, double x, double y)
+{
+        if (op == OP_LOG)
+                return x == 0;
+        bool divides = op == OP_DIV || op == OP_FLOORDIV || op == OP_MOD;
+        return divides && y == 0 && (b->exact_zero || b->constant);
+}
+
+static unsigned kinds_of_result(Op op, const Fact *b, double x, double y)
+{
+        double z = apply(op, x, y);
+        if (isfinite(x) && isfinite(y) && !isfinite(z) && !is_exception(op, b, x, y))
+                return 0;
+        return kind_of(z);
+}
+
+/* The kinds of op(a, b), each finite kind standing for all its numbers: so a constant is one of its kind, but for an
+ * exponent, even or odd. */
+static unsigned kinds_of_op(Op op, const Fact *a, const Fact *b, bool same)
+{
+        Tried x = examples_of(a->kinds), y = op == OP_POW ? values_of(b) : examples_of(b->kinds);
+        unsigned kinds = 0;
+        for (int i = 0; i < x.n; i++)
+                for (int k = 0; k < y.n; k++)
+                        if (!same || i == k)
+                                kinds |= kinds_of_result(op, b, x.at[i], y.at[k]);
+        bool waves = op == OP_SIN || op == OP_COS;
+        if (gives_bools(op))
+                return ZERO | POSITIVE;
+        if (waves)
+                kinds |= FINITE;
+        return kinds ? kinds : FINITE;
+}
+
+static void set_constant(Fact *y, double value)
+{
+        y->constant = true;
+        y->value = value;
+        y->kinds = kind_of(value);
+}
+
+/* --- one input --- */
+
+Fact fact_unary(const Facts *f, Op op, const Fact *a)
+{
+        Maker m = facts_maker(f);
+        Fact y = fact_unknown();
+        Fact none = fact_constant(f, 0, true);
+        y.reach = a->reach;
+        y.kinds = kinds_of_op(op, a, &none, false);
+        y.exact_zero = a->exact_zero || op == OP_FLOOR || gives_bools(op) || (a->kinds & (MINUS_INF | PLUS_INF));
+        if (a->constant)
+                set_constant(&y, apply(op, a->value, 0));
+        for (Special v = AT_0, w; v < NSPECIAL; v++) {
+                if (cond_is_true(a->unless[v]) || !is_special(apply(op, special_value[v], 0), &w))
+                        continue;
+                y.unless[w] = cond_and(m, y.unless[w], a->unless[v]);
+                y.stain[w] |= a->stain[v];
+        }
+        if (op == OP_NEG)
+                y.integer = cases_scale(m, a->integer, -1);
+        if (op == OP_FLOOR || op == OP_REAL_OF)
+                y.integer = a->integer;
+        return y;
+}
+
+/* --- two inputs --- */
+
+/* Whether op makes w of v on one side (the left if `left`) and any value that the other may have; *stain: or NaN. */
+static bool absorbs(Op op, double v, const Fact *other, bool left, Special *w, bool *stain)
+{
+        Tried t = values_of(other);
+        bool found = false;
+        *stain = false;
+        for (int i = 0; i < t.n; i++) {
+                double z = left ? apply(op, v, t.at[i]) : apply(op, t.at[i], v);
+                Special at;
+                if (z != z) {
+                        *stain = true;
+                        continue;
+                }
+                if (!is_special(z, &at) || (found && at != *w))
+                        return false;
+                found = true;
+                *w = at;
+        }
+        return found;
+}
+
+/* What these ops make of a NaN need not be a NaN, so a fact with a stain ends there. */
+static bool may_lose_nan(Op op)
+{
+        return gives_bools(op) || op == OP_MAX || op == OP_MIN || op == OP_POW;
+}
+
+static bool usable(Op op, const Fact *a, Special v)
+{
+        return !cond_is_true(a->unless[v]) && (a->stain[v] == 0 || !may_lose_nan(op));
+}
+
+static void strengthen(Maker m, Fact *y, Special w, const Cond *unless, unsigned stain)
+{
+        if (cond_is_true(unless))
+                return;
+        y->unless[w] = cond_and(m, y->unless[w], unless);
+        y->stain[w] |= stain;
+}
+
+static void absorb_side(Maker m, Op op, const Fact *a, const Fact *b, unsigned b_axes, bool left, Fact *y)
+{
+        for (Special v = AT_0, w; v < NSPECIAL; v++) {
+                bool stain;
+                if (!usable(op, a, v) || !absorbs(op, special_value[v], b, left, &w, &stain))
+                        continue;
+                strengthen(m, y, w, a->unless[v], a->stain[v] | (stain ? b_axes : 0));
+        }
+}
+
+/* Both sides special: op(v, u) = w unless either is not. */
+static void absorb_pairs(Maker m, Op op, const Fact *a, const Fact *b, Fact *y)
+{
+        for (Special v = AT_0, w; v < NSPECIAL; v++)
+                for (Special u = AT_0; u < NSPECIAL; u++)
+                        if (usable(op, a, v) && usable(op, b, u) &&
+                            is_special(apply(op, special_value[v], special_value[u]), &w))
+                                strengthen(m, y, w, cond_or(m, a->unless[v], b->unless[u]), a->stain[v] | b->stain[u]);
+}
+
+static void compare_integers(Maker m, Op op, const Fact *a, const Fact *b, Fact *y)
+{
+        const Cases *p = a->integer, *q = b->integer;
+        if (!p || !q)
+                return;
+        const Cond *less = cases_at_most(m, p, q, -1), *more = cases_at_most(m, q, p, -1);
+        const Cond *less_eq = cases_at_most(m, p, q, 0), *more_eq = cases_at_most(m, q, p, 0);
+        if (op == OP_LESS) {
+                strengthen(m, y, AT_0, less, 0);
+                strengthen(m, y, AT_1, more_eq, 0);
+        } else if (op == OP_LESSEQ) {
+                strengthen(m, y, AT_0, less_eq, 0);
+                strengthen(m, y, AT_1, more, 0);
+        } else if (op == OP_EQUAL) {
+                strengthen(m, y, AT_0, cond_and(m, less_eq, more_eq), 0);
+                strengthen(m, y, AT_1, cond_or(m, less, more), 0);
+        }
+}
+
+/* The value lies between 0 and by - 1. */
+static const Cases *cases_mod(Maker m, const Cases *a, int64_t by)
+{
+        return a ? cases_range(m, 0, by - 1) : NULL;
+}
+
+static const Cases *integer_of(Maker m, Op op, const Fact *a, const Fact *b)
+{
+        const Cases *p = a->integer, *q = b->integer;
+        int64_t c;
+        if (!p || !q)
+                return NULL;
+        switch ((int)op) {
+        case OP_ADD: return cases_add(m, p, q);
+        case OP_SUB: return cases_add(m, p, cases_scale(m, q, -1));
+        case OP_MAX: return cases_max(m, p, q);
+        case OP_MIN: return cases_scale(m, cases_max(m, cases_scale(m, p, -1), cases_scale(m, q, -1)), -1);
+        case OP_MUL:
+                if (cases_constant(q, &c))
+                        return cases_scale(m, p, c);
+                return cases_constant(p, &c) ? cases_scale(m, q, c) : NULL;
+        case OP_FLOORDIV: return cases_constant(q, &c) && c > 0 ? cases_floordiv(m, p, c) : NULL;
+        case OP_MOD: return cases_constant(q, &c) && c > 0 ? cases_mod(m, p, c) : NULL;
+        default: return NULL;
+        }
+}
+
+Fact fact_binary(const Facts *f, Op op, const Fact *a, const Fact *b, unsigned a_axes, unsigned b_axes, bool same)
+{
+        Maker m = facts_maker(f);
+        Fact y = fact_unknown();
+        y.reach = a->reach;
+        reach_join(f, &y.reach, &b->reach);
+        y.kinds = kinds_of_op(op, a, b, same);
+        bool sums = op == OP_ADD || op == OP_SUB;
+        y.exact_zero = sums ? a->exact_zero && b->exact_zero : a->exact_zero || b->exact_zero;
+        y.exact_zero |= gives_bools(op) || op == OP_FLOORDIV;
+        if (a->constant && b->constant)
+                set_constant(&y, apply(op, a->value, b->value));
+        absorb_side(m, op, a, b, b_axes, true, &y);
+        absorb_side(m, op, b, a, a_axes, false, &y);
+        absorb_pairs(m, op, a, b, &y);
+        compare_integers(m, op, a, b, &y);
+        y.integer = integer_of(m, op, a, b);
+        return y;
+}
+
+Fact fact_where(const Facts *f, const Fact *c, const Fact *a, const Fact *b)
+{
+        Maker m = facts_maker(f);
+        const Cond *if_a = c->unless[AT_0], *if_b = c->unless[AT_1]; /* booleans are never stained */
+        Fact y = fact_join(f, a, b);
+        reach_join(f, &y.reach, &c->reach);
+        for (Special v = AT_0; v < NSPECIAL; v++) {
+                y.unless[v] = cond_or(m, cond_and(m, if_a, a->unless[v]), cond_and(m, if_b, b->unless[v]));
+                y.stain[v] = cond_is_true(y.unless[v]) ? 0 : a->stain[v] | b->stain[v];
+        }
+        y.integer = cases_choose(m, if_a, a->integer, if_b, b->integer);
+        return y;
+}
+
+Fact fact_join(const Facts *f, const Fact *a, const Fact *b)
+{
+        Maker m = facts_maker(f);
+        Fact y = fact_unknown();
+        y.reach = a->reach;
+        reach_join(f, &y.reach, &b->reach);
+        y.kinds = a->kinds | b->kinds;
+        y.exact_zero = a->exact_zero || b->exact_zero || (a->constant && a->value == 0) || (b->constant && b->value == 0);
+        y.constant = a->constant && b->constant && a->value == b->value;
+        y.value = a->value;
+        for (Special v = AT_0; v < NSPECIAL; v++) {
+                y.unless[v] = cond_or(m, a->unless[v], b->unless[v]);
+                y.stain[v] = cond_is_true(y.unless[v]) ? 0 : a->stain[v] | b->stain[v];
+        }
+        y.integer = cases_choose(m, cond_true(), a->integer, cond_true(), b->integer);
+        return y;
+}
+
+/* --- sums and products of many --- */
+
+unsigned kinds_of_sum(unsigned kinds)
+{
+        for (;;) {
+                Fact a = {.kinds = kinds};
+                unsigned more = kinds | kinds_of_op(OP_ADD, &a, &a, false);
+                if (more == kinds)
+                        return kinds;
+                kinds = more;
+        }
+}
+
+unsigned kinds_of_product(unsigned a, unsigned b)
+{
+        Fact p = {.kinds = a}, q = {.kinds = b};
+        return kinds_of_op(OP_MUL, &p, &q, false);
+}

@@ -1,0 +1,289 @@
+/* The causal proof against brute force.
+ *
+ * For each case: later inputs are changed, and left out; a case is causal if no earlier output moves.  The proof must
+ * say the same, and name the expected op where it refuses.  Then every fact of every node of the top body is held
+ * against the node's values: what it may be, where it must be special, and what it reads. */
+#include "cases.h"
+#include "../../compiler/causal.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LENGTH = 9 };
+
+static const WeightSource weights = {NULL, test_weight};
+
+static double *random_input(uint64_t seed)
+{
+        double *x = malloc(LENGTH * WIDTH * sizeof *x);
+        for (int i = 0; i < LENGTH * WIDTH; i++)
+                x[i] = test_random(&seed);
+        return x;
+}
+
+/* All wanted nodes on the first n rows of x. */
+static void run(const Graph *g, const double *x, int64_t n, Node *const *want, int nwant, Tensor *out)
+{
+        int64_t size[MAX_NAMED] = {n};
+        Tensor in = {.rank = 2, .dim = {n, WIDTH}, .data = (double *)x};
+        const char *error = interpret_nodes(g, size, &in, &weights, NULL, want, nwant, out);
+        if (error) {
+                fprintf(stderr, "%s: %s\n", g->name, error);
+                abort();
+        }
+}
+
+static bool same(double a, double b)
+{
+        return a == b || (a != a && b != b);
+}
+
+/* x with all rows after t changed */
+static double *changed(const double *x, int64_t t)
+{
+        double *y = random_input((uint64_t)t + 77);
+        memcpy(y, x, (size_t)(t + 1) * WIDTH * sizeof *y);
+        return y;
+}
+
+static bool rows_equal(const Tensor *a, const Tensor *b, int64_t rows)
+{
+        for (int64_t i = 0; i < rows * WIDTH; i++)
+                if (!same(a->data[i], b->data[i]))
+                        return false;
+        return true;
+}
+
+/* Whether outputs up to t stay when later inputs change or are missing. */
+static bool is_causal(const Graph *g, const double *x)
+{
+        Node *out = g->output[0].node;
+        Tensor whole, other;
+        bool causal = true;
+        run(g, x, LENGTH, &out, 1, &whole);
+        for (int64_t t = 0; t < LENGTH - 1; t++) {
+                double *y = changed(x, t);
+                run(g, y, LENGTH, &out, 1, &other);
+                causal = causal && rows_equal(&whole, &other, t + 1);
+                tensor_free(&other);
+                run(g, x, t + 1, &out, 1, &other);
+                causal = causal && rows_equal(&whole, &other, t + 1);
+                tensor_free(&other);
+                free(y);
+        }
+        tensor_free(&whole);
+        return causal;
+}
+
+/* --- facts against values --- */
+
+static bool holds(const Clause *c, const int64_t *index, const int64_t *size)
+{
+        for (int i = 0; i < c->n; i++) {
+                int64_t value = dim_value(c->term[i].constant, size);
+                for (int axis = 0; axis < AXES; axis++)
+                        value += c->term[i].coef[axis] * (axis < MAX_RANK ? index[axis] : 0);
+                if (value < 0)
+                        return false;
+        }
+        return true;
+}
+
+static bool cond_holds(const Cond *c, const int64_t *index, const int64_t *size)
+{
+        for (int i = 0; i < c->n; i++)
+                if (holds(&c->clause[i], index, size))
+                        return true;
+        return false;
+}
+
+static double bound_value(const Bound *b, const int64_t *index, const int64_t *size)
+{
+        int64_t value = dim_value(b->affine.constant, size);
+        for (int axis = 0; axis < MAX_RANK; axis++)
+                value += b->affine.coef[axis] * index[axis];
+        return (double)value / (double)b->den;
+}
+
+static bool within_cases(const Cases *c, double v, const int64_t *index, const int64_t *size)
+{
+        for (int i = 0; i < c->n; i++) {
+                bool fits = holds(&c->at[i].when, index, size);
+                for (int k = 0; fits && k < c->at[i].nlow; k++)
+                        fits = v >= bound_value(&c->at[i].low[k], index, size) - 1e-9;
+                for (int k = 0; fits && k < c->at[i].nhigh; k++)
+                        fits = v <= bound_value(&c->at[i].high[k], index, size) + 1e-9;
+                if (fits)
+                        return true;
+        }
+        return false;
+}
+
+static unsigned kind(double v)
+{
+        return v != v ? NOT_A_NUMBER : isinf(v) ? (v < 0 ? MINUS_INF : PLUS_INF) : v < 0 ? NEGATIVE : v > 0 ? POSITIVE : ZERO;
+}
+
+/* Counts index up; row-major. */
+static void next_index(int64_t *index, const Tensor *t)
+{
+        for (int axis = t->rank - 1; axis >= 0; axis--) {
+                if (++index[axis] < t->dim[axis])
+                        return;
+                index[axis] = 0;
+        }
+}
+
+static const char *check_value(const Fact *f, double v, const int64_t *index, const int64_t *size)
+{
+        if (!(f->kinds & kind(v)))
+                return "kinds";
+        if (f->constant && !same(v, f->value))
+                return "constant";
+        for (Special s = AT_0; s < NSPECIAL; s++)
+                if (v != special_value[s] && v == v && !cond_holds(f->unless[s], index, size))
+                        return "unless";
+        if (f->integer && (v != floor(v) || !within_cases(f->integer, v, index, size)))
+                return "integer";
+        return NULL;
+}
+
+/* Whether element `index` may read what comes after t. */
+static bool may_read(const Reach *r, const int64_t *index, int64_t t, const int64_t *size)
+{
+        for (int i = 0; i < r->n; i++)
+                if (index[r->at[i].axis] + dim_value(r->at[i].high, size) > t)
+                        return true;
+        return r->all;
+}
+
+/* Whether element `index` may read what comes at t or before. */
+static bool may_read_back(const Reach *r, const int64_t *index, int64_t t, const int64_t *size)
+{
+        for (int i = 0; i < r->n; i++)
+                if (r->at[i].open || index[r->at[i].axis] + dim_value(r->at[i].low, size) <= t)
+                        return true;
+        return r->all;
+}
+
+static int64_t flat(const int64_t *index, const Tensor *t)
+{
+        int64_t at = 0;
+        for (int axis = 0; axis < t->rank; axis++)
+                at = at * t->dim[axis] + index[axis];
+        return at;
+}
+
+/* Elements of b, that is a for other inputs, that differ though they may not. */
+static const char *check_reach(const Fact *f, const Tensor *a, const Tensor *b, int64_t t, int back)
+{
+        int64_t index[MAX_RANK] = {0}, size[MAX_NAMED] = {LENGTH}, n = 1;
+        for (int axis = 0; axis < b->rank; axis++)
+                n *= b->dim[axis];
+        for (int64_t i = 0; i < n; i++, next_index(index, b)) {
+                bool inside = true;
+                for (int axis = 0; axis < b->rank; axis++)
+                        inside = inside && index[axis] < a->dim[axis];
+                bool free = back ? may_read_back(&f->reach, index, t, size) : may_read(&f->reach, index, t, size);
+                if (inside && !free && !same(a->data[flat(index, a)], b->data[i]))
+                        return back ? "low" : "high";
+        }
+        return NULL;
+}
+
+static bool report(const Graph *g, const Node *n, const char *what)
+{
+        if (!what)
+                return true;
+        printf("FAIL facts of %s: %s of %d %s\n", g->name, what, n->id, op_info[n->op].text);
+        return false;
+}
+
+static bool check_node(const Graph *g, const Node *n, const Fact *f, const Tensor *t)
+{
+        int64_t index[MAX_RANK] = {0}, size[MAX_NAMED] = {LENGTH}, count = 1;
+        for (int axis = 0; axis < t->rank; axis++)
+                count *= t->dim[axis];
+        for (int64_t i = 0; i < count; i++, next_index(index, t))
+                if (!report(g, n, check_value(f, t->data[i], index, size)))
+                        return false;
+        return true;
+}
+
+/* x with rows up to t changed */
+static double *changed_before(const double *x, int64_t t)
+{
+        double *y = random_input((uint64_t)t + 99);
+        memcpy(y + (t + 1) * WIDTH, x + (t + 1) * WIDTH, (size_t)(LENGTH - t - 1) * WIDTH * sizeof *y);
+        return y;
+}
+
+static bool compare_runs(const Graph *g, const Facts *f, Node *const *node, int n, const Tensor *whole, const double *x,
+                         int64_t rows, int64_t t, int back)
+{
+        bool ok = true;
+        Tensor *other = calloc((size_t)n, sizeof *other);
+        run(g, x, rows, node, n, other);
+        for (int i = 0; i < n; i++) {
+                ok = ok && report(g, node[i], check_reach(&f->of[node[i]->id], &whole[i], &other[i], t, back));
+                tensor_free(&other[i]);
+        }
+        free(other);
+        return ok;
+}
+
+static bool facts_hold(const Graph *g, const Facts *f, const double *x)
+{
+        int n = 0;
+        bool ok = true;
+        Node **node = calloc((size_t)g->top->nnode, sizeof *node);
+        Tensor *whole = calloc((size_t)g->top->nnode, sizeof *whole);
+        for (int i = 0; i < g->top->nnode; i++)
+                if (g->top->node[i]->op != OP_REPEAT)
+                        node[n++] = g->top->node[i];
+        run(g, x, LENGTH, node, n, whole);
+        for (int i = 0; i < n; i++)
+                ok = ok && check_node(g, node[i], &f->of[node[i]->id], &whole[i]);
+        for (int64_t t = 0; ok && t < LENGTH - 1; t++) {
+                double *y = changed(x, t), *z = changed_before(x, t);
+                ok = compare_runs(g, f, node, n, whole, y, LENGTH, t, 0) &&
+                     compare_runs(g, f, node, n, whole, z, LENGTH, t, 1) &&
+                     compare_runs(g, f, node, n, whole, x, t + 1, t, 0);
+                free(y);
+                free(z);
+        }
+        for (int i = 0; i < n; i++)
+                tensor_free(&whole[i]);
+        free(whole);
+        free(node);
+        return ok;
+}
+
+/* --- the test --- */
+
+static bool check_case(const CausalCase *c)
+{
+        Arena arena = {0};
+        Graph *g = build_case(&arena, c);
+        double *x = random_input(3);
+        CausalResult r = causal_prove(&arena, g, 0);
+        bool truth = is_causal(g, x);
+        bool ok = truth == c->causal && r.causal == c->causal && (c->causal || r.culprit->op == c->culprit);
+        printf("%s %s%s%s\n", ok ? "ok" : "FAIL", c->name, r.why ? ": " : "", r.why ? r.why : "");
+        if (!ok)
+                printf("     wanted %d, brute force %d, proof %d %s\n", c->causal, truth, r.causal,
+                       r.culprit ? op_info[r.culprit->op].text : "");
+        ok = facts_hold(g, facts_of(&arena, g, 0), x) && ok;
+        free(x);
+        arena_free(&arena);
+        return ok;
+}
+
+int main(void)
+{
+        int failed = 0;
+        for (int i = 0; i < ncausal_case; i++)
+                failed += !check_case(&causal_case[i]);
+        return failed != 0;
+}
