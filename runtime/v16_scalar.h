@@ -96,13 +96,18 @@ KERNEL float float_sqrt(float x)
         root.bits = (root.bits >> 1) + ((uint64_t)1023 << 51); /* halve the exponent: right within 7 % */
         for (int i = 0; i < 4; i++)
                 root.value = 0.5 * (root.value + square / root.value);
-        float nearest = (float)root.value;
-        double above = float_from_bits(float_bits(nearest) + 1);
-        double below = float_from_bits(float_bits(nearest) - 1);
-        double upper = 0.5 * (nearest + above), lower = 0.5 * (nearest + below);
+        union {
+                float value;
+                uint32_t bits;
+        } nearest, above, below;
+        nearest.value = (float)root.value;
+        above.bits = nearest.bits + 1;
+        below.bits = nearest.bits - 1;
+        double upper = 0.5 * ((double)nearest.value + (double)above.value);
+        double lower = 0.5 * ((double)nearest.value + (double)below.value);
         if (upper * upper < square)
-                return (float)above;
-        return lower * lower > square ? (float)below : nearest;
+                return above.value;
+        return lower * lower > square ? below.value : nearest.value;
 }
 #endif
 
