@@ -43,7 +43,8 @@ def our_vocabulary():
         both = list(known)
         known[both[next(draw) % len(both)][:6] + both[next(draw) % len(both)][:6]] = None
     tokens += [(float(-(next(draw) % 40)), text) for text in known]
-    return tokens + [(-2e10, b"aaaaaaaaaaaab"), (-2e10, b"ab" * 4 + b"ca")]
+    never = next(x + y for x in pieces for y in pieces if x + y not in known)
+    return tokens + [(-2e10, b"aaaaaaaaaaaab"), (-2e10, never)]
 
 
 def encode_plainly(tokens, text):

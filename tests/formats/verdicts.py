@@ -20,8 +20,11 @@ def skip(name, why):
 
 
 def run(*arguments, **more):
-    """Exit code and output; a sanitizer's report is in neither, so it is added."""
-    done = subprocess.run(arguments, capture_output=True, timeout=60, **more)
+    """Exit code, and standard output followed by standard error, where a sanitizer reports."""
+    try:
+        done = subprocess.run(arguments, capture_output=True, timeout=60, **more)
+    except subprocess.TimeoutExpired:
+        return None, "not done after 60 seconds"
     return done.returncode, done.stdout.decode("utf-8", "replace") + done.stderr.decode("utf-8", "replace")
 
 
