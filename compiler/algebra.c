@@ -9,7 +9,8 @@
  *   view(view x), views that change nothing, joins of one, pads by nothing: one op less
  *   f(broadcast x, y)                   f(x, y), where y makes the shape
  *
- * A term that could differ in the sign of a zero or by a NaN (x + 0, 0 x, x - x, 0 - x) is left.  Nothing is reassociated. */
+ * A term that could differ in the sign of a zero or by a NaN (x + 0, 0 x, x - x, 0 - x) is left.  Nothing
+ * is reassociated. */
 #include "simplify.h"
 
 #include <math.h>
@@ -18,7 +19,9 @@
 static Node *as_type_of(Graph *g, Node *n, Node *x)
 {
         if (x && x->type.dtype != n->type.dtype)
-                x = n->type.dtype == REAL ? build(g, n->body, NULL, OP_REAL_OF, 1, &x, NULL, n->span, n->where) : NULL;
+                x = n->type.dtype == REAL
+                            ? build(g, n->body, NULL, OP_REAL_OF, 1, &x, NULL, n->span, n->where)
+                            : NULL;
         x = x ? view_broadcast(g, n->body, x, &n->type, n->span, n->where) : NULL;
         return x ? x : n;
 }
@@ -48,7 +51,12 @@ static bool never_minus_zero(const Node *n, int depth)
         if (depth == 0)
                 return false;
         switch (n->op) {
-        case OP_SIZE: case OP_INDEX: case OP_EXP: case OP_SUM: case OP_ARGMAX: case OP_SOFTMAX: return true;
+        case OP_SIZE:
+        case OP_INDEX:
+        case OP_EXP:
+        case OP_SUM:
+        case OP_ARGMAX:
+        case OP_SOFTMAX: return true;
         case OP_INPUT: return n->type.dtype == INT;
         case OP_CONST:
                 for (int64_t i = 0; i < n->attr.literal->trips * n->attr.literal->count; i++)
@@ -56,7 +64,10 @@ static bool never_minus_zero(const Node *n, int depth)
                                 return false;
                 return true;
         case OP_ADD: return never_minus_zero(n->in[0], depth - 1) || never_minus_zero(n->in[1], depth - 1);
-        case OP_VIEW: case OP_GATHER: case OP_MAXOF: case OP_REAL_OF: return never_minus_zero(n->in[0], depth - 1);
+        case OP_VIEW:
+        case OP_GATHER:
+        case OP_MAXOF:
+        case OP_REAL_OF: return never_minus_zero(n->in[0], depth - 1);
         case OP_WHERE: return never_minus_zero(n->in[1], depth - 1) && never_minus_zero(n->in[2], depth - 1);
         default: return false;
         }
@@ -133,10 +144,12 @@ static Node *rewrite_view(Graph *g, Node *n)
 {
         Node *x = n->in[0];
         View one;
-        bool combines = x->op == OP_VIEW && view_compose(g->arena, n->attr.view, x->attr.view, &x->type, &one);
+        bool combines =
+                x->op == OP_VIEW && view_compose(g->arena, n->attr.view, x->attr.view, &x->type, &one);
         bool nothing = type_equal(&n->type, &x->type) &&
                        view_equal(n->attr.view, view_identity(g->arena, &x->type), x->type.rank);
-        return combines || nothing ? view_apply(g, n->body, x, n->attr.view, n->type.rank, n->span, n->where) : n;
+        return combines || nothing ? view_apply(g, n->body, x, n->attr.view, n->type.rank, n->span, n->where)
+                                   : n;
 }
 
 static Node *rewrite_op(Graph *g, Node *n)
@@ -147,8 +160,10 @@ static Node *rewrite_op(Graph *g, Node *n)
         case OP_PAD: return dim_is(dim_add(n->attr.before, n->attr.after), 0) ? n->in[0] : n;
         case OP_REAL_OF: return n->in[0]->type.dtype == REAL ? n->in[0] : n;
         case OP_FLOOR: return n->in[0]->type.dtype == INT ? n->in[0] : n;
-        case OP_NEG: case OP_NOT:
-                return n->in[0]->op == n->op && type_equal(&n->in[0]->in[0]->type, &n->type) ? n->in[0]->in[0] : n;
+        case OP_NEG:
+        case OP_NOT:
+                return n->in[0]->op == n->op && type_equal(&n->in[0]->in[0]->type, &n->type) ? n->in[0]->in[0]
+                                                                                             : n;
         case OP_ADD: return rewrite_add(g, n);
         case OP_SUB: return is_uniform(n->in[1], 0) ? as_type_of(g, n, n->in[0]) : n;
         case OP_MUL:
@@ -157,7 +172,8 @@ static Node *rewrite_op(Graph *g, Node *n)
                 return is_uniform(n->in[1], 1) ? as_type_of(g, n, n->in[0]) : n;
         case OP_DIV: return rewrite_div(g, n);
         case OP_POW: return rewrite_pow(g, n);
-        case OP_MAX: case OP_MIN: return n->in[0] == n->in[1] ? as_type_of(g, n, n->in[0]) : n;
+        case OP_MAX:
+        case OP_MIN: return n->in[0] == n->in[1] ? as_type_of(g, n, n->in[0]) : n;
         case OP_MAXOF: return type_equal(&n->in[0]->type, &n->type) ? n->in[0] : n;
         case OP_AND: return rewrite_logical(g, n, 1);
         case OP_OR: return rewrite_logical(g, n, 0);
@@ -183,7 +199,8 @@ static bool others_have(const Node *n, int which, int axis)
         return false;
 }
 
-/* The input of a view without the repetitions, and without the leading axes, that the other inputs bring about. */
+/* The input of a view without the repetitions, and without the leading axes, that the other inputs bring
+ * about. */
 static Node *without_broadcast(Graph *g, const Node *n, int which, int fixed_axes)
 {
         Node *x = n->in[which];

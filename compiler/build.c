@@ -1,7 +1,9 @@
-/* Building nodes: every op's rule for the dtype and shape of its result, and what is said when inputs do not fit.
+/* Building nodes: every op's rule for the dtype and shape of its result, and what is said when inputs do
+ * not fit.
  *
- * infer_type works on a draft, a node that is in no body yet, so that the verifier can ask the same question about
- * finished nodes.  A message gives the op, both shapes and what was expected; notes give the chain of blocks. */
+ * infer_type works on a draft, a node that is in no body yet, so that the verifier can ask the same
+ * question about finished nodes.  A message gives the op, both shapes and what was expected; notes give the
+ * chain of blocks. */
 #include "graph.h"
 
 #include <stdarg.h>
@@ -83,7 +85,8 @@ static bool check_axis(const Context *c, const Type *t)
 static bool check_dtype(const Context *c, int i, DType want)
 {
         DType found = input(c, i)->dtype;
-        return found == want || fail(c, "input %d should hold %s, but holds %s", i + 1, dtype_text(want), dtype_text(found));
+        return found == want ||
+               fail(c, "input %d should hold %s, but holds %s", i + 1, dtype_text(want), dtype_text(found));
 }
 
 /* --- pointwise --- */
@@ -95,8 +98,10 @@ static bool fail_broadcast(const Context *c, const Type *a, const Type *b)
                 Dim da = a->dim[a->rank - i], db = b->dim[b->rank - i];
                 if (dim_equal(da, db) || dim_is(da, 1) || dim_is(db, 1))
                         continue;
-                return fail(c, "shapes %s and %s do not fit: counted from the right, sizes must be equal or 1, "
-                               "but %s meets %s", shape(c, a), shape(c, b), size_text(c, da), size_text(c, db));
+                return fail(c,
+                            "shapes %s and %s do not fit: counted from the right, sizes must be equal or 1, "
+                            "but %s meets %s",
+                            shape(c, a), shape(c, b), size_text(c, da), size_text(c, db));
         }
         return false;
 }
@@ -145,8 +150,8 @@ static bool infer_top(const Context *c, Type *type)
                 return fail(c, "needs an axis to choose from, found a scalar");
         Dim size = type->dim[type->rank - 1];
         if (k < 1 || k > dim_bound(c->g, size))
-                return fail(c, "%d of the %s elements of the last axis of %s cannot be chosen", k, size_text(c, size),
-                            shape(c, type));
+                return fail(c, "%d of the %s elements of the last axis of %s cannot be chosen", k,
+                            size_text(c, size), shape(c, type));
         return true;
 }
 
@@ -154,7 +159,8 @@ static bool infer_top(const Context *c, Type *type)
 
 static bool infer_view(const Context *c, Type *type)
 {
-        return view_type(c->draft->attr.view, input(c, 0), type) || fail(c, "the sizes of the result are not affine");
+        return view_type(c->draft->attr.view, input(c, 0), type) ||
+               fail(c, "the sizes of the result are not affine");
 }
 
 static bool infer_pad(const Context *c, Type *type)
@@ -166,8 +172,8 @@ static bool infer_pad(const Context *c, Type *type)
         if (type->dtype != REAL && attr->value != (double)(int64_t)attr->value)
                 return fail(c, "%s cannot be padded with %g", dtype_text(type->dtype), attr->value);
         if (dim_least(c->g, attr->before) < 0 || dim_least(c->g, attr->after) < 0)
-                return fail(c, "%s cannot be padded by %s and %s elements", shape(c, type), size_text(c, attr->before),
-                            size_text(c, attr->after));
+                return fail(c, "%s cannot be padded by %s and %s elements", shape(c, type),
+                            size_text(c, attr->before), size_text(c, attr->after));
         Dim *dim = &type->dim[attr->axis];
         *dim = dim_add(*dim, dim_add(attr->before, attr->after));
         return true;
@@ -209,7 +215,8 @@ static bool infer_gather(const Context *c, Type *type)
                         return fail_broadcast(c, &before, input(c, i));
         }
         if (index.rank + table->rank - indices > MAX_RANK)
-                return fail(c, "%s indexed by %s has more than %d axes", shape(c, table), shape(c, &index), MAX_RANK);
+                return fail(c, "%s indexed by %s has more than %d axes", shape(c, table), shape(c, &index),
+                            MAX_RANK);
         *type = index;
         type->dtype = table->dtype;
         for (int axis = indices; axis < table->rank; axis++)
@@ -235,7 +242,8 @@ static bool infer_reduce(const Context *c, Type *type)
 static bool fail_matmul(const Context *c, const Type *a, const Type *b)
 {
         Dim inner = a->dim[a->rank - 1], rows = b->dim[b->rank - 2];
-        fail(c, "%s @ %s: the last axis of the left (%s) must be as long as the last but one of the right (%s)",
+        fail(c,
+             "%s @ %s: the last axis of the left (%s) must be as long as the last but one of the right (%s)",
              shape(c, a), shape(c, b), size_text(c, inner), size_text(c, rows));
         if (dim_equal(inner, b->dim[b->rank - 1]))
                 diag_hint(c->diag, "the right side transposed (') would fit");
@@ -253,7 +261,8 @@ static bool infer_matmul(const Context *c, Type *type)
         left.rank -= 2;
         right.rank -= 2;
         if (!type_broadcast(&left, &right, type))
-                return fail(c, "%s @ %s: the leading axes do not fit: sizes must be equal or 1", shape(c, a), shape(c, b));
+                return fail(c, "%s @ %s: the leading axes do not fit: sizes must be equal or 1", shape(c, a),
+                            shape(c, b));
         type->dtype = REAL;
         type->dim[type->rank++] = a->dim[a->rank - 2];
         type->dim[type->rank++] = b->dim[b->rank - 1];
@@ -272,8 +281,10 @@ static bool infer_softmax(const Context *c, Type *type)
         row.dim[row.rank - 1] = dim_fixed(1);
         joined = row;
         if (!type_broadcast(&row, input(c, 1), &joined) || joined.rank != row.rank)
-                return fail(c, "a sink of shape %s does not fit scores of shape %s: expected one for each row, %s",
-                            shape(c, input(c, 1)), shape(c, type), shape(c, &row));
+                return fail(
+                        c,
+                        "a sink of shape %s does not fit scores of shape %s: expected one for each row, %s",
+                        shape(c, input(c, 1)), shape(c, type), shape(c, &row));
         joined.dtype = row.dtype;
         return type_equal(&joined, &row) ||
                fail(c, "a sink of shape %s does not fit scores of shape %s: expected one for each row, %s",
@@ -300,17 +311,19 @@ static bool infer_repeat(const Context *c, Type *type)
         const Region *region = n->attr.region;
         *type = (Type){.dtype = REAL};
         if (n->nin != region->ncarry)
-                return fail(c, "%s carries %d values but starts with %d", region->name, region->ncarry, n->nin);
+                return fail(c, "%s carries %d values but starts with %d", region->name, region->ncarry,
+                            n->nin);
         for (int i = 0; i < n->nin; i++) {
                 for (int k = 0; k < region->nbody; k++) {
                         const Node *next = region->body[k]->next[i];
                         const char *name = n->in[i]->name ? n->in[i]->name : "a value";
                         if (next->type.dtype != input(c, i)->dtype)
-                                return fail(c, "%s enters a trip of %s as %s and leaves it as %s", name, region->name,
-                                            dtype_text(input(c, i)->dtype), dtype_text(next->type.dtype));
+                                return fail(c, "%s enters a trip of %s as %s and leaves it as %s", name,
+                                            region->name, dtype_text(input(c, i)->dtype),
+                                            dtype_text(next->type.dtype));
                         if (!type_equal(&next->type, input(c, i)))
-                                return fail(c, "%s enters a trip of %s with shape %s and leaves it with %s", name,
-                                            region->name, shape(c, input(c, i)), shape(c, &next->type));
+                                return fail(c, "%s enters a trip of %s with shape %s and leaves it with %s",
+                                            name, region->name, shape(c, input(c, i)), shape(c, &next->type));
                 }
         }
         return true;
@@ -327,7 +340,8 @@ static bool infer_result(const Context *c, Type *type)
         }
         const Type *each = &region->body[0]->stack[index - region->ncarry]->type;
         if (each->rank == MAX_RANK)
-                return fail(c, "values of shape %s cannot be stacked: at most %d axes", shape(c, each), MAX_RANK);
+                return fail(c, "values of shape %s cannot be stacked: at most %d axes", shape(c, each),
+                            MAX_RANK);
         *type = (Type){.dtype = each->dtype, .rank = each->rank + 1, .dim = {dim_fixed(region->trips)}};
         memcpy(type->dim + 1, each->dim, (size_t)each->rank * sizeof *each->dim);
         return true;
@@ -342,18 +356,43 @@ static bool infer_op(const Context *c, Type *type)
         case OP_INPUT: *type = c->g->input[n->attr.index].type; return true;
         case OP_WEIGHT: *type = n->attr.weight->type; return true;
         case OP_SIZE: *type = (Type){.dtype = INT}; return true;
-        case OP_CONST: case OP_INDEX: case OP_CARRY: *type = n->type; return true;
+        case OP_CONST:
+        case OP_INDEX:
+        case OP_CARRY: *type = n->type; return true;
         case OP_VIEW: return infer_view(c, type);
         case OP_PAD: return infer_pad(c, type);
-        case OP_JOIN: case OP_APPEND: return infer_join(c, type);
+        case OP_JOIN:
+        case OP_APPEND: return infer_join(c, type);
         case OP_GATHER: return infer_gather(c, type);
-        case OP_NOT: case OP_AND: case OP_OR: return infer_logical(c, type);
+        case OP_NOT:
+        case OP_AND:
+        case OP_OR: return infer_logical(c, type);
         case OP_WHERE: return infer_where(c, type);
-        case OP_NEG: case OP_EXP: case OP_LOG: case OP_SQRT: case OP_SIN: case OP_COS: case OP_TANH: case OP_ERF:
-        case OP_FLOOR: case OP_REAL_OF: case OP_ADD: case OP_SUB: case OP_MUL: case OP_DIV: case OP_POW:
-        case OP_MAX: case OP_MIN: case OP_FLOORDIV: case OP_MOD: case OP_LESS: case OP_LESSEQ: case OP_EQUAL:
-                return infer_pointwise(c, type);
-        case OP_SUM: case OP_MAXOF: case OP_ARGMAX: return infer_reduce(c, type);
+        case OP_NEG:
+        case OP_EXP:
+        case OP_LOG:
+        case OP_SQRT:
+        case OP_SIN:
+        case OP_COS:
+        case OP_TANH:
+        case OP_ERF:
+        case OP_FLOOR:
+        case OP_REAL_OF:
+        case OP_ADD:
+        case OP_SUB:
+        case OP_MUL:
+        case OP_DIV:
+        case OP_POW:
+        case OP_MAX:
+        case OP_MIN:
+        case OP_FLOORDIV:
+        case OP_MOD:
+        case OP_LESS:
+        case OP_LESSEQ:
+        case OP_EQUAL: return infer_pointwise(c, type);
+        case OP_SUM:
+        case OP_MAXOF:
+        case OP_ARGMAX: return infer_reduce(c, type);
         case OP_TOP: return infer_top(c, type);
         case OP_MATMUL: return infer_matmul(c, type);
         case OP_SOFTMAX: return infer_softmax(c, type);
@@ -408,5 +447,6 @@ Node *build_number(Graph *g, Body *b, double value, DType dtype, Span span, Inst
         literal->trips = literal->count = 1;
         literal->value = NEW_ARRAY(g->arena, double, 1);
         literal->value[0] = value;
-        return node_new(g, b, OP_CONST, 0, NULL, (Attr){.literal = literal}, (Type){.dtype = dtype}, span, where);
+        return node_new(g, b, OP_CONST, 0, NULL, (Attr){.literal = literal}, (Type){.dtype = dtype}, span,
+                        where);
 }

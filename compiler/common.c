@@ -1,8 +1,8 @@
 /* Common subexpressions: a hash table of nodes by what they compute.
  *
- * Two nodes are equal if op, inputs, attributes and type are; inputs have been made common before.  An equal node is
- * taken if it stands in the same body or in one around it.  Repeats and appends are each their own; a constant with a row
- * a trip is equal only within its region. */
+ * Two nodes are equal if op, inputs, attributes and type are; inputs have been made common before.  An
+ * equal node is taken if it stands in the same body or in one around it.  Repeats and appends are each
+ * their own; a constant with a row a trip is equal only within its region. */
 #include "simplify.h"
 
 #include <string.h>
@@ -22,7 +22,8 @@ static const Node *input(const Node *n, int i)
 static bool literals_equal(const Node *a, const Node *b)
 {
         const Literal *p = a->attr.literal, *q = b->attr.literal;
-        if (p->trips != q->trips || p->count != q->count || (p->trips > 1 && a->body->region != b->body->region))
+        if (p->trips != q->trips || p->count != q->count ||
+            (p->trips > 1 && a->body->region != b->body->region))
                 return false;
         return p == q || memcmp(p->value, q->value, (size_t)(p->trips * p->count) * sizeof *p->value) == 0;
 }
@@ -99,7 +100,8 @@ Node *find_common(CommonTable *t, Node *n)
                 return n;
         if (2 * t->used >= t->slots)
                 grow(t);
-        for (int64_t i = (int64_t)(node_hash(n) & (uint64_t)(t->slots - 1)); t->slot[i]; i = (i + 1) & (t->slots - 1))
+        for (int64_t i = (int64_t)(node_hash(n) & (uint64_t)(t->slots - 1)); t->slot[i];
+             i = (i + 1) & (t->slots - 1))
                 if (t->slot[i] == n || (nodes_equal(t->slot[i], n) && is_visible_from(t->slot[i], n->body)))
                         return t->slot[i];
         insert(t, n);

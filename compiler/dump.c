@@ -34,7 +34,8 @@ static const char *literal_text(Arena *a, const Literal *literal)
         for (int64_t i = 0; i < all && i < SHOWN; i++)
                 text = arena_printf(a, "%s%s%.9g", text, i ? ", " : "", literal->value[i]);
         text = arena_printf(a, "%s%s}", text, all > SHOWN ? ", .." : "");
-        return literal->trips > 1 ? arena_printf(a, "%s x %lld trips", text, (long long)literal->trips) : text;
+        return literal->trips > 1 ? arena_printf(a, "%s x %lld trips", text, (long long)literal->trips)
+                                  : text;
 }
 
 /* "0*4 1 0*2": runs of one body. */
@@ -45,7 +46,8 @@ static const char *trips_text(Arena *a, const Region *region)
                 int64_t run = 1;
                 while (t + run < region->trips && region->body_of[t + run] == region->body_of[t])
                         run++;
-                text = arena_printf(a, run > 1 ? "%s %d*%lld" : "%s %d", text, region->body_of[t], (long long)run);
+                text = arena_printf(a, run > 1 ? "%s %d*%lld" : "%s %d", text, region->body_of[t],
+                                    (long long)run);
                 t += run;
         }
         return text;
@@ -69,7 +71,8 @@ static const char *view_text(Arena *a, const Graph *g, const View *v, int rank_i
         }
         for (int axis = 0; axis < rank_in; axis++)
                 if (!dim_is(v->offset[axis], 0))
-                        text = arena_printf(a, "%s, axis %d from %s", text, axis, dim_text(a, g, v->offset[axis]));
+                        text = arena_printf(a, "%s, axis %d from %s", text, axis,
+                                            dim_text(a, g, v->offset[axis]));
         return text;
 }
 
@@ -84,23 +87,54 @@ static const char *attr_text(Arena *a, const Graph *g, const Node *n)
                                : arena_printf(a, " %s", attr->weight->path);
         case OP_CONST: return literal_text(a, attr->literal);
         case OP_SIZE: return arena_printf(a, " %s", dim_text(a, g, attr->dim));
-        case OP_INDEX: return dim_is(attr->dim, 0) ? "" : arena_printf(a, " from %s", dim_text(a, g, attr->dim));
+        case OP_INDEX:
+                return dim_is(attr->dim, 0) ? "" : arena_printf(a, " from %s", dim_text(a, g, attr->dim));
         case OP_VIEW: return arena_printf(a, " %s", view_text(a, g, attr->view, n->in[0]->type.rank));
         case OP_PAD:
-                return arena_printf(a, " axis %d: %s before, %s after, of %.9g", attr->axis, dim_text(a, g, attr->before),
-                                    dim_text(a, g, attr->after), attr->value);
-        case OP_JOIN: case OP_SUM: case OP_MAXOF: case OP_ARGMAX: return arena_printf(a, " axis %d", attr->axis);
+                return arena_printf(a, " axis %d: %s before, %s after, of %.9g", attr->axis,
+                                    dim_text(a, g, attr->before), dim_text(a, g, attr->after), attr->value);
+        case OP_JOIN:
+        case OP_SUM:
+        case OP_MAXOF:
+        case OP_ARGMAX: return arena_printf(a, " axis %d", attr->axis);
         case OP_TOP: return arena_printf(a, " %d", attr->index);
-        case OP_READ: case OP_APPEND: return arena_printf(a, " %s axis %d", attr->state->name, attr->axis);
+        case OP_READ:
+        case OP_APPEND: return arena_printf(a, " %s axis %d", attr->state->name, attr->axis);
         case OP_REPEAT:
-                return arena_printf(a, " %s, %lld trips, bodies%s", attr->region->name, (long long)attr->region->trips,
-                                    trips_text(a, attr->region));
-        case OP_CARRY: case OP_RESULT: return arena_printf(a, " %d", attr->index);
-        case OP_GATHER: case OP_NEG: case OP_EXP: case OP_LOG: case OP_SQRT: case OP_SIN: case OP_COS: case OP_TANH:
-        case OP_ERF: case OP_FLOOR: case OP_REAL_OF: case OP_NOT: case OP_ADD: case OP_SUB: case OP_MUL: case OP_DIV:
-        case OP_POW: case OP_MAX: case OP_MIN: case OP_FLOORDIV: case OP_MOD: case OP_LESS: case OP_LESSEQ:
-        case OP_EQUAL: case OP_AND: case OP_OR: case OP_WHERE: case OP_MATMUL: case OP_SOFTMAX: case OP_COUNT:
-                break;
+                return arena_printf(a, " %s, %lld trips, bodies%s", attr->region->name,
+                                    (long long)attr->region->trips, trips_text(a, attr->region));
+        case OP_CARRY:
+        case OP_RESULT: return arena_printf(a, " %d", attr->index);
+        case OP_GATHER:
+        case OP_NEG:
+        case OP_EXP:
+        case OP_LOG:
+        case OP_SQRT:
+        case OP_SIN:
+        case OP_COS:
+        case OP_TANH:
+        case OP_ERF:
+        case OP_FLOOR:
+        case OP_REAL_OF:
+        case OP_NOT:
+        case OP_ADD:
+        case OP_SUB:
+        case OP_MUL:
+        case OP_DIV:
+        case OP_POW:
+        case OP_MAX:
+        case OP_MIN:
+        case OP_FLOORDIV:
+        case OP_MOD:
+        case OP_LESS:
+        case OP_LESSEQ:
+        case OP_EQUAL:
+        case OP_AND:
+        case OP_OR:
+        case OP_WHERE:
+        case OP_MATMUL:
+        case OP_SOFTMAX:
+        case OP_COUNT: break;
         }
         return "";
 }

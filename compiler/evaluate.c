@@ -1,13 +1,13 @@
 /* What each op means, in double precision: plain loops over row-major arrays.
  *
- * This is the definition that compiled code is checked against, so it is written to be read and to be right, not to be
- * fast.  Where the equation in ops.def leaves something open it is settled here:
+ * This is the definition that compiled code is checked against, so it is written to be read and to be
+ * right, not to be fast.  Where the equation in ops.def leaves something open it is settled here:
  *
  *   sums           ascending from +0
  *   max, maxof     a > b ? a : b, so that of a NaN and b, b is taken
  *   softmax        a row in which every score is -inf is 0
- *   matmul         a term whose left factor is 0 adds nothing, even if its right factor is infinite or NaN: a masked
- *                  position, of weight 0, does not leak what stands there
+ *   matmul         a term whose left factor is 0 adds nothing, even if its right factor is infinite or
+ *                  NaN: a masked position, of weight 0, does not leak what stands there
  *   gather         an index below 0 reads element 0, one beyond the axis the last element
  *   equal          NaN equals NaN
  *   pow            exponents -1, -1/2, 1/2, 1, 2 and 3 are 1 / a, 1 / sqrt a, sqrt a, a, a a and (a a) a */
@@ -16,7 +16,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Nested loops over up to three arrays at once: for each loop its count, and how far it moves in each array. */
+/* Nested loops over up to three arrays at once: for each loop its count, and how far it moves in each
+ * array. */
 enum { MAX_ARRAYS = 3 };
 typedef struct {
         int nloop;
@@ -59,8 +60,8 @@ static void strides(const Type *t, const int64_t *size, int64_t *stride)
         }
 }
 
-/* Loops over the first `rank` axes of `over`, moving in array k as `part`, right-aligned under them, is broadcast.
- * part_rank leading axes of part take part. */
+/* Loops over the first `rank` axes of `over`, moving in array k as `part`, right-aligned under them, is
+ * broadcast. part_rank leading axes of part take part. */
 static void broadcast_loops(Loops *loops, int k, const Type *over, int rank, const Type *part, int part_rank,
                             const int64_t *size)
 {
@@ -116,7 +117,8 @@ static void evaluate_view(const Node *n, const int64_t *size, const double *x, d
 static void evaluate_pad(const Node *n, const int64_t *size, const double *x, double *y)
 {
         Around a = around(&n->in[0]->type, n->attr.axis, size);
-        int64_t before = dim_value(n->attr.before, size) * a.inner, after = dim_value(n->attr.after, size) * a.inner;
+        int64_t before = dim_value(n->attr.before, size) * a.inner,
+                after = dim_value(n->attr.after, size) * a.inner;
         for (int64_t o = 0; o < a.outer; o++) {
                 for (int64_t i = 0; i < before; i++)
                         *y++ = n->attr.value;
@@ -233,7 +235,8 @@ static void evaluate_pointwise(const Node *n, const int64_t *size, const double 
         const double *x[MAX_ARRAYS] = {in[0], in[0], in[0]};
         for (int k = 0; k < n->nin; k++) {
                 x[k] = in[k];
-                broadcast_loops(&loops, k, &n->type, n->type.rank, &n->in[k]->type, n->in[k]->type.rank, size);
+                broadcast_loops(&loops, k, &n->type, n->type.rank, &n->in[k]->type, n->in[k]->type.rank,
+                                size);
         }
         if (loops_total(&loops) == 0)
                 return;
@@ -289,8 +292,8 @@ static void evaluate_reduce(const Node *n, const int64_t *size, const double *x,
 /* --- contractions --- */
 
 /* y [m][n] = a [m][k] b [k][n] */
-static void multiply(const double *restrict a, const double *restrict b, double *restrict y, int64_t m, int64_t k,
-                     int64_t n)
+static void multiply(const double *restrict a, const double *restrict b, double *restrict y, int64_t m,
+                     int64_t k, int64_t n)
 {
         for (int64_t i = 0; i < m * n; i++)
                 y[i] = 0;
@@ -395,6 +398,7 @@ void evaluate(const Node *n, const int64_t *size, const double *const *in, doubl
                 else
                         evaluate_softmax(n, size, in, out);
                 return;
-        case STATE: case CONTROL: return;
+        case STATE:
+        case CONTROL: return;
         }
 }

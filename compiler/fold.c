@@ -1,8 +1,9 @@
-/* Constant folding: a node whose inputs are constants becomes one, with the values that the interpreter would compute.
+/* Constant folding: a node whose inputs are constants becomes one, with the values that the interpreter
+ * would compute.
  *
- * VIEW and INDEX are read through but not folded by themselves: as ops they say more than their values do.  Inputs that
- * differ from trip to trip of the node's own region give a constant with a row a trip.  Results of more than FOLD_LIMIT
- * elements, all trips together, stay ops. */
+ * VIEW and INDEX are read through but not folded by themselves: as ops they say more than their values do.
+ * Inputs that differ from trip to trip of the node's own region give a constant with a row a trip.  Results
+ * of more than FOLD_LIMIT elements, all trips together, stay ops. */
 #include "simplify.h"
 
 #include <stdlib.h>
@@ -18,7 +19,8 @@ static int64_t constant_trips(const Node *n, const Body *from, int depth)
         if (depth > MAX_FOLD_DEPTH || !type_is_fixed(&n->type) || type_count(&n->type, no_size) > FOLD_LIMIT)
                 return 0;
         if (n->op == OP_CONST)
-                return n->attr.literal->trips == 1 || n->body->region == from->region ? n->attr.literal->trips : 0;
+                return n->attr.literal->trips == 1 || n->body->region == from->region ? n->attr.literal->trips
+                                                                                      : 0;
         if (n->op == OP_INDEX)
                 return dim_is_fixed(n->attr.dim) ? 1 : 0;
         return n->op == OP_VIEW ? constant_trips(n->in[0], from, depth + 1) : 0;
@@ -28,7 +30,8 @@ static int64_t constant_trips(const Node *n, const Body *from, int depth)
 static const double *constant_values(Arena *scratch, const Node *n, int64_t trip)
 {
         if (n->op == OP_CONST)
-                return n->attr.literal->value + (n->attr.literal->trips > 1 ? trip * n->attr.literal->count : 0);
+                return n->attr.literal->value +
+                       (n->attr.literal->trips > 1 ? trip * n->attr.literal->count : 0);
         double *value = NEW_ARRAY(scratch, double, type_count(&n->type, no_size));
         const double *in = n->op == OP_VIEW ? constant_values(scratch, n->in[0], trip) : NULL;
         evaluate(n, no_size, &in, value);
@@ -55,8 +58,11 @@ static bool depends_on_inputs_alone(const Node *n)
         switch (op_info[n->op].family) {
         case LEAF: return n->op == OP_SIZE && dim_is_fixed(n->attr.dim);
         case MOVE: return n->op != OP_VIEW;
-        case POINT: case REDUCE: case CONTRACT: return true;
-        case STATE: case CONTROL: return false;
+        case POINT:
+        case REDUCE:
+        case CONTRACT: return true;
+        case STATE:
+        case CONTROL: return false;
         }
         return false;
 }
@@ -88,7 +94,7 @@ Node *fold_constants(Graph *g, Node *n)
         Literal *literal = NEW(g->arena, Literal);
         literal->trips = trips;
         literal->count = count;
-        literal->value = NEW_ARRAY(g->arena, double, trips * count);
+        literal->value = NEW_ARRAY(g->arena, double, trips *count);
         const double **in = NEW_ARRAY(&scratch, const double *, n->nin);
         for (int64_t trip = 0; trip < trips; trip++) {
                 for (int i = 0; i < n->nin; i++)
@@ -97,5 +103,6 @@ Node *fold_constants(Graph *g, Node *n)
         }
         arena_free(&scratch);
         join_equal_trips(literal);
-        return node_new(g, n->body, OP_CONST, 0, NULL, (Attr){.literal = literal}, n->type, n->span, n->where);
+        return node_new(g, n->body, OP_CONST, 0, NULL, (Attr){.literal = literal}, n->type, n->span,
+                        n->where);
 }

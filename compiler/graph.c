@@ -4,7 +4,7 @@
 #include <string.h>
 
 const OpInfo op_info[OP_COUNT] = {
-#define OP(name, text, family, min_in, max_in, result, equation)                                              \
+#define OP(name, text, family, min_in, max_in, result, equation)                                             \
         [OP_##name] = {#name, text, family, min_in, max_in, result, equation},
 #include "ops.def"
 #undef OP

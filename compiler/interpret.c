@@ -1,11 +1,11 @@
 /* The meaning of a graph: every node evaluated in order, in double precision.
  *
- * Nothing is rearranged, fused or rounded: what compiled code computes is checked against this.  A body's nodes are
- * evaluated once for each trip that uses it; a value is kept until its last use.  Only what the wanted nodes need is
- * computed, and, where state is given, what an append keeps.
+ * Nothing is rearranged, fused or rounded: what compiled code computes is checked against this.  A body's
+ * nodes are evaluated once for each trip that uses it; a value is kept until its last use.  Only what the
+ * wanted nodes need is computed, and, where state is given, what an append keeps.
  *
- * Before: a graph that verify accepts.  After: the wanted nodes' values in memory of their own; the state holds what the
- * appends left, or, after an error, what it held before. */
+ * Before: a graph that verify accepts.  After: the wanted nodes' values in memory of their own; the state
+ * holds what the appends left, or, after an error, what it held before. */
 #include "graph.h"
 
 #include <stdlib.h>
@@ -58,10 +58,10 @@ typedef struct {
         const char *error; /* the first one, in the graph's arena */
         bool *needed;      /* by id, as all below */
         Value **value;
-        Value ***result;   /* of a repeat: carried values, then stacked ones */
-        int *first_dead;   /* the values last used by this node, as a list: */
+        Value ***result; /* of a repeat: carried values, then stacked ones */
+        int *first_dead; /* the values last used by this node, as a list: */
         int *next_dead;
-        Value *all;        /* a list */
+        Value *all; /* a list */
         Pending *pending;
         Frame *frame;
 } Interp;
@@ -168,7 +168,8 @@ static void mark_needed(Interp *it, const Body *body)
         }
 }
 
-/* The node of the used one's own body that stands for a use: the use itself, or the repeat that it stands in. */
+/* The node of the used one's own body that stands for a use: the use itself, or the repeat that it stands
+ * in. */
 static const Node *user_in_body(const Node *used, const Body *from, const Node *user)
 {
         while (from && from != used->body) {
@@ -269,10 +270,12 @@ static bool check_input(Interp *it, const Input *input, const Tensor *t)
         }
         int64_t count = type_count(&input->type, it->size);
         for (int64_t i = 0; input->bound > 0 && i < count; i++) {
-                if (t->data[i] >= 0 && t->data[i] < (double)input->bound && t->data[i] == (double)(int64_t)t->data[i])
+                if (t->data[i] >= 0 && t->data[i] < (double)input->bound &&
+                    t->data[i] == (double)(int64_t)t->data[i])
                         continue;
-                fail(it, arena_printf(it->g->arena, "input %s: %g at %lld is not a whole number from 0 to %lld",
-                                      input->name, t->data[i], (long long)i, (long long)input->bound - 1));
+                fail(it,
+                     arena_printf(it->g->arena, "input %s: %g at %lld is not a whole number from 0 to %lld",
+                                  input->name, t->data[i], (long long)i, (long long)input->bound - 1));
                 return false;
         }
         return true;
@@ -331,8 +334,8 @@ static void read_state(Interp *it, const Node *n, double *out)
         if (!kept)
                 return;
         if (kept->rows != past) {
-                fail(it, arena_printf(it->g->arena, "state %s holds %lld positions where the past has %lld", var->name,
-                                      (long long)kept->rows, (long long)past));
+                fail(it, arena_printf(it->g->arena, "state %s holds %lld positions where the past has %lld",
+                                      var->name, (long long)kept->rows, (long long)past));
                 return;
         }
         if (kept->count)
@@ -393,7 +396,8 @@ static Value *run_op(Interp *it, const Node *n)
         switch (n->op) {
         case OP_INPUT:
                 if (check_input(it, &it->g->input[n->attr.index], &it->input[n->attr.index]) && out->count)
-                        memcpy(out->data, it->input[n->attr.index].data, (size_t)out->count * sizeof *out->data);
+                        memcpy(out->data, it->input[n->attr.index].data,
+                               (size_t)out->count * sizeof *out->data);
                 break;
         case OP_WEIGHT: load_weight(it, n, out->data); break;
         case OP_CONST: load_literal(it, n, out->data); break;
@@ -421,10 +425,12 @@ static void run_trip(Interp *it, const Region *region, int64_t trip, Value **car
         for (int i = 0; !it->error && i < region->nstack; i++) {
                 const Value *each = it->value[body->stack[i]->id];
                 if (each->count)
-                        memcpy(stack[i]->data + trip * each->count, each->data, (size_t)each->count * sizeof(double));
+                        memcpy(stack[i]->data + trip * each->count, each->data,
+                               (size_t)each->count * sizeof(double));
         }
         for (int i = 0; !it->error && i < region->ncarry; i++)
-                value_share(it->value[body->next[i]->id]); /* all, before any that one may come from is dropped */
+                value_share(
+                        it->value[body->next[i]->id]); /* all, before any that one may come from is dropped */
         for (int i = 0; !it->error && i < region->ncarry; i++) {
                 value_drop(carry[i]);
                 carry[i] = it->value[body->next[i]->id];
@@ -538,13 +544,15 @@ static void check_sizes(Interp *it)
         for (int i = 0; i < g->nnamed; i++) {
                 int64_t least = g->time >= 0 && i == g->past ? 0 : 1;
                 if (it->size[i] < least || it->size[i] > g->named[i].bound)
-                        fail(it, arena_printf(g->arena, "size %s is %lld: it may be %lld to %lld", g->named[i].name,
-                                              (long long)it->size[i], (long long)least, (long long)g->named[i].bound));
+                        fail(it, arena_printf(g->arena, "size %s is %lld: it may be %lld to %lld",
+                                              g->named[i].name, (long long)it->size[i], (long long)least,
+                                              (long long)g->named[i].bound));
         }
 }
 
-const char *interpret_nodes(const Graph *g, const int64_t *size, const Tensor *input, const WeightSource *weights,
-                            InterpState *state, Node *const *want, int nwant, Tensor *output)
+const char *interpret_nodes(const Graph *g, const int64_t *size, const Tensor *input,
+                            const WeightSource *weights, InterpState *state, Node *const *want, int nwant,
+                            Tensor *output)
 {
         Interp it = {.g = g, .size = size, .input = input, .weights = weights, .state = state};
         memset(output, 0, (size_t)nwant * sizeof *output);

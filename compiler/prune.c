@@ -1,8 +1,8 @@
-/* Dead code: nodes that no output, test, checkpoint entry or kept state needs are dropped, and with them values that a
- * repeat carries or stacks for nobody.  What is left gets new ids, without gaps, in order.
+/* Dead code: nodes that no output, test, checkpoint entry or kept state needs are dropped, and with them
+ * values that a repeat carries or stacks for nobody.  What is left gets new ids, without gaps, in order.
  *
- * A carried value is needed if its result is, or if a trip that is needed reads it: a value that only makes its own next
- * one is not. */
+ * A carried value is needed if its result is, or if a trip that is needed reads it: a value that only makes
+ * its own next one is not. */
 #include "simplify.h"
 
 #include <string.h>
@@ -54,7 +54,8 @@ static void mark_carried(Pruner *p, Node *repeat, int index)
                 return;
         c->live[index] = true;
         for (int k = 0; k < region->nbody; k++)
-                mark(p, index < c->ncarry ? region->body[k]->next[index] : region->body[k]->stack[index - c->ncarry]);
+                mark(p, index < c->ncarry ? region->body[k]->next[index]
+                                          : region->body[k]->stack[index - c->ncarry]);
         if (index < c->ncarry)
                 mark(p, repeat->in[index]);
 }

@@ -6,19 +6,21 @@
  *     ...
  *     %8 = view (view x)        %8 = view x
  *
- * Each node in turn is rebuilt on its inputs' replacements, folded (fold.c), rewritten (algebra.c) and looked up among
- * the nodes before it (common.c); rounds follow until nothing changes; then what nothing needs is dropped (prune.c).
- * A value that a repeat carries unchanged through all bodies is taken from outside.
+ * Each node in turn is rebuilt on its inputs' replacements, folded (fold.c), rewritten (algebra.c) and
+ * looked up among the nodes before it (common.c); rounds follow until nothing changes; then what nothing
+ * needs is dropped (prune.c). A value that a repeat carries unchanged through all bodies is taken from
+ * outside.
  *
- * Before: any graph that verify accepts.  After: the same answers to the bit, from the interpreter and from compiled
- * code; nodes changed in place and numbered anew.  Weights that nothing reads stay in graph->weight. */
+ * Before: any graph that verify accepts.  After: the same answers to the bit, from the interpreter and from
+ * compiled code; nodes changed in place and numbered anew.  Weights that nothing reads stay in
+ * graph->weight. */
 #include "simplify.h"
 
 enum { MAX_ROUNDS = 8 };
 
 typedef struct {
         Graph *g;
-        Node **replaced;    /* by id, for ids below `limit`: what stands for the node now */
+        Node **replaced; /* by id, for ids below `limit`: what stands for the node now */
         int limit;
         CommonTable common;
         bool changed;
@@ -57,7 +59,9 @@ static void simplify_region(Simplifier *s, const Region *region)
 
 static Node *from_outside(const Node *n)
 {
-        const Node *repeat = n->op == OP_CARRY ? n->body->region->repeat : n->op == OP_RESULT ? n->in[0] : NULL;
+        const Node *repeat = n->op == OP_CARRY    ? n->body->region->repeat
+                             : n->op == OP_RESULT ? n->in[0]
+                                                  : NULL;
         if (!repeat || n->attr.index >= repeat->attr.region->ncarry)
                 return NULL;
         return is_invariant(repeat->attr.region, n->attr.index) ? repeat->in[n->attr.index] : NULL;

@@ -4,8 +4,9 @@
 #include "graph.h"
 
 /* fold.c */
-bool constant_uniform(const Node *n, double *value); /* a constant, seen through views, all of whose elements are equal */
-Node *fold_constants(Graph *g, Node *n);             /* n as a CONST, or NULL */
+bool constant_uniform(const Node *n,
+                      double *value);    /* a constant, seen through views, all of whose elements are equal */
+Node *fold_constants(Graph *g, Node *n); /* n as a CONST, or NULL */
 
 /* common.c: nodes by what they compute */
 typedef struct {
@@ -16,7 +17,8 @@ typedef struct {
 Node *find_common(CommonTable *t, Node *n); /* an equal node that n's body sees, else n, which is entered */
 
 /* algebra.c */
-Node *rewrite(Graph *g, Node *n); /* an equal node that costs less, or n, whose inputs may have lost broadcasts */
+Node *rewrite(Graph *g,
+              Node *n); /* an equal node that costs less, or n, whose inputs may have lost broadcasts */
 
 /* prune.c */
 void prune(Graph *g); /* what no output, test, checkpoint entry or state needs goes; ids are given out anew */

@@ -1,13 +1,14 @@
 /* Dimensions and types: arithmetic on affine sizes, broadcasting, and how both are printed.
  *
- * A size is fixed + sum of per[i] * the size of named dimension i.  Sums and differences of sizes are sizes; a product
- * is one only if a side is fixed, a quotient only if it leaves no rest for any size.  Two names never unify, so equality
- * is equality of all coefficients. */
+ * A size is fixed + sum of per[i] * the size of named dimension i.  Sums and differences of sizes are
+ * sizes; a product is one only if a side is fixed, a quotient only if it leaves no rest for any size.  Two
+ * names never unify, so equality is equality of all coefficients. */
 #include "graph.h"
 
 #include <string.h>
 
-/* Coefficients stay below this, so that a product of two dims and a sum over a view's digits fit in an int64_t. */
+/* Coefficients stay below this, so that a product of two dims and a sum over a view's digits fit in an
+ * int64_t. */
 static const int64_t DIM_LIMIT = INT64_C(1) << 40;
 
 Dim dim_fixed(int64_t n)
@@ -120,8 +121,8 @@ int64_t dim_value(Dim a, const int64_t *size)
         return value;
 }
 
-/* An affine form is extreme in a corner of what the sizes may be: 1 .. bound for each name, but for `time` and `past`
- * the triangle time >= 1, past >= 0, time + past <= bound of time. */
+/* An affine form is extreme in a corner of what the sizes may be: 1 .. bound for each name, but for `time`
+ * and `past` the triangle time >= 1, past >= 0, time + past <= bound of time. */
 static int64_t dim_extreme(const Graph *g, Dim a, int sign)
 {
         int64_t value = a.fixed;
@@ -132,7 +133,8 @@ static int64_t dim_extreme(const Graph *g, Dim a, int sign)
         }
         if (g->time < 0)
                 return value;
-        int64_t time = a.per[g->time], past = g->past < 0 ? 0 : a.per[g->past], bound = g->named[g->time].bound;
+        int64_t time = a.per[g->time], past = g->past < 0 ? 0 : a.per[g->past],
+                bound = g->named[g->time].bound;
         int64_t corner[] = {time, time * bound, time + past * (bound - 1)};
         int64_t extreme = corner[0];
         for (int i = 1; i < 3; i++)

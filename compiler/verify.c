@@ -1,11 +1,12 @@
 /* The graph's invariants, checked after every pass.
  *
- *   nodes      ids unique and below nnode; inputs stand before their uses, in the same body or one around it; the type is
- *              the one that build would infer
- *   views      atoms in order of their output axis; for the smallest and largest sizes the map stays within its input
+ *   nodes      ids unique and below nnode; inputs stand before their uses, in the same body or one around
+ *              it; the type is the one that build would infer
+ *   views      atoms in order of their output axis; for all sizes the map stays within its input
  *   constants  as many values as elements, for one trip or for each trip of the region
  *   weights    a slot for every trip whose bodies hold the node
- *   regions    every trip has a body; what leaves a trip has the type of what enters; stacked values agree over bodies
+ *   regions    every trip has a body; what leaves a trip has the type of what enters; stacked values agree
+ *              over bodies
  *   graph      outputs stand in the top body
  *
  * A broken one is a bug of ours: the node is printed with its source line, and the program aborts. */
@@ -77,11 +78,12 @@ static void check_view(const Verifier *v, const Node *n)
                 const Atom *atom = &view->atom[i];
                 int before = i ? view->atom[i - 1].out : -1;
                 check(v, n, atom->out == before || atom->out == before + 1, "atoms out of order");
-                check(v, n, atom->axis >= -1 && atom->axis < in->rank, "an atom moves an axis that is not there");
+                check(v, n, atom->axis >= -1 && atom->axis < in->rank,
+                      "an atom moves an axis that is not there");
                 check(v, n, atom->axis >= 0 ? atom->stride > 0 : atom->stride == 0, "an atom's stride");
                 if (atom->axis >= 0)
-                        last[atom->axis] = dim_add(last[atom->axis],
-                                                   dim_scale(dim_sub(atom->size, dim_fixed(1)), atom->stride));
+                        last[atom->axis] = dim_add(
+                                last[atom->axis], dim_scale(dim_sub(atom->size, dim_fixed(1)), atom->stride));
         }
         for (int axis = 0; axis < in->rank; axis++) {
                 Dim room = dim_sub(dim_sub(in->dim[axis], dim_fixed(1)), last[axis]);
@@ -96,13 +98,15 @@ static void check_literal(const Verifier *v, const Node *n)
         static const int64_t none[MAX_NAMED];
         check(v, n, literal && literal->value, "a constant without values");
         check(v, n, type_is_fixed(&n->type), "a constant of unknown size");
-        check(v, n, literal->count == type_count(&n->type, none), "a constant's values are not as many as its elements");
+        check(v, n, literal->count == type_count(&n->type, none),
+              "a constant's values are not as many as its elements");
         const Region *region = n->body->region;
         check(v, n, literal->trips == 1 || (region && literal->trips == region->trips),
               "a constant's table does not have one row a trip");
 }
 
-/* Whether a combination of trips reaches the node: in every region around it, the trip's body is the one it stands in. */
+/* Whether a combination of trips reaches the node: in every region around it, the trip's body is the one
+ * it stands in. */
 static bool trips_reach(const Weight *w, const Body *const *around, const int64_t *trip)
 {
         for (int r = 0; r < w->nregion; r++)
@@ -138,7 +142,8 @@ static void check_slots(const Verifier *v, const Node *n)
 static void check_weight(const Verifier *v, const Node *n)
 {
         const Weight *w = n->attr.weight;
-        check(v, n, w->id >= 0 && w->id < v->g->nweight && v->g->weight[w->id] == w, "a weight that is not the graph's");
+        check(v, n, w->id >= 0 && w->id < v->g->nweight && v->g->weight[w->id] == w,
+              "a weight that is not the graph's");
         check(v, n, type_is_fixed(&w->type), "a weight of unknown size");
         check(v, n, w->nregion <= 4 && w->slots >= 1, "a weight's regions and slots");
         check(v, n, n->attr.slot < w->slots, "a slot that the weight does not have");
@@ -149,7 +154,8 @@ static void check_weight(const Verifier *v, const Node *n)
 static void check_state(const Verifier *v, const Node *n)
 {
         const StateVar *s = n->attr.state;
-        check(v, n, s->id >= 0 && s->id < v->g->nstate && v->g->state[s->id] == s, "a state that is not the graph's");
+        check(v, n, s->id >= 0 && s->id < v->g->nstate && v->g->state[s->id] == s,
+              "a state that is not the graph's");
         check(v, n, n->attr.axis == s->axis && s->axis < s->type.rank, "a state's axis");
         int64_t slots = 1;
         const Body *body = n->body;
@@ -162,7 +168,8 @@ static void check_state(const Verifier *v, const Node *n)
 static void check_carry(const Verifier *v, const Node *n)
 {
         const Region *region = n->body->region;
-        check(v, n, region && n->attr.index >= 0 && n->attr.index < region->ncarry, "a carried value that is not there");
+        check(v, n, region && n->attr.index >= 0 && n->attr.index < region->ncarry,
+              "a carried value that is not there");
         check(v, n, type_equal(&n->type, &region->repeat->in[n->attr.index]->type),
               "a carried value's type is not that of its first value");
 }
@@ -173,7 +180,8 @@ static void check_leaving(const Verifier *v, const Node *repeat, const Body *bod
 {
         const Region *region = repeat->attr.region;
         for (int i = 0; i < region->ncarry; i++)
-                check(v, repeat, is_visible(v, body->next[i], body), "a carried value does not leave the trip");
+                check(v, repeat, is_visible(v, body->next[i], body),
+                      "a carried value does not leave the trip");
         for (int i = 0; i < region->nstack; i++) {
                 check(v, repeat, is_visible(v, body->stack[i], body), "a stacked value is not there");
                 check(v, repeat, type_equal(&body->stack[i]->type, &region->body[0]->stack[i]->type),
@@ -186,7 +194,8 @@ static void check_region(Verifier *v, const Node *n)
         const Region *region = n->attr.region;
         check(v, n, region && region->repeat == n, "a repeat and its region do not know each other");
         check(v, n, n->nin == region->ncarry, "a repeat does not start with what it carries");
-        check(v, n, region->trips >= 1 && region->nbody >= 1 && region->nbody <= 256, "a repeat's trips and bodies");
+        check(v, n, region->trips >= 1 && region->nbody >= 1 && region->nbody <= 256,
+              "a repeat's trips and bodies");
         for (int64_t t = 0; t < region->trips; t++)
                 check(v, n, region->body_of[t] < region->nbody, "a trip without a body");
         for (int k = 0; k < region->nbody; k++) {
@@ -199,12 +208,17 @@ static void check_region(Verifier *v, const Node *n)
 static void check_leaf(const Verifier *v, const Node *n)
 {
         switch (n->op) {
-        case OP_INPUT: check(v, n, n->attr.index >= 0 && n->attr.index < v->g->ninput, "an input that is not there"); break;
+        case OP_INPUT:
+                check(v, n, n->attr.index >= 0 && n->attr.index < v->g->ninput, "an input that is not there");
+                break;
         case OP_WEIGHT: check_weight(v, n); break;
         case OP_CONST: check_literal(v, n); break;
-        case OP_INDEX: check(v, n, n->type.rank == 1 && n->type.dtype == INT, "an index is one axis of ints"); break;
+        case OP_INDEX:
+                check(v, n, n->type.rank == 1 && n->type.dtype == INT, "an index is one axis of ints");
+                break;
         case OP_VIEW: check_view(v, n); break;
-        case OP_READ: case OP_APPEND: check_state(v, n); break;
+        case OP_READ:
+        case OP_APPEND: check_state(v, n); break;
         case OP_CARRY: check_carry(v, n); break;
         default: break;
         }
@@ -218,7 +232,8 @@ static void check_node(Verifier *v, const Node *n, const Body *body)
         for (int i = 0; i < n->nin; i++)
                 check(v, n, is_visible(v, n->in[i], body), "an input does not stand before its use");
         if (n->op == OP_RESULT) {
-                check(v, n, n->nin == 1 && n->in[0]->op == OP_REPEAT, "a result of something else than a repeat");
+                check(v, n, n->nin == 1 && n->in[0]->op == OP_REPEAT,
+                      "a result of something else than a repeat");
                 const Region *region = n->in[0]->attr.region;
                 check(v, n, n->attr.index >= 0 && n->attr.index < region->ncarry + region->nstack,
                       "a result that the repeat does not have");
@@ -242,6 +257,7 @@ void verify(const Graph *g, const char *after)
         Verifier v = {g, after, NEW_ARRAY(&scratch, bool, g->nnode)};
         check_body(&v, g->top);
         for (int i = 0; i < g->noutput; i++)
-                check(&v, g->output[i].node, is_visible(&v, g->output[i].node, g->top), "an output is not in the top body");
+                check(&v, g->output[i].node, is_visible(&v, g->output[i].node, g->top),
+                      "an output is not in the top body");
         arena_free(&scratch);
 }

@@ -1,12 +1,12 @@
 /* Views: making and combining the affine maps that VIEW nodes hold.
  *
- * A map is kept canonical, so that equal maps compare equal: of neighbouring atoms of one output axis that together
- * count through one input axis, one is made; atoms of size 1 go, but an output axis without any other has one with
- * axis -1; an atom that moves nothing has axis -1 and stride 0.
+ * A map is kept canonical, so that equal maps compare equal: of neighbouring atoms of one output axis that
+ * together count through one input axis, one is made; atoms of size 1 go, but an output axis without any
+ * other has one with axis -1; an atom that moves nothing has axis -1 and stride 0.
  *
- * Two maps combine into one if the outer's atoms can be cut where the inner's digits carry: each outer atom counts in
- * steps of a power of the inner's mixed radix, and no sum of digits overflows its place.  With named sizes the proof
- * must hold for every size; where it fails the view of a view stays two nodes. */
+ * Two maps combine into one if the outer's atoms can be cut where the inner's digits carry: each outer atom
+ * counts in steps of a power of the inner's mixed radix, and no sum of digits overflows its place.  With
+ * named sizes the proof must hold for every size; where it fails the view of a view stays two nodes. */
 #include "graph.h"
 
 #include <string.h>
@@ -41,9 +41,11 @@ static void reverse_atoms(Atom *atom, int n)
 static bool merge_atoms(Atom *outer, const Atom *inner)
 {
         Dim span, size;
-        if (outer->out != inner->out || outer->axis != inner->axis || !dim_mul(outer->size, inner->size, &size))
+        if (outer->out != inner->out || outer->axis != inner->axis ||
+            !dim_mul(outer->size, inner->size, &size))
                 return false;
-        if (outer->axis >= 0 && (!dim_mul(inner->size, dim_fixed(inner->stride), &span) || !dim_is(span, outer->stride)))
+        if (outer->axis >= 0 &&
+            (!dim_mul(inner->size, dim_fixed(inner->stride), &span) || !dim_is(span, outer->stride)))
                 return false;
         *outer = (Atom){size, outer->out, outer->axis, inner->stride};
         return true;
@@ -59,7 +61,8 @@ static bool make_canonical(const Draft *d, int rank_out, View *v)
                 int first = v->natom;
                 for (; next < d->natom && d->atom[next].out == out; next++) {
                         Atom atom = d->atom[next];
-                        if (dim_is(atom.size, 1) || (v->natom > first && merge_atoms(&v->atom[v->natom - 1], &atom)))
+                        if (dim_is(atom.size, 1) ||
+                            (v->natom > first && merge_atoms(&v->atom[v->natom - 1], &atom)))
                                 continue;
                         if (v->natom == MAX_ATOM)
                                 return false;
@@ -96,7 +99,8 @@ bool view_equal(const View *a, const View *b, int rank_in)
                 return false;
         for (int i = 0; i < a->natom; i++) {
                 const Atom *p = &a->atom[i], *q = &b->atom[i];
-                if (p->out != q->out || p->axis != q->axis || p->stride != q->stride || !dim_equal(p->size, q->size))
+                if (p->out != q->out || p->axis != q->axis || p->stride != q->stride ||
+                    !dim_equal(p->size, q->size))
                         return false;
         }
         for (int i = 0; i < rank_in; i++)
@@ -136,8 +140,8 @@ void view_index(const View *v, const int64_t *size, const int64_t *out_index, in
 
 /* --- an outer map after an inner one --- */
 
-/* One axis between the two maps: the inner atoms that make it up, outermost first, and for each the largest digit that
- * the outer map asks for. */
+/* One axis between the two maps: the inner atoms that make it up, outermost first, and for each the largest
+ * digit that the outer map asks for. */
 typedef struct {
         const Atom *atom;
         int natom;
@@ -187,7 +191,8 @@ static void place_offset(Digits *digits, Dim offset, Draft *out)
                 }
                 digits->most[j] = dim_add(digits->most[j], digit);
                 if (atom->axis >= 0)
-                        out->offset[atom->axis] = dim_add(out->offset[atom->axis], dim_scale(digit, atom->stride));
+                        out->offset[atom->axis] =
+                                dim_add(out->offset[atom->axis], dim_scale(digit, atom->stride));
                 offset = rest;
         }
 }
@@ -303,8 +308,8 @@ Node *view_slice(Graph *g, Body *b, Node *x, int axis, Dim first, Dim count, Spa
         return apply_draft(g, b, x, &d, x->type.rank, span, where);
 }
 
-/* Row-major order is kept: both shapes are walked from the innermost axis, and each step takes as much as the shorter
- * of the two remainders, which must divide the other. */
+/* Row-major order is kept: both shapes are walked from the innermost axis, and each step takes as much as
+ * the shorter of the two remainders, which must divide the other. */
 static bool reshape_draft(const Type *in, const Type *to, Draft *d)
 {
         int axis = in->rank;

@@ -145,7 +145,8 @@ Region *new_region(Fixture *f, const char *name, int64_t trips, int nbody, int n
 Node *new_repeat(Fixture *f, Body *around, Region *region, Node *const *in)
 {
         Attr attr = {.region = region};
-        region->repeat = node_new(f->g, around, OP_REPEAT, region->ncarry, in, attr, (Type){.dtype = REAL}, (Span){0}, NULL);
+        region->repeat = node_new(f->g, around, OP_REPEAT, region->ncarry, in, attr, (Type){.dtype = REAL},
+                                  (Span){0}, NULL);
         return region->repeat;
 }
 
@@ -206,7 +207,8 @@ bool same_bits(const Tensor *a, const Tensor *b)
                 count *= a->dim[i];
         }
         for (int64_t i = 0; i < count; i++)
-                if (memcmp(&a->data[i], &b->data[i], sizeof(double)) != 0 && !(isnan(a->data[i]) && isnan(b->data[i])))
+                if (memcmp(&a->data[i], &b->data[i], sizeof(double)) != 0 &&
+                    !(isnan(a->data[i]) && isnan(b->data[i])))
                         return false;
         return true;
 }

@@ -49,7 +49,8 @@ int add_named(Fixture *f, const char *name, int64_t bound);
 Tensor *random_inputs(Fixture *f, const int64_t *size);
 void free_tensors(Tensor *t, int n);
 /* The wanted nodes' values; a failure to run is a failed test, and *output stays empty. */
-bool run_nodes(Fixture *f, const int64_t *size, const Tensor *input, Node *const *want, int n, Tensor *output);
+bool run_nodes(Fixture *f, const int64_t *size, const Tensor *input, Node *const *want, int n,
+               Tensor *output);
 bool same_bits(const Tensor *a, const Tensor *b);
 
 /* Weights for tests: slot and element decide the value. */

@@ -3,7 +3,8 @@
 
 static const int64_t no_size[MAX_NAMED];
 
-static Weight *new_weight(Fixture *f, const char *path, Type type, int nregion, Region **region, int64_t slots)
+static Weight *new_weight(Fixture *f, const char *path, Type type, int nregion, Region **region,
+                          int64_t slots)
 {
         Graph *g = f->g;
         Weight *w = NEW(&f->arena, Weight);
@@ -21,8 +22,8 @@ static Node *read_weight(Fixture *f, Body *body, Weight *w)
         return op_in(f, body, OP_WEIGHT, 0, NULL, &attr);
 }
 
-/* Four trips of two bodies.  Body 0: (x, y) -> (y, x + y); body 1: (x, y) -> (y * table, x).  The weight is only in body 1,
- * so it has two slots for four trips; what is stacked is the new first value. */
+/* Four trips of two bodies.  Body 0: (x, y) -> (y, x + y); body 1: (x, y) -> (y * table, x).  The weight is
+ * only in body 1, so it has two slots for four trips; what is stacked is the new first value. */
 static void test_bodies(void)
 {
         Fixture f;
@@ -39,9 +40,11 @@ static void test_bodies(void)
         w->slot_of = NEW_ARRAY(&f.arena, int32_t, 4);
         memcpy(w->slot_of, (int32_t[]){-1, 0, -1, 1}, 4 * sizeof *w->slot_of);
         static const double table[] = {2, 3, 5, 7};
-        Node *c = new_carry(&f, one, 0), *d = new_carry(&f, one, 1), *t = new_literal(&f, one, of_shape(REAL, 0), 4, table);
+        Node *c = new_carry(&f, one, 0), *d = new_carry(&f, one, 1),
+             *t = new_literal(&f, one, of_shape(REAL, 0), 4, table);
         Node *scaled = op_in(&f, one, OP_MUL, 2, (Node *[]){d, t}, NULL);
-        one->next[0] = one->stack[0] = op_in(&f, one, OP_ADD, 2, (Node *[]){scaled, read_weight(&f, one, w)}, NULL);
+        one->next[0] = one->stack[0] =
+                op_in(&f, one, OP_ADD, 2, (Node *[]){scaled, read_weight(&f, one, w)}, NULL);
         one->next[1] = c;
         Node *want[] = {new_result(&f, repeat, 0), new_result(&f, repeat, 1), new_result(&f, repeat, 2)};
         add_output(&f, want[0]);
@@ -58,14 +61,16 @@ static void test_bodies(void)
                 }
                 right = right && out[0].data[i] == p && out[1].data[i] == q;
         }
-        verdict("repeat: bodies, carried and stacked values, tables, slots", right && want[2]->type.rank == 2);
+        verdict("repeat: bodies, carried and stacked values, tables, slots",
+                right && want[2]->type.rank == 2);
         free_tensors(in, 2);
         for (int i = 0; i < 3; i++)
                 tensor_free(&out[i]);
         fixture_end(&f);
 }
 
-/* Nested: three trips around two; a weight with a slot for each pair, a value of the outer body used in the inner one. */
+/* Nested: three trips around two; a weight with a slot for each pair, a value of the outer body used in
+ * the inner one. */
 static void test_nested(void)
 {
         Fixture f;
@@ -82,7 +87,8 @@ static void test_nested(void)
         w->npart = 3;
         w->region_part[1] = 1;
         Node *sum = op_in(&f, deep, OP_ADD, 2, (Node *[]){e, twice}, NULL);
-        deep->next[0] = deep->stack[0] = op_in(&f, deep, OP_ADD, 2, (Node *[]){sum, read_weight(&f, deep, w)}, NULL);
+        deep->next[0] = deep->stack[0] =
+                op_in(&f, deep, OP_ADD, 2, (Node *[]){sum, read_weight(&f, deep, w)}, NULL);
         Node *stacked = new_result(&f, again, 1);
         Attr axis = {.axis = 0};
         Node *total = op_in(&f, body, OP_SUM, 1, &stacked, &axis);
@@ -106,13 +112,15 @@ static void test_nested(void)
                 right = out.data[i] == p;
         }
         verdict("repeat: nested, with a slot for each pair of trips", right);
-        verdict("repeat: slots' names hold the trips", strcmp(weight_slot_name(&f.arena, w, 5), "layer.2.expert.1.w") == 0);
+        verdict("repeat: slots' names hold the trips",
+                strcmp(weight_slot_name(&f.arena, w, 5), "layer.2.expert.1.w") == 0);
         free_tensors(in, 1);
         tensor_free(&out);
         fixture_end(&f);
 }
 
-/* y = the sum over all positions so far, in a repeat of two trips with a state slot each: fed 2, then 1, then 3 rows. */
+/* y = the sum over all positions so far, in a repeat of two trips with a state slot each: fed 2, then 1,
+ * then 3 rows. */
 static void test_state(void)
 {
         Fixture f;
@@ -130,7 +138,8 @@ static void test_state(void)
         g->nstate = 1;
         Attr attr = {.state = state};
         Node *h = new_carry(&f, body, 0), *past = op_in(&f, body, OP_READ, 0, NULL, &attr);
-        Node *all = op_in(&f, body, OP_APPEND, 2, (Node *[]){past, h}, &attr), *sum = op_in(&f, body, OP_SUM, 1, &all, &attr);
+        Node *all = op_in(&f, body, OP_APPEND, 2, (Node *[]){past, h}, &attr),
+             *sum = op_in(&f, body, OP_SUM, 1, &all, &attr);
         body->next[0] = op_in(&f, body, OP_ADD, 2, (Node *[]){h, sum}, NULL);
         add_output(&f, new_result(&f, repeat, 0));
         verify(g, "test_state");

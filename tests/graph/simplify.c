@@ -42,7 +42,9 @@ static Node *random_literal(Pool *p)
         bool uniform = random_below(r, 2);
         for (int i = 0; i < 64; i++) {
                 value[i] = i && uniform ? value[0] : interesting_number(r);
-                value[i] = type.dtype == BOOL ? value[i] > 0 : type.dtype == INT && isinf(value[i]) ? 5 : value[i];
+                value[i] = type.dtype == BOOL                     ? value[i] > 0
+                           : type.dtype == INT && isinf(value[i]) ? 5
+                                                                  : value[i];
                 value[i] = type.dtype == INT ? floor(value[i]) : value[i];
         }
         return new_literal(p->f, p->body, type, trips, value);
@@ -73,8 +75,8 @@ static Node *random_view(Pool *p, Node *x)
 
 static Node *random_op(Pool *p)
 {
-        static const Op two[] = {OP_ADD, OP_SUB, OP_MUL, OP_DIV, OP_POW, OP_MAX, OP_MIN, OP_LESS, OP_EQUAL, OP_AND, OP_OR,
-                                 OP_FLOORDIV, OP_MOD, OP_MATMUL, OP_ADD, OP_MUL};
+        static const Op two[] = {OP_ADD,   OP_SUB, OP_MUL, OP_DIV,      OP_POW, OP_MAX,    OP_MIN, OP_LESS,
+                                 OP_EQUAL, OP_AND, OP_OR,  OP_FLOORDIV, OP_MOD, OP_MATMUL, OP_ADD, OP_MUL};
         static const Op one[] = {OP_NEG, OP_EXP, OP_SQRT, OP_TANH, OP_FLOOR, OP_REAL_OF, OP_NOT, OP_SOFTMAX};
         static const Op axis[] = {OP_SUM, OP_MAXOF, OP_ARGMAX};
         Random *r = &p->f->random;
@@ -87,7 +89,9 @@ static Node *random_op(Pool *p)
         case 3: return op_in(p->f, p->body, axis[random_below(r, 3)], 1, &a, &attr);
         case 4: return op_in(p->f, p->body, OP_WHERE, 3, (Node *[]){a, b, random_below(r, 4) ? c : b}, NULL);
         case 5: return op_in(p->f, p->body, OP_JOIN, 1 + random_below(r, 2), (Node *[]){a, b}, &attr);
-        default: return op_in(p->f, p->body, two[random_below(r, 16)], 2, (Node *[]){a, random_below(r, 8) ? b : a}, NULL);
+        default:
+                return op_in(p->f, p->body, two[random_below(r, 16)], 2,
+                             (Node *[]){a, random_below(r, 8) ? b : a}, NULL);
         }
 }
 
@@ -117,7 +121,8 @@ static void fill_body(Pool *around, Body *body, int depth)
         inside.n = inside.n > POOL / 2 ? POOL / 2 : inside.n;
         for (int i = 0; i < region->ncarry; i++) {
                 Attr attr = {.index = i};
-                body->next[i] = node_new(around->f->g, body, OP_CARRY, 0, NULL, attr, repeat->in[i]->type, (Span){0}, NULL);
+                body->next[i] = node_new(around->f->g, body, OP_CARRY, 0, NULL, attr, repeat->in[i]->type,
+                                         (Span){0}, NULL);
                 add(&inside, body->next[i]);
         }
         fill(&inside, 10);
@@ -135,7 +140,9 @@ static void add_repeat(Pool *p, int depth)
 {
         Fixture *f = p->f;
         Region *region = NEW(&f->arena, Region);
-        *region = (Region){.name = "layer", .trips = 1 + random_below(&f->random, 3), .nbody = 1 + random_below(&f->random, 2)};
+        *region = (Region){.name = "layer",
+                           .trips = 1 + random_below(&f->random, 3),
+                           .nbody = 1 + random_below(&f->random, 2)};
         region->ncarry = 1 + random_below(&f->random, 3);
         region->nstack = random_below(&f->random, 2);
         region->body = NEW_ARRAY(&f->arena, Body *, region->nbody);
@@ -146,7 +153,8 @@ static void add_repeat(Pool *p, int depth)
         for (int i = 0; i < region->ncarry; i++)
                 in[i] = pick(p);
         Attr attr = {.region = region};
-        Node *repeat = node_new(f->g, p->body, OP_REPEAT, region->ncarry, in, attr, (Type){.dtype = REAL}, (Span){0}, NULL);
+        Node *repeat = node_new(f->g, p->body, OP_REPEAT, region->ncarry, in, attr, (Type){.dtype = REAL},
+                                (Span){0}, NULL);
         region->repeat = repeat;
         for (int k = 0; k < region->nbody; k++) {
                 region->body[k] = body_new(f->g, region);
@@ -233,7 +241,7 @@ static void test_random_graphs(void)
 typedef struct {
         const char *name;
         Op op;
-        double number;   /* op(x, number), or op(number, x) */
+        double number; /* op(x, number), or op(number, x) */
         bool on_left;
         const char *expected; /* the dump of what is left after the input */
 } Rule;
@@ -266,7 +274,8 @@ static bool leaves(Fixture *f, const char *expected)
                 text = arena_printf(&f->arena, "%s%s", text, op_info[n->op].text);
                 for (int k = 0; k < n->nin; k++)
                         text = n->in[k]->op == OP_CONST && n->in[k]->type.rank == 0
-                                       ? arena_printf(&f->arena, "%s %g", text, n->in[k]->attr.literal->value[0])
+                                       ? arena_printf(&f->arena, "%s %g", text,
+                                                      n->in[k]->attr.literal->value[0])
                                        : arena_printf(&f->arena, "%s %%%d", text, n->in[k]->id);
                 text = arena_printf(&f->arena, "%s\n", text);
         }
@@ -284,7 +293,8 @@ static void test_rules(void)
                 fixture_start(&f, 1);
                 Node *x = new_input(&f, "x", of_shape(REAL, 1, 4));
                 Node *number = build_number(f.g, f.g->top, rules[i].number, REAL, (Span){0}, NULL);
-                add_output(&f, rules[i].on_left ? op2(&f, rules[i].op, number, x) : op2(&f, rules[i].op, x, number));
+                add_output(&f, rules[i].on_left ? op2(&f, rules[i].op, number, x)
+                                                : op2(&f, rules[i].op, x, number));
                 simplify(f.g);
                 snprintf(name, sizeof name, "simplify: %s", rules[i].name);
                 verdict(name, leaves(&f, rules[i].expected));
@@ -303,7 +313,8 @@ static void test_folding(void)
         for (int i = 0; i < 4; i++)
                 number[i] = build_number(f.g, f.g->top, value[i], i == 3 ? REAL : INT, (Span){0}, NULL);
         Node *head = new_index(&f, f.g->top, dim_fixed(4), 0);
-        Node *power = op2(&f, OP_DIV, op2(&f, OP_MUL, op2(&f, OP_ADD, head, number[0]), number[1]), number[2]);
+        Node *power =
+                op2(&f, OP_DIV, op2(&f, OP_MUL, op2(&f, OP_ADD, head, number[0]), number[1]), number[2]);
         Node *slope = op2(&f, OP_POW, number[3], power);
         Type column = of_shape(REAL, 3, 4, 1, 1);
         Node *tall = view_reshape(f.g, f.g->top, slope, &column, (Span){0}, NULL);
@@ -323,19 +334,21 @@ static void test_sharing(void)
         Fixture f;
         fixture_start(&f, 1);
         add_named(&f, "time", 9);
-        Node *x = new_input(&f, "x", of_shape(REAL, 2, TIME, 4)), *y = new_input(&f, "y", of_shape(REAL, 1, 4));
+        Node *x = new_input(&f, "x", of_shape(REAL, 2, TIME, 4)),
+             *y = new_input(&f, "y", of_shape(REAL, 1, 4));
         Node *sum = op2(&f, OP_ADD, x, y), *again = op2(&f, OP_ADD, y, x);
         Node *wide = view_broadcast(f.g, f.g->top, y, &x->type, (Span){0}, NULL);
         add_output(&f, op2(&f, OP_MUL, sum, again));
         add_output(&f, op2(&f, OP_MUL, sum, op2(&f, OP_ADD, x, wide)));
         op1(&f, OP_EXP, x);
         simplify(f.g);
-        verdict("simplify: one sum for three, broadcasts and dead code gone", leaves(&f, "add %0 %1\nmul %2 %2\n"));
+        verdict("simplify: one sum for three, broadcasts and dead code gone",
+                leaves(&f, "add %0 %1\nmul %2 %2\n"));
         fixture_end(&f);
 }
 
-/* A table of two rows around a repeat whose own table looks the same: each is read by its own trip.  x becomes, for each
- * pair of trips, x (2 t) + t u. */
+/* A table of two rows around a repeat whose own table looks the same: each is read by its own trip.  x
+ * becomes, for each pair of trips, x (2 t) + t u. */
 static void test_tables(void)
 {
         Fixture f;
@@ -346,7 +359,8 @@ static void test_tables(void)
         Node *repeat = new_repeat(&f, f.g->top, outer, &x);
         Body *body = outer->body[0], *deep = inner->body[0];
         Node *h = new_carry(&f, body, 0), *t = new_literal(&f, body, of_shape(REAL, 0), 2, row);
-        Node *twice = op_in(&f, body, OP_ADD, 2, (Node *[]){t, t}, NULL), *again = new_repeat(&f, body, inner, &h);
+        Node *twice = op_in(&f, body, OP_ADD, 2, (Node *[]){t, t}, NULL),
+             *again = new_repeat(&f, body, inner, &h);
         Node *e = new_carry(&f, deep, 0), *u = new_literal(&f, deep, of_shape(REAL, 0), 2, row);
         Node *both = op_in(&f, deep, OP_MUL, 2, (Node *[]){t, u}, NULL);
         Node *scaled = op_in(&f, deep, OP_MUL, 2, (Node *[]){e, twice}, NULL);
@@ -361,12 +375,14 @@ static void test_tables(void)
         Tensor in = {.data = (double[]){0.5}}, out;
         bool right = !interpret(f.g, time5, &in, NULL, NULL, &out) && out.data[0] == expected;
         verdict("simplify: tables belong to their own repeat", right);
-        verdict("simplify: tables fold trip by trip", count_nodes(body) == 10 && body->node[2]->op == OP_CONST);
+        verdict("simplify: tables fold trip by trip",
+                count_nodes(body) == 10 && body->node[2]->op == OP_CONST);
         tensor_free(&out);
         fixture_end(&f);
 }
 
-/* x goes through unchanged, y makes only itself, z is used: of three carried values one stays, for 2 trips as for 80. */
+/* x goes through unchanged, y makes only itself, z is used: of three carried values one stays, for 2 trips
+ * as for 80. */
 static int nodes_of_trips(int64_t trips)
 {
         Fixture f;

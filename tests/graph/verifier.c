@@ -1,4 +1,5 @@
-/* The verifier refuses broken graphs: each is broken in one way, in a child process that must abort with a message. */
+/* The verifier refuses broken graphs: each is broken in one way, in a child process that must abort with a
+ * message. */
 #include "harness.h"
 
 #include <signal.h>
@@ -54,7 +55,8 @@ static bool is_refused(Breakage *breakage, const char *message)
                 add_named(&f, "time", 8);
                 Node *x = new_input(&f, "x", of_shape(REAL, 2, TIME, 4));
                 static const int swap[] = {1, 0};
-                Node *view = view_transpose(f.g, f.g->top, x, swap, (Span){0}, NULL), *sum = op_axis(&f, OP_SUM, view, 0);
+                Node *view = view_transpose(f.g, f.g->top, x, swap, (Span){0}, NULL),
+                     *sum = op_axis(&f, OP_SUM, view, 0);
                 add_output(&f, sum);
                 if (breakage)
                         breakage(&f, sum, view);

@@ -1,4 +1,5 @@
-/* Views against brute force: each move is done on an array of element numbers and as a view, and the two are compared. */
+/* Views against brute force: each move is done on an array of element numbers and as a view, and the two
+ * are compared. */
 #include "harness.h"
 
 enum { MAX_ELEMENTS = 4096 };
@@ -34,7 +35,8 @@ static int64_t at_index(const Moved *m, const int64_t *index)
         return at;
 }
 
-/* Each move: the new shape is set in `to`, then each element's index in `from` follows from its index in `to`. */
+/* Each move: the new shape is set in `to`, then each element's index in `from` follows from its index in
+ * `to`. */
 typedef struct {
         enum { TRANSPOSE, SLICE, RESHAPE, SPLIT, MERGE, SPREAD, RANK, DROP, BROADCAST, MOVES } move;
         int perm[MAX_RANK];
@@ -42,7 +44,8 @@ typedef struct {
         int64_t first, n;
 } Move;
 
-static void source_index(const Move *move, const Moved *from, const Moved *to, const int64_t *out, int64_t *in)
+static void source_index(const Move *move, const Moved *from, const Moved *to, const int64_t *out,
+                         int64_t *in)
 {
         int last = from->rank - 1;
         switch (move->move) {
@@ -102,7 +105,8 @@ static Type random_reshape(Random *r, const Type *from)
                 if (t.rank > 1 && axis + 1 < t.rank && random_below(r, 2) &&
                     dim_mul(t.dim[axis], t.dim[axis + 1], &part)) {
                         t.dim[axis] = part;
-                        memmove(t.dim + axis + 1, t.dim + axis + 2, sizeof(Dim) * (size_t)(t.rank - axis - 2));
+                        memmove(t.dim + axis + 1, t.dim + axis + 2,
+                                sizeof(Dim) * (size_t)(t.rank - axis - 2));
                         t.rank--;
                 } else if (t.rank && t.rank < 6) {
                         int64_t by = 1 + random_below(r, 4);
@@ -148,7 +152,8 @@ static Node *random_move(Fixture *f, Node *x, const Moved *from, Moved *to, Move
                 x = view_transpose(g, g->top, x, move->perm, s, NULL);
                 break;
         case SLICE: {
-                Dim first = dim_fixed(random_below(r, 3)), count = dim_sub(x->type.dim[move->axis], dim_fixed(random_below(r, 4)));
+                Dim first = dim_fixed(random_below(r, 3)),
+                    count = dim_sub(x->type.dim[move->axis], dim_fixed(random_below(r, 4)));
                 move->first = first.fixed;
                 x = view_slice(g, g->top, x, move->axis, first, dim_sub(count, first), s, NULL);
                 break;
@@ -159,7 +164,9 @@ static Node *random_move(Fixture *f, Node *x, const Moved *from, Moved *to, Move
                 break;
         case SPLIT: x = rank < 6 ? view_split(g, g->top, x, move->n, s, NULL) : NULL; break;
         case MERGE: x = view_merge(g, g->top, x, s, NULL); break;
-        case SPREAD: x = from->count < 1000 ? view_spread(g, g->top, x, move->n * from->dim[0], s, NULL) : NULL; break;
+        case SPREAD:
+                x = from->count < 1000 ? view_spread(g, g->top, x, move->n * from->dim[0], s, NULL) : NULL;
+                break;
         case RANK: x = rank < 6 ? view_rank(g, g->top, x, rank + 1, s, NULL) : NULL; break;
         case DROP: x = view_drop(g, g->top, x, move->axis, s, NULL); break;
         case BROADCAST:
@@ -277,22 +284,25 @@ static void test_named_views(void)
         Span s = {0};
         Node *x = new_input(&f, "x", of_shape(REAL, 2, TIME, 48));
         Node *heads = view_split(g, g->top, x, 6, s, NULL);
-        verdict("view: split is one view", heads && heads->op == OP_VIEW && heads->in[0] == x && heads->type.rank == 3);
+        verdict("view: split is one view",
+                heads && heads->op == OP_VIEW && heads->in[0] == x && heads->type.rank == 3);
         verdict("view: merge after split is nothing", view_merge(g, g->top, heads, s, NULL) == x);
         static const int swap[] = {0, 2, 1};
         Node *back = view_transpose(g, g->top, heads, swap, s, NULL);
         verdict("view: a transpose combines with a split", back->in[0] == x);
-        verdict("view: twice transposed is the first", view_equal(view_transpose(g, g->top, back, swap, s, NULL)->attr.view,
-                                                                  heads->attr.view, 2));
+        verdict("view: twice transposed is the first",
+                view_equal(view_transpose(g, g->top, back, swap, s, NULL)->attr.view, heads->attr.view, 2));
         Type flat = {.dtype = REAL, .rank = 1, .dim = {dim_scale(dim_named(0), 48)}};
         Node *line = view_reshape(g, g->top, x, &flat, s, NULL);
-        verdict("view: flat and back is nothing", line && view_reshape(g, g->top, line, &x->type, s, NULL) == x);
+        verdict("view: flat and back is nothing",
+                line && view_reshape(g, g->top, line, &x->type, s, NULL) == x);
         Node *grouped = view_spread(g, g->top, view_split(g, g->top, x, 2, s, NULL), 6, s, NULL);
         verdict("view: spread heads are one view of the input", grouped && grouped->in[0] == x);
         verdict("view: spread needs a multiple", !view_spread(g, g->top, heads, 8, s, NULL));
         verdict("view: split needs a divisor", !view_split(g, g->top, x, 7, s, NULL));
-        verdict("view: slice within bounds", view_slice(g, g->top, x, 1, dim_fixed(40), dim_fixed(8), s, NULL) &&
-                                                     !view_slice(g, g->top, x, 1, dim_fixed(40), dim_fixed(9), s, NULL));
+        verdict("view: slice within bounds",
+                view_slice(g, g->top, x, 1, dim_fixed(40), dim_fixed(8), s, NULL) &&
+                        !view_slice(g, g->top, x, 1, dim_fixed(40), dim_fixed(9), s, NULL));
         Node *last = view_slice(g, g->top, x, 0, dim_sub(dim_named(0), dim_fixed(1)), dim_fixed(1), s, NULL);
         verdict("view: the last position", last && dim_is(last->type.dim[0], 1));
         verdict("view: two positions may not be there",
