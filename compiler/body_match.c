@@ -4,6 +4,9 @@
  * place of the trip or are the same node outside.  Constants may differ: body_merge makes them tables with a row for
  * each trip.  Inside an inner repeat they may not, since a table is indexed by the innermost trip alone.
  *
+ * Slices that start elsewhere make bodies differ, but can be written as gathers by a constant index: with `varying` given, they
+ * are noted there and pass.
+ *
  * Elaboration is deterministic, so nodes at the same place have ids at the same distance from the trip's first. */
 #include "elaborate.h"
 
@@ -14,6 +17,7 @@ enum { MAX_TABLE = 1 << 26 }; /* elements of a constant over all trips */
 typedef struct {
         int kept, fresh; /* first ids */
         int64_t trips;   /* of the repeat, while its own bodies are compared; 0 in an inner one */
+        Varying *varying; /* not NULL: slices may start elsewhere, and are noted here */
 } Match;
 
 static bool same_node(const Match *m, const Node *a, const Node *b)
@@ -31,7 +35,7 @@ static bool same_nodes(const Match *m, int n, Node *const *a, Node *const *b)
         return true;
 }
 
-static bool same_view(const View *a, const View *b)
+static bool same_atoms(const View *a, const View *b)
 {
         if (a->natom != b->natom)
                 return false;
@@ -40,9 +44,21 @@ static bool same_view(const View *a, const View *b)
                 if (!dim_equal(p->size, q->size) || p->out != q->out || p->axis != q->axis || p->stride != q->stride)
                         return false;
         }
-        for (int i = 0; i < MAX_RANK; i++)
-                if (!dim_equal(a->offset[i], b->offset[i]))
+        return true;
+}
+
+static bool same_view(const Match *m, const Node *a, const Node *b)
+{
+        const View *p = a->attr.view, *q = b->attr.view;
+        if (!same_atoms(p, q))
+                return false;
+        for (int i = 0; i < MAX_RANK; i++) {
+                if (dim_equal(p->offset[i], q->offset[i]))
+                        continue;
+                if (!m->varying || m->trips == 0 || m->varying->n == MAX_VARYING)
                         return false;
+                m->varying->span[m->varying->n++] = b->span;
+        }
         return true;
 }
 
@@ -86,7 +102,7 @@ static bool same_attr(const Match *m, const Node *a, const Node *b)
             p->weight != q->weight || p->state != q->state)
                 return false;
         if (a->op == OP_VIEW)
-                return same_view(p->view, q->view);
+                return same_view(m, a, b);
         if (a->op == OP_CONST)
                 return same_literal(m, p->literal, q->literal);
         return a->op != OP_REPEAT || same_region(m, p->region, q->region);
@@ -115,9 +131,9 @@ static bool same_body(const Match *m, const Body *a, const Body *b)
         return true;
 }
 
-bool body_match(Trip kept, Trip fresh, int64_t trips)
+bool body_match(Trip kept, Trip fresh, int64_t trips, Varying *varying)
 {
-        Match m = {kept.first, fresh.first, trips};
+        Match m = {kept.first, fresh.first, trips, varying};
         const Region *region = fresh.body->region;
         return same_body(&m, kept.body, fresh.body) && same_nodes(&m, region->ncarry, kept.body->next, fresh.body->next) &&
                same_nodes(&m, region->nstack, kept.body->stack, fresh.body->stack);

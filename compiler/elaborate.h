@@ -117,7 +117,9 @@ struct Block {
 struct Scheme {
         const char *name;
         const Ast *def;
-        Scope *scope; /* parameters and members */
+        Scope *scope; /* its parameters first, then its own variables */
+        int nparam;   /* these are not seen from outside */
+        Vars member;
 };
 
 /* ---- files ---- */
@@ -143,6 +145,7 @@ struct File {
         DefinitionTable table;  /* its own and all it imports */
         Scope scope;
         bool loading;
+        bool library; /* built in */
 };
 
 struct Program {
@@ -157,7 +160,7 @@ struct Program {
 };
 
 /* The embedded library; NULL: there is no such module. */
-const Source *library_source(const char *name);
+const Source *library_source(Arena *arena, const char *name);
 
 /* ---- the elaborator ---- */
 
@@ -231,6 +234,8 @@ struct Elaborator {
         Change *change;
         int64_t nchange, change_cap;
         PathNode *paths;        /* while checkpoint entries are read */
+        Span *varying;         /* indices that are written as gathers: see elaborate_repeat.c */
+        int nvarying, varying_cap;
         bool missing_weight;    /* an entry met a weight that this trip lacks */
 
         Scope *model_scope;
@@ -335,6 +340,7 @@ void number_slots(Elaborator *e);
 PathNode *path_tree(Elaborator *e);
 
 /* elaborate_repeat.c */
+bool is_varying(const Elaborator *e, Span index);
 void run_repeat(Elaborator *e, Scope *scope, const Ast *repeat);
 Value eval_over(Elaborator *e, Scope *scope, const Ast *over);
 
@@ -343,7 +349,12 @@ typedef struct {
         const Body *body;
         int first; /* the id that the trip's first node got */
 } Trip;
-bool body_match(Trip kept, Trip fresh, int64_t trips);
+enum { MAX_VARYING = 64 };
+typedef struct {
+        int n;
+        Span span[MAX_VARYING]; /* indices that differ from trip to trip */
+} Varying;
+bool body_match(Trip kept, Trip fresh, int64_t trips, Varying *varying);
 void body_merge(Arena *arena, const Region *region, Body *kept, const Body *fresh, int64_t trip);
 
 /* elaborate_model.c */

@@ -279,13 +279,17 @@ static Value run_scheme(Elaborator *e, const Block *f, Scope *scope)
 {
         const Ast *members = f->def->kid[1];
         Scheme *s = NEW(e->arena, Scheme);
-        *s = (Scheme){f->name, f->def, scope};
+        *s = (Scheme){.name = f->name, .def = f->def, .scope = scope, .nparam = scope->vars->n};
         hoist_blocks(e, scope, members);
-        for (int i = 0; i < members->nkid; i++)
-                if (members->kid[i]->kind == AST_MEMBER) {
-                        Value v = {.kind = V_BLOCK, .block = block_value(e, members->kid[i], scope)};
-                        scope_set(e, scope, members->kid[i]->name, v, members->kid[i]->span);
-                }
+        for (int i = 0; i < members->nkid; i++) {
+                const Ast *member = members->kid[i];
+                if (member->kind != AST_MEMBER)
+                        continue;
+                Value v = {.kind = V_BLOCK, .block = block_value(e, member, scope)};
+                vars_set(e->arena, &s->member, member->name, v, member->span);
+                if (!vars_find(scope->vars, member->name))
+                        scope_set(e, scope, member->name, v, member->span);
+        }
         for (int i = 0; i < members->nkid; i++)
                 if (members->kid[i]->kind != AST_MEMBER)
                         run_statement(e, scope, members->kid[i]);

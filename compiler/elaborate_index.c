@@ -11,6 +11,27 @@ static Dim from_end(Elaborator *e, Dim at, Dim size)
         return dim_at_least(e->g, at, 0) || !dim_is_fixed(at) ? at : dim_add(size, at);
 }
 
+/* x along an axis at first .. first + count - 1, or without the axis at `first` if pick, by a constant index.  Elsewhere a
+ * slice is a view; this is for slices that start elsewhere in each trip of a repeat. */
+static Value gather_along(Elaborator *e, Node *x, int axis, int64_t first, int64_t count, bool pick, Span span)
+{
+        int perm[MAX_RANK], back[MAX_RANK], rank = x->type.rank;
+        Value *index = NEW_ARRAY(e->arena, Value, count);
+        for (int64_t i = 0; i < count; i++)
+                index[i] = value_int(first + i);
+        for (int i = 0; i < rank; i++)
+                perm[i] = i == 0 ? axis : i - (i <= axis);
+        for (int i = 0; i < rank; i++)
+                back[perm[i]] = i;
+        Node *front = axis ? view_transpose(e->g, e->body, x, perm, span, e->where) : x;
+        Node *at = to_tensor(e, pick ? index[0] : value_list(e, (int)count, index), span);
+        Node *y = front && at ? build(e->g, e->body, e->diag, OP_GATHER, 2, (Node *[]){front, at}, &(Attr){.slot = -1}, span,
+                                      e->where) : NULL;
+        if (!y || pick || axis == 0)
+                return value_tensor(y);
+        return value_tensor(view_transpose(e->g, e->body, y, back, span, e->where));
+}
+
 static Value range_of(Elaborator *e, Scope *scope, Node *x, int axis, const Ast *range)
 {
         Dim size = x->type.dim[axis], first = dim_fixed(0), last = size;
@@ -29,6 +50,8 @@ static Value range_of(Elaborator *e, Scope *scope, Node *x, int axis, const Ast 
                 return fail(e, range->span, "%s..%s does not lie in an axis of size %s",
                             dim_text(e->diag->arena, e->g, first), dim_text(e->diag->arena, e->g, last),
                             dim_text(e->diag->arena, e->g, size));
+        if (is_varying(e, range->span) && dim_is_fixed(first) && dim_is_fixed(count) && count.fixed <= MAX_UNPACK)
+                return gather_along(e, x, axis, first.fixed, count.fixed, false, range->span);
         return value_tensor(view_slice(e->g, e->body, x, axis, first, count, range->span, e->where));
 }
 
@@ -39,6 +62,8 @@ static Value pick(Elaborator *e, Node *x, int axis, Dim at, Span span)
         if (!dim_at_least(e->g, at, 0) || !dim_at_least(e->g, dim_sub(size, at), 1))
                 return fail(e, span, "index %s does not lie in an axis of size %s", dim_text(e->diag->arena, e->g, at),
                             dim_text(e->diag->arena, e->g, size));
+        if (is_varying(e, span) && dim_is_fixed(at))
+                return gather_along(e, x, axis, at.fixed, 1, true, span);
         Node *one = view_slice(e->g, e->body, x, axis, at, dim_fixed(1), span, e->where);
         return value_tensor(one ? view_drop(e->g, e->body, one, axis, span, e->where) : NULL);
 }
@@ -170,14 +195,8 @@ static Value list_range(Elaborator *e, Scope *scope, const List *list, const Ast
 }
 
 /* A size of a shape may be asked for by its named dimension. */
-static Value index_list(Elaborator *e, Scope *scope, const Ast *ast, const List *list)
+static Value index_list(Elaborator *e, const Ast *kid, const List *list, Value v)
 {
-        if (ast->nkid != 2)
-                return fail(e, ast->span, "a list has one index");
-        const Ast *kid = ast->kid[1];
-        if (kid->kind == AST_RANGE)
-                return list_range(e, scope, list, kid);
-        Value v = eval(e, scope, kid, NULL);
         if (v.kind == V_DIM)
                 for (int i = 0; i < list->n; i++)
                         if (value_same(list->item[i], v))
@@ -190,23 +209,21 @@ static Value index_list(Elaborator *e, Scope *scope, const Ast *ast, const List 
         return list->item[i < 0 ? i + list->n : i];
 }
 
-static bool indexes_like_tensor(Elaborator *e, Scope *scope, const Ast *ast)
-{
-        if (ast->nkid != 2)
-                return true;
-        if (ast->kid[1]->kind == AST_RANGE)
-                return false;
-        Value v = eval(e, scope, ast->kid[1], NULL);
-        return v.kind == V_TENSOR || v.kind == V_LIST;
-}
-
 Value index_value(Elaborator *e, Scope *scope, const Ast *ast)
 {
         Value v = eval(e, scope, ast->kid[0], NULL);
         if (v.kind == V_PATH && v.path->node->is_region)
                 return path_index(e, v.path, scope, ast);
-        if (v.kind == V_LIST && !indexes_like_tensor(e, scope, ast))
-                return index_list(e, scope, ast, v.list);
+        if (v.kind == V_LIST && ast->nkid == 2) { /* else it is a tensor written out */
+                const Ast *kid = ast->kid[1];
+                if (kid->kind == AST_RANGE)
+                        return list_range(e, scope, v.list, kid);
+                Value at = eval(e, scope, kid, NULL);
+                if (at.kind != V_TENSOR && at.kind != V_LIST)
+                        return index_list(e, kid, v.list, at);
+                Node *x = to_tensor(e, v, ast->kid[0]->span);
+                return x ? gather(e, x, ast, &at, 1) : POISON;
+        }
         if (v.kind == V_TENSOR || v.kind == V_LIST || v.kind == V_PATH) {
                 Node *x = to_tensor(e, v, ast->kid[0]->span);
                 return x ? index_tensor(e, scope, ast, x) : POISON;
@@ -242,11 +259,26 @@ static Value tensor_field(Elaborator *e, const Ast *ast, Node *x)
         return POISON;
 }
 
-/* A member that a scheme lacks is none. */
+/* A list is a tensor written out where a tensor's fields are asked for. */
+static Value list_field(Elaborator *e, const Ast *ast, Value list)
+{
+        if (strcmp(ast->name, "dim") != 0 && strcmp(ast->name, "shape") != 0 && strcmp(ast->name, "rank") != 0) {
+                fail(e, ast->name_span, "a list has no %s", ast->name);
+                diag_hint(e->diag, "it has len, and as a tensor dim, shape and rank");
+                return POISON;
+        }
+        Node *x = to_tensor(e, list, ast->kid[0]->span);
+        return x ? tensor_field(e, ast, x) : POISON;
+}
+
+/* A member that a scheme lacks is none; its parameters are its own affair. */
 static Value scheme_field(const Ast *ast, const Scheme *s)
 {
-        const Binding *b = vars_find(s->scope->vars, ast->name);
-        return b ? b->value : NOTHING;
+        const Binding *b = vars_find(&s->member, ast->name);
+        if (b)
+                return b->value;
+        b = vars_find(s->scope->vars, ast->name);
+        return b && b - s->scope->vars->binding >= s->nparam ? b->value : NOTHING;
 }
 
 static Value group_field(Elaborator *e, const Ast *ast, const GroupValue *group)
@@ -291,7 +323,7 @@ Value field_value(Elaborator *e, Scope *scope, const Ast *ast)
         case V_LIST:
                 if (strcmp(ast->name, "len") == 0)
                         return value_int(v.list->n);
-                break;
+                return list_field(e, ast, v);
         default:
                 break;
         }

@@ -2,7 +2,10 @@
  *
  * A trip after the first is elaborated into memory of its own.  If its body is one that is known already, that memory is
  * released and the constants that differ go into tables; if not, the trip is undone and elaborated again to stay.  So a
- * repeat costs time for each trip, and memory for each distinct body. */
+ * repeat costs time for each trip, and memory for each distinct body.
+ *
+ * Where bodies differ only in where slices start (gate[.., e..e + 1]), the repeat begins anew with those slices written as gathers by
+ * a constant index, which may differ: then they are one body. */
 #include "elaborate.h"
 
 #include <string.h>
@@ -11,6 +14,8 @@ typedef struct {
         const char *name;
         Value value;    /* before the trip; a tensor: before the first */
         int carry;      /* number among the carried tensors, or -1: known at compile time */
+        bool becomes_tensor; /* in a trip: it has to be one before */
+        Type type;      /* then */
 } Carried;
 
 typedef struct {
@@ -24,6 +29,7 @@ typedef struct {
         Trip kept[MAX_BODIES];
         bool stays;        /* a value that trips hand on lives in a trip's memory: keep that */
         bool stacks;       /* OVER */
+        bool again;        /* begin anew */
 } Repeat;
 
 /* ---- what is carried ---- */
@@ -38,7 +44,7 @@ static void add_carried(Elaborator *e, Repeat *r, const char *name)
                 return;
         GROW(e, r->carried, r->ncarried, r->capacity);
         bool is_tensor = b->value.kind == V_TENSOR;
-        r->carried[r->ncarried++] = (Carried){name, b->value, is_tensor ? r->region->ncarry++ : -1};
+        r->carried[r->ncarried++] = (Carried){.name = name, .value = b->value, .carry = is_tensor ? r->region->ncarry++ : -1};
 }
 
 /* Names that the statements assign, inner repeats included. */
@@ -75,8 +81,8 @@ static Scope *enter_trip(Elaborator *e, Repeat *r, Body *body, int64_t trip)
                 }
                 scope_set(e, scope, c->name, v, r->each->span);
         }
-        if (r->each->kid[0])
-                scope_set(e, scope, r->each->kid[0]->name, value_int(trip), r->each->span);
+        const Ast *index = r->each->kid[0] ? r->each->kid[0] : r->each; /* `over a : n` counts in a itself */
+        scope_set(e, scope, index->name, value_int(trip), r->each->span);
         return scope;
 }
 
@@ -112,10 +118,13 @@ static bool leave_trip(Elaborator *e, Repeat *r, Scope *scope, Body *body)
                 Binding *b = vars_find(scope->vars, c->name);
                 if (c->carry >= 0) {
                         good = leave_tensor(e, r, c, b, body) && good;
+                } else if (b->value.kind == V_TENSOR && (is_number(c->value) || c->value.kind == V_LIST)) {
+                        c->becomes_tensor = r->again = true;
+                        c->type = b->value.tensor->type;
+                        good = false;
                 } else if (b->value.kind == V_TENSOR) {
                         fail(e, b->span, "%s is %s before the trip and %s after it", c->name, value_text_of(e, c->value),
                              value_text_of(e, b->value));
-                        diag_hint(e->diag, "what a repeat carries keeps its shape: start %s as a tensor", c->name);
                         good = false;
                 } else {
                         r->stays = r->stays || lives_in_arena(b->value);
@@ -184,9 +193,36 @@ static Body *run_trip(Elaborator *e, Repeat *r, int64_t trip)
 static int find_body(const Repeat *r, const Body *fresh, int first)
 {
         for (int i = 0; i < r->region->nbody; i++)
-                if (body_match(r->kept[i], (Trip){fresh, first}, r->region->trips))
+                if (body_match(r->kept[i], (Trip){fresh, first}, r->region->trips, NULL))
                         return i;
         return -1;
+}
+
+bool is_varying(const Elaborator *e, Span index)
+{
+        for (int i = 0; i < e->nvarying; i++)
+                if (e->varying[i].source == index.source && e->varying[i].begin == index.begin && e->varying[i].end == index.end)
+                        return true;
+        return false;
+}
+
+/* Whether a body would be a known one if some more slices were gathers; they are from now on. */
+static bool find_varying(Elaborator *e, const Repeat *r, const Body *fresh, int first)
+{
+        bool found = false;
+        for (int i = 0; i < r->region->nbody && !found; i++) {
+                Varying varying = {0};
+                if (!body_match(r->kept[i], (Trip){fresh, first}, r->region->trips, &varying))
+                        continue;
+                for (int k = 0; k < varying.n; k++) {
+                        if (is_varying(e, varying.span[k]))
+                                continue;
+                        GROW(e, e->varying, e->nvarying, e->varying_cap);
+                        e->varying[e->nvarying++] = varying.span[k];
+                        found = true;
+                }
+        }
+        return found;
 }
 
 static bool keep_body(Elaborator *e, Repeat *r, Body *body, int first, int64_t trip)
@@ -227,6 +263,7 @@ static int try_trip(Elaborator *e, Repeat *r, int64_t trip)
         set_arena(e, outer);
         if (body)
                 found = find_body(r, body, first);
+        r->again = r->again || (body && found < 0 && find_varying(e, r, body, first));
         if (found >= 0 && !r->stays) {
                 body_merge(outer, r->region, r->region->body[found], body, trip);
                 r->region->body_of[trip] = (uint8_t)found;
@@ -239,14 +276,15 @@ static int try_trip(Elaborator *e, Repeat *r, int64_t trip)
         e->g->nnode = first;
         bool known = found >= 0 && !r->stays;
         arena_free(&scratch);
-        return !body ? -1 : known;
+        return !body && !r->again ? -1 : known;
 }
 
+/* False: a mistake, or r->again. */
 static bool run_trips(Elaborator *e, Repeat *r)
 {
         for (int64_t trip = 0; trip < r->region->trips; trip++) {
                 int done = trip > 0 ? try_trip(e, r, trip) : 0;
-                if (done < 0)
+                if (done < 0 || r->again)
                         return false;
                 if (done)
                         continue;
@@ -255,6 +293,9 @@ static bool run_trips(Elaborator *e, Repeat *r)
                 if (!body)
                         return false;
                 int found = r->stays ? find_body(r, body, first) : -1;
+                r->again = r->stays && found < 0 && find_varying(e, r, body, first);
+                if (r->again)
+                        return false;
                 if (found >= 0) {
                         body_merge(e->arena, r->region, r->region->body[found], body, trip);
                         r->region->body_of[trip] = (uint8_t)found;
@@ -264,6 +305,50 @@ static bool run_trips(Elaborator *e, Repeat *r)
                 }
         }
         return true;
+}
+
+/* A number or list that the trips make a tensor is one from the start: `total = 0` before `total = total + x`. */
+static bool start_as_tensor(Elaborator *e, Repeat *r, Carried *c, Value *start)
+{
+        Span span = scope_local(r->scope, c->name)->span;
+        Node *n = is_number(*start) ? build_number(e->g, e->body, start->number, c->type.dtype, span, e->where)
+                                    : to_tensor(e, *start, span);
+        if (!n)
+                return false;
+        if (n->op == OP_CONST)
+                n->type.dtype = c->type.dtype;
+        if (is_number(*start) && c->type.rank > 0)
+                n = view_broadcast(e->g, e->body, n, &c->type, span, e->where);
+        c->becomes_tensor = false;
+        c->carry = r->region->ncarry++;
+        *start = value_tensor(n);
+        return n != NULL;
+}
+
+/* All trips, from the first again while that makes fewer bodies. */
+static bool run_all_trips(Elaborator *e, Repeat *r)
+{
+        int64_t change = changes_mark(e), instances = e->ninstance;
+        int first = e->g->nnode;
+        Value *start = NEW_ARRAY(e->arena, Value, r->ncarried);
+        for (int i = 0; i < r->ncarried; i++)
+                start[i] = r->carried[i].value;
+        for (;;) {
+                bool good = run_trips(e, r);
+                if (!r->again)
+                        return good;
+                changes_undo(e, change, instances);
+                e->g->nnode = first;
+                r->again = false;
+                r->region->nbody = 0;
+                r->region->body = NULL;
+                for (int i = 0; i < r->ncarried; i++) {
+                        if (r->carried[i].becomes_tensor && !start_as_tensor(e, r, &r->carried[i], &start[i]))
+                                return false;
+                        r->carried[i].value = start[i];
+                }
+                first = e->g->nnode;
+        }
 }
 
 /* The number of trips, within limits; -1 after a mistake. */
@@ -306,15 +391,10 @@ static Node *finish_repeat(Elaborator *e, Repeat *r)
 {
         Region *region = r->region;
         int64_t outer_trips = e->trips;
-        int first_carried = 0;
-        Node **start = NEW_ARRAY(e->arena, Node *, region->ncarry);
-        for (int i = 0; i < r->ncarried; i++)
-                if (r->carried[i].carry >= 0)
-                        start[first_carried++] = r->carried[i].value.tensor;
         e->trips *= region->trips;
         e->nregion++;
         int64_t changes = changes_mark(e);
-        bool good = run_trips(e, r);
+        bool good = run_all_trips(e, r);
         e->trips = outer_trips;
         e->nregion--;
         if (!good)
@@ -325,6 +405,10 @@ static Node *finish_repeat(Elaborator *e, Repeat *r)
                 if (!list_instance(e, path))
                         return NULL;
         }
+        Node **start = NEW_ARRAY(e->arena, Node *, region->ncarry);
+        for (int i = 0; i < r->ncarried; i++)
+                if (r->carried[i].carry >= 0)
+                        start[r->carried[i].carry] = r->carried[i].value.tensor;
         region->repeat = build(e->g, e->body, e->diag, OP_REPEAT, region->ncarry, start,
                                &(Attr){.region = region, .slot = -1}, r->ast->span, e->where);
         return region->repeat;

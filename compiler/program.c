@@ -3,15 +3,12 @@
  * `import blocks` looks for blocks.model beside the importing file, in its lib/ and in ../lib/, then in the library that
  * is part of lathe.  `import "path"` takes a path relative to the importing file.  Each file is read once; what a file
  * imports is in sight of those who import it, and its own definitions come first.  Names found nowhere else are sought in the
- * library: its prelude (blocks), then the module that has the name itself. */
+ * library: in its blocks and checkpoints, then in the module that has the name itself. */
 #include "elaborate.h"
 #include "parse.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* The library as built in, once that is linked. */
-#pragma weak library_source
 
 typedef struct Loading Loading;
 struct Loading {
@@ -129,11 +126,6 @@ static File *load_source(Program *p, const Source *source, const char *name, con
         return f;
 }
 
-static const Source *library_module(const char *name)
-{
-        return library_source ? library_source(name) : NULL;
-}
-
 static const Source *find_module(Program *p, const File *from, const char *name)
 {
         static const char *const place[] = {"", "lib/", "../lib/"};
@@ -147,7 +139,7 @@ static const Source *find_module(Program *p, const File *from, const char *name)
                 if (source)
                         return source;
         }
-        return library_module(name);
+        return library_source(p->arena, name);
 }
 
 static void report_cycle(Program *p, Span span, const char *name, const Loading *chain)
@@ -213,18 +205,24 @@ static void load_imports(Program *p, File *f, const Loading *chain)
 /* A module of the library by its name, loaded when it is first asked for. */
 static File *library_file(Program *p, const char *name)
 {
-        const Source *source = library_module(name);
+        for (int i = 0; i < p->nfile; i++)
+                if (p->file[i]->library && p->file[i]->name == name)
+                        return p->file[i];
+        const Source *source = library_source(p->arena, name);
         if (!source)
                 return NULL;
         File *f = loaded(p, source->path);
-        return f ? f : load_source(p, source, intern(p->names, name, -1), NULL);
+        if (!f)
+                f = load_source(p, source, name, NULL);
+        f->library = true;
+        return f;
 }
 
 /* A name that no file in sight defines: from the prelude, or from the module of that name. */
 Definition *library_find(Program *p, const char *name)
 {
-        const char *const module[] = {"blocks", name};
-        for (int i = 0; i < 2; i++) {
+        const char *const module[] = {intern(p->names, "blocks", -1), intern(p->names, "checkpoints", -1), name};
+        for (int i = 0; i < 3; i++) {
                 File *f = library_file(p, module[i]);
                 Definition *d = f ? file_find(f, name) : NULL;
                 if (d)
