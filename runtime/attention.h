@@ -1,22 +1,23 @@
 /*
  * Attention without the matrix of scores: out = softmax(score(scale q k')) v, by blocks of 256 keys.
  *
- * The online softmax of Milakov and Gimelshein (2018), on fixed blocks as in FlashAttention (Dao et al., 2022), with
- * every bit defined.  For one row, over the blocks of 256 absolute key positions:
+ * The online softmax of Milakov and Gimelshein (2018), on fixed blocks as in FlashAttention (Dao et al.,
+ * 2022), with every bit defined.  For one row, over the blocks of 256 absolute key positions:
  *
- *      s_j    = score(fma chain over d ascending, from +0, of (q[d] * scale) k_j[d]);  outside the row's bounds -inf
- *      live   = the keys with s_j != -inf.  A block without any is passed over as if it were not there.
- *      m_b    = the maximum of s: 16 lanes (j mod 16) from -inf, m = max(m, s_j), then the tree of v_maxof
+ *      s_j    = score(fma chain over d ascending, from +0, of (q[d] * scale) k_j[d]);  outside the row's
+ * bounds -inf live   = the keys with s_j != -inf.  A block without any is passed over as if it were not
+ * there. m_b    = the maximum of s: 16 lanes (j mod 16) from -inf, m = max(m, s_j), then the tree of v_maxof
  *      p_j    = exp(s_j - m_b) where live
  *      l_b    = 16 lanes (j mod 16), each the sum of its live p_j, j ascending from +0
  *      o_b[d] = fma chain of p_j v_j[d] over the live keys, j ascending from +0
  *
- * Blocks are merged in ascending order.  The first is copied; then M = max(m, m_b), c = exp(m - M), c_b = exp(m_b - M),
- * l = fma(l_b, c_b, l * c), o = fma(o_b, c_b, o * c), m = M.  At the end out = o / tree sum of l; 0 where no key lived.
- * A masked key's value is never read into a sum, so that a NaN there stays there; a live NaN makes the whole row NaN.
+ * Blocks are merged in ascending order.  The first is copied; then M = max(m, m_b), c = exp(m - M), c_b =
+ * exp(m_b - M), l = fma(l_b, c_b, l * c), o = fma(o_b, c_b, o * c), m = M.  At the end out = o / tree sum of
+ * l; 0 where no key lived. A masked key's value is never read into a sum, so that a NaN there stays there; a
+ * live NaN makes the whole row NaN.
  *
- * No bit depends on which rows go together: one row of a cache, chunks, or the whole sequence.  Rows of all heads that
- * share a key head form one list, so that grouped queries load keys and values once.
+ * No bit depends on which rows go together: one row of a cache, chunks, or the whole sequence.  Rows of all
+ * heads that share a key head form one list, so that grouped queries load keys and values once.
  *
  * Needs guard.h, a v16 header, math.h, matmul.h.
  */
@@ -39,20 +40,21 @@ typedef struct {
         const void *ctx;                      /* for score and live */
 } Attention;
 
-/* The formula between scores and softmax, on 16 keys col to col + 15 of an absolute row; -inf masks.  Elementwise:
- * lanes outside the bounds may hold anything. */
+/* The formula between scores and softmax, on 16 keys col to col + 15 of an absolute row; -inf masks.
+ * Elementwise: lanes outside the bounds may hold anything. */
 typedef v16 Score(const void *ctx, v16 s, int head, int64_t row, int64_t col);
 
-/* Bounds of an absolute row: keys outside [*lo, *hi) are masked.  They come in as [0, keys), to be narrowed. */
+/* Bounds of an absolute row: keys outside [*lo, *hi) are masked.  They come in as [0, keys). */
 typedef void Live(const void *ctx, int head, int64_t row, int64_t *lo, int64_t *hi);
 
-/* Units of work, which threads share: unit u is tile u mod T of key head u / T, where T is the number of tiles of
- * TILE_ROWS in the list of that key head's rows: row 0 of its first head, of its second, ... , row 1 of its first. */
-#define ATTENTION_UNITS(heads, kv_heads, rows)                                                                   \
+/* Units of work, which threads share: unit u is tile u mod T of key head u / T, where T is the number of
+ * tiles of TILE_ROWS in the list of that key head's rows: row 0 of its first head, of its second, ... , row 1
+ * of its first. */
+#define ATTENTION_UNITS(heads, kv_heads, rows)                                                               \
         ((int)((kv_heads) * (((rows) * ((heads) / (kv_heads)) + TILE_ROWS - 1) / TILE_ROWS)))
 
 /* Floats of scratch that attention() needs; each thread its own. */
-#define ATTENTION_SCRATCH(head_dim, v_dim)                                                                       \
+#define ATTENTION_SCRATCH(head_dim, v_dim)                                                                   \
         (TILE_ROWS * ((head_dim) + ATTENTION_BLOCK + 2 * (((v_dim) + 15) / 16 * 16) + 2 * 16))
 
 /* One tile of rows of one key head, on its way through the blocks. */
@@ -61,9 +63,9 @@ typedef struct {
         int64_t first;        /* its first row's number in the key head's list */
         int64_t lo[12], hi[12];
         float m[12];
-        int begun[12];      /* whether a block has lived */
+        int begun[12];        /* whether a block has lived */
         int from[12], to[12]; /* bounds within the block */
-        int live[12];       /* live keys in the block */
+        int live[12];         /* live keys in the block */
         float block_m[12];
         float *q;           /* [rows][head_dim], scaled */
         float *s;           /* [rows][ATTENTION_BLOCK]: scores, then probabilities, -1 where masked */
@@ -89,8 +91,11 @@ KERNEL void attention_begin(const Attention *a, Live *live, AttentionTile *t)
                 int head = attention_head(a, t, i);
                 int64_t row = attention_row(a, t, i);
                 const float *q = a->q + row * a->q_row + head * a->q_head;
-                for (int d = 0; d < a->head_dim; d++)
-                        t->q[i * a->head_dim + d] = q[d] * a->scale;
+                for (int d = 0; d < a->head_dim; d += 16) {
+                        int lanes = a->head_dim - d < 16 ? a->head_dim - d : 16;
+                        v16 scaled = v_mul(v_load_n(q + d, lanes), v_set1(a->scale));
+                        v_store_n(t->q + i * a->head_dim + d, scaled, lanes);
+                }
                 t->lo[i] = 0;
                 t->hi[i] = a->keys;
                 live(a->ctx, head, a->first_row + row, &t->lo[i], &t->hi[i]);
@@ -101,8 +106,8 @@ KERNEL void attention_begin(const Attention *a, Live *live, AttentionTile *t)
 }
 
 /* One product of the tile's rows, cut into register tiles; the short ones for decoding. */
-KERNEL void attention_product(float *acc, int64_t acc_row, const Factors *whole, int64_t steps, int fresh, int count,
-                              int panels)
+KERNEL void attention_product(float *acc, int64_t acc_row, const Factors *whole, int64_t steps, int fresh,
+                              int count, int panels)
 {
         Factors f = *whole;
         int width = count == 1 ? 4 : count <= 4 ? FEW_PANELS : TILE_PANELS;
@@ -113,7 +118,7 @@ KERNEL void attention_product(float *acc, int64_t acc_row, const Factors *whole,
                 if (count == 1)
                         tile_product(acc + 16 * j, acc_row, &f, steps, fresh, 1, 4);
                 else if (TILE_ROWS > 4 && count > 4)
-                        tile_product(acc + 16 * j, acc_row, &f, steps, fresh, TILE_ROWS, TILE_PANELS);
+                        tile_product_odd(acc + 16 * j, acc_row, &f, steps, fresh, TILE_ROWS, TILE_PANELS);
                 else
                         tile_product(acc + 16 * j, acc_row, &f, steps, fresh, 4, FEW_PANELS);
         }
@@ -149,8 +154,7 @@ KERNEL void attention_scores(const Attention *a, AttentionTile *t, int64_t block
         f.next = (const char *)((const float *)f.w + width * panel);
         f.next_panel = panel * (int64_t)sizeof(float);
         f.next_step = 16 * (int64_t)sizeof(float);
-        attention_product(t->s + from, ATTENTION_BLOCK, &f, a->head_dim, 1, t->count,
-                          (to - from + 15) / 16);
+        attention_product(t->s + from, ATTENTION_BLOCK, &f, a->head_dim, 1, t->count, (to - from + 15) / 16);
 }
 
 /* Scores of row i in place to probabilities; its maximum, sums and number of live keys. */
@@ -184,9 +188,10 @@ KERNEL void attention_softmax(const Attention *a, Score *score, AttentionTile *t
         v_store(t->block_l + i * 16, sum);
 }
 
-/* block_o += p_j v_j over keys from <= j < to that live in each of `count` rows from row i on; whole vectors of v_dim. */
-KERNEL void attention_values_of(const Attention *a, const AttentionTile *t, const float *v, int i, int count, int from,
-                                int to)
+/* block_o += p_j v_j over keys from <= j < to, live in each of `count` rows from row i on; whole vectors of
+ * v_dim. */
+KERNEL void attention_values_of(const Attention *a, const AttentionTile *t, const float *v, int i, int count,
+                                int from, int to)
 {
         Factors f = {.x = t->s + i * ATTENTION_BLOCK + from,
                      .x_row = ATTENTION_BLOCK,
@@ -200,7 +205,8 @@ KERNEL void attention_values_of(const Attention *a, const AttentionTile *t, cons
         f.next_panel = 16 * (int64_t)sizeof(float);
         f.next_step = a->v_key * (int64_t)sizeof(float);
         if (from < to)
-                attention_product(t->block_o + i * t->width, t->width, &f, to - from, 0, count, a->v_dim / 16);
+                attention_product(t->block_o + i * t->width, t->width, &f, to - from, 0, count,
+                                  a->v_dim / 16);
 }
 
 /* block_o[i] from column c on: the chain over row i's live keys, one by one. */
@@ -217,9 +223,9 @@ KERNEL void attention_values_live(const Attention *a, const AttentionTile *t, co
         }
 }
 
-/* The values of a block, [key][v_dim] at v, weighed by the probabilities.  Keys that live in every row go through the
- * register tile, those before and behind row by row; a row with holes, and columns beyond the whole vectors, key by
- * key. */
+/* The values of a block, [key][v_dim] at v, weighed by the probabilities.  Keys that live in every row go
+ * through the register tile, those before and behind row by row; a row with holes, and columns beyond the
+ * whole vectors, key by key. */
 KERNEL void attention_values(const Attention *a, const AttentionTile *t, const float *v)
 {
         int first = 0, end = 0, whole[12] = {0}, rows = t->count == 1 ? 1 : t->count <= 4 ? 4 : TILE_ROWS;
@@ -233,7 +239,7 @@ KERNEL void attention_values(const Attention *a, const AttentionTile *t, const f
         end = end > first ? end : first;
         for (int j = 0; j < rows * t->width; j += 16)
                 v_store(t->block_o + j, v_set1(0));
-        for (int piece = 0; piece <= 2 * t->count; piece++) { /* one place, for the code's size, that does all three */
+        for (int piece = 0; piece <= 2 * t->count; piece++) { /* all three in one place: less code */
                 int before = piece < t->count, common = piece == t->count;
                 int i = before ? piece : common ? 0 : piece - t->count - 1;
                 int from = before ? t->from[i] : common ? first : end;
@@ -304,11 +310,13 @@ KERNEL void attention_tile(const Attention *a, Score *score, Live *live, Attenti
 }
 
 /*
- * Units unit0 to unit1 of the attention of `rows` rows, positions first_row on, over a->keys keys.  Dimensions, score
- * and live are literals.  scratch is [ATTENTION_SCRATCH(head_dim, v_dim)], one for each thread.  Reads keys up to the
- * next multiple of 16 (what they hold is of no account), values of live keys only.
+ * Units unit0 to unit1 of the attention of `rows` rows, positions first_row on, over a->keys keys.
+ * Dimensions, score and live are literals.  scratch is [ATTENTION_SCRATCH(head_dim, v_dim)], one for each
+ * thread.  Reads keys up to the next multiple of 16 (what they hold is of no account), and values only
+ * of keys that live in some row.
  */
-KERNEL void attention(const Attention *a, Score *score, Live *live, int unit0, int unit1, int64_t rows, float *scratch)
+KERNEL void attention(const Attention *a, Score *score, Live *live, int unit0, int unit1, int64_t rows,
+                      float *scratch)
 {
         int width = (a->v_dim + 15) / 16 * 16;
         int64_t list = rows * (a->heads / a->kv_heads), tiles = (list + TILE_ROWS - 1) / TILE_ROWS;

@@ -1,14 +1,16 @@
 /*
  * Matrix products: y = x w with packed weights and an epilogue, and the general strided contraction.
  *
- * Every output has a lane of its own: acc = +0, then acc = fma(x[k], w[k], acc) for k ascending.  So no cut of rows,
- * panels or k changes a bit: rows come one at a time or two hundred, threads share the panels as they like.
+ * Every output has a lane of its own: acc = +0, then acc = fma(x[k], w[k], acc) for k ascending.  So no cut
+ * of rows, panels or k changes a bit: rows come one at a time or two hundred, threads share the panels as
+ * they like.
  *
- * One micro-kernel, tile_product(), holds a tile of rows x panels of 16 columns in registers.  Around it the loops of
- * Goto and van de Geijn ("Anatomy of high-performance matrix multiplication", 2008) with the weights streamed: a group
- * of panels is cut along k into chunks that stay in cache while all rows of a block pass by, the sums wait in scratch
- * between chunks, and each chunk asks for the next one's cache lines while it computes.  A single row is the same
- * nest with a short chunk: it reads a few panels side by side at the speed of memory.
+ * One micro-kernel, tile_product(), holds a tile of rows x panels of 16 columns in registers.  Around it the
+ * loops of Goto and van de Geijn ("Anatomy of high-performance matrix multiplication", 2008) with the weights
+ * streamed: a group of panels is cut along k into chunks that stay in cache while all rows of a block pass
+ * by, the sums wait in scratch between chunks, and each chunk asks for the next one's cache lines while it
+ * computes.  A single row is the same nest with a short chunk: it reads a few panels side by side at the
+ * speed of memory.
  *
  * Needs guard.h, a v16 header, and the shape of a tile that fills the target's registers:
  *
@@ -26,10 +28,10 @@
 #define UNROLL
 #endif
 
-/* Rows that pass by one chunk of weights: enough that memory keeps up, few enough that their sums stay in cache. */
+/* Rows that pass by one chunk of weights: enough that memory keeps up, few enough to stay in cache. */
 #define MATMUL_ROWS 192
 
-/* Bytes of a panel between asking for weights and using them, where few rows leave only memory to wait for. */
+/* Bytes of a panel between asking for weights and using them, where few rows leave memory to wait for. */
 #define MATMUL_AHEAD 2048
 
 /* Floats of scratch that matmul() needs, for any k; each thread its own. */
@@ -56,7 +58,7 @@ typedef struct {
         int storage;
         int64_t lane_step; /* of STORAGE_STRIDED */
         int lanes;
-        const char *next; /* step p asks for the cache lines at next + j * next_panel + p * next_step, in bytes */
+        const char *next; /* step p asks for the lines at next + j * next_panel + p * next_step bytes */
         int64_t next_panel, next_step;
 } Factors;
 
@@ -77,9 +79,9 @@ KERNEL v16 load_columns(const Factors *f, int64_t at)
 }
 
 /*
- * acc[i][j] (= or +=) sum over p < steps of x[i][p] w[j][p], for rows x panels vectors; row i, panel j stands at
- * acc + i * acc_row + 16 * j.  `fresh` starts from +0, else from acc.  rows and panels are literals that fit the
- * registers; a panel repeated because there are fewer repeats in acc too.
+ * acc[i][j] (= or +=) sum over p < steps of x[i][p] w[j][p], for rows x panels vectors; row i, panel j stands
+ * at acc + i * acc_row + 16 * j.  `fresh` starts from +0, else from acc.  rows and panels are literals that
+ * fit the registers; a panel repeated because there are fewer repeats in acc too.
  */
 KERNEL void tile_product(float *acc, int64_t acc_row, const Factors *f, int64_t steps, int fresh, int rows,
                          int panels)
@@ -95,10 +97,11 @@ KERNEL void tile_product(float *acc, int64_t acc_row, const Factors *f, int64_t 
                 acc_at[j] = (j < f->panels ? j : f->panels - 1) * 16;
         }
         UNROLL
-        for (int i = 0; i < rows; i++)
+        for (int i = 0; i < rows; i++) {
                 UNROLL
                 for (int j = 0; j < panels; j++)
                         sum[i][j] = fresh ? v_set1(0) : v_load(acc + i * acc_row + acc_at[j]);
+        }
         for (int64_t p = 0; p < steps; p++) {
                 v16 w[4];
                 UNROLL
@@ -115,14 +118,26 @@ KERNEL void tile_product(float *acc, int64_t acc_row, const Factors *f, int64_t 
                 }
         }
         UNROLL
-        for (int i = 0; i < rows; i++)
+        for (int i = 0; i < rows; i++) {
                 UNROLL
                 for (int j = 0; j < panels; j++)
                         v_store(acc + i * acc_row + acc_at[j], sum[i][j]);
+        }
 }
 
-/* Takes the finished outputs of `group` neighbouring panels of one row, acc[0] being those of `panel`; does all that
- * remains (bias, activation, residual) and stores, the last panel's columns only as far as there are any. */
+/* The same, where the last of an odd number of panels is not computed twice. */
+KERNEL void tile_product_odd(float *acc, int64_t acc_row, const Factors *f, int64_t steps, int fresh,
+                             int rows, int panels)
+{
+        if (panels == 2 && f->panels == 1)
+                tile_product(acc, acc_row, f, steps, fresh, rows, 1);
+        else
+                tile_product(acc, acc_row, f, steps, fresh, rows, panels);
+}
+
+/* Takes the finished outputs of `group` neighbouring panels of one row, acc[0] being those of `panel`; does
+ * all that remains (bias, activation, residual) and stores, the last panel's columns only as far as there are
+ * any. */
 typedef void Epilogue(const void *ctx, int64_t row, int panel, const v16 *acc);
 
 /* What matmul() was asked for, handed down. */
@@ -134,10 +149,11 @@ typedef struct {
         float *scratch; /* [tile][tile's row][panel of the group][16] */
 } Matmul;
 
-/* Rows row0 to row1 by the `panels` panels from `panel` on, whose neighbours begin every `width` vectors of scratch:
- * chunk after chunk along k, tile after tile down the rows.  The last tile begins early where rows run out. */
-KERNEL void matmul_panels(const Matmul *m, int64_t row0, int64_t row1, int panel, int slot, int width, int chunk,
-                          int tile_rows, int panels)
+/* Rows row0 to row1 by the `panels` panels from `panel` on, whose neighbours begin every `width` vectors of
+ * scratch: chunk after chunk along k, tile after tile down the rows.  The last tile begins early where rows
+ * run out. */
+KERNEL void matmul_panels(const Matmul *m, int64_t row0, int64_t row1, int panel, int slot, int width,
+                          int chunk, int tile_rows, int panels)
 {
         int64_t bytes = storage_bytes(m->storage), panel_size = (int64_t)m->k * 16;
         int64_t tiles = (row1 - row0 + tile_rows - 1) / tile_rows;
@@ -163,14 +179,15 @@ KERNEL void matmul_panels(const Matmul *m, int64_t row0, int64_t row1, int panel
                                      .next_panel = panel_size * bytes,
                                      .next_step = share};
                         float *acc = m->scratch + (t * tile_rows * width + slot) * 16;
-                        tile_product(acc, width * 16, &f, steps, k0 == 0, tile_rows, panels);
+                        tile_product_odd(acc, width * 16, &f, steps, k0 == 0, tile_rows, panels);
                 }
         }
 }
 
-/* Hands over the sums of rows row0 to row1 of the panels from `panel` on, `width` of them or as many as there are. */
-KERNEL void matmul_finish(const Matmul *m, const void *ctx, Epilogue *epilogue, int64_t row0, int64_t row1, int panel,
-                          int width, int tile_rows)
+/* Hands over the sums of rows row0 to row1 of the panels from `panel` on, `width` of them or as many as there
+ * are. */
+KERNEL void matmul_finish(const Matmul *m, const void *ctx, Epilogue *epilogue, int64_t row0, int64_t row1,
+                          int panel, int width, int tile_rows)
 {
         int group = m->group;
         int end = m->panel1 - panel < width ? m->panel1 - panel : width;
@@ -189,8 +206,8 @@ KERNEL void matmul_finish(const Matmul *m, const void *ctx, Epilogue *epilogue, 
 }
 
 /* All panels from panel0 on for the rows in even blocks of at most about MATMUL_ROWS. */
-KERNEL void matmul_rows(const Matmul *m, const void *ctx, Epilogue *epilogue, int panel0, int chunk, int tile_rows,
-                        int panels)
+KERNEL void matmul_rows(const Matmul *m, const void *ctx, Epilogue *epilogue, int panel0, int chunk,
+                        int tile_rows, int panels)
 {
         int width = panels > m->group ? panels : m->group;
         int64_t blocks = (m->rows + MATMUL_ROWS - 1) / MATMUL_ROWS;
@@ -209,12 +226,12 @@ KERNEL void matmul_rows(const Matmul *m, const void *ctx, Epilogue *epilogue, in
 /*
  * y = x w, every finished output handed to the epilogue once:
  *
- *      x [rows][ldx], its first k columns; w packed [panels][k][16] as `storage` says; panels panel0 to panel1.
+ *      x [rows][ldx], its first k columns; w packed [panels][k][16] in `storage`; panels panel0 to panel1.
  *
- * storage, group (1 or 2), k, ldx and epilogue are literals.  panel0 and panel1 are multiples of group.  Threads share
- * a product by panels, each with its own scratch [MATMUL_SCRATCH].  Reads past x, or past a panel that is asked for,
- * never; cache lines up to 2 KB beyond may be asked for.  An ldx that is a multiple of 1024 makes rows fall into the
- * same cache sets: pad it by 16.
+ * storage, group (1 or 2), k, ldx and epilogue are literals.  panel0 and panel1 are multiples of group.
+ * Threads share a product by panels, each with its own scratch [MATMUL_SCRATCH].  Never reads past x or past
+ * its panels, though it may ask for cache lines behind them.  An ldx that is a multiple
+ * of 1024 makes rows fall into the same cache sets: pad it by 16.
  */
 KERNEL void matmul(const void *ctx, Epilogue *epilogue, const float *x, int64_t ldx, int64_t rows, int k,
                    const void *w, int storage, int group, int panel0, int panel1, float *scratch)
@@ -238,11 +255,11 @@ KERNEL void matmul(const void *ctx, Epilogue *epilogue, const float *x, int64_t 
 }
 
 /*
- * y[i][j] = sum over p < k of a[i * ai + p * ak] * b[p * bk + j * bj], for rows row0 <= i < row1 and all columns
- * j < n; y [..][y_row].  For activations that nothing fused; the same chains as matmul().
+ * y[i][j] = sum over p < k of a[i * ai + p * ak] * b[p * bk + j * bj], for rows row0 <= i < row1 and all
+ * columns j < n; y [..][y_row].  For activations that nothing fused; the same chains as matmul().
  */
-KERNEL void matmul_plain(float *y, int64_t y_row, const float *a, int64_t ai, int64_t ak, const float *b, int64_t bk,
-                         int64_t bj, int64_t row0, int64_t row1, int n, int k)
+KERNEL void matmul_plain(float *y, int64_t y_row, const float *a, int64_t ai, int64_t ak, const float *b,
+                         int64_t bk, int64_t bj, int64_t row0, int64_t row1, int n, int k)
 {
         float acc[4 * 16];
         for (int64_t i = row0; i < row1; i += 4)

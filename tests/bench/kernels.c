@@ -1,9 +1,9 @@
 /*
- * How near the kernels come to the machine: decoding in GB/s beside a measured read ceiling, prefill and attention in
- * GF/s beside a measured fma peak, all in one run and on one thread.  Compiled once for each instruction set, like the
- * tests (tests/runtime/run-kernels).  Every figure is the best of several short passes, and every pass of the ceilings
- * is taken between passes of the kernels, so that a neighbour's load hits both.  Time is that of the process, for the
- * same reason.
+ * How near the kernels come to the machine: decoding in GB/s beside a measured read ceiling, prefill and
+ * attention in GF/s beside a measured fma peak, all in one run and on one thread.  Compiled once for each
+ * instruction set, like the tests (tests/runtime/run-kernels).  Every figure is the best of several short
+ * passes, and every pass of the ceilings is taken between passes of the kernels, so that a neighbour's load
+ * hits both.  Time is that of the process, for the same reason.
  */
 #include <math.h>
 #include <stdio.h>
@@ -46,12 +46,13 @@ static void *filled(int64_t bytes)
 static float read_streams(const float *p, int64_t n)
 {
         v16 sum[4] = {v_set1(0), v_set1(0), v_set1(0), v_set1(0)};
-        for (int64_t i = 0; i < n / 4; i += 16)
+        for (int64_t i = 0; i < n / 4; i += 16) {
                 UNROLL
                 for (int s = 0; s < 4; s++) {
                         v_prefetch(p + s * (n / 4) + i + 256);
                         sum[s] = v_add(sum[s], v_load(p + s * (n / 4) + i));
                 }
+        }
         return v_sum(v_add(v_add(sum[0], sum[1]), v_add(sum[2], sum[3])));
 }
 
@@ -64,10 +65,11 @@ static float fma_chains(int64_t n)
         UNROLL
         for (int s = 0; s < CHAINS; s++)
                 sum[s] = v_iota((float)s);
-        for (int64_t i = 0; i < n; i++)
+        for (int64_t i = 0; i < n; i++) {
                 UNROLL
                 for (int s = 0; s < CHAINS; s++)
                         sum[s] = v_fma(sum[s], x, x);
+        }
         UNROLL
         for (int s = 1; s < CHAINS; s++)
                 sum[0] = v_add(sum[0], sum[s]);
@@ -101,16 +103,16 @@ static float *buffer, *x, *y, *scratch;
 static volatile float sink;
 
 /* Decode: products of k = 2048, one after the other through all weights. */
-#define DECODE(name, rows, k, storage)                                                                           \
-        static double name(void)                                                                                 \
-        {                                                                                                        \
-                int panels = 2048 / 16;                                                                          \
-                int64_t bytes = (int64_t)panels * (k) * 16 * storage_bytes(storage);                             \
-                double t = now();                                                                                \
-                for (int64_t at = 0; at + bytes <= WEIGHT_BYTES; at += bytes)                                    \
-                        matmul(&(Target){y, 2048}, store, x, k, rows, k, (char *)buffer + at, storage, 1, 0,     \
-                               panels, scratch);                                                                 \
-                return (double)(WEIGHT_BYTES / bytes * bytes) / (now() - t) * 1e-9;                              \
+#define DECODE(name, rows, k, storage)                                                                       \
+        static double name(void)                                                                             \
+        {                                                                                                    \
+                int panels = 2048 / 16;                                                                      \
+                int64_t bytes = (int64_t)panels * (k)*16 * storage_bytes(storage);                           \
+                double t = now();                                                                            \
+                for (int64_t at = 0; at + bytes <= WEIGHT_BYTES; at += bytes)                                \
+                        matmul(&(Target){y, 2048}, store, x, k, rows, k, (char *)buffer + at, storage, 1, 0, \
+                               panels, scratch);                                                             \
+                return (double)(WEIGHT_BYTES / bytes * bytes) / (now() - t) * 1e-9;                          \
         }
 DECODE(decode_f32, 1, 2048, STORAGE_F32)
 DECODE(decode_f16, 1, 2048, STORAGE_F16)
@@ -119,15 +121,15 @@ DECODE(decode_small, 1, 288, STORAGE_F32)
 DECODE(decode_4_rows, 4, 2048, STORAGE_F32)
 
 /* Prefill: rows x n x k, through weights that are cold. */
-#define PREFILL(name, rows, n, k, storage)                                                                       \
-        static double name(void)                                                                                 \
-        {                                                                                                        \
-                int64_t bytes = (int64_t)(n) * (k) * storage_bytes(storage), count = 0;                          \
-                double t = now();                                                                                \
-                for (int64_t at = 0; at + bytes <= (int64_t)16 << 20; at += bytes, count++)                      \
-                        matmul(&(Target){y, n}, store, x, k, rows, k, (char *)buffer + at, storage, 1, 0,        \
-                               (n) / 16, scratch);                                                               \
-                return 2.0 * (double)(count * (rows)) * (n) * (k) / (now() - t) * 1e-9;                          \
+#define PREFILL(name, rows, n, k, storage)                                                                   \
+        static double name(void)                                                                             \
+        {                                                                                                    \
+                int64_t bytes = (int64_t)(n) * (k)*storage_bytes(storage), count = 0;                        \
+                double t = now();                                                                            \
+                for (int64_t at = 0; at + bytes <= (int64_t)16 << 20; at += bytes, count++)                  \
+                        matmul(&(Target){y, n}, store, x, k, rows, k, (char *)buffer + at, storage, 1, 0,    \
+                               (n) / 16, scratch);                                                           \
+                return 2.0 * (double)(count * (rows)) * (n) * (k) / (now() - t) * 1e-9;                      \
         }
 PREFILL(prefill_132, 132, 3072, 768, STORAGE_F32)
 PREFILL(prefill_128, 128, 3072, 768, STORAGE_F32)
@@ -136,18 +138,23 @@ PREFILL(prefill_512, 512, 2048, 2048, STORAGE_F32)
 PREFILL(prefill_small, 128, 144, 288, STORAGE_F32)
 
 /* Attention of `rows` rows at the end of `keys` keys; bytes of keys and values, and flops, a second. */
-#define ATTENTION(name, n_heads, n_kv, n_rows, n_keys, dim, work)                                                \
-        static double name(void)                                                                                 \
-        {                                                                                                        \
-                int64_t cache = (int64_t)(n_keys) * (dim);                                                       \
-                Attention a = {.q = x, .q_row = (n_heads) * (dim), .q_head = dim, .k = buffer, .k_head = cache, .k_tile = 16 * (dim)}; \
-                a.v = buffer + (n_kv) * cache, a.v_head = cache, a.v_key = dim;                                  \
-                a.out = y, a.out_row = (n_heads) * (dim), a.out_head = dim, a.scale = 0.125f;                    \
-                a.heads = n_heads, a.kv_heads = n_kv, a.head_dim = dim, a.v_dim = dim;                           \
-                a.keys = n_keys, a.first_row = (n_keys) - (n_rows);                                              \
-                double t = now();                                                                                \
-                attention(&a, plain, causal, 0, ATTENTION_UNITS(n_heads, n_kv, n_rows), n_rows, scratch);        \
-                return (work) / (now() - t) * 1e-9;                                                              \
+#define ATTENTION(name, n_heads, n_kv, n_rows, n_keys, dim, work)                                            \
+        static double name(void)                                                                             \
+        {                                                                                                    \
+                int64_t cache = (int64_t)(n_keys) * (dim);                                                   \
+                Attention a = {.q = x,                                                                       \
+                               .q_row = (n_heads) * (dim),                                                   \
+                               .q_head = dim,                                                                \
+                               .k = buffer,                                                                  \
+                               .k_head = cache,                                                              \
+                               .k_tile = 16 * (dim)};                                                        \
+                a.v = buffer + (n_kv)*cache, a.v_head = cache, a.v_key = dim;                                \
+                a.out = y, a.out_row = (n_heads) * (dim), a.out_head = dim, a.scale = 0.125f;                \
+                a.heads = n_heads, a.kv_heads = n_kv, a.head_dim = dim, a.v_dim = dim;                       \
+                a.keys = n_keys, a.first_row = (n_keys) - (n_rows);                                          \
+                double t = now();                                                                            \
+                attention(&a, plain, causal, 0, ATTENTION_UNITS(n_heads, n_kv, n_rows), n_rows, scratch);    \
+                return (work) / (now() - t) * 1e-9;                                                          \
         }
 ATTENTION(attention_decode, 32, 32, 1, 4096, 64, 32 * 2 * 4096.0 * 64 * 4)
 ATTENTION(attention_grouped, 32, 8, 1, 4096, 64, 8 * 2 * 4096.0 * 64 * 4)

@@ -1,6 +1,6 @@
 /*
- * runtime/matmul.h against its definition in plain C, to the bit: storages, odd sizes, epilogues of one and two panels,
- * any split of panels among threads and of rows into calls.
+ * runtime/matmul.h against its definition in plain C, to the bit: storages, odd sizes, epilogues of one and
+ * two panels, any split of panels among threads and of rows into calls.
  */
 #include "kernels.h"
 
@@ -95,11 +95,11 @@ KERNEL void add_pair(const void *ctx, int64_t row, int panel, const v16 *acc)
 }
 
 /* One call with literals, as emitted C has it. */
-#define CALL(epilogue, group, storage)                                                                           \
+#define CALL(epilogue, group, storage)                                                                       \
         matmul(&target, epilogue, x, ldx, rows, k, w, storage, group, panel0, panel1, scratch)
 
-static void call(Target target, const float *x, int64_t ldx, int64_t rows, int k, const void *w, int storage, int group,
-                 int panel0, int panel1)
+static void call(Target target, const float *x, int64_t ldx, int64_t rows, int k, const void *w, int storage,
+                 int group, int panel0, int panel1)
 {
         float *scratch = zero_floats(MATMUL_SCRATCH);
         if (group == 2)
@@ -140,7 +140,8 @@ static int equals_definition_in_pairs(int rows, int n, int k)
         return good;
 }
 
-/* Panels dealt to threads at random, rows to calls at random: each call reads and writes its own part only. */
+/* Panels dealt to threads at random, rows to calls at random: each call reads and writes its own part only.
+ */
 static int any_split(int rows, int n, int k)
 {
         Product p = make_product(rows, n, k, STORAGE_F32);
@@ -149,8 +150,8 @@ static int any_split(int rows, int n, int k)
                 int count = 1 + random_below(rows - row);
                 for (int panel = 0; panel < panels;) {
                         int end = panel + 1 + random_below(panels - panel);
-                        call((Target){p.y + (int64_t)row * n, n}, p.x + (int64_t)row * k, k, count, k, p.packed,
-                             STORAGE_F32, 1, panel, end);
+                        call((Target){p.y + (int64_t)row * n, n}, p.x + (int64_t)row * k, k, count, k,
+                             p.packed, STORAGE_F32, 1, panel, end);
                         panel = end;
                 }
                 row += count;
@@ -197,14 +198,16 @@ int main(void)
                                 for (int rows = 1; rows <= 29; rows += rows < 14 ? 1 : 5)
                                         good[storage] &= equals_definition(rows, sizes[i], sizes[j], storage);
         for (int storage = 0; storage < 3; storage++)
-                good[storage] &= equals_definition(27, 40, 1031, storage) & equals_definition(1, 100, 513, storage);
+                good[storage] &=
+                        equals_definition(27, 40, 1031, storage) & equals_definition(1, 100, 513, storage);
         good[0] &= equals_definition(197, 33, 17, 0) & equals_definition(401, 17, 520, 0);
         for (int rows = 1; rows <= 30; rows++)
                 pairs &= equals_definition_in_pairs(rows, 96, 37) & equals_definition_in_pairs(rows, 32, 600);
         for (int i = 0; i < 40; i++)
                 split &= any_split(1 + random_below(40), 1 + random_below(200), 1 + random_below(70));
         for (int i = 0; i < 40; i++)
-                plain &= plain_equals_definition(1 + random_below(20), 1 + random_below(40), 1 + random_below(40));
+                plain &= plain_equals_definition(1 + random_below(20), 1 + random_below(40),
+                                                 1 + random_below(40));
         verdict("matmul f32 is its definition", good[0]);
         verdict("matmul f16 is its definition", good[1]);
         verdict("matmul bf16 is its definition", good[2]);
