@@ -223,8 +223,8 @@ struct Elaborator {
         int64_t work, next_id;
         bool stopped;
         Value returned;         /* of the block that is elaborated, once has_returned */
-        bool has_returned, may_return;
-        bool in_test;
+        bool has_returned, may_return, returned_several;
+        bool in_test, in_structure;
 
         Weight **by_path;       /* hash table of weights by their interned path */
         int64_t by_path_slots;

@@ -9,6 +9,13 @@
 
 enum { MAX_PLACEHOLDERS = 4 };
 
+/* The checkpoints that inherit from the one being read: their entries replace its own of the same name. */
+typedef struct Heirs Heirs;
+struct Heirs {
+        const Heirs *outer;
+        const Ast *checkpoint;
+};
+
 typedef struct Conditions Conditions;
 struct Conditions {
         const Conditions *outer;
@@ -258,17 +265,34 @@ static void run_map(Elaborator *e, Scope *scope, const Ast *map, const Condition
                 fail(e, map->span, "no trip has all the weights of this entry");
 }
 
-static void run_entries(Elaborator *e, Scope *scope, const Ast *entries, const Conditions *conditions);
-
-static void run_entry(Elaborator *e, Scope *scope, const Ast *entry, const Conditions *conditions)
+/* Whether a published name has an entry of its own, under whatever condition. */
+static bool names_entry(const Ast *entries, const char *name)
 {
+        if (entries->kind == AST_MAP)
+                return strcmp(entries->name, name) == 0;
+        if (entries->kind == AST_RULE)
+                return strcmp(entries->kid[0]->name, name) == 0;
+        for (int i = entries->kind == AST_ENTRY_IF; i < entries->nkid; i++)
+                if (entries->kid[i] && names_entry(entries->kid[i], name))
+                        return true;
+        return false;
+}
+
+static void run_entries(Elaborator *e, Scope *scope, const Ast *entries, const Heirs *heirs, const Conditions *conditions);
+
+static void run_entry(Elaborator *e, Scope *scope, const Ast *entry, const Heirs *heirs, const Conditions *conditions)
+{
+        const char *name = entry->kind == AST_MAP ? entry->name : entry->kind == AST_RULE ? entry->kid[0]->name : NULL;
+        for (const Heirs *h = heirs; name && h; h = h->outer)
+                if (names_entry(h->checkpoint->kid[1], name))
+                        return;
         if (entry->kind == AST_MAP) {
                 run_map(e, scope, entry, conditions);
         } else if (entry->kind == AST_ENTRY_IF) {
                 Conditions yes = {conditions, entry->kid[0], true}, no = {conditions, entry->kid[0], false};
-                run_entries(e, scope, entry->kid[1], &yes);
+                run_entries(e, scope, entry->kid[1], heirs, &yes);
                 if (entry->kid[2])
-                        run_entries(e, scope, entry->kid[2], &no);
+                        run_entries(e, scope, entry->kid[2], heirs, &no);
         } else if (entry->kind == AST_RULE && conditions_hold(e, scope, conditions) > 0) {
                 const char *rules[] = {"drop", "optional"};
                 if (strcmp(entry->name, "drop") == 0 || strcmp(entry->name, "optional") == 0) {
@@ -280,14 +304,14 @@ static void run_entry(Elaborator *e, Scope *scope, const Ast *entry, const Condi
         }
 }
 
-static void run_entries(Elaborator *e, Scope *scope, const Ast *entries, const Conditions *conditions)
+static void run_entries(Elaborator *e, Scope *scope, const Ast *entries, const Heirs *heirs, const Conditions *conditions)
 {
         if (entries->kind == AST_ENTRY_IF) {
-                run_entry(e, scope, entries, conditions);
+                run_entry(e, scope, entries, heirs, conditions);
                 return;
         }
         for (int i = 0; i < entries->nkid; i++)
-                run_entry(e, scope, entries->kid[i], conditions);
+                run_entry(e, scope, entries->kid[i], heirs, conditions);
 }
 
 /* ---- checkpoints by name ---- */
@@ -321,16 +345,10 @@ static Definition *need_checkpoint(Elaborator *e, Scope *scope, const Ast *name)
         return NULL;
 }
 
-typedef struct Inherited Inherited;
-struct Inherited {
-        const Inherited *outer;
-        const Ast *checkpoint;
-};
-
 /* A checkpoint's entries after its parent's; it sees the model's variables, then its own file. */
-static void run_definition(Elaborator *e, const Definition *d, const Inherited *heirs)
+static void run_definition(Elaborator *e, const Definition *d, const Heirs *heirs)
 {
-        for (const Inherited *h = heirs; h; h = h->outer)
+        for (const Heirs *h = heirs; h; h = h->outer)
                 if (h->checkpoint == d->ast) {
                         fail(e, d->ast->name_span, "checkpoints inherit in a circle: %s", d->ast->name);
                         return;
@@ -340,9 +358,18 @@ static void run_definition(Elaborator *e, const Definition *d, const Inherited *
         if (d->ast->kid[0]) {
                 Definition *parent = need_checkpoint(e, scope, d->ast->kid[0]);
                 if (parent)
-                        run_definition(e, parent, &(Inherited){heirs, d->ast});
+                        run_definition(e, parent, &(Heirs){heirs, d->ast});
         }
-        run_entries(e, scope, d->ast->kid[1], NULL);
+        run_entries(e, scope, d->ast->kid[1], heirs, NULL);
+}
+
+/* Entries in the model itself, perhaps after those of `checkpoint : parent`. */
+static void run_inline(Elaborator *e, Scope *scope, const Ast *ast)
+{
+        Definition *parent = ast->kid[0] ? need_checkpoint(e, scope, ast->kid[0]) : NULL;
+        if (parent)
+                run_definition(e, parent, &(Heirs){NULL, ast});
+        run_entries(e, scope, ast->kid[1], NULL, NULL);
 }
 
 void run_checkpoint(Elaborator *e, Scope *scope, const Ast *ast)
@@ -351,7 +378,7 @@ void run_checkpoint(Elaborator *e, Scope *scope, const Ast *ast)
         e->body = body_new(e->g, NULL);
         e->paths = path_tree(e);
         if (ast->kind == AST_CHECKPOINT) {
-                run_entries(e, scope, ast->kid[1], NULL);
+                run_inline(e, scope, ast);
         } else {
                 Definition *d = need_checkpoint(e, scope, ast->kid[0]);
                 if (d)

@@ -82,7 +82,7 @@ static bool check_cycle(const Chain *c, const Ast *model, Arena *arena, Diag *di
                         continue;
                 const char *text = model->name;
                 for (int k = c->n - 1; k >= i; k--)
-                        text = arena_printf(arena, "%s is a %s", c->model[k]->name, text);
+                        text = arena_printf(arena, "%s : %s", c->model[k]->name, text);
                 diag_error(diag, model->name_span, "models inherit in a circle: %s", text);
                 return false;
         }
@@ -363,11 +363,11 @@ bool setting_of(Elaborator *e, const char *name, Value v, Span span, Setting *s)
         return true;
 }
 
-/* Each once, with its first value: that of the declaration. */
+/* Each once, with its first value: that of the declaration.  What is computed amid the structure is no hyperparameter. */
 void list_hyper(Elaborator *e, const char *name, Value v, Span span)
 {
         Setting s;
-        if (!setting_of(e, name, v, span, &s))
+        if (e->in_structure || !setting_of(e, name, v, span, &s))
                 return;
         for (int i = 0; i < e->g->nhyper; i++)
                 if (e->g->hyper[i].name == name)
@@ -448,7 +448,7 @@ static void run_models(Elaborator *e, const Chain *c)
                 for (int k = 0; k < n; k++) {
                         if (!forced && is_structural(body->kid[k])) {
                                 force_all(e);
-                                forced = true;
+                                forced = e->in_structure = true;
                         }
                         run_statement(e, c->scope[i], body->kid[k]);
                 }
@@ -497,8 +497,10 @@ static const Ast *choose_model(Program *p, const char *which, File **file, const
                 if (tree->kid[i]->kind != AST_MODEL)
                         continue;
                 last = tree->kid[i];
-                if (!find_chain(p, last, p->main, &c, NULL))
+                if (!find_chain(p, last, p->main, &c, NULL)) { /* to be reported */
+                        found = last;
                         continue;
+                }
                 Names given = given_names(p, &c, override, noverride);
                 if (!missing_names(p, &c, &given))
                         found = last;
@@ -523,8 +525,8 @@ Graph *elaborate_model(Program *p, const char *which, const Override *override, 
         const char *missing = missing_names(p, &chain, &given);
         if (missing) {
                 fail(e, model->name_span, "%s has hyperparameters without a value: %s", model->name, missing);
-                diag_hint(diag, "give them in a model of your own: model my_%s : %s { %s .. }, or by -D", model->name, model->name,
-                          missing);
+                diag_hint(diag, "set them, as in `model mine : %s { %.*s 8 .. }`, or by -D %.*s=8", model->name,
+                          (int)strcspn(missing, ","), missing, (int)strcspn(missing, ","), missing);
         }
         if (diag->count > 0)
                 return NULL;

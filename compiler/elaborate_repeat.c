@@ -139,8 +139,9 @@ static bool stack_returned(Elaborator *e, Repeat *r, Body *body, int64_t trip)
         Value v = e->returned;
         if (!e->has_returned)
                 return fail(e, r->ast->span, "%s returns nothing", r->region->name), false;
-        int n = v.kind == V_LIST ? v.list->n : 1;
-        const Value *item = v.kind == V_LIST ? v.list->item : &v;
+        bool several = e->returned_several && v.kind == V_LIST;
+        int n = several ? v.list->n : 1;
+        const Value *item = several ? v.list->item : &v;
         if (trip > 0 && n != r->region->nstack)
                 return fail(e, r->ast->span, "%s returns %d values in one trip and %d in another", r->region->name,
                             r->region->nstack, n), false;

@@ -104,6 +104,7 @@ static void run_return(Elaborator *e, Scope *scope, const Ast *s)
                         item[i] = eval(e, scope, s->kid[i], NULL);
                 e->returned = value_list(e, s->nkid, item);
         }
+        e->returned_several = s->nkid > 1;
         e->has_returned = true;
 }
 

@@ -83,6 +83,8 @@ const char *value_text_of(Elaborator *e, Value v)
         case V_DIM:
                 return arena_printf(e->diag->arena, "the dimension %s", dim_text(e->diag->arena, e->g, *v.dim));
         case V_TENSOR:
+                if (v.tensor->type.rank == 0)
+                        return "a number that the model computes";
                 return arena_printf(e->diag->arena, "a tensor %s", type_text(e->diag->arena, e->g, &v.tensor->type));
         case V_BLOCK:
                 return arena_printf(e->diag->arena, "the block %s", v.block->name);
