@@ -406,28 +406,47 @@ static Fact softmax_fact(const Facts *f, const Node *n)
 }
 
 /* [.., i, k] @ [.., k, j] is a product on axes [.., i, k, j], summed over k: axis k is `rank - 1`, j one more. */
-static Fact matmul_fact(const Facts *f, const Node *n)
+static Fact matmul_product(const Facts *f, const Node *n, Dim *dim)
 {
         const Type *a = &n->in[0]->type, *b = &n->in[1]->type;
         int rank = n->type.rank, k = rank - 1;
         int shift_a = rank - a->rank, shift_b = rank - b->rank;
         Fact left = aligned(f, n, 0, shift_a, AXES), right = aligned(f, n, 1, shift_b, b->rank - 2);
         unsigned left_axes = varying_axes(a, shift_a, AXES), right_axes = varying_axes(b, shift_b, b->rank - 2);
-        Fact product = fact_binary(f, OP_MUL, &left, &right, left_axes, right_axes, false);
+        for (int i = 0; i < AXES; i++)
+                dim[i] = i < k ? n->type.dim[i] : i == k ? a->dim[a->rank - 1] : i == rank ? n->type.dim[k] : dim_fixed(1);
+        return fact_binary(f, OP_MUL, &left, &right, left_axes, right_axes, false);
+}
+
+static Fact matmul_fact(const Facts *f, const Node *n)
+{
         Dim dim[AXES];
+        Fact product = matmul_product(f, n, dim), y = fact_unknown();
+        int rank = n->type.rank, k = rank - 1;
         AxisMap map[AXES];
         int to[AXES];
         for (int i = 0; i < AXES; i++) {
-                dim[i] = i < k ? n->type.dim[i] : i == k ? a->dim[a->rank - 1] : i == rank ? n->type.dim[k] : dim_fixed(1);
                 to[i] = i < k ? i : i == rank ? k : -1;
                 map[i] = axis_map(to[i] < 0 ? affine_constant(dim_fixed(0)) : affine_axis(to[i]));
         }
-        Fact y = fact_unknown();
         y.reach = fold_reach(f, &product, dim, AXES, k, AT_0);
         y.kinds = kinds_of_sum(product.kinds);
         y.unless[AT_0] = cond_fold(facts_maker(f), product.unless[AT_0], k, folded_axis(dim[k]));
         y.stain[AT_0] = product.stain[AT_0];
         return fact_rename(f, &y, map, to);
+}
+
+const Cond *fold_condition(const Facts *f, const Node *n, Dim *dim, int *axis)
+{
+        if (n->op == OP_MATMUL) {
+                *axis = n->type.rank - 1;
+                return matmul_product(f, n, dim).unless[AT_0];
+        }
+        const Type *t = &n->in[0]->type;
+        for (int i = 0; i < AXES; i++)
+                dim[i] = i < t->rank ? t->dim[i] : dim_fixed(1);
+        *axis = n->op == OP_SOFTMAX || n->op == OP_TOP ? t->rank - 1 : n->attr.axis;
+        return f->of[n->in[0]->id].unless[n->op == OP_SUM ? AT_0 : AT_MINUS_INF];
 }
 
 /* --- repeats --- */

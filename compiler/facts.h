@@ -67,6 +67,10 @@ bool is_growing(const Facts *f, Dim dim);
 const Read *reach_on(const Reach *reach, int axis); /* NULL: nothing is read along it */
 bool reads_future(const Facts *f, const Reach *reach);
 
+/* Of a fold or contraction: outside which condition its elements do not count, on axes of sizes dim[AXES]; it folds
+ * *axis.  The axes are those of input 0; of a matmul [.., i, k, j], k being axis rank - 1. */
+const Cond *fold_condition(const Facts *f, const Node *n, Dim *dim, int *axis);
+
 /* --- between the files of the proof --- */
 
 Maker facts_maker(const Facts *f);

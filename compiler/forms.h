@@ -1,0 +1,43 @@
+/* In which forms the nodes of a causal graph are wanted, once its growing axes are split into past and new rows.
+ *
+ * An axis of time + n elements, at a call that brings `time` new rows after `past` others, has two forms:
+ *   new   elements past .. past + time + n - 1, time + n of them
+ *   all   elements 0 .. past + time + n - 1
+ * A form of a node says which of its growing axes are wanted whole: a set of axes, `all`. */
+#ifndef FORMS_H
+#define FORMS_H
+
+#include "facts.h"
+
+typedef struct Form Form;
+struct Form {
+        Form *next;
+        unsigned all;
+        int64_t back;          /* how many rows before the new ones are read along axes in `all`; -1: any */
+        const char *name;      /* the view nearest to the top that stands between the node and who reads it; or NULL */
+        const Instance *where;
+        Node *made;            /* in the new graph */
+};
+
+/* How a form of a node comes about: by its op from its inputs; from what is kept and its new rows; or as the new rows
+ * of a form with more axes whole. */
+typedef enum { BY_OP, BY_STATE, BY_SLICE, IMPOSSIBLE } FormWay;
+
+typedef struct {
+        Arena *arena; /* scratch */
+        const Graph *graph;
+        const Facts *facts;
+        int time;
+        Form **of;          /* [nnode] the forms wanted of each node */
+        const Node *stuck;  /* the first node without a way to one of its forms */
+} Forms;
+
+/* All that the outputs of g want; check ->stuck. */
+Forms *forms_wanted(Arena *scratch, const Graph *g, int time);
+Form *form_find(const Forms *forms, const Node *n, unsigned all);
+FormWay form_way(const Forms *forms, const Node *n, unsigned all, unsigned *from); /* from: of BY_SLICE */
+/* The form of input i that n in form `all` is computed from; *back: how far back, given that of n. */
+unsigned form_of_input(const Forms *forms, const Node *n, int i, unsigned all, int64_t back, int64_t *in_back);
+unsigned growing_axes(const Forms *forms, const Type *t);
+int instance_depth(const Instance *where);
+#endif

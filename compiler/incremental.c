@@ -1,0 +1,348 @@
+/* The state form of a causal graph: whole sequences become calls that bring new rows to what is kept of those before.
+ *
+ *   before                                 after, with `past` rows kept and `time` new ones
+ *
+ *   x [time, d]                            x [time, d]
+ *   q = x Wq                               q = x Wq                       [time, d]
+ *   k = x Wk                               k = x Wk                       [time, d]
+ *   scores = q k'      [time, time]        K = append(read keys, k)       [past + time, d]
+ *   where(col <= row,                      scores = q K'                  [time, past + time]
+ *         scores, -inf)                    where(index <= index + past, scores, -inf)
+ *   p = softmax                            p = softmax
+ *   y = p v            [time, d]           y = p append(read values, v)   [time, d]
+ *
+ * Every node is made once for each form that is wanted of it (forms.h).  A row's index starts at `past` where its axis
+ * holds new rows; a node that is kept is computed for its new rows and appended to what was read.  A pad or a join in
+ * front of a growing axis is done on all rows, and the new ones are sliced off: so a causal convolution keeps the rows
+ * that its taps look back on, and no more are read (StateVar.window).
+ *
+ * Before: a graph that causal_prove accepts.  After: a new graph; regions, weights and checkpoint entries are copied, so
+ * that the old one stays whole. */
+#include "incremental.h"
+
+#include <string.h>
+
+#include "forms.h"
+
+typedef struct {
+        const Graph *old;
+        Graph *g;
+        Forms *forms;
+        Region **region;  /* [old nnode] of a repeat: its region in the new graph */
+        Weight **weight;  /* [nweight] copies */
+        int cap_state;
+} Rewrite;
+
+/* --- sizes in their forms --- */
+
+static Dim whole(const Graph *g, Dim d)
+{
+        d.per[g->past] += d.per[g->time];
+        return d;
+}
+
+static Type type_in_form(const Graph *g, const Type *t, unsigned all)
+{
+        Type type = *t;
+        for (int i = 0; i < t->rank; i++)
+                if (all >> i & 1)
+                        type.dim[i] = whole(g, t->dim[i]);
+        return type;
+}
+
+/* --- state --- */
+
+static const char *path_of(Arena *a, const Instance *where, const char *name)
+{
+        for (; where; where = where->outer)
+                name = arena_printf(a, "%s.%s", where->name, name);
+        return name;
+}
+
+static const char *region_path(Arena *a, const Region *r, const char *name)
+{
+        for (; r; r = r->repeat->body->region)
+                name = arena_printf(a, "%s.%s", r->name, name);
+        return name;
+}
+
+static bool is_taken(const Graph *g, const char *name)
+{
+        for (int i = 0; i < g->nstate; i++)
+                if (!strcmp(g->state[i]->name, name))
+                        return true;
+        return false;
+}
+
+/* After the path of what is kept, or of the view under which it is read if that is nearer to the top. */
+static const char *state_name(const Rewrite *m, const Node *n, const Form *form)
+{
+        Arena *a = m->g->arena;
+        const char *name = form->name;
+        const Instance *where = form->where;
+        if (!name || (n->name && instance_depth(n->where) <= instance_depth(where))) {
+                name = n->name ? n->name : op_info[n->op].text;
+                where = n->where;
+        }
+        name = region_path(a, n->body->region, path_of(a, where, name));
+        const char *unique = name;
+        for (int i = 2; is_taken(m->g, unique); i++)
+                unique = arena_printf(a, "%s_%d", name, i);
+        return unique;
+}
+
+static int lowest_axis(unsigned axes)
+{
+        int axis = 0;
+        while (!(axes >> axis & 1))
+                axis++;
+        return axis;
+}
+
+static StateVar *state_new(Rewrite *m, const Node *n, const Form *form)
+{
+        Graph *g = m->g;
+        StateVar *s = NEW(g->arena, StateVar);
+        const Region *r = n->body->region;
+        s->id = g->nstate;
+        s->name = state_name(m, n, form);
+        s->axis = lowest_axis(form->all);
+        s->type = n->type;
+        s->type.dim[s->axis] = dim_fixed(dim_bound(m->old, n->type.dim[s->axis]));
+        s->window = form->back < 0 ? 0 : form->back > 1 ? form->back : 1;
+        s->region = r ? m->region[r->repeat->id] : NULL;
+        s->slots = 1;
+        for (; r; r = r->repeat->body->region)
+                s->slots *= r->trips;
+        if (g->nstate == m->cap_state) {
+                int cap = m->cap_state ? 2 * m->cap_state : 16;
+                g->state = arena_grow(g->arena, g->state, m->cap_state * (int64_t)sizeof *g->state,
+                                      cap * (int64_t)sizeof *g->state);
+                m->cap_state = cap;
+        }
+        g->state[g->nstate++] = s;
+        return s;
+}
+
+/* --- nodes --- */
+
+static Node *make(Rewrite *m, Body *body, const Node *n, Form *form);
+
+static Node *node_like(const Rewrite *m, Body *body, const Node *n, Op op, int nin, Node *const *in, Attr attr, Type type)
+{
+        Node *made = node_new(m->g, body, op, nin, in, attr, type, n->span, n->where);
+        made->name = n->name;
+        return made;
+}
+
+/* What was read, then the new rows. */
+static Node *make_state(Rewrite *m, Body *body, const Node *n, const Form *form)
+{
+        Graph *g = m->g;
+        Node *rows = make(m, body, n, form_find(m->forms, n, 0));
+        StateVar *s = state_new(m, n, form);
+        Attr attr = {.axis = s->axis, .state = s, .slot = -1};
+        Type type = n->type;
+        type.dim[s->axis] = dim_named(g->past);
+        Node *in[] = {node_like(m, body, n, OP_READ, 0, NULL, attr, type), rows};
+        return node_like(m, body, n, OP_APPEND, 2, in, attr, type_in_form(g, &n->type, form->all));
+}
+
+/* The new rows of a form with more axes whole. */
+static Node *make_slice(Rewrite *m, Body *body, const Node *n, const Form *form)
+{
+        Graph *g = m->g;
+        unsigned from;
+        form_way(m->forms, n, form->all, &from);
+        Node *x = make(m, body, n, form_find(m->forms, n, from));
+        for (unsigned rest = from & ~form->all; rest; rest &= rest - 1) {
+                int axis = lowest_axis(rest);
+                x = view_slice(g, body, x, axis, dim_named(g->past), n->type.dim[axis], n->span, n->where);
+                x->name = n->name;
+        }
+        return x;
+}
+
+static View *view_in_form(const Rewrite *m, const Node *n, unsigned all)
+{
+        View *v = NEW(m->g->arena, View);
+        *v = *n->attr.view;
+        for (int i = 0; i < v->natom; i++)
+                if (all >> v->atom[i].out & 1)
+                        v->atom[i].size = whole(m->g, v->atom[i].size);
+        return v;
+}
+
+static Attr attr_in_form(const Rewrite *m, const Node *n, unsigned all)
+{
+        Attr attr = n->attr;
+        switch ((int)n->op) {
+        case OP_VIEW: attr.view = view_in_form(m, n, all); break;
+        case OP_WEIGHT: attr.weight = m->weight[n->attr.weight->id]; break;
+        case OP_SIZE: attr.dim = whole(m->g, attr.dim); break;
+        case OP_INDEX:
+                if (growing_axes(m->forms, &n->type) && !all)
+                        attr.dim = dim_add(attr.dim, dim_named(m->g->past));
+                break;
+        default: break;
+        }
+        return attr;
+}
+
+static void make_body(Rewrite *m, const Body *from, Body *to);
+
+static Region *make_region(Rewrite *m, const Node *n)
+{
+        Graph *g = m->g;
+        const Region *old = n->attr.region;
+        Region *r = NEW(g->arena, Region);
+        *r = *old;
+        m->region[n->id] = r;
+        r->body = NEW_ARRAY(g->arena, Body *, old->nbody);
+        for (int k = 0; k < old->nbody; k++) {
+                Body *b = r->body[k] = body_new(g, r);
+                make_body(m, old->body[k], b);
+                b->next = NEW_ARRAY(g->arena, Node *, r->ncarry);
+                b->stack = NEW_ARRAY(g->arena, Node *, r->nstack);
+                for (int i = 0; i < r->ncarry; i++)
+                        b->next[i] = form_find(m->forms, old->body[k]->next[i], 0)->made;
+                for (int i = 0; i < r->nstack; i++)
+                        b->stack[i] = form_find(m->forms, old->body[k]->stack[i], 0)->made;
+        }
+        return r;
+}
+
+static Node *make_by_op(Rewrite *m, Body *body, const Node *n, const Form *form)
+{
+        Node *in[256];
+        Attr attr = attr_in_form(m, n, form->all);
+        for (int i = 0; i < n->nin; i++) {
+                int64_t back;
+                unsigned all = form_of_input(m->forms, n, i, form->all, form->back, &back);
+                in[i] = form_find(m->forms, n->in[i], all)->made;
+        }
+        if (n->op == OP_REPEAT)
+                attr.region = make_region(m, n);
+        Node *made = node_like(m, body, n, n->op, n->nin, in, attr, type_in_form(m->g, &n->type, form->all));
+        if (n->op == OP_REPEAT)
+                attr.region->repeat = made;
+        return made;
+}
+
+static Node *make(Rewrite *m, Body *body, const Node *n, Form *form)
+{
+        unsigned from;
+        if (form->made)
+                return form->made;
+        switch (form_way(m->forms, n, form->all, &from)) {
+        case BY_OP: form->made = make_by_op(m, body, n, form); break;
+        case BY_STATE: form->made = make_state(m, body, n, form); break;
+        case BY_SLICE: form->made = make_slice(m, body, n, form); break;
+        case IMPOSSIBLE: break; /* refused before anything is made */
+        }
+        return form->made;
+}
+
+static void make_body(Rewrite *m, const Body *from, Body *to)
+{
+        for (int i = 0; i < from->nnode; i++)
+                for (Form *form = m->forms->of[from->node[i]->id]; form; form = form->next)
+                        make(m, to, from->node[i], form);
+}
+
+/* --- what belongs to the graph --- */
+
+static void copy_weights(Rewrite *m)
+{
+        Graph *g = m->g;
+        g->weight = NEW_ARRAY(g->arena, Weight *, g->nweight);
+        m->weight = g->weight;
+        for (int i = 0; i < g->nweight; i++) {
+                g->weight[i] = NEW(g->arena, Weight);
+                *g->weight[i] = *m->old->weight[i];
+        }
+}
+
+/* The weights' regions, once these are made; one that nothing wants stays as it was. */
+static void move_weights(const Rewrite *m)
+{
+        for (int i = 0; i < m->g->nweight; i++) {
+                Weight *w = m->g->weight[i];
+                for (int r = 0; r < w->nregion; r++) {
+                        Region *made = m->region[w->region[r]->repeat->id];
+                        w->region[r] = made ? made : w->region[r];
+                }
+        }
+}
+
+/* A checkpoint entry's expression, which stands in no body. */
+static Node *copy_tree(Rewrite *m, const Node *n)
+{
+        if (!n)
+                return NULL;
+        Node *copy = NEW(m->g->arena, Node);
+        *copy = *n;
+        copy->id = m->g->nnode++;
+        copy->body = m->g->top;
+        copy->in = NEW_ARRAY(m->g->arena, Node *, n->nin);
+        for (int i = 0; i < n->nin; i++)
+                copy->in[i] = copy_tree(m, n->in[i]);
+        if (n->op == OP_WEIGHT)
+                copy->attr.weight = m->weight[n->attr.weight->id];
+        return copy;
+}
+
+static void copy_entries(Rewrite *m)
+{
+        Graph *g = m->g;
+        g->entry = NEW_ARRAY(g->arena, CkEntry, g->nentry);
+        for (int i = 0; i < g->nentry; i++) {
+                g->entry[i] = m->old->entry[i];
+                g->entry[i].expr = copy_tree(m, m->old->entry[i].expr);
+        }
+}
+
+static Graph *graph_like(const Graph *old, int time)
+{
+        Graph *g = NEW(old->arena, Graph);
+        *g = *old;
+        g->nnode = 0;
+        g->top = body_new(g, NULL);
+        g->time = time;
+        g->past = g->nnamed++;
+        g->named[g->past] = (Named){.name = "past", .bound = old->named[time].bound, .span = old->named[time].span};
+        g->state = NULL;
+        g->nstate = 0;
+        g->output = NEW_ARRAY(g->arena, Output, g->noutput);
+        memcpy(g->output, old->output, (size_t)g->noutput * sizeof *g->output);
+        return g;
+}
+
+static Graph *make_graph(const Graph *old, int time, Forms *forms)
+{
+        Rewrite m = {.old = old, .g = graph_like(old, time), .forms = forms};
+        m.region = NEW_ARRAY(forms->arena, Region *, old->nnode);
+        copy_weights(&m);
+        make_body(&m, old->top, m.g->top);
+        move_weights(&m);
+        copy_entries(&m);
+        for (int i = 0; i < old->noutput; i++)
+                m.g->output[i].node = form_find(forms, old->output[i].node, 0)->made;
+        return m.g;
+}
+
+Graph *incremental(Graph *g, int time, Node **why_not)
+{
+        Arena scratch = {.out_of_memory = g->arena->out_of_memory};
+        *why_not = NULL;
+        Forms *forms = forms_wanted(&scratch, g, time);
+        Graph *steps = NULL;
+        if (g->nnamed == MAX_NAMED)
+                *why_not = g->noutput ? g->output[0].node : NULL;
+        else if (forms->stuck)
+                *why_not = (Node *)forms->stuck;
+        else
+                steps = make_graph(g, time, forms);
+        arena_free(&scratch);
+        return steps;
+}
