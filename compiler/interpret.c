@@ -28,9 +28,9 @@ struct Frame {
         Value **carry; /* [region->ncarry] as they enter the trip */
 };
 
-/* What a state variable holds in one slot: `rows` positions along its axis. */
+/* What a state variable holds in one slot: `rows` positions along its axis, the first of `stride`. */
 typedef struct {
-        int64_t rows, count;
+        int64_t rows, stride, count;
         double *data;
 } Kept;
 
@@ -46,7 +46,7 @@ struct Pending {
         Pending *next;
         Kept *kept;
         Value *value;
-        int64_t rows;
+        int64_t rows, stride;
 };
 
 typedef struct {
@@ -330,19 +330,25 @@ static void read_state(Interp *it, const Node *n, double *out)
 {
         const StateVar *var = n->attr.state;
         const Kept *kept = kept_slot(it, var);
-        int64_t past = dim_value(n->type.dim[n->attr.axis], it->size);
+        int axis = n->attr.axis;
+        int64_t past = dim_value(n->type.dim[axis], it->size), outer = 1, inner = 1;
         if (!kept)
                 return;
         if (kept->rows != past) {
-                fail(it, arena_printf(it->g->arena, "state %s holds %lld positions where the past has %lld",
-                                      var->name, (long long)kept->rows, (long long)past));
+                fail(it, arena_printf(it->g->arena, "state %s holds %lld positions where the past has %lld", var->name,
+                                      (long long)kept->rows, (long long)past));
                 return;
         }
-        if (kept->count)
-                memcpy(out, kept->data, (size_t)kept->count * sizeof *out);
+        for (int i = 0; i < axis; i++)
+                outer *= dim_value(n->type.dim[i], it->size);
+        for (int i = axis + 1; i < n->type.rank; i++)
+                inner *= dim_value(n->type.dim[i], it->size);
+        for (int64_t i = 0; i < outer && past > 0; i++)
+                memcpy(out + i * past * inner, kept->data + i * kept->stride * inner, (size_t)(past * inner) * sizeof *out);
 }
 
-/* The value is the join of past and new; it becomes the state when all has gone well. */
+/* The value is the join of past and new; it becomes the state when all has gone well.  Of an axis that is longer than time
+ * by n, its last n positions will be new again in the next call. */
 static void append_state(Interp *it, const Node *n, Value *value)
 {
         Kept *kept = kept_slot(it, n->attr.state);
@@ -351,8 +357,8 @@ static void append_state(Interp *it, const Node *n, Value *value)
                 fail(it, "out of memory");
                 return;
         }
-        int64_t rows = dim_value(n->type.dim[n->attr.axis], it->size);
-        *pending = (Pending){it->pending, kept, value_share(value), rows};
+        int64_t stride = dim_value(n->type.dim[n->attr.axis], it->size), rows = it->size[it->g->past] + it->size[it->g->time];
+        *pending = (Pending){it->pending, kept, value_share(value), rows < stride ? rows : stride, stride};
         it->pending = pending;
 }
 
@@ -363,7 +369,7 @@ static bool keep_pending(const Pending *p)
                 return false;
         memcpy(data, p->value->data, (size_t)p->value->count * sizeof *data);
         free(p->kept->data);
-        *p->kept = (Kept){p->rows, p->value->count, data};
+        *p->kept = (Kept){p->rows, p->stride, p->value->count, data};
         return true;
 }
 
