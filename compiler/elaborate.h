@@ -1,22 +1,22 @@
-/* The elaborator's own types: values, scopes, instances.  Only the files elaborate_*.c, program.c, scope.c, value.c and
- * builtin.c use this; graph.h has the interface.
+/* The elaborator's own types: values, scopes, instances.  Only the files elaborate_*.c, program.c, scope.c,
+ * value.c and builtin.c use this; graph.h has the interface.
  *
- * The elaborator runs the syntax tree as a program over compile-time values; a value that depends on inputs or weights is
- * a tensor, and arithmetic on it makes nodes in the current body.  An error gives the value POISON, which every operation
- * passes on quietly, so that one mistake is reported once. */
+ * The elaborator runs the syntax tree as a program over compile-time values; a value that depends on inputs
+ * or weights is a tensor, and arithmetic on it makes nodes in the current body.  An error gives the value
+ * POISON, which every operation passes on quietly, so that one mistake is reported once. */
 #ifndef ELABORATE_H
 #define ELABORATE_H
 
 #include "graph.h"
 
 enum {
-        MAX_DEPTH = 64,         /* instances inside instances */
-        MAX_NODES = 1000000,    /* nodes kept in the graph */
-        MAX_TRIPS = 100000,     /* of nested repeats together */
-        MAX_BODIES = 255,       /* distinct bodies of a repeat: Region.body_of is bytes */
-        MAX_REGIONS = 4,        /* repeats inside repeats: Weight.region */
-        MAX_WORK = 200000000,   /* expressions evaluated */
-        MAX_UNPACK = 4096       /* values in a list */
+        MAX_DEPTH = 64,       /* instances inside instances */
+        MAX_NODES = 1000000,  /* nodes kept in the graph */
+        MAX_TRIPS = 100000,   /* of nested repeats together */
+        MAX_BODIES = 255,     /* distinct bodies of a repeat: Region.body_of is bytes */
+        MAX_REGIONS = 4,      /* repeats inside repeats: Weight.region */
+        MAX_WORK = 200000000, /* expressions evaluated */
+        MAX_UNPACK = 4096     /* values in a list */
 };
 
 typedef struct Elaborator Elaborator;
@@ -28,7 +28,21 @@ typedef struct PathNode PathNode;
 
 /* ---- values ---- */
 
-typedef enum { V_POISON, V_NONE, V_BOOL, V_INT, V_REAL, V_TEXT, V_LIST, V_DIM, V_TENSOR, V_BLOCK, V_SCHEME, V_GROUP, V_PATH } ValueKind;
+typedef enum {
+        V_POISON,
+        V_NONE,
+        V_BOOL,
+        V_INT,
+        V_REAL,
+        V_TEXT,
+        V_LIST,
+        V_DIM,
+        V_TENSOR,
+        V_BLOCK,
+        V_SCHEME,
+        V_GROUP,
+        V_PATH
+} ValueKind;
 
 typedef struct Value Value;
 typedef struct {
@@ -82,36 +96,37 @@ typedef struct {
 
 /* Names in sight.  Assignments go to `vars`; a lookup goes outwards to the file and what it imports. */
 struct Scope {
-        Vars *vars;     /* NULL: a file's */
+        Vars *vars; /* NULL: a file's */
         Scope *outer;
-        File *file;     /* of a file's scope */
-        bool boundary;  /* a block's or model's own scope: what a repeat carries is not sought further out */
+        File *file;    /* of a file's scope */
+        bool boundary; /* a block's or model's own scope: what a repeat carries is not sought further out */
 };
 
 typedef struct Builtin Builtin;
 
-/* The path under which weights are known: one for each instance, shared by calls that are the whole of a block. */
+/* The path under which weights are known: one for each instance, shared by calls that are the whole of a
+ * block. */
 typedef struct PathScope PathScope;
 struct PathScope {
-        PathScope *outer;   /* NULL: the model */
+        PathScope *outer; /* NULL: the model */
         const char *name;
-        int64_t id;         /* unique: what its children are told apart by */
-        int64_t identity;   /* as a child; the trips of one repeat have the same */
-        Region *region;     /* its name is a repeat's, in this trip */
+        int64_t id;       /* unique: what its children are told apart by */
+        int64_t identity; /* as a child; the trips of one repeat have the same */
+        Region *region;   /* its name is a repeat's, in this trip */
         int64_t trip;
-        bool shared;        /* in a shared instance that has been called before: its weights are there */
+        bool shared; /* in a shared instance that has been called before: its weights are there */
         Span span;
 };
 
 /* A callable: a block, a scheme or its member, or a builtin, with the arguments given so far by name. */
 struct Block {
-        const Ast *def;         /* BLOCK, MEMBER or SCHEME; NULL: a builtin, or `none` if that is NULL too */
+        const Ast *def; /* BLOCK, MEMBER or SCHEME; NULL: a builtin, or `none` if that is NULL too */
         const Builtin *builtin;
         const char *name;
-        Scope *scope;           /* where it was written */
-        Vars bound;             /* arguments given by name */
-        const char *spelled;    /* a member: the name of its scheme value */
-        PathScope *shared;      /* a shared instance's place */
+        Scope *scope;        /* where it was written */
+        Vars bound;          /* arguments given by name */
+        const char *spelled; /* a member: the name of its scheme value */
+        PathScope *shared;   /* a shared instance's place */
 };
 
 struct Scheme {
@@ -128,7 +143,7 @@ typedef struct {
         const char *name;
         const Ast *ast; /* BLOCK SCHEME MODEL CHECKPOINT */
         File *file;
-        Value value;    /* of blocks and schemes */
+        Value value; /* of blocks and schemes */
 } Definition;
 
 typedef struct {
@@ -142,7 +157,7 @@ struct File {
         const Ast *tree;
         File **import;
         int nimport;
-        DefinitionTable table;  /* its own and all it imports */
+        DefinitionTable table; /* its own and all it imports */
         Scope scope;
         bool loading;
         bool library; /* built in */
@@ -175,7 +190,7 @@ struct Active {
 
 /* A change to be undone when a trip is elaborated again. */
 typedef struct {
-        Weight *weight;  /* NULL: an entry of the instance names */
+        Weight *weight; /* NULL: an entry of the instance names */
         int64_t index;
 } Change;
 
@@ -210,8 +225,8 @@ struct Elaborator {
         Program *program;
         Graph *g;
         Diag *diag;
-        Arena *keep;            /* the graph's */
-        Arena *arena;           /* of the trip that is elaborated */
+        Arena *keep;  /* the graph's */
+        Arena *arena; /* of the trip that is elaborated */
         Body *body;
         Instance *where;
         PathScope *path;
@@ -219,24 +234,24 @@ struct Elaborator {
         Active *active;
         int depth;
         int nregion;
-        int64_t trips;          /* product over the repeats around */
+        int64_t trips; /* product over the repeats around */
         int64_t work, next_id;
         bool stopped;
-        Value returned;         /* of the block that is elaborated, once has_returned */
+        Value returned; /* of the block that is elaborated, once has_returned */
         bool has_returned, may_return, returned_several;
         bool in_test, in_structure;
 
-        Weight **by_path;       /* hash table of weights by their interned path */
+        Weight **by_path; /* hash table of weights by their interned path */
         int64_t by_path_slots;
         int weight_cap;
         InstanceName *instance;
         int64_t ninstance, instance_cap, *instance_bucket;
         Change *change;
         int64_t nchange, change_cap;
-        PathNode *paths;        /* while checkpoint entries are read */
-        Span *varying;         /* indices that are written as gathers: see elaborate_repeat.c */
+        PathNode *paths; /* while checkpoint entries are read */
+        Span *varying;   /* indices that are written as gathers: see elaborate_repeat.c */
         int nvarying, varying_cap;
-        bool missing_weight;    /* an entry met a weight that this trip lacks */
+        bool missing_weight; /* an entry met a weight that this trip lacks */
 
         Scope *model_scope;
         Pending *pending;
@@ -250,10 +265,11 @@ Graph *elaborator_finish(Elaborator *e);
 Value fail(Elaborator *e, Span span, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void hint_nearest(Elaborator *e, const char *name, const char *const *candidate, int n);
 bool stopped(Elaborator *e, Span span);
-#define GROW(e, array, n, cap)                                                                                          \
-        ((n) < (cap) ? (void)0                                                                                          \
-                     : (void)((array) = arena_grow((e)->keep, (array), (int64_t)(n) * (int64_t)sizeof *(array),              \
-                                                   ((cap) = (cap) ? 2 * (cap) : 8) * (int64_t)sizeof *(array))))
+#define GROW(e, array, n, cap)                                                                               \
+        ((n) < (cap)                                                                                         \
+                 ? (void)0                                                                                   \
+                 : (void)((array) = arena_grow((e)->keep, (array), (int64_t)(n) * (int64_t)sizeof *(array),  \
+                                               ((cap) = (cap) ? 2 * (cap) : 8) * (int64_t)sizeof *(array))))
 
 /* value.c */
 extern const Value NOTHING, POISON;
@@ -264,7 +280,7 @@ Value value_dim(Elaborator *e, Dim d);
 Value value_tensor(Node *n); /* NULL: poison */
 Value value_text(const char *text);
 Value value_list(Elaborator *e, int n, const Value *item);
-bool is_number(Value v);     /* V_INT or V_REAL */
+bool is_number(Value v); /* V_INT or V_REAL */
 bool is_poison(Value v);
 const char *value_text_of(Elaborator *e, Value v); /* "a tensor [time, 64]" */
 bool value_same(Value a, Value b);
@@ -290,8 +306,8 @@ Definition *file_find(const File *file, const char *name);
 Definition *library_find(Program *p, const char *name);
 const char *interned(Elaborator *e, const char *text);
 
-/* elaborate_expression.c: `name` is what an instance is called if a call is all of the expression: a variable's name,
- * WHOLE_BLOCK if the expression is all of a block (the block's own name serves), or NULL */
+/* elaborate_expression.c: `name` is what an instance is called if a call is all of the expression: a
+ * variable's name, WHOLE_BLOCK if the expression is all of a block (the block's own name serves), or NULL */
 extern const char WHOLE_BLOCK[];
 Value eval(Elaborator *e, Scope *scope, const Ast *ast, const char *name);
 bool eval_condition(Elaborator *e, Scope *scope, const Ast *ast, bool *truth);
@@ -310,8 +326,8 @@ Value tensor_part(Elaborator *e, Node *x, int64_t i, Span span); /* x[i] */
 
 /* elaborate_call.c */
 Value call_value(Elaborator *e, Scope *scope, const Ast *ast, const char *name);
-Value call_block(Elaborator *e, Block *f, int npos, const Value *pos, const Span *pos_span, const Vars *named, Span call,
-                 const char *name);
+Value call_block(Elaborator *e, Block *f, int npos, const Value *pos, const Span *pos_span, const Vars *named,
+                 Span call, const char *name);
 /* A scheme whose parameters all have defaults, used as a value, is an instance where it is written. */
 Value instantiate_default(Elaborator *e, Value v, const char *name, Span span);
 Block *block_value(Elaborator *e, const Ast *def, Scope *scope);
@@ -331,7 +347,8 @@ void declare_output(Elaborator *e, Scope *scope, const Ast *output);
 
 /* elaborate_weight.c */
 PathScope *path_new(Elaborator *e, const char *name, Span span);
-Node *weight_node(Elaborator *e, const char *name, const Type *type, double centre, const double *centre_values, Span span);
+Node *weight_node(Elaborator *e, const char *name, const Type *type, double centre,
+                  const double *centre_values, Span span);
 int64_t changes_mark(const Elaborator *e);
 void changes_undo(Elaborator *e, int64_t mark, int64_t instances);
 void instance_names_pop(Elaborator *e, int64_t mark);
@@ -359,9 +376,12 @@ void body_merge(Arena *arena, const Region *region, Body *kept, const Body *fres
 
 /* elaborate_model.c */
 bool at_model(const Elaborator *e, const Scope *scope); /* statements of the model itself */
-bool pending_value(Elaborator *e, const char *name, Value *value); /* a value given from outside, on its first use */
-bool given_value(Elaborator *e, const char *name, Value *value);   /* the same where the parent declares the name */
-bool setting_of(Elaborator *e, const char *name, Value v, Span span, Setting *setting); /* false: of no printable kind */
+bool pending_value(Elaborator *e, const char *name,
+                   Value *value); /* a value given from outside, on its first use */
+bool given_value(Elaborator *e, const char *name,
+                 Value *value); /* the same where the parent declares the name */
+bool setting_of(Elaborator *e, const char *name, Value v, Span span,
+                Setting *setting); /* false: of no printable kind */
 void list_hyper(Elaborator *e, const char *name, Value v, Span span);
 
 /* elaborate_checkpoint.c */
@@ -391,7 +411,8 @@ int elaborate_command(int argc, char **argv);
 
 bool builtin_find(Elaborator *e, const char *name, Value *value);
 int builtin_names(const char **name, int max);
-Value builtin_call(Elaborator *e, const Builtin *b, int npos, const Value *pos, const Span *pos_span, const Vars *named, Span span);
+Value builtin_call(Elaborator *e, const Builtin *b, int npos, const Value *pos, const Span *pos_span,
+                   const Vars *named, Span span);
 Value stack_values(Elaborator *e, int n, const Value *item, int axis, Span span);
 
 #endif

@@ -12,7 +12,7 @@ typedef struct {
 
 static MapResult walk(Formula *f, Node *x, const Map *product, int axis0, int digit0, int axis1, int digit1, Address *at, Buffer **b)
 {
-        Map m = {.rank = x->type.rank}, under;
+        Map m = {.rank = x->type.rank};
         for (int a = 0; a < x->type.rank - 2; a++)
                 if (!dim_is(x->type.dim[a], 1))
                         m.axis[a] = product->axis[a + product->rank - x->type.rank];
@@ -24,10 +24,7 @@ static MapResult walk(Formula *f, Node *x, const Map *product, int axis0, int di
                 m.axis[axis0] = product->axis[product->rank - 2];
         if (digit1 < 0)
                 m.axis[axis1] = product->axis[product->rank - 1];
-        MapResult r = map_to_buffer(f->plan, &f->domain, &m, x, &under, b, &f->refine);
-        if (r == MAP_OK)
-                *at = address_of(*b, &under);
-        return r;
+        return address_through(f->plan, &f->domain, &m, x, at, b, &f->refine);
 }
 
 /* The digits of the product's axes; false: an axis is cut in a way that the kernel does not know. */
@@ -244,16 +241,18 @@ static void bound_score(Formula *f, Node *n, const Map *m, int keys, Bounds *bou
 
 /* --- the functions -------------------------------------------------------------------------------------------- */
 
-static void head_lines(const Formula *f, const Walks *w, Text *out)
+static void digit_line(const Formula *f, int digit, const char *value, const Text *body, Text *out)
 {
-        if (w->head >= 0 && w->share >= 0) {
-                long long n = (long long)f->domain.digit[w->share].size.fixed;
-                text_printf(out, "const int64_t i%d = head / %lld, i%d = head %% %lld;\n", w->head, n, w->share, n);
-        } else if (w->head >= 0) {
-                text_printf(out, "const int64_t i%d = head;\n", w->head);
-        }
-        if (w->row >= 0)
-                text_printf(out, "const int64_t i%d = row;\n", w->row);
+        if (digit >= 0 && uses_name(body->data, arena_printf(f->arena, "i%d", digit)))
+                text_printf(out, "const int64_t i%d = %s;\n", digit, value);
+}
+
+static void head_lines(const Formula *f, const Walks *w, const Text *body, Text *out)
+{
+        long long n = w->share >= 0 ? (long long)f->domain.digit[w->share].size.fixed : 0;
+        digit_line(f, w->head, n ? arena_printf(f->arena, "head / %lld", n) : "head", body, out);
+        digit_line(f, w->share, arena_printf(f->arena, "head %% %lld", n), body, out);
+        digit_line(f, w->row, "row", body, out);
 }
 
 static Node *emit_score(Formula *f, Kernel *k, const Walks *w, Node *score, const Map *at, Text *out)
@@ -274,9 +273,8 @@ static Node *emit_score(Formula *f, Kernel *k, const Walks *w, Node *score, cons
         text_indent(rest, g.row, 0);
         text_indent(rest, g.lanes, 0);
         text_printf(rest, "return v%d;\n", value);
-        head_lines(&g, w, digits);
+        head_lines(&g, w, rest, digits);
         declare_pointers(&g, body);
-        drop_unused_digits(&g, g.loops, digits, rest);
         text_indent(body, digits, 0);
         text_printf(body, uses_name(rest->data, "j") ? "const int64_t j = col;\n" : "(void)col;\n");
         text_indent(body, rest, 0);
@@ -292,8 +290,7 @@ static void emit_live(Formula *f, Kernel *k, const Walks *w, const Bounds *b, Te
                 text_printf(body, "*lo = %s;\n", b->low);
         if (b->high)
                 text_printf(body, "*hi = %s;\n", b->high);
-        head_lines(f, w, digits);
-        drop_unused_digits(f, f->loops, digits, body);
+        head_lines(f, w, body, digits);
         text_indent(inner, digits, 0);
         text_indent(inner, body, 0);
         open_callback(f, arena_printf(f->arena, "void %s_live(const void *context, int head, int64_t row, int64_t *lo, int64_t *hi)", k->name),
@@ -317,14 +314,14 @@ static void emit_call(Formula *f, Kernel *k, const Walks *w, Text *out)
         }
         long long d = (long long)f->domain.digit[w->depth].size.fixed, dv = (long long)f->domain.digit[w->width].size.fixed;
         text_printf(call, "const Attention a = {\n");
-        text_printf(call, "        .q = %s + %s, .q_row = %lld, .q_head = %lld,\n", pointer_name(f, w->q_buffer),
-                    index_expression(f, q.offset, none, false), (long long)along(&q, w->row), (long long)along(&q, inner));
-        text_printf(call, "        .k = %s + %s, .k_head = %lld, .k_tile = %lld,\n", pointer_name(f, w->k_buffer),
-                    index_expression(f, w->k.offset, none, false), (long long)along(&w->k, w->head), (long long)w->k.tile);
-        text_printf(call, "        .v = %s + %s, .v_head = %lld, .v_key = %lld,\n", pointer_name(f, w->v_buffer),
-                    index_expression(f, w->v.offset, none, false), (long long)along(&w->v, w->head), (long long)along(&w->v, w->keys));
-        text_printf(call, "        .out = %s + %s, .out_row = %lld, .out_head = %lld,\n", pointer_name(f, k->store[0].to),
-                    index_expression(f, o.offset, none, false), (long long)along(&o, w->row), (long long)along(&o, inner));
+        text_printf(call, "        .q = %s, .q_row = %lld, .q_head = %lld,\n",
+                    pointer_at(f, w->q_buffer, index_expression(f, q.offset, none, false)), (long long)along(&q, w->row), (long long)along(&q, inner));
+        text_printf(call, "        .k = %s, .k_head = %lld, .k_tile = %lld,\n",
+                    pointer_at(f, w->k_buffer, index_expression(f, w->k.offset, none, false)), (long long)along(&w->k, w->head), (long long)w->k.tile);
+        text_printf(call, "        .v = %s, .v_head = %lld, .v_key = %lld,\n",
+                    pointer_at(f, w->v_buffer, index_expression(f, w->v.offset, none, false)), (long long)along(&w->v, w->head), (long long)along(&w->v, w->keys));
+        text_printf(call, "        .out = %s, .out_row = %lld, .out_head = %lld,\n",
+                    pointer_at(f, k->store[0].to, index_expression(f, o.offset, none, false)), (long long)along(&o, w->row), (long long)along(&o, inner));
         text_printf(call, "        .heads = %lld, .kv_heads = %lld, .head_dim = %lld, .v_dim = %lld, .scale = 1.0f,\n", (long long)heads,
                     (long long)kv_heads, d, dv);
         text_printf(call, "        .keys = %s, .first_row = %s, .ctx = &place,\n};\n",

@@ -197,41 +197,25 @@ const char *loop_size(const Formula *f, int digit)
         if (digit == 0 && f->kernel->tail)
                 size = dim_sub(size, dim_named(NAMED_FIRST));
         const char *e = dim_expression(f->arena, f->plan->graph, size);
-        return dim_is_fixed(size) ? e : arena_printf(f->arena, "(%s)", e);
+        return strchr(e, ' ') ? arena_printf(f->arena, "(%s)", e) : e;
 }
 
-/* "i0 = row / 8 + first, i1 = row % 8" from a number that counts the first `n` digits together */
-void declare_digits(const Formula *f, int n, const char *from, Text *out)
-{
-        for (int i = 0; i < n; i++) {
-                Text *e = text_new(f->arena);
-                text_printf(e, "%s", from);
-                int64_t inner = 1;
-                for (int k = i + 1; k < n; k++)
-                        inner *= f->domain.digit[k].size.fixed;
-                bool symbolic = false;
-                for (int k = i + 1; k < n; k++)
-                        symbolic |= !dim_is_fixed(f->domain.digit[k].size);
-                if (symbolic) {
-                        for (int k = i + 1; k < n; k++)
-                                text_printf(e, " / %s", loop_size(f, k));
-                } else if (inner != 1) {
-                        text_printf(e, " / %lld", (long long)inner);
-                }
-                if (i > 0)
-                        text_printf(e, " %% %s", loop_size(f, i));
-                if (i == 0 && f->kernel->tail)
-                        text_printf(e, " + m->first");
-                text_printf(out, "const int64_t i%d = %s;\n", i, e->data);
-        }
-}
-
-void drop_unused_digits(const Formula *f, int n, Text *out, const Text *body)
+/* "i0 = row / 8 + first; i1 = row % 8" from a number that counts the first `n` digits together; those that body uses. */
+void declare_digits(const Formula *f, int n, const char *from, const Text *body, Text *out)
 {
         for (int i = 0; i < n; i++) {
                 const char *name = arena_printf(f->arena, "i%d", i);
                 if (!uses_name(body->data, name))
-                        text_printf(out, "(void)%s;\n", name);
+                        continue;
+                Text *e = text_new(f->arena);
+                text_printf(e, "%s", from);
+                for (int k = i + 1; k < n; k++)
+                        text_printf(e, " / %s", loop_size(f, k));
+                if (i > 0)
+                        text_printf(e, " %% %s", loop_size(f, i));
+                if (i == 0 && f->kernel->tail)
+                        text_printf(e, " + m->first");
+                text_printf(out, "const int64_t %s = %s;\n", name, e->data);
         }
 }
 
@@ -241,6 +225,13 @@ const char *row_count(const Formula *f, int n)
         for (int i = 0; i < n; i++)
                 text_printf(e, "%s%s", i ? " * " : "", loop_size(f, i));
         return n ? e->data : "1";
+}
+
+/* "x + 64 * i0", or "x" */
+const char *pointer_at(Formula *f, Buffer *b, const char *offset)
+{
+        const char *p = pointer_name(f, b);
+        return strcmp(offset, "0") ? arena_printf(f->arena, "%s + %s", p, offset) : p;
 }
 
 /* --- loops -------------------------------------------------------------------------------------------------- */
@@ -312,8 +303,7 @@ static Node *emit_loop(Plan *p, Kernel *k, Text *out)
                 text_printf(body, "const int64_t rows = %s, end = share(rows, thread + 1, m->threads);\n", row_count(&f, n));
                 text_printf(body, "for (int64_t row = share(rows, thread, m->threads); row < end; row++) {\n");
                 Text *digits = text_new(f.arena);
-                declare_digits(&f, n, "row", digits);
-                drop_unused_digits(&f, n, digits, inner);
+                declare_digits(&f, n, "row", inner, digits);
                 text_indent(body, digits, 1);
                 if (single && strstr(inner->data, "j"))
                         text_printf(body, "        const int64_t j = 0;\n        (void)j;\n");
@@ -389,8 +379,7 @@ static Node *emit_epilogue(Plan *p, Kernel *k, const Segment *s, Text *out)
         text_indent(rest, f.row, 0);
         text_indent(rest, f.lanes, 0);
         text_indent(rest, store, 0);
-        declare_digits(&f, n, "row", inner);
-        drop_unused_digits(&f, n, inner, rest);
+        declare_digits(&f, n, "row", rest, inner);
         text_printf(inner, "const int64_t j = (int64_t)panel%s * 16;\n", s->nproduct == 2 ? " / 2" : "");
         if (!f.whole_lanes)
                 text_printf(inner, "const int n = %lld - j < 16 ? (int)(%lld - j) : 16;\n", (long long)s->n, (long long)s->n);
@@ -406,15 +395,15 @@ static bool row_walk(Formula *f, Node *x, Buffer **b, const char **at, int64_t *
         Domain d = f->domain;
         d.digit[d.n] = (Digit){x->type.dim[x->type.rank - 1], -1, 1};
         int k = d.n++, rows = f->loops - 1;
-        Map m = {.rank = x->type.rank}, under;
+        Map m = {.rank = x->type.rank};
         Map out = map_identity(&f->domain, &f->kernel->segment[0].product[0]->type);
         for (int a = 0; a < x->type.rank - 1; a++)
                 m.axis[a] = out.axis[a];
         m.axis[x->type.rank - 1].coef[k] = 1;
         Refine refine;
-        if (map_to_buffer(f->plan, &d, &m, x, &under, b, &refine) != MAP_OK)
+        Address a;
+        if (address_through(f->plan, &d, &m, x, &a, b, &refine) != MAP_OK)
                 return false;
-        Address a = address_of(*b, &under);
         if (a.tiled || a.coef[k] != 1 || (*b)->type.dtype != REAL)
                 return false;
         *ldx = rows ? a.coef[rows - 1] : 0;
@@ -427,7 +416,7 @@ static bool row_walk(Formula *f, Node *x, Buffer **b, const char **at, int64_t *
         if (f->kernel->tail)
                 offset = dim_add(offset, dim_scale(dim_named(NAMED_FIRST), rows ? a.coef[0] : 0));
         const int64_t none[MAX_DIGIT] = {0};
-        *at = arena_printf(f->arena, "%s + %s", pointer_name(f, *b), index_expression(f, offset, none, false));
+        *at = pointer_at(f, *b, index_expression(f, offset, none, false));
         return true;
 }
 
@@ -481,16 +470,13 @@ static Node *emit_matmul(Plan *p, Kernel *k, Text *out)
 /* An operand of the product seen from the output's loops: axis `own` runs with digit `own_digit`, the last but `own` with the rest. */
 static MapResult operand(Formula *f, Node *x, int own, int own_digit, const Map *out, Address *at, Buffer **b)
 {
-        Map m = {.rank = x->type.rank}, under;
+        Map m = {.rank = x->type.rank};
         for (int a = 0; a < x->type.rank; a++)
                 if (!dim_is(x->type.dim[a], 1))
                         m.axis[a] = out->axis[a + out->rank - x->type.rank];
         m.axis[own] = (AxisIndex){0};
         m.axis[own].coef[own_digit] = 1;
-        MapResult r = map_to_buffer(f->plan, &f->domain, &m, x, &under, b, &f->refine);
-        if (r == MAP_OK)
-                *at = address_of(*b, &under);
-        return r;
+        return address_through(f->plan, &f->domain, &m, x, at, b, &f->refine);
 }
 
 static Node *emit_plain(Plan *p, Kernel *k, Text *out)
@@ -525,8 +511,7 @@ static Node *emit_plain(Plan *p, Kernel *k, Text *out)
         text_printf(body, "const int64_t rows = %s, end = share(rows, thread + 1, m->threads);\n", row_count(&f, n));
         text_printf(body, "for (int64_t row = share(rows, thread, m->threads); row < end; row++) {\n");
         Text *digits = text_new(f.arena);
-        declare_digits(&f, n, "row", digits);
-        drop_unused_digits(&f, n, digits, call);
+        declare_digits(&f, n, "row", call, digits);
         text_indent(body, digits, 1);
         text_indent(body, call, 1);
         text_printf(body, "}\n");
@@ -545,7 +530,7 @@ static Node *emit_select(Plan *p, Kernel *k, Text *out)
         f.domain = domain_of(p->graph, &root->type);
         f.loops = f.domain.n;
         set_lane(&f, f.loops - 1);
-        Map at = map_identity(&f.domain, &root->type), from = at, under;
+        Map at = map_identity(&f.domain, &root->type), from = at;
         int own = f.lane;
         if (!top) {
                 own = f.domain.n++;
@@ -553,10 +538,10 @@ static Node *emit_select(Plan *p, Kernel *k, Text *out)
                 from = map_fold(&at, axis, own);
         }
         Buffer *b;
-        MapResult r = map_to_buffer(p, &f.domain, &from, in, &under, &b, &f.refine);
-        if (r != MAP_OK)
+        Address x;
+        if (address_through(p, &f.domain, &from, in, &x, &b, &f.refine) != MAP_OK)
                 return in->op == OP_VIEW && !p->copy[in->id] ? in : base_of(in);
-        Address x = address_of(b, &under), y = address_of(k->store[0].to, &at);
+        Address y = address_of(k->store[0].to, &at);
         if (x.tiled || y.tiled)
                 return base_of(in);
         if (!out)
@@ -578,8 +563,7 @@ static Node *emit_select(Plan *p, Kernel *k, Text *out)
         text_printf(body, "const int64_t rows = %s, end = share(rows, thread + 1, m->threads);\n", row_count(&f, n));
         text_printf(body, "for (int64_t row = share(rows, thread, m->threads); row < end; row++) {\n");
         Text *digits = text_new(f.arena);
-        declare_digits(&f, n, "row", digits);
-        drop_unused_digits(&f, n, digits, call);
+        declare_digits(&f, n, "row", call, digits);
         text_indent(body, digits, 1);
         text_indent(body, call, 1);
         text_printf(body, "}\n");

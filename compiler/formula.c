@@ -2,6 +2,8 @@
  * change along the lanes, else in the lanes' part.  A fold opens a loop of its own in the row's part. */
 #include "formula.h"
 
+#include "paste.h"
+
 #include <string.h>
 
 static const char *v_name[OP_COUNT] = {
@@ -80,6 +82,28 @@ static void kernel_touches(const Plan *p, Kernel *k, Buffer *b)
         k->touch[k->ntouch++] = b;
 }
 
+/* Names that a local pointer must not take: those of functions, ops and the emitted functions' own variables. */
+static bool is_reserved(const char *name)
+{
+        static const char *reserved[] = {"m", "j", "n", "row", "end", "thread", "acc", "panel", "s", "head", "col", "from", "to", "rows",
+                                         "place", "context", "lo", "hi", "units", "a", "int", "float", "double", "char", "long", "short",
+                                         "signed", "unsigned", "static", "const", "void", "for", "while", "do", "switch", "case", "default",
+                                         "break", "continue", "goto", "return", "struct", "union", "enum", "typedef", "sizeof", "register",
+                                         "volatile", "extern", "auto", "inline", "restrict", "else", "if"};
+        for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
+                if (!strcmp(name, reserved[i]))
+                        return true;
+        for (int op = 0; op < OP_COUNT; op++)
+                if (!strcmp(name, op_info[op].text))
+                        return true;
+        size_t n = strlen(name);
+        for (const EmbeddedFile *file = embedded_file; file->name; file++)
+                for (const char *at = strstr(file->text, ".model") ? "" : file->text; (at = strstr(at, name)); at += n)
+                        if (at[n] == '(')
+                                return true;
+        return (name[0] == 'v' || name[0] == 'i' || name[0] == 'x' || name[0] == 'c') && name[1] >= '0' && name[1] <= '9';
+}
+
 const char *pointer_name(Formula *f, Buffer *b)
 {
         while (b->part_of)
@@ -102,11 +126,7 @@ const char *pointer_name(Formula *f, Buffer *b)
                                         (f->npointer + 1) * (int64_t)sizeof *f->pointer);
                 f->pointer[f->npointer++] = b;
         }
-        static const char *reserved[] = {"m", "j", "n", "row", "end", "thread", "acc", "panel", "s", "head", "col"};
-        for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
-                taken |= !strcmp(name, reserved[i]);
-        taken |= (name[0] == 'v' || name[0] == 'i') && name[1] >= '0' && name[1] <= '9';
-        return taken ? arena_printf(f->arena, "%s_%d", name, b->id) : name;
+        return taken || is_reserved(name) ? arena_printf(f->arena, "%s_%d", name, b->id) : name;
 }
 
 /* --- values --------------------------------------------------------------------------------------------- */
@@ -142,9 +162,8 @@ static int fail(Formula *f, Node *n)
 }
 
 /* Reads 16 elements (or one, for all lanes) of a buffer. */
-static int load(Formula *f, Node *n, Buffer *b, const Map *m)
+static int load(Formula *f, Node *n, Buffer *b, Address at, const Map *m)
 {
-        Address at = address_of(b, m);
         bool lane = map_uses(m, f->lane);
         bool ints = b->home == IN_INPUT && n->type.dtype != REAL;
         const char *p = pointer_name(f, b);
@@ -364,13 +383,11 @@ static int gather(Formula *f, Node *n, const Map *m)
         for (int i = 0; i < rest; i++)
                 at.axis[indexed + i] = m->axis[lead + i];
         Buffer *b;
-        Map under;
+        Address from;
         if (t->op == OP_VIEW && !f->plan->value[t->id])
                 return fail(f, t);
-        MapResult r = map_to_buffer(f->plan, &f->domain, &at, t, &under, &b, &f->refine);
-        if (r != MAP_OK)
+        if (address_through(f->plan, &f->domain, &at, t, &from, &b, &f->refine) != MAP_OK)
                 return fail(f, t);
-        Address from = address_of(b, &under);
         const char *p = pointer_name(f, b);
         if (in_lanes && (b->layout.tiled >= 0 || from.coef[f->lane]))
                 return fail(f, t);
@@ -412,7 +429,12 @@ static int view_value(Formula *f, Node *n, const Map *m)
 {
         Map in;
         Refine refine;
-        MapResult r = map_view(&f->domain, m, n->attr.view, n->in[0]->type.rank, &in, &refine);
+        Address at;
+        Buffer *b;
+        MapResult r = f->plan->value[base_of(n)->id] ? address_through(f->plan, &f->domain, m, n, &at, &b, &refine) : MAP_FAIL;
+        if (r == MAP_OK)
+                return load(f, n, b, at, m);
+        r = map_view(&f->domain, m, n->attr.view, n->in[0]->type.rank, &in, &refine);
         if (r == MAP_OK)
                 return formula_value(f, n->in[0], &in);
         if (r == MAP_REFINE && refine.digit < f->loops && f->domain.n < MAX_DIGIT && f->kernel->op == K_LOOP) {
@@ -437,7 +459,7 @@ int formula_value(Formula *f, Node *n, const Map *m)
         if (f->kernel->from_copy && n == f->kernel->store[0].node)
                 b = f->kernel->from_copy;
         if (b && n != f->computing)
-                return load(f, n, b, m);
+                return load(f, n, b, address_of(b, m), m);
         f->computing = n == f->computing ? NULL : f->computing;
         if (n->op == OP_CONST)
                 return literal(f, n, m);

@@ -50,8 +50,9 @@ void formula_store(Formula *f, Buffer *to, const Map *map, int value, Text *out)
 Formula formula_new(Plan *p, Kernel *k);
 void set_lane(Formula *f, int digit);
 void declare_pointers(Formula *f, Text *out);                       /* to every buffer that was named */
-void declare_digits(const Formula *f, int n, const char *from, Text *out); /* the first n digits out of one number */
-void drop_unused_digits(const Formula *f, int n, Text *out, const Text *body);
+/* the first n digits out of one number, those that body uses */
+void declare_digits(const Formula *f, int n, const char *from, const Text *body, Text *out);
+const char *pointer_at(Formula *f, Buffer *b, const char *offset);
 void declare_place(Formula *f, Text *out);                          /* instance and trips, for functions called back .. */
 /* .. of which this writes one; parameters (NULL at the end) that the body does not use are cast to void */
 void open_callback(Formula *f, const char *head, const Text *body, const char *const *parameter, Text *out);

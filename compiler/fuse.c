@@ -47,10 +47,13 @@ static const char *kernel_name(Fuse *f, const Node *root)
         for (const Instance *i = root->where; i; i = i->outer)
                 if (i->name)
                         name = *name ? arena_printf(a, "%s_%s", i->name, name) : i->name;
+        if (!root->name && !*name)
+                name = op_info[root->op].text;
         for (Region *r = root->body->region; r; r = r->repeat->body->region)
                 name = *name ? arena_printf(a, "%s_%s", r->name, name) : r->name;
         const char *own = root->name ? root->name : op_info[root->op].text;
-        char *full = *name ? arena_printf(a, "%s_%s", name, own) : arena_strdup(a, own);
+        bool alone = *name && (!root->name || (root->where && root->where->name == root->name));
+        char *full = alone ? arena_strdup(a, name) : arena_printf(a, "%s_%s", *name ? name : "top", own);
         for (char *c = full; *c; c++)
                 if (*c == '.' || *c == ' ')
                         *c = '_';
@@ -74,6 +77,7 @@ Kernel *fuse_kernel(Fuse *f, KernelOp op, Node *root)
         k->store = NEW_ARRAY(f->arena, Store, 1);
         k->store[0].node = root;
         k->nstore = 1;
+        f->must[root->id] = true;
         if (f->nkernel == f->cap_kernel) {
                 int64_t old = f->cap_kernel * (int64_t)sizeof *f->kernel;
                 f->cap_kernel = f->cap_kernel ? 2 * f->cap_kernel : 32;
@@ -409,6 +413,8 @@ Plan *fuse(Arena *a, Graph *g, const Target *target, int64_t chunk)
                         continue;
                 }
                 if (f.forced[stuck->id]) {
+                        for (int i = 0; i < p->nexplain; i++)
+                                fprintf(stderr, "%s\n", p->explain[i]);
                         graph_print_node(stderr, g, stuck);
                         fprintf(stderr, "lathe: no kernel can read this node\n");
                         abort();

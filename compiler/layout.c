@@ -43,15 +43,17 @@ static Buffer *buffer_new(Plan *p, Home home, const Type *t, const char *name)
         return p->buffer[p->nbuffer++] = b;
 }
 
-/* Named dimensions outermost, then the axes in order; `tiled` (or -1) counts in tiles of 16. */
+/* The last axis innermost, named dimensions outermost, the rest in order between; `tiled` (or -1) counts in tiles of 16. */
 static void lay_out(const Plan *p, Buffer *b, int tiled)
 {
+        enum { LAST, FIXED, NAMED, KINDS };
         const Type *t = &b->type;
         b->layout = (Layout){.rank = t->rank, .tiled = tiled};
         int64_t stride = tiled >= 0 ? LANES : 1;
-        for (int named = 0; named <= 1; named++)
+        for (int kind = LAST; kind < KINDS; kind++)
                 for (int a = t->rank - 1; a >= 0; a--) {
-                        if (dim_is_fixed(t->dim[a]) == named || a == tiled)
+                        int own = a == t->rank - 1 ? LAST : dim_is_fixed(t->dim[a]) ? FIXED : NAMED;
+                        if (own != kind || a == tiled)
                                 continue;
                         b->layout.stride[a] = stride;
                         stride *= bound_of(p, t->dim[a]);
@@ -66,11 +68,11 @@ static void lay_out(const Plan *p, Buffer *b, int tiled)
 
 static const char *value_name(const Plan *p, const Node *n)
 {
-        const char *name = n->name ? n->name : op_info[n->op].text;
+        const char *name = n->name;
         for (const Instance *i = n->where; i; i = i->outer)
                 if (i->name)
-                        name = arena_printf(p->graph->arena, "%s.%s", i->name, name);
-        return name;
+                        name = name ? arena_printf(p->graph->arena, "%s.%s", i->name, name) : i->name;
+        return name ? name : op_info[n->op].text;
 }
 
 /* --- weights, tables, inputs --------------------------------------------------------------------------- */
@@ -515,7 +517,7 @@ static void merge_parts(Fuse *f)
                         Kernel *b = f->kernel[j];
                         Buffer *to = a->store[0].to;
                         if (a->op != K_LOOP || b->op != K_LOOP || a->body != b->body || a->at || b->at || b->nstore != 1 ||
-                            !to || !to->part_of || !b->store[0].to || b->store[0].to->part_of != to->part_of ||
+                            !to || !to->part_of || !b->store[0].to || whole_buffer(b->store[0].to) != whole_buffer(to) ||
                             f->uses->nuser[a->store[0].node->id] != 1 ||
                             !same_dims(&a->store[0].node->type, &b->store[0].node->type))
                                 continue;

@@ -39,7 +39,7 @@ Map map_identity(const Domain *d, const Type *t)
 {
         Map m = {.rank = t->rank};
         for (int i = 0; i < d->n; i++)
-                if (t->rank)
+                if (t->rank && d->digit[i].axis >= 0)
                         m.axis[d->digit[i].axis].coef[i] = d->digit[i].stride;
         return m;
 }
@@ -149,7 +149,7 @@ Node *base_of(Node *n)
         return n;
 }
 
-MapResult map_to_buffer(const Plan *p, const Domain *d, const Map *m, Node *n, Map *out, Buffer **b, Refine *refine)
+static MapResult map_to_buffer(const Plan *p, const Domain *d, const Map *m, Node *n, Map *out, Buffer **b, Refine *refine)
 {
         *out = *m;
         while (n->op == OP_VIEW && !p->value[n->id]) {
@@ -204,4 +204,60 @@ bool map_operand(const Plan *p, Node *n, Domain *d, Map *m, Node **base)
                         return false;
                 domain_refine(d, refine);
         }
+}
+
+/* A map over a domain one of whose digits was cut. */
+static Map map_cut(const Map *m, Refine r)
+{
+        Map out = *m;
+        for (int a = 0; a < m->rank; a++) {
+                int64_t *c = out.axis[a].coef;
+                for (int i = MAX_DIGIT - 1; i > r.digit + 1; i--)
+                        c[i] = c[i - 1];
+                c[r.digit + 1] = m->axis[a].coef[r.digit];
+                c[r.digit] = m->axis[a].coef[r.digit] * r.at;
+        }
+        return out;
+}
+
+/* Puts a cut digit together again where it walks evenly. */
+static bool coefs_join(int64_t *c, Refine r)
+{
+        if (c[r.digit] != c[r.digit + 1] * r.at)
+                return false;
+        for (int i = r.digit; i + 1 < MAX_DIGIT; i++)
+                c[i] = c[i + 1];
+        c[MAX_DIGIT - 1] = 0;
+        return true;
+}
+
+Buffer *whole_buffer(Buffer *b)
+{
+        while (b && b->part_of)
+                b = b->part_of;
+        return b;
+}
+
+MapResult address_through(const Plan *p, const Domain *d, const Map *m, Node *n, Address *at, Buffer **b, Refine *refine)
+{
+        Domain domain = *d;
+        Map from = *m, under;
+        Refine cut[MAX_DIGIT];
+        int cuts = 0;
+        MapResult r;
+        while ((r = map_to_buffer(p, &domain, &from, n, &under, b, &cut[cuts])) == MAP_REFINE) {
+                if (domain.n == MAX_DIGIT)
+                        return MAP_FAIL;
+                domain_refine(&domain, cut[cuts]);
+                from = map_cut(&from, cut[cuts++]);
+        }
+        if (r != MAP_OK)
+                return r;
+        *at = address_of(*b, &under);
+        for (int i = cuts - 1; i >= 0; i--)
+                if (!coefs_join(at->coef, cut[i]) || (at->tiled && !coefs_join(at->tile_index.coef, cut[i]))) {
+                        *refine = cut[0];
+                        return MAP_REFINE;
+                }
+        return MAP_OK;
 }

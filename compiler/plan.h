@@ -172,11 +172,13 @@ typedef struct {
         int64_t tile;
 } Address;
 Address address_of(const Buffer *b, const Map *m);
+Buffer *whole_buffer(Buffer *b);                     /* that b is a part of, or b */
 /* the affine walk of a whole operand: d starts as its own axes and is refined until its buffer can be read */
 bool map_operand(const Plan *p, Node *n, Domain *d, Map *m, Node **base);
 Node *base_of(Node *n);                              /* through views */
-/* the map of the buffer under n (through views that have none of their own), for n looked at through m */
-MapResult map_to_buffer(const Plan *p, const Domain *d, const Map *m, Node *n, Map *out, Buffer **b, Refine *refine);
+/* Where the buffer under n (through views that have none of their own) is read, for n looked at through m.  MAP_REFINE: only
+ * a domain with that cut walks it evenly. */
+MapResult address_through(const Plan *p, const Domain *d, const Map *m, Node *n, Address *at, Buffer **b, Refine *refine);
 
 /* uses.c: who uses what */
 typedef struct {

@@ -1,9 +1,10 @@
 /* Programs: a file, all that it imports, and what each name in them stands for.
  *
- * `import blocks` looks for blocks.model beside the importing file, in its lib/ and in ../lib/, then in the library that
- * is part of lathe.  `import "path"` takes a path relative to the importing file.  Each file is read once; what a file
- * imports is in sight of those who import it, and its own definitions come first.  Names found nowhere else are sought in the
- * library: in its blocks and checkpoints, then in the module that has the name itself. */
+ * `import blocks` looks for blocks.model beside the importing file, in its lib/ and in ../lib/, then in the
+ * library that is part of lathe.  `import "path"` takes a path relative to the importing file.  Each file is
+ * read once; what a file imports is in sight of those who import it, and its own definitions come first.
+ * Names found nowhere else are sought in the library: in its blocks and checkpoints, then in the module that
+ * has the name itself. */
 #include "elaborate.h"
 #include "parse.h"
 
@@ -89,7 +90,8 @@ static File *add_file(Program *p, const Source *source, const char *name)
         f->name = name;
         f->source = source;
         f->scope.file = f;
-        p->file = arena_grow(p->arena, p->file, p->nfile * (int64_t)sizeof(File *), (p->nfile + 1) * (int64_t)sizeof(File *));
+        p->file = arena_grow(p->arena, p->file, p->nfile * (int64_t)sizeof(File *),
+                             (p->nfile + 1) * (int64_t)sizeof(File *));
         p->file[p->nfile++] = f;
         return f;
 }
@@ -105,7 +107,8 @@ static void add_definitions(Program *p, File *f)
                 *d = (Definition){.name = item->name, .ast = item, .file = f, .value = {.kind = V_NONE}};
                 if (!table_add(p->arena, &f->table, d)) {
                         diag_error(p->diag, item->name_span, "%s is defined twice", item->name);
-                        diag_note(p->diag, (*table_slot(&f->table, item->name))->ast->name_span, "first here");
+                        diag_note(p->diag, (*table_slot(&f->table, item->name))->ast->name_span,
+                                  "first here");
                 }
         }
 }
@@ -168,9 +171,12 @@ static void import_one(Program *p, File *f, const Ast *import, const Loading *ch
                 source = have ? have->source : read_source(p->arena, path, &why);
         }
         if (!source) {
-                diag_error(p->diag, import->span, "can't import %s: %s", name, why ? why : "there is no such module");
+                diag_error(p->diag, import->span, "can't import %s: %s", name,
+                           why ? why : "there is no such module");
                 if (!why)
-                        diag_hint(p->diag, "sought: %s.model beside this file, in its lib/ and ../lib/, and in the library",
+                        diag_hint(p->diag,
+                                  "sought: %s.model beside this file, in its lib/ and ../lib/, and in the "
+                                  "library",
                                   name);
                 return;
         }
@@ -195,7 +201,8 @@ static void load_imports(Program *p, File *f, const Loading *chain)
                 if (f->tree->kid[i]->kind != AST_IMPORT)
                         continue;
                 if (depth > MAX_DEPTH) {
-                        diag_error(p->diag, f->tree->kid[i]->span, "imports are more than %d deep", MAX_DEPTH);
+                        diag_error(p->diag, f->tree->kid[i]->span, "imports are more than %d deep",
+                                   MAX_DEPTH);
                         return;
                 }
                 import_one(p, f, f->tree->kid[i], chain);
@@ -221,7 +228,8 @@ static File *library_file(Program *p, const char *name)
 /* A name that no file in sight defines: from the prelude, or from the module of that name. */
 Definition *library_find(Program *p, const char *name)
 {
-        const char *const module[] = {intern(p->names, "blocks", -1), intern(p->names, "checkpoints", -1), name};
+        const char *const module[] = {intern(p->names, "blocks", -1), intern(p->names, "checkpoints", -1),
+                                      name};
         for (int i = 0; i < 3; i++) {
                 File *f = library_file(p, module[i]);
                 Definition *d = f ? file_find(f, name) : NULL;

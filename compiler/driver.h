@@ -1,0 +1,72 @@
+/* The driver's own: options, the model at hand, the pipeline.  A command is one row of the table in main.c. */
+#ifndef DRIVER_H
+#define DRIVER_H
+#include "checkpoint.h"
+#include "plan.h"
+#include "tokenizer.h"
+
+/* exit codes */
+enum { DONE = 0, WRONG_INPUT = 1, WRONG_USAGE = 2, WRONG_ENVIRONMENT = 3 };
+
+enum { MAX_OVERRIDES = 64, MAX_FILES = 256, MAX_DUMPS = 16, MAX_TARGETS = 8 };
+
+typedef struct {
+        const char *file[MAX_FILES]; /* what is no option: model files, and words of the command */
+        int nfile;
+        const char *model;           /* -m: which model of the file */
+        Override override[MAX_OVERRIDES];
+        int noverride;
+        const char *weights, *tokenizer, *out;
+        const char *target[MAX_TARGETS];
+        int ntarget;
+        const char *dump[MAX_DUMPS], *off[MAX_DUMPS]; /* --dump=PASS, --no-PASS */
+        int ndump, noff;
+        int64_t chunk;
+        const char *storage;
+        bool with_main, embed, explain;
+} Options;
+
+/* A model on its way: everything lives in the arena. */
+typedef struct {
+        Arena arena;
+        Interner names;
+        Diag diag;
+        Program *program;
+        Graph *graph;        /* as elaborated, then as the passes leave it */
+        Graph *oracle;       /* as elaborated */
+        Node *not_causal;    /* where the proof failed; NULL: causal, or nothing grows */
+        const char *why_not;
+} Model;
+
+/* options.c: false after a message: wrong usage.  `takes` lists the options that the command knows, by letters of its row */
+bool options_read(Options *o, const char *command, const char *takes, int argc, char **argv);
+bool is_off(const Options *o, const char *pass);
+
+/* pipeline.c */
+typedef struct {
+        const char *name, *about;
+} PassInfo;
+extern const PassInfo pass_table[];
+extern const int pass_count;
+/* Parses and elaborates; false after the messages were printed, with *code. */
+bool model_load(Model *m, const Options *o, int *code);
+/* The graph passes: simplify, stage, causal.  want_steps: an error if the model is not causal. */
+bool model_passes(Model *m, const Options *o);
+/* Kernels, memory and barriers for a target. */
+Plan *model_plan(Model *m, const Options *o, const Target *t);
+void model_free(Model *m);
+int64_t parameter_count(const Graph *g);
+
+/* commands; each returns an exit code */
+int build_command(const Options *o);
+int check_command(const Options *o);
+int test_command(const Options *o);
+int weights_command(const Options *o);
+int show_command(const Options *o);
+int verify_command(const Options *o);
+int targets_command(const Options *o);
+
+/* output.c: files are written aside and renamed when complete */
+bool write_file(const char *path, const char *bytes, int64_t n); /* false after a message */
+bool write_weights(const char *path, uint64_t layout, const float *weights, int64_t n);
+#endif

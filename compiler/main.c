@@ -1,0 +1,108 @@
+/* lathe: compiles a transformer, written down as its formulas, into C.
+ *
+ * Here: the commands, their help, and nothing else.  Exit codes: 0 done, 1 the input is wrong, 2 wrong usage, 3 the
+ * environment failed. */
+#include <stdio.h>
+#include <string.h>
+
+#include "driver.h"
+#include "parse.h"
+#include "version.h"
+
+int elaborate_command(int argc, char **argv);
+
+typedef struct {
+        const char *name;
+        int (*run)(const Options *o);
+        const char *takes; /* letters of options.c's table */
+        const char *usage, *about, *more;
+} Command;
+
+static const Command command_table[] = {
+        {"build", build_command, "mDwtoTMexcs", "MODEL [--weights CKPT] [--tokenizer TOK] [--target T] [--main] [--embed] [-o OUT.c]",
+         "a model to C",
+         "Writes OUT.c, OUT.h and, unless --embed, OUT.weights.\n"
+         "  -m NAME          which model of the file (default: the last that lacks no hyperparameter)\n"
+         "  -D NAME=VALUE    a hyperparameter\n"
+         "  --weights CKPT   .safetensors, a folder of them, or a llama2.c .bin; left out: made by hash\n"
+         "  --tokenizer TOK  a llama2.c tokenizer, compiled in\n"
+         "  --target T       what to write for (`lathe targets`; default native)\n"
+         "  --main           add a command line that generates\n"
+         "  --embed          the weights too are in the C file\n"
+         "  --chunk N        positions taken in one go (default 64)\n"
+         "  --explain        say what was fused, and what stopped it\n"
+         "  --no-PASS, --dump=PASS\n"
+         "example: lathe build models/tale.model --main -o tale.c && cc -std=c11 -O2 -march=native tale.c -lpthread -o tale\n"},
+        {"check", check_command, "mDx", "MODEL…", "parse, elaborate, prove; silent when all is well", "example: lathe check models/*.model\n"},
+        {"test", test_command, "", "FILE…", "run the tests written in the language",
+         "Runs every `test \"…\" { require … }` of the files by the interpreter.\nexample: lathe test tests/textbook/attention.model\n"},
+        {"weights", weights_command, "mDwos", "MODEL [--weights CKPT] [--storage f32|f16|bf16] -o W.safetensors",
+         "weights under their published names", "Hash weights (docs/hash-weights.md), or those of a checkpoint.\n"
+                                                "example: lathe weights models/gpt2.model -o gpt2.safetensors\n"},
+        {"show", show_command, "mDxTc", "MODEL params|cost|plan|graph|passes|c", "what a model is and what it costs",
+         "example: lathe show models/llama2.model cost\n"},
+        {"verify", verify_command, "mDwTxc", "MODEL [--weights CKPT] [--target T]…", "the interpreter against compiled code",
+         "Compiles with cc and compares outputs on hashed inputs.\nexample: lathe verify models/stories260k.model --target scalar --target avx2\n"},
+        {"targets", targets_command, "", "", "what C can be written for", ""},
+};
+enum { COMMANDS = sizeof command_table / sizeof command_table[0] };
+
+static void usage(FILE *f)
+{
+        fprintf(f, "usage: lathe COMMAND …\n\n");
+        for (int i = 0; i < COMMANDS; i++)
+                fprintf(f, "  %-8s  %s\n", command_table[i].name, command_table[i].about);
+        fprintf(f, "\n`lathe help COMMAND` says more; `lathe --version` the version.  A model file of - is standard input.\n"
+                   "example: lathe build models/tale.model --main -o tale.c\n");
+}
+
+static void help(const Command *c)
+{
+        printf("usage: lathe %s %s\n\n%s\n\n%s", c->name, c->usage, c->about, c->more);
+}
+
+static const Command *find(const char *name)
+{
+        for (int i = 0; i < COMMANDS; i++)
+                if (!strcmp(command_table[i].name, name))
+                        return &command_table[i];
+        const char *names[COMMANDS];
+        for (int i = 0; i < COMMANDS; i++)
+                names[i] = command_table[i].name;
+        const char *near = nearest_name(name, names, COMMANDS);
+        fprintf(stderr, "lathe: unknown command %s%s%s%s\n", name, near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+        return NULL;
+}
+
+int main(int argc, char **argv)
+{
+        if (argc < 2) {
+                usage(stderr);
+                return WRONG_USAGE;
+        }
+        const char *word = argv[1];
+        if (!strcmp(word, "--version")) {
+                printf("lathe %s\n", LATHE_VERSION);
+                return DONE;
+        }
+        if (!strcmp(word, "parse"))
+                return parse_command(argc - 1, argv + 1);
+        if (!strcmp(word, "elaborate"))
+                return elaborate_command(argc - 1, argv + 1);
+        bool wants_help = !strcmp(word, "help") || !strcmp(word, "--help") || !strcmp(word, "-h");
+        if (wants_help && argc == 2) {
+                usage(stdout);
+                return DONE;
+        }
+        const Command *c = find(wants_help ? argv[2] : word);
+        if (!c)
+                return WRONG_USAGE;
+        if (wants_help || (argc > 2 && (!strcmp(argv[2], "--help") || !strcmp(argv[2], "-h")))) {
+                help(c);
+                return DONE;
+        }
+        Options o;
+        if (!options_read(&o, c->name, c->takes, argc - 2, argv + 2))
+                return WRONG_USAGE;
+        return c->run(&o);
+}

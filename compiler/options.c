@@ -1,0 +1,154 @@
+/* Options: one table for all commands; a command's row in main.c says by letters which it takes. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "driver.h"
+
+typedef struct {
+        char letter; /* in a command's row */
+        const char *name;
+        bool value;
+} OptionRow;
+
+static const OptionRow option_table[] = {
+        {'m', "-m", true},          {'D', "-D", true},         {'w', "--weights", true}, {'t', "--tokenizer", true}, {'o', "-o", true},
+        {'T', "--target", true},    {'M', "--main", false},    {'e', "--embed", false},  {'x', "--explain", false},  {'c', "--chunk", true},
+        {'s', "--storage", true},
+};
+
+bool is_off(const Options *o, const char *pass)
+{
+        for (int i = 0; i < o->noff; i++)
+                if (!strcmp(o->off[i], pass))
+                        return true;
+        return false;
+}
+
+static bool is_pass(const char *name)
+{
+        for (int i = 0; i < pass_count; i++)
+                if (!strcmp(pass_table[i].name, name))
+                        return true;
+        return false;
+}
+
+static bool wrong(const char *command, const char *format, const char *what)
+{
+        fprintf(stderr, "lathe %s: ", command);
+        fprintf(stderr, format, what);
+        fprintf(stderr, "; `lathe help %s` says more\n", command);
+        return false;
+}
+
+static bool add(const char **list, int *n, int most, const char *value)
+{
+        if (*n == most)
+                return false;
+        list[(*n)++] = value;
+        return true;
+}
+
+static bool set_override(Options *o, const char *command, const char *text)
+{
+        const char *equals = strchr(text, '=');
+        if (!equals || equals == text || o->noverride == MAX_OVERRIDES)
+                return wrong(command, "-D wants NAME=VALUE, not %s", text);
+        char *name = malloc((size_t)(equals - text) + 1);
+        if (!name)
+                return wrong(command, "%s", "out of memory");
+        memcpy(name, text, (size_t)(equals - text));
+        name[equals - text] = 0;
+        o->override[o->noverride++] = (Override){name, equals + 1};
+        return true;
+}
+
+static bool set(Options *o, const char *command, char letter, const char *value)
+{
+        switch (letter) {
+        case 'm':
+                o->model = value;
+                return true;
+        case 'D':
+                return set_override(o, command, value);
+        case 'w':
+                o->weights = value;
+                return true;
+        case 't':
+                o->tokenizer = value;
+                return true;
+        case 'o':
+                o->out = value;
+                return true;
+        case 'T':
+                if (!target_find(value))
+                        return wrong(command, "no target is named %s (`lathe targets` lists them)", value);
+                return add(o->target, &o->ntarget, MAX_TARGETS, value) || wrong(command, "%s", "too many targets");
+        case 'M':
+                return o->with_main = true;
+        case 'e':
+                return o->embed = true;
+        case 'x':
+                return o->explain = true;
+        case 's':
+                o->storage = value;
+                return !strcmp(value, "f32") || !strcmp(value, "f16") || !strcmp(value, "bf16") ||
+                       wrong(command, "--storage is f32, f16 or bf16, not %s", value);
+        case 'c': {
+                char *end;
+                o->chunk = strtol(value, &end, 10);
+                return (!*end && o->chunk >= 1 && o->chunk <= 1 << 20) || wrong(command, "--chunk wants a number from 1 to 1048576, not %s", value);
+        }
+        default:
+                return false;
+        }
+}
+
+static bool pass_option(Options *o, const char *command, const char *arg, bool *is_one)
+{
+        bool dump = !strncmp(arg, "--dump=", 7), off = !strncmp(arg, "--no-", 5);
+        *is_one = dump || off;
+        if (!*is_one)
+                return true;
+        const char *name = arg + (dump ? 7 : 5);
+        if (!is_pass(name))
+                return wrong(command, "no pass is named %s (`lathe show MODEL passes` lists them)", name);
+        return add(dump ? o->dump : o->off, dump ? &o->ndump : &o->noff, MAX_DUMPS, name) || wrong(command, "%s", "too many passes named");
+}
+
+bool options_read(Options *o, const char *command, const char *takes, int argc, char **argv)
+{
+        *o = (Options){.chunk = 64, .storage = "f32"};
+        for (int i = 0; i < argc; i++) {
+                const char *arg = argv[i];
+                bool is_one = false;
+                if (arg[0] != '-' || !arg[1]) {
+                        if (!add(o->file, &o->nfile, MAX_FILES, arg))
+                                return wrong(command, "%s", "too many files");
+                        continue;
+                }
+                if (strchr(takes, 'x') && !pass_option(o, command, arg, &is_one))
+                        return false;
+                if (is_one)
+                        continue;
+                const OptionRow *row = NULL;
+                const char *value = NULL;
+                for (size_t k = 0; k < sizeof option_table / sizeof option_table[0]; k++) {
+                        size_t n = strlen(option_table[k].name);
+                        if (!strchr(takes, option_table[k].letter) || strncmp(arg, option_table[k].name, n))
+                                continue;
+                        bool joined = option_table[k].value && (arg[n] == '=' || (n == 2 && arg[n]));
+                        if (arg[n] && !joined)
+                                continue;
+                        row = &option_table[k];
+                        value = joined ? arg + n + (arg[n] == '=') : NULL;
+                }
+                if (!row)
+                        return wrong(command, "unknown option %s", arg);
+                if (row->value && !value && i + 1 == argc)
+                        return wrong(command, "%s wants a value", arg);
+                if (!set(o, command, row->letter, !row->value ? "" : value ? value : argv[++i]))
+                        return false;
+        }
+        return true;
+}

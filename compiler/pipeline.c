@@ -1,0 +1,139 @@
+/* The pipeline: from a file to a graph, through the passes, to a plan.  Reads as the story it is.
+ *
+ *   parse, elaborate ─► graph ─ simplify ─ stage ─ causal ─► graph ─ fuse (tile) ─ plan ─ sync ─► plan */
+#include <stdio.h>
+#include <string.h>
+
+#include "causal.h"
+#include "driver.h"
+#include "incremental.h"
+#include "parse.h"
+#include "stage.h"
+
+const PassInfo pass_table[] = {
+        {"simplify", "constants, common subexpressions, dead code, exact algebra"},
+        {"stage", "what does not depend on the trip leaves its repeat; tables of what no input decides"},
+        {"causal", "the proof that position i reads positions up to i, and the form with explicit state: prefill and step"},
+        {"fuse", "kernels: attention, products with formulas, merged products, row regions"},
+        {"plan", "where every buffer lies in the arena"},
+        {"sync", "the barriers that the data flow needs"},
+};
+const int pass_count = sizeof pass_table / sizeof pass_table[0];
+
+static bool is_dumped(const Options *o, const char *pass)
+{
+        for (int i = 0; i < o->ndump; i++)
+                if (!strcmp(o->dump[i], pass))
+                        return true;
+        return false;
+}
+
+static void after_pass(const Graph *g, const Options *o, const char *pass)
+{
+        verify(g, pass);
+        if (is_dumped(o, pass))
+                graph_dump(stdout, g);
+}
+
+bool model_load(Model *m, const Options *o, int *code)
+{
+        *m = (Model){0};
+        m->names.arena = m->diag.arena = &m->arena;
+        *code = WRONG_USAGE;
+        if (o->nfile < 1) {
+                fprintf(stderr, "lathe: which model? give a .model file\n");
+                return false;
+        }
+        const Source *given = NULL;
+        if (!strcmp(o->file[0], "-")) {
+                const char *why;
+                given = read_source(&m->arena, "-", &why);
+                if (!given)
+                        fprintf(stderr, "lathe: standard input: %s\n", why);
+        }
+        *code = WRONG_INPUT;
+        m->program = program_load(&m->arena, &m->names, &m->diag, o->file[0], given);
+        if (m->program && !m->diag.count)
+                m->graph = elaborate_model(m->program, o->model, o->override, o->noverride, &m->diag);
+        diag_print(&m->diag, stderr);
+        if (!m->graph || m->diag.count)
+                return false;
+        m->oracle = m->graph;
+        verify(m->graph, "elaborate");
+        return true;
+}
+
+void model_free(Model *m)
+{
+        arena_free(&m->arena);
+}
+
+bool model_passes(Model *m, const Options *o)
+{
+        if (!is_off(o, "simplify")) {
+                m->graph = simplify(m->graph);
+                after_pass(m->graph, o, "simplify");
+        }
+        if (!is_off(o, "stage")) {
+                m->graph = hoist(m->graph);
+                after_pass(m->graph, o, "stage");
+        }
+        int time = growing_dimension(m->graph);
+        if (time >= 0 && !is_off(o, "causal")) {
+                CausalResult proof = causal_prove(&m->arena, m->graph, time);
+                Node *stuck = (Node *)proof.culprit;
+                Graph *steps = proof.causal ? incremental(m->graph, time, &stuck) : NULL;
+                m->not_causal = steps ? NULL : stuck;
+                m->why_not = proof.causal ? "its state can't be made explicit" : proof.why;
+                if (steps) {
+                        m->graph = steps;
+                        after_pass(m->graph, o, "causal");
+                        if (!is_off(o, "simplify"))
+                                m->graph = simplify(m->graph);
+                        verify(m->graph, "simplify after causal");
+                }
+        }
+        for (int i = 0; i < m->graph->nloop; i++) {
+                const Loop *l = &m->graph->loop[i];
+                if (strcmp(l->name, "generate") || m->graph->past >= 0 || is_off(o, "causal"))
+                        continue;
+                diag_error(&m->diag, l->span, "loop generate wants a causal model, and %s is not", m->graph->name);
+                if (m->not_causal) {
+                        diag_note(&m->diag, m->not_causal->span, "%s", m->why_not);
+                        note_instances(&m->diag, m->not_causal->where);
+                }
+                diag_print(&m->diag, stderr);
+                return false;
+        }
+        return true;
+}
+
+/* "stories-15m" -> "stories_15m" */
+static const char *c_identifier(Arena *a, const char *name)
+{
+        char *id = arena_strdup(a, name);
+        for (char *c = id; *c; c++)
+                if (!(*c >= 'a' && *c <= 'z') && !(*c >= 'A' && *c <= 'Z') && !(*c >= '0' && *c <= '9'))
+                        *c = '_';
+        return *id >= '0' && *id <= '9' ? arena_printf(a, "model_%s", id) : id;
+}
+
+Plan *model_plan(Model *m, const Options *o, const Target *t)
+{
+        Plan *p = fuse(&m->arena, m->graph, t, o->chunk);
+        p->c_name = c_identifier(&m->arena, m->graph->name);
+        plan_memory(p);
+        sync_kernels(p);
+        if (o->explain)
+                for (int i = 0; i < p->nexplain; i++)
+                        fprintf(stderr, "%s\n", p->explain[i]);
+        return p;
+}
+
+int64_t parameter_count(const Graph *g)
+{
+        int64_t n = 0;
+        for (int i = 0; i < g->nweight; i++)
+                n += g->weight[i]->slots * type_count(&g->weight[i]->type, NULL);
+        return n;
+}
