@@ -57,49 +57,59 @@ static bool has_shape(const Published *p, const CkTensor *t)
         return p->rank == t->rank && memcmp(p->shape, t->shape, (size_t)p->rank * sizeof *p->shape) == 0;
 }
 
-static void note_first(const Faults *faults, Diag *diag)
+/* A kind of fault: what is said of the file, and of what kind of tensors. */
+typedef struct {
+        Faults faults;
+        const char *what;
+        const char *hint; /* or NULL */
+} Kind;
+
+static bool report(const Kind *kind, const char *path, Diag *diag)
 {
+        const Faults *faults = &kind->faults;
+        if (faults->n == 0)
+                return true;
+        diag_error(diag, (Span){NULL, 0, 0}, "%s: %s %s", path, fault_count(faults, "tensor"), kind->what);
         fault_list(faults, diag);
+        if (kind->hint)
+                diag_hint(diag, "%s", kind->hint);
         if (faults->span.source)
                 diag_note(diag, faults->span, faults->n == 1 ? "wanted here" : "the first is wanted here");
+        return false;
+}
+
+static bool is_transposed(const Published *p, const CkTensor *t)
+{
+        return p->rank == 2 && t->rank == 2 && p->shape[0] == t->shape[1] && p->shape[1] == t->shape[0];
 }
 
 bool weight_check(const WeightMap *map, const Checkpoint *file, const CkTensor **tensor, Diag *diag)
 {
         Arena *a = map->graph->arena;
-        Faults missing = {.arena = a}, unused = {.arena = a}, misshapen = {.arena = a}, unreadable = {.arena = a};
+        Kind missing = {{.arena = a}, "missing", NULL};
+        Kind misshapen = {{.arena = a}, "of another shape than the model's", NULL};
+        Kind unreadable = {{.arena = a}, "of a type that can't be read: F32, F16 and BF16 can", NULL};
+        Kind unused = {{.arena = a}, "that the model does not use", "a checkpoint names what its model does without: drop \"NAME\""};
+        if (map->graph->nentry == 0)
+                missing.hint = "the model has no checkpoint entries, so tensors go by the weights' own names";
         for (int i = 0; i < map->npublished; i++) {
                 const Published *p = &map->published[i];
                 const CkTensor *t = tensor[i] = checkpoint_find(file, p->name);
                 const char *shape = shape_text(a, p->rank, p->shape);
                 if (!t)
-                        fault_add(&missing, p->span, "\"%s\", %s", p->name, shape);
+                        fault_add(&missing.faults, p->span, "\"%s\", %s", p->name, shape);
                 else if (!has_shape(p, t))
-                        fault_add(&misshapen, p->span, "\"%s\": %s in the file, %s in the model", p->name,
+                        fault_add(&misshapen.faults, p->span, "\"%s\": %s in the file, %s in the model", p->name,
                                   shape_text(a, t->rank, t->shape), shape);
                 else if (!ck_type_readable(t->dtype))
-                        fault_add(&unreadable, p->span, "\"%s\": %s", p->name, ck_type_name(t->dtype));
+                        fault_add(&unreadable.faults, p->span, "\"%s\": %s", p->name, ck_type_name(t->dtype));
+                if (t && !has_shape(p, t) && is_transposed(p, t))
+                        misshapen.hint = "what a file keeps transposed is written with ', as in layer[i].ffn.up.w'";
         }
-        find_unused(map, file, &unused);
-        const char *path = checkpoint_path(file);
-        const Span nowhere = {NULL, 0, 0};
-        if (missing.n) {
-                diag_error(diag, nowhere, "%s: %s missing", path, fault_count(&missing, "tensor"));
-                note_first(&missing, diag);
-        }
-        if (misshapen.n) {
-                diag_error(diag, nowhere, "%s: %s of another shape than the model's", path, fault_count(&misshapen, "tensor"));
-                note_first(&misshapen, diag);
-        }
-        if (unreadable.n) {
-                diag_error(diag, nowhere, "%s: %s of a type that can't be read: F32, F16 and BF16 can", path,
-                           fault_count(&unreadable, "tensor"));
-                note_first(&unreadable, diag);
-        }
-        if (unused.n) {
-                diag_error(diag, nowhere, "%s: %s that the model does not use", path, fault_count(&unused, "tensor"));
-                fault_list(&unused, diag);
-                diag_hint(diag, "what a model does without, its checkpoint names: drop \"NAME\"");
-        }
-        return !missing.n && !misshapen.n && !unreadable.n && !unused.n;
+        find_unused(map, file, &unused.faults);
+        const Kind *kind[] = {&missing, &misshapen, &unreadable, &unused};
+        bool good = true;
+        for (int i = 0; i < 4; i++)
+                good = report(kind[i], checkpoint_path(file), diag) && good;
+        return good;
 }

@@ -226,12 +226,13 @@ static void prove_slot(Proof *proof, const Slot *slot)
 static bool report(Proof *proof, Diag *diag)
 {
         const Faults *twice = &proof->twice, *never = &proof->never;
+        const char *model = proof->map->graph->name;
         if (twice->n) {
-                diag_error(diag, twice->span, "the checkpoint gives %s twice", fault_count(twice, "weight"));
+                diag_error(diag, twice->span, "the checkpoint of %s gives %s twice", model, fault_count(twice, "weight"));
                 fault_list(twice, diag);
         }
         if (never->n) {
-                diag_error(diag, never->span, "the checkpoint gives %s nowhere", fault_count(never, "weight"));
+                diag_error(diag, never->span, "the checkpoint of %s leaves out %s", model, fault_count(never, "weight"));
                 fault_list(never, diag);
         }
         return !twice->n && !never->n;
