@@ -1,13 +1,15 @@
 /* Rolled repeats: whether two trips have the same body.
  *
- * Two bodies are the same if their nodes are, one by one in order: op, attributes, type, and inputs that stand at the same
- * place of the trip or are the same node outside.  Constants may differ: body_merge makes them tables with a row for
- * each trip.  Inside an inner repeat they may not, since a table is indexed by the innermost trip alone.
+ * Two bodies are the same if their nodes are, one by one in order: op, attributes, type, and inputs that
+ * stand at the same place of the trip or are the same node outside.  Constants may differ: body_merge makes
+ * them tables with a row for each trip.  Inside an inner repeat they may not, since a table is indexed by the
+ * innermost trip alone.
  *
- * Slices that start elsewhere make bodies differ, but can be written as gathers by a constant index: with `varying` given, they
- * are noted there and pass.
+ * Slices that start elsewhere make bodies differ, but can be written as gathers by a constant index: with
+ * `varying` given, they are noted there and pass.
  *
- * Elaboration is deterministic, so nodes at the same place have ids at the same distance from the trip's first. */
+ * Elaboration is deterministic, so nodes at the same place have ids at the same distance from the trip's
+ * first. */
 #include "elaborate.h"
 
 #include <string.h>
@@ -15,8 +17,8 @@
 enum { MAX_TABLE = 1 << 26 }; /* elements of a constant over all trips */
 
 typedef struct {
-        int kept, fresh; /* first ids */
-        int64_t trips;   /* of the repeat, while its own bodies are compared; 0 in an inner one */
+        int kept, fresh;  /* first ids */
+        int64_t trips;    /* of the repeat, while its own bodies are compared; 0 in an inner one */
         Varying *varying; /* not NULL: slices may start elsewhere, and are noted here */
 } Match;
 
@@ -41,7 +43,8 @@ static bool same_atoms(const View *a, const View *b)
                 return false;
         for (int i = 0; i < a->natom; i++) {
                 const Atom *p = &a->atom[i], *q = &b->atom[i];
-                if (!dim_equal(p->size, q->size) || p->out != q->out || p->axis != q->axis || p->stride != q->stride)
+                if (!dim_equal(p->size, q->size) || p->out != q->out || p->axis != q->axis ||
+                    p->stride != q->stride)
                         return false;
         }
         return true;
@@ -108,7 +111,8 @@ static bool same_attr(const Match *m, const Node *a, const Node *b)
         return a->op != OP_REPEAT || same_region(m, p->region, q->region);
 }
 
-/* Numbers that are whole in one trip and not in another are reals in both, if nothing else tells them apart. */
+/* Numbers that are whole in one trip and not in another are reals in both, if nothing else tells them apart.
+ */
 static bool same_type(const Match *m, const Node *a, const Node *b)
 {
         if (a->op != OP_CONST || m->trips == 0 || a->type.dtype == BOOL || b->type.dtype == BOOL)
@@ -124,8 +128,8 @@ static bool same_body(const Match *m, const Body *a, const Body *b)
                 return false;
         for (int i = 0; i < a->nnode; i++) {
                 const Node *p = a->node[i], *q = b->node[i];
-                if (p->op != q->op || p->nin != q->nin || !same_type(m, p, q) || !same_nodes(m, p->nin, p->in, q->in) ||
-                    !same_attr(m, p, q))
+                if (p->op != q->op || p->nin != q->nin || !same_type(m, p, q) ||
+                    !same_nodes(m, p->nin, p->in, q->in) || !same_attr(m, p, q))
                         return false;
         }
         return true;
@@ -135,7 +139,8 @@ bool body_match(Trip kept, Trip fresh, int64_t trips, Varying *varying)
 {
         Match m = {kept.first, fresh.first, trips, varying};
         const Region *region = fresh.body->region;
-        return same_body(&m, kept.body, fresh.body) && same_nodes(&m, region->ncarry, kept.body->next, fresh.body->next) &&
+        return same_body(&m, kept.body, fresh.body) &&
+               same_nodes(&m, region->ncarry, kept.body->next, fresh.body->next) &&
                same_nodes(&m, region->nstack, kept.body->stack, fresh.body->stack);
 }
 

@@ -1,5 +1,5 @@
-/* Builtins: what can't be written in the language itself.  Each is a row of the table at the end; compile-time numbers go
- * through the same names as tensors. */
+/* Builtins: what can't be written in the language itself.  Each is a row of the table at the end;
+ * compile-time numbers go through the same names as tensors. */
 #include "elaborate.h"
 
 #include <math.h>
@@ -32,10 +32,10 @@ static double real_of(double x)
         return x;
 }
 
-#define POINTWISE(name, op, fold)                                                                                       \
-        static Value run_##name(const Call *c)                                                                          \
-        {                                                                                                               \
-                return unary_op(c->e, op, fold, c->pos[0], c->span);                                                    \
+#define POINTWISE(name, op, fold)                                                                            \
+        static Value run_##name(const Call *c)                                                               \
+        {                                                                                                    \
+                return unary_op(c->e, op, fold, c->pos[0], c->span);                                         \
         }
 POINTWISE(exp, OP_EXP, exp)
 POINTWISE(log, OP_LOG, log)
@@ -57,7 +57,8 @@ static Value run_abs(const Call *c)
                 return value_number(fabs(v.number), v.kind == V_INT);
         Node *x = tensor_argument(c, 0);
         Node *negated = x ? make(c->e, OP_NEG, 1, &x, (Attr){0}, c->span) : NULL;
-        return negated ? value_tensor(make(c->e, OP_MAX, 2, (Node *[]){x, negated}, (Attr){0}, c->span)) : POISON;
+        return negated ? value_tensor(make(c->e, OP_MAX, 2, (Node *[]){x, negated}, (Attr){0}, c->span))
+                       : POISON;
 }
 
 static Value run_where(const Call *c)
@@ -205,7 +206,8 @@ static Value run_join(const Call *c)
         Value *part, axis = option(c, "axis");
         Span *span;
         int n, at;
-        if (c->npos == 1 && c->pos[0].kind == V_TENSOR) { /* [n, .., d]: the outermost axis's parts beside each other */
+        if (c->npos == 1 &&
+            c->pos[0].kind == V_TENSOR) { /* [n, .., d]: the outermost axis's parts beside each other */
                 Node *x = c->pos[0].tensor;
                 if (axis.kind == V_NONE && x->type.rank >= 2)
                         return value_tensor(view_merge(c->e->g, c->e->body, x, c->span, c->e->where));
@@ -245,11 +247,13 @@ Value stack_values(Elaborator *e, int n, const Value *item, int axis, Span span)
                 if (i == 0)
                         type = in[0]->type;
                 else if (!type_broadcast(&before, &in[i]->type, &type))
-                        return fail(e, span, "shapes %s and %s can't be stacked", type_text(e->diag->arena, e->g, &before),
+                        return fail(e, span, "shapes %s and %s can't be stacked",
+                                    type_text(e->diag->arena, e->g, &before),
                                     type_text(e->diag->arena, e->g, &in[i]->type));
         }
         if (axis < -type.rank - 1 || axis > type.rank)
-                return fail(e, span, "a stack of %s has no axis %d", type_text(e->diag->arena, e->g, &type), axis);
+                return fail(e, span, "a stack of %s has no axis %d", type_text(e->diag->arena, e->g, &type),
+                            axis);
         axis += axis < 0 ? type.rank + 1 : 0;
         for (int i = 0; i < n; i++) {
                 type.dtype = in[i]->type.dtype;
@@ -272,7 +276,8 @@ static Value run_stack(const Call *c)
                 return fail(c->e, c->span, "nothing to stack");
         if (axis.kind != V_NONE && !want_int(c->e, axis, c->span, "an axis", &at))
                 return POISON;
-        return stack_values(c->e, n, part, (int)(at < -MAX_RANK || at > MAX_RANK ? MAX_RANK + 1 : at), c->span);
+        return stack_values(c->e, n, part, (int)(at < -MAX_RANK || at > MAX_RANK ? MAX_RANK + 1 : at),
+                            c->span);
 }
 
 static Value split_sizes(const Call *c, Node *x, Value sizes)
@@ -281,7 +286,9 @@ static Value split_sizes(const Call *c, Node *x, Value sizes)
         int axis;
         Value at = option(c, "axis");
         if (sizes.kind != V_LIST)
-                return is_poison(sizes) ? POISON : fail(e, c->span, "sizes: wants a list, not %s", value_text_of(e, sizes));
+                return is_poison(sizes)
+                               ? POISON
+                               : fail(e, c->span, "sizes: wants a list, not %s", value_text_of(e, sizes));
         if (!want_axis(e, at.kind == V_NONE ? value_int(-1) : at, x, c->span, &axis))
                 return POISON;
         int n = sizes.list->n;
@@ -293,13 +300,15 @@ static Value split_sizes(const Call *c, Node *x, Value sizes)
                 first = dim_add(first, size[i]);
         }
         if (!dim_equal(first, x->type.dim[axis]))
-                return fail(e, c->span, "the sizes add up to %s, but axis %d of %s is %s", dim_text(e->diag->arena, e->g, first),
-                            axis, type_text(e->diag->arena, e->g, &x->type),
+                return fail(e, c->span, "the sizes add up to %s, but axis %d of %s is %s",
+                            dim_text(e->diag->arena, e->g, first), axis,
+                            type_text(e->diag->arena, e->g, &x->type),
                             dim_text(e->diag->arena, e->g, x->type.dim[axis]));
         first = dim_fixed(0);
         for (int i = 0; i < n; i++) {
                 part[i] = dim_is(size[i], 0) ? NOTHING
-                                             : value_tensor(view_slice(e->g, e->body, x, axis, first, size[i], c->span, e->where));
+                                             : value_tensor(view_slice(e->g, e->body, x, axis, first, size[i],
+                                                                       c->span, e->where));
                 first = dim_add(first, size[i]);
         }
         return value_list(e, n, part);
@@ -311,10 +320,12 @@ static const char *argument_text(const Call *c, int i, int64_t n)
         Span s = c->pos_span[i];
         bool word = s.source && s.end > s.begin;
         for (int k = s.begin; word && k < s.end; k++)
-                word = strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_.0123456789", s.source->text[k]) != NULL;
+                word = strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_.0123456789",
+                              s.source->text[k]) != NULL;
         if (!word || (s.source->text[s.begin] >= '0' && s.source->text[s.begin] <= '9'))
                 return arena_printf(c->e->diag->arena, "%lld", (long long)n);
-        return arena_printf(c->e->diag->arena, "%.*s (%lld)", s.end - s.begin, s.source->text + s.begin, (long long)n);
+        return arena_printf(c->e->diag->arena, "%.*s (%lld)", s.end - s.begin, s.source->text + s.begin,
+                            (long long)n);
 }
 
 /* split(x, n): [.., n * d] -> [n, .., d] */
@@ -336,8 +347,8 @@ static Value run_split(const Call *c)
         if (x->type.rank == 0)
                 return fail(e, c->pos_span[0], "a scalar can't be split");
         if (n < 1 || !dim_div(x->type.dim[x->type.rank - 1], dim_fixed(n), &part))
-                return fail(e, c->span, "split: %s does not divide the last axis of %s", argument_text(c, 1, n),
-                            type_text(e->diag->arena, e->g, &x->type));
+                return fail(e, c->span, "split: %s does not divide the last axis of %s",
+                            argument_text(c, 1, n), type_text(e->diag->arena, e->g, &x->type));
         if (option(c, "axis").kind != V_NONE)
                 return fail(e, c->span, "split into equal parts takes the last axis; with sizes: any");
         return value_tensor(view_split(e->g, e->body, x, n, c->span, e->where));
@@ -349,7 +360,8 @@ static Value run_merge(const Call *c)
         if (!x)
                 return POISON;
         if (x->type.rank < 2)
-                return fail(c->e, c->span, "merge wants [n, .., d], not %s", type_text(c->e->diag->arena, c->e->g, &x->type));
+                return fail(c->e, c->span, "merge wants [n, .., d], not %s",
+                            type_text(c->e->diag->arena, c->e->g, &x->type));
         return value_tensor(view_merge(c->e->g, c->e->body, x, c->span, c->e->where));
 }
 
@@ -384,14 +396,16 @@ static bool reshape_type(const Call *c, const Node *x, const List *list, Type *t
         if (ellipsis == 0) { /* all leading axes but those whose elements the sizes take up */
                 Dim want = dim_fixed(1), have = dim_fixed(1), d;
                 for (int i = 1; i < list->n; i++)
-                        if (!want_dim(e, list->item[i], c->pos_span[1], "a size", &d) || !dim_mul(want, d, &want))
+                        if (!want_dim(e, list->item[i], c->pos_span[1], "a size", &d) ||
+                            !dim_mul(want, d, &want))
                                 return false;
                 kept = x->type.rank;
                 while (kept > 0 && !dim_equal(have, want) && dim_mul(have, x->type.dim[kept - 1], &have))
                         kept--;
                 if (!dim_equal(have, want))
                         return fail(e, c->span, "the sizes after .. don't take up whole axes of %s",
-                                    type_text(e->diag->arena, e->g, &x->type)), false;
+                                    type_text(e->diag->arena, e->g, &x->type)),
+                               false;
                 for (int i = 0; i < kept; i++)
                         type->dim[type->rank++] = x->type.dim[i];
         }
@@ -399,13 +413,16 @@ static bool reshape_type(const Call *c, const Node *x, const List *list, Type *t
         if (ellipsis > 0) { /* as many trailing axes as stay when the first sizes take up the leading ones */
                 Dim want = dim_fixed(1), have = dim_fixed(1), d;
                 for (int i = 0; i < ellipsis; i++)
-                        if (!want_dim(e, list->item[i], c->pos_span[1], "a size", &d) || !dim_mul(want, d, &want))
+                        if (!want_dim(e, list->item[i], c->pos_span[1], "a size", &d) ||
+                            !dim_mul(want, d, &want))
                                 return false;
-                while (first < x->type.rank && !dim_equal(have, want) && dim_mul(have, x->type.dim[first], &have))
+                while (first < x->type.rank && !dim_equal(have, want) &&
+                       dim_mul(have, x->type.dim[first], &have))
                         first++;
                 if (!dim_equal(have, want) || ellipsis != list->n - 1)
                         return fail(e, c->span, "the sizes before .. don't take up whole axes of %s",
-                                    type_text(e->diag->arena, e->g, &x->type)), false;
+                                    type_text(e->diag->arena, e->g, &x->type)),
+                               false;
         }
         for (int i = 0; i < list->n; i++) {
                 Dim d;
@@ -428,7 +445,8 @@ static Value run_reshape(const Call *c)
         if (!x)
                 return POISON;
         if (c->pos[1].kind != V_LIST)
-                return fail(e, c->pos_span[1], "reshape wants a list of sizes, not %s", value_text_of(e, c->pos[1]));
+                return fail(e, c->pos_span[1], "reshape wants a list of sizes, not %s",
+                            value_text_of(e, c->pos[1]));
         if (c->pos[1].list->n > MAX_RANK)
                 return fail(e, c->pos_span[1], "more than %d axes", MAX_RANK);
         for (int i = 0; i < c->pos[1].list->n; i++)
@@ -438,7 +456,8 @@ static Value run_reshape(const Call *c)
                 return POISON;
         Node *y = view_reshape(e->g, e->body, x, &type, c->span, e->where);
         if (!y)
-                return fail(e, c->span, "%s can't be reshaped to %s", type_text(e->diag->arena, e->g, &x->type),
+                return fail(e, c->span, "%s can't be reshaped to %s",
+                            type_text(e->diag->arena, e->g, &x->type),
                             type_text(e->diag->arena, e->g, &type));
         return value_tensor(y);
 }
@@ -455,7 +474,8 @@ static Value run_transpose(const Call *c)
         if (c->npos == 1)
                 return transpose_last(e, c->pos[0], c->span);
         if (c->npos == 3) {
-                if (!want_axis(e, c->pos[1], x, c->pos_span[1], &from) || !want_axis(e, c->pos[2], x, c->pos_span[2], &to))
+                if (!want_axis(e, c->pos[1], x, c->pos_span[1], &from) ||
+                    !want_axis(e, c->pos[2], x, c->pos_span[2], &to))
                         return POISON;
                 for (int i = 0, next = 0; i < rank; i++) {
                         next += next == from;
@@ -481,7 +501,8 @@ static Value run_pad(const Call *c)
 {
         Elaborator *e = c->e;
         Node *x = tensor_argument(c, 0);
-        Value axis = option(c, "axis"), before = option(c, "before"), after = option(c, "after"), value = option(c, "value");
+        Value axis = option(c, "axis"), before = option(c, "before"), after = option(c, "after"),
+              value = option(c, "value");
         Attr attr = {.before = dim_fixed(0), .after = dim_fixed(0)};
         if (!x || !want_axis(e, axis.kind == V_NONE ? value_int(-1) : axis, x, c->span, &attr.axis))
                 return POISON;
@@ -490,12 +511,15 @@ static Value run_pad(const Call *c)
         if (after.kind != V_NONE && !want_dim(e, after, c->span, "after", &attr.after))
                 return POISON;
         if (value.kind != V_NONE && !is_number(value))
-                return is_poison(value) ? POISON : fail(e, c->span, "value: is a number, not %s", value_text_of(e, value));
+                return is_poison(value)
+                               ? POISON
+                               : fail(e, c->span, "value: is a number, not %s", value_text_of(e, value));
         attr.value = value.kind == V_NONE ? 0 : value.number;
         return value_tensor(make(e, OP_PAD, 1, &x, attr, c->span));
 }
 
-/* window(x, n; stride, axis): [.., T, ..] -> [.., T', n, ..], element (t, k) of which is x at stride * t + k */
+/* window(x, n; stride, axis): [.., T, ..] -> [.., T', n, ..], element (t, k) of which is x at stride * t + k
+ */
 static Value run_window(const Call *c)
 {
         Elaborator *e = c->e;
@@ -510,12 +534,13 @@ static Value run_window(const Call *c)
         Type type = x->type;
         Dim room = dim_sub(type.dim[axis], dim_fixed(n)), steps;
         if (n < 1 || stride < 1 || !dim_at_least(e->g, room, 0))
-                return fail(e, c->span, "windows of %lld by steps of %lld don't fit into %s", (long long)n, (long long)stride,
-                            type_text(e->diag->arena, e->g, &type));
+                return fail(e, c->span, "windows of %lld by steps of %lld don't fit into %s", (long long)n,
+                            (long long)stride, type_text(e->diag->arena, e->g, &type));
         if (dim_is_fixed(room))
                 room.fixed -= room.fixed % stride;
         if (!dim_div(room, dim_fixed(stride), &steps) || type.rank == MAX_RANK)
-                return fail(e, c->span, "the step %lld does not divide %s", (long long)stride, dim_text(e->diag->arena, e->g, room));
+                return fail(e, c->span, "the step %lld does not divide %s", (long long)stride,
+                            dim_text(e->diag->arena, e->g, room));
         View *view = NEW(e->arena, View);
         for (int i = 0; i < type.rank; i++) {
                 Dim size = i == axis ? dim_add(steps, dim_fixed(1)) : type.dim[i];
@@ -537,13 +562,16 @@ static Value index_node(Elaborator *e, Dim size, Span span)
         Type type = {.dtype = INT, .rank = 1, .dim = {size}};
         if (!dim_at_least(e->g, size, 1))
                 return fail(e, span, "there are no %s indices", dim_text(e->diag->arena, e->g, size));
-        return value_tensor(node_new(e->g, e->body, OP_INDEX, 0, NULL, (Attr){.slot = -1}, type, span, e->where));
+        return value_tensor(
+                node_new(e->g, e->body, OP_INDEX, 0, NULL, (Attr){.slot = -1}, type, span, e->where));
 }
 
 static Value run_iota(const Call *c)
 {
         Dim n;
-        return want_dim(c->e, c->pos[0], c->pos_span[0], "the number of indices", &n) ? index_node(c->e, n, c->span) : POISON;
+        return want_dim(c->e, c->pos[0], c->pos_span[0], "the number of indices", &n)
+                       ? index_node(c->e, n, c->span)
+                       : POISON;
 }
 
 static Value run_index(const Call *c)
@@ -688,7 +716,8 @@ static bool has_option(const Builtin *b, const char *name)
         return false;
 }
 
-Value builtin_call(Elaborator *e, const Builtin *b, int npos, const Value *pos, const Span *pos_span, const Vars *named, Span span)
+Value builtin_call(Elaborator *e, const Builtin *b, int npos, const Value *pos, const Span *pos_span,
+                   const Vars *named, Span span)
 {
         Call call = {e, npos, pos, pos_span, named, span, b->name};
         for (int i = 0; i < npos; i++)
@@ -707,7 +736,7 @@ Value builtin_call(Elaborator *e, const Builtin *b, int npos, const Value *pos, 
         if (npos < b->min)
                 return fail(e, span, "%s wants %d arguments, not %d", b->name, b->min, npos);
         if (b->max >= 0 && npos > b->max)
-                return fail(e, pos_span[b->max], "%s takes %d argument%s by position, not %d", b->name, b->max,
-                            b->max == 1 ? "" : "s", npos);
+                return fail(e, pos_span[b->max], "%s takes %d argument%s by position, not %d", b->name,
+                            b->max, b->max == 1 ? "" : "s", npos);
         return b->run(&call);
 }

@@ -1,8 +1,8 @@
 /* Calls: a block's arguments, its instance, and what it returns.
  *
- * Every call is an instance with a name: the one given by `as`, else the variable if the call is all of the right side,
- * else the callee as spelled.  A call that is all of a block's result is that block's instance under another callee, and
- * adds no name. */
+ * Every call is an instance with a name: the one given by `as`, else the variable if the call is all of the
+ * right side, else the callee as spelled.  A call that is all of a block's result is that block's instance
+ * under another callee, and adds no name. */
 #include "elaborate.h"
 
 #include <string.h>
@@ -46,7 +46,8 @@ const char *callee_name(const Ast *callee)
         for (;;) {
                 if (callee->kind == AST_NAME)
                         return callee->name;
-                if (callee->kind != AST_FIELD && callee->kind != AST_CALL && callee->kind != AST_INDEX && callee->kind != AST_AS)
+                if (callee->kind != AST_FIELD && callee->kind != AST_CALL && callee->kind != AST_INDEX &&
+                    callee->kind != AST_AS)
                         return "block";
                 if (callee->kind == AST_AS)
                         return callee->name;
@@ -94,7 +95,8 @@ static Value find_callee(Elaborator *e, Scope *scope, const Ast *callee)
         if (scope_find(e, scope, callee->name, true, &v))
                 return v;
         if (scope_find(e, scope, callee->name, false, &v))
-                return fail(e, callee->span, "%s is %s, which can't be called", callee->name, value_text_of(e, v));
+                return fail(e, callee->span, "%s is %s, which can't be called", callee->name,
+                            value_text_of(e, v));
         const char **names;
         fail(e, callee->span, "there is no block %s", callee->name);
         int n = scope_names(e, scope, &names);
@@ -139,7 +141,8 @@ static bool has_parameter(const Parameters *p, const char *name)
         return false;
 }
 
-static bool check_arguments(Elaborator *e, const Block *f, const Parameters *p, const Arguments *args, Span call)
+static bool check_arguments(Elaborator *e, const Block *f, const Parameters *p, const Arguments *args,
+                            Span call)
 {
         int before = e->diag->count;
         if (args->npos > p->npos) {
@@ -159,7 +162,8 @@ static bool check_arguments(Elaborator *e, const Block *f, const Parameters *p, 
                         fail(e, b->span, "%s is given by position already", param->name);
                 if (b || i < args->npos || param->kid[1])
                         continue;
-                missing = missing ? arena_printf(e->diag->arena, "%s, %s", missing, param->name) : param->name;
+                missing =
+                        missing ? arena_printf(e->diag->arena, "%s, %s", missing, param->name) : param->name;
         }
         if (missing) {
                 fail(e, call, "%s needs %s", f->name, missing);
@@ -186,19 +190,22 @@ static bool type_matches(const char *type, Value *v)
         if (strcmp(type, "tensor") == 0)
                 return v->kind == V_TENSOR;
         if (strcmp(type, "block") == 0)
-                return v->kind == V_NONE || (v->kind == V_BLOCK && !(v->block->def && v->block->def->kind == AST_SCHEME));
+                return v->kind == V_NONE ||
+                       (v->kind == V_BLOCK && !(v->block->def && v->block->def->kind == AST_SCHEME));
         return v->kind == V_NONE || v->kind == V_SCHEME;
 }
 
 /* A knob may be a list of what its type says, one for each layer. */
 bool check_type(Elaborator *e, const Ast *type, Value *v, const char *what, Span span)
 {
-        static const char *const known[] = {"int", "real", "bool", "text", "list", "tensor", "block", "scheme"};
+        static const char *const known[] = {"int",  "real",   "bool",  "text",
+                                            "list", "tensor", "block", "scheme"};
         bool is_known = false;
         for (int i = 0; type->name && i < 8; i++)
                 is_known = is_known || strcmp(type->name, known[i]) == 0;
         if ((type->kind != AST_NAME && type->kind != AST_TYPE) || !is_known) {
-                fail(e, type->span, "this is no type of a parameter: int, real, bool, text, list, tensor, block or scheme");
+                fail(e, type->span,
+                     "this is no type of a parameter: int, real, bool, text, list, tensor, block or scheme");
                 return false;
         }
         if (is_poison(*v) || type_matches(type->name, v))
@@ -211,7 +218,8 @@ bool check_type(Elaborator *e, const Ast *type, Value *v, const char *what, Span
                         return true;
         }
         bool vowel = strchr("aeiou", type->name[0]) != NULL;
-        fail(e, span, "%s should be %s %s, not %s", what, vowel ? "an" : "a", type->name, value_text_of(e, *v));
+        fail(e, span, "%s should be %s %s, not %s", what, vowel ? "an" : "a", type->name,
+             value_text_of(e, *v));
         return false;
 }
 
@@ -223,7 +231,9 @@ static bool bind_parameters(Elaborator *e, const Parameters *p, const Arguments 
                 const Ast *param = parameter(p, i);
                 const Binding *b = vars_find(&args->named, param->name);
                 Span span = i < args->npos ? args->span[i] : b ? b->span : param->span;
-                Value v = i < args->npos ? args->pos[i] : b ? b->value : eval(e, scope, param->kid[1], param->name);
+                Value v = i < args->npos ? args->pos[i]
+                          : b            ? b->value
+                                         : eval(e, scope, param->kid[1], param->name);
                 if (param->kid[0] && !check_type(e, param->kid[0], &v, param->name, span)) {
                         v = POISON;
                         good = false;
@@ -304,8 +314,8 @@ typedef struct {
 } Surroundings;
 
 /* Enters an instance of f called `name`, runs it, and leaves it. */
-static Value run_instance(Elaborator *e, const Block *f, const Parameters *p, const Arguments *args, Span call,
-                          const char *name)
+static Value run_instance(Elaborator *e, const Block *f, const Parameters *p, const Arguments *args,
+                          Span call, const char *name)
 {
         if (!check_recursion(e, f, call))
                 return POISON;
@@ -335,9 +345,11 @@ static Vars merge_named(Elaborator *e, const Vars *bound, const Vars *named)
 {
         Vars all = {0};
         for (int i = 0; i < bound->n; i++)
-                vars_set(e->arena, &all, bound->binding[i].name, bound->binding[i].value, bound->binding[i].span);
+                vars_set(e->arena, &all, bound->binding[i].name, bound->binding[i].value,
+                         bound->binding[i].span);
         for (int i = 0; i < named->n; i++)
-                vars_set(e->arena, &all, named->binding[i].name, named->binding[i].value, named->binding[i].span);
+                vars_set(e->arena, &all, named->binding[i].name, named->binding[i].value,
+                         named->binding[i].span);
         return all;
 }
 
@@ -355,8 +367,8 @@ static Value partial(Elaborator *e, const Block *f, const Parameters *p, const A
         return (Value){.kind = V_BLOCK, .block = b};
 }
 
-Value call_block(Elaborator *e, Block *f, int npos, const Value *pos, const Span *pos_span, const Vars *named, Span call,
-                 const char *name)
+Value call_block(Elaborator *e, Block *f, int npos, const Value *pos, const Span *pos_span, const Vars *named,
+                 Span call, const char *name)
 {
         Arguments args = {npos, (Value *)pos, (Span *)pos_span, merge_named(e, &f->bound, named)};
         if (f->builtin) {
@@ -369,7 +381,8 @@ Value call_block(Elaborator *e, Block *f, int npos, const Value *pos, const Span
         }
         Parameters p = parameters_of(f->def);
         const Ast *first = p.npos > 0 ? p.positional->kid[0] : NULL;
-        if (f->def->kind != AST_SCHEME && npos == 0 && first && !first->kid[1] && !vars_find(&args.named, first->name))
+        if (f->def->kind != AST_SCHEME && npos == 0 && first && !first->kid[1] &&
+            !vars_find(&args.named, first->name))
                 return partial(e, f, &p, &args);
         for (int i = 0; i < npos; i++)
                 if (is_poison(pos[i]))

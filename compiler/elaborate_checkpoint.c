@@ -1,8 +1,9 @@
-/* Checkpoint entries: `"model.layers.{i}.attn.weight" = layer[i].attn.q.w`, once for every trip that has the weights.
+/* Checkpoint entries: `"model.layers.{i}.attn.weight" = layer[i].attn.q.w`, once for every trip that has the
+ * weights.
  *
- * The right side is an ordinary expression over weights by path, elaborated into a body of its own.  A `{i}` in the published
- * name runs over the trips of the repeat that [i] indexes on the right side.  A trip that lacks a weight is passed over; that no trip
- * has it is an error. */
+ * The right side is an ordinary expression over weights by path, elaborated into a body of its own.  A `{i}`
+ * in the published name runs over the trips of the repeat that [i] indexes on the right side.  A trip that
+ * lacks a weight is passed over; that no trip has it is an error. */
 #include "elaborate.h"
 
 #include <string.h>
@@ -81,8 +82,8 @@ Value path_index(Elaborator *e, const PathValue *path, Scope *scope, const Ast *
         if (!want_int(e, eval(e, scope, index->kid[1], NULL), index->kid[1]->span, "a trip", &i))
                 return POISON;
         if (i < 0 || i >= path->node->trips)
-                return fail(e, index->kid[1]->span, "%s has %lld trips, so no trip %lld", path_name(e, path->node),
-                            (long long)path->node->trips, (long long)i);
+                return fail(e, index->kid[1]->span, "%s has %lld trips, so no trip %lld",
+                            path_name(e, path->node), (long long)path->node->trips, (long long)i);
         PathValue *p = NEW(e->arena, PathValue);
         *p = *path;
         p->index[p->nindex++] = i;
@@ -109,7 +110,8 @@ Node *path_weight(Elaborator *e, const PathValue *path, Span span)
         if (!first) {
                 fail(e, span, "%s is no weight", path_name(e, path->node));
                 if (path->node->child)
-                        diag_hint(e->diag, "it has weights under it: %s.%s ..", path->node->name, path->node->child->name);
+                        diag_hint(e->diag, "it has weights under it: %s.%s ..", path->node->name,
+                                  path->node->child->name);
                 return NULL;
         }
         if (first->nregion != path->nindex) {
@@ -118,13 +120,14 @@ Node *path_weight(Elaborator *e, const PathValue *path, Span span)
                 return NULL;
         }
         for (int i = 0; i < e->g->nweight; i++) {
-                Weight *w = e->g->weight[first->id + i < e->g->nweight ? first->id + i : first->id + i - e->g->nweight];
+                Weight *w = e->g->weight[first->id + i < e->g->nweight ? first->id + i
+                                                                       : first->id + i - e->g->nweight];
                 if (w->path != first->path)
                         continue;
                 int64_t slot = slot_at(w, path);
                 if (slot >= 0)
-                        return node_new(e->g, e->body, OP_WEIGHT, 0, NULL, (Attr){.weight = w, .slot = (int)slot}, w->type, span,
-                                        e->where);
+                        return node_new(e->g, e->body, OP_WEIGHT, 0, NULL,
+                                        (Attr){.weight = w, .slot = (int)slot}, w->type, span, e->where);
         }
         e->missing_weight = true;
         return NULL;
@@ -147,7 +150,8 @@ static PathNode *static_path(Elaborator *e, const Ast *ast)
 
 static int64_t find_trips(Elaborator *e, const Ast *ast, const char *name)
 {
-        if (ast->kind == AST_INDEX && ast->nkid == 2 && ast->kid[1]->kind == AST_NAME && ast->kid[1]->name == name) {
+        if (ast->kind == AST_INDEX && ast->nkid == 2 && ast->kid[1]->kind == AST_NAME &&
+            ast->kid[1]->name == name) {
                 PathNode *p = static_path(e, ast->kid[0]);
                 if (p && p->is_region)
                         return p->trips;
@@ -174,11 +178,15 @@ static bool find_placeholders(Entry *entry)
                 if (known)
                         continue;
                 if (entry->n == MAX_PLACEHOLDERS)
-                        return fail(e, entry->map->name_span, "more than %d indices in a name", MAX_PLACEHOLDERS), false;
+                        return fail(e, entry->map->name_span, "more than %d indices in a name",
+                                    MAX_PLACEHOLDERS),
+                               false;
                 int64_t trips = find_trips(e, entry->map->kid[0], name);
                 if (trips < 0)
-                        return fail(e, entry->map->span, "{%s} runs over nothing: no repeat on the right side is indexed by %s", name,
-                                    name), false;
+                        return fail(e, entry->map->span,
+                                    "{%s} runs over nothing: no repeat on the right side is indexed by %s",
+                                    name, name),
+                               false;
                 entry->trips[entry->n] = trips;
                 entry->name[entry->n++] = name;
         }
@@ -278,11 +286,15 @@ static bool names_entry(const Ast *entries, const char *name)
         return false;
 }
 
-static void run_entries(Elaborator *e, Scope *scope, const Ast *entries, const Heirs *heirs, const Conditions *conditions);
+static void run_entries(Elaborator *e, Scope *scope, const Ast *entries, const Heirs *heirs,
+                        const Conditions *conditions);
 
-static void run_entry(Elaborator *e, Scope *scope, const Ast *entry, const Heirs *heirs, const Conditions *conditions)
+static void run_entry(Elaborator *e, Scope *scope, const Ast *entry, const Heirs *heirs,
+                      const Conditions *conditions)
 {
-        const char *name = entry->kind == AST_MAP ? entry->name : entry->kind == AST_RULE ? entry->kid[0]->name : NULL;
+        const char *name = entry->kind == AST_MAP    ? entry->name
+                           : entry->kind == AST_RULE ? entry->kid[0]->name
+                                                     : NULL;
         for (const Heirs *h = heirs; name && h; h = h->outer)
                 if (names_entry(h->checkpoint->kid[1], name))
                         return;
@@ -296,7 +308,8 @@ static void run_entry(Elaborator *e, Scope *scope, const Ast *entry, const Heirs
         } else if (entry->kind == AST_RULE && conditions_hold(e, scope, conditions) > 0) {
                 const char *rules[] = {"drop", "optional"};
                 if (strcmp(entry->name, "drop") == 0 || strcmp(entry->name, "optional") == 0) {
-                        add_entry(e, entry->name[0] == 'd' ? CK_DROP : CK_OPTIONAL, entry->kid[0]->name, NULL, entry->span);
+                        add_entry(e, entry->name[0] == 'd' ? CK_DROP : CK_OPTIONAL, entry->kid[0]->name, NULL,
+                                  entry->span);
                 } else {
                         fail(e, entry->name_span, "an entry is a map, drop or optional, not %s", entry->name);
                         hint_nearest(e, entry->name, rules, 2);
@@ -304,7 +317,8 @@ static void run_entry(Elaborator *e, Scope *scope, const Ast *entry, const Heirs
         }
 }
 
-static void run_entries(Elaborator *e, Scope *scope, const Ast *entries, const Heirs *heirs, const Conditions *conditions)
+static void run_entries(Elaborator *e, Scope *scope, const Ast *entries, const Heirs *heirs,
+                        const Conditions *conditions)
 {
         if (entries->kind == AST_ENTRY_IF) {
                 run_entry(e, scope, entries, heirs, conditions);
@@ -335,11 +349,13 @@ static Definition *need_checkpoint(Elaborator *e, Scope *scope, const Ast *name)
         if (d)
                 return d;
         if (name->kind != AST_NAME)
-                return fail(e, name->span, "`checkpoint` wants a checkpoint's name or its entries in braces"), NULL;
+                return fail(e, name->span, "`checkpoint` wants a checkpoint's name or its entries in braces"),
+                       NULL;
         fail(e, name->span, "there is no checkpoint %s", name->name);
         for (; scope; scope = scope->outer)
                 for (int64_t i = 0; !scope->vars && i < scope->file->table.slots && n < 256; i++)
-                        if (scope->file->table.slot[i] && scope->file->table.slot[i]->ast->kind == AST_CHECKPOINT)
+                        if (scope->file->table.slot[i] &&
+                            scope->file->table.slot[i]->ast->kind == AST_CHECKPOINT)
                                 names[n++] = scope->file->table.slot[i]->name;
         hint_nearest(e, name->name, names, n);
         return NULL;

@@ -5,8 +5,8 @@
 
 static void print_region(FILE *f, const Region *region, int depth)
 {
-        fprintf(f, "%*s%s: %lld trips, %d bod%s", depth * 2, "", region->name, (long long)region->trips, region->nbody,
-                region->nbody == 1 ? "y" : "ies");
+        fprintf(f, "%*s%s: %lld trips, %d bod%s", depth * 2, "", region->name, (long long)region->trips,
+                region->nbody, region->nbody == 1 ? "y" : "ies");
         for (int i = 0; i < region->nbody; i++)
                 fprintf(f, "%s%d", i ? ", " : " of ", region->body[i]->nnode);
         fprintf(f, " nodes\n");
@@ -33,13 +33,15 @@ static void print_setting(FILE *f, const Setting *s)
 static void print_summary(FILE *f, const Graph *g, Arena *arena)
 {
         for (int i = 0; i < g->nhyper; i++)
-                fprintf(f, i ? "" : "hyper"), print_setting(f, &g->hyper[i]), fprintf(f, i + 1 == g->nhyper ? "\n" : "");
+                fprintf(f, i ? "" : "hyper"), print_setting(f, &g->hyper[i]),
+                        fprintf(f, i + 1 == g->nhyper ? "\n" : "");
         for (int i = 0; i < g->ninput; i++)
-                fprintf(f, "input %s %s group %d %s\n", g->input[i].name, type_text(arena, g, &g->input[i].type),
-                        g->input[i].group, g->input[i].group_name);
+                fprintf(f, "input %s %s group %d %s\n", g->input[i].name,
+                        type_text(arena, g, &g->input[i].type), g->input[i].group, g->input[i].group_name);
         for (int i = 0; i < g->nweight; i++) {
                 const Weight *w = g->weight[i];
-                fprintf(f, "weight %s %s slots %lld", w->path, type_text(arena, g, &w->type), (long long)w->slots);
+                fprintf(f, "weight %s %s slots %lld", w->path, type_text(arena, g, &w->type),
+                        (long long)w->slots);
                 fprintf(f, w->centre != 0 ? " centre %g\n" : "\n", w->centre);
         }
         fprintf(f, "top: %d nodes\n", g->top->nnode);
@@ -47,7 +49,8 @@ static void print_summary(FILE *f, const Graph *g, Arena *arena)
                 if (g->top->node[i]->op == OP_REPEAT)
                         print_region(f, g->top->node[i]->attr.region, 1);
         for (int i = 0; i < g->noutput; i++)
-                fprintf(f, "output %s %s\n", g->output[i].name, type_text(arena, g, &g->output[i].node->type));
+                fprintf(f, "output %s %s\n", g->output[i].name,
+                        type_text(arena, g, &g->output[i].node->type));
         for (int i = 0; i < g->nloop; i++) {
                 fprintf(f, "loop %s", g->loop[i].name);
                 for (int k = 0; k < g->loop[i].nsetting; k++)
@@ -96,8 +99,12 @@ int elaborate_command(int argc, char **argv)
                         dump = true;
                 else if (strcmp(argv[i], "--tests") == 0)
                         tests = true;
-                else if (strcmp(argv[i], "-D") == 0 && i + 1 < argc && (equals = strchr(argv[i + 1], '=')) && noverride < 64)
-                        override[noverride++] = (Override){arena_strndup(&arena, argv[i + 1], equals - argv[i + 1]), equals + 1}, i++;
+                else if (strcmp(argv[i], "-D") == 0 && i + 1 < argc && (equals = strchr(argv[i + 1], '=')) &&
+                         noverride < 64)
+                        override[noverride++] =
+                                (Override){arena_strndup(&arena, argv[i + 1], equals - argv[i + 1]),
+                                           equals + 1},
+                        i++;
                 else if (!path)
                         path = argv[i];
                 else

@@ -1,4 +1,5 @@
-/* Declarations: `w : weight[n, x.dim] = 1`, `time : upto(context)`, `layers, heads : int`, inputs and outputs. */
+/* Declarations: `w : weight[n, x.dim] = 1`, `time : upto(context)`, `layers, heads : int`, inputs and
+ * outputs. */
 #include "elaborate.h"
 
 #include <string.h>
@@ -39,10 +40,12 @@ static bool read_sizes(Elaborator *e, Scope *scope, const Ast *type, bool fixed,
                 } else if (!want_dim(e, eval(e, scope, kid, NULL), kid->span, "a size", d)) {
                         good = false;
                 } else if (fixed && !dim_is_fixed(*d)) {
-                        fail(e, kid->span, "a weight's sizes are fixed; %s is not", dim_text(e->diag->arena, e->g, *d));
+                        fail(e, kid->span, "a weight's sizes are fixed; %s is not",
+                             dim_text(e->diag->arena, e->g, *d));
                         good = false;
                 } else if (!dim_at_least(e->g, *d, 1)) {
-                        fail(e, kid->span, "a size must be at least 1, not %s", dim_text(e->diag->arena, e->g, *d));
+                        fail(e, kid->span, "a size must be at least 1, not %s",
+                             dim_text(e->diag->arena, e->g, *d));
                         good = false;
                 }
         }
@@ -52,7 +55,8 @@ static bool read_sizes(Elaborator *e, Scope *scope, const Ast *type, bool fixed,
 /* ---- weights ---- */
 
 /* A default: a number for all elements, or a list of the weight's shape. */
-static bool read_centre(Elaborator *e, Scope *scope, const Ast *value, const Type *type, double *centre, const double **values)
+static bool read_centre(Elaborator *e, Scope *scope, const Ast *value, const Type *type, double *centre,
+                        const double **values)
 {
         if (!value)
                 return true;
@@ -63,13 +67,14 @@ static bool read_centre(Elaborator *e, Scope *scope, const Ast *value, const Typ
                 return *centre = v.number, true;
         Node *n = v.kind == V_LIST || v.kind == V_TENSOR ? to_tensor(e, v, value->span) : NULL;
         if (!n || n->op != OP_CONST || n->attr.literal->trips != 1)
-                return fail(e, value->span, "a weight's default is a number or a list of numbers, not %s", value_text_of(e, v)),
+                return fail(e, value->span, "a weight's default is a number or a list of numbers, not %s",
+                            value_text_of(e, v)),
                        false;
         Type found = n->type;
         found.dtype = type->dtype;
         if (!type_equal(&found, type)) {
-                fail(e, value->span, "the default has shape %s, the weight %s", type_text(e->diag->arena, e->g, &found),
-                     type_text(e->diag->arena, e->g, type));
+                fail(e, value->span, "the default has shape %s, the weight %s",
+                     type_text(e->diag->arena, e->g, &found), type_text(e->diag->arena, e->g, type));
                 return false;
         }
         double *kept = NEW_ARRAY(e->keep, double, n->attr.literal->count);
@@ -119,9 +124,11 @@ static void declare_dimensions(Elaborator *e, Scope *scope, const Ast *decl)
         bool good = type->nkid == 2 && type->kid[1]->kid[0];
         if (!good)
                 fail(e, type->span, "upto wants the largest size: upto(context)");
-        good = good && want_int(e, eval(e, scope, type->kid[1]->kid[0], NULL), type->kid[1]->span, "a dimension's bound", &bound);
+        good = good && want_int(e, eval(e, scope, type->kid[1]->kid[0], NULL), type->kid[1]->span,
+                                "a dimension's bound", &bound);
         if (good && (bound < 1 || bound > (int64_t)1 << 31)) {
-                fail(e, type->kid[1]->span, "a dimension's bound is at least 1 and at most 2^31, not %lld", (long long)bound);
+                fail(e, type->kid[1]->span, "a dimension's bound is at least 1 and at most 2^31, not %lld",
+                     (long long)bound);
                 good = false;
         }
         if (e->where)
@@ -145,7 +152,9 @@ static void declare_hypers(Elaborator *e, Scope *scope, const Ast *decl)
                 if (!given_value(e, name->name, &v) && decl->kid[2])
                         v = eval(e, scope, decl->kid[2], name->name);
                 Binding *b = vars_find(scope->vars, name->name);
-                Span span = b && !is_poison(b->value) ? b->span : decl->kid[2] ? decl->kid[2]->span : name->span;
+                Span span = b && !is_poison(b->value) ? b->span
+                            : decl->kid[2]            ? decl->kid[2]->span
+                                                      : name->span;
                 if (!check_type(e, decl->kid[1], &v, name->name, span))
                         v = POISON;
                 scope_set(e, scope, name->name, v, name->span);
@@ -163,9 +172,12 @@ void declare(Elaborator *e, Scope *scope, const Ast *decl)
         } else if (is_hyper_type(type) && at_model(e, scope)) {
                 declare_hypers(e, scope, decl);
         } else if (is_hyper_type(type)) {
-                fail(e, decl->span, "hyperparameters are declared in a model; a block's stand in its parentheses");
+                fail(e, decl->span,
+                     "hyperparameters are declared in a model; a block's stand in its parentheses");
         } else {
-                fail(e, type->span, "this is no type: weight[..], upto(bound), or in a model int, real, bool, text, list, block, "
+                fail(e, type->span,
+                     "this is no type: weight[..], upto(bound), or in a model int, real, bool, text, list, "
+                     "block, "
                      "scheme");
                 if (is_named(type, "weight"))
                         diag_hint(e->diag, "a weight that is one number is weight[]");
@@ -182,17 +194,21 @@ static bool read_input_type(Elaborator *e, Scope *scope, const Ast *type, Type *
         *bound = 0;
         if (type_is(base, AST_CALL, "id") && base->nkid == 2 && base->kid[1]->kid[0]) {
                 t->dtype = INT;
-                if (!want_int(e, eval(e, scope, base->kid[1]->kid[0], NULL), base->kid[1]->span, "the number of ids", bound))
+                if (!want_int(e, eval(e, scope, base->kid[1]->kid[0], NULL), base->kid[1]->span,
+                              "the number of ids", bound))
                         return false;
                 if (*bound < 1 || *bound > 1 << 24)
-                        return fail(e, base->kid[1]->span, "ids are below 1 to 2^24, not %lld", (long long)*bound), false;
+                        return fail(e, base->kid[1]->span, "ids are below 1 to 2^24, not %lld",
+                                    (long long)*bound),
+                               false;
         } else if (!is_named(base, "real")) {
                 return fail(e, base->span, "an input is real[..] or id(bound)[..]"), false;
         }
         return type->kind != AST_INDEX || read_sizes(e, scope, type, false, t);
 }
 
-static Node *add_input(Elaborator *e, const Ast *name, const Type *t, int64_t bound, int group, const char *group_name)
+static Node *add_input(Elaborator *e, const Ast *name, const Type *t, int64_t bound, int group,
+                       const char *group_name)
 {
         Graph *g = e->g;
         for (int i = 0; i < g->ninput; i++)
@@ -226,7 +242,9 @@ void declare_input(Elaborator *e, Scope *scope, const Ast *input)
                         fail(e, decl->kid[2]->span, "an input has no default");
                 for (int k = 0; k < names->nkid; k++) {
                         const char *name = names->kid[k]->name;
-                        Node *n = good ? add_input(e, names->kid[k], &type, bound, group, input->name ? input->name : name) : NULL;
+                        Node *n = good ? add_input(e, names->kid[k], &type, bound, group,
+                                                   input->name ? input->name : name)
+                                       : NULL;
                         if (!input->name || !vars_find(scope->vars, name))
                                 scope_set(e, scope, name, value_tensor(n), names->kid[k]->span);
                 }

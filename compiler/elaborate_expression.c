@@ -64,9 +64,10 @@ static Value eval_logical(Elaborator *e, Scope *scope, const Ast *ast)
                 return POISON;
         Value side[] = {a, b};
         for (int i = 0; i < 2; i++)
-                if (side[i].kind != V_BOOL && !(side[i].kind == V_TENSOR && side[i].tensor->type.dtype == BOOL))
-                        return fail(e, ast->kid[i]->span, "`%s` wants true or false, not %s", ast_kind_name(ast->kind),
-                                    value_text_of(e, side[i]));
+                if (side[i].kind != V_BOOL &&
+                    !(side[i].kind == V_TENSOR && side[i].tensor->type.dtype == BOOL))
+                        return fail(e, ast->kid[i]->span, "`%s` wants true or false, not %s",
+                                    ast_kind_name(ast->kind), value_text_of(e, side[i]));
         if (a.kind == V_BOOL)
                 return b;
         if (b.kind == V_BOOL)
@@ -94,43 +95,27 @@ Value eval(Elaborator *e, Scope *scope, const Ast *ast, const char *name)
         if (stopped(e, ast->span))
                 return POISON;
         switch ((int)ast->kind) {
-        case AST_NAME:
-                return eval_name(e, scope, ast, name);
-        case AST_NUMBER:
-                return value_number(ast->number, ast->is_int);
-        case AST_STRING:
-                return value_text(ast->name);
+        case AST_NAME: return eval_name(e, scope, ast, name);
+        case AST_NUMBER: return value_number(ast->number, ast->is_int);
+        case AST_STRING: return value_text(ast->name);
         case AST_TRUE:
-        case AST_FALSE:
-                return value_bool(ast->kind == AST_TRUE);
-        case AST_NONE:
-                return NOTHING;
-        case AST_LIST:
-                return eval_list(e, scope, ast);
+        case AST_FALSE: return value_bool(ast->kind == AST_TRUE);
+        case AST_NONE: return NOTHING;
+        case AST_LIST: return eval_list(e, scope, ast);
         case AST_COND:
                 if (!eval_condition(e, scope, ast->kid[0], &truth))
                         return POISON;
                 return eval(e, scope, ast->kid[truth ? 1 : 2], name);
         case AST_OR:
-        case AST_AND:
-                return eval_logical(e, scope, ast);
-        case AST_NOT:
-                return logical_not(e, eval(e, scope, ast->kid[0], NULL), ast->span);
-        case AST_NEG:
-                return negate(e, eval(e, scope, ast->kid[0], NULL), ast->span);
-        case AST_TRANSPOSE:
-                return transpose_last(e, eval(e, scope, ast->kid[0], NULL), ast->span);
-        case AST_FIELD:
-                return field_value(e, scope, ast);
-        case AST_CALL:
-                return call_value(e, scope, ast, name);
-        case AST_INDEX:
-                return index_value(e, scope, ast);
-        case AST_AS:
-                return eval_as(e, scope, ast);
-        case AST_OVER:
-                return eval_over(e, scope, ast);
-        default:
-                return eval_binary(e, scope, ast);
+        case AST_AND: return eval_logical(e, scope, ast);
+        case AST_NOT: return logical_not(e, eval(e, scope, ast->kid[0], NULL), ast->span);
+        case AST_NEG: return negate(e, eval(e, scope, ast->kid[0], NULL), ast->span);
+        case AST_TRANSPOSE: return transpose_last(e, eval(e, scope, ast->kid[0], NULL), ast->span);
+        case AST_FIELD: return field_value(e, scope, ast);
+        case AST_CALL: return call_value(e, scope, ast, name);
+        case AST_INDEX: return index_value(e, scope, ast);
+        case AST_AS: return eval_as(e, scope, ast);
+        case AST_OVER: return eval_over(e, scope, ast);
+        default: return eval_binary(e, scope, ast);
         }
 }

@@ -11,9 +11,10 @@ static Dim from_end(Elaborator *e, Dim at, Dim size)
         return dim_at_least(e->g, at, 0) || !dim_is_fixed(at) ? at : dim_add(size, at);
 }
 
-/* x along an axis at first .. first + count - 1, or without the axis at `first` if pick, by a constant index.  Elsewhere a
- * slice is a view; this is for slices that start elsewhere in each trip of a repeat. */
-static Value gather_along(Elaborator *e, Node *x, int axis, int64_t first, int64_t count, bool pick, Span span)
+/* x along an axis at first .. first + count - 1, or without the axis at `first` if pick, by a constant index.
+ * Elsewhere a slice is a view; this is for slices that start elsewhere in each trip of a repeat. */
+static Value gather_along(Elaborator *e, Node *x, int axis, int64_t first, int64_t count, bool pick,
+                          Span span)
 {
         int perm[MAX_RANK], back[MAX_RANK], rank = x->type.rank;
         Value *index = NEW_ARRAY(e->arena, Value, count);
@@ -25,8 +26,9 @@ static Value gather_along(Elaborator *e, Node *x, int axis, int64_t first, int64
                 back[perm[i]] = i;
         Node *front = axis ? view_transpose(e->g, e->body, x, perm, span, e->where) : x;
         Node *at = to_tensor(e, pick ? index[0] : value_list(e, (int)count, index), span);
-        Node *y = front && at ? build(e->g, e->body, e->diag, OP_GATHER, 2, (Node *[]){front, at}, &(Attr){.slot = -1}, span,
-                                      e->where) : NULL;
+        Node *y = front && at ? build(e->g, e->body, e->diag, OP_GATHER, 2, (Node *[]){front, at},
+                                      &(Attr){.slot = -1}, span, e->where)
+                              : NULL;
         if (!y || pick || axis == 0)
                 return value_tensor(y);
         return value_tensor(view_transpose(e->g, e->body, y, back, span, e->where));
@@ -35,7 +37,8 @@ static Value gather_along(Elaborator *e, Node *x, int axis, int64_t first, int64
 static Value range_of(Elaborator *e, Scope *scope, Node *x, int axis, const Ast *range)
 {
         Dim size = x->type.dim[axis], first = dim_fixed(0), last = size;
-        if (range->kid[0] && (!want_dim(e, eval(e, scope, range->kid[0], NULL), range->kid[0]->span, "a range's start", &first)))
+        if (range->kid[0] && (!want_dim(e, eval(e, scope, range->kid[0], NULL), range->kid[0]->span,
+                                        "a range's start", &first)))
                 return POISON;
         if (range->kid[1]) {
                 Value end = eval(e, scope, range->kid[1], NULL);
@@ -46,11 +49,13 @@ static Value range_of(Elaborator *e, Scope *scope, Node *x, int axis, const Ast 
                         return POISON;
         }
         Dim count = dim_sub(last, first);
-        if (!dim_at_least(e->g, first, 0) || !dim_at_least(e->g, dim_sub(size, last), 0) || !dim_at_least(e->g, count, 1))
+        if (!dim_at_least(e->g, first, 0) || !dim_at_least(e->g, dim_sub(size, last), 0) ||
+            !dim_at_least(e->g, count, 1))
                 return fail(e, range->span, "%s..%s does not lie in an axis of size %s",
                             dim_text(e->diag->arena, e->g, first), dim_text(e->diag->arena, e->g, last),
                             dim_text(e->diag->arena, e->g, size));
-        if (is_varying(e, range->span) && dim_is_fixed(first) && dim_is_fixed(count) && count.fixed <= MAX_UNPACK)
+        if (is_varying(e, range->span) && dim_is_fixed(first) && dim_is_fixed(count) &&
+            count.fixed <= MAX_UNPACK)
                 return gather_along(e, x, axis, first.fixed, count.fixed, false, range->span);
         return value_tensor(view_slice(e->g, e->body, x, axis, first, count, range->span, e->where));
 }
@@ -60,8 +65,8 @@ static Value pick(Elaborator *e, Node *x, int axis, Dim at, Span span)
         Dim size = x->type.dim[axis];
         at = from_end(e, at, size);
         if (!dim_at_least(e->g, at, 0) || !dim_at_least(e->g, dim_sub(size, at), 1))
-                return fail(e, span, "index %s does not lie in an axis of size %s", dim_text(e->diag->arena, e->g, at),
-                            dim_text(e->diag->arena, e->g, size));
+                return fail(e, span, "index %s does not lie in an axis of size %s",
+                            dim_text(e->diag->arena, e->g, at), dim_text(e->diag->arena, e->g, size));
         if (is_varying(e, span) && dim_is_fixed(at))
                 return gather_along(e, x, axis, at.fixed, 1, true, span);
         Node *one = view_slice(e->g, e->body, x, axis, at, dim_fixed(1), span, e->where);
@@ -95,7 +100,7 @@ typedef struct {
         Elaborator *e;
         Scope *scope;
         Node *x;
-        int axis;          /* the next axis of x */
+        int axis; /* the next axis of x */
 } Cursor;
 
 /* Applies one index at the cursor; false: a mistake was reported. */
@@ -106,7 +111,9 @@ static bool apply_index(Cursor *c, const Ast *kid, Value v)
         if (v.kind == V_NONE && kid->kind != AST_RANGE) {
                 v = new_axis(e, c->x, c->axis++, kid->span);
         } else if (c->axis >= c->x->type.rank) {
-                return fail(e, kid->span, "more indices than %s has axes", value_text_of(e, value_tensor(c->x))), false;
+                return fail(e, kid->span, "more indices than %s has axes",
+                            value_text_of(e, value_tensor(c->x))),
+                       false;
         } else if (kid->kind == AST_RANGE) {
                 v = is_all(kid) ? value_tensor(c->x) : range_of(e, c->scope, c->x, c->axis, kid);
                 c->axis++;
@@ -114,8 +121,11 @@ static bool apply_index(Cursor *c, const Ast *kid, Value v)
                 v = pick(e, c->x, c->axis, at, kid->span);
         } else {
                 return is_poison(v) ? false
-                                    : (fail(e, kid->span, "an index must be a whole number, a range, none or a tensor of "
-                                            "integers, not %s", value_text_of(e, v)), false);
+                                    : (fail(e, kid->span,
+                                            "an index must be a whole number, a range, none or a tensor of "
+                                            "integers, not %s",
+                                            value_text_of(e, v)),
+                                       false);
         }
         c->x = v.kind == V_TENSOR ? v.tensor : NULL;
         return c->x != NULL;
@@ -138,9 +148,11 @@ static Value gather(Elaborator *e, Node *x, const Ast *ast, const Value *index, 
                         return POISON;
         for (int i = taken; i < n; i++)
                 if (!is_all(ast->kid[i + 1]))
-                        return fail(e, ast->kid[i + 1]->span, "after index tensors whole axes alone may stand: take this part "
+                        return fail(e, ast->kid[i + 1]->span,
+                                    "after index tensors whole axes alone may stand: take this part "
                                     "before, as x[..][ids]");
-        return value_tensor(build(e->g, e->body, e->diag, OP_GATHER, taken + 1, in, &(Attr){.slot = -1}, ast->span, e->where));
+        return value_tensor(build(e->g, e->body, e->diag, OP_GATHER, taken + 1, in, &(Attr){.slot = -1},
+                                  ast->span, e->where));
 }
 
 /* The first `..` stands for all the axes that the other indices leave. */
@@ -162,7 +174,8 @@ static Value index_tensor(Elaborator *e, Scope *scope, const Ast *ast, Node *x)
                 if (is_index_tensor(index[i])) {
                         for (int j = 0; j < i; j++)
                                 if (ast->kid[j + 1]->kind == AST_RANGE || index[j].kind == V_NONE)
-                                        return fail(e, ast->kid[i + 1]->span, "index tensors stand first: they choose along "
+                                        return fail(e, ast->kid[i + 1]->span,
+                                                    "index tensors stand first: they choose along "
                                                     "the leading axes");
                         return gather(e, x, ast, index, n);
                 }
@@ -184,13 +197,16 @@ static Value index_tensor(Elaborator *e, Scope *scope, const Ast *ast, Node *x)
 static Value list_range(Elaborator *e, Scope *scope, const List *list, const Ast *range)
 {
         int64_t first = 0, last = list->n;
-        if (range->kid[0] && !want_int(e, eval(e, scope, range->kid[0], NULL), range->kid[0]->span, "a range's start", &first))
+        if (range->kid[0] &&
+            !want_int(e, eval(e, scope, range->kid[0], NULL), range->kid[0]->span, "a range's start", &first))
                 return POISON;
-        if (range->kid[1] && !want_int(e, eval(e, scope, range->kid[1], NULL), range->kid[1]->span, "a range's end", &last))
+        if (range->kid[1] &&
+            !want_int(e, eval(e, scope, range->kid[1], NULL), range->kid[1]->span, "a range's end", &last))
                 return POISON;
         last += last < 0 ? list->n : 0;
         if (first < 0 || last > list->n || first > last)
-                return fail(e, range->span, "%lld..%lld does not lie in a list of %d", (long long)first, (long long)last, list->n);
+                return fail(e, range->span, "%lld..%lld does not lie in a list of %d", (long long)first,
+                            (long long)last, list->n);
         return value_list(e, (int)(last - first), list->item + first);
 }
 
@@ -262,7 +278,8 @@ static Value tensor_field(Elaborator *e, const Ast *ast, Node *x)
 /* A list is a tensor written out where a tensor's fields are asked for. */
 static Value list_field(Elaborator *e, const Ast *ast, Value list)
 {
-        if (strcmp(ast->name, "dim") != 0 && strcmp(ast->name, "shape") != 0 && strcmp(ast->name, "rank") != 0) {
+        if (strcmp(ast->name, "dim") != 0 && strcmp(ast->name, "shape") != 0 &&
+            strcmp(ast->name, "rank") != 0) {
                 fail(e, ast->name_span, "a list has no %s", ast->name);
                 diag_hint(e->diag, "it has len, and as a tensor dim, shape and rank");
                 return POISON;
@@ -304,18 +321,14 @@ Value field_value(Elaborator *e, Scope *scope, const Ast *ast)
 {
         Value v = eval(e, scope, ast->kid[0], NULL);
         switch (v.kind) {
-        case V_POISON:
-                return POISON;
-        case V_NONE:
-                return NOTHING;
-        case V_TENSOR:
-                return tensor_field(e, ast, v.tensor);
-        case V_SCHEME:
-                return scheme_field(ast, v.scheme);
-        case V_GROUP:
-                return group_field(e, ast, v.group);
+        case V_POISON: return POISON;
+        case V_NONE: return NOTHING;
+        case V_TENSOR: return tensor_field(e, ast, v.tensor);
+        case V_SCHEME: return scheme_field(ast, v.scheme);
+        case V_GROUP: return group_field(e, ast, v.group);
         case V_PATH:
-                if (v.path->node->weight && (strcmp(ast->name, "dim") == 0 || strcmp(ast->name, "shape") == 0)) {
+                if (v.path->node->weight &&
+                    (strcmp(ast->name, "dim") == 0 || strcmp(ast->name, "shape") == 0)) {
                         Node *w = path_weight(e, v.path, ast->span);
                         return w ? tensor_field(e, ast, w) : POISON;
                 }
@@ -324,8 +337,7 @@ Value field_value(Elaborator *e, Scope *scope, const Ast *ast)
                 if (strcmp(ast->name, "len") == 0)
                         return value_int(v.list->n);
                 return list_field(e, ast, v);
-        default:
-                break;
+        default: break;
         }
         fail(e, ast->span, "%s has no field %s", value_text_of(e, v), ast->name);
         if (v.kind == V_BLOCK && v.block->def && v.block->def->kind == AST_SCHEME)

@@ -1,11 +1,12 @@
 /* Models: inheritance, hyperparameters and their values from outside, loops.
  *
- * A model and its ancestors are one chain, root first.  The structure (inputs, weights, repeats, outputs) is that of the last
- * model in the chain that states any; from the models above it come hyperparameters and local blocks, from those below values and
- * local blocks that replace.  All share one set of variables; each sees its own file's names.
+ * A model and its ancestors are one chain, root first.  The structure (inputs, weights, repeats, outputs) is
+ * that of the last model in the chain that states any; from the models above it come hyperparameters and
+ * local blocks, from those below values and local blocks that replace.  All share one set of variables; each
+ * sees its own file's names.
  *
- * A value from outside (`name value`, `name = value` of a descendant, -D) is evaluated on its first use, so that the order
- * in which settings are written does not matter. */
+ * A value from outside (`name value`, `name = value` of a descendant, -D) is evaluated on its first use, so
+ * that the order in which settings are written does not matter. */
 #include "elaborate.h"
 #include "parse.h"
 
@@ -38,18 +39,15 @@ static bool is_structural(const Ast *s)
         case AST_INPUT:
         case AST_OUTPUT:
         case AST_REPEAT:
-        case AST_SHARED:
-                return true;
-        case AST_DECL:
-                return !is_hyper_type(s->kid[1]);
+        case AST_SHARED: return true;
+        case AST_DECL: return !is_hyper_type(s->kid[1]);
         case AST_DO:
         case AST_IF:
                 for (int i = 0; i < s->nkid; i++)
                         if (s->kid[i] && is_structural(s->kid[i]))
                                 return true;
                 return false;
-        default:
-                return false;
+        default: return false;
         }
 }
 
@@ -96,7 +94,9 @@ static bool find_chain(Program *p, const Ast *model, File *file, Chain *c, Diag 
                 if (!check_cycle(c, model, p->arena, diag))
                         return false;
                 if (c->n == MAX_CHAIN)
-                        return diag_error(diag, model->name_span, "models inherit more than %d deep", MAX_CHAIN), false;
+                        return diag_error(diag, model->name_span, "models inherit more than %d deep",
+                                          MAX_CHAIN),
+                               false;
                 c->model[c->n] = model;
                 c->file[c->n++] = file;
                 const Ast *parent = model->kid[0];
@@ -160,7 +160,9 @@ static void force(Elaborator *e, Pending *p)
         e->path = e->root;
         Value v = eval(e, p->scope, p->value, p->name);
         if (v.kind == V_TENSOR) {
-                fail(e, p->span, "the value of %s depends on inputs or weights: it belongs to the model's structure", p->name);
+                fail(e, p->span,
+                     "the value of %s depends on inputs or weights: it belongs to the model's structure",
+                     p->name);
                 v = POISON;
         }
         scope_set(e, e->model_scope, p->name, v, p->value->span);
@@ -192,10 +194,12 @@ bool given_value(Elaborator *e, const char *name, Value *value)
         return pending_value(e, name, value);
 }
 
-static void add_pending(Elaborator *e, int *capacity, const char *name, const Ast *value, Scope *scope, Span span, bool declares)
+static void add_pending(Elaborator *e, int *capacity, const char *name, const Ast *value, Scope *scope,
+                        Span span, bool declares)
 {
         GROW(e, e->pending, e->npending, *capacity);
-        e->pending[e->npending++] = (Pending){.name = name, .value = value, .scope = scope, .span = span, .declares = declares};
+        e->pending[e->npending++] =
+                (Pending){.name = name, .value = value, .scope = scope, .span = span, .declares = declares};
 }
 
 static bool add_override(Elaborator *e, int *capacity, const Override *o, Scope *scope)
@@ -204,11 +208,13 @@ static bool add_override(Elaborator *e, int *capacity, const Override *o, Scope 
         Ast *tree = NULL;
         size_t length = strlen(o->value);
         const char *path = arena_printf(p->arena, "-D %s", o->name);
-        Source *source = source_new(p->arena, path, arena_strdup(p->arena, o->value), (int32_t)(length > 1 << 20 ? 0 : length));
+        Source *source = source_new(p->arena, path, arena_strdup(p->arena, o->value),
+                                    (int32_t)(length > 1 << 20 ? 0 : length));
         ParseResult result = parse_lines(p->arena, p->names, e->diag, source, &tree);
         if (result != PARSE_COMPLETE || !tree || tree->nkid != 1 || !ast_is_expression(tree->kid[0]->kind)) {
                 if (e->diag->count == 0)
-                        diag_error(e->diag, (Span){source, 0, (int32_t)length}, "-D %s wants an expression", o->name);
+                        diag_error(e->diag, (Span){source, 0, (int32_t)length}, "-D %s wants an expression",
+                                   o->name);
                 return false;
         }
         add_pending(e, capacity, interned(e, o->name), tree->kid[0], scope, tree->kid[0]->span, false);
@@ -230,7 +236,8 @@ static void collect_pending(Elaborator *e, const Chain *c, const Override *overr
                         if (s->kind == AST_SETTING)
                                 add_pending(e, &capacity, s->name, s->kid[0], c->scope[i], s->span, false);
                         else if (s->kind == AST_LET && s->kid[0]->nkid == 1 && open)
-                                add_pending(e, &capacity, s->kid[0]->kid[0]->name, s->kid[1], c->scope[i], s->span, true);
+                                add_pending(e, &capacity, s->kid[0]->kid[0]->name, s->kid[1], c->scope[i],
+                                            s->span, true);
                 }
         }
 }
@@ -281,7 +288,9 @@ static void check_settings(Elaborator *e, const Chain *c, int noverride)
                         if (s->kind != AST_SETTING || has_name(&names, s->name))
                                 continue;
                         if (i == 0)
-                                fail(e, s->span, "%s inherits nothing that could be set: a hyperparameter is declared by `%s = ..`",
+                                fail(e, s->span,
+                                     "%s inherits nothing that could be set: a hyperparameter is declared by "
+                                     "`%s = ..`",
                                      c->model[i]->name, s->name);
                         else
                                 report_unknown(e, &names, s->name, s->name_span, c->model[i - 1]->name);
@@ -291,7 +300,8 @@ static void check_settings(Elaborator *e, const Chain *c, int noverride)
         }
         for (int i = 0; i < noverride && i < e->npending; i++)
                 if (!has_name(&names, e->pending[i].name))
-                        report_unknown(e, &names, e->pending[i].name, e->pending[i].span, c->model[c->n - 1]->name);
+                        report_unknown(e, &names, e->pending[i].name, e->pending[i].span,
+                                       c->model[c->n - 1]->name);
 }
 
 /* Hyperparameters without a value; their names joined, or NULL. */
@@ -363,7 +373,8 @@ bool setting_of(Elaborator *e, const char *name, Value v, Span span, Setting *s)
         return true;
 }
 
-/* Each once, with its first value: that of the declaration.  What is computed amid the structure is no hyperparameter. */
+/* Each once, with its first value: that of the declaration.  What is computed amid the structure is no
+ * hyperparameter. */
 void list_hyper(Elaborator *e, const char *name, Value v, Span span)
 {
         Setting s;
@@ -403,7 +414,9 @@ static void run_loop(Elaborator *e, Scope *scope, const Ast *ast)
                 if (is_poison(v))
                         continue;
                 if (!setting_of(e, s->name, v, s->span, &all[at]))
-                        fail(e, s->kid[0]->span, "a loop's setting is a number, true or false, a text or a list of numbers, not %s",
+                        fail(e, s->kid[0]->span,
+                             "a loop's setting is a number, true or false, a text or a list of numbers, not "
+                             "%s",
                              value_text_of(e, v));
                 else if (at == loop->nsetting)
                         loop->nsetting++;
@@ -481,7 +494,8 @@ static void run_surroundings(Elaborator *e, const Chain *c)
 }
 
 /* The named model, or the last of the main file whose hyperparameters all have values. */
-static const Ast *choose_model(Program *p, const char *which, File **file, const Override *override, int noverride, Diag *diag)
+static const Ast *choose_model(Program *p, const char *which, File **file, const Override *override,
+                               int noverride, Diag *diag)
 {
         const Ast *last = NULL, *found = NULL, *tree = p->main->tree;
         *file = p->main;
@@ -525,8 +539,9 @@ Graph *elaborate_model(Program *p, const char *which, const Override *override, 
         const char *missing = missing_names(p, &chain, &given);
         if (missing) {
                 fail(e, model->name_span, "%s has hyperparameters without a value: %s", model->name, missing);
-                diag_hint(diag, "set them, as in `model mine : %s { %.*s 8 .. }`, or by -D %.*s=8", model->name,
-                          (int)strcspn(missing, ","), missing, (int)strcspn(missing, ","), missing);
+                diag_hint(diag, "set them, as in `model mine : %s { %.*s 8 .. }`, or by -D %.*s=8",
+                          model->name, (int)strcspn(missing, ","), missing, (int)strcspn(missing, ","),
+                          missing);
         }
         if (diag->count > 0)
                 return NULL;

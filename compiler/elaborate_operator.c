@@ -1,5 +1,6 @@
-/* Operators.  Numbers known at compile time fold, in double; dimensions stay affine as long as they can; all else makes a
- * node.  An integer divided by an integer is an integer if exact, else a real that remembers its quotient. */
+/* Operators.  Numbers known at compile time fold, in double; dimensions stay affine as long as they can; all
+ * else makes a node.  An integer divided by an integer is an integer if exact, else a real that remembers its
+ * quotient. */
 #include "elaborate.h"
 
 #include <math.h>
@@ -7,17 +8,19 @@
 typedef struct {
         AstKind kind;
         Op op;
-        bool swapped;  /* a > b is b < a */
-        bool negated;  /* a != b is not (a = b) */
+        bool swapped; /* a > b is b < a */
+        bool negated; /* a != b is not (a = b) */
 } OperatorRow;
 
 static const OperatorRow operator_row[] = {
-        {AST_ADD, OP_ADD, false, false},       {AST_SUB, OP_SUB, false, false},     {AST_MUL, OP_MUL, false, false},
-        {AST_DIV, OP_DIV, false, false},       {AST_POW, OP_POW, false, false},     {AST_FLOORDIV, OP_FLOORDIV, false, false},
-        {AST_MOD, OP_MOD, false, false},       {AST_LT, OP_LESS, false, false},     {AST_GT, OP_LESS, true, false},
-        {AST_LE, OP_LESSEQ, false, false},     {AST_GE, OP_LESSEQ, true, false},    {AST_EQ, OP_EQUAL, false, false},
-        {AST_NE, OP_EQUAL, false, true},       {AST_AND, OP_AND, false, false},     {AST_OR, OP_OR, false, false},
-        {AST_MATMUL, OP_MATMUL, false, false},
+        {AST_ADD, OP_ADD, false, false},  {AST_SUB, OP_SUB, false, false},
+        {AST_MUL, OP_MUL, false, false},  {AST_DIV, OP_DIV, false, false},
+        {AST_POW, OP_POW, false, false},  {AST_FLOORDIV, OP_FLOORDIV, false, false},
+        {AST_MOD, OP_MOD, false, false},  {AST_LT, OP_LESS, false, false},
+        {AST_GT, OP_LESS, true, false},   {AST_LE, OP_LESSEQ, false, false},
+        {AST_GE, OP_LESSEQ, true, false}, {AST_EQ, OP_EQUAL, false, false},
+        {AST_NE, OP_EQUAL, false, true},  {AST_AND, OP_AND, false, false},
+        {AST_OR, OP_OR, false, false},    {AST_MATMUL, OP_MATMUL, false, false},
 };
 
 static const OperatorRow *find_operator(AstKind kind)
@@ -36,18 +39,12 @@ static bool is_comparison(AstKind op)
 static bool compare(AstKind op, double a, double b)
 {
         switch ((int)op) {
-        case AST_LT:
-                return a < b;
-        case AST_GT:
-                return a > b;
-        case AST_LE:
-                return a <= b;
-        case AST_GE:
-                return a >= b;
-        case AST_EQ:
-                return a == b;
-        default:
-                return a != b;
+        case AST_LT: return a < b;
+        case AST_GT: return a > b;
+        case AST_LE: return a <= b;
+        case AST_GE: return a >= b;
+        case AST_EQ: return a == b;
+        default: return a != b;
         }
 }
 
@@ -78,19 +75,11 @@ static Value fold_numbers(Elaborator *e, AstKind op, Value a, Value b, const Ast
         double x = a.number, y = b.number, floored = floor(x / y);
         Value v;
         switch ((int)op) {
-        case AST_ADD:
-                v = value_number(x + y, ints);
-                break;
-        case AST_SUB:
-                v = value_number(x - y, ints);
-                break;
-        case AST_MUL:
-                v = value_number(x * y, ints);
-                break;
-        case AST_DIV:
-                return divide_numbers(e, a, b, at);
-        case AST_POW:
-                return number_power(a, b);
+        case AST_ADD: v = value_number(x + y, ints); break;
+        case AST_SUB: v = value_number(x - y, ints); break;
+        case AST_MUL: v = value_number(x * y, ints); break;
+        case AST_DIV: return divide_numbers(e, a, b, at);
+        case AST_POW: return number_power(a, b);
         case AST_FLOORDIV:
         case AST_MOD:
                 if (y == 0)
@@ -101,8 +90,7 @@ static Value fold_numbers(Elaborator *e, AstKind op, Value a, Value b, const Ast
                         return value_number(op == AST_MOD ? rest : (x - rest) / y, true);
                 }
                 return value_number(op == AST_MOD ? x - y * floored : floored, false);
-        default:
-                return value_bool(compare(op, x, y));
+        default: return value_bool(compare(op, x, y));
         }
         if (v.kind == V_REAL && !ints)
                 v.quotient = a.quotient ? a.quotient : b.quotient;
@@ -131,12 +119,8 @@ static bool fold_dims(Elaborator *e, AstKind op, Value a, Value b, Value *v)
         if (is_comparison(op))
                 return compare_dims(e, op, x, y, v);
         switch ((int)op) {
-        case AST_ADD:
-                d = dim_add(x, y);
-                break;
-        case AST_SUB:
-                d = dim_sub(x, y);
-                break;
+        case AST_ADD: d = dim_add(x, y); break;
+        case AST_SUB: d = dim_sub(x, y); break;
         case AST_MUL:
                 if (!dim_mul(x, y, &d))
                         return false;
@@ -146,8 +130,7 @@ static bool fold_dims(Elaborator *e, AstKind op, Value a, Value b, Value *v)
                 if (dim_is(y, 0) || !dim_div(x, y, &d))
                         return false;
                 break;
-        default:
-                return false;
+        default: return false;
         }
         return *v = value_dim(e, d), true;
 }
@@ -165,7 +148,8 @@ static Value multiply_matrices(Elaborator *e, Node *a, Node *b, Span span)
         bool row = a->type.rank == 1, column = b->type.rank == 1;
         if (a->type.rank == 0 || b->type.rank == 0)
                 return fail(e, span, "@ wants vectors or matrices, not %s and %s; to scale, write *",
-                            type_text(e->diag->arena, e->g, &a->type), type_text(e->diag->arena, e->g, &b->type));
+                            type_text(e->diag->arena, e->g, &a->type),
+                            type_text(e->diag->arena, e->g, &b->type));
         if (row)
                 a = view_rank(e->g, e->body, a, 2, span, e->where);
         if (column) {
@@ -198,8 +182,8 @@ static Value operate_tensors(Elaborator *e, AstKind op, Value a, Value b, const 
 
 static bool is_known(Value v)
 {
-        return v.kind == V_NONE || v.kind == V_BOOL || v.kind == V_TEXT || v.kind == V_BLOCK || v.kind == V_SCHEME ||
-               v.kind == V_LIST || is_number(v);
+        return v.kind == V_NONE || v.kind == V_BOOL || v.kind == V_TEXT || v.kind == V_BLOCK ||
+               v.kind == V_SCHEME || v.kind == V_LIST || is_number(v);
 }
 
 Value operate(Elaborator *e, AstKind op, Value a, Value b, const Ast *at)
@@ -251,7 +235,8 @@ Value logical_not(Elaborator *e, Value a, Span span)
                 return value_bool(a.number == 0);
         if (a.kind == V_TENSOR && a.tensor->type.dtype == BOOL)
                 return value_tensor(make(e, OP_NOT, 1, &a.tensor, span));
-        return is_poison(a) ? POISON : fail(e, span, "`not` wants true or false, not %s", value_text_of(e, a));
+        return is_poison(a) ? POISON
+                            : fail(e, span, "`not` wants true or false, not %s", value_text_of(e, a));
 }
 
 /* x': the last two axes swapped; below rank 2 there is nothing to swap. */

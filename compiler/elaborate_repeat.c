@@ -1,35 +1,35 @@
 /* Repeats: every trip is elaborated with its index, and the distinct bodies are kept.
  *
- * A trip after the first is elaborated into memory of its own.  If its body is one that is known already, that memory is
- * released and the constants that differ go into tables; if not, the trip is undone and elaborated again to stay.  So a
- * repeat costs time for each trip, and memory for each distinct body.
+ * A trip after the first is elaborated into memory of its own.  If its body is one that is known already,
+ * that memory is released and the constants that differ go into tables; if not, the trip is undone and
+ * elaborated again to stay.  So a repeat costs time for each trip, and memory for each distinct body.
  *
- * Where bodies differ only in where slices start (gate[.., e..e + 1]), the repeat begins anew with those slices written as gathers by
- * a constant index, which may differ: then they are one body. */
+ * Where bodies differ only in where slices start (gate[.., e..e + 1]), the repeat begins anew with those
+ * slices written as gathers by a constant index, which may differ: then they are one body. */
 #include "elaborate.h"
 
 #include <string.h>
 
 typedef struct {
         const char *name;
-        Value value;    /* before the trip; a tensor: before the first */
-        int carry;      /* number among the carried tensors, or -1: known at compile time */
+        Value value;         /* before the trip; a tensor: before the first */
+        int carry;           /* number among the carried tensors, or -1: known at compile time */
         bool becomes_tensor; /* in a trip: it has to be one before */
-        Type type;      /* then */
+        Type type;           /* then */
 } Carried;
 
 typedef struct {
-        Scope *scope;      /* around the repeat */
-        const Ast *ast;    /* REPEAT or OVER */
+        Scope *scope;   /* around the repeat */
+        const Ast *ast; /* REPEAT or OVER */
         const Ast *each, *body;
         Region *region;
         Carried *carried;
         int ncarried, capacity;
         int64_t identity;
         Trip kept[MAX_BODIES];
-        bool stays;        /* a value that trips hand on lives in a trip's memory: keep that */
-        bool stacks;       /* OVER */
-        bool again;        /* begin anew */
+        bool stays;  /* a value that trips hand on lives in a trip's memory: keep that */
+        bool stacks; /* OVER */
+        bool again;  /* begin anew */
 } Repeat;
 
 /* ---- what is carried ---- */
@@ -44,7 +44,8 @@ static void add_carried(Elaborator *e, Repeat *r, const char *name)
                 return;
         GROW(e, r->carried, r->ncarried, r->capacity);
         bool is_tensor = b->value.kind == V_TENSOR;
-        r->carried[r->ncarried++] = (Carried){.name = name, .value = b->value, .carry = is_tensor ? r->region->ncarry++ : -1};
+        r->carried[r->ncarried++] =
+                (Carried){.name = name, .value = b->value, .carry = is_tensor ? r->region->ncarry++ : -1};
 }
 
 /* Names that the statements assign, inner repeats included. */
@@ -101,8 +102,8 @@ static bool leave_tensor(Elaborator *e, Repeat *r, const Carried *c, const Bindi
         if (!next)
                 return false;
         if (!type_equal(before, &next->type)) {
-                fail(e, b->span, "%s changes its shape in a trip of %s: it enters as %s and leaves as %s", c->name,
-                     r->region->name, whole_type(e, before), whole_type(e, &next->type));
+                fail(e, b->span, "%s changes its shape in a trip of %s: it enters as %s and leaves as %s",
+                     c->name, r->region->name, whole_type(e, before), whole_type(e, &next->type));
                 return false;
         }
         body->next[c->carry] = next;
@@ -123,8 +124,8 @@ static bool leave_trip(Elaborator *e, Repeat *r, Scope *scope, Body *body)
                         c->type = b->value.tensor->type;
                         good = false;
                 } else if (b->value.kind == V_TENSOR) {
-                        fail(e, b->span, "%s is %s before the trip and %s after it", c->name, value_text_of(e, c->value),
-                             value_text_of(e, b->value));
+                        fail(e, b->span, "%s is %s before the trip and %s after it", c->name,
+                             value_text_of(e, c->value), value_text_of(e, b->value));
                         good = false;
                 } else {
                         r->stays = r->stays || lives_in_arena(b->value);
@@ -143,8 +144,9 @@ static bool stack_returned(Elaborator *e, Repeat *r, Body *body, int64_t trip)
         int n = several ? v.list->n : 1;
         const Value *item = several ? v.list->item : &v;
         if (trip > 0 && n != r->region->nstack)
-                return fail(e, r->ast->span, "%s returns %d values in one trip and %d in another", r->region->name,
-                            r->region->nstack, n), false;
+                return fail(e, r->ast->span, "%s returns %d values in one trip and %d in another",
+                            r->region->name, r->region->nstack, n),
+                       false;
         r->region->nstack = n;
         body->stack = NEW_ARRAY(e->arena, Node *, n);
         for (int i = 0; i < n; i++) {
@@ -155,8 +157,10 @@ static bool stack_returned(Elaborator *e, Repeat *r, Body *body, int64_t trip)
                         continue;
                 const Type *first = &r->region->body[0]->stack[i]->type;
                 if (!type_equal(first, &body->stack[i]->type))
-                        return fail(e, r->ast->span, "%s returns %s in trip 0 and %s in trip %lld", r->region->name,
-                                    whole_type(e, first), whole_type(e, &body->stack[i]->type), (long long)trip), false;
+                        return fail(e, r->ast->span, "%s returns %s in trip 0 and %s in trip %lld",
+                                    r->region->name, whole_type(e, first),
+                                    whole_type(e, &body->stack[i]->type), (long long)trip),
+                               false;
         }
         return true;
 }
@@ -202,7 +206,8 @@ static int find_body(const Repeat *r, const Body *fresh, int first)
 bool is_varying(const Elaborator *e, Span index)
 {
         for (int i = 0; i < e->nvarying; i++)
-                if (e->varying[i].source == index.source && e->varying[i].begin == index.begin && e->varying[i].end == index.end)
+                if (e->varying[i].source == index.source && e->varying[i].begin == index.begin &&
+                    e->varying[i].end == index.end)
                         return true;
         return false;
 }
@@ -231,7 +236,9 @@ static bool keep_body(Elaborator *e, Repeat *r, Body *body, int first, int64_t t
         Region *region = r->region;
         int capacity = region->nbody;
         if (region->nbody == MAX_BODIES)
-                return fail(e, r->each->span, "%s has more than %d different bodies", region->name, MAX_BODIES), false;
+                return fail(e, r->each->span, "%s has more than %d different bodies", region->name,
+                            MAX_BODIES),
+                       false;
         if ((capacity & (capacity - 1)) == 0)
                 region->body = arena_grow(e->arena, region->body, capacity * (int64_t)sizeof(Body *),
                                           (capacity ? 2 * capacity : 1) * (int64_t)sizeof(Body *));
@@ -247,7 +254,8 @@ static void set_arena(Elaborator *e, Arena *arena)
         e->g->arena = arena;
 }
 
-/* Tries a trip in memory of its own.  1: it has a known body; 0: it has to be elaborated to stay; -1: a mistake. */
+/* Tries a trip in memory of its own.  1: it has a known body; 0: it has to be elaborated to stay; -1: a
+ * mistake. */
 static int try_trip(Elaborator *e, Repeat *r, int64_t trip)
 {
         Arena *outer = e->arena, scratch = {.out_of_memory = outer->out_of_memory};
@@ -308,12 +316,14 @@ static bool run_trips(Elaborator *e, Repeat *r)
         return true;
 }
 
-/* A number or list that the trips make a tensor is one from the start: `total = 0` before `total = total + x`. */
+/* A number or list that the trips make a tensor is one from the start: `total = 0` before `total = total +
+ * x`. */
 static bool start_as_tensor(Elaborator *e, Repeat *r, Carried *c, Value *start)
 {
         Span span = scope_local(r->scope, c->name)->span;
-        Node *n = is_number(*start) ? build_number(e->g, e->body, start->number, c->type.dtype, span, e->where)
-                                    : to_tensor(e, *start, span);
+        Node *n = is_number(*start)
+                          ? build_number(e->g, e->body, start->number, c->type.dtype, span, e->where)
+                          : to_tensor(e, *start, span);
         if (!n)
                 return false;
         if (n->op == OP_CONST)
@@ -358,7 +368,8 @@ static int64_t trips_of(Elaborator *e, Scope *scope, const Ast *ast)
         int64_t n;
         Value v = eval(e, scope, ast->kid[1], NULL);
         const char *name = ast->kid[0]->name;
-        if (!want_int(e, v, ast->kid[1]->span, arena_printf(e->diag->arena, "the number of trips of %s", name), &n))
+        if (!want_int(e, v, ast->kid[1]->span,
+                      arena_printf(e->diag->arena, "the number of trips of %s", name), &n))
                 return -1;
         if (n < 0)
                 return fail(e, ast->kid[1]->span, "%s can't be repeated %lld times", name, (long long)n), -1;
@@ -417,7 +428,8 @@ static Node *finish_repeat(Elaborator *e, Repeat *r)
 
 static Node *result(Elaborator *e, Node *repeat, int index, Span span)
 {
-        return build(e->g, e->body, e->diag, OP_RESULT, 1, &repeat, &(Attr){.index = index, .slot = -1}, span, e->where);
+        return build(e->g, e->body, e->diag, OP_RESULT, 1, &repeat, &(Attr){.index = index, .slot = -1}, span,
+                     e->where);
 }
 
 void run_repeat(Elaborator *e, Scope *scope, const Ast *ast)
@@ -444,7 +456,8 @@ Value eval_over(Elaborator *e, Scope *scope, const Ast *ast)
         if (trips < 0)
                 return POISON;
         if (trips == 0)
-                return fail(e, ast->kid[1]->span, "%s has no trips, so its values have no shape", ast->kid[0]->name);
+                return fail(e, ast->kid[1]->span, "%s has no trips, so its values have no shape",
+                            ast->kid[0]->name);
         Repeat *r = repeat_new(e, scope, ast, trips);
         r->stacks = true;
         Node *repeat = finish_repeat(e, r);

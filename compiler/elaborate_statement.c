@@ -40,12 +40,12 @@ static void unpack(Elaborator *e, Scope *scope, const Ast *let, Value v)
                 fits = dim_is(v.tensor->type.dim[0], n);
         if (!fits && !is_poison(v)) {
                 fail(e, names->span, "%d names for %s", n, value_text_of(e, v));
-                diag_note(e->diag, let->kid[1]->span, v.kind == V_TENSOR ? "the outermost axis is unpacked" :
-                          "this is what is unpacked");
+                diag_note(e->diag, let->kid[1]->span,
+                          v.kind == V_TENSOR ? "the outermost axis is unpacked" : "this is what is unpacked");
         }
         for (int i = 0; i < n; i++) {
                 const Ast *name = names->kid[i];
-                Value part = !fits ? POISON
+                Value part = !fits              ? POISON
                              : v.kind == V_LIST ? v.list->item[i]
                                                 : tensor_part(e, v.tensor, i, name->span);
                 name_node(e, part, name->name);
@@ -128,16 +128,19 @@ static void require_equal(Elaborator *e, Scope *scope, const Ast *s, double with
                           (b.kind == V_TENSOR || b.kind == V_LIST || is_number(b) || b.kind == V_DIM);
         if (!comparable) {
                 if (value_same(a, b) != want_equal)
-                        fail(e, condition->span, "the requirement fails: %s and %s", value_text_of(e, a), value_text_of(e, b));
+                        fail(e, condition->span, "the requirement fails: %s and %s", value_text_of(e, a),
+                             value_text_of(e, b));
                 return;
         }
-        Node *left = to_tensor(e, a, condition->kid[0]->span), *right = to_tensor(e, b, condition->kid[1]->span);
+        Node *left = to_tensor(e, a, condition->kid[0]->span),
+             *right = to_tensor(e, b, condition->kid[1]->span);
         if (!left || !right)
                 return;
         Type wide;
-        if (left->type.rank > 0 && right->type.rank > 0 && (!type_broadcast(&left->type, &right->type, &wide) ||
-                                                            left->type.rank != right->type.rank)) {
-                fail(e, condition->span, "shapes %s and %s differ", type_text(e->diag->arena, e->g, &left->type),
+        if (left->type.rank > 0 && right->type.rank > 0 &&
+            (!type_broadcast(&left->type, &right->type, &wide) || left->type.rank != right->type.rank)) {
+                fail(e, condition->span, "shapes %s and %s differ",
+                     type_text(e->diag->arena, e->g, &left->type),
                      type_text(e->diag->arena, e->g, &right->type));
                 return;
         }
@@ -153,7 +156,8 @@ static void run_require(Elaborator *e, Scope *scope, const Ast *s)
                 within = eval(e, scope, s->kid[1], NULL);
                 if (!is_number(within)) {
                         if (!is_poison(within))
-                                fail(e, s->kid[1]->span, "a bound is a number, not %s", value_text_of(e, within));
+                                fail(e, s->kid[1]->span, "a bound is a number, not %s",
+                                     value_text_of(e, within));
                         return;
                 }
         }
@@ -194,34 +198,17 @@ void run_statement(Elaborator *e, Scope *scope, const Ast *s)
         if (stopped(e, s->span))
                 return;
         switch ((int)s->kind) {
-        case AST_LET:
-                run_let(e, scope, s);
-                break;
-        case AST_DECL:
-                declare(e, scope, s);
-                break;
-        case AST_SHARED:
-                run_shared(e, scope, s);
-                break;
-        case AST_RETURN:
-                run_return(e, scope, s);
-                break;
-        case AST_REQUIRE:
-                run_require(e, scope, s);
-                break;
-        case AST_IF:
-                run_if(e, scope, s);
-                break;
-        case AST_REPEAT:
-                run_repeat(e, scope, s);
-                break;
-        case AST_INPUT:
-                declare_input(e, scope, s);
-                break;
-        case AST_OUTPUT:
-                declare_output(e, scope, s);
-                break;
-        default: /* BLOCK is bound before its body runs; CHECKPOINT, LOOP and SETTING belong to the model: see there */
+        case AST_LET: run_let(e, scope, s); break;
+        case AST_DECL: declare(e, scope, s); break;
+        case AST_SHARED: run_shared(e, scope, s); break;
+        case AST_RETURN: run_return(e, scope, s); break;
+        case AST_REQUIRE: run_require(e, scope, s); break;
+        case AST_IF: run_if(e, scope, s); break;
+        case AST_REPEAT: run_repeat(e, scope, s); break;
+        case AST_INPUT: declare_input(e, scope, s); break;
+        case AST_OUTPUT: declare_output(e, scope, s); break;
+        default: /* BLOCK is bound before its body runs; CHECKPOINT, LOOP and SETTING belong to the model: see
+                    there */
                 break;
         }
 }

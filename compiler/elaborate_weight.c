@@ -1,10 +1,11 @@
 /* Weights: their paths, and which trip of which repeat has which.
  *
- * A path is the names of the instances down to the one whose body declares the weight.  The same path in another trip of a
- * repeat is another slot of the same weight.  If its shape differs from trip to trip, each shape is a weight of its own, with
- * the trips that have it.
+ * A path is the names of the instances down to the one whose body declares the weight.  The same path in
+ * another trip of a repeat is another slot of the same weight.  If its shape differs from trip to trip, each
+ * shape is a weight of its own, with the trips that have it.
  *
- * A trip that turns out to repeat a body known already, or is elaborated anew, is undone through a list of changes. */
+ * A trip that turns out to repeat a body known already, or is elaborated anew, is undone through a list of
+ * changes. */
 #include "elaborate.h"
 
 #include <string.h>
@@ -31,7 +32,8 @@ PathScope *path_new(Elaborator *e, const char *name, Span span)
 
 static int64_t instance_bucket(const Elaborator *e, int64_t parent, const char *name)
 {
-        return (int64_t)(hash64((uint64_t)parent ^ (uint64_t)(uintptr_t)name << 20) & (uint64_t)(e->instance_cap - 1));
+        return (int64_t)(hash64((uint64_t)parent ^ (uint64_t)(uintptr_t)name << 20) &
+                         (uint64_t)(e->instance_cap - 1));
 }
 
 static void enter_instance(Elaborator *e, int64_t i)
@@ -79,7 +81,8 @@ static bool list_one(Elaborator *e, const PathScope *path)
                 diag_hint(e->diag, "give one of them another name: `as NAME` after the call");
                 return false;
         }
-        e->instance[e->ninstance] = (InstanceName){path->outer->id, path->identity, path->name, path->span, -1};
+        e->instance[e->ninstance] =
+                (InstanceName){path->outer->id, path->identity, path->name, path->span, -1};
         enter_instance(e, e->ninstance++);
         return true;
 }
@@ -259,7 +262,8 @@ static const char *path_text(Elaborator *e, const PathScope *scope, const char *
         return intern(e->program->names, buffer + at, (int)(sizeof buffer - at));
 }
 
-static Weight *weight_new(Elaborator *e, const char *path, const char *name, const Place *place, const Type *type, Span span)
+static Weight *weight_new(Elaborator *e, const char *path, const char *name, const Place *place,
+                          const Type *type, Span span)
 {
         Weight *w = NEW(e->keep, Weight);
         w->path = path;
@@ -288,7 +292,8 @@ static bool same_centre(const Weight *w, double centre, const double *values)
 {
         if (w->centre != centre || !w->centre_values != !values)
                 return false;
-        return !values || memcmp(values, w->centre_values, (size_t)type_count(&w->type, NULL) * sizeof *values) == 0;
+        return !values ||
+               memcmp(values, w->centre_values, (size_t)type_count(&w->type, NULL) * sizeof *values) == 0;
 }
 
 static bool is_shared(const PathScope *path)
@@ -301,12 +306,14 @@ static bool is_shared(const PathScope *path)
 
 static Node *use_weight(Elaborator *e, Weight *w, Span span)
 {
-        Node *n = node_new(e->g, e->body, OP_WEIGHT, 0, NULL, (Attr){.weight = w, .slot = -1}, w->type, span, e->where);
+        Node *n = node_new(e->g, e->body, OP_WEIGHT, 0, NULL, (Attr){.weight = w, .slot = -1}, w->type, span,
+                           e->where);
         n->name = w->part[w->npart - 1];
         return n;
 }
 
-Node *weight_node(Elaborator *e, const char *name, const Type *type, double centre, const double *values, Span span)
+Node *weight_node(Elaborator *e, const char *name, const Type *type, double centre, const double *values,
+                  Span span)
 {
         const char *path = path_text(e, e->path, name);
         if (!path)
@@ -326,9 +333,12 @@ Node *weight_node(Elaborator *e, const char *name, const Type *type, double cent
                 if (has_slot(w, &place)) {
                         if (shared && type_equal(&w->type, type))
                                 return use_weight(e, w, span);
-                        fail(e, span, shared ? "the shared weight %s has another shape in another call" :
-                             "the weight %s is declared twice", path);
-                        diag_note(e->diag, w->span, "first here, as %s", type_text(e->diag->arena, e->g, &w->type));
+                        fail(e, span,
+                             shared ? "the shared weight %s has another shape in another call"
+                                    : "the weight %s is declared twice",
+                             path);
+                        diag_note(e->diag, w->span, "first here, as %s",
+                                  type_text(e->diag->arena, e->g, &w->type));
                         return NULL;
                 }
                 if (same_place(w, &place) && type_equal(&w->type, type) && same_centre(w, centre, values))

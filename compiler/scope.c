@@ -74,8 +74,8 @@ bool scope_find(Elaborator *e, Scope *scope, const char *name, bool callable, Va
                 Binding *b = vars_find(scope->vars, name);
                 if (b && (!callable || is_callable(b->value)))
                         return *value = b->value, true;
-                if (!b && e->model_scope && scope->vars == e->model_scope->vars && pending_value(e, name, value) &&
-                    (!callable || is_callable(*value)))
+                if (!b && e->model_scope && scope->vars == e->model_scope->vars &&
+                    pending_value(e, name, value) && (!callable || is_callable(*value)))
                         return true;
         }
         if (builtin_find(e, name, value))

@@ -1,4 +1,5 @@
-/* Values of the elaborator: making them, naming them in messages, and turning them into dimensions, axes and tensors. */
+/* Values of the elaborator: making them, naming them in messages, and turning them into dimensions, axes and
+ * tensors. */
 #include "elaborate.h"
 
 #include <math.h>
@@ -67,33 +68,25 @@ bool is_poison(Value v)
 const char *value_text_of(Elaborator *e, Value v)
 {
         switch (v.kind) {
-        case V_POISON:
-                return "nothing";
-        case V_NONE:
-                return "none";
-        case V_BOOL:
-                return v.number != 0 ? "true" : "false";
+        case V_POISON: return "nothing";
+        case V_NONE: return "none";
+        case V_BOOL: return v.number != 0 ? "true" : "false";
         case V_INT:
-        case V_REAL:
-                return arena_printf(e->diag->arena, "%.15g", v.number);
-        case V_TEXT:
-                return arena_printf(e->diag->arena, "the text \"%s\"", v.text);
-        case V_LIST:
-                return arena_printf(e->diag->arena, "a list of %d", v.list->n);
+        case V_REAL: return arena_printf(e->diag->arena, "%.15g", v.number);
+        case V_TEXT: return arena_printf(e->diag->arena, "the text \"%s\"", v.text);
+        case V_LIST: return arena_printf(e->diag->arena, "a list of %d", v.list->n);
         case V_DIM:
-                return arena_printf(e->diag->arena, "the dimension %s", dim_text(e->diag->arena, e->g, *v.dim));
+                return arena_printf(e->diag->arena, "the dimension %s",
+                                    dim_text(e->diag->arena, e->g, *v.dim));
         case V_TENSOR:
                 if (v.tensor->type.rank == 0)
                         return "a number that the model computes";
-                return arena_printf(e->diag->arena, "a tensor %s", type_text(e->diag->arena, e->g, &v.tensor->type));
-        case V_BLOCK:
-                return arena_printf(e->diag->arena, "the block %s", v.block->name);
-        case V_SCHEME:
-                return arena_printf(e->diag->arena, "the scheme %s", v.scheme->name);
-        case V_GROUP:
-                return arena_printf(e->diag->arena, "the inputs %s", v.group->name);
-        case V_PATH:
-                return arena_printf(e->diag->arena, "the weights under %s", v.path->node->name);
+                return arena_printf(e->diag->arena, "a tensor %s",
+                                    type_text(e->diag->arena, e->g, &v.tensor->type));
+        case V_BLOCK: return arena_printf(e->diag->arena, "the block %s", v.block->name);
+        case V_SCHEME: return arena_printf(e->diag->arena, "the scheme %s", v.scheme->name);
+        case V_GROUP: return arena_printf(e->diag->arena, "the inputs %s", v.group->name);
+        case V_PATH: return arena_printf(e->diag->arena, "the weights under %s", v.path->node->name);
         }
         return "";
 }
@@ -107,14 +100,11 @@ bool value_same(Value a, Value b)
                 return false;
         switch (a.kind) {
         case V_POISON:
-        case V_NONE:
-                return true;
+        case V_NONE: return true;
         case V_BOOL:
         case V_INT:
-        case V_REAL:
-                return a.number == b.number;
-        case V_TEXT:
-                return strcmp(a.text, b.text) == 0;
+        case V_REAL: return a.number == b.number;
+        case V_TEXT: return strcmp(a.text, b.text) == 0;
         case V_LIST:
                 if (a.list->n != b.list->n)
                         return false;
@@ -122,20 +112,15 @@ bool value_same(Value a, Value b)
                         if (!value_same(a.list->item[i], b.list->item[i]))
                                 return false;
                 return true;
-        case V_DIM:
-                return dim_equal(*a.dim, *b.dim);
-        case V_TENSOR:
-                return a.tensor == b.tensor;
+        case V_DIM: return dim_equal(*a.dim, *b.dim);
+        case V_TENSOR: return a.tensor == b.tensor;
         case V_BLOCK:
                 return a.block == b.block ||
                        (a.block->def == b.block->def && a.block->builtin == b.block->builtin &&
                         a.block->scope == b.block->scope && a.block->bound.n == 0 && b.block->bound.n == 0);
-        case V_SCHEME:
-                return a.scheme == b.scheme;
-        case V_GROUP:
-                return a.group == b.group;
-        case V_PATH:
-                return a.path == b.path;
+        case V_SCHEME: return a.scheme == b.scheme;
+        case V_GROUP: return a.group == b.group;
+        case V_PATH: return a.path == b.path;
         }
         return false;
 }
@@ -159,7 +144,8 @@ bool dim_at_least(const Graph *g, Dim d, int64_t least)
         int64_t lowest = d.fixed;
         for (int i = 0; i < g->nnamed; i++) {
                 int64_t size = d.per[i] < 0 ? g->named[i].bound : 1, step;
-                if (__builtin_mul_overflow(d.per[i], size, &step) || __builtin_add_overflow(lowest, step, &lowest))
+                if (__builtin_mul_overflow(d.per[i], size, &step) ||
+                    __builtin_add_overflow(lowest, step, &lowest))
                         return false;
         }
         return lowest >= least;
@@ -168,14 +154,13 @@ bool dim_at_least(const Graph *g, Dim d, int64_t least)
 static const char *spelled(Elaborator *e, const Ast *ast, double value)
 {
         switch (ast->kind) {
-        case AST_NAME:
-                return arena_printf(e->diag->arena, "%s (%.15g)", ast->name, value);
+        case AST_NAME: return arena_printf(e->diag->arena, "%s (%.15g)", ast->name, value);
         case AST_FIELD:
                 if (ast->kid[0]->kind == AST_NAME)
-                        return arena_printf(e->diag->arena, "%s.%s (%.15g)", ast->kid[0]->name, ast->name, value);
+                        return arena_printf(e->diag->arena, "%s.%s (%.15g)", ast->kid[0]->name, ast->name,
+                                            value);
                 return arena_printf(e->diag->arena, "%.15g", value);
-        default:
-                return arena_printf(e->diag->arena, "%.15g", value);
+        default: return arena_printf(e->diag->arena, "%.15g", value);
         }
 }
 
@@ -196,7 +181,8 @@ bool want_dim(Elaborator *e, Value v, Span span, const char *what, Dim *d)
                 const Quotient *q = v.quotient;
                 fail(e, span, "%s does not divide %s", spelled(e, q->division->kid[1], q->right),
                      spelled(e, q->division->kid[0], q->left));
-                diag_note(e->diag, q->division->span, "%s must be whole; this is %.6g", what, q->left / q->right);
+                diag_note(e->diag, q->division->span, "%s must be whole; this is %.6g", what,
+                          q->left / q->right);
                 return false;
         }
         if (v.kind == V_REAL)
@@ -222,7 +208,8 @@ bool want_int(Elaborator *e, Value v, Span span, const char *what, int64_t *n)
                 return want_dim(e, v, span, what, &d);
         }
         if (v.kind == V_DIM)
-                return fail(e, span, "%s must be known when the model is compiled; %s is not", what, value_text_of(e, v)),
+                return fail(e, span, "%s must be known when the model is compiled; %s is not", what,
+                            value_text_of(e, v)),
                        false;
         return fail(e, span, "%s must be a whole number, not %s", what, value_text_of(e, v)), false;
 }
@@ -240,7 +227,8 @@ bool want_axis(Elaborator *e, Value v, const Node *x, Span span, int *axis)
                                 found = i, n++;
                 if (n == 1)
                         return *axis = found, true;
-                fail(e, span, n ? "%s stands on several axes of %s: give the axis by number" : "no axis of %s is %s",
+                fail(e, span,
+                     n ? "%s stands on several axes of %s: give the axis by number" : "no axis of %s is %s",
                      n ? dim_text(e->diag->arena, e->g, *v.dim) : type_text(e->diag->arena, e->g, &x->type),
                      n ? type_text(e->diag->arena, e->g, &x->type) : dim_text(e->diag->arena, e->g, *v.dim));
                 return false;
@@ -249,7 +237,9 @@ bool want_axis(Elaborator *e, Value v, const Node *x, Span span, int *axis)
         if (!want_int(e, v, span, "an axis", &n))
                 return false;
         if (n < -x->type.rank || n >= x->type.rank)
-                return fail(e, span, "%s has no axis %lld", type_text(e->diag->arena, e->g, &x->type), (long long)n), false;
+                return fail(e, span, "%s has no axis %lld", type_text(e->diag->arena, e->g, &x->type),
+                            (long long)n),
+                       false;
         return *axis = (int)(n < 0 ? n + x->type.rank : n), true;
 }
 
@@ -300,49 +290,52 @@ static Node *list_tensor(Elaborator *e, const List *list, Span span)
         if (!list_shape(list, 0, &type)) {
                 bool tensors = list->n > 0;
                 for (int i = 0; i < list->n; i++)
-                        tensors = tensors && (list->item[i].kind == V_TENSOR || list->item[i].kind == V_LIST ||
-                                              list->item[i].kind == V_DIM || is_number(list->item[i]));
+                        tensors =
+                                tensors && (list->item[i].kind == V_TENSOR || list->item[i].kind == V_LIST ||
+                                            list->item[i].kind == V_DIM || is_number(list->item[i]));
                 if (tensors)
                         return stack_values(e, list->n, list->item, 0, span).tensor;
-                return fail(e, span, "this list is no tensor: its rows must be numbers or tensors of one shape").tensor;
+                return fail(e, span,
+                            "this list is no tensor: its rows must be numbers or tensors of one shape")
+                        .tensor;
         }
         Literal *literal = NEW(e->arena, Literal);
         literal->trips = 1;
         literal->count = type_count(&type, NULL);
         literal->value = NEW_ARRAY(e->arena, double, literal->count);
         list_values(list, literal->value);
-        return node_new(e->g, e->body, OP_CONST, 0, NULL, (Attr){.literal = literal, .slot = -1}, type, span, e->where);
+        return node_new(e->g, e->body, OP_CONST, 0, NULL, (Attr){.literal = literal, .slot = -1}, type, span,
+                        e->where);
 }
 
 Node *to_tensor(Elaborator *e, Value v, Span span)
 {
         switch (v.kind) {
-        case V_TENSOR:
-                return v.tensor;
+        case V_TENSOR: return v.tensor;
         case V_INT:
         case V_REAL:
         case V_BOOL:
-                return build_number(e->g, e->body, v.number, v.kind == V_INT ? INT : v.kind == V_REAL ? REAL : BOOL, span,
-                                    e->where);
+                return build_number(e->g, e->body, v.number,
+                                    v.kind == V_INT    ? INT
+                                    : v.kind == V_REAL ? REAL
+                                                       : BOOL,
+                                    span, e->where);
         case V_DIM:
-                return node_new(e->g, e->body, OP_SIZE, 0, NULL, (Attr){.dim = *v.dim, .slot = -1}, (Type){.dtype = INT},
-                                span, e->where);
-        case V_LIST:
-                return list_tensor(e, v.list, span);
-        case V_PATH:
-                return path_weight(e, v.path, span);
-        case V_POISON:
-                return NULL;
+                return node_new(e->g, e->body, OP_SIZE, 0, NULL, (Attr){.dim = *v.dim, .slot = -1},
+                                (Type){.dtype = INT}, span, e->where);
+        case V_LIST: return list_tensor(e, v.list, span);
+        case V_PATH: return path_weight(e, v.path, span);
+        case V_POISON: return NULL;
         case V_NONE:
         case V_TEXT:
         case V_BLOCK:
         case V_SCHEME:
-        case V_GROUP:
-                break;
+        case V_GROUP: break;
         }
         fail(e, span, "expected a tensor or a number, found %s", value_text_of(e, v));
         if (v.kind == V_BLOCK && v.block->def && v.block->def->kind != AST_SCHEME)
-                diag_hint(e->diag, "a call without positional arguments is the block itself; give %s its arguments",
+                diag_hint(e->diag,
+                          "a call without positional arguments is the block itself; give %s its arguments",
                           v.block->name);
         return NULL;
 }
