@@ -1,15 +1,10 @@
 /* Stages and hoisting: what leaves a repeat, what stays, that the meaning does not change, and what is a table. */
-#include "cases.h"
-#include "../../compiler/causal.h"
+#include "brute.h"
 #include "../../compiler/incremental.h"
 #include "../../compiler/stage.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-enum { LENGTH = 9 };
-
-static const WeightSource weights = {NULL, test_weight};
 
 static int count_in_repeats(const Body *b, Op op)
 {
@@ -29,7 +24,7 @@ static Tensor outcome(const Graph *g)
         for (int i = 0; i < LENGTH * WIDTH; i++)
                 x[i] = test_random(&seed);
         Tensor in = {.rank = 2, .dim = {LENGTH, WIDTH}, .data = x}, out = {0};
-        if (interpret(g, (int64_t[MAX_NAMED]){LENGTH}, &in, &weights, NULL, &out))
+        if (interpret(g, (int64_t[MAX_NAMED]){LENGTH}, &in, &test_weights, NULL, &out))
                 abort();
         return out;
 }

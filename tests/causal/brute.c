@@ -1,0 +1,338 @@
+/* Graphs run whole, changed, cut short and in chunks: see brute.h. */
+#include "brute.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const WeightSource test_weights = {NULL, test_weight};
+
+double *random_input(uint64_t seed)
+{
+        double *x = malloc(LENGTH * WIDTH * sizeof *x);
+        for (int i = 0; i < LENGTH * WIDTH; i++)
+                x[i] = test_random(&seed);
+        return x;
+}
+
+/* All wanted nodes on the first n rows of x. */
+static void run(const Graph *g, const double *x, int64_t n, Node *const *want, int nwant, Tensor *out)
+{
+        int64_t size[MAX_NAMED] = {n};
+        Tensor in = {.rank = 2, .dim = {n, WIDTH}, .data = (double *)x};
+        const char *error = interpret_nodes(g, size, &in, &test_weights, NULL, want, nwant, out);
+        if (error) {
+                fprintf(stderr, "%s: %s\n", g->name, error);
+                abort();
+        }
+}
+
+static bool same(double a, double b)
+{
+        return a == b || (a != a && b != b);
+}
+
+/* x with all rows after t changed */
+static double *changed(const double *x, int64_t t)
+{
+        double *y = random_input((uint64_t)t + 77);
+        memcpy(y, x, (size_t)(t + 1) * WIDTH * sizeof *y);
+        return y;
+}
+
+/* The growing axis of an output; -1: none. */
+static int growing_axis(const Node *n)
+{
+        for (int axis = 0; axis < n->type.rank; axis++)
+                if (n->type.dim[axis].per[0] != 0)
+                        return axis;
+        return -1;
+}
+
+static int64_t count_elements(const Tensor *t)
+{
+        int64_t n = 1;
+        for (int axis = 0; axis < t->rank; axis++)
+                n *= t->dim[axis];
+        return n;
+}
+
+/* Counts index up; row-major. */
+static void next_index(int64_t *index, const Tensor *t)
+{
+        for (int axis = t->rank - 1; axis >= 0; axis--) {
+                if (++index[axis] < t->dim[axis])
+                        return;
+                index[axis] = 0;
+        }
+}
+
+static int64_t flat(const int64_t *index, const Tensor *t)
+{
+        int64_t at = 0;
+        for (int axis = 0; axis < t->rank; axis++)
+                at = at * t->dim[axis] + index[axis];
+        return at;
+}
+
+/* Whether all of b up to index t along the axis is as in a. */
+static bool rows_equal(const Tensor *a, const Tensor *b, int axis, int64_t t)
+{
+        int64_t index[MAX_RANK] = {0}, n = count_elements(b);
+        for (int64_t i = 0; i < n; i++, next_index(index, b))
+                if ((axis < 0 || index[axis] <= t) && !same(a->data[flat(index, a)], b->data[i]))
+                        return false;
+        return true;
+}
+
+static bool rows_stay(const Graph *g, const Tensor *whole, const double *x, int64_t rows, int64_t t)
+{
+        Node *out = g->output[0].node;
+        Tensor other;
+        run(g, x, rows, &out, 1, &other);
+        bool stay = rows_equal(whole, &other, growing_axis(out), t);
+        tensor_free(&other);
+        return stay;
+}
+
+bool brute_causal(const Graph *g, const double *x)
+{
+        Node *out = g->output[0].node;
+        Tensor whole;
+        bool causal = true;
+        run(g, x, LENGTH, &out, 1, &whole);
+        for (int64_t t = 0; causal && t < LENGTH - 1; t++) {
+                double *y = changed(x, t);
+                causal = rows_stay(g, &whole, y, LENGTH, t) && rows_stay(g, &whole, x, t + 1, t);
+                free(y);
+        }
+        tensor_free(&whole);
+        return causal;
+}
+
+/* --- facts against values --- */
+
+static bool holds(const Clause *c, const int64_t *index, const int64_t *size)
+{
+        for (int i = 0; i < c->n; i++) {
+                int64_t value = dim_value(c->term[i].constant, size);
+                for (int axis = 0; axis < AXES; axis++)
+                        value += c->term[i].coef[axis] * (axis < MAX_RANK ? index[axis] : 0);
+                if (value < 0)
+                        return false;
+        }
+        return true;
+}
+
+static bool cond_holds(const Cond *c, const int64_t *index, const int64_t *size)
+{
+        for (int i = 0; i < c->n; i++)
+                if (holds(&c->clause[i], index, size))
+                        return true;
+        return false;
+}
+
+static double bound_value(const Bound *b, const int64_t *index, const int64_t *size)
+{
+        int64_t value = dim_value(b->affine.constant, size);
+        for (int axis = 0; axis < MAX_RANK; axis++)
+                value += b->affine.coef[axis] * index[axis];
+        return (double)value / (double)b->den;
+}
+
+static bool within_cases(const Cases *c, double v, const int64_t *index, const int64_t *size)
+{
+        for (int i = 0; i < c->n; i++) {
+                bool fits = holds(&c->at[i].when, index, size);
+                for (int k = 0; fits && k < c->at[i].nlow; k++)
+                        fits = v >= bound_value(&c->at[i].low[k], index, size) - 1e-9;
+                for (int k = 0; fits && k < c->at[i].nhigh; k++)
+                        fits = v <= bound_value(&c->at[i].high[k], index, size) + 1e-9;
+                if (fits)
+                        return true;
+        }
+        return false;
+}
+
+static unsigned kind(double v)
+{
+        return v != v ? NOT_A_NUMBER : isinf(v) ? (v < 0 ? MINUS_INF : PLUS_INF) : v < 0 ? NEGATIVE : v > 0 ? POSITIVE : ZERO;
+}
+
+static const char *check_value(const Fact *f, double v, const int64_t *index, const int64_t *size)
+{
+        if (!(f->kinds & kind(v)))
+                return "kinds";
+        if (f->constant && !same(v, f->value))
+                return "constant";
+        for (Special s = AT_0; s < NSPECIAL; s++)
+                if (v != special_value[s] && v == v && !cond_holds(f->unless[s], index, size))
+                        return "unless";
+        if (f->integer && (v != floor(v) || !within_cases(f->integer, v, index, size)))
+                return "integer";
+        return NULL;
+}
+
+/* Whether element `index` may read what comes after t. */
+static bool may_read(const Reach *r, const int64_t *index, int64_t t, const int64_t *size)
+{
+        for (int i = 0; i < r->n; i++)
+                if (index[r->at[i].axis] + dim_value(r->at[i].high, size) > t)
+                        return true;
+        return r->all;
+}
+
+/* Whether element `index` may read what comes at t or before. */
+static bool may_read_back(const Reach *r, const int64_t *index, int64_t t, const int64_t *size)
+{
+        for (int i = 0; i < r->n; i++)
+                if (r->at[i].open || index[r->at[i].axis] + dim_value(r->at[i].low, size) <= t)
+                        return true;
+        return r->all;
+}
+
+/* Elements of b, that is a for other inputs, that differ though they may not. */
+static const char *check_reach(const Fact *f, const Tensor *a, const Tensor *b, int64_t t, int back)
+{
+        int64_t index[MAX_RANK] = {0}, size[MAX_NAMED] = {LENGTH}, n = count_elements(b);
+        for (int64_t i = 0; i < n; i++, next_index(index, b)) {
+                bool inside = true;
+                for (int axis = 0; axis < b->rank; axis++)
+                        inside = inside && index[axis] < a->dim[axis];
+                bool free = back ? may_read_back(&f->reach, index, t, size) : may_read(&f->reach, index, t, size);
+                if (inside && !free && !same(a->data[flat(index, a)], b->data[i]))
+                        return back ? "low" : "high";
+        }
+        return NULL;
+}
+
+static bool report(const Graph *g, const Node *n, const char *what)
+{
+        if (!what)
+                return true;
+        printf("FAIL facts of %s: %s of %d %s\n", g->name, what, n->id, op_info[n->op].text);
+        return false;
+}
+
+static bool check_node(const Graph *g, const Node *n, const Fact *f, const Tensor *t)
+{
+        int64_t index[MAX_RANK] = {0}, size[MAX_NAMED] = {LENGTH}, count = count_elements(t);
+        for (int64_t i = 0; i < count; i++, next_index(index, t))
+                if (!report(g, n, check_value(f, t->data[i], index, size)))
+                        return false;
+        return true;
+}
+
+/* x with rows up to t changed */
+static double *changed_before(const double *x, int64_t t)
+{
+        double *y = random_input((uint64_t)t + 99);
+        memcpy(y + (t + 1) * WIDTH, x + (t + 1) * WIDTH, (size_t)(LENGTH - t - 1) * WIDTH * sizeof *y);
+        return y;
+}
+
+static bool compare_runs(const Graph *g, const Facts *f, Node *const *node, int n, const Tensor *whole, const double *x,
+                         int64_t rows, int64_t t, int back)
+{
+        bool ok = true;
+        Tensor *other = calloc((size_t)n, sizeof *other);
+        run(g, x, rows, node, n, other);
+        for (int i = 0; i < n; i++) {
+                ok = ok && report(g, node[i], check_reach(&f->of[node[i]->id], &whole[i], &other[i], t, back));
+                tensor_free(&other[i]);
+        }
+        free(other);
+        return ok;
+}
+
+bool brute_facts(const Graph *g, const Facts *f, const double *x)
+{
+        int n = 0;
+        bool ok = true;
+        Node **node = calloc((size_t)g->top->nnode, sizeof *node);
+        Tensor *whole = calloc((size_t)g->top->nnode, sizeof *whole);
+        for (int i = 0; i < g->top->nnode; i++)
+                if (g->top->node[i]->op != OP_REPEAT)
+                        node[n++] = g->top->node[i];
+        run(g, x, LENGTH, node, n, whole);
+        for (int i = 0; i < n; i++)
+                ok = ok && check_node(g, node[i], &f->of[node[i]->id], &whole[i]);
+        for (int64_t t = 0; ok && t < LENGTH - 1; t++) {
+                double *y = changed(x, t), *z = changed_before(x, t);
+                ok = compare_runs(g, f, node, n, whole, y, LENGTH, t, 0) &&
+                     compare_runs(g, f, node, n, whole, z, LENGTH, t, 1) &&
+                     compare_runs(g, f, node, n, whole, x, t + 1, t, 0);
+                free(y);
+                free(z);
+        }
+        for (int i = 0; i < n; i++)
+                tensor_free(&whole[i]);
+        free(whole);
+        free(node);
+        return ok;
+}
+
+/* --- the state form against the whole --- */
+
+static bool close_to(double a, double b)
+{
+        return a == b || fabs(a - b) <= 1e-12 * (1 + fabs(a)) || (a != a && b != b);
+}
+
+/* One call: rows from .. from + n - 1 of x; compared with the whole sequence's output. */
+static bool step(const Graph *g, InterpState *state, const double *x, int64_t from, int64_t n, const Tensor *whole, int axis)
+{
+        int64_t size[MAX_NAMED] = {0}, index[MAX_RANK] = {0};
+        size[g->time] = n;
+        size[g->past] = from;
+        Tensor in = {.rank = 2, .dim = {n, WIDTH}, .data = (double *)x + from * WIDTH}, out;
+        const char *error = interpret(g, size, &in, &test_weights, state, &out);
+        if (error) {
+                printf("     %s: %s\n", g->name, error);
+                return false;
+        }
+        bool ok = true;
+        int64_t count = count_elements(&out);
+        for (int64_t i = 0; ok && i < count; i++, next_index(index, &out)) {
+                int64_t at[MAX_RANK];
+                memcpy(at, index, sizeof at);
+                if (axis >= 0)
+                        at[axis] += from;
+                /* of an axis longer than time, elements beyond the rows given so far may still change */
+                bool final = axis < 0 || index[axis] < n || from + n == LENGTH;
+                ok = !final || close_to(whole->data[flat(at, whole)], out.data[i]);
+        }
+        tensor_free(&out);
+        return ok;
+}
+
+static bool run_chunks(const Graph *g, const double *x, const int *chunk, const Tensor *whole, int axis)
+{
+        InterpState *state = interp_state_new(g);
+        bool ok = true;
+        int64_t from = 0;
+        for (int i = 0; ok && from < LENGTH; i++) {
+                int64_t n = chunk[i] < LENGTH - from ? chunk[i] : LENGTH - from;
+                ok = step(g, state, x, from, n, whole, axis);
+                if (!ok)
+                        printf("     %s: rows from %d on, %d of them\n", g->name, (int)from, (int)n);
+                from += n;
+        }
+        interp_state_free(state);
+        return ok;
+}
+
+bool brute_steps(const Graph *g, const Graph *steps, const double *x)
+{
+        static const int chunks[][LENGTH] = {
+                {1, 1, 1, 1, 1, 1, 1, 1, 1}, {LENGTH}, {3, 3, 3}, {5, 1, 2, 9}, {2, 6, 1},
+        };
+        Node *out = g->output[0].node;
+        Tensor whole;
+        bool ok = true;
+        run(g, x, LENGTH, &out, 1, &whole);
+        for (size_t i = 0; ok && i < sizeof chunks / sizeof *chunks; i++)
+                ok = run_chunks(steps, x, chunks[i], &whole, growing_axis(out));
+        tensor_free(&whole);
+        return ok;
+}

@@ -1,0 +1,18 @@
+/* Brute force, for graphs with one input x of [time, WIDTH]: what the proof and the state form are held against. */
+#ifndef BRUTE_H
+#define BRUTE_H
+
+#include "cases.h"
+#include "../../compiler/causal.h"
+
+enum { LENGTH = 9 };
+extern const WeightSource test_weights;
+
+double *random_input(uint64_t seed); /* [LENGTH][WIDTH], malloc'd */
+/* Whether outputs up to t stay when later inputs change or are missing. */
+bool brute_causal(const Graph *g, const double *x);
+/* Whether every fact of every node of the top body holds; prints the first that does not. */
+bool brute_facts(const Graph *g, const Facts *f, const double *x);
+/* Whether the state form, fed in chunks of several sizes, gives what the whole sequence does. */
+bool brute_steps(const Graph *g, const Graph *steps, const double *x);
+#endif
