@@ -354,6 +354,9 @@ Node *emit_attention(Plan *p, Kernel *k, Text *out)
         Node *bare = k->score;
         f.lane = w.keys;
         bound_score(&f, k->score, &at, w.keys, &bounds, &bare);
+        Buffer *named[] = {w.q_buffer, w.k_buffer, w.v_buffer, k->store[0].to};
+        for (int i = 0; i < 4; i++)
+                pointer_name(&f, named[i]);
         Node *stuck = emit_score(&f, k, &w, bare, &at, out);
         if (stuck || !out)
                 return stuck;

@@ -497,6 +497,9 @@ static Node *emit_plain(Plan *p, Kernel *k, Text *out)
                 return k->y->op == OP_VIEW && !p->copy[k->y->id] ? k->y : base_of(k->y);
         if (to.tiled || to.coef[f.lane] != 1)
                 return root;
+        Buffer *touched[] = {xb, yb, k->store[0].to};
+        for (int i = 0; i < 3; i++)
+                pointer_name(&f, touched[i]);
         if (!out)
                 return NULL;
         Text *body = text_new(f.arena);
@@ -544,6 +547,8 @@ static Node *emit_select(Plan *p, Kernel *k, Text *out)
         Address y = address_of(k->store[0].to, &at);
         if (x.tiled || y.tiled)
                 return base_of(in);
+        pointer_name(&f, b);
+        pointer_name(&f, k->store[0].to);
         if (!out)
                 return NULL;
         int n = top ? f.loops - 1 : f.loops;

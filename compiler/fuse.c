@@ -148,6 +148,12 @@ static bool *find_tables(Fuse *f)
                         table[n->id] |= !(fact[u->user[n->id][k]->id] & PURE);
                 table[n->id] |= u->pinned[n->id];
         }
+        for (int i = u->n - 1; i >= 0; i--) {
+                Node *n = u->all[i];
+                f->idle[n->id] = (fact[n->id] & PURE) && !u->pinned[n->id];
+                for (int k = 0; k < u->nuser[n->id]; k++)
+                        f->idle[n->id] &= table[u->user[n->id][k]->id] || f->idle[u->user[n->id][k]->id];
+        }
         return table;
 }
 
@@ -229,6 +235,8 @@ static Kernel *sole_user(const Fuse *f, const Node *n, Kernel *found, bool *seve
 {
         for (int i = 0; i < f->uses->nuser[n->id]; i++) {
                 Node *user = f->uses->user[n->id][i];
+                if (f->table[user->id] || f->idle[user->id])
+                        continue;
                 if (user->op == OP_VIEW && !f->must[user->id]) {
                         *viewed = true;
                         found = sole_user(f, user, found, several, viewed);
@@ -266,7 +274,7 @@ static bool can_inline(const Fuse *f, const Node *n, const Kernel *k, bool viewe
 
 static bool needs_kernel(const Fuse *f, const Node *n)
 {
-        if (f->owner[n->id] || f->table[n->id])
+        if (f->owner[n->id] || f->table[n->id] || f->idle[n->id])
                 return false;
         switch (op_info[n->op].family) {
         case POINT:
@@ -340,6 +348,7 @@ static void add_repeats(Fuse *f)
                 if (n->op != OP_REPEAT)
                         continue;
                 Kernel *k = fuse_kernel(f, K_REPEAT, n);
+                f->must[n->id] = false; /* its results have buffers, itself it has none */
                 k->region = n->attr.region;
                 k->name = n->attr.region->name;
                 f->owner[n->id] = k;
@@ -406,6 +415,7 @@ Plan *fuse(Arena *a, Graph *g, const Target *target, int64_t chunk)
         f.forced = NEW_ARRAY(a, bool, g->nnode);
         p->copy = NEW_ARRAY(a, bool, g->nnode);
         f.apart = NEW_ARRAY(a, bool, g->nnode);
+        f.idle = NEW_ARRAY(a, bool, g->nnode);
         f.table = find_tables(&f);
         for (Node *stuck; (stuck = attempt(&f));) {
                 if (stuck->op == OP_MATMUL && f.owner[stuck->id] && f.owner[stuck->id]->op == K_ATTENTION) {

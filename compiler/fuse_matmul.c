@@ -34,6 +34,8 @@ static bool is_product_of(const Fuse *f, const Node *n, const Node *x, const Typ
                !f->uses->pinned[n->id] && weight_operand(n->in[1], &tiled);
 }
 
+enum { MOST_NODES = 64 }; /* that a formula grows through in search of its end */
+
 typedef struct {
         Node **node;
         int n;
@@ -88,22 +90,21 @@ static Node *exit_of(const Fuse *f, const Growth *s)
         return exit;
 }
 
-/* Adds every user of what is in s; false: one of them can't be part of the formula. */
+/* Adds the first node, in order, that uses what is in s and can be part of the formula; false: there is none. */
 static bool grow(const Fuse *f, Growth *s, const Type *t)
 {
-        int before = s->n;
-        for (int i = 0; i < before; i++) {
-                Node *n = s->node[i];
-                for (int k = 0; k < f->uses->nuser[n->id]; k++) {
-                        Node *user = f->uses->user[n->id][k];
-                        if (within(s, user))
-                                continue;
-                        if (f->uses->pinned[n->id] || !can_join(f, s, user, t) || !take_products(f, s, user, t))
-                                return false;
-                        s->node[s->n++] = user;
+        Node *first = NULL;
+        for (int i = 0; i < s->n; i++)
+                for (int k = 0; k < f->uses->nuser[s->node[i]->id]; k++) {
+                        Node *user = f->uses->user[s->node[i]->id][k];
+                        bool sooner = !first || f->uses->place[user->id] < f->uses->place[first->id];
+                        if (sooner && !within(s, user) && can_join(f, s, user, t))
+                                first = user;
                 }
-        }
-        return s->n > before;
+        if (!first || s->n > MOST_NODES || !take_products(f, s, first, t))
+                return false;
+        s->node[s->n++] = first;
+        return true;
 }
 
 bool fuse_matmul(Fuse *f, Node *product)
@@ -113,7 +114,7 @@ bool fuse_matmul(Fuse *f, Node *product)
                 return true;
         if (!weight_operand(product->in[1], &tiled))
                 return false;
-        Growth s = {.node = NEW_ARRAY(f->arena, Node *, f->uses->n + 2), .n = 1, .product = {product}, .nproduct = 1};
+        Growth s = {.node = NEW_ARRAY(f->arena, Node *, MOST_NODES + 4), .n = 1, .product = {product}, .nproduct = 1};
         s.node[0] = product;
         Node *root = product;
         int size = 1, nproduct = 1;

@@ -200,7 +200,8 @@ typedef struct {
         bool *must;      /* by id: needs a buffer .. */
         bool *forced;    /* .. because no formula could read it */
         bool *apart;     /* by id: a product that no attention kernel can be made of */
-        bool *table;     /* by id: worked out beforehand */
+        bool *table;     /* by id: worked out beforehand .. */
+        bool *idle;      /* .. or needed for that alone */
         Kernel **kernel; /* all, unordered */
         int nkernel, cap_kernel;
 } Fuse;
