@@ -144,22 +144,27 @@ static bool has_parameter(const Parameters *p, const char *name)
 static bool check_arguments(Elaborator *e, const Block *f, const Parameters *p, const Arguments *args,
                             Span call)
 {
-        int before = e->diag->count;
+        bool good = true;
         if (args->npos > p->npos) {
+                good = false;
                 fail(e, args->span[p->npos], "%s takes %d argument%s by position, not %d", f->name, p->npos,
                      p->npos == 1 ? "" : "s", args->npos);
                 if (p->n > p->npos)
                         diag_note(e->diag, f->def->name_span, "those after `;` are given by name");
         }
         for (int i = 0; i < args->named.n; i++)
-                if (!has_parameter(p, args->named.binding[i].name))
+                if (!has_parameter(p, args->named.binding[i].name)) {
                         report_unknown(e, p, f->name, &args->named.binding[i]);
+                        good = false;
+                }
         const char *missing = NULL;
         for (int i = 0; i < p->n; i++) {
                 const Ast *param = parameter(p, i);
                 const Binding *b = vars_find(&args->named, param->name);
-                if (b && i < args->npos)
+                if (b && i < args->npos) {
                         fail(e, b->span, "%s is given by position already", param->name);
+                        good = false;
+                }
                 if (b || i < args->npos || param->kid[1])
                         continue;
                 missing =
@@ -169,7 +174,7 @@ static bool check_arguments(Elaborator *e, const Block *f, const Parameters *p, 
                 fail(e, call, "%s needs %s", f->name, missing);
                 diag_note(e->diag, f->def->name_span, "%s is defined here", f->def->name);
         }
-        return e->diag->count == before && !e->diag->full;
+        return good && !missing;
 }
 
 static bool type_matches(const char *type, Value *v)

@@ -548,8 +548,9 @@ Graph *elaborate_model(Program *p, const char *which, const Override *override, 
         run_models(e, &chain);
         if (diag->count == 0 && e->g->noutput == 0)
                 fail(e, model->name_span, "%s has no output", model->name);
-        number_slots(e);
-        if (diag->count == 0)
+        if (diag->count == 0) {
+                number_slots(e);
                 run_surroundings(e, &chain);
+        }
         return elaborator_finish(e);
 }

@@ -277,7 +277,7 @@ static int try_trip(Elaborator *e, Repeat *r, int64_t trip)
                 body_merge(outer, r->region, r->region->body[found], body, trip);
                 r->region->body_of[trip] = (uint8_t)found;
                 instance_names_pop(e, instances);
-        } else if (body) {
+        } else { /* undone: to be elaborated again, or after a mistake, whose memory goes too */
                 changes_undo(e, change, instances);
                 for (int i = 0; i < r->ncarried; i++)
                         r->carried[i].value = value[i];
