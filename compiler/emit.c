@@ -21,6 +21,7 @@ typedef struct {
         const Graph *g;
         const char *name, *upper; /* the model's C name; in capitals */
         bool causal;              /* has prefill and step */
+        bool portable;            /* several instruction sets in one file */
 } Emit;
 
 static uint64_t hash_bytes(uint64_t h, const void *bytes, size_t n)
@@ -46,7 +47,7 @@ uint64_t layout_hash(const Plan *p)
         return h;
 }
 
-/* Text with $model and $MODEL replaced by the model's name. */
+/* Text with $model and $MODEL replaced by the model's name, $program by what threads run. */
 static const char *named(const Emit *e, const char *text)
 {
         Text *t = text_new(e->arena);
@@ -57,9 +58,9 @@ static const char *named(const Emit *e, const char *text)
                         break;
                 }
                 text_add(t, at, dollar - at);
-                bool lower = !strncmp(dollar, "$model", 6), upper = !strncmp(dollar, "$MODEL", 6);
-                text_printf(t, "%s", lower ? e->name : upper ? e->upper : "$");
-                at = dollar + (lower || upper ? 6 : 1);
+                bool lower = !strncmp(dollar, "$model", 6), upper = !strncmp(dollar, "$MODEL", 6), program = !strncmp(dollar, "$program", 8);
+                text_printf(t, "%s", lower ? e->name : upper ? e->upper : !program ? "$" : e->portable ? "best_program()" : "program");
+                at = dollar + (lower || upper ? 6 : program ? 8 : 1);
         }
         return t->data;
 }
@@ -466,61 +467,114 @@ static int64_t scratch_size(const Plan *p)
 
 static void emit_constants(const Emit *e, Text *c)
 {
-        const Target *t = e->plan->target;
-        text_printf(c, "/* Register tile of products: rows by panels of 16. */\n#define TILE_ROWS %d\n#define TILE_PANELS %d\n#define FEW_PANELS %d\n\n", t->rows,
-                    t->panels, t->few_panels);
         text_printf(c, "#define LAYOUT_HASH UINT64_C(0x%016" PRIx64 ")\n", layout_hash(e->plan));
         text_printf(c, "#define WEIGHT_FLOATS %" PRId64 "\n#define ARENA_FLOATS %" PRId64 "\n#define STATE_FLOATS %" PRId64 "\n#define SCRATCH %" PRId64 "\n\n",
                     e->plan->weights_size, e->plan->arena_size + LANES, e->plan->state_size + LANES, scratch_size(e->plan));
 }
 
-static void emit_all(const Emit *e, Text *c)
+static void emit_tile(const Target *t, Text *c)
 {
-        Text *body = text_new(e->arena);
-        emit_struct(e, body);
-        emit_program(e, body);
-        emit_weights(e, body);
+        text_printf(c, "/* Register tile of products: rows by panels of 16; panels with four rows or fewer. */\n#define TILE_ROWS %d\n\n#define TILE_PANELS "
+                       "%d\n\n#define FEW_PANELS %d\n\n",
+                    t->rows, t->panels, t->few_panels);
+}
+
+/* Each further instruction set of a portable file: its own copy of kernels and program, with names of its own. */
+typedef struct {
+        const char *target, *processor, *features, *test;
+} Section;
+
+static const Section section_table[] = {
+        {"avx2", "defined(__x86_64__) && !defined(__TINYC__)", "avx2,fma,f16c", "__builtin_cpu_supports(\"avx2\") && __builtin_cpu_supports(\"fma\")"},
+        {"avx512", "defined(__x86_64__) && !defined(__TINYC__)", "avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl",
+         "__builtin_cpu_supports(\"avx512f\") && __builtin_cpu_supports(\"avx512bw\") && __builtin_cpu_supports(\"avx512dq\") && "
+         "__builtin_cpu_supports(\"avx512vl\")"},
+        {"neon", "defined(__aarch64__) && defined(__ARM_NEON) && !defined(__TINYC__)", NULL, "1"},
+};
+enum { SECTIONS = sizeof section_table / sizeof section_table[0] };
+
+static void emit_section(const Emit *e, const Section *s, const char *kernels, Text *c)
+{
+        const Target *t = target_find(s->target);
+        const char *files[] = {t->vector, "math.h", "rows.h", "matmul.h", "attention.h", NULL};
+        Text *own = text_new(e->arena);
+        emit_tile(t, own);
+        paste_runtime(own, files, kernels);
+        text_printf(own, "%s", kernels);
+        text_printf(c, "/* The same kernels for %s. */\n#if %s\n", s->target, s->processor);
+        if (s->features)
+                text_printf(c, "#include <immintrin.h>\n#if defined(__clang__)\n#pragma clang attribute push(__attribute__((target(\"%s\"))), apply_to = function)\n"
+                               "#else\n#pragma GCC push_options\n#pragma GCC target(\"%s\")\n#endif\n\n",
+                            s->features, s->features);
+        paste_renamed(c, own->data, arena_printf(e->arena, "_%s", s->target));
+        if (s->features)
+                text_printf(c, "#if defined(__clang__)\n#pragma clang attribute pop\n#else\n#pragma GCC pop_options\n#endif\n");
+        text_printf(c, "#endif\n\n");
+}
+
+static void emit_choice(const Emit *e, const char *kernels, Text *c)
+{
+        for (int i = 0; i < SECTIONS; i++)
+                emit_section(e, &section_table[i], kernels, c);
+        text_printf(c, "typedef void Program(void *arg, int thread);\n\n/* The program for the best instruction set that this processor runs. */\n"
+                       "static Program *best_program(void)\n{\n");
+        for (int i = SECTIONS - 1; i >= 0; i--)
+                text_printf(c, "#if %s\n        if (%s)\n                return program_%s;\n#endif\n", section_table[i].processor, section_table[i].test,
+                            section_table[i].target);
+        text_printf(c, "        return program;\n}\n\n");
+}
+
+/* What stands between kernels and command line: weights, instance, the model's functions. */
+static void emit_instance(const Emit *e, Text *c)
+{
         const char *model = named(e, embedded_text("model.h"));
-        if (e->o->embed) { /* nothing is mapped */
-                const char *from = strstr(model, "/* The weight file:"), *to = strstr(model, "static size_t aligned(");
-                model = arena_printf(e->arena, "%.*s%s", (int)(from - model), model, to);
-        }
-        const char *open = strstr(body->data, "static int weights_open(");
-        Text *instance = text_new(e->arena);
-        text_add(instance, body->data, open - body->data);
-        const char *split = strstr(model, "static size_t aligned(");
-        const char *start = strstr(model, "#include");
-        text_add(instance, start, split - start);
-        text_printf(instance, "%s", open);
-        text_printf(instance, "%s\n", split);
+        const char *start = strstr(model, "#include"), *map = strstr(model, "/* The weight file:"), *rest = strstr(model, "static size_t aligned(");
+        text_add(c, start, (e->o->embed ? map : rest) - start);
+        emit_weights(e, c);
+        text_printf(c, "%s\n", rest);
         if (e->causal)
-                emit_causal_interface(e, instance);
+                emit_causal_interface(e, c);
         else
-                emit_plain_interface(e, instance);
+                emit_plain_interface(e, c);
         if (e->o->with_main) {
                 if (e->o->tokenizer)
-                        emit_tokenizer(e->o->tokenizer, instance);
-                emit_loop_constants(e, instance);
+                        emit_tokenizer(e->o->tokenizer, c);
+                emit_loop_constants(e, c);
         }
-        const char *command = "";
-        if (e->o->with_main)
-                command = arena_printf(e->arena, "%s\n%s", named(e, embedded_text(e->o->tokenizer ? "main_text.h" : "main_tokens.h")),
-                                       named(e, embedded_text("main.h")));
-        const char *files[] = {"guard.h", e->plan->target->vector, "math.h", "rows.h", "matmul.h", "attention.h", "team.h", NULL};
-        const char *late[] = {"tokenizer.h", "sampler.h", NULL};
-        Text *pasted_late = text_new(e->arena), *user = text_new(e->arena);
-        if (e->o->with_main) {
-                const char *only_sampler[] = {"sampler.h", NULL};
-                paste_runtime(pasted_late, e->o->tokenizer ? late : only_sampler, command);
-        }
-        text_printf(user, "%s%s%s", instance->data, pasted_late->data, command);
+}
+
+static void emit_command(const Emit *e, Text *c)
+{
+        static const char *const text_files[] = {"tokenizer.h", "sampler.h", NULL}, *const token_files[] = {"sampler.h", NULL};
+        if (!e->o->with_main)
+                return;
+        const char *command = arena_printf(e->arena, "%s\n%s", named(e, embedded_text(e->o->tokenizer ? "main_text.h" : "main_tokens.h")),
+                                           named(e, embedded_text("main.h")));
+        paste_runtime(c, e->o->tokenizer ? text_files : token_files, command);
+        text_printf(c, "%s", command);
+}
+
+static void emit_all(const Emit *e, Text *c)
+{
+        Text *before = text_new(e->arena), *kernels = text_new(e->arena), *after = text_new(e->arena), *user = text_new(e->arena);
+        emit_struct(e, before);
+        emit_program(e, kernels);
+        if (e->portable)
+                emit_choice(e, kernels->data, after);
+        emit_instance(e, after);
+        emit_command(e, after);
+        const Target *t = e->portable ? target_find("scalar") : e->plan->target;
+        const char *files[] = {"guard.h", t->vector, "math.h", "rows.h", "matmul.h", "attention.h", "team.h", NULL};
+        emit_tile(t, c);
+        text_printf(user, "%s%s%s", before->data, kernels->data, after->data);
         paste_runtime(c, files, user->data);
-        text_printf(c, "%s%s%s", instance->data, pasted_late->data, command);
+        text_printf(c, "%s", user->data);
 }
 
 void emit(Plan *p, const EmitOptions *o, Text *c, Text *h)
 {
         Emit e = {.plan = p, .o = o, .arena = p->graph->arena, .g = p->graph, .name = p->c_name, .causal = p->graph->past >= 0};
+        e.portable = !strcmp(p->target->name, "portable");
         Text *upper = text_new(e.arena);
         for (const char *at = e.name; *at; at++)
                 text_printf(upper, "%c", toupper((unsigned char)*at));

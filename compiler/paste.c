@@ -212,3 +212,30 @@ void paste_runtime(Text *out, const char *const *files, const char *user)
                 text_add(out, "\n\n", 2);
         }
 }
+
+static bool is_defined(const Chunks *all, const char *name, int64_t n)
+{
+        for (int i = 0; i < all->n; i++)
+                for (int k = 0; k < all->chunk[i].nname; k++)
+                        if (!strncmp(all->chunk[i].name[k], name, (size_t)n) && !all->chunk[i].name[k][n])
+                                return true;
+        return false;
+}
+
+void paste_renamed(Text *out, const char *text, const char *suffix)
+{
+        Chunks all = {.arena = out->arena};
+        cut_file(&all, text, 0);
+        Scan s = {.at = text, .end = text + strlen(text)};
+        const char *name, *copied = text;
+        int64_t n;
+        while ((name = next_name(&s, &n))) {
+                bool member = name > text && (name[-1] == '.' || (name[-1] == '>' && name[-2] == '-'));
+                text_add(out, copied, name - copied);
+                text_add(out, name, n);
+                if (!member && is_defined(&all, name, n))
+                        text_add(out, suffix, (int64_t)strlen(suffix));
+                copied = name + n;
+        }
+        text_add(out, copied, (int64_t)strlen(copied));
+}

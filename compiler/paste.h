@@ -14,4 +14,7 @@ const char *embedded_text(const char *name);
 
 /* Adds to `out`, in order, the declarations of the named runtime files (NULL at the end) that `user` needs, or that these need. */
 void paste_runtime(Text *out, const char *const *files, const char *user);
+
+/* Adds `text` with every name that it declares at the outermost level given a suffix: a second copy beside the first. */
+void paste_renamed(Text *out, const char *text, const char *suffix);
 #endif

@@ -142,6 +142,6 @@ void $model_free($model *m)
 static void run($model *m)
 {
         FloatState outside = float_enter();
-        team_run(m->team, program, m);
+        team_run(m->team, $program, m);
         float_leave(outside);
 }
