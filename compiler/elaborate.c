@@ -73,7 +73,8 @@ Graph *elaborate_test(Program *p, int which, Diag *diag)
         Elaborator *e = elaborator_new(p, test->name, diag);
         e->in_test = true;
         run_body(e, scope_new(e, &p->main->scope, true), test->kid[0]);
-        number_slots(e);
+        if (diag->count == errors)
+                number_slots(e);
         if (diag->count == errors && e->g->nrequire == 0 && e->work == 0)
                 fail(e, test->span, "this test requires nothing");
         return diag->count == errors ? elaborator_finish(e) : NULL;

@@ -229,17 +229,83 @@ void changes_undo(Elaborator *e, int64_t mark, int64_t instances)
         instance_names_pop(e, instances);
 }
 
+/* ---- numbering ---- */
+
+/* Whether these trips come by the regions of w: a repeat that stands in two distinct bodies of the one around
+ * it is two regions, each for its own trips. */
+static bool trips_reach(const Weight *w, int64_t trip)
+{
+        int64_t at[MAX_REGIONS];
+        for (int r = w->nregion - 1; r >= 0; r--) {
+                at[r] = trip % w->region[r]->trips;
+                trip /= w->region[r]->trips;
+        }
+        for (int r = 0; r + 1 < w->nregion; r++)
+                if (w->region[r + 1]->repeat->body != w->region[r]->body[w->region[r]->body_of[at[r]]])
+                        return false;
+        return true;
+}
+
+static int64_t all_trips(const Weight *w)
+{
+        int64_t trips = 1;
+        for (int r = 0; r < w->nregion; r++)
+                trips *= w->region[r]->trips;
+        return trips;
+}
+
+/* The weight of w's path in these regions: w itself, or a part that takes over their trips. */
+static Weight *weight_in(Elaborator *e, Weight *w, Region *const *region)
+{
+        size_t size = (size_t)w->nregion * sizeof *region;
+        for (int i = w->id; i < e->g->nweight; i++) {
+                Weight *part = e->g->weight[i];
+                if (part->path == w->path && type_equal(&part->type, &w->type) &&
+                    part->nregion == w->nregion && memcmp(part->region, region, size) == 0)
+                        return part;
+        }
+        Weight *part = NEW(e->keep, Weight);
+        int64_t trips = all_trips(w);
+        *part = *w;
+        memcpy(part->region, region, size);
+        part->slot_of = NEW_ARRAY(e->keep, int32_t, trips);
+        memset(part->slot_of, 0xff, (size_t)trips * sizeof *part->slot_of);
+        for (int64_t t = 0; t < trips; t++)
+                if (w->slot_of[t] >= 0 && trips_reach(part, t)) {
+                        part->slot_of[t] = 0;
+                        w->slot_of[t] = -1;
+                }
+        add_weight(e, part);
+        return part;
+}
+
+static void part_weights(Elaborator *e, const Body *body, Region **region, int depth)
+{
+        for (int i = 0; i < body->nnode; i++) {
+                Node *n = body->node[i];
+                if (n->op == OP_WEIGHT && n->attr.weight->nregion > 0)
+                        n->attr.weight = weight_in(e, n->attr.weight, region);
+                if (n->op != OP_REPEAT)
+                        continue;
+                region[depth] = n->attr.region;
+                for (int k = 0; k < n->attr.region->nbody; k++)
+                        part_weights(e, n->attr.region->body[k], region, depth + 1);
+        }
+}
+
 /* Slots in the order of the trips. */
 void number_slots(Elaborator *e)
 {
+        Region *region[MAX_REGIONS + 1];
+        part_weights(e, e->g->top, region, 0);
         for (int i = 0; i < e->g->nweight; i++) {
                 Weight *w = e->g->weight[i];
-                int64_t trips = 1, slots = 0;
-                for (int r = 0; r < w->nregion; r++)
-                        trips *= w->region[r]->trips;
+                int64_t trips = all_trips(w), slots = 0;
                 for (int64_t t = 0; w->slot_of && t < trips; t++)
                         if (w->slot_of[t] >= 0)
                                 w->slot_of[t] = (int32_t)slots++;
+                if (w->slot_of)
+                        w->slots = slots;
         }
 }
 
