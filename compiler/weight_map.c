@@ -304,10 +304,10 @@ static void add_piece(Walk *w, Piece piece, Digit *digit, int ndigit)
         *kept = piece;
 }
 
-static void fail_entry(Walk *w, const Node *n, const char *what)
+static void fail_entry(Walk *w, Span span, const char *what)
 {
         w->failed = true;
-        diag_error(w->diag, n->span.source ? n->span : w->entry->span, "the entry \"%s\" can't be read backwards: %s",
+        diag_error(w->diag, span.source ? span : w->entry->span, "the entry \"%s\" can't be read backwards: %s",
                    w->entry->name, what);
         diag_hint(w->diag, "an entry is made of weights, views, joins and numbers added or multiplied");
 }
@@ -317,15 +317,15 @@ static void reach_weight(Walk *w, const Node *n, const Box *box)
         const Weight *weight = n->attr.weight;
         int64_t slot = weight->nregion == 0 ? 0 : n->attr.slot, step[MAX_RANK], next = 1;
         if (slot < 0) {
-                fail_entry(w, n, arena_printf(w->arena, "it does not say which trip of %s is meant", weight->path));
+                fail_entry(w, n->span, arena_printf(w->arena, "it does not say which trip of %s is meant", weight->path));
                 return;
         }
         if (box->mul == 0 || !isfinite(box->mul) || !isfinite(box->add)) {
-                fail_entry(w, n, "it multiplies by 0 or goes beyond every number");
+                fail_entry(w, w->entry->span, "it multiplies by 0 or goes beyond every number");
                 return;
         }
         if (w->map->npiece == MAX_PIECES) {
-                fail_entry(w, n, "its views scatter the weights into too many pieces");
+                fail_entry(w, w->entry->span, "its views scatter the weights into too many pieces");
                 return;
         }
         for (int a = weight->type.rank - 1; a >= 0; a--) {
@@ -360,14 +360,14 @@ static const Node *enter(Walk *w, const Node *n, const Box *box, Box *in, Cut *c
                 if (input)
                         enter_pointwise(n, input, in);
                 else
-                        fail_entry(w, n, arena_printf(w->arena, "'%s' needs a weight and one number here", op_info[n->op].text));
+                        fail_entry(w, n->span, arena_printf(w->arena, "'%s' needs a weight and one number here", op_info[n->op].text));
                 return input;
         }
         case OP_CONST:
-                fail_entry(w, n, "a part of it comes from no weight");
+                fail_entry(w, n->span, "a part of it comes from no weight");
                 return NULL;
         default:
-                fail_entry(w, n, arena_printf(w->arena, "it contains '%s'", op_info[n->op].text));
+                fail_entry(w, n->span, arena_printf(w->arena, "it contains '%s'", op_info[n->op].text));
                 return NULL;
         }
 }

@@ -443,6 +443,25 @@ static void test_large(void)
         arena_free(&t.arena);
 }
 
+static Node *with_number(Trial *t, Op op, Node *x, double number)
+{
+        Node *in[2] = {x, build_number(t->g, t->g->top, number, REAL, nowhere, NULL)};
+        return build(t->g, t->g->top, &t->diag, op, 2, in, NULL, nowhere, NULL);
+}
+
+/* Gains published less 1, as Gemma's, and matrices scaled by a power of two: both go there and back without rounding. */
+static void test_arithmetic(void)
+{
+        Trial t;
+        start(&t, 0);
+        Weight *gain = new_weight(&t, of_shape(1, (int64_t[]){1000}), 2);
+        gain->centre = 1;
+        add_entry(&t, with_number(&t, OP_SUB, join(&t, slot_node(&t, gain, 1), slot_node(&t, gain, 0), 0), 1));
+        add_entry(&t, with_number(&t, OP_MUL, turned(&t, matrix(&t, 30, 20)), -0.25));
+        verdict("numbers added and multiplied, there and back", round_trip(&t));
+        arena_free(&t.arena);
+}
+
 /* The centre of a hashed weight may be one number or a tensor. */
 static void test_hash(void)
 {
@@ -473,6 +492,7 @@ int main(int argc, char **argv)
         test_cover();
         test_files();
         test_large();
+        test_arithmetic();
         test_hash();
         return failures != 0;
 }
