@@ -22,8 +22,16 @@ static const char *reach_text(Arena *a, const Graph *g, const Reach *reach, cons
         return arena_printf(a, "reads %s", name);
 }
 
-/* The node on the way from a fold back to a mask that undoes it: its input is -inf (or 0) at places that its result
- * is not. */
+/* Whether the places where a is -inf are special in y too. */
+static bool keeps_mask(const Fact *a, const Fact *y)
+{
+        for (Special v = AT_0; v < NSPECIAL; v++)
+                if (cond_equal(a->unless[AT_MINUS_INF], y->unless[v]))
+                        return true;
+        return !cond_is_true(y->unless[AT_MINUS_INF]);
+}
+
+/* The node on the way from a fold back to a mask that undoes it. */
 static const Node *mask_breaker(const Facts *f, const Node *fold)
 {
         const Node *n = fold->nin ? fold->in[0] : NULL;
@@ -33,7 +41,7 @@ static const Node *mask_breaker(const Facts *f, const Node *fold)
                 for (int i = 0; i < n->nin; i++) {
                         const Fact *x = &f->of[n->in[i]->id];
                         bool masked = !cond_is_true(x->unless[AT_MINUS_INF]) && !x->constant;
-                        if (masked && cond_is_true(y->unless[AT_MINUS_INF]) && cond_is_true(y->unless[AT_0]))
+                        if (masked && !keeps_mask(x, y))
                                 return n;
                         if (!next && x->reach.n > 0)
                                 next = n->in[i];

@@ -327,12 +327,22 @@ static void keep_special(const Facts *f, Fact *y, Special v, const Fact *a, cons
         y->stain[v] = a->stain[v] & ~(1u << axis);
 }
 
+/* A sum of nothing is 0; what else folds nothing is anything. */
+static bool may_be_empty(const Facts *f, Dim d)
+{
+        return dim_least(f->graph, d) < 1;
+}
+
 static Fact sum_fact(const Facts *f, const Fact *a, const Type *t, int axis)
 {
         Fact y = fact_unknown();
         y.reach = fold_reach(f, a, t->dim, t->rank, axis, AT_0);
         y.kinds = kinds_of_sum(a->kinds);
         y.exact_zero = a->exact_zero;
+        if (may_be_empty(f, t->dim[axis])) {
+                y.kinds |= ZERO;
+                y.exact_zero = true;
+        }
         keep_special(f, &y, AT_0, a, t, axis);
         return y;
 }
@@ -350,6 +360,8 @@ static Fact maximum_fact(const Facts *f, const Fact *a, const Type *t, int axis)
 {
         Fact y = fact_unknown();
         y.reach = largest_reach(f, a, t, axis);
+        if (may_be_empty(f, t->dim[axis]))
+                return y;
         y.kinds = a->kinds;
         y.exact_zero = a->exact_zero;
         for (Special v = AT_0; v < NSPECIAL; v++)
@@ -376,7 +388,7 @@ static Fact argmax_fact(const Facts *f, const Fact *a, const Type *t, int axis)
         y.reach = largest_reach(f, a, t, axis);
         y.kinds = ZERO | POSITIVE;
         y.exact_zero = true;
-        if (dim_is_fixed(t->dim[axis]))
+        if (dim_is_fixed(t->dim[axis]) && !may_be_empty(f, t->dim[axis]))
                 y.integer = cases_range(facts_maker(f), 0, t->dim[axis].fixed - 1);
         return y;
 }
@@ -430,7 +442,7 @@ static Fact matmul_fact(const Facts *f, const Node *n)
                 map[i] = axis_map(to[i] < 0 ? affine_constant(dim_fixed(0)) : affine_axis(to[i]));
         }
         y.reach = fold_reach(f, &product, dim, AXES, k, AT_0);
-        y.kinds = kinds_of_sum(product.kinds);
+        y.kinds = kinds_of_sum(product.kinds) | (may_be_empty(f, dim[k]) ? ZERO : 0);
         y.unless[AT_0] = cond_fold(facts_maker(f), product.unless[AT_0], k, folded_axis(dim[k]));
         y.stain[AT_0] = product.stain[AT_0];
         return fact_rename(f, &y, map, to);

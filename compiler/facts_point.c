@@ -170,6 +170,7 @@ static bool absorbs(Op op, double v, const Fact *other, bool left, Special *w, b
 {
         Tried t = values_of(other);
         bool found = false;
+        *w = AT_0;
         *stain = false;
         for (int i = 0; i < t.n; i++) {
                 double z = left ? apply(op, v, t.at[i]) : apply(op, t.at[i], v);

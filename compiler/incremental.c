@@ -52,10 +52,11 @@ static Type type_in_form(const Graph *g, const Type *t, unsigned all)
 
 /* --- state --- */
 
+/* The instance's path, a slash, and the name within it; or the name alone. */
 static const char *path_of(Arena *a, const Instance *where, const char *name)
 {
-        for (; where; where = where->outer)
-                name = arena_printf(a, "%s.%s", where->name, name);
+        for (const char *between = "/"; where; where = where->outer, between = ".")
+                name = arena_printf(a, "%s%s%s", where->name, between, name);
         return name;
 }
 
@@ -66,29 +67,71 @@ static const char *region_path(Arena *a, const Region *r, const char *name)
         return name;
 }
 
-static bool is_taken(const Graph *g, const char *name)
+/* The product that n is moved and reworked from, if both stand in blocks called side by side: keys turned by a position
+ * scheme, or normed, are still the keys. */
+static const Node *product_behind(const Rewrite *m, const Node *n)
 {
-        for (int i = 0; i < g->nstate; i++)
-                if (!strcmp(g->state[i]->name, name))
-                        return true;
-        return false;
+        const Instance *beside = n->where;
+        while (n && n->op != OP_MATMUL) {
+                const Node *next = NULL;
+                for (int i = n->nin - 1; i >= 0; i--)
+                        if (m->forms->facts->of[n->in[i]->id].reach.n > 0)
+                                next = n->in[i];
+                bool reworked = op_info[n->op].family == POINT || op_info[n->op].family == MOVE;
+                n = reworked ? next : NULL;
+        }
+        return n && n->where && beside && n->where->outer == beside->outer ? n : NULL;
 }
 
-/* After the path of what is kept, or of the view under which it is read if that is nearer to the top. */
-static const char *state_name(const Rewrite *m, const Node *n, const Form *form)
+/* The path of what is kept, or of the view under which it is read if that is nearer to the top. */
+static const char *state_path(const Rewrite *m, const Node *n, const Form *form)
 {
         Arena *a = m->g->arena;
         const char *name = form->name;
         const Instance *where = form->where;
         if (!name || (n->name && instance_depth(n->where) <= instance_depth(where))) {
-                name = n->name ? n->name : op_info[n->op].text;
-                where = n->where;
+                const Node *source = product_behind(m, n);
+                source = source ? source : n;
+                name = source->name ? source->name : op_info[source->op].text;
+                where = source->where;
         }
-        name = region_path(a, n->body->region, path_of(a, where, name));
-        const char *unique = name;
-        for (int i = 2; is_taken(m->g, unique); i++)
-                unique = arena_printf(a, "%s_%d", name, i);
-        return unique;
+        return region_path(a, n->body->region, path_of(a, where, name));
+}
+
+/* Whether the instance of state i keeps nothing else, so that its path says enough: attn.k for attn.k/y. */
+static bool is_only_one(const Graph *g, int i)
+{
+        const char *path = g->state[i]->name, *slash = strchr(path, '/');
+        size_t part = slash ? (size_t)(slash - path) : 0;
+        for (int k = 0; k < g->nstate; k++) {
+                const char *other = g->state[k]->name;
+                if (strcmp(path, other) && !strncmp(path, other, part) && (other[part] == '/' || other[part] == '.'))
+                        return false;
+        }
+        return part > 0;
+}
+
+static const char *without_slash(Arena *a, const char *path, bool shorten)
+{
+        char *name = arena_strdup(a, path), *slash = strchr(name, '/');
+        if (slash)
+                *slash = shorten ? 0 : '.';
+        return name;
+}
+
+/* Paths become names: the instance's where it keeps one state; and unique, for bodies that trips take in turn. */
+static void name_states(const Rewrite *m)
+{
+        Graph *g = m->g;
+        const char **name = NEW_ARRAY(m->forms->arena, const char *, g->nstate);
+        for (int i = 0; i < g->nstate; i++)
+                name[i] = without_slash(g->arena, g->state[i]->name, is_only_one(g, i));
+        for (int i = 0; i < g->nstate; i++) {
+                int same = 1;
+                for (int k = 0; k < i; k++)
+                        same += !strcmp(name[i], name[k]);
+                g->state[i]->name = same > 1 ? arena_printf(g->arena, "%s_%d", name[i], same) : name[i];
+        }
 }
 
 static int lowest_axis(unsigned axes)
@@ -105,7 +148,7 @@ static StateVar *state_new(Rewrite *m, const Node *n, const Form *form)
         StateVar *s = NEW(g->arena, StateVar);
         const Region *r = n->body->region;
         s->id = g->nstate;
-        s->name = state_name(m, n, form);
+        s->name = state_path(m, n, form);
         s->axis = lowest_axis(form->all);
         s->type = n->type;
         s->type.dim[s->axis] = dim_fixed(dim_bound(m->old, n->type.dim[s->axis]));
@@ -325,6 +368,7 @@ static Graph *make_graph(const Graph *old, int time, Forms *forms)
         copy_weights(&m);
         make_body(&m, old->top, m.g->top);
         move_weights(&m);
+        name_states(&m);
         copy_entries(&m);
         for (int i = 0; i < old->noutput; i++)
                 m.g->output[i].node = form_find(forms, old->output[i].node, 0)->made;

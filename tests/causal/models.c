@@ -1,0 +1,128 @@
+/* Models in the language: what the proof says of each, held against brute force, and the state that it makes.
+ *
+ *   models FILE…      prints what the file's lines `#> …` should say
+ *
+ * A model has one input x of [time, 6] and one output along time. */
+#include "brute.h"
+#include "../../compiler/incremental.h"
+#include "../../compiler/parse.h"
+#include "../../compiler/simplify.h"
+#include "../../compiler/stage.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void print_refusal(const CausalResult *r)
+{
+        int line = span_line(r->culprit->span);
+        printf("not causal: %s\n", r->why);
+        if (line == 0)
+                return;
+        int32_t length;
+        const char *text = source_line_text(r->culprit->span.source, line, &length);
+        while (length > 0 && *text == ' ') {
+                text++;
+                length--;
+        }
+        printf("  at %.*s\n", (int)length, text);
+}
+
+static void print_states(const Graph *g)
+{
+        printf("causal\n");
+        for (int i = 0; i < g->nstate; i++) {
+                const StateVar *s = g->state[i];
+                printf("state %s %s", s->name, type_text(g->arena, g, &s->type));
+                if (s->slots > 1)
+                        printf(" x %d", (int)s->slots);
+                if (s->window > 0)
+                        printf(", %d rows back", (int)s->window);
+                printf("\n");
+        }
+}
+
+static bool mistaken(const char *what)
+{
+        printf("MISTAKEN: %s\n", what);
+        return false;
+}
+
+/* Every pass before and after, each against the graph as it was elaborated. */
+static bool check_steps(Graph *g, const double *x)
+{
+        Node *why_not;
+        Graph *early = incremental(g, growing_dimension(g), &why_not);
+        if (!early)
+                return mistaken("proved, but without a state form");
+        verify(early, "causal");
+        print_states(early);
+        if (!brute_steps(g, early, x))
+                return mistaken("the state form differs from the whole");
+        return true;
+}
+
+static bool check_model(Graph *g)
+{
+        verify(g, "elaborate");
+        double *x = random_input(11);
+        CausalResult r = causal_prove(g->arena, g, growing_dimension(g));
+        bool ok = true;
+        if (!r.causal)
+                print_refusal(&r);
+        if (brute_causal(g, x) != r.causal)
+                ok = mistaken("brute force says otherwise");
+        if (!brute_facts(g, facts_of(g->arena, g, growing_dimension(g)), x))
+                ok = mistaken("a fact does not hold");
+        if (r.causal)
+                ok = check_steps(g, x) && ok;
+        free(x);
+        return ok;
+}
+
+/* The same once more after simplify and hoisting: the proof must not depend on the spelling's graph. */
+static bool check_simplified(Graph *g, bool causal)
+{
+        g = hoist(simplify(g));
+        verify(g, "stage");
+        double *x = random_input(11);
+        CausalResult r = causal_prove(g->arena, g, growing_dimension(g));
+        Node *why_not;
+        bool ok = r.causal == causal || mistaken("the proof changes with simplify");
+        Graph *steps = r.causal ? incremental(g, growing_dimension(g), &why_not) : NULL;
+        if (r.causal && (!steps || !brute_steps(g, simplify(steps), x)))
+                ok = mistaken("the state form after simplify differs from the whole");
+        free(x);
+        return ok;
+}
+
+static Graph *load(Arena *arena, Interner *names, const char *path)
+{
+        Diag diag = {.arena = arena};
+        Program *p = program_load(arena, names, &diag, path, NULL);
+        Graph *g = p && diag.count == 0 ? elaborate_model(p, NULL, NULL, 0, &diag) : NULL;
+        diag_print(&diag, stdout);
+        return g;
+}
+
+static bool check_file(const char *path)
+{
+        Arena arena = {0};
+        Interner names = {.arena = &arena};
+        Graph *g = load(&arena, &names, path);
+        bool ok = g && check_model(g);
+        if (ok) {
+                CausalResult r = causal_prove(&arena, g, growing_dimension(g));
+                ok = check_simplified(load(&arena, &names, path), r.causal);
+        }
+        arena_free(&arena);
+        return ok;
+}
+
+int main(int argc, char **argv)
+{
+        int failed = 0;
+        for (int i = 1; i < argc; i++) {
+                failed += !check_file(argv[i]);
+        }
+        return failed != 0;
+}
