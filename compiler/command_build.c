@@ -59,23 +59,24 @@ static bool can_generate(const Graph *g)
 /* Packs, emits and writes; the tokenizer may be NULL. */
 static int write_model(Model *m, const Options *o, Plan *p, const Tokenizer *tokenizer, Weights *weights)
 {
-        const char *stem, *base, *error;
+        const char *stem, *base;
         split_path(&m->arena, o->out ? o->out : arena_printf(&m->arena, "%s.c", p->c_name), &stem, &base);
         WeightSource source = {weights, weights_read};
-        float *packed = pack_weights(p, &source, &error);
-        if (!packed) {
-                fprintf(stderr, "lathe: weights: %s\n", error);
-                return WRONG_ENVIRONMENT;
-        }
+        float *packed = o->embed ? calloc((size_t)p->weights_size, sizeof *packed) : NULL;
+        const char *error = !o->embed ? NULL : packed ? pack_weights(p, &source, packed) : "out of memory";
         EmitOptions options = {.name = base, .with_main = o->with_main, .embed = o->embed, .tokenizer = tokenizer, .weights = packed};
         options.parameters = parameter_count(m->graph);
         options.flops_token = cost_per_token(m->graph);
         Text *c = text_new(&m->arena), *h = text_new(&m->arena);
-        emit(p, &options, c, h);
-        bool good = write_file(arena_printf(&m->arena, "%s.c", stem), c->data, c->n) &&
-                    write_file(arena_printf(&m->arena, "%s.h", stem), h->data, h->n) &&
-                    (o->embed || write_weights(arena_printf(&m->arena, "%s.weights", stem), layout_hash(p), packed, p->weights_size));
+        if (!error)
+                emit(p, &options, c, h);
         free(packed);
+        if (!error && !o->embed && !o->code_only)
+                error = write_weights(arena_printf(&m->arena, "%s.weights", stem), layout_hash(p), p, &source);
+        if (error && *error)
+                fprintf(stderr, "lathe: weights: %s\n", error);
+        bool good = !error && write_file(arena_printf(&m->arena, "%s.c", stem), c->data, c->n) &&
+                    write_file(arena_printf(&m->arena, "%s.h", stem), h->data, h->n);
         return good ? DONE : WRONG_ENVIRONMENT;
 }
 

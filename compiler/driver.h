@@ -23,7 +23,7 @@ typedef struct {
         int ndump, noff;
         int64_t chunk;
         const char *storage;
-        bool with_main, embed, explain;
+        bool with_main, embed, explain, code_only;
 } Options;
 
 /* A model on its way: everything lives in the arena. */
@@ -68,5 +68,6 @@ int targets_command(const Options *o);
 
 /* output.c: files are written aside and renamed when complete */
 bool write_file(const char *path, const char *bytes, int64_t n); /* false after a message */
-bool write_weights(const char *path, uint64_t layout, const float *weights, int64_t n);
+/* Packs into the file itself.  NULL; else it was reported, and what is returned (perhaps "") is the reason to add. */
+const char *write_weights(const char *path, uint64_t layout, Plan *p, const WeightSource *from);
 #endif

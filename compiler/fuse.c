@@ -398,6 +398,48 @@ static Node *attempt(Fuse *f)
         return NULL;
 }
 
+/* Do the loops of what k computes begin with new positions? */
+static bool walks_time(const Plan *p, const Kernel *k)
+{
+        for (int i = 0; i < k->nstore + k->nsegment; i++) {
+                const Node *root = i < k->nstore ? k->store[i].node : k->segment[i - k->nstore].store.node;
+                Domain d = domain_of(p->graph, &root->type);
+                if (k->op == K_MATMUL && i < k->nstore)
+                        continue;
+                if (d.n < 2 || !dim_equal(d.digit[0].size, dim_named(p->graph->time)))
+                        return false;
+        }
+        return k->op != K_REPEAT;
+}
+
+static bool only_tails_touch(const Plan *p, const Kernel *writer, const Buffer *b)
+{
+        for (int i = 0; i < p->nbody; i++)
+                for (int j = 0; j < p->list[i].n; j++) {
+                        const Kernel *k = p->list[i].kernel[j];
+                        for (int t = 0; t < k->ntouch; t++)
+                                if (k != writer && !k->tail && k->touch[t] == b)
+                                        return false;
+                }
+        return true;
+}
+
+/* Kernels that nothing but wanted outputs needs compute only the wanted rows: the head of a language model, in prefill. */
+static void mark_tails(Plan *p)
+{
+        for (int i = p->list[0].n - 1; i >= 0 && p->graph->past >= 0; i--) {
+                Kernel *k = p->list[0].kernel[i];
+                bool tail = walks_time(p, k);
+                for (int s = 0; s < k->nstore + k->nsegment && tail; s++) {
+                        if (k->op == K_MATMUL && s < k->nstore)
+                                continue;
+                        const Buffer *to = whole_buffer(s < k->nstore ? k->store[s].to : k->segment[s - k->nstore].store.to);
+                        tail = to->home == IN_OUTPUT || (to->home == IN_ARENA && only_tails_touch(p, k, to));
+                }
+                k->tail = tail;
+        }
+}
+
 Plan *fuse(Arena *a, Graph *g, const Target *target, int64_t chunk)
 {
         Plan *p = NEW(a, Plan);
@@ -432,5 +474,6 @@ Plan *fuse(Arena *a, Graph *g, const Target *target, int64_t chunk)
                 f.forced[stuck->id] = true;
                 p->copy[stuck->id] = stuck->op == OP_VIEW;
         }
+        mark_tails(p);
         return p;
 }

@@ -481,7 +481,7 @@ static void lay_output(Fuse *f, int i)
         Buffer *b = buffer_new(p, IN_OUTPUT, &o->node->type, o->name);
         lay_out(p, b, -1);
         b->index = i;
-        for (int a = 0; p->graph->past >= 0 && a < o->node->type.rank; a++)
+        for (int a = 0; p->graph->past >= 0 && a < o->node->type.rank - 1; a++)
                 if (dim_equal(o->node->type.dim[a], dim_named(p->graph->time))) {
                         b->shift_axis = a;
                         b->shift = dim_scale(dim_named(NAMED_FIRST), -1);

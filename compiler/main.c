@@ -19,7 +19,7 @@ typedef struct {
 } Command;
 
 static const Command command_table[] = {
-        {"build", build_command, "mDwtoTMexcs", "MODEL [--weights CKPT] [--tokenizer TOK] [--target T] [--main] [--embed] [-o OUT.c]",
+        {"build", build_command, "mDwtoTMexcC", "MODEL [--weights CKPT] [--tokenizer TOK] [--target T] [--main] [--embed] [-o OUT.c]",
          "a model to C",
          "Writes OUT.c, OUT.h and, unless --embed, OUT.weights.\n"
          "  -m NAME          which model of the file (default: the last that lacks no hyperparameter)\n"
@@ -29,6 +29,7 @@ static const Command command_table[] = {
          "  --target T       what to write for (`lathe targets`; default native)\n"
          "  --main           add a command line that generates\n"
          "  --embed          the weights too are in the C file\n"
+         "  --code-only      no weight file\n"
          "  --chunk N        positions taken in one go (default 64)\n"
          "  --explain        say what was fused, and what stopped it\n"
          "  --no-PASS, --dump=PASS\n"

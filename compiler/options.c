@@ -14,7 +14,7 @@ typedef struct {
 static const OptionRow option_table[] = {
         {'m', "-m", true},          {'D', "-D", true},         {'w', "--weights", true}, {'t', "--tokenizer", true}, {'o', "-o", true},
         {'T', "--target", true},    {'M', "--main", false},    {'e', "--embed", false},  {'x', "--explain", false},  {'c', "--chunk", true},
-        {'s', "--storage", true},
+        {'s', "--storage", true},   {'C', "--code-only", false},
 };
 
 bool is_off(const Options *o, const char *pass)
@@ -88,6 +88,8 @@ static bool set(Options *o, const char *command, char letter, const char *value)
                 return o->with_main = true;
         case 'e':
                 return o->embed = true;
+        case 'C':
+                return o->code_only = true;
         case 'x':
                 return o->explain = true;
         case 's':

@@ -1,6 +1,8 @@
 /* Packing: weights and tables laid out as the plan says.  Values come in double and are rounded to float once. */
 #include "pack.h"
 
+#include "progress.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,20 +64,21 @@ static const char *pack_table(const Plan *p, const Buffer *b, const WeightSource
         return error;
 }
 
-float *pack_weights(Plan *p, const WeightSource *from, const char **error)
+const char *pack_weights(Plan *p, const WeightSource *from, float *all)
 {
-        float *all = calloc((size_t)p->weights_size, sizeof *all);
-        *error = all ? NULL : "out of memory";
-        for (int i = 0; i < p->nbuffer && !*error; i++) {
+        const char *error = NULL;
+        int done = 0, total = 0;
+        for (int i = 0; i < p->nbuffer; i++)
+                total += p->buffer[i]->home == IN_WEIGHTS;
+        for (int i = 0; i < p->nbuffer && !error; i++) {
                 const Buffer *b = p->buffer[i];
-                if (b->home == IN_WEIGHTS && b->weight)
-                        *error = pack_weight(p, b, from, all);
-                else if (b->home == IN_WEIGHTS && b->table)
-                        *error = pack_table(p, b, from, all);
+                if (b->home != IN_WEIGHTS)
+                        continue;
+                if (b->weight)
+                        error = pack_weight(p, b, from, all);
+                else if (b->table)
+                        error = pack_table(p, b, from, all);
+                progress("packing", ++done, total);
         }
-        if (*error) {
-                free(all);
-                return NULL;
-        }
-        return all;
+        return error;
 }

@@ -3,6 +3,6 @@
 #define PACK_H
 #include "plan.h"
 
-/* All of the weight section, plan->weights_size floats (malloc'd); NULL and *error (in the arena) on failure. */
-float *pack_weights(Plan *p, const WeightSource *from, const char **error);
+/* Fills `all` [plan->weights_size], zeros before.  NULL, or an error message in the arena. */
+const char *pack_weights(Plan *p, const WeightSource *from, float *all);
 #endif
