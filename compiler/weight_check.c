@@ -1,5 +1,6 @@
-/* A checkpoint against the map: every tensor that the map names is there, in its shape and in a type that lathe reads, and
- * every tensor that is there is named, if only by `drop` or `optional`.  All that is wrong is reported at once. */
+/* A checkpoint against the map: every tensor that the map names is there, in its shape and in a type that
+ * lathe reads, and every tensor that is there is named, if only by `drop` or `optional`.  All that is wrong
+ * is reported at once. */
 #include "weight_map.h"
 
 #include <stdlib.h>
@@ -47,8 +48,8 @@ static void find_unused(const WeightMap *map, const Checkpoint *file, Faults *un
                 const CkTensor *t = checkpoint_at(file, i);
                 if (!bsearch(&t->name, known, (size_t)map->npublished, sizeof *known, by_text) &&
                     !is_excused(map->graph, t->name))
-                        fault_add(unused, (Span){NULL, 0, 0}, "\"%s\", %s %s", ck_quote(t->name).text, ck_type_name(t->dtype),
-                                  shape_text(unused->arena, t->rank, t->shape));
+                        fault_add(unused, (Span){NULL, 0, 0}, "\"%s\", %s %s", ck_quote(t->name).text,
+                                  ck_type_name(t->dtype), shape_text(unused->arena, t->rank, t->shape));
         }
 }
 
@@ -89,7 +90,9 @@ bool weight_check(const WeightMap *map, const Checkpoint *file, const CkTensor *
         Kind missing = {{.arena = a}, "missing", NULL};
         Kind misshapen = {{.arena = a}, "of another shape than the model's", NULL};
         Kind unreadable = {{.arena = a}, "of a type that can't be read: F32, F16 and BF16 can", NULL};
-        Kind unused = {{.arena = a}, "that the model does not use", "a checkpoint names what its model does without: drop \"NAME\""};
+        Kind unused = {{.arena = a},
+                       "that the model does not use",
+                       "a checkpoint names what its model does without: drop \"NAME\""};
         if (map->graph->nentry == 0)
                 missing.hint = "the model has no checkpoint entries, so tensors go by the weights' own names";
         for (int i = 0; i < map->npublished; i++) {

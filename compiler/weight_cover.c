@@ -1,8 +1,7 @@
 /* The proof that a map gives every element of every slot exactly once.
  *
- * A slot with one piece that has as many elements as the slot, none twice, is covered: so are nearly all.  Otherwise the
- * elements are ticked off in a bitmap, not one by one but in runs of `unit` elements: the longest that no piece's
- * address cuts. */
+ * A slot with one piece that runs through all of it is covered: so are nearly all.  Otherwise the elements
+ * are ticked off in a bitmap, not one by one but in units: the longest runs that no piece cuts. */
 #include "weight_map.h"
 
 #include <stdlib.h>
@@ -22,7 +21,8 @@ typedef struct {
         int64_t npiece;
 } Slot;
 
-/* The digits of a piece as they step through the slot: the innermost ones make up a run, the others are kept. */
+/* The digits of a piece as they step through the slot: the innermost ones make up a run, the others are kept.
+ */
 typedef struct {
         int n;
         int64_t from, run;
@@ -60,25 +60,12 @@ static Steps steps_of(const Piece *p)
         return s;
 }
 
-static int64_t piece_count(const Piece *p)
-{
-        int64_t count = 1;
-        for (int k = 0; k < p->ndigit; k++)
-                count *= p->digit[k].size;
-        return count;
-}
-
-/* Whether no element comes twice for certain: every step goes beyond all that the smaller ones reach. */
-static bool is_injective(const Piece *p)
+/* Digits give each number below count once only if each steps by what the smaller ones make up: then all are
+ * the run. */
+static bool is_whole(const Piece *p, int64_t count)
 {
         Steps s = steps_of(p);
-        int64_t reach = s.run - 1;
-        for (int k = 0; k < s.n; k++) {
-                if (s.step[k] <= reach)
-                        return false;
-                reach += s.step[k] * (s.size[k] - 1);
-        }
-        return true;
+        return s.n == 0 && s.run == count;
 }
 
 static int64_t common_divisor(int64_t a, int64_t b)
@@ -199,7 +186,8 @@ static void report_never(Proof *proof, const Slot *slot, const Ticks *t)
         if (missing == 0)
                 return;
         weight_shape(slot->weight, shape);
-        const char *text = arena_printf(a, "%s, %s", weight_slot_name(a, slot->weight, slot->slot), shape_text(a, slot->weight->type.rank, shape));
+        const char *text = arena_printf(a, "%s, %s", weight_slot_name(a, slot->weight, slot->slot),
+                                        shape_text(a, slot->weight->type.rank, shape));
         if (slot->npiece == 0)
                 fault_add(&proof->never, slot->weight->span, "%s", text);
         else
@@ -209,7 +197,7 @@ static void report_never(Proof *proof, const Slot *slot, const Ticks *t)
 
 static void prove_slot(Proof *proof, const Slot *slot)
 {
-        if (slot->npiece == 1 && piece_count(slot->piece[0]) == slot->count && is_injective(slot->piece[0]))
+        if (slot->npiece == 1 && is_whole(slot->piece[0], slot->count))
                 return;
         Arena scratch = {.out_of_memory = proof->arena->out_of_memory};
         Ticks t = ticks_new(&scratch, slot);
@@ -228,11 +216,13 @@ static bool report(Proof *proof, Diag *diag)
         const Faults *twice = &proof->twice, *never = &proof->never;
         const char *model = proof->map->graph->name;
         if (twice->n) {
-                diag_error(diag, twice->span, "the checkpoint of %s gives %s twice", model, fault_count(twice, "weight"));
+                diag_error(diag, twice->span, "the checkpoint of %s gives %s twice", model,
+                           fault_count(twice, "weight"));
                 fault_list(twice, diag);
         }
         if (never->n) {
-                diag_error(diag, never->span, "the checkpoint of %s leaves out %s", model, fault_count(never, "weight"));
+                diag_error(diag, never->span, "the checkpoint of %s leaves out %s", model,
+                           fault_count(never, "weight"));
                 fault_list(never, diag);
         }
         return !twice->n && !never->n;

@@ -1,11 +1,13 @@
 /* From checkpoint entries to pieces: expressions run on addresses.
  *
- * A box of elements of the published tensor goes down the expression, node by node, to the weights.  It is a sequence of
- * digits; each has a step in the published tensor and one along every axis of the node reached.
+ * A box of elements of the published tensor goes down the expression, node by node, to the weights.  It is a sequence
+ * of digits; each has a step in the published tensor and one along every axis of the node reached.
  *
- *   view        an axis is taken apart into the view's atoms: digits whose step is a multiple of an atom's size belong to
- *               the atoms further out, the others have to stay inside it
+ *   view        an axis is taken apart into the view's atoms: digits whose step is a multiple of an atom's size
+ *               belong to the atoms further out, the others have to stay inside it
+ *
  *   join        the box has to lie within one input
+ *
  *   + - * /     a number goes into the box's factor and summand
  *   weight      the box is a piece
  *
@@ -50,12 +52,10 @@ typedef struct {
         bool failed;
 } Walk;
 
-static void go(Walk *w, const Node *n, const Box *start);
-
 /* ---- cutting ---- */
 
-/* The least and the largest value of offset + sum of step * digit, over the digits whose step is no multiple of `modulus`
- * (0: over all). */
+/* The least and the largest value of offset + sum of step * digit, over the digits whose step is no multiple of
+ * `modulus` (0: over all). */
 static void extent(const Box *box, int axis, int64_t offset, int64_t modulus, int64_t *least, int64_t *most)
 {
         *least = *most = offset;
@@ -139,6 +139,24 @@ static int64_t floor_mod(int64_t a, int64_t n)
         return (a % n + n) % n;
 }
 
+/* The digits of an axis that count inside an atom, and the offset's, go to the atom; the others stay, with what lies
+ * further out. */
+static void fill_atom(const Atom *atom, int axis, bool outermost, Box *at, Box *in)
+{
+        int64_t size = atom->size.fixed;
+        int64_t low = outermost ? at->offset[axis] : floor_mod(at->offset[axis], size);
+        if (atom->axis >= 0)
+                in->offset[atom->axis] += atom->stride * low;
+        at->offset[axis] = (at->offset[axis] - low) / size;
+        for (int k = 0; k < at->ndigit; k++) {
+                int64_t *step = &at->digit[k].step[axis];
+                bool inside = outermost || *step % size != 0;
+                if (inside && atom->axis >= 0)
+                        in->digit[k].step[atom->axis] += atom->stride * *step;
+                *step = inside ? 0 : *step / size;
+        }
+}
+
 /* The view's atoms of one output axis take their digits of the box, innermost first. */
 static bool enter_axis(const View *v, int axis, Box *at, Box *in, Cut *cut)
 {
@@ -147,29 +165,17 @@ static bool enter_axis(const View *v, int axis, Box *at, Box *in, Cut *cut)
                 first++;
         while (v->atom[last].out > axis)
                 last--;
-        for (int i = last; i >= first; i--) {
-                const Atom *atom = &v->atom[i];
-                int64_t size = atom->size.fixed, least, most;
-                int64_t low = i == first ? at->offset[axis] : floor_mod(at->offset[axis], size);
-                if (i > first) {
-                        extent(at, axis, low, size, &least, &most);
-                        if (least < 0 || most >= size) {
-                                if (!cut_evenly(at, axis, size, cut))
-                                        *cut = cut_at(at, axis, size, least, least < 0 ? 0 : size);
-                                return false;
-                        }
+        for (int i = last; i > first; i--) {
+                int64_t size = v->atom[i].size.fixed, least, most;
+                extent(at, axis, floor_mod(at->offset[axis], size), size, &least, &most);
+                if (least < 0 || most >= size) {
+                        if (!cut_evenly(at, axis, size, cut))
+                                *cut = cut_at(at, axis, size, least, least < 0 ? 0 : size);
+                        return false;
                 }
-                if (atom->axis >= 0)
-                        in->offset[atom->axis] += atom->stride * low;
-                at->offset[axis] = (at->offset[axis] - low) / size;
-                for (int k = 0; k < at->ndigit; k++) {
-                        int64_t *step = &at->digit[k].step[axis];
-                        bool inside = i == first || *step % size != 0;
-                        if (inside && atom->axis >= 0)
-                                in->digit[k].step[atom->axis] += atom->stride * *step;
-                        *step = inside ? 0 : *step / size;
-                }
+                fill_atom(&v->atom[i], axis, false, at, in);
         }
+        fill_atom(&v->atom[first], axis, true, at, in);
         return true;
 }
 
@@ -235,7 +241,7 @@ static bool is_number(const Node *n, double *value)
 }
 
 /* What the node's arithmetic does to the box's factor and summand; the input that is not the number, or NULL. */
-static const Node *enter_arithmetic(const Node *n, Box *box)
+static const Node *apply_number(const Node *n, Box *box)
 {
         double number;
         if (n->op == OP_NEG || n->op == OP_REAL_OF) {
@@ -317,7 +323,8 @@ static void reach_weight(Walk *w, const Node *n, const Box *box)
         const Weight *weight = n->attr.weight;
         int64_t slot = weight->nregion == 0 ? 0 : n->attr.slot, step[MAX_RANK], next = 1;
         if (slot < 0) {
-                fail_entry(w, n->span, arena_printf(w->arena, "it does not say which trip of %s is meant", weight->path));
+                fail_entry(w, n->span,
+                           arena_printf(w->arena, "it does not say which trip of %s is meant", weight->path));
                 return;
         }
         if (box->mul == 0 || !isfinite(box->mul) || !isfinite(box->add)) {
@@ -346,7 +353,19 @@ static void reach_weight(Walk *w, const Node *n, const Box *box)
 
 /* ---- an expression ---- */
 
-/* The box one node further down; NULL: the cut has to be made first, or, where its size stays 0, a fault was reported. */
+static const Node *enter_arithmetic(Walk *w, const Node *n, const Box *box, Box *in)
+{
+        *in = *box;
+        const Node *input = apply_number(n, in);
+        const char *op = op_info[n->op].text;
+        if (input)
+                enter_pointwise(n, input, in);
+        else
+                fail_entry(w, n->span, arena_printf(w->arena, "'%s' needs a weight and one number here", op));
+        return input;
+}
+
+/* The box one node further down; NULL: the cut has to be made first, or w->failed is set. */
 static const Node *enter(Walk *w, const Node *n, const Box *box, Box *in, Cut *cut)
 {
         switch ((int)n->op) {
@@ -354,15 +373,13 @@ static const Node *enter(Walk *w, const Node *n, const Box *box, Box *in, Cut *c
                 return enter_view(n, box, in, cut) ? n->in[0] : NULL;
         case OP_JOIN:
                 return enter_join(n, box, in, cut);
-        case OP_ADD: case OP_SUB: case OP_MUL: case OP_DIV: case OP_NEG: case OP_REAL_OF: {
-                *in = *box;
-                const Node *input = enter_arithmetic(n, in);
-                if (input)
-                        enter_pointwise(n, input, in);
-                else
-                        fail_entry(w, n->span, arena_printf(w->arena, "'%s' needs a weight and one number here", op_info[n->op].text));
-                return input;
-        }
+        case OP_ADD:
+        case OP_SUB:
+        case OP_MUL:
+        case OP_DIV:
+        case OP_NEG:
+        case OP_REAL_OF:
+                return enter_arithmetic(w, n, box, in);
         case OP_CONST:
                 fail_entry(w, n->span, "a part of it comes from no weight");
                 return NULL;
@@ -385,7 +402,7 @@ static void go(Walk *w, const Node *n, const Box *start)
                 if (next) {
                         n = next;
                         box = in;
-                } else if (cut.at && make_cut(&box, cut, &rest)) {
+                } else if (!w->failed && make_cut(&box, cut, &rest)) {
                         go(w, n, &box);
                         box = rest;
                 }
@@ -478,7 +495,8 @@ static int by_weight(const void *left, const void *right)
                 return a->weight->id < b->weight->id ? -1 : 1;
         if (a->slot != b->slot)
                 return a->slot < b->slot ? -1 : 1;
-        return a->published != b->published ? (a->published < b->published ? -1 : 1) : (a->to > b->to) - (a->to < b->to);
+        return a->published != b->published ? (a->published < b->published ? -1 : 1)
+                                            : (a->to > b->to) - (a->to < b->to);
 }
 
 static void index_slots(Arena *arena, WeightMap *map)

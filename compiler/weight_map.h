@@ -1,12 +1,12 @@
 /* The weight map: which element of which published tensor is which element of which weight.
  *
- * An entry of a checkpoint is an expression over weights.  Run on addresses instead of values it falls into pieces: boxes
- * of elements, each affine on both sides,
+ * An entry of a checkpoint is an expression over weights.  Run on addresses instead of values it falls into
+ * pieces: boxes of elements, each affine on both sides,
  *
  *   published[from + sum published_step * digit] = slot[to + sum slot_step * digit] * mul + add
  *
- * Read from left to right a piece writes a checkpoint, from right to left it reads one.  Most tensors are one piece, so a
- * map costs what the entries cost, not what the elements do. */
+ * Read from left to right a piece writes a checkpoint, from right to left it reads one.  Most tensors are one
+ * piece, so a map costs what the entries cost, not what the elements do. */
 #ifndef WEIGHT_MAP_H
 #define WEIGHT_MAP_H
 #include "checkpoint.h"
@@ -49,7 +49,8 @@ typedef struct {
         int64_t *slot_base;  /* [weights] a weight's first place in slot_first */
 } WeightMap;
 
-/* weight_map.c: the map of the graph's entries, or of its own slot names where there are none.  NULL: errors reported. */
+/* weight_map.c: the map of the graph's entries, or of its own slot names where there are none.  NULL: errors
+ * reported. */
 WeightMap *weight_map(Arena *arena, const Graph *g, Diag *diag);
 /* How many pieces give the slot, and the first of them; 0 for a weight that is not of this graph. */
 int64_t slot_pieces(const WeightMap *map, const Weight *w, int64_t slot, Piece *const **first);
@@ -57,8 +58,8 @@ int64_t slot_pieces(const WeightMap *map, const Weight *w, int64_t slot, Piece *
 /* weight_cover.c: whether every element of every slot is given exactly once; reports those that are not. */
 bool weight_cover(const WeightMap *map, Diag *diag);
 
-/* weight_check.c: whether a checkpoint has the map's tensors and no others; reports all that is wrong.  On success
- * tensor[i] is the file's tensor for map->published[i]. */
+/* weight_check.c: whether a checkpoint has the map's tensors and no others; reports all that is wrong.  On
+ * success tensor[i] is the file's tensor for map->published[i]. */
 bool weight_check(const WeightMap *map, const Checkpoint *file, const CkTensor **tensor, Diag *diag);
 
 /* weight_fault.c: faults of one kind become one error, whose notes list the first of them. */

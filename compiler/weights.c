@@ -1,7 +1,7 @@
 /* Reading weights, slot by slot.
  *
- * A slot's pieces are read in blocks of the published tensor, in the order of the file, and scattered into the slot.  A piece
- * that is one run is read in place. */
+ * A slot's pieces are read in blocks of the published tensor, in the order of the file, and scattered into
+ * the slot.  A piece that is one run is read in place. */
 #include "weights_private.h"
 
 #include <stdlib.h>
@@ -50,7 +50,8 @@ static void read_hashed(const Weight *w, int64_t slot, float *value)
 
 /* ---- loaded ---- */
 
-/* A piece being read: digits beyond `digit` make up a block of `span` elements of the file, as do `chunk` values of it. */
+/* A piece being read: digits beyond `digit` make up a block of `span` elements of the file, as do `chunk`
+ * values of it. */
 typedef struct {
         const Piece *piece;
         const CkTensor *tensor;
@@ -76,20 +77,34 @@ static void plan_blocks(Reader *r)
         r->chunk = gaps || r->span > CK_BLOCK - d->published ? 1 : 1 + (CK_BLOCK - r->span) / d->published;
 }
 
-/* n values of digit k, and all of the digits inside it, from a block to their places in the slot. */
-static void scatter(const Piece *p, int k, int64_t n, const float *from, float *to)
+static void scatter_run(const Piece *p, Digit d, const float *from, float *to)
 {
-        const Digit d = p->digit[k];
-        if (k < p->ndigit - 1) {
-                for (int64_t i = 0; i < n; i++)
-                        scatter(p, k + 1, p->digit[k + 1].size, from + i * d.published, to + i * d.slot);
-        } else if (p->mul == 1 && p->add == 0) {
-                for (int64_t i = 0; i < n; i++)
+        if (p->mul == 1 && p->add == 0) {
+                for (int64_t i = 0; i < d.size; i++)
                         to[i * d.slot] = from[i * d.published];
-        } else {
-                for (int64_t i = 0; i < n; i++)
-                        to[i * d.slot] = (float)((from[i * d.published] - p->add) / p->mul);
+                return;
         }
+        for (int64_t i = 0; i < d.size; i++)
+                to[i * d.slot] = (float)((from[i * d.published] - p->add) / p->mul);
+}
+
+/* The values of d, digit k or a part of it, and all of the digits inside, from a block to their places in the
+ * slot.  Of the two innermost the one with the shorter step in the slot runs last: a transposed matrix is
+ * written in runs. */
+static void scatter(const Piece *p, int k, Digit d, const float *from, float *to)
+{
+        if (k == p->ndigit - 1) {
+                scatter_run(p, d, from, to);
+                return;
+        }
+        Digit inner = p->digit[k + 1];
+        if (k == p->ndigit - 2 && llabs(d.slot) < llabs(inner.slot)) {
+                for (int64_t i = 0; i < inner.size; i++)
+                        scatter_run(p, d, from + i * inner.published, to + i * inner.slot);
+                return;
+        }
+        for (int64_t i = 0; i < d.size; i++)
+                scatter(p, k + 1, inner, from + i * d.published, to + i * d.slot);
 }
 
 static bool read_digits(const Reader *r, int k, int64_t from, float *to)
@@ -105,7 +120,7 @@ static bool read_digits(const Reader *r, int k, int64_t from, float *to)
                 int64_t n = d.size - i < r->chunk ? d.size - i : r->chunk;
                 if (!checkpoint_read_f32(r->tensor, from + i * d.published, r->span + (n - 1) * d.published, r->block))
                         return false;
-                scatter(r->piece, k, n, r->block, to + i * d.slot);
+                scatter(r->piece, k, (Digit){n, d.published, d.slot}, r->block, to + i * d.slot);
         }
         return true;
 }

@@ -1,7 +1,7 @@
 /* Writing weights under their published names.
  *
- * Of a loaded model the file's own tensors are copied.  Hashed weights take the map from left to right: a published
- * tensor is put together from its pieces, one slot at a time, then handed out in blocks. */
+ * Of a loaded model the file's own tensors are copied.  Hashed weights take the map from left to right: a
+ * published tensor is put together from its pieces, one slot at a time, then handed out in blocks. */
 #include "weights_private.h"
 
 #include <stdlib.h>
@@ -101,7 +101,8 @@ bool weights_write(const Graph *g, Weights *weights, const char *path, CkType st
         Diag diag = {.arena = &scratch};
         Writer w = {weights, weights->map ? weights->map : weight_map(&scratch, g, &diag), -1, NULL};
         bool good = w.map ? write_tensors(&w, path, storage, err)
-                          : ck_fail(err, "%s: not written: the checkpoint of %s does not give every weight once", path, g->name);
+                          : ck_fail(err, "%s: not written: the checkpoint of %s does not give every weight once", path,
+                                    g->name);
         free(w.value);
         arena_free(&scratch);
         return good;

@@ -5,13 +5,13 @@ A model file carries in comments what is to come of it:
     #tensor "NAME" TYPE [SHAPE]                 a tensor of the checkpoint that is made for it
     #slot NAME [SHAPE] [centre C] = FORMULA     what slot NAME[i, j, k] is, of published tensors t(name, index..);
                                                 {l} in both stands for the numbers for which the tensor is there
-    #> LINE                                     the whole output of reading, where reading has to fail; M is the model's path,
-                                                C the checkpoint's
+    #> LINE                                     the whole output of reading, where reading has to fail; M is the
+                                                model's path, C the checkpoint's
 
 With --bless what reading prints is shown in the form of such lines.
 
-Formulas are tried twice: on the file made here, against the slots that lathe reads from it; and on the file of hashed
-weights that lathe writes, against the hash of docs/hash-weights.md."""
+Formulas are tried twice: on the file made here, against the slots that lathe reads from it; and on the file of
+hashed weights that lathe writes, against the hash of docs/hash-weights.md."""
 import json
 import math
 import os
@@ -96,6 +96,11 @@ def make_tensor(name, kind, shape):
     return kind, shape, b''.join(encode(kind, value) for value in values)
 
 
+def tensor_values(tensor):
+    kind, shape, data = tensor
+    return shape, [decode(kind, data[i:i + WIDTH[kind]]) for i in range(0, len(data), WIDTH[kind])]
+
+
 # ---- what a model file says ----
 
 def directives(text):
@@ -157,15 +162,14 @@ def check_values(name, model, tensors, slots):
         return verdict(f'{name} is written', output)
     hashed = sorted(f'{slot} {i} {float_bits(hash_weight(slot, shape, i, centre))}' for slot, shape, centre, _ in slots
                     for i in range(math.prod(shape)))
-    verdict(f'{name} is written', first_difference(expected_dump(read_tensors(f'{WORK}/hashed.safetensors'), slots), hashed))
+    written = read_tensors(f'{WORK}/hashed.safetensors')
+    verdict(f'{name} is written', first_difference(expected_dump(written, slots), hashed))
     verdict(f'{name} is read back to the bit',
             first_difference(sorted(run('read', model, 'hashed.safetensors')[1].splitlines()), hashed))
 
     code, output = run('write', model, 'copy.safetensors', 'f32', f'{name}.safetensors')
     copied = {} if code else read_tensors(f'{WORK}/copy.safetensors')
-    same = all(shape == tensors[n][1] and [decode(kind, data[i:i + 4]) for i in range(0, len(data), 4)] ==
-               [decode(tensors[n][0], tensors[n][2][i:i + WIDTH[tensors[n][0]]])
-                for i in range(0, len(tensors[n][2]), WIDTH[tensors[n][0]])] for n, (kind, shape, data) in copied.items())
+    same = all(tensor_values(tensor) == tensor_values(tensors[n]) for n, tensor in copied.items())
     verdict(f'{name} is copied to the bit', None if copied and same else output or 'other values')
 
 
@@ -203,7 +207,9 @@ def check_storage():
                 step = 2.0 ** (math.frexp(exact)[1] - (11 if kind == 'F16' else 8))
                 if abs(value - exact) > max(step, 2.0**-24 if kind == 'F16' else 0) / 2:
                     fault = f'{name} {i}: {value} for {exact}'
-        verdict(f'gpt2 is written as {storage}', fault or (None if {t[0] for t in tensors.values()} == {kind} else 'wrong type'))
+        if {t[0] for t in tensors.values()} != {kind}:
+            fault = fault or 'another type'
+        verdict(f'gpt2 is written as {storage}', fault)
 
 
 def check_stories():
@@ -215,9 +221,10 @@ def check_stories():
     dim, hidden, layers, heads, kv_heads, vocab, _ = struct.unpack('<7i', data[:28])
     kv = dim // heads * kv_heads
     at, expected = 28, []
-    for name, size in (('embed', vocab * dim), ('ln1.gain', dim), ('attn.q.w', dim * dim), ('attn.k.w', kv * dim),
-                       ('attn.v.w', kv * dim), ('attn.out.w', dim * dim), ('ln2.gain', dim), ('ffn.gate.w', hidden * dim),
-                       ('ffn.down.w', dim * hidden), ('ffn.up.w', hidden * dim), ('final.gain', dim)):
+    sizes = {'embed': vocab * dim, 'ln1.gain': dim, 'attn.q.w': dim * dim, 'attn.k.w': kv * dim,
+             'attn.v.w': kv * dim, 'attn.out.w': dim * dim, 'ln2.gain': dim, 'ffn.gate.w': hidden * dim,
+             'ffn.down.w': dim * hidden, 'ffn.up.w': hidden * dim, 'final.gain': dim}
+    for name, size in sizes.items():
         for layer in [''] if name in ('embed', 'final.gain') else [f'layer.{i}.' for i in range(layers)]:
             expected += [f'{layer}{name} {i} {data[at + 4 * i:at + 4 * i + 4][::-1].hex()}' for i in range(size)]
             at += 4 * size
@@ -231,10 +238,10 @@ def check_tiny_llama():
     if not os.path.exists(path):
         return print('skip weights: tiny-llama: no data')
     tensors = read_tensors(path)
-    names = {'embed': 'embed_tokens', 'final.gain': 'norm', 'ln1.gain': 'input_layernorm', 'ln2.gain': 'post_attention_layernorm',
-             'attn.q.w': 'self_attn.q_proj', 'attn.k.w': 'self_attn.k_proj', 'attn.v.w': 'self_attn.v_proj',
-             'attn.out.w': 'self_attn.o_proj', 'ffn.gate.w': 'mlp.gate_proj', 'ffn.up.w': 'mlp.up_proj',
-             'ffn.down.w': 'mlp.down_proj'}
+    names = {'embed': 'embed_tokens', 'final.gain': 'norm', 'ln1.gain': 'input_layernorm',
+             'ln2.gain': 'post_attention_layernorm', 'attn.q.w': 'self_attn.q_proj', 'attn.k.w': 'self_attn.k_proj',
+             'attn.v.w': 'self_attn.v_proj', 'attn.out.w': 'self_attn.o_proj', 'ffn.gate.w': 'mlp.gate_proj',
+             'ffn.up.w': 'mlp.up_proj', 'ffn.down.w': 'mlp.down_proj'}
     expected = []
     for published, (_, _, data) in tensors.items():
         layer = re.match(r'model\.layers\.(\d+)\.', published)

@@ -1,8 +1,8 @@
 /* Weight maps against brute force.
  *
- * Random entries are made of views, joins and arithmetic.  The interpreter, run on weights that all differ, says which element
- * ends where; the map's pieces have to say the same, and the proof that each is given once has to agree with counting
- * them.  Then weights are written to a file and read back. */
+ * Random entries are made of views, joins and arithmetic.  The interpreter, run on weights that all differ,
+ * says which element ends where; the map's pieces have to say the same, and the proof that each is given once
+ * has to agree with counting them.  Then weights are written to a file and read back. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,7 +81,8 @@ static Weight *new_weight(Trial *t, Type type, int slots)
         }
         int64_t size = (int64_t)sizeof *g->weight;
         g->weight = arena_grow(&t->arena, g->weight, g->nweight * size, (g->nweight + 1) * size);
-        t->first = arena_grow(&t->arena, t->first, g->nweight * (int64_t)sizeof(int64_t), (g->nweight + 1) * (int64_t)sizeof(int64_t));
+        t->first = arena_grow(&t->arena, t->first, g->nweight * (int64_t)sizeof(int64_t),
+                              (g->nweight + 1) * (int64_t)sizeof(int64_t));
         t->first[g->nweight] = t->elements;
         g->weight[g->nweight++] = w;
         t->elements += slots * type_count(&type, no_sizes);
@@ -204,12 +205,19 @@ static Node *random_loss(Trial *t, Node *x)
 static Node *random_step(Trial *t, Node *x)
 {
         switch (below(t, 7)) {
-        case 0: return shuffle_axes(t, x);
-        case 1: case 2: return random_reshape(t, x);
-        case 3: return rotate(t, x);
-        case 4: return random_join(t, x);
-        case 5: return t->arithmetic ? random_arithmetic(t, x) : shuffle_axes(t, x);
-        default: return t->lossy && below(t, 2) == 0 ? random_loss(t, x) : random_reshape(t, x);
+        case 0:
+                return shuffle_axes(t, x);
+        case 1:
+        case 2:
+                return random_reshape(t, x);
+        case 3:
+                return rotate(t, x);
+        case 4:
+                return random_join(t, x);
+        case 5:
+                return t->arithmetic ? random_arithmetic(t, x) : shuffle_axes(t, x);
+        default:
+                return t->lossy && below(t, 2) == 0 ? random_loss(t, x) : random_reshape(t, x);
         }
 }
 
@@ -257,7 +265,8 @@ static void free_tensors(Trial *t, Tensor *out)
                 tensor_free(&out[i]);
 }
 
-/* Each element of a piece: the published value is the one that the map says; how often it was met is counted. */
+/* Each element of a piece: the published value is the one that the map says; how often it was met is counted.
+ */
 static bool follow(const Trial *t, const Piece *p, int k, int64_t from, int64_t to, const Tensor *out, uint8_t *met)
 {
         if (k < p->ndigit) {
@@ -360,7 +369,8 @@ static bool same_slots(Trial *t, Weights *a, Weights *b)
                 bool good = true;
                 for (int64_t slot = 0; good && slot < w->slots; slot++) {
                         memset(q, 0xff, bytes); /* what is not read is NaN */
-                        good = weights_read_f32(a, w, slot, p) && weights_read_f32(b, w, slot, q) && !memcmp(p, q, bytes);
+                        good = weights_read_f32(a, w, slot, p) && weights_read_f32(b, w, slot, q) &&
+                               !memcmp(p, q, bytes);
                 }
                 free(p);
                 free(q);
@@ -385,7 +395,8 @@ static bool holds_tensors(const Trial *t, const Checkpoint *file, const Tensor *
         return true;
 }
 
-/* Hashed weights are written; the file holds what the interpreter makes of the entries; read back, the bits are the same. */
+/* Hashed weights are written; the file holds what the interpreter makes of the entries; read back, the bits
+ * are the same. */
 static bool round_trip(Trial *t)
 {
         CkError err = {""};
@@ -449,7 +460,8 @@ static Node *with_number(Trial *t, Op op, Node *x, double number)
         return build(t->g, t->g->top, &t->diag, op, 2, in, NULL, nowhere, NULL);
 }
 
-/* Gains published less 1, as Gemma's, and matrices scaled by a power of two: both go there and back without rounding. */
+/* Gains published less 1, as Gemma's, and matrices scaled by a power of two: both go there and back without
+ * rounding. */
 static void test_arithmetic(void)
 {
         Trial t;
@@ -480,8 +492,8 @@ static void test_hash(void)
                 good = good && fabs(plain[i]) < 0.05 && fabs(one[i] - 5 - plain[i]) < 1e-6 &&
                        fabs(each[i] - centre[i] - plain[i]) < 2e-6;
         verdict("hashed weights lie about their declared centre", good);
-        verdict("a slot that is not there is refused", !weights_read_f32(weights, w, 3, plain) &&
-                                                               !weights_read_f32(weights, w, -1, plain));
+        verdict("a slot that is not there is refused",
+                !weights_read_f32(weights, w, 3, plain) && !weights_read_f32(weights, w, -1, plain));
         arena_free(&t.arena);
 }
 

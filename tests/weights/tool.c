@@ -1,8 +1,8 @@
 /* What the weight tests drive, on real model files.
  *
- *   tool read  MODEL [CHECKPOINT]         every slot as "name index value", values as bits of the float; hashed without a file
- *   tool write MODEL OUT STORAGE [CHECKPOINT]
- *   tool check MODEL                      whether the entries give every weight once
+ *   tool read  MODEL [CHECKPOINT]         every slot as "name index value", values as bits of the float;
+ * hashed without a file tool write MODEL OUT STORAGE [CHECKPOINT] tool check MODEL whether the entries give
+ * every weight once
  *
  * Messages go to standard output too, after the driver's fashion.  1: a message was printed. */
 #include <inttypes.h>
