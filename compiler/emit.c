@@ -140,7 +140,7 @@ static void emit_header(const Emit *e, Text *h)
         emit_shapes(e, h);
         text_printf(h, " * Functions return 0 or an error code; %s_error says it in words. */\n", e->name);
         text_printf(h, "#ifndef %s_H\n#define %s_H\n#include <stddef.h>\n#include <stdint.h>\n\n", e->upper, e->upper);
-        text_printf(h, "enum {\n");
+        Text *sizes = text_new(e->arena);
         for (int i = 0; i < e->g->nhyper; i++) {
                 const Setting *s = &e->g->hyper[i];
                 if (s->kind != SETTING_NUMBER || s->number != (double)(int64_t)s->number || s->number > 2147483647 || s->number < -2147483647)
@@ -148,14 +148,19 @@ static void emit_header(const Emit *e, Text *h)
                 Text *name = text_new(e->arena);
                 for (const char *c = s->name; *c; c++)
                         text_printf(name, "%c", toupper((unsigned char)*c));
-                text_printf(h, "        %s_%s = %" PRId64 ",\n", e->upper, name->data, (int64_t)s->number);
+                text_printf(sizes, "        %s_%s = %" PRId64 ",\n", e->upper, name->data, (int64_t)s->number);
         }
         for (int i = 0; i < e->g->ninput; i++) {
                 const Input *in = &e->g->input[i];
+                Text *name = text_new(e->arena);
+                for (const char *c = in->name; *c; c++)
+                        text_printf(name, "%c", toupper((unsigned char)*c));
                 if (in->bound && in->bound < INT32_MAX)
-                        text_printf(h, "        %s_%s_BOUND = %" PRId64 ",\n", e->upper, in->name, in->bound);
+                        text_printf(sizes, "        %s_%s_BOUND = %" PRId64 ",\n", e->upper, name->data, in->bound);
         }
-        text_printf(h, "};\n\nenum {\n        %s_OK,\n        %s_ERROR_FILE,\n        %s_ERROR_WEIGHTS,\n        %s_ERROR_THREADS,\n"
+        if (sizes->n)
+                text_printf(h, "enum {\n%s};\n\n", sizes->data);
+        text_printf(h, "enum {\n        %s_OK,\n        %s_ERROR_FILE,\n        %s_ERROR_WEIGHTS,\n        %s_ERROR_THREADS,\n"
                        "        %s_ERROR_MEMORY,\n        %s_ERROR_RANGE,\n        %s_ERROR_CONTEXT,\n        %s_ERROR_FLOAT\n};\n\n",
                     e->upper, e->upper, e->upper, e->upper, e->upper, e->upper, e->upper, e->upper);
         text_printf(h, "%s",

@@ -272,7 +272,7 @@ static Node *emit_score(Formula *f, Kernel *k, const Walks *w, Node *score, cons
         Text *rest = text_new(g.arena), *digits = text_new(g.arena), *body = text_new(g.arena);
         text_indent(rest, g.row, 0);
         text_indent(rest, g.lanes, 0);
-        text_printf(rest, "return v%d;\n", value);
+        text_printf(rest, "return t%d;\n", value);
         head_lines(&g, w, rest, digits);
         declare_pointers(&g, body);
         text_indent(body, digits, 0);

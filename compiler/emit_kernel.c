@@ -257,7 +257,7 @@ static bool loop_stores(Formula *f, Text *stores)
                 int value;
                 if (k->op == K_FILL) {
                         value = f->numbers++;
-                        text_printf(f->row, "const v16 v%d = v_set1(%s);\n", value, float_literal(f->arena, (float)k->fill));
+                        text_printf(f->row, "const v16 t%d = v_set1(%s);\n", value, float_literal(f->arena, (float)k->fill));
                 } else {
                         f->computing = k->store[i].copy ? NULL : root;
                         value = formula_value(f, root, &at);
@@ -507,11 +507,13 @@ static Node *emit_plain(Plan *p, Kernel *k, Text *out)
                 return NULL;
         Text *body = text_new(f.arena);
         int n = f.loops - 1;
+        int64_t x_step = x.coef[inner], y_step = y.coef[inner];
+        x.coef[inner] = y.coef[inner] = 0;
         Text *call = text_new(f.arena);
         text_printf(call, "matmul_plain(%s + %s, 0, %s + %s, 0, %lld,\n", pointer_name(&f, k->store[0].to), address_expression(&f, &to, false),
-                    pointer_name(&f, xb), address_expression(&f, &x, false), (long long)x.coef[inner]);
+                    pointer_name(&f, xb), address_expression(&f, &x, false), (long long)x_step);
         text_printf(call, "             %s + %s, %lld, %lld, 0, 1, (int)%s, (int)%s);\n", pointer_name(&f, yb),
-                    address_expression(&f, &y, false), (long long)y.coef[inner], (long long)y.coef[f.lane], loop_size(&f, f.lane),
+                    address_expression(&f, &y, false), (long long)y_step, (long long)y.coef[f.lane], loop_size(&f, f.lane),
                     loop_size(&f, inner));
         declare_pointers(&f, body);
         text_printf(body, "const int64_t rows = %s, end = share(rows, thread + 1, m->threads);\n", row_count(&f, n));

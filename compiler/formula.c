@@ -1,4 +1,4 @@
-/* Formulas as C: each value of a kernel's formula becomes one `const v16 v<n> = ..;`, placed in the row's part if it does not
+/* Formulas as C: each value of a kernel's formula becomes one `const v16 t<n> = ..;`, placed in the row's part if it does not
  * change along the lanes, else in the lanes' part.  A fold opens a loop of its own in the row's part. */
 #include "formula.h"
 
@@ -101,7 +101,7 @@ static bool is_reserved(const char *name)
                 for (const char *at = strstr(file->text, ".model") ? "" : file->text; (at = strstr(at, name)); at += n)
                         if (at[n] == '(')
                                 return true;
-        return (name[0] == 'v' || name[0] == 'i' || name[0] == 'x' || name[0] == 'c') && name[1] >= '0' && name[1] <= '9';
+        return (name[0] == 't' || name[0] == 'i' || name[0] == 'x' || name[0] == 'c') && name[1] >= '0' && name[1] <= '9';
 }
 
 const char *pointer_name(Formula *f, Buffer *b)
@@ -149,7 +149,7 @@ static int remember(Formula *f, const Node *n, const Map *m, bool lane, const ch
         }
         int number = f->numbers++;
         l->at[l->n++] = (Known){n, *m, number};
-        text_printf(lane ? f->lanes : f->row, "const v16 v%d = %s;%s%s%s\n", number, expression, n->name ? " /* " : "",
+        text_printf(lane ? f->lanes : f->row, "const v16 t%d = %s;%s%s%s\n", number, expression, n->name ? " /* " : "",
                     n->name ? n->name : "", n->name ? " */" : "");
         return number;
 }
@@ -223,17 +223,17 @@ static int pointwise(Formula *f, Node *n, const Map *m)
         Arena *a = f->arena;
         const char *e;
         if (n->op == OP_REAL_OF)
-                e = arena_printf(a, "v%d", in[0]);
+                e = arena_printf(a, "t%d", in[0]);
         else if (n->op == OP_FLOORDIV)
-                e = arena_printf(a, "v_floor(v_div(v%d, v%d))", in[0], in[1]);
+                e = arena_printf(a, "v_floor(v_div(t%d, t%d))", in[0], in[1]);
         else if (n->op == OP_MOD)
-                e = arena_printf(a, "v_sub(v%d, v_mul(v%d, v_floor(v_div(v%d, v%d))))", in[0], in[1], in[0], in[1]);
+                e = arena_printf(a, "v_sub(t%d, v_mul(t%d, v_floor(v_div(t%d, t%d))))", in[0], in[1], in[0], in[1]);
         else if (n->nin == 1)
-                e = arena_printf(a, "%s(v%d)", v_name[n->op], in[0]);
+                e = arena_printf(a, "%s(t%d)", v_name[n->op], in[0]);
         else if (n->nin == 2)
-                e = arena_printf(a, "%s(v%d, v%d)", v_name[n->op], in[0], in[1]);
+                e = arena_printf(a, "%s(t%d, t%d)", v_name[n->op], in[0], in[1]);
         else
-                e = arena_printf(a, "%s(v%d, v%d, v%d)", v_name[n->op], in[0], in[1], in[2]);
+                e = arena_printf(a, "%s(t%d, t%d, t%d)", v_name[n->op], in[0], in[1], in[2]);
         return remember(f, n, m, lane, e);
 }
 
@@ -271,17 +271,17 @@ static int fold_loop(Formula *f, const Node *n, const Map *m, Dim size, bool max
         int acc = f->numbers++;
         const char *start = maximum ? "-FLOAT_INF" : "0.0f";
         const char *s = dim_expression(f->arena, f->plan->graph, size);
-        const char *x = arena_printf(f->arena, "v%d", value);
+        const char *x = arena_printf(f->arena, "t%d", value);
         if (!f->whole_lanes)
-                x = arena_printf(f->arena, "v_where(v_lt(v_iota(0.0f), v_set1((float)n)), v%d, v_set1(%s))", value, start);
-        text_printf(f->row, "v16 v%d = v_set1(%s);\n", acc, start);
+                x = arena_printf(f->arena, "v_where(v_lt(v_iota(0.0f), v_set1((float)n)), t%d, v_set1(%s))", value, start);
+        text_printf(f->row, "v16 t%d = v_set1(%s);\n", acc, start);
         text_printf(f->row, "for (int64_t j = 0; j < %s; j += 16) {\n", s);
         if (!f->whole_lanes)
                 text_printf(f->row, "        const int n = %s - j < 16 ? (int)(%s - j) : 16;\n", s, s);
         text_indent(f->row, f->lanes, 1);
-        text_printf(f->row, "        v%d = %s(v%d, %s);\n}\n", acc, maximum ? "v_max" : "v_add", acc, x);
+        text_printf(f->row, "        t%d = %s(t%d, %s);\n}\n", acc, maximum ? "v_max" : "v_add", acc, x);
         close_lanes(f, *outer);
-        return remember(f, n, m, false, arena_printf(f->arena, "v_set1(%s(v%d))", maximum ? "v_maxof" : "v_sum", acc));
+        return remember(f, n, m, false, arena_printf(f->arena, "v_set1(%s(t%d))", maximum ? "v_maxof" : "v_sum", acc));
 }
 
 static int fold(Formula *f, Node *n, const Map *m)
@@ -330,10 +330,10 @@ static int softmax(Formula *f, Node *n, const Map *m)
                 if (sink < 0)
                         return -1;
                 int joined = f->numbers++;
-                text_printf(f->row, "const v16 v%d = v_max(v%d, v%d);\n", joined, maximum, sink);
+                text_printf(f->row, "const v16 t%d = v_max(t%d, t%d);\n", joined, maximum, sink);
                 maximum = joined;
         }
-        const char *p = "v_where(v_eq(v%d, v_set1(-FLOAT_INF)), v_set1(0.0f), v_exp(v_sub(v%d, v%d)))";
+        const char *p = "v_where(v_eq(t%d, v_set1(-FLOAT_INF)), v_set1(0.0f), v_exp(v_sub(t%d, t%d)))";
         if (sum < 0) {
                 LaneScope outer = open_lanes(f, size);
                 Map at = map_fold(m, last, f->lane);
@@ -343,13 +343,13 @@ static int softmax(Formula *f, Node *n, const Map *m)
                         return -1;
                 }
                 int e = f->numbers++;
-                text_printf(f->lanes, "const v16 v%d = ", e);
+                text_printf(f->lanes, "const v16 t%d = ", e);
                 text_printf(f->lanes, p, x, x, maximum);
                 text_printf(f->lanes, ";\n");
                 sum = fold_loop(f, n, &sum_at, size, false, e, &outer);
                 if (sink >= 0) {
                         int whole = f->numbers++;
-                        text_printf(f->row, "const v16 v%d = v_add(v%d, v_exp(v_sub(v%d, v%d)));\n", whole, sum, sink, maximum);
+                        text_printf(f->row, "const v16 t%d = v_add(t%d, v_exp(v_sub(t%d, t%d)));\n", whole, sum, sink, maximum);
                         sum = whole;
                 }
         }
@@ -358,7 +358,7 @@ static int softmax(Formula *f, Node *n, const Map *m)
                 return -1;
         const char *e = arena_printf(a, p, x, x, maximum);
         return remember(f, n, m, map_uses(m, f->lane),
-                        arena_printf(a, "v_where(v_eq(v%d, v_set1(0.0f)), v_set1(0.0f), v_div(%s, v%d))", sum, e, sum));
+                        arena_printf(a, "v_where(v_eq(t%d, v_set1(0.0f)), v_set1(0.0f), v_div(%s, t%d))", sum, e, sum));
 }
 
 /* --- gather ----------------------------------------------------------------------------------------------- */
@@ -395,7 +395,7 @@ static int gather(Formula *f, Node *n, const Map *m)
                 const char *e = NULL;
                 for (int i = 0; i < indexed; i++) {
                         const char *last = dim_expression(f->arena, f->plan->graph, dim_sub(t->type.dim[i], dim_fixed(1)));
-                        const char *term = arena_printf(f->arena, "v_mul(v_clamp(v%d, (float)(%s)), v_set1(%lld.0f))", v[i], last,
+                        const char *term = arena_printf(f->arena, "v_mul(v_clamp(t%d, (float)(%s)), v_set1(%lld.0f))", v[i], last,
                                                         (long long)b->layout.stride[i]);
                         e = e ? arena_printf(f->arena, "v_add(%s, %s)", e, term) : term;
                 }
@@ -404,7 +404,7 @@ static int gather(Formula *f, Node *n, const Map *m)
         }
         Text *offset = text_new(f->arena);
         for (int i = 0; i < indexed; i++) {
-                const char *at_i = arena_printf(f->arena, "clamp_index(v_first(v%d), %s)", v[i],
+                const char *at_i = arena_printf(f->arena, "clamp_index(v_first(t%d), %s)", v[i],
                                                 dim_expression(f->arena, f->plan->graph, t->type.dim[i]));
                 int number = f->numbers++;
                 text_printf(f->row, "const int64_t x%d = %s;\n", number, at_i);
@@ -489,12 +489,12 @@ void formula_store(Formula *f, Buffer *to, const Map *map, int value, Text *out)
         int64_t step = at.coef[f->lane];
         bool single = dim_is(f->domain.digit[f->lane].size, 1);
         if (single)
-                text_printf(out, "v_store_n(%s + %s, v%d, 1);\n", p, where, value);
+                text_printf(out, "v_store_n(%s + %s, t%d, 1);\n", p, where, value);
         else if (step == 1 && f->whole_lanes)
-                text_printf(out, "v_store(%s + %s, v%d);\n", p, where, value);
+                text_printf(out, "v_store(%s + %s, t%d);\n", p, where, value);
         else if (step == 1)
-                text_printf(out, "v_store_n(%s + %s, v%d, n);\n", p, where, value);
+                text_printf(out, "v_store_n(%s + %s, t%d, n);\n", p, where, value);
         else
-                text_printf(out, "v_store_strided(%s + %s, %lld, v%d, %s);\n", p, where, (long long)step, value,
+                text_printf(out, "v_store_strided(%s + %s, %lld, t%d, %s);\n", p, where, (long long)step, value,
                             f->whole_lanes ? "16" : "n");
 }

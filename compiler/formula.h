@@ -7,7 +7,7 @@
 typedef struct {
         const Node *node;
         Map map;
-        int number; /* its variable is v<number> */
+        int number; /* its variable is t<number> */
 } Known;
 typedef struct {
         Known *at;

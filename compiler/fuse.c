@@ -48,7 +48,7 @@ static const char *kernel_name(Fuse *f, const Node *root)
                 if (i->name)
                         name = *name ? arena_printf(a, "%s_%s", i->name, name) : i->name;
         if (!root->name && !*name)
-                name = op_info[root->op].text;
+                name = root->body->region ? op_info[root->op].text : arena_printf(a, "top_%s", op_info[root->op].text);
         for (Region *r = root->body->region; r; r = r->repeat->body->region)
                 name = *name ? arena_printf(a, "%s_%s", r->name, name) : r->name;
         const char *own = root->name ? root->name : op_info[root->op].text;

@@ -6,8 +6,10 @@
 
 #include "causal.h"
 #include "driver.h"
+#include "formula.h"
 #include "incremental.h"
 #include "parse.h"
+#include "paste.h"
 #include "stage.h"
 
 const PassInfo pass_table[] = {
@@ -108,14 +110,25 @@ bool model_passes(Model *m, const Options *o)
         return true;
 }
 
-/* "stories-15m" -> "stories_15m" */
+/* Does the runtime's text use the word for something of its own? */
+static bool is_runtime_word(const char *name)
+{
+        for (const EmbeddedFile *f = embedded_file; f->name; f++)
+                if (uses_name(f->text, name))
+                        return true;
+        return false;
+}
+
+/* "stories-15m" -> "stories_15m"; "t" -> "t_model", which no variable of the runtime hides */
 static const char *c_identifier(Arena *a, const char *name)
 {
         char *id = arena_strdup(a, name);
         for (char *c = id; *c; c++)
                 if (!(*c >= 'a' && *c <= 'z') && !(*c >= 'A' && *c <= 'Z') && !(*c >= '0' && *c <= '9'))
                         *c = '_';
-        return *id >= '0' && *id <= '9' ? arena_printf(a, "model_%s", id) : id;
+        if (*id >= '0' && *id <= '9')
+                return arena_printf(a, "model_%s", id);
+        return is_runtime_word(id) ? arena_printf(a, "%s_model", id) : id;
 }
 
 Plan *model_plan(Model *m, const Options *o, const Target *t)
