@@ -99,12 +99,25 @@ CausalResult causal_prove(Arena *arena, const Graph *g, int time)
         return result;
 }
 
+static bool has_axis(const Type *t, int which)
+{
+        for (int axis = 0; axis < t->rank; axis++)
+                if (t->dim[axis].per[which] != 0)
+                        return true;
+        return false;
+}
+
 int growing_dimension(const Graph *g)
 {
-        for (int which = g->nnamed - 1; which >= 0; which--)
+        int grows = -1;
+        for (int which = 0; which < g->nnamed; which++) {
+                bool in = false, out = false;
                 for (int i = 0; i < g->ninput; i++)
-                        for (int axis = 0; axis < g->input[i].type.rank; axis++)
-                                if (g->input[i].type.dim[axis].per[which] != 0)
-                                        return which;
-        return -1;
+                        in = in || has_axis(&g->input[i].type, which);
+                for (int i = 0; i < g->noutput; i++)
+                        out = out || has_axis(&g->output[i].node->type, which);
+                if (in && out)
+                        grows = which;
+        }
+        return grows;
 }

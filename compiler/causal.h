@@ -14,6 +14,6 @@ typedef struct {
 /* time: a named dimension of g. The text lives in arena. */
 CausalResult causal_prove(Arena *arena, const Graph *g, int time);
 
-/* The growing dimension of a model: that of its inputs' axes, the last one declared; -1 if no input grows. */
+/* The growing dimension of a model: one that an input and an output have as an axis, the last declared; -1: none. */
 int growing_dimension(const Graph *g);
 #endif

@@ -80,20 +80,33 @@ static const Node *product_behind(const Rewrite *m, const Node *n)
                 bool reworked = op_info[n->op].family == POINT || op_info[n->op].family == MOVE;
                 n = reworked ? next : NULL;
         }
-        return n && n->where && beside && n->where->outer == beside->outer ? n : NULL;
+        bool near = n && (n->where == beside || (n->where && beside && n->where->outer == beside->outer));
+        return near ? n : NULL;
 }
 
-/* The path of what is kept, or of the view under which it is read if that is nearer to the top. */
+/* The path of a product by its weight: attn.k/w. */
+static const char *weight_path(Arena *a, const Node *product)
+{
+        const Node *w = product->in[1];
+        while (w->op == OP_VIEW)
+                w = w->in[0];
+        const char *path = w->op == OP_WEIGHT ? w->attr.weight->path : "", *point = strrchr(path, '.');
+        return point ? arena_printf(a, "%.*s/%s", (int)(point - path), path, point + 1) : NULL;
+}
+
+/* The path of the product that is kept, of another node that is, or of the view under which it is read if that is nearer
+ * to the top. */
 static const char *state_path(const Rewrite *m, const Node *n, const Form *form)
 {
         Arena *a = m->g->arena;
-        const char *name = form->name;
+        const Node *product = product_behind(m, n);
+        const char *path = product ? weight_path(a, product) : NULL, *name = form->name;
         const Instance *where = form->where;
+        if (path)
+                return path;
         if (!name || (n->name && instance_depth(n->where) <= instance_depth(where))) {
-                const Node *source = product_behind(m, n);
-                source = source ? source : n;
-                name = source->name ? source->name : op_info[source->op].text;
-                where = source->where;
+                name = n->name ? n->name : op_info[n->op].text;
+                where = n->where;
         }
         return region_path(a, n->body->region, path_of(a, where, name));
 }
