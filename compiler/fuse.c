@@ -197,7 +197,7 @@ static void mark_operands(Fuse *f)
 static void find_products(Fuse *f)
 {
         for (int i = 0; i < f->uses->n; i++)
-                if (f->uses->all[i]->op == OP_MATMUL)
+                if (f->uses->all[i]->op == OP_MATMUL && f->plan->passes.fuse)
                         fuse_attention(f, f->uses->all[i]);
         for (int i = 0; i < f->uses->n; i++) {
                 Node *n = f->uses->all[i];
@@ -209,7 +209,8 @@ static void find_products(Fuse *f)
                 f->owner[n->id] = k;
                 f->must[base_of(k->x)->id] = f->must[base_of(k->y)->id] = true;
         }
-        merge_matmuls(f);
+        if (f->plan->passes.fuse)
+                merge_matmuls(f);
 }
 
 /* Cheap to work out again wherever it is needed, and never worth a buffer. */
@@ -303,7 +304,7 @@ static void group(Fuse *f)
                         continue;
                 bool several = false, viewed = false;
                 Kernel *k = sole_user(f, n, NULL, &several, &viewed);
-                if (k && !several && can_inline(f, n, k, viewed)) {
+                if (k && !several && f->plan->passes.fuse && can_inline(f, n, k, viewed)) {
                         f->owner[n->id] = k;
                         continue;
                 }
@@ -440,12 +441,13 @@ static void mark_tails(Plan *p)
         }
 }
 
-Plan *fuse(Arena *a, Graph *g, const Target *target, int64_t chunk)
+Plan *fuse(Arena *a, Graph *g, const Target *target, int64_t chunk, PlanPasses passes)
 {
         Plan *p = NEW(a, Plan);
         p->graph = g;
         p->target = target;
         p->chunk = chunk;
+        p->passes = passes;
         for (int i = 0; i < g->nnamed; i++)
                 p->bound[i] = g->named[i].bound;
         if (g->past >= 0)

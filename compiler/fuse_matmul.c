@@ -118,7 +118,7 @@ bool fuse_matmul(Fuse *f, Node *product)
         s.node[0] = product;
         Node *root = product;
         int size = 1, nproduct = 1;
-        while (!f->must[root->id] && grow(f, &s, &product->type)) {
+        while (f->plan->passes.fuse && !f->must[root->id] && grow(f, &s, &product->type)) {
                 Node *exit = exit_of(f, &s);
                 if (!exit)
                         continue;

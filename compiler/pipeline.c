@@ -37,32 +37,44 @@ static void after_pass(const Graph *g, const Options *o, const char *pass)
                 graph_dump(stdout, g);
 }
 
+bool model_open(Model *m, const char *path, int *code)
+{
+        const char *why = NULL;
+        const Source *given = NULL;
+        *m = (Model){0};
+        m->names.arena = m->diag.arena = &m->arena;
+        *code = WRONG_ENVIRONMENT;
+        given = read_source(&m->arena, path, &why);
+        if (!given) {
+                fprintf(stderr, "lathe: can't read %s: %s\n", path, why);
+                return false;
+        }
+        *code = WRONG_INPUT;
+        m->program = program_load(&m->arena, &m->names, &m->diag, path, given);
+        diag_print(&m->diag, stderr);
+        return m->program && !m->diag.count;
+}
+
+bool model_elaborate(Model *m, const Options *o, const char *which)
+{
+        m->not_causal = NULL;
+        m->graph = m->oracle = elaborate_model(m->program, which, o->override, o->noverride, &m->diag);
+        diag_print(&m->diag, stderr);
+        if (!m->graph || m->diag.count)
+                return false;
+        verify(m->graph, "elaborate");
+        return true;
+}
+
 bool model_load(Model *m, const Options *o, int *code)
 {
         *m = (Model){0};
-        m->names.arena = m->diag.arena = &m->arena;
         *code = WRONG_USAGE;
         if (o->nfile < 1) {
                 fprintf(stderr, "lathe: which model? give a .model file\n");
                 return false;
         }
-        const Source *given = NULL;
-        if (!strcmp(o->file[0], "-")) {
-                const char *why;
-                given = read_source(&m->arena, "-", &why);
-                if (!given)
-                        fprintf(stderr, "lathe: standard input: %s\n", why);
-        }
-        *code = WRONG_INPUT;
-        m->program = program_load(&m->arena, &m->names, &m->diag, o->file[0], given);
-        if (m->program && !m->diag.count)
-                m->graph = elaborate_model(m->program, o->model, o->override, o->noverride, &m->diag);
-        diag_print(&m->diag, stderr);
-        if (!m->graph || m->diag.count)
-                return false;
-        m->oracle = m->graph;
-        verify(m->graph, "elaborate");
-        return true;
+        return model_open(m, o->file[0], code) && model_elaborate(m, o, o->model);
 }
 
 void model_free(Model *m)
@@ -133,10 +145,13 @@ static const char *c_identifier(Arena *a, const char *name)
 
 Plan *model_plan(Model *m, const Options *o, const Target *t)
 {
-        Plan *p = fuse(&m->arena, m->graph, t, o->chunk);
+        PlanPasses passes = {!is_off(o, "fuse"), !is_off(o, "plan"), !is_off(o, "sync")};
+        Plan *p = fuse(&m->arena, m->graph, t, o->chunk, passes);
         p->c_name = c_identifier(&m->arena, m->graph->name);
         plan_memory(p);
         sync_kernels(p);
+        if (is_dumped(o, "fuse") || is_dumped(o, "plan") || is_dumped(o, "sync"))
+                plan_dump(stdout, p);
         if (o->explain)
                 for (int i = 0; i < p->nexplain; i++)
                         fprintf(stderr, "%s\n", p->explain[i]);

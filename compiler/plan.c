@@ -109,7 +109,7 @@ static void place_arena(Plan *p, const Lives *l)
         qsort(live, (size_t)n, sizeof *live, by_size);
         Buffer **placed = NEW_ARRAY(a, Buffer *, n);
         for (int i = 0; i < n; i++) {
-                live[i]->offset = best_fit(placed, i, live[i]);
+                live[i]->offset = p->passes.plan ? best_fit(placed, i, live[i]) : p->arena_size;
                 placed[i] = live[i];
                 if (live[i]->offset + live[i]->size > p->arena_size)
                         p->arena_size = live[i]->offset + live[i]->size;

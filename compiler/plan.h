@@ -132,9 +132,15 @@ typedef struct {
         int n, cap;
 } KernelList;
 
+/* Passes that can be left out. */
+typedef struct {
+        bool fuse, plan, sync;
+} PlanPasses;
+
 typedef struct {
         Graph *graph;
         const Target *target;
+        PlanPasses passes;      /* false: every node a kernel; every buffer a place of its own; a barrier before every kernel */
         const char *c_name;     /* of the model, as a C identifier */
         int64_t chunk;          /* most new rows a call */
         int64_t bound[MAX_NAMED]; /* most of each named dimension within one call */
@@ -205,7 +211,7 @@ typedef struct {
         Kernel **kernel; /* all, unordered */
         int nkernel, cap_kernel;
 } Fuse;
-Plan *fuse(Arena *a, Graph *g, const Target *target, int64_t chunk);
+Plan *fuse(Arena *a, Graph *g, const Target *target, int64_t chunk, PlanPasses passes);
 void explain(Plan *p, const char *format, ...);
 Kernel *fuse_kernel(Fuse *f, KernelOp op, Node *root);
 bool same_dims(const Type *a, const Type *b);
@@ -224,6 +230,8 @@ int64_t round_up(int64_t n, int64_t to);
 struct Text;
 Node *emit_kernel(Plan *p, Kernel *k, struct Text *out);
 
+/* dump_plan.c: kernels in order with their barriers, then buffers with home, offset, size and life */
+void plan_dump(FILE *f, const Plan *p);
 /* plan.c, sync.c */
 void plan_memory(Plan *p);
 void sync_kernels(Plan *p);

@@ -54,7 +54,7 @@ static void sync_body(Plan *p, int body, Pending *pending, int64_t trips)
                         continue;
                 }
                 for (int j = 0; j < pending->n && !k->barrier; j++)
-                        k->barrier = !pending->kernel[j] || stores_what_touches(pending->kernel[j], k) || stores_what_touches(k, pending->kernel[j]);
+                        k->barrier = !p->passes.sync || !pending->kernel[j] || stores_what_touches(pending->kernel[j], k) || stores_what_touches(k, pending->kernel[j]);
                 if (k->barrier) {
                         pending->n = 0;
                         p->nbarrier += (int)trips;
