@@ -48,7 +48,11 @@ typedef struct {
 } PassInfo;
 extern const PassInfo pass_table[];
 extern const int pass_count;
-/* Parses and elaborates; false after the messages were printed, with *code. */
+/* Parses a file, or standard input for -, and what it imports; false after the messages were printed, with *code. */
+bool model_open(Model *m, const char *path, int *code);
+/* One of its models (NULL: the last that lacks no hyperparameter). */
+bool model_elaborate(Model *m, const Options *o, const char *which);
+/* Both, for the first file and the model that the options name. */
 bool model_load(Model *m, const Options *o, int *code);
 /* The graph passes: simplify, stage, causal.  want_steps: an error if the model is not causal. */
 bool model_passes(Model *m, const Options *o);

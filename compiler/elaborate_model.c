@@ -493,6 +493,28 @@ static void run_surroundings(Elaborator *e, const Chain *c)
         }
 }
 
+/* Whether all hyperparameters of a model of the main file have values; also where its parents can't be found, which is to
+ * be reported. */
+static bool is_complete(Program *p, const Ast *model, const Override *override, int noverride)
+{
+        Chain c;
+        if (!find_chain(p, model, p->main, &c, NULL))
+                return true;
+        Names given = given_names(p, &c, override, noverride);
+        return !missing_names(p, &c, &given);
+}
+
+const char **program_models(Program *p, const Override *override, int noverride, int *n)
+{
+        const Ast *tree = p->main->tree;
+        const char **name = NEW_ARRAY(p->arena, const char *, tree->nkid);
+        *n = 0;
+        for (int i = 0; i < tree->nkid; i++)
+                if (tree->kid[i]->kind == AST_MODEL && is_complete(p, tree->kid[i], override, noverride))
+                        name[(*n)++] = tree->kid[i]->name;
+        return name;
+}
+
 /* The named model, or the last of the main file whose hyperparameters all have values. */
 static const Ast *choose_model(Program *p, const char *which, File **file, const Override *override,
                                int noverride, Diag *diag)
@@ -507,16 +529,10 @@ static const Ast *choose_model(Program *p, const char *which, File **file, const
                 return d->ast;
         }
         for (int i = 0; i < tree->nkid; i++) {
-                Chain c;
                 if (tree->kid[i]->kind != AST_MODEL)
                         continue;
                 last = tree->kid[i];
-                if (!find_chain(p, last, p->main, &c, NULL)) { /* to be reported */
-                        found = last;
-                        continue;
-                }
-                Names given = given_names(p, &c, override, noverride);
-                if (!missing_names(p, &c, &given))
+                if (is_complete(p, last, override, noverride))
                         found = last;
         }
         if (!last)

@@ -330,6 +330,8 @@ typedef struct Program Program; /* files parsed, with their imports */
 Program *program_load(Arena *arena, Interner *names, Diag *diag, const char *path, const Source *given); /* given: text at hand (stdin), or NULL */
 /* the model to build: `which`, or the last model of the main file that has no missing hyperparameter, if NULL */
 Graph *elaborate_model(Program *p, const char *which, const Override *override, int noverride, Diag *diag);
+/* the names of the main file's models that lack no hyperparameter, in order */
+const char **program_models(Program *p, const Override *override, int noverride, int *n);
 int program_ntest(const Program *p);
 Graph *elaborate_test(Program *p, int which, Diag *diag);
 const char *program_test_name(const Program *p, int which);

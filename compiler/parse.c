@@ -455,12 +455,13 @@ static char *read_all(Arena *arena, FILE *file, int64_t *length)
 
 Source *read_source(Arena *arena, const char *path, const char **why)
 {
-        FILE *file = fopen(path, "rb");
+        bool is_stdin = !strcmp(path, "-");
+        FILE *file = is_stdin ? stdin : fopen(path, "rb");
         int64_t length = 0;
         char *text = file ? read_all(arena, file, &length) : NULL;
         if (!text) *why = errno == EFBIG ? "larger than 16 MB" : arena_strdup(arena, strerror(errno));
-        if (file) fclose(file);
-        return text ? source_new(arena, path, text, (int32_t)length) : NULL;
+        if (file && !is_stdin) fclose(file);
+        return text ? source_new(arena, is_stdin ? "<stdin>" : path, text, (int32_t)length) : NULL;
 }
 
 /* --- the developer's command --------------------------------------------------------------------------- */

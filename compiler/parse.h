@@ -9,7 +9,7 @@
 /* How a REPL's input stands: INCOMPLETE wants another line and reports nothing. */
 typedef enum ParseResult { PARSE_COMPLETE, PARSE_INCOMPLETE, PARSE_ERROR } ParseResult;
 
-/* Reads a file whole (16 MB at most). NULL if it can't be read; then *why says so ("No such file or
+/* Reads a file whole (16 MB at most), or standard input for "-". NULL if it can't be read; then *why says so ("No such file or
  * directory"). */
 Source *read_source(Arena *arena, const char *path, const char **why);
 

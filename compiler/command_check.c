@@ -1,0 +1,59 @@
+/* lathe check: parse, elaborate, prove; silent when all is well.
+ *
+ * Of each file every model that lacks no hyperparameter, or the one of -m, and every test. */
+#include <stdio.h>
+
+#include "driver.h"
+#include "weights.h"
+
+static bool check_model(Model *m, const Options *o, const char *name)
+{
+        diag_clear(&m->diag);
+        if (!model_elaborate(m, o, name))
+                return false;
+        bool mapped = weights_check(m->graph, &m->diag);
+        diag_print(&m->diag, stderr);
+        diag_clear(&m->diag);
+        return model_passes(m, o) && mapped;
+}
+
+static bool check_tests(Model *m)
+{
+        bool good = true;
+        for (int i = 0; i < program_ntest(m->program); i++) {
+                diag_clear(&m->diag);
+                good &= elaborate_test(m->program, i, &m->diag) != NULL;
+                diag_print(&m->diag, stderr);
+        }
+        return good;
+}
+
+static bool check_program(Model *m, const Options *o)
+{
+        if (o->model)
+                return check_model(m, o, o->model);
+        int n;
+        const char **name = program_models(m->program, o->override, o->noverride, &n);
+        bool good = true;
+        for (int i = 0; i < n; i++)
+                good &= check_model(m, o, name[i]);
+        return check_tests(m) && good;
+}
+
+int check_command(const Options *o)
+{
+        int worst = DONE;
+        if (!o->nfile) {
+                fprintf(stderr, "lathe check: which files? `lathe help check` says more\n");
+                return WRONG_USAGE;
+        }
+        for (int i = 0; i < o->nfile; i++) {
+                Model m;
+                int code;
+                if (model_open(&m, o->file[i], &code))
+                        code = check_program(&m, o) ? DONE : WRONG_INPUT;
+                worst = code > worst ? code : worst;
+                model_free(&m);
+        }
+        return worst;
+}

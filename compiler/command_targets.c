@@ -1,0 +1,20 @@
+/* lathe targets: what C can be written for. */
+#include <stdio.h>
+#include <string.h>
+
+#include "driver.h"
+
+int targets_command(const Options *o)
+{
+        if (o->nfile) {
+                fprintf(stderr, "lathe targets: takes no arguments; `lathe help targets` says more\n");
+                return WRONG_USAGE;
+        }
+        const Target *native = target_find("native");
+        for (int i = 0; i < target_count; i++) {
+                const Target *t = &target_table[i];
+                const char *here = t == native ? "native" : target_runs_here(t) ? "runs here" : "";
+                printf("%-10s%-11s%s\n", t->name, here, t->about);
+        }
+        return DONE;
+}

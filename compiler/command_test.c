@@ -1,0 +1,225 @@
+/* lathe test: the tests written in the language, run by the interpreter with weights made by hash.
+ *
+ * Two values are equal if they are within the bound of each other, absolutely, at every index; NaN equals NaN, and an
+ * infinity itself.  Named dimensions have their bounds. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "driver.h"
+#include "weights.h"
+
+typedef struct {
+        int64_t compared, apart; /* elements; and those further from each other than allowed */
+        int64_t first;           /* of those, the first: where .. */
+        double left, right;      /* .. and what is there */
+        double most;             /* the largest distance */
+} Difference;
+
+/* --- comparing ------------------------------------------------------------------------------------------- */
+
+static double distance(double a, double b)
+{
+        if ((isnan(a) && isnan(b)) || a == b)
+                return 0;
+        double d = fabs(a - b);
+        return isnan(d) ? INFINITY : d;
+}
+
+/* Element i of the two's common shape, in one that may be 1 along some axes, or a scalar. */
+static double broadcast_at(const Tensor *t, const Tensor *wide, int64_t i)
+{
+        int64_t at = 0, stride = 1;
+        for (int a = wide->rank - 1, own = t->rank - 1; own >= 0; a--, own--) {
+                if (t->dim[own] > 1)
+                        at += i % wide->dim[a] * stride;
+                stride *= t->dim[own];
+                i /= wide->dim[a];
+        }
+        return t->data[at];
+}
+
+static Tensor common_shape(const Tensor *a, const Tensor *b)
+{
+        Tensor wide = a->rank > b->rank ? *a : *b;
+        for (int i = 0; a->rank == b->rank && i < wide.rank; i++)
+                wide.dim[i] = a->dim[i] == 1 ? b->dim[i] : a->dim[i];
+        return wide;
+}
+
+static Difference difference(const Tensor *left, const Tensor *right, double within)
+{
+        Tensor wide = common_shape(left, right);
+        Difference d = {.compared = 1};
+        for (int i = 0; i < wide.rank; i++)
+                d.compared *= wide.dim[i];
+        for (int64_t i = 0; i < d.compared; i++) {
+                double a = broadcast_at(left, &wide, i), b = broadcast_at(right, &wide, i), far = distance(a, b);
+                d.most = far > d.most ? far : d.most;
+                if (far <= (within > 0 ? within : 0))
+                        continue;
+                if (!d.apart++) {
+                        d.first = i;
+                        d.left = a;
+                        d.right = b;
+                }
+        }
+        return d;
+}
+
+/* --- what is said of a failure ------------------------------------------------------------------------------ */
+
+/* " at [1, 0]", "" for a scalar */
+static const char *index_text(Arena *a, const Tensor *shape, int64_t i)
+{
+        const char *text = "";
+        for (int axis = shape->rank - 1; axis >= 0; axis--) {
+                text = arena_printf(a, "%lld%s%s", (long long)(i % shape->dim[axis]), *text ? ", " : "", text);
+                i /= shape->dim[axis];
+        }
+        return shape->rank ? arena_printf(a, " at [%s]", text) : "";
+}
+
+static const char *shape_text(Arena *a, const Tensor *t)
+{
+        const char *text = "";
+        for (int i = 0; i < t->rank; i++)
+                text = arena_printf(a, "%s%s%lld", text, i ? ", " : "", (long long)t->dim[i]);
+        return t->rank ? arena_printf(a, "[%s]", text) : "a number";
+}
+
+/* The shortest text that is read back as the same number. */
+static const char *number_text(Arena *a, double x)
+{
+        const char *text = "";
+        for (int digits = 6; digits <= 17; digits++) {
+                text = arena_printf(a, "%.*g", digits, x);
+                if (isnan(x))
+                        return "nan";
+                if (strtod(text, NULL) == x)
+                        break;
+        }
+        return text;
+}
+
+static void report(Diag *diag, const Requirement *r, const char *what)
+{
+        diag_error(diag, r->span, "%s", r->message ? r->message : what);
+        if (r->message)
+                diag_hint(diag, "%s", what);
+}
+
+static bool check_equal(Diag *diag, const Requirement *r, const Tensor *left, const Tensor *right)
+{
+        Arena *a = diag->arena;
+        Difference d = difference(left, right, r->within);
+        if (r->want_equal ? !d.apart : d.apart > 0)
+                return true;
+        Tensor wide = common_shape(left, right);
+        const char *allowed = r->within > 0 ? arena_printf(a, "%.6g", r->within) : NULL;
+        if (!r->want_equal) {
+                report(diag, r, allowed ? arena_printf(a, "the two sides are nowhere more than %s apart", allowed) : "the two sides are equal");
+        } else {
+                report(diag, r,
+                       arena_printf(a, "the two sides differ%s: %s and %s, %.3g apart%s", index_text(a, &wide, d.first), number_text(a, d.left),
+                                    number_text(a, d.right), distance(d.left, d.right), allowed ? arena_printf(a, ", more than %s", allowed) : ""));
+        }
+        diag_hint(diag, "shapes %s and %s; %lld of %lld elements differ, by %.3g at most", shape_text(a, left), shape_text(a, right),
+                  (long long)d.apart, (long long)d.compared, d.most);
+        return false;
+}
+
+static bool check_true(Diag *diag, const Requirement *r, const Tensor *condition)
+{
+        int64_t count = 1, wrong = 0, first = -1;
+        for (int i = 0; i < condition->rank; i++)
+                count *= condition->dim[i];
+        for (int64_t i = 0; i < count; i++) {
+                if (condition->data[i] != 0)
+                        continue;
+                wrong++;
+                first = first < 0 ? i : first;
+        }
+        if (!wrong)
+                return true;
+        Arena *a = diag->arena;
+        report(diag, r, arena_printf(a, "this is false%s", index_text(a, condition, first)));
+        if (condition->rank)
+                diag_hint(diag, "shape %s; false in %lld of %lld elements", shape_text(a, condition), (long long)wrong, (long long)count);
+        return false;
+}
+
+/* --- one test, and all ------------------------------------------------------------------------------------- */
+
+static void check_requirements(Diag *diag, const Graph *g, const Tensor *value)
+{
+        for (int i = 0; i < g->nrequire; i++) {
+                const Requirement *r = &g->require[i];
+                if (r->left)
+                        check_equal(diag, r, &value[2 * i], &value[2 * i + 1]);
+                else
+                        check_true(diag, r, &value[2 * i + 1]);
+        }
+}
+
+/* Whatever fails is in diag. */
+static void run_test(Model *m, Graph *g, Diag *diag)
+{
+        int64_t size[MAX_NAMED] = {0};
+        for (int i = 0; i < g->nnamed; i++)
+                size[i] = g->named[i].bound;
+        Node **want = NEW_ARRAY(&m->arena, Node *, 2 * g->nrequire);
+        Tensor *value = NEW_ARRAY(&m->arena, Tensor, 2 * g->nrequire);
+        for (int i = 0; i < g->nrequire; i++) {
+                want[2 * i] = g->require[i].left ? g->require[i].left : g->require[i].right;
+                want[2 * i + 1] = g->require[i].right;
+        }
+        if (g->ninput) {
+                diag_error(diag, g->input[0].span, "a test has no inputs");
+                return;
+        }
+        WeightSource source = {weights_hashed(&m->arena, g), weights_read};
+        const char *error = interpret_nodes(g, size, NULL, &source, NULL, want, 2 * g->nrequire, value);
+        if (error)
+                diag_error(diag, (Span){0}, "%s", error);
+        else
+                check_requirements(diag, g, value);
+        for (int i = 0; i < 2 * g->nrequire; i++)
+                tensor_free(&value[i]);
+}
+
+static bool test_passes(Model *m, int which, bool in_colour)
+{
+        Diag diag = {.arena = &m->arena};
+        Graph *g = elaborate_test(m->program, which, &diag);
+        if (g)
+                run_test(m, g, &diag);
+        bool good = g && !diag.count;
+        const char *mark = !in_colour ? "" : good ? "\033[32m" : "\033[1;31m";
+        printf("%s%s%s %s\n", mark, good ? "ok" : "FAIL", in_colour ? "\033[0m" : "", program_test_name(m->program, which));
+        diag_print(&diag, stdout);
+        fflush(stdout);
+        return good;
+}
+
+int test_command(const Options *o)
+{
+        bool in_colour = isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
+        int passed = 0, failed = 0, worst = DONE;
+        if (!o->nfile) {
+                fprintf(stderr, "lathe test: which files? `lathe help test` says more\n");
+                return WRONG_USAGE;
+        }
+        for (int i = 0; i < o->nfile; i++) {
+                Model m;
+                int code;
+                bool open = model_open(&m, o->file[i], &code);
+                for (int k = 0; open && k < program_ntest(m.program); k++)
+                        test_passes(&m, k, in_colour) ? passed++ : failed++;
+                model_free(&m);
+                worst = !open && code > worst ? code : worst;
+        }
+        printf("%d passed, %d failed\n", passed, failed);
+        return worst > DONE ? worst : failed > 0 ? WRONG_INPUT : DONE;
+}
