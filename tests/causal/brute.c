@@ -322,8 +322,47 @@ static bool run_chunks(const Graph *g, const double *x, const int *chunk, const 
         return ok;
 }
 
-bool brute_steps(const Graph *g, const Graph *steps, const double *x)
+static Node *new_node(Graph *g, Body *b, Op op, int nin, Node *const *in, Attr attr, Type type)
 {
+        return node_new(g, b, op, nin, in, attr, type, (Span){0}, NULL);
+}
+
+/* Rows of a read that lie further back than the state's window say are replaced by a large number. */
+static Node *forget_rows(Graph *g, Body *b, Node *read)
+{
+        const StateVar *s = read->attr.state;
+        Dim past = dim_named(g->past);
+        Node *row = new_node(g, b, OP_INDEX, 0, NULL, (Attr){.dim = dim_fixed(s->window)}, (Type){INT, 1, {past}});
+        Type shape = {.dtype = INT, .rank = read->type.rank};
+        for (int i = 0; i < shape.rank; i++)
+                shape.dim[i] = i == s->axis ? past : dim_fixed(1);
+        row = view_reshape(g, b, row, &shape, (Span){0}, NULL);
+        Node *length = new_node(g, b, OP_SIZE, 0, NULL, (Attr){.dim = past}, (Type){.dtype = INT});
+        shape.dtype = BOOL;
+        Node *old = new_node(g, b, OP_LESS, 2, (Node *[]){row, length}, (Attr){0}, shape);
+        Node *garbage = build_number(g, b, 1000, REAL, (Span){0}, NULL);
+        return new_node(g, b, OP_WHERE, 3, (Node *[]){old, garbage, read}, (Attr){0}, read->type);
+}
+
+/* What a ring of the state's window would have lost is lost. */
+static void forget_body(Graph *g, Body *b)
+{
+        Body before = *b;
+        b->node = NULL;
+        b->nnode = b->cap = 0;
+        for (int i = 0; i < before.nnode; i++) {
+                Node *n = before.node[i];
+                for (int k = 0; n->op == OP_REPEAT && k < n->attr.region->nbody; k++)
+                        forget_body(g, n->attr.region->body[k]);
+                if (n->op == OP_APPEND && n->attr.state->window > 0)
+                        n->in[0] = forget_rows(g, b, n->in[0]);
+                body_append(g, b, n);
+        }
+}
+
+bool brute_steps(const Graph *g, Graph *steps, const double *x)
+{
+        forget_body(steps, steps->top);
         static const int chunks[][LENGTH] = {
                 {1, 1, 1, 1, 1, 1, 1, 1, 1}, {LENGTH}, {3, 3, 3}, {5, 1, 2, 9}, {2, 6, 1},
         };

@@ -854,6 +854,17 @@ static Node *keys_of_carry(Make *m, Node *x)
         return op2(m, OP_ADD, x, mm(m, softmax(m, causal(m, mm(m, linear(m, x, WIDTH), transpose(m, x)))), x));
 }
 
+/* what is made of a weight with a slot a trip stays in its trip */
+static Node *weights_reworked(Make *m, Node *x)
+{
+        return op2(m, OP_ADD, x, mm(m, op1(m, OP_TANH, x), op1(m, OP_TANH, weight(m, 2, WIDTH, WIDTH, 0))));
+}
+
+static Node *repeat_weights_reworked(Make *m, Node *x)
+{
+        return repeat(m, x, 3, weights_reworked, NULL, false);
+}
+
 static Node *repeat_keys_of_carry(Make *m, Node *x)
 {
         return repeat(m, x, 3, keys_of_carry, NULL, false);
@@ -923,6 +934,7 @@ const CausalCase causal_case[] = {
         {"repeat", true, 0, repeat_causal},
         {"repeat with two bodies", true, 0, repeat_two_bodies},
         {"repeat of convolutions", true, 0, repeat_convolution},
+        {"repeat, weights reworked", true, 0, repeat_weights_reworked},
         {"repeat, stacked", true, 0, repeat_stacked},
         {"repeat, keys of what it carries", true, 0, repeat_keys_of_carry},
 
