@@ -4,6 +4,7 @@
 #include "checkpoint.h"
 #include "plan.h"
 #include "tokenizer.h"
+#include "weights.h"
 
 /* exit codes */
 enum { DONE = 0, WRONG_INPUT = 1, WRONG_USAGE = 2, WRONG_ENVIRONMENT = 3 };
@@ -60,6 +61,8 @@ bool model_passes(Model *m, const Options *o);
 Plan *model_plan(Model *m, const Options *o, const Target *t);
 void model_free(Model *m);
 int64_t parameter_count(const Graph *g);
+/* Of the file that the options name, or made by the hash; NULL after a message.  The checkpoint stays open for them. */
+Weights *open_weights(Model *m, const Options *o, Checkpoint **checkpoint);
 
 /* commands; each returns an exit code */
 int build_command(const Options *o);

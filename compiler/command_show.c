@@ -1,0 +1,292 @@
+/* lathe show: what a model is and what it costs. */
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "causal.h"
+#include "cost.h"
+#include "driver.h"
+#include "emit.h"
+
+/* --- numbers as people read them --------------------------------------------------------------------------- */
+
+/* 124,439,808 */
+static const char *grouped(Arena *a, int64_t n)
+{
+        char *digits = arena_printf(a, "%" PRId64, n), *text = arena_alloc(a, 32);
+        int length = (int)strlen(digits), at = 0;
+        for (int i = 0; i < length; i++) {
+                text[at++] = digits[i];
+                if (isdigit((unsigned char)digits[i]) && i + 1 < length && (length - i - 1) % 3 == 0)
+                        text[at++] = ',';
+        }
+        return text;
+}
+
+/* 5.37 GB, 13.0 TFLOP */
+static const char *in_units(Arena *a, int64_t n, const char *unit)
+{
+        static const char *const prefix[] = {"", "k", "M", "G", "T", "P", "E"};
+        double value = (double)n;
+        int step = 0;
+        for (; value >= 999.5 && step < 6; step++)
+                value /= 1000;
+        return arena_printf(a, "%.*f %s%s", step == 0 ? 0 : value < 9.995 ? 2 : value < 99.95 ? 1 : 0, value, prefix[step], unit);
+}
+
+/* --- parameters ---------------------------------------------------------------------------------------------- */
+
+/* "layer.{i}.attn.q.w": the trips of a repeat stand after its name. */
+static const char *name_pattern(Arena *a, const Weight *w)
+{
+        static const char *const trip[] = {"i", "j", "k", "l"};
+        const char *name = "";
+        for (int p = 0, r = 0; p < w->npart; p++) {
+                name = arena_printf(a, "%s%s%s", name, p ? "." : "", w->part[p]);
+                if (r < w->nregion && w->region_part[r] == p)
+                        name = arena_printf(a, "%s.{%s}", name, trip[r++]);
+        }
+        return w->nregion ? name : w->path;
+}
+
+static int longer(int width, const char *text)
+{
+        int n = (int)strlen(text);
+        return n > width ? n : width;
+}
+
+static int show_params(Model *m)
+{
+        const Graph *g = m->graph;
+        Arena *a = &m->arena;
+        int name_width = 6, shape_width = 5, count_width = longer(10, grouped(a, parameter_count(g)));
+        for (int i = 0; i < g->nweight; i++) {
+                name_width = longer(name_width, name_pattern(a, g->weight[i]));
+                shape_width = longer(shape_width, type_text(a, g, &g->weight[i]->type));
+        }
+        printf("%-*s  %-*s  %6s  %*s\n", name_width, "weight", shape_width, "shape", "slots", count_width, "parameters");
+        for (int i = 0; i < g->nweight; i++) {
+                const Weight *w = g->weight[i];
+                printf("%-*s  %-*s  %6" PRId64 "  %*s\n", name_width, name_pattern(a, w), shape_width, type_text(a, g, &w->type), w->slots, count_width,
+                       grouped(a, w->slots * type_count(&w->type, NULL)));
+        }
+        printf("total %s\n", grouped(a, parameter_count(g)));
+        return DONE;
+}
+
+/* --- cost ---------------------------------------------------------------------------------------------------- */
+
+/* "65,536 n + 4,096 n^2" */
+static const char *formula_text(Arena *a, const Polynomial *p, const char *variable)
+{
+        const char *text = "";
+        for (int i = 0; i <= COST_DEGREE; i++) {
+                int64_t factor = p->factor[i];
+                if (!factor)
+                        continue;
+                const char *power = i == 0 ? "" : i == 1 ? arena_printf(a, " %s", variable) : arena_printf(a, " %s^%d", variable, i);
+                const char *sign = !*text ? (factor < 0 ? "-" : "") : factor < 0 ? " - " : " + ";
+                text = arena_printf(a, "%s%s%s%s", text, sign, grouped(a, factor < 0 ? -factor : factor), power);
+        }
+        return *text ? text : "0";
+}
+
+typedef struct {
+        const char *name;
+        const Polynomial *p;
+} CostRow;
+
+/* One kind of call: each part as a formula, and at `at` exactly. */
+static void show_flops(Arena *a, const char *title, const Flops *f, const char *variable, int64_t at)
+{
+        Polynomial total = {{0}};
+        for (int i = 0; i <= COST_DEGREE; i++)
+                total.factor[i] = f->product.factor[i] + f->pair.factor[i] + f->pointwise.factor[i];
+        CostRow row[] = {{"products", &f->product}, {"attention", &f->pair}, {"elementwise", &f->pointwise}, {"total", &total}};
+        int width = 8, exact = 0;
+        for (int i = 0; i < 4; i++) {
+                width = longer(width, formula_text(a, row[i].p, variable));
+                exact = longer(exact, grouped(a, polynomial_at(row[i].p, at)));
+        }
+        printf("%s\n", title);
+        for (int i = 0; i < 4; i++) {
+                int64_t value = polynomial_at(row[i].p, at);
+                printf("  %-11s  ", row[i].name);
+                if (*variable)
+                        printf("%-*s  at %s: ", width, formula_text(a, row[i].p, variable), grouped(a, at));
+                printf("%*s  %s\n", exact, grouped(a, value), in_units(a, value, "FLOP"));
+        }
+}
+
+static void show_bytes(Arena *a, const char *what, int64_t count)
+{
+        int width = longer(0, grouped(a, 4 * count));
+        printf("%s: %s values\n", what, grouped(a, count));
+        printf("  %-11s  %*s bytes  %s\n", "f32", width, grouped(a, 4 * count), in_units(a, 4 * count, "B"));
+        printf("  %-11s  %*s bytes  %s\n", "f16, bf16", width, grouped(a, 2 * count), in_units(a, 2 * count, "B"));
+}
+
+static void show_states(Arena *a, const Graph *g)
+{
+        for (int i = 0; i < g->nstate; i++) {
+                const StateVar *s = g->state[i];
+                printf("  %s %s", s->name, type_text(a, g, &s->type));
+                if (s->slots > 1)
+                        printf(" x %" PRId64, s->slots);
+                if (s->window)
+                        printf(", of which %" PRId64 " positions are read", s->window);
+                printf(": %s values\n", grouped(a, state_count(g, s)));
+        }
+}
+
+/* Sizes for a call: of what grows, `time` new positions after none. */
+static void whole_call(const Graph *g, int time, int64_t *size)
+{
+        for (int i = 0; i < g->nnamed; i++)
+                size[i] = i == g->past ? 0 : i == time ? 1 : g->named[i].bound;
+}
+
+static int show_cost(Model *m)
+{
+        const Graph *g = m->graph;
+        Arena *a = &m->arena;
+        int64_t size[MAX_NAMED] = {0};
+        int time = g->past >= 0 ? g->time : growing_dimension(g);
+        int64_t bound = time >= 0 ? g->named[time].bound : 0;
+        const char *name = time >= 0 ? g->named[time].name : "";
+        whole_call(g, time, size);
+        Flops all = cost_flops(g, size, time), one = g->past >= 0 ? cost_flops(g, size, g->past) : all;
+        printf("%s\n", g->name);
+        show_bytes(a, "weights", parameter_count(g));
+        if (g->nstate) {
+                show_bytes(a, arena_printf(a, "cache for %s positions", grouped(a, bound)), cache_count(g));
+                show_states(a, g);
+        }
+        for (int i = 0; i < g->nnamed; i++)
+                if (i != time && i != g->past)
+                        printf("with %s = %s:\n", g->named[i].name, grouped(a, size[i]));
+        if (time < 0)
+                show_flops(a, "a call", &all, "", 0);
+        else
+                show_flops(a, arena_printf(a, g->past >= 0 ? "prefill of n = %s" : "a call of n = %s", name), &all, "n", bound);
+        if (g->past >= 0)
+                show_flops(a, "a step after p positions", &one, "p", bound - 1);
+        printf("A multiply-add is 2 FLOPs, an element of an elementwise op or a sum 1, of a softmax 5.  Products are those with weights,\n"
+               "attention those of two computed tensors; masked positions count.  Tables are made once and do not count.\n");
+        return DONE;
+}
+
+/* --- plan, graph, passes, C ------------------------------------------------------------------------------------ */
+
+static const char *const home_name[] = {[IN_ARENA] = "arena", [IN_WEIGHTS] = "weights", [IN_STATE] = "state", [IN_INPUT] = "input", [IN_OUTPUT] = "output",
+                                        [IN_LITERAL] = "literal"};
+
+static void show_buffer(Arena *a, const Plan *p, const Buffer *b, int name_width, int shape_width)
+{
+        const char *place = b->part_of ? arena_printf(a, "in %s + %" PRId64, b->part_of->name ? b->part_of->name : "?", b->layout.offset)
+                                       : arena_printf(a, "%" PRId64, b->offset);
+        printf("%-8s %-*s  %-*s  %10" PRId64 "  %5" PRId64 "  ", home_name[b->home], name_width, b->name ? b->name : "", shape_width,
+               type_text(a, p->graph, &b->type), b->size, b->slots > 0 ? b->slots : 1);
+        printf("%3d-%-3d  %s\n", b->first, b->last, place);
+}
+
+static int show_plan(Model *m, const Plan *p)
+{
+        int name_width = 6, shape_width = 5;
+        Arena *a = &m->arena;
+        for (int i = 0; i < p->nbuffer; i++) {
+                name_width = longer(name_width, p->buffer[i]->name ? p->buffer[i]->name : "");
+                shape_width = longer(shape_width, type_text(a, p->graph, &p->buffer[i]->type));
+        }
+        printf("%-8s %-*s  %-*s  %10s  %5s  %-7s  %s\n", "home", name_width, "buffer", shape_width, "shape", "floats", "slots", "life", "offset");
+        for (int home = IN_ARENA; home <= IN_LITERAL; home++)
+                for (int i = 0; i < p->nbuffer; i++)
+                        if ((int)p->buffer[i]->home == home)
+                                show_buffer(a, p, p->buffer[i], name_width, shape_width);
+        printf("\nSizes and offsets are in floats; a life is from the first kernel that touches the buffer to the last.\n");
+        printf("arena    %s floats, %s; lower bound %s", grouped(a, p->arena_size), in_units(a, 4 * p->arena_size, "B"), grouped(a, p->arena_bound));
+        if (p->arena_bound > 0)
+                printf(", %.1f %% above", 100.0 * (double)(p->arena_size - p->arena_bound) / (double)p->arena_bound);
+        printf("\nweights  %s floats, %s\n", grouped(a, p->weights_size), in_units(a, 4 * p->weights_size, "B"));
+        printf("state    %s floats, %s\n", grouped(a, p->state_size), in_units(a, 4 * p->state_size, "B"));
+        printf("barriers %d in a call of up to %" PRId64 " positions\n", p->nbarrier, p->chunk);
+        return DONE;
+}
+
+static int show_c(Model *m, Plan *p)
+{
+        EmitOptions options = {.name = p->c_name};
+        options.parameters = parameter_count(m->graph);
+        options.flops_token = cost_per_token(m->graph);
+        Text *c = text_new(&m->arena), *h = text_new(&m->arena);
+        emit(p, &options, c, h);
+        return write_file("-", c->data, c->n) ? DONE : WRONG_ENVIRONMENT;
+}
+
+static int show_passes(void)
+{
+        for (int i = 0; i < pass_count; i++)
+                printf("%-9s %s\n", pass_table[i].name, pass_table[i].about);
+        return DONE;
+}
+
+/* --- the command ----------------------------------------------------------------------------------------------- */
+
+typedef enum { PARAMS, COST, PLAN, GRAPH, PASSES, C } Part;
+static const char *const part_name[] = {"params", "cost", "plan", "graph", "passes", "c"};
+enum { PARTS = sizeof part_name / sizeof part_name[0] };
+
+static int find_part(const char *name)
+{
+        for (int i = 0; i < PARTS; i++)
+                if (!strcmp(part_name[i], name))
+                        return i;
+        const char *near = nearest_name(name, part_name, PARTS);
+        fprintf(stderr, "lathe show: no part of a model is called %s", name);
+        fprintf(stderr, near ? "; did you mean %s?\n" : "; there are params, cost, plan, graph, passes and c\n", near);
+        return -1;
+}
+
+static int show_part(Model *m, const Options *o, Part part)
+{
+        if (part == PARAMS)
+                return show_params(m);
+        if (!model_passes(m, o))
+                return WRONG_INPUT;
+        switch (part) {
+        case COST:
+                return show_cost(m);
+        case GRAPH:
+                graph_dump(stdout, m->graph);
+                return DONE;
+        case PLAN:
+        case C: {
+                Plan *p = model_plan(m, o, target_find(o->ntarget ? o->target[0] : "native"));
+                return part == C ? show_c(m, p) : show_plan(m, p);
+        }
+        case PARAMS:
+        case PASSES:
+                break;
+        }
+        return DONE;
+}
+
+int show_command(const Options *o)
+{
+        if (o->nfile != 2) {
+                fprintf(stderr, "lathe show: wants a model and one of params, cost, plan, graph, passes, c; `lathe help show` says more\n");
+                return WRONG_USAGE;
+        }
+        int part = find_part(o->file[1]);
+        if (part < 0)
+                return WRONG_USAGE;
+        if (part == PASSES)
+                return show_passes();
+        Model m;
+        int code;
+        if (model_load(&m, o, &code))
+                code = show_part(&m, o, (Part)part);
+        model_free(&m);
+        return code;
+}
