@@ -24,7 +24,7 @@ static MapResult walk(Formula *f, Node *x, const Map *product, int axis0, int di
                 m.axis[axis0] = product->axis[product->rank - 2];
         if (digit1 < 0)
                 m.axis[axis1] = product->axis[product->rank - 1];
-        return address_through(f->plan, &f->domain, &m, x, at, b, &f->refine);
+        return address_through(f->plan, &f->domain, &m, x, NULL, at, b, &f->refine);
 }
 
 /* The digits of the product's axes; false: an axis is cut in a way that the kernel does not know. */

@@ -405,7 +405,7 @@ static bool row_walk(Formula *f, Node *x, Buffer **b, const char **at, int64_t *
         m.axis[x->type.rank - 1].coef[k] = 1;
         Refine refine;
         Address a;
-        if (address_through(f->plan, &d, &m, x, &a, b, &refine) != MAP_OK)
+        if (address_through(f->plan, &d, &m, x, NULL, &a, b, &refine) != MAP_OK)
                 return false;
         if (a.tiled || a.coef[k] != 1 || (*b)->type.dtype != REAL)
                 return false;
@@ -479,7 +479,7 @@ static MapResult operand(Formula *f, Node *x, int own, int own_digit, const Map 
                         m.axis[a] = out->axis[a + out->rank - x->type.rank];
         m.axis[own] = (AxisIndex){0};
         m.axis[own].coef[own_digit] = 1;
-        return address_through(f->plan, &f->domain, &m, x, at, b, &f->refine);
+        return address_through(f->plan, &f->domain, &m, x, NULL, at, b, &f->refine);
 }
 
 static Node *emit_plain(Plan *p, Kernel *k, Text *out)
@@ -547,7 +547,7 @@ static Node *emit_select(Plan *p, Kernel *k, Text *out)
         }
         Buffer *b;
         Address x;
-        if (address_through(p, &f.domain, &from, in, &x, &b, &f.refine) != MAP_OK)
+        if (address_through(p, &f.domain, &from, in, NULL, &x, &b, &f.refine) != MAP_OK)
                 return in->op == OP_VIEW && !p->copy[in->id] ? in : base_of(in);
         Address y = address_of(k->store[0].to, &at);
         if (x.tiled || y.tiled)

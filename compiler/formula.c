@@ -386,7 +386,7 @@ static int gather(Formula *f, Node *n, const Map *m)
         Address from;
         if (t->op == OP_VIEW && !f->plan->value[t->id])
                 return fail(f, t);
-        if (address_through(f->plan, &f->domain, &at, t, &from, &b, &f->refine) != MAP_OK)
+        if (address_through(f->plan, &f->domain, &at, t, NULL, &from, &b, &f->refine) != MAP_OK)
                 return fail(f, t);
         const char *p = pointer_name(f, b);
         if (in_lanes && (b->layout.tiled >= 0 || from.coef[f->lane]))
@@ -425,13 +425,14 @@ static int gather(Formula *f, Node *n, const Map *m)
                                      f->whole_lanes ? "16" : "n"));
 }
 
-static int view_value(Formula *f, Node *n, const Map *m)
+/* root: n is what the kernel stores, so not read from where it will lie */
+static int view_value(Formula *f, Node *n, const Map *m, bool root)
 {
         Map in;
         Refine refine;
         Address at;
         Buffer *b;
-        MapResult r = f->plan->value[base_of(n)->id] ? address_through(f->plan, &f->domain, m, n, &at, &b, &refine) : MAP_FAIL;
+        MapResult r = f->plan->value[base_of(n)->id] ? address_through(f->plan, &f->domain, m, n, root ? n : NULL, &at, &b, &refine) : MAP_FAIL;
         if (r == MAP_OK)
                 return load(f, n, b, at, m);
         r = map_view(&f->domain, m, n->attr.view, n->in[0]->type.rank, &in, &refine);
@@ -460,7 +461,8 @@ int formula_value(Formula *f, Node *n, const Map *m)
                 b = f->kernel->from_copy;
         if (b && n != f->computing)
                 return load(f, n, b, address_of(b, m), m);
-        f->computing = n == f->computing ? NULL : f->computing;
+        bool root = n == f->computing;
+        f->computing = root ? NULL : f->computing;
         if (n->op == OP_CONST)
                 return literal(f, n, m);
         if (n->op == OP_SIZE)
@@ -469,7 +471,7 @@ int formula_value(Formula *f, Node *n, const Map *m)
         if (n->op == OP_INDEX)
                 return index_value(f, n, m);
         if (n->op == OP_VIEW)
-                return view_value(f, n, m);
+                return view_value(f, n, m, root);
         if (n->op == OP_GATHER)
                 return gather(f, n, m);
         if (n->op == OP_SUM || n->op == OP_MAXOF)

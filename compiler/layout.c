@@ -534,7 +534,9 @@ static void merge_parts(Fuse *f)
                                 f->kernel[k] = f->kernel[k + 1];
                         f->nkernel--;
                         a = f->kernel[i];
-                        a->late = both[a->nstore - 1].node;
+                        for (int k = 0; k < a->nstore; k++)
+                                if (!a->late || f->uses->place[both[k].node->id] > f->uses->place[a->late->id])
+                                        a->late = both[k].node;
                         j--;
                 }
         }

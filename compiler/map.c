@@ -149,10 +149,11 @@ Node *base_of(Node *n)
         return n;
 }
 
-static MapResult map_to_buffer(const Plan *p, const Domain *d, const Map *m, Node *n, Map *out, Buffer **b, Refine *refine)
+static MapResult map_to_buffer(const Plan *p, const Domain *d, const Map *m, Node *n, const Node *unstored, Map *out, Buffer **b,
+                               Refine *refine)
 {
         *out = *m;
-        while (n->op == OP_VIEW && !p->value[n->id]) {
+        while (n->op == OP_VIEW && (!p->value[n->id] || n == unstored)) {
                 Map in;
                 MapResult r = map_view(d, out, n->attr.view, n->in[0]->type.rank, &in, refine);
                 if (r != MAP_OK)
@@ -238,14 +239,15 @@ Buffer *whole_buffer(Buffer *b)
         return b;
 }
 
-MapResult address_through(const Plan *p, const Domain *d, const Map *m, Node *n, Address *at, Buffer **b, Refine *refine)
+MapResult address_through(const Plan *p, const Domain *d, const Map *m, Node *n, const Node *unstored, Address *at, Buffer **b,
+                          Refine *refine)
 {
         Domain domain = *d;
         Map from = *m, under;
         Refine cut[MAX_DIGIT];
         int cuts = 0;
         MapResult r;
-        while ((r = map_to_buffer(p, &domain, &from, n, &under, b, &cut[cuts])) == MAP_REFINE) {
+        while ((r = map_to_buffer(p, &domain, &from, n, unstored, &under, b, &cut[cuts])) == MAP_REFINE) {
                 if (domain.n == MAX_DIGIT)
                         return MAP_FAIL;
                 domain_refine(&domain, cut[cuts]);

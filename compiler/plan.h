@@ -183,8 +183,9 @@ Buffer *whole_buffer(Buffer *b);                     /* that b is a part of, or 
 bool map_operand(const Plan *p, Node *n, Domain *d, Map *m, Node **base);
 Node *base_of(Node *n);                              /* through views */
 /* Where the buffer under n (through views that have none of their own) is read, for n looked at through m.  MAP_REFINE: only
- * a domain with that cut walks it evenly. */
-MapResult address_through(const Plan *p, const Domain *d, const Map *m, Node *n, Address *at, Buffer **b, Refine *refine);
+ * a domain with that cut walks it evenly.  unstored: a view whose own buffer is just being filled, or NULL. */
+MapResult address_through(const Plan *p, const Domain *d, const Map *m, Node *n, const Node *unstored, Address *at, Buffer **b,
+                          Refine *refine);
 
 /* uses.c: who uses what */
 typedef struct {
