@@ -179,41 +179,6 @@ static int show_cost(Model *m)
 
 /* --- plan, graph, passes, C ------------------------------------------------------------------------------------ */
 
-static const char *const home_name[] = {[IN_ARENA] = "arena", [IN_WEIGHTS] = "weights", [IN_STATE] = "state", [IN_INPUT] = "input", [IN_OUTPUT] = "output",
-                                        [IN_LITERAL] = "literal"};
-
-static void show_buffer(Arena *a, const Plan *p, const Buffer *b, int name_width, int shape_width)
-{
-        const char *place = b->part_of ? arena_printf(a, "in %s + %" PRId64, b->part_of->name ? b->part_of->name : "?", b->layout.offset)
-                                       : arena_printf(a, "%" PRId64, b->offset);
-        printf("%-8s %-*s  %-*s  %10" PRId64 "  %5" PRId64 "  ", home_name[b->home], name_width, b->name ? b->name : "", shape_width,
-               type_text(a, p->graph, &b->type), b->size, b->slots > 0 ? b->slots : 1);
-        printf("%3d-%-3d  %s\n", b->first, b->last, place);
-}
-
-static int show_plan(Model *m, const Plan *p)
-{
-        int name_width = 6, shape_width = 5;
-        Arena *a = &m->arena;
-        for (int i = 0; i < p->nbuffer; i++) {
-                name_width = longer(name_width, p->buffer[i]->name ? p->buffer[i]->name : "");
-                shape_width = longer(shape_width, type_text(a, p->graph, &p->buffer[i]->type));
-        }
-        printf("%-8s %-*s  %-*s  %10s  %5s  %-7s  %s\n", "home", name_width, "buffer", shape_width, "shape", "floats", "slots", "life", "offset");
-        for (int home = IN_ARENA; home <= IN_LITERAL; home++)
-                for (int i = 0; i < p->nbuffer; i++)
-                        if ((int)p->buffer[i]->home == home)
-                                show_buffer(a, p, p->buffer[i], name_width, shape_width);
-        printf("\nSizes and offsets are in floats; a life is from the first kernel that touches the buffer to the last.\n");
-        printf("arena    %s floats, %s; lower bound %s", grouped(a, p->arena_size), in_units(a, 4 * p->arena_size, "B"), grouped(a, p->arena_bound));
-        if (p->arena_bound > 0)
-                printf(", %.1f %% above", 100.0 * (double)(p->arena_size - p->arena_bound) / (double)p->arena_bound);
-        printf("\nweights  %s floats, %s\n", grouped(a, p->weights_size), in_units(a, 4 * p->weights_size, "B"));
-        printf("state    %s floats, %s\n", grouped(a, p->state_size), in_units(a, 4 * p->state_size, "B"));
-        printf("barriers %d in a call of up to %" PRId64 " positions\n", p->nbarrier, p->chunk);
-        return DONE;
-}
-
 static int show_c(Model *m, Plan *p)
 {
         EmitOptions options = {.name = p->c_name};
@@ -263,7 +228,10 @@ static int show_part(Model *m, const Options *o, Part part)
         case PLAN:
         case C: {
                 Plan *p = model_plan(m, o, target_find(o->ntarget ? o->target[0] : "native"));
-                return part == C ? show_c(m, p) : show_plan(m, p);
+                if (part == C)
+                        return show_c(m, p);
+                plan_dump(stdout, p);
+                return DONE;
         }
         case PARAMS:
         case PASSES:

@@ -1,0 +1,388 @@
+/* lathe verify: the interpreter against compiled code.
+ *
+ * What counts is the interpreter on the graph as elaborated, with inputs made by hash.  Compared with it are the interpreter
+ * after each pass, and of each target the emitted C, called whole, in pieces, step by step, and by 1, 2 and 3 threads: all
+ * of these must give the same bits, on all targets.
+ *
+ * Errors are the largest difference relative to the largest value of the output. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "driver.h"
+#include "hash_weights.h"
+#include "progress.h"
+#include "trial.h"
+#include "trial_program.h"
+
+enum { POSITIONS = 40, FEWER = 7 }; /* of each named dimension after the first, FEWER fewer */
+static const double most_error = 1e-5, most_pass_error = 1e-9;
+
+typedef struct {
+        Model m;
+        const Options *o;
+        Graph *oracle;
+        int64_t size[MAX_NAMED];
+        Tensor *input, *expected; /* [ninput], [noutput] */
+        float **first;            /* [noutput] bits of the first target; NULL before */
+        const char *first_target;
+        int done, steps;          /* for the bar */
+        bool failed;
+} Verify;
+
+/* --- inputs --------------------------------------------------------------------------------------------------- */
+
+static void choose_sizes(Verify *v)
+{
+        for (int i = 0; i < v->oracle->nnamed; i++) {
+                int64_t want = POSITIONS - FEWER * i, bound = v->oracle->named[i].bound;
+                v->size[i] = want < bound ? want : bound;
+        }
+}
+
+static bool make_input(const Verify *v, const Input *in, Tensor *t)
+{
+        int64_t n = type_count(&in->type, v->size);
+        uint64_t name = hash_name(in->name);
+        t->rank = in->type.rank;
+        for (int a = 0; a < t->rank; a++)
+                t->dim[a] = dim_value(in->type.dim[a], v->size);
+        t->data = malloc((size_t)n * sizeof *t->data + 1);
+        for (int64_t i = 0; t->data && i < n; i++) {
+                double u = (hash_weight(name, (uint64_t)i, 1, 0) + 1) / 2; /* 0 to 1 */
+                if (in->bound)
+                        t->data[i] = floor(u * (double)in->bound);
+                else
+                        t->data[i] = in->type.dtype == REAL ? (float)(2 * u - 1) : floor(2 * u);
+                if (in->bound && t->data[i] >= (double)in->bound)
+                        t->data[i] = (double)in->bound - 1;
+        }
+        return t->data != NULL;
+}
+
+static bool make_inputs(Verify *v)
+{
+        v->input = NEW_ARRAY(&v->m.arena, Tensor, v->oracle->ninput);
+        for (int i = 0; i < v->oracle->ninput; i++)
+                if (!make_input(v, &v->oracle->input[i], &v->input[i])) {
+                        fprintf(stderr, "lathe verify: out of memory\n");
+                        return false;
+                }
+        return true;
+}
+
+/* --- errors ----------------------------------------------------------------------------------------------------- */
+
+static double element_error(double found, double expected)
+{
+        if (found == expected || (isnan(found) && isnan(expected)))
+                return 0;
+        double d = fabs(found - expected);
+        return isfinite(d) ? d : INFINITY;
+}
+
+/* Of one output: found as doubles or, if that is NULL, as floats. */
+static double output_error(const Tensor *expected, const double *found, const float *narrow)
+{
+        double most = 0, scale = 0;
+        int64_t n = 1;
+        for (int a = 0; a < expected->rank; a++)
+                n *= expected->dim[a];
+        for (int64_t i = 0; i < n; i++) {
+                double d = element_error(found ? found[i] : (double)narrow[i], expected->data[i]), size = fabs(expected->data[i]);
+                most = d > most ? d : most;
+                scale = isfinite(size) && size > scale ? size : scale;
+        }
+        return most == 0 ? 0 : most / (scale > 0 ? scale : 1);
+}
+
+/* --- the interpreter ---------------------------------------------------------------------------------------------- */
+
+static void free_tensors(Tensor *t, int n)
+{
+        for (int i = 0; t && i < n; i++)
+                tensor_free(&t[i]);
+}
+
+/* Elements of a position, or all where the tensor has none. */
+static int64_t row_of(const Graph *g, const Type *t, const int64_t *size)
+{
+        return grows(g, t) ? type_count(t, size) / size[g->time] : type_count(t, size);
+}
+
+/* Positions from `at` on, `n` of them, into whole outputs. */
+static const char *interpret_piece(const Verify *v, const Graph *g, const WeightSource *w, InterpState *state, int64_t at, int64_t n, double **whole)
+{
+        int64_t size[MAX_NAMED];
+        Tensor *input = NEW_ARRAY(g->arena, Tensor, g->ninput), *output = NEW_ARRAY(g->arena, Tensor, g->noutput);
+        memcpy(size, v->size, sizeof size);
+        size[g->time] = n;
+        size[g->past] = at;
+        for (int i = 0; i < g->ninput; i++) {
+                input[i] = v->input[i];
+                if (!grows(g, &g->input[i].type))
+                        continue;
+                input[i].dim[0] = n;
+                input[i].data += at * row_of(g, &g->input[i].type, v->size);
+        }
+        const char *error = interpret(g, size, input, w, state, output);
+        for (int i = 0; i < g->noutput && !error; i++) {
+                const Type *t = &g->output[i].node->type;
+                double *to = whole[i] + (grows(g, t) ? at * row_of(g, t, v->size) : 0);
+                memcpy(to, output[i].data, (size_t)type_count(t, size) * sizeof *to);
+        }
+        free_tensors(output, g->noutput);
+        return error;
+}
+
+/* The largest error of the interpreter on g, its positions taken `piece` at a time. */
+static const char *interpret_pieces(const Verify *v, const Graph *g, const WeightSource *w, int64_t piece, double *error)
+{
+        double **whole = NEW_ARRAY(g->arena, double *, g->noutput);
+        InterpState *state = interp_state_new(g);
+        const char *why = state ? NULL : "out of memory";
+        for (int i = 0; i < g->noutput; i++)
+                whole[i] = NEW_ARRAY(g->arena, double, type_count(&v->oracle->output[i].node->type, v->size));
+        int64_t n = g->past >= 0 ? v->size[g->time] : 1;
+        for (int64_t at = 0; at < n && !why; at += piece)
+                why = interpret_piece(v, g, w, state, at, at + piece < n ? piece : n - at, whole);
+        for (int i = 0; i < g->noutput && !why; i++)
+                *error = fmax(*error, output_error(&v->expected[i], whole[i], NULL));
+        interp_state_free(state);
+        return why;
+}
+
+static const char *interpret_whole(const Verify *v, const Graph *g, const WeightSource *w, double *error)
+{
+        Tensor *output = NEW_ARRAY(g->arena, Tensor, g->noutput);
+        const char *why = interpret(g, v->size, v->input, w, NULL, output);
+        for (int i = 0; i < g->noutput && !why; i++)
+                *error = fmax(*error, output_error(&v->expected[i], output[i].data, NULL));
+        free_tensors(output, g->noutput);
+        return why;
+}
+
+/* --- the report ----------------------------------------------------------------------------------------------------- */
+
+static void report_heading(const Verify *v)
+{
+        printf("%s", v->oracle->name);
+        for (int i = 0; i < v->oracle->nnamed; i++)
+                printf("%s%s = %" PRId64, i ? ", " : ": ", v->oracle->named[i].name, v->size[i]);
+        printf("\n%-24s%-12s%s\n", "", "error", "bits");
+}
+
+static void report_error(Verify *v, const char *what, double error, double most, const char *bits)
+{
+        bool good = error <= most;
+        v->failed |= !good;
+        printf("%-24s%-12s%s%s\n", what, error == 0 ? "0" : arena_printf(&v->m.arena, "%.1e", error), bits,
+               good ? "" : arena_printf(&v->m.arena, "%sFAIL: more than %g", *bits ? "; " : "", most));
+        fflush(stdout);
+}
+
+static bool give_up(const char *what, const char *why)
+{
+        fprintf(stderr, "lathe verify: %s: %s\n", what, why);
+        return false;
+}
+
+static void tick(Verify *v)
+{
+        progress("verifying", ++v->done, v->steps);
+}
+
+/* --- after each pass --------------------------------------------------------------------------------------------------- */
+
+static const char *const graph_pass[] = {"simplify", "stage", "causal"};
+enum { GRAPH_PASSES = sizeof graph_pass / sizeof graph_pass[0] };
+
+/* The graph once more, with the first n passes done. */
+static bool pass_graph(Verify *v, int n)
+{
+        Options o = *v->o;
+        o.ndump = o.explain = 0;
+        for (int i = n; i < GRAPH_PASSES && o.noff < MAX_DUMPS; i++)
+                o.off[o.noff++] = graph_pass[i];
+        return model_elaborate(&v->m, v->o, v->o->model) && model_passes(&v->m, &o);
+}
+
+static bool is_sequential(const Graph *g)
+{
+        bool sequential = g->past >= 0;
+        for (int i = 0; i < g->noutput; i++)
+                sequential &= grows(g, &g->output[i].node->type);
+        for (int i = 0; i < g->ninput && g->time >= 0; i++) {
+                const Type *t = &g->input[i].type;
+                for (int a = grows(g, t); a < t->rank; a++)
+                        sequential &= t->dim[a].per[g->time] == 0;
+        }
+        return sequential;
+}
+
+static bool verify_pass(Verify *v, int n)
+{
+        const char *name = graph_pass[n];
+        Checkpoint *checkpoint;
+        double error = 0;
+        if (is_off(v->o, name))
+                return true;
+        if (!pass_graph(v, n + 1))
+                return false;
+        WeightSource source = {open_weights(&v->m, v->o, &checkpoint), weights_read};
+        if (!source.from)
+                return false;
+        const Graph *g = v->m.graph;
+        const char *why = NULL, *how = "";
+        if (g->past >= 0) {
+                why = interpret_pieces(v, g, &source, v->size[g->time], &error);
+                if (!why && is_sequential(g)) {
+                        why = interpret_pieces(v, g, &source, TRIAL_PIECE, &error);
+                        how = ", in pieces too";
+                }
+        } else {
+                why = interpret_whole(v, g, &source, &error);
+        }
+        checkpoint_close(checkpoint);
+        tick(v);
+        if (why)
+                return give_up(arena_printf(&v->m.arena, "the interpreter after %s", name), why);
+        report_error(v, arena_printf(&v->m.arena, "interpreted, %s%s", name, how), error, most_pass_error, "");
+        return true;
+}
+
+/* --- compiled ------------------------------------------------------------------------------------------------------------- */
+
+static const char *call_text(Arena *a, const TrialRun *r)
+{
+        static const char *const call[] = {"the whole", "pieces of 7", "steps", "prefill, then a step"};
+        return arena_printf(a, "%s by %d thread%s", call[r->call], r->threads, r->threads > 1 ? "s" : "");
+}
+
+/* "same", or where a target's own calls or two targets differ. */
+static const char *compare_bits(Verify *v, const Trial *t, const char *target)
+{
+        Arena *a = &v->m.arena;
+        const Graph *g = v->m.graph;
+        if (t->run >= 0)
+                return arena_printf(a, "FAIL: %s[%" PRId64 "] is %a, by %s %a", g->output[t->at_output].name, t->at, (double)t->one,
+                                    call_text(a, &trial_run[t->run]), (double)t->other);
+        for (int i = 0; v->first && i < g->noutput; i++) {
+                int64_t n = type_count(&v->oracle->output[i].node->type, v->size);
+                for (int64_t k = 0; k < n; k++) {
+                        float x = v->first[i][k], y = t->output[i][k];
+                        if (memcmp(&x, &y, sizeof x) && !(isnan(x) && isnan(y)))
+                                return arena_printf(a, "FAIL: %s[%" PRId64 "] is %a, by %s %a", g->output[i].name, k, (double)y, v->first_target, (double)x);
+                }
+        }
+        if (v->first)
+                return arena_printf(a, "as %s", v->first_target);
+        v->first = t->output;
+        v->first_target = target;
+        return "the same by 1, 2 and 3 threads, whole and in pieces";
+}
+
+static bool verify_target(Verify *v, const Target *target)
+{
+        Checkpoint *checkpoint = NULL;
+        Trial t = {.size = v->size, .input = v->input};
+        double error = 0;
+        char *folder = trial_folder();
+        bool good = folder && pass_graph(v, GRAPH_PASSES);
+        if (good) {
+                Graph *g = v->m.graph;
+                WeightSource source = {open_weights(&v->m, v->o, &checkpoint), weights_read};
+                t.sequential = is_sequential(g);
+                t.output = NEW_ARRAY(&v->m.arena, float *, g->noutput);
+                good = source.from && trial(model_plan(&v->m, v->o, target), folder, &source, &t);
+        }
+        for (int i = 0; good && i < v->oracle->noutput; i++)
+                error = fmax(error, output_error(&v->expected[i], NULL, t.output[i]));
+        tick(v);
+        if (good) {
+                const char *bits = compare_bits(v, &t, target->name);
+                v->failed |= !strncmp(bits, "FAIL", 4);
+                report_error(v, arena_printf(&v->m.arena, "compiled, %s", target->name), error, most_error, bits);
+        }
+        for (int i = 0; t.output && v->first != t.output && i < v->oracle->noutput; i++)
+                free(t.output[i]);
+        checkpoint_close(checkpoint);
+        trial_remove(folder);
+        return good;
+}
+
+/* The targets asked for, or all that can be tried here; -1 after a message. */
+static int choose_targets(Verify *v, const Target **chosen)
+{
+        int n = 0;
+        for (int i = 0; i < v->o->ntarget; i++) {
+                chosen[n] = target_find(v->o->target[i]);
+                const char *lacks = trial_lacks(&v->m.arena, chosen[n++]);
+                if (!lacks)
+                        continue;
+                fprintf(stderr, "lathe verify: target %s can't be tried here: %s is missing\n", chosen[n - 1]->name, lacks);
+                return -1;
+        }
+        for (int i = 0; i < target_count && !v->o->ntarget && n < MAX_TARGETS; i++)
+                if (!trial_lacks(&v->m.arena, &target_table[i]))
+                        chosen[n++] = &target_table[i];
+        if (!n)
+                fprintf(stderr, "lathe verify: no target can be tried here: %s is missing\n", trial_lacks(&v->m.arena, target_find("native")));
+        return n ? n : -1;
+}
+
+/* --- the command -------------------------------------------------------------------------------------------------------------- */
+
+static bool interpret_oracle(Verify *v)
+{
+        Checkpoint *checkpoint;
+        WeightSource source = {open_weights(&v->m, v->o, &checkpoint), weights_read};
+        v->expected = NEW_ARRAY(&v->m.arena, Tensor, v->oracle->noutput);
+        const char *why = source.from ? interpret(v->oracle, v->size, v->input, &source, NULL, v->expected) : NULL;
+        checkpoint_close(checkpoint);
+        tick(v);
+        return source.from && (!why || give_up("the interpreter", why));
+}
+
+static int verify_model(Verify *v)
+{
+        const Target *target[MAX_TARGETS];
+        v->oracle = v->m.graph;
+        choose_sizes(v);
+        if (!make_inputs(v))
+                return WRONG_ENVIRONMENT;
+        int n = choose_targets(v, target);
+        if (n < 0)
+                return WRONG_ENVIRONMENT;
+        v->steps = 1 + GRAPH_PASSES + n;
+        if (!interpret_oracle(v))
+                return WRONG_INPUT;
+        report_heading(v);
+        for (int i = 0; i < GRAPH_PASSES; i++)
+                if (!verify_pass(v, i))
+                        return WRONG_INPUT;
+        for (int i = 0; i < n; i++)
+                if (!verify_target(v, target[i]))
+                        return WRONG_ENVIRONMENT;
+        return v->failed ? WRONG_INPUT : DONE;
+}
+
+int verify_command(const Options *o)
+{
+        Verify v = {.o = o};
+        int code;
+        if (o->nfile > 1) {
+                fprintf(stderr, "lathe verify: one model at a time; `lathe help verify` says more\n");
+                return WRONG_USAGE;
+        }
+        if (model_load(&v.m, o, &code))
+                code = verify_model(&v);
+        free_tensors(v.input, v.oracle ? v.oracle->ninput : 0);
+        free_tensors(v.expected, v.oracle ? v.oracle->noutput : 0);
+        for (int i = 0; v.first && i < v.oracle->noutput; i++)
+                free(v.first[i]);
+        model_free(&v.m);
+        return code;
+}

@@ -1,0 +1,202 @@
+/* Trials: emitted C in a folder of its own, built by cc (CC, if set) and run; 64-bit ARM under qemu where it is not at home. */
+#include "trial.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "driver.h"
+#include "emit.h"
+#include "trial_program.h"
+
+const TrialRun trial_run[] = {{TRIAL_WHOLE, 1},  {TRIAL_WHOLE, 2}, {TRIAL_WHOLE, 3}, {TRIAL_STEPS, 1},
+                              {TRIAL_PIECES, 2}, {TRIAL_STEPS, 3}, {TRIAL_PREFILL_STEP, 1}};
+const int trial_runs = sizeof trial_run / sizeof trial_run[0];
+
+/* --- the folder ---------------------------------------------------------------------------------------------- */
+
+char *trial_folder(void)
+{
+        const char *parent = getenv("TMPDIR");
+        parent = parent && *parent ? parent : "/tmp";
+        size_t n = strlen(parent) + 16;
+        char *folder = malloc(n);
+        if (folder)
+                snprintf(folder, n, "%s/lathe-XXXXXX", parent);
+        if (folder && mkdtemp(folder))
+                return folder;
+        fprintf(stderr, "lathe verify: %s: no folder can be made there: %s\n", parent, strerror(errno));
+        free(folder);
+        return NULL;
+}
+
+void trial_remove(char *folder)
+{
+        DIR *d = folder ? opendir(folder) : NULL;
+        for (struct dirent *e; d && (e = readdir(d));)
+                if (strcmp(e->d_name, ".") && strcmp(e->d_name, ".."))
+                        unlinkat(dirfd(d), e->d_name, 0);
+        if (d)
+                closedir(d);
+        if (folder)
+                rmdir(folder);
+        free(folder);
+}
+
+/* --- other programs ------------------------------------------------------------------------------------------- */
+
+/* The exit status of a shell command run in the folder; its output goes where it says. */
+static int shell(const char *folder, const char *command)
+{
+        fflush(NULL);
+        pid_t child = fork();
+        if (child == 0) {
+                if (!chdir(folder))
+                        execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+                _exit(127);
+        }
+        int status;
+        while (child > 0 && waitpid(child, &status, 0) < 0)
+                if (errno != EINTR)
+                        return 127;
+        return child > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : 127;
+}
+
+static bool is_cross(const Target *t)
+{
+        return !strcmp(t->name, "neon") && !target_runs_here(t);
+}
+
+static const char *const cross_compiler = "aarch64-linux-gnu-gcc", *const emulator = "qemu-aarch64";
+
+static const char *compiler_of(const Target *t)
+{
+        const char *cc = getenv("CC");
+        return is_cross(t) ? cross_compiler : cc && *cc ? cc : "cc";
+}
+
+static bool is_installed(Arena *a, const char *program)
+{
+        return shell(".", arena_printf(a, "command -v %.*s >/dev/null 2>&1", (int)strcspn(program, " "), program)) == 0;
+}
+
+const char *trial_lacks(Arena *a, const Target *t)
+{
+        if (!target_runs_here(t) && !is_cross(t))
+                return "a processor that runs it";
+        if (!is_installed(a, compiler_of(t)))
+                return arena_printf(a, "the C compiler %s", compiler_of(t));
+        if (is_cross(t) && !is_installed(a, emulator))
+                return arena_printf(a, "%s to run it", emulator);
+        return NULL;
+}
+
+/* --- files ----------------------------------------------------------------------------------------------------- */
+
+static const char *path_in(Arena *a, const char *folder, const char *name)
+{
+        return arena_printf(a, "%s/%s", folder, name);
+}
+
+static void copy_to_stderr(const char *path)
+{
+        FILE *f = fopen(path, "r");
+        for (int c; f && (c = getc(f)) != EOF;)
+                fputc(c, stderr);
+        if (f)
+                fclose(f);
+}
+
+static bool write_inputs(const char *path, const Graph *g, const Trial *trial)
+{
+        FILE *f = fopen(path, "wb");
+        bool good = f != NULL;
+        for (int i = 0; i < g->ninput; i++) {
+                int64_t n = type_count(&g->input[i].type, trial->size);
+                for (int64_t k = 0; good && k < n; k++) {
+                        float real = (float)trial->input[i].data[k];
+                        int32_t whole = (int32_t)trial->input[i].data[k];
+                        good = fwrite(g->input[i].type.dtype == REAL ? (void *)&real : (void *)&whole, 4, 1, f) == 1;
+                }
+        }
+        if (f && fclose(f))
+                good = false;
+        return good;
+}
+
+static bool read_outputs(const char *path, const Graph *g, Trial *trial)
+{
+        FILE *f = fopen(path, "rb");
+        bool good = f != NULL;
+        for (int i = 0; i < g->noutput && good; i++) {
+                size_t n = (size_t)type_count(&g->output[i].node->type, trial->size);
+                trial->output[i] = malloc((n + 1) * sizeof(float));
+                good = trial->output[i] && fread(trial->output[i], sizeof(float), n, f) == n;
+        }
+        if (f)
+                fclose(f);
+        return good;
+}
+
+static void read_differences(const char *path, Trial *trial)
+{
+        long at;
+        double one, other;
+        FILE *f = fopen(path, "r");
+        trial->run = -1;
+        if (f && fscanf(f, "%d %d %ld %lf %lf", &trial->run, &trial->at_output, &at, &one, &other) == 5) {
+                trial->at = at;
+                trial->one = (float)one;
+                trial->other = (float)other;
+        }
+        if (f)
+                fclose(f);
+}
+
+static bool write_sources(Plan *p, const char *folder, const WeightSource *weights, const Trial *trial)
+{
+        Arena *a = p->graph->arena;
+        EmitOptions options = {.name = "model"};
+        Text *c = text_new(a), *h = text_new(a);
+        emit(p, &options, c, h);
+        const char *program = trial_program(a, p, trial, "model.h");
+        const char *error = write_weights(path_in(a, folder, "model.weights"), layout_hash(p), p, weights);
+        if (error && *error)
+                fprintf(stderr, "lathe verify: weights: %s\n", error);
+        if (error || !write_file(path_in(a, folder, "model.c"), c->data, c->n) || !write_file(path_in(a, folder, "model.h"), h->data, h->n) ||
+            !write_file(path_in(a, folder, "program.c"), program, (int64_t)strlen(program)))
+                return false;
+        if (write_inputs(path_in(a, folder, "inputs"), p->graph, trial))
+                return true;
+        fprintf(stderr, "lathe verify: %s/inputs: %s\n", folder, strerror(errno));
+        return false;
+}
+
+/* --- the whole --------------------------------------------------------------------------------------------------- */
+
+bool trial(Plan *p, const char *folder, const WeightSource *weights, Trial *result)
+{
+        Arena *a = p->graph->arena;
+        const Target *t = p->target;
+        if (!write_sources(p, folder, weights, result))
+                return false;
+        const char *build = arena_printf(a, "%s -std=c11 -O2 %s%s -o program program.c model.c -lpthread >log 2>&1", compiler_of(t), t->flags,
+                                         is_cross(t) ? " -static" : "");
+        if (shell(folder, build)) {
+                fprintf(stderr, "lathe verify: %s: %s can't compile what was written:\n", t->name, compiler_of(t));
+                copy_to_stderr(path_in(a, folder, "log"));
+                return false;
+        }
+        int status = shell(folder, arena_printf(a, "%s%s./program model.weights inputs outputs >differences 2>log", is_cross(t) ? emulator : "", is_cross(t) ? " " : ""));
+        if (status || !read_outputs(path_in(a, folder, "outputs"), p->graph, result)) {
+                fprintf(stderr, "lathe verify: %s: the compiled model failed (exit status %d)\n", t->name, status);
+                copy_to_stderr(path_in(a, folder, "log"));
+                return false;
+        }
+        read_differences(path_in(a, folder, "differences"), result);
+        return true;
+}

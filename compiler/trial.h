@@ -1,0 +1,36 @@
+/* A trial: emitted C, built by the system's compiler and run against inputs given, in every way that it can be called. */
+#ifndef TRIAL_H
+#define TRIAL_H
+#include "plan.h"
+
+/* The calls that all must give the same bits. */
+typedef enum { TRIAL_WHOLE, TRIAL_PIECES, TRIAL_STEPS, TRIAL_PREFILL_STEP } TrialCall;
+typedef struct {
+        TrialCall call;
+        int threads;
+} TrialRun;
+extern const TrialRun trial_run[];
+extern const int trial_runs;
+enum { TRIAL_PIECE = 7 }; /* positions a piece */
+
+typedef struct {
+        const int64_t *size; /* [MAX_NAMED] */
+        bool sequential;     /* takes its sequence in pieces too */
+        const Tensor *input; /* [ninput] */
+        float **output;      /* [noutput], malloc'd: what one thread makes of the whole */
+        int run;             /* the first whose bits differ; -1: none */
+        int at_output;       /* there: which output, which element, and the two values */
+        int64_t at;
+        float one, other;
+} Trial;
+
+/* A folder of its own under TMPDIR; NULL after a message.  trial_remove empties and removes it. */
+char *trial_folder(void);
+void trial_remove(char *folder);
+
+/* What a target lacks on this machine to be built and run; NULL: nothing. */
+const char *trial_lacks(Arena *a, const Target *t);
+
+/* Builds what p emits, in the folder, with these weights, and runs it.  False after a message. */
+bool trial(Plan *p, const char *folder, const WeightSource *weights, Trial *result);
+#endif
