@@ -3,7 +3,7 @@
  *
  * Thread 0 is the caller.  The others live from team_start() to team_stop() and wait in the team's barrier
  * between programs: team_run() is a barrier that lets them in, the program, and a barrier that sees them out.
- * A barrier counts arrivals; the last one moves the phase on.  Those who wait spin for some 20 microseconds,
+ * A barrier counts arrivals; the last one moves the phase on.  Those who wait spin for 200 microseconds at most,
  * for in a model's step the others are never far, giving way to other threads after a while in case there are
  * more threads than cores; then they sleep on a condition variable.
  *
@@ -112,10 +112,10 @@ static inline void team_pause(void)
         __asm__ __volatile__("isb");
 #endif
 }
-/* Waits for the phase to move on, about 20 us at most; 1 when it has. */
+/* Waits for the phase to move on, about 200 us at most; 1 when it has. */
 static inline int team_spin(Team *team, unsigned phase)
 {
-        const long long limit = 20000, polite = 4000; /* ns */
+        const long long limit = 200000, polite = 4000; /* ns */
         struct timespec start = {0, 0}, now;
         for (int round = 0;; round++) {
                 for (int i = 0; i < 32; i++) {
