@@ -448,16 +448,16 @@ static void emit_comment(const Emit *e, Text *c)
 
 static void emit_guard_macros(const Emit *e, Text *c)
 {
-        char word[64];
-        for (const char *at = e->plan->target->guard; *at;) {
-                int n = 0;
-                while (*at && *at != ' ' && n < 63)
-                        word[n++] = *at++;
-                word[n] = 0;
-                at += *at == ' ';
-                text_printf(c, "#if !defined(%s)\n#error \"this file is for %s: compile it with %s\"\n#endif\n", word, e->plan->target->name,
-                            *e->plan->target->flags ? e->plan->target->flags : "a compiler for that processor");
+        const Target *t = e->plan->target;
+        Text *missing = text_new(e->arena);
+        for (const char *at = t->guard; *at;) {
+                int64_t n = (int64_t)strcspn(at, " ");
+                text_printf(missing, "%s!defined(%.*s)", missing->n ? " || " : "", (int)n, at);
+                at += n + (at[n] == ' ');
         }
+        if (missing->n)
+                text_printf(c, "#if %s\n#error \"this file is for %s: compile it with %s\"\n#endif\n\n", missing->data, t->name,
+                            *t->flags ? t->flags : "a compiler for that processor");
 }
 
 static int64_t scratch_size(const Plan *p)

@@ -39,21 +39,33 @@ bool same_dims(const Type *a, const Type *b)
         return true;
 }
 
+/* A call that only passes a block's name on ("attention" within "attn") says nothing in a name. */
+static bool says_something(const Instance *i)
+{
+        return i->name && (!i->outer || !i->block || strcmp(i->name, i->block));
+}
+
 /* "layer_attn_q": the repeat, the blocks and the variable that a node comes from, as one C identifier. */
-static const char *kernel_name(Fuse *f, const Node *root)
+static const char *kernel_name(Fuse *f, KernelOp op, const Node *root)
 {
         Arena *a = f->arena;
-        const char *name = "";
-        for (const Instance *i = root->where; i; i = i->outer)
-                if (i->name)
-                        name = *name ? arena_printf(a, "%s_%s", i->name, name) : i->name;
-        if (!root->name && !*name)
-                name = root->body->region ? op_info[root->op].text : arena_printf(a, "top_%s", op_info[root->op].text);
-        for (Region *r = root->body->region; r; r = r->repeat->body->region)
-                name = *name ? arena_printf(a, "%s_%s", r->name, name) : r->name;
-        const char *own = root->name ? root->name : op_info[root->op].text;
-        bool alone = *name && (!root->name || (root->where && root->where->name == root->name));
-        char *full = alone ? arena_strdup(a, name) : arena_printf(a, "%s_%s", *name ? name : "top", own);
+        const char *name = root->name;
+        const Instance *own = root->where;
+        while (own && !says_something(own))
+                own = own->outer;
+        if (own && (!name || op == K_MATMUL || own->name == name))
+                name = NULL; /* the instance's own name will do */
+        else if (!name)
+                name = op_info[root->op].text;
+        for (const Instance *i = own; i; i = i->outer)
+                if (says_something(i))
+                        name = name ? arena_printf(a, "%s_%s", i->name, name) : i->name;
+        const Region *r = root->body->region;
+        if (!r)
+                name = arena_printf(a, "top_%s", name);
+        for (; r; r = r->repeat->body->region)
+                name = arena_printf(a, "%s_%s", r->name, name);
+        char *full = arena_strdup(a, name);
         for (char *c = full; *c; c++)
                 if (*c == '.' || *c == ' ')
                         *c = '_';
@@ -73,7 +85,7 @@ Kernel *fuse_kernel(Fuse *f, KernelOp op, Node *root)
         k->body = root->body;
         k->span = root->span;
         k->where = root->where;
-        k->name = kernel_name(f, root);
+        k->name = kernel_name(f, op, root);
         k->store = NEW_ARRAY(f->arena, Store, 1);
         k->store[0].node = root;
         k->nstore = 1;
