@@ -3,9 +3,9 @@
  *
  * Thread 0 is the caller.  The others live from team_start() to team_stop() and wait in the team's barrier
  * between programs: team_run() is a barrier that lets them in, the program, and a barrier that sees them out.
- * A barrier counts arrivals; the last one moves the phase on.  Those who wait spin for 200 microseconds at most,
- * for in a model's step the others are never far, giving way to other threads after a while in case there are
- * more threads than cores; then they sleep on a condition variable.
+ * A barrier counts arrivals; the last one moves the phase on.  Those who wait spin, for in a model's step the
+ * others are never far: 200 microseconds at most, 20 if there are more threads than cores, giving way to other
+ * threads after a while.  Then they sleep on a condition variable.
  *
  * A Team is used from one thread at a time, stays where it is while it runs and allocates nothing of its own.
  * Comes after guard.h.  Three variants: one thread (LATHE_NO_THREADS); a mutex and a condition variable, for
@@ -17,6 +17,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <time.h>
+#include <unistd.h>
 #endif
 #if !defined(LATHE_NO_THREADS) && !defined(__STDC_NO_ATOMICS__) && !defined(__TINYC__)
 #include <stdatomic.h>
@@ -75,7 +76,8 @@ struct Team {
         int arrived;          /* both under the mutex */
         unsigned phase;
 #else
-        char apart1[64]; /* keeps what all write off the lines that all read */
+        long long patience; /* ns to spin before sleeping */
+        char apart1[64];    /* keeps what all write off the lines that all read */
         atomic_int arrived;
         char apart2[64];
         atomic_uint phase;
@@ -97,8 +99,9 @@ static inline void team_barrier(Team *team)
                 pthread_cond_wait(&team->moved, &team->mutex);
         pthread_mutex_unlock(&team->mutex);
 }
-static inline void team_reset(Team *team)
+static inline void team_reset(Team *team, int threads)
 {
+        (void)threads;
         team->arrived = 0;
         team->phase = 0;
 }
@@ -112,10 +115,10 @@ static inline void team_pause(void)
         __asm__ __volatile__("isb");
 #endif
 }
-/* Waits for the phase to move on, about 200 us at most; 1 when it has. */
+/* Waits for the phase to move on, as long as the team's patience; 1 when it has. */
 static inline int team_spin(Team *team, unsigned phase)
 {
-        const long long limit = 200000, polite = 4000; /* ns */
+        const long long limit = team->patience, polite = 4000; /* ns */
         struct timespec start = {0, 0}, now;
         for (int round = 0;; round++) {
                 for (int i = 0; i < 32; i++) {
@@ -164,8 +167,9 @@ static inline void team_barrier(Team *team)
         pthread_cond_broadcast(&team->moved);
         pthread_mutex_unlock(&team->mutex);
 }
-static inline void team_reset(Team *team)
+static inline void team_reset(Team *team, int threads)
 {
+        team->patience = sysconf(_SC_NPROCESSORS_ONLN) >= threads ? 200000 : 20000;
         atomic_init(&team->arrived, 0);
         atomic_init(&team->phase, 0);
         atomic_init(&team->sleepers, 0);
@@ -206,7 +210,7 @@ static inline int team_start(Team *team, int threads)
         team->threads = 0;
         if (threads < 1 || threads > TEAM_MAX)
                 return EINVAL;
-        team_reset(team);
+        team_reset(team, threads);
         int error = pthread_mutex_init(&team->mutex, NULL);
         if (error)
                 return error;
