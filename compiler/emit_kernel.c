@@ -439,7 +439,6 @@ static Node *emit_matmul(Plan *p, Kernel *k, Text *out)
                 if (stuck)
                         return stuck;
         }
-        k->scratch = (192 + TILE_MOST) * 2 * LANES;
         if (!out)
                 return NULL;
         int64_t total = 0;
@@ -452,8 +451,8 @@ static Node *emit_matmul(Plan *p, Kernel *k, Text *out)
                 int64_t panels = round_up(s->n, LANES) / LANES;
                 const char *twice = s->nproduct == 2 ? "2 * " : "";
                 Buffer *w = s->w[0];
-                text_printf(calls, "matmul(&place, %s, %s, %lld, rows, %lld, %s, STORAGE_F32, %d,\n", s->name, at, (long long)ldx,
-                            (long long)k->k_size, pointer_name(&f, w), s->nproduct);
+                text_printf(calls, "matmul(&place, %s, %s, %lld, rows, %lld, %s, STORAGE_F32, %d, %lld,\n", s->name, at, (long long)ldx,
+                            (long long)k->k_size, pointer_name(&f, w), s->nproduct, (long long)k->k_cut);
                 text_printf(calls, "       %spart(from, %lld, %lld), %spart(to, %lld, %lld), m->scratch + thread * SCRATCH);\n", twice,
                             (long long)first, (long long)panels, twice, (long long)first, (long long)panels);
                 first += panels;

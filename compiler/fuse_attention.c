@@ -124,5 +124,5 @@ void fuse_attention(Fuse *f, Node *product)
                 f->owner[s.node[i]->id] = k;
         f->owner[softmax->id] = f->owner[product->id] = k;
         f->must[base_of(k->q)->id] = f->must[base_of(k->k)->id] = f->must[base_of(k->v)->id] = true;
-        explain(f->plan, "%s: one attention kernel, %d nodes in its score formula", k->name, s.n - 1);
+        explain(f->plan, "%s: one attention kernel, %d node%s in its score formula", k->name, s.n - 1, s.n == 2 ? "" : "s");
 }

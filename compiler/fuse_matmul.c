@@ -144,7 +144,8 @@ bool fuse_matmul(Fuse *f, Node *product)
         if (nproduct == 2)
                 explain(f->plan, "%s: two products of one operand meet in one formula and run side by side", k->name);
         if (size > nproduct)
-                explain(f->plan, "%s: %d elementwise nodes on the product's registers", k->name, size - nproduct);
+                explain(f->plan, "%s: %d elementwise node%s on the product's registers", k->name, size - nproduct,
+                        size - nproduct == 1 ? "" : "s");
         return true;
 }
 

@@ -1,6 +1,6 @@
 /* The pipeline: from a file to a graph, through the passes, to a plan.  Reads as the story it is.
  *
- *   parse, elaborate ─► graph ─ simplify ─ stage ─ causal ─► graph ─ fuse (tile) ─ plan ─ sync ─► plan */
+ *   parse, elaborate ─► graph ─ simplify ─ stage ─ causal ─► graph ─ fuse ─ tile ─ plan ─ sync ─► plan */
 #include <stdio.h>
 #include <string.h>
 
@@ -17,6 +17,7 @@ const PassInfo pass_table[] = {
         {"stage", "what does not depend on the trip leaves its repeat; tables of what no input decides"},
         {"causal", "the proof that position i reads positions up to i, and the form with explicit state: prefill and step"},
         {"fuse", "kernels: attention, products with formulas, merged products, row regions"},
+        {"tile", "how each product is blocked for the target's registers and caches"},
         {"plan", "where every buffer lies in the arena"},
         {"sync", "the barriers that the data flow needs"},
 };
@@ -148,6 +149,7 @@ Plan *model_plan(Model *m, const Options *o, const Target *t)
         PlanPasses passes = {!is_off(o, "fuse"), !is_off(o, "plan"), !is_off(o, "sync")};
         Plan *p = fuse(&m->arena, m->graph, t, o->chunk, passes);
         p->c_name = c_identifier(&m->arena, m->graph->name);
+        tile(p);
         plan_memory(p);
         sync_kernels(p);
         if (is_dumped(o, "fuse") || is_dumped(o, "plan") || is_dumped(o, "sync"))

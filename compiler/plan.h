@@ -113,7 +113,8 @@ struct Kernel {
         Node *core;         /* .. and the MATMUL within it */
         Region *region;     /* REPEAT */
         int64_t scratch;    /* floats that each thread needs beside the arena */
-        int64_t k_size;     /* MATMUL: the contracted axis */
+        int64_t k_size;     /* MATMUL: the contracted axis .. */
+        int64_t k_cut;      /* .. and the pieces in which it is taken with many rows */
         double fill;        /* FILL */
         int tail;           /* 1: only the rows wanted as output are computed */
         int barrier;        /* sync: 1: wait for all threads before it */
@@ -227,13 +228,18 @@ int64_t bound_of(const Plan *p, Dim d);
 int body_number(const Plan *p, const Body *b);
 int64_t round_up(int64_t n, int64_t to);
 
+/* c_names.c */
+bool is_c_word(const char *name); /* a keyword, or something of the runtime or of every emitted function */
+void name_for_c(Graph *g);        /* repeats, inputs, outputs and dimensions get names that C can bear */
+
 /* emit_kernel.c: a kernel as a C function (out NULL: only try).  NULL, or the node that needs a buffer of its own. */
 struct Text;
 Node *emit_kernel(Plan *p, Kernel *k, struct Text *out);
 
 /* dump_plan.c: kernels in order with their barriers, then buffers with home, offset, size and life */
 void plan_dump(FILE *f, const Plan *p);
-/* plan.c, sync.c */
+/* tile.c, plan.c, sync.c */
+void tile(Plan *p);
 void plan_memory(Plan *p);
 void sync_kernels(Plan *p);
 #endif

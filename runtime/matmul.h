@@ -228,13 +228,14 @@ KERNEL void matmul_rows(const Matmul *m, const void *ctx, Epilogue *epilogue, in
  *
  *      x [rows][ldx], its first k columns; w packed [panels][k][16] in `storage`; panels panel0 to panel1.
  *
- * storage, group (1 or 2), k, ldx and epilogue are literals.  panel0 and panel1 are multiples of group.
+ * storage, group (1 or 2), cut, k, ldx and epilogue are literals.  panel0 and panel1 are multiples of group.  With
+ * many rows k is taken in pieces of `cut`, that a tile's panels of one piece stay in cache.
  * Threads share a product by panels, each with its own scratch [MATMUL_SCRATCH].  Never reads past x or past
  * its panels, though it may ask for cache lines behind them.  An ldx that is a multiple
  * of 1024 makes rows fall into the same cache sets: pad it by 16.
  */
 KERNEL void matmul(const void *ctx, Epilogue *epilogue, const float *x, int64_t ldx, int64_t rows, int k,
-                   const void *w, int storage, int group, int panel0, int panel1, float *scratch)
+                   const void *w, int storage, int group, int cut, int panel0, int panel1, float *scratch)
 {
         Matmul m = {.x = x,
                     .ldx = ldx,
@@ -247,7 +248,7 @@ KERNEL void matmul(const void *ctx, Epilogue *epilogue, const float *x, int64_t 
                     .scratch = scratch};
         int few = MATMUL_AHEAD / (16 * storage_bytes(storage)); /* chunks asked for one ahead */
         if (rows >= TILE_ROWS)
-                matmul_rows(&m, ctx, epilogue, panel0, 512, TILE_ROWS, TILE_PANELS);
+                matmul_rows(&m, ctx, epilogue, panel0, cut, TILE_ROWS, TILE_PANELS);
         else if (rows > 1)
                 matmul_rows(&m, ctx, epilogue, panel0, few, 4, FEW_PANELS);
         else if (rows == 1)

@@ -96,7 +96,7 @@ KERNEL void add_pair(const void *ctx, int64_t row, int panel, const v16 *acc)
 
 /* One call with literals, as emitted C has it. */
 #define CALL(epilogue, group, storage)                                                                       \
-        matmul(&target, epilogue, x, ldx, rows, k, w, storage, group, panel0, panel1, scratch)
+        matmul(&target, epilogue, x, ldx, rows, k, w, storage, group, 512, panel0, panel1, scratch)
 
 static void call(Target target, const float *x, int64_t ldx, int64_t rows, int k, const void *w, int storage,
                  int group, int panel0, int panel1)

@@ -1,0 +1,36 @@
+/* Tile: how each product with weights is blocked.
+ *
+ * The register tile is a row of the target table: as many rows by panels of 16 outputs as keep every sum in a register.
+ * Around it (Goto and van de Geijn, "Anatomy of high-performance matrix multiplication", 2008) the weights stream: of
+ * a tile's panels one piece of k at a time stays in the first cache levels while up to 192 rows pass by.  Here k is cut
+ * into equal pieces of at most 512, so that no short one is left over.  A single row reads a few panels side by side
+ * instead; the kernel does that by itself.
+ *
+ * Expects kernels; leaves k_cut and the scratch of each.  Changes no bit: every output adds k in order. */
+#include <inttypes.h>
+
+#include "plan.h"
+
+enum { LONGEST_PIECE = 512, ROWS_AT_ONCE = 192 };
+
+static void tile_matmul(Plan *p, Kernel *k)
+{
+        int64_t pieces = (k->k_size + LONGEST_PIECE - 1) / LONGEST_PIECE;
+        k->k_cut = pieces == 1 ? k->k_size : round_up((k->k_size + pieces - 1) / pieces, LANES);
+        k->scratch = (ROWS_AT_ONCE + TILE_MOST) * 2 * LANES;
+        int64_t n = 0;
+        for (int i = 0; i < k->nsegment; i++)
+                n += k->segment[i].n * k->segment[i].nproduct;
+        const Target *t = p->target;
+        if (t->rows)
+                explain(p, "%s: %" PRId64 " x %" PRId64 " in tiles of %d rows by %d outputs, k in %" PRId64 " piece%s of %" PRId64, k->name,
+                        k->k_size, n, t->rows, t->panels * LANES, pieces, pieces == 1 ? "" : "s", k->k_cut);
+}
+
+void tile(Plan *p)
+{
+        for (int i = 0; i < p->nbody; i++)
+                for (int k = 0; k < p->list[i].n; k++)
+                        if (p->list[i].kernel[k]->op == K_MATMUL)
+                                tile_matmul(p, p->list[i].kernel[k]);
+}
