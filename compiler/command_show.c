@@ -165,11 +165,11 @@ static int show_cost(Model *m)
         }
         for (int i = 0; i < g->nnamed; i++)
                 if (i != time && i != g->past)
-                        printf("with %s = %s:\n", g->named[i].name, grouped(a, size[i]));
+                        printf("%s = %s\n", g->named[i].name, grouped(a, size[i]));
         if (time < 0)
                 show_flops(a, "a call", &all, "", 0);
         else
-                show_flops(a, arena_printf(a, g->past >= 0 ? "prefill of n = %s" : "a call of n = %s", name), &all, "n", bound);
+                show_flops(a, arena_printf(a, "%s of n%s%s", g->past >= 0 ? "prefill" : "a call", strcmp(name, "n") ? " = " : "", strcmp(name, "n") ? name : ""), &all, "n", bound);
         if (g->past >= 0)
                 show_flops(a, "a step after p positions", &one, "p", bound - 1);
         printf("A multiply-add is 2 FLOPs, an element of an elementwise op or a sum 1, of a softmax 5.  Products are those with weights,\n"

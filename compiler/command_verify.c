@@ -171,15 +171,16 @@ static void report_heading(const Verify *v)
         printf("%s", v->oracle->name);
         for (int i = 0; i < v->oracle->nnamed; i++)
                 printf("%s%s = %" PRId64, i ? ", " : ": ", v->oracle->named[i].name, v->size[i]);
-        printf("\n%-24s%-12s%s\n", "", "error", "bits");
+        printf("\n%-36s%-9s%s\n", "", "error", "bits");
+        fflush(stdout);
 }
 
 static void report_error(Verify *v, const char *what, double error, double most, const char *bits)
 {
         bool good = error <= most;
         v->failed |= !good;
-        printf("%-24s%-12s%s%s\n", what, error == 0 ? "0" : arena_printf(&v->m.arena, "%.1e", error), bits,
-               good ? "" : arena_printf(&v->m.arena, "%sFAIL: more than %g", *bits ? "; " : "", most));
+        const char *rest = good ? bits : arena_printf(&v->m.arena, "FAIL: more than %g%s%s", most, *bits ? "; " : "", bits);
+        printf("%-36s%-*s%s\n", what, *rest ? 9 : 0, error == 0 ? "0" : arena_printf(&v->m.arena, "%.1e", error), rest);
         fflush(stdout);
 }
 
@@ -281,7 +282,7 @@ static const char *compare_bits(Verify *v, const Trial *t, const char *target)
                 return arena_printf(a, "as %s", v->first_target);
         v->first = t->output;
         v->first_target = target;
-        return "the same by 1, 2 and 3 threads, whole and in pieces";
+        return t->sequential ? "the same by 1, 2 and 3 threads, whole and in pieces" : "the same by 1, 2 and 3 threads";
 }
 
 static bool verify_target(Verify *v, const Target *target)
@@ -313,24 +314,27 @@ static bool verify_target(Verify *v, const Target *target)
         return good;
 }
 
-/* The targets asked for, or all that can be tried here; -1 after a message. */
+static bool can_try(Verify *v, const Target *t)
+{
+        const char *lacks = trial_lacks(&v->m.arena, t);
+        if (lacks)
+                fprintf(stderr, "lathe verify: target %s can't be tried here: %s is missing\n", t->name, lacks);
+        return !lacks;
+}
+
+/* The targets asked for, or all that can be tried here, the native one at least; -1 after a message. */
 static int choose_targets(Verify *v, const Target **chosen)
 {
         int n = 0;
-        for (int i = 0; i < v->o->ntarget; i++) {
-                chosen[n] = target_find(v->o->target[i]);
-                const char *lacks = trial_lacks(&v->m.arena, chosen[n++]);
-                if (!lacks)
-                        continue;
-                fprintf(stderr, "lathe verify: target %s can't be tried here: %s is missing\n", chosen[n - 1]->name, lacks);
+        for (; n < v->o->ntarget; n++)
+                if (!can_try(v, chosen[n] = target_find(v->o->target[n])))
+                        return -1;
+        if (!n && !can_try(v, target_find("native")))
                 return -1;
-        }
         for (int i = 0; i < target_count && !v->o->ntarget && n < MAX_TARGETS; i++)
                 if (!trial_lacks(&v->m.arena, &target_table[i]))
                         chosen[n++] = &target_table[i];
-        if (!n)
-                fprintf(stderr, "lathe verify: no target can be tried here: %s is missing\n", trial_lacks(&v->m.arena, target_find("native")));
-        return n ? n : -1;
+        return n;
 }
 
 /* --- the command -------------------------------------------------------------------------------------------------------------- */

@@ -2,6 +2,8 @@
  *
  * Here: the commands, their help, and nothing else.  Exit codes: 0 done, 1 the input is wrong, 2 wrong usage, 3 the
  * environment failed. */
+#include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -34,16 +36,31 @@ static const Command command_table[] = {
          "  --explain        say what was fused, and what stopped it\n"
          "  --no-PASS, --dump=PASS\n"
          "example: lathe build models/tale.model --main -o tale.c && cc -std=c11 -O2 -march=native tale.c -lpthread -o tale\n"},
-        {"check", check_command, "mDx", "MODEL…", "parse, elaborate, prove; silent when all is well", "example: lathe check models/*.model\n"},
+        {"check", check_command, "mDx", "MODEL…", "parse, elaborate, prove; silent when all is well",
+         "Of each file every model that lacks no hyperparameter, or the one of -m, and every test: that it can be elaborated, that\n"
+         "`loop generate` stands around a causal model, and that its checkpoint section gives every weight exactly once.\n"
+         "example: lathe check models/*.model\n"},
         {"test", test_command, "", "FILE…", "run the tests written in the language",
-         "Runs every `test \"…\" { require … }` of the files by the interpreter.\nexample: lathe test tests/textbook/attention.model\n"},
+         "Runs every `test \"…\" { require … }` of the files by the interpreter, in double precision, with weights made by hash.\n"
+         "example: lathe test tests/textbook/attention.model\n"},
         {"weights", weights_command, "mDwos", "MODEL [--weights CKPT] [--storage f32|f16|bf16] -o W.safetensors",
-         "weights under their published names", "Hash weights (docs/hash-weights.md), or those of a checkpoint.\n"
-                                                "example: lathe weights models/gpt2.model -o gpt2.safetensors\n"},
+         "weights under their published names",
+         "Hash weights (docs/hash-weights.md), or those of a checkpoint.\n"
+         "example: lathe weights models/gpt2.model -o gpt2.safetensors\n"},
         {"show", show_command, "mDxTc", "MODEL params|cost|plan|graph|passes|c", "what a model is and what it costs",
+         "  params  every weight with its shape, and how many parameters there are\n"
+         "  cost    bytes of weights and cache, FLOPs of prefill and step, as formulas and at the full context\n"
+         "  plan    kernels, barriers, and where every buffer lies\n"
+         "  graph   the graph after its passes\n"
+         "  passes  the passes, in order\n"
+         "  c       the C that `lathe build` writes\n"
          "example: lathe show models/llama2.model cost\n"},
         {"verify", verify_command, "mDwTxc", "MODEL [--weights CKPT] [--target T]…", "the interpreter against compiled code",
-         "Compiles with cc and compares outputs on hashed inputs.\nexample: lathe verify models/stories260k.model --target scalar --target avx2\n"},
+         "Runs the interpreter on the model as written, on inputs made by hash, 40 positions; then on the graph after each pass, and\n"
+         "the C for each target (all that can be tried here, unless named; 64-bit ARM by aarch64-linux-gnu-gcc and qemu-aarch64),\n"
+         "built by cc, or what CC says: whole, in pieces and step by step, by 1, 2 and 3 threads.  Compiled code may be 1e-5 of the\n"
+         "largest value off, and all of it must give the same bits.\n"
+         "example: lathe verify models/stories260k.model --target scalar --target avx2\n"},
         {"targets", targets_command, "", "", "what C can be written for", ""},
 };
 enum { COMMANDS = sizeof command_table / sizeof command_table[0] };
@@ -71,11 +88,20 @@ static const Command *find(const char *name)
         for (int i = 0; i < COMMANDS; i++)
                 names[i] = command_table[i].name;
         const char *near = nearest_name(name, names, COMMANDS);
-        fprintf(stderr, "lathe: unknown command %s%s%s%s\n", name, near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+        fprintf(stderr, "lathe: unknown command %s%s%s%s\n", name, near ? "; did you mean " : "; `lathe help` lists them",
+                near ? near : "", near ? "?" : "");
         return NULL;
 }
 
-int main(int argc, char **argv)
+static bool asks_for_help(int argc, char **argv)
+{
+        for (int i = 0; i < argc; i++)
+                if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
+                        return true;
+        return false;
+}
+
+static int run(int argc, char **argv)
 {
         if (argc < 2) {
                 usage(stderr);
@@ -98,7 +124,7 @@ int main(int argc, char **argv)
         const Command *c = find(wants_help ? argv[2] : word);
         if (!c)
                 return WRONG_USAGE;
-        if (wants_help || (argc > 2 && (!strcmp(argv[2], "--help") || !strcmp(argv[2], "-h")))) {
+        if (wants_help || asks_for_help(argc - 2, argv + 2)) {
                 help(c);
                 return DONE;
         }
@@ -106,4 +132,16 @@ int main(int argc, char **argv)
         if (!options_read(&o, c->name, c->takes, argc - 2, argv + 2))
                 return WRONG_USAGE;
         return c->run(&o);
+}
+
+int main(int argc, char **argv)
+{
+#ifdef SIGXFSZ
+        signal(SIGXFSZ, SIG_IGN); /* a limit on files is reported as an error of the write */
+#endif
+        int code = run(argc, argv);
+        if (!fflush(stdout) && !ferror(stdout))
+                return code;
+        fprintf(stderr, "lathe: standard output: %s\n", strerror(errno));
+        return WRONG_ENVIRONMENT;
 }

@@ -1,8 +1,8 @@
 /* Trials: emitted C in a folder of its own, built by cc (CC, if set) and run; 64-bit ARM under qemu where it is not at home. */
 #include "trial.h"
 
-#include <dirent.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +19,25 @@ const int trial_runs = sizeof trial_run / sizeof trial_run[0];
 
 /* --- the folder ---------------------------------------------------------------------------------------------- */
 
+static const char *const file_name[] = {"model.c", "model.h", "model.weights", "program.c", "program", "inputs", "outputs", "differences", "log"};
+static char *current; /* for a signal: the folder that must go */
+
+static void remove_folder(const char *folder)
+{
+        if (!chdir(folder))
+                for (size_t i = 0; i < sizeof file_name / sizeof file_name[0]; i++)
+                        unlink(file_name[i]);
+        rmdir(folder);
+}
+
+static void on_signal(int number)
+{
+        if (current)
+                remove_folder(current);
+        signal(number, SIG_DFL);
+        raise(number);
+}
+
 char *trial_folder(void)
 {
         const char *parent = getenv("TMPDIR");
@@ -27,23 +46,30 @@ char *trial_folder(void)
         char *folder = malloc(n);
         if (folder)
                 snprintf(folder, n, "%s/lathe-XXXXXX", parent);
-        if (folder && mkdtemp(folder))
-                return folder;
-        fprintf(stderr, "lathe verify: %s: no folder can be made there: %s\n", parent, strerror(errno));
-        free(folder);
-        return NULL;
+        if (!folder || !mkdtemp(folder)) {
+                fprintf(stderr, "lathe verify: %s: no folder can be made there: %s\n", parent, strerror(errno));
+                free(folder);
+                return NULL;
+        }
+        current = folder;
+        signal(SIGINT, on_signal);
+        signal(SIGTERM, on_signal);
+        signal(SIGHUP, on_signal);
+        signal(SIGABRT, on_signal);
+        return folder;
 }
 
 void trial_remove(char *folder)
 {
-        DIR *d = folder ? opendir(folder) : NULL;
-        for (struct dirent *e; d && (e = readdir(d));)
-                if (strcmp(e->d_name, ".") && strcmp(e->d_name, ".."))
-                        unlinkat(dirfd(d), e->d_name, 0);
-        if (d)
-                closedir(d);
-        if (folder)
-                rmdir(folder);
+        if (!folder)
+                return;
+        for (size_t i = 0; i < sizeof file_name / sizeof file_name[0]; i++) {
+                char path[4096];
+                snprintf(path, sizeof path, "%s/%s", folder, file_name[i]);
+                unlink(path);
+        }
+        rmdir(folder);
+        current = NULL;
         free(folder);
 }
 
