@@ -49,17 +49,16 @@ static bool add(const char **list, int *n, int most, const char *value)
         return true;
 }
 
+/* NAME=VALUE is cut in two where it stands, in argv. */
 static bool set_override(Options *o, const char *command, const char *text)
 {
-        const char *equals = strchr(text, '=');
-        if (!equals || equals == text || o->noverride == MAX_OVERRIDES)
+        char *equals = strchr(text, '=');
+        if (!equals || equals == text)
                 return wrong(command, "-D wants NAME=VALUE, not %s", text);
-        char *name = malloc((size_t)(equals - text) + 1);
-        if (!name)
-                return wrong(command, "%s", "out of memory");
-        memcpy(name, text, (size_t)(equals - text));
-        name[equals - text] = 0;
-        o->override[o->noverride++] = (Override){name, equals + 1};
+        if (o->noverride == MAX_OVERRIDES)
+                return wrong(command, "%s", "too many -D");
+        *equals = 0;
+        o->override[o->noverride++] = (Override){text, equals + 1};
         return true;
 }
 
