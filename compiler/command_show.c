@@ -32,7 +32,12 @@ static const char *in_units(Arena *a, int64_t n, const char *unit)
         int step = 0;
         for (; value >= 999.5 && step < 6; step++)
                 value /= 1000;
-        return arena_printf(a, "%.*f %s%s", step == 0 ? 0 : value < 9.995 ? 2 : value < 99.95 ? 1 : 0, value, prefix[step], unit);
+        return arena_printf(a, "%.*f %s%s",
+                            step == 0       ? 0
+                            : value < 9.995 ? 2
+                            : value < 99.95 ? 1
+                                            : 0,
+                            value, prefix[step], unit);
 }
 
 /* --- parameters ---------------------------------------------------------------------------------------------- */
@@ -65,10 +70,12 @@ static int show_params(Model *m)
                 name_width = longer(name_width, name_pattern(a, g->weight[i]));
                 shape_width = longer(shape_width, type_text(a, g, &g->weight[i]->type));
         }
-        printf("%-*s  %-*s  %6s  %*s\n", name_width, "weight", shape_width, "shape", "slots", count_width, "parameters");
+        printf("%-*s  %-*s  %6s  %*s\n", name_width, "weight", shape_width, "shape", "slots", count_width,
+               "parameters");
         for (int i = 0; i < g->nweight; i++) {
                 const Weight *w = g->weight[i];
-                printf("%-*s  %-*s  %6" PRId64 "  %*s\n", name_width, name_pattern(a, w), shape_width, type_text(a, g, &w->type), w->slots, count_width,
+                printf("%-*s  %-*s  %6" PRId64 "  %*s\n", name_width, name_pattern(a, w), shape_width,
+                       type_text(a, g, &w->type), w->slots, count_width,
                        grouped(a, w->slots * type_count(&w->type, NULL)));
         }
         printf("total %s\n", grouped(a, parameter_count(g)));
@@ -85,7 +92,9 @@ static const char *formula_text(Arena *a, const Polynomial *p, const char *varia
                 int64_t factor = p->factor[i];
                 if (!factor)
                         continue;
-                const char *power = i == 0 ? "" : i == 1 ? arena_printf(a, " %s", variable) : arena_printf(a, " %s^%d", variable, i);
+                const char *power = i == 0   ? ""
+                                    : i == 1 ? arena_printf(a, " %s", variable)
+                                             : arena_printf(a, " %s^%d", variable, i);
                 const char *sign = !*text ? (factor < 0 ? "-" : "") : factor < 0 ? " - " : " + ";
                 text = arena_printf(a, "%s%s%s%s", text, sign, grouped(a, factor < 0 ? -factor : factor), power);
         }
@@ -103,7 +112,8 @@ static void show_flops(Arena *a, const char *title, const Flops *f, const char *
         Polynomial total = {{0}};
         for (int i = 0; i <= COST_DEGREE; i++)
                 total.factor[i] = f->product.factor[i] + f->pair.factor[i] + f->pointwise.factor[i];
-        CostRow row[] = {{"products", &f->product}, {"attention", &f->pair}, {"elementwise", &f->pointwise}, {"total", &total}};
+        CostRow row[] = {
+                {"products", &f->product}, {"attention", &f->pair}, {"elementwise", &f->pointwise}, {"total", &total}};
         int width = 8, exact = 0;
         for (int i = 0; i < 4; i++) {
                 width = longer(width, formula_text(a, row[i].p, variable));
@@ -169,11 +179,16 @@ static int show_cost(Model *m)
         if (time < 0)
                 show_flops(a, "a call", &all, "", 0);
         else
-                show_flops(a, arena_printf(a, "%s of n%s%s", g->past >= 0 ? "prefill" : "a call", strcmp(name, "n") ? " = " : "", strcmp(name, "n") ? name : ""), &all, "n", bound);
+                show_flops(a,
+                           arena_printf(a, "%s of n%s%s", g->past >= 0 ? "prefill" : "a call",
+                                        strcmp(name, "n") ? " = " : "", strcmp(name, "n") ? name : ""),
+                           &all, "n", bound);
         if (g->past >= 0)
                 show_flops(a, "a step after p positions", &one, "p", bound - 1);
-        printf("A multiply-add is 2 FLOPs, an element of an elementwise op or a sum 1, of a softmax 5.  Products are those with weights,\n"
-               "attention those of two computed tensors; masked positions count.  Tables are made once and do not count.\n");
+        printf("A multiply-add is 2 FLOPs, an element of an elementwise op or a sum 1, of a softmax 5.  Products are "
+               "those with weights,\n"
+               "attention those of two computed tensors; masked positions count.  Tables are made once and do not "
+               "count.\n");
         return DONE;
 }
 
@@ -243,7 +258,8 @@ static int show_part(Model *m, const Options *o, Part part)
 int show_command(const Options *o)
 {
         if (o->nfile != 2) {
-                fprintf(stderr, "lathe show: wants a model and one of params, cost, plan, graph, passes, c; `lathe help show` says more\n");
+                fprintf(stderr, "lathe show: wants a model and one of params, cost, plan, graph, passes, c; `lathe "
+                                "help show` says more\n");
                 return WRONG_USAGE;
         }
         int part = find_part(o->file[1]);

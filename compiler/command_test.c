@@ -119,14 +119,17 @@ static bool check_equal(Diag *diag, const Requirement *r, const Tensor *left, co
         Tensor wide = common_shape(left, right);
         const char *allowed = r->within > 0 ? arena_printf(a, "%.6g", r->within) : NULL;
         if (!r->want_equal) {
-                report(diag, r, allowed ? arena_printf(a, "the two sides are nowhere more than %s apart", allowed) : "the two sides are equal");
+                report(diag, r,
+                       allowed ? arena_printf(a, "the two sides are nowhere more than %s apart", allowed)
+                               : "the two sides are equal");
         } else {
                 report(diag, r,
-                       arena_printf(a, "the two sides differ%s: %s and %s, %.3g apart%s", index_text(a, &wide, d.first), number_text(a, d.left),
-                                    number_text(a, d.right), distance(d.left, d.right), allowed ? arena_printf(a, ", more than %s", allowed) : ""));
+                       arena_printf(a, "the two sides differ%s: %s and %s, %.3g apart%s", index_text(a, &wide, d.first),
+                                    number_text(a, d.left), number_text(a, d.right), distance(d.left, d.right),
+                                    allowed ? arena_printf(a, ", more than %s", allowed) : ""));
         }
-        diag_hint(diag, "shapes %s and %s; %lld of %lld elements differ, by %.3g at most", shape_text(a, left), shape_text(a, right),
-                  (long long)d.apart, (long long)d.compared, d.most);
+        diag_hint(diag, "shapes %s and %s; %lld of %lld elements differ, by %.3g at most", shape_text(a, left),
+                  shape_text(a, right), (long long)d.apart, (long long)d.compared, d.most);
         return false;
 }
 
@@ -146,7 +149,8 @@ static bool check_true(Diag *diag, const Requirement *r, const Tensor *condition
         Arena *a = diag->arena;
         report(diag, r, arena_printf(a, "this is false%s", index_text(a, condition, first)));
         if (condition->rank)
-                diag_hint(diag, "shape %s; false in %lld of %lld elements", shape_text(a, condition), (long long)wrong, (long long)count);
+                diag_hint(diag, "shape %s; false in %lld of %lld elements", shape_text(a, condition), (long long)wrong,
+                          (long long)count);
         return false;
 }
 
@@ -197,7 +201,8 @@ static bool test_passes(Model *m, int which, bool in_colour)
                 run_test(m, g, &diag);
         bool good = g && !diag.count;
         const char *mark = !in_colour ? "" : good ? "\033[32m" : "\033[1;31m";
-        printf("%s%s%s %s\n", mark, good ? "ok" : "FAIL", in_colour ? "\033[0m" : "", program_test_name(m->program, which));
+        printf("%s%s%s %s\n", mark, good ? "ok" : "FAIL", in_colour ? "\033[0m" : "",
+               program_test_name(m->program, which));
         diag_print(&diag, stdout);
         fflush(stdout);
         return good;

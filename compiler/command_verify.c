@@ -1,8 +1,8 @@
 /* lathe verify: the interpreter against compiled code.
  *
- * What counts is the interpreter on the graph as elaborated, with inputs made by hash.  Compared with it are the interpreter
- * after each pass, and of each target the emitted C, called whole, in pieces, step by step, and by 1, 2 and 3 threads: all
- * of these must give the same bits, on all targets.
+ * What counts is the interpreter on the graph as elaborated, with inputs made by hash.  Compared with it are the
+ * interpreter after each pass, and of each target the emitted C, called whole, in pieces, step by step, and by 1, 2 and
+ * 3 threads: all of these must give the same bits, on all targets.
  *
  * Errors are the largest difference relative to the largest value of the output. */
 #include <inttypes.h>
@@ -28,7 +28,7 @@ typedef struct {
         Tensor *input, *expected; /* [ninput], [noutput] */
         float **first;            /* [noutput] bits of the first target; NULL before */
         const char *first_target;
-        int done, steps;          /* for the bar */
+        int done, steps; /* for the bar */
         bool failed;
 } Verify;
 
@@ -91,7 +91,8 @@ static double output_error(const Tensor *expected, const double *found, const fl
         for (int a = 0; a < expected->rank; a++)
                 n *= expected->dim[a];
         for (int64_t i = 0; i < n; i++) {
-                double d = element_error(found ? found[i] : (double)narrow[i], expected->data[i]), size = fabs(expected->data[i]);
+                double d = element_error(found ? found[i] : (double)narrow[i], expected->data[i]),
+                       size = fabs(expected->data[i]);
                 most = d > most ? d : most;
                 scale = isfinite(size) && size > scale ? size : scale;
         }
@@ -113,7 +114,8 @@ static int64_t row_of(const Graph *g, const Type *t, const int64_t *size)
 }
 
 /* Positions from `at` on, `n` of them, into whole outputs. */
-static const char *interpret_piece(const Verify *v, const Graph *g, const WeightSource *w, InterpState *state, int64_t at, int64_t n, double **whole)
+static const char *interpret_piece(const Verify *v, const Graph *g, const WeightSource *w, InterpState *state,
+                                   int64_t at, int64_t n, double **whole)
 {
         int64_t size[MAX_NAMED];
         Tensor *input = NEW_ARRAY(g->arena, Tensor, g->ninput), *output = NEW_ARRAY(g->arena, Tensor, g->noutput);
@@ -138,7 +140,8 @@ static const char *interpret_piece(const Verify *v, const Graph *g, const Weight
 }
 
 /* The largest error of the interpreter on g, its positions taken `piece` at a time. */
-static const char *interpret_pieces(const Verify *v, const Graph *g, const WeightSource *w, int64_t piece, double *error)
+static const char *interpret_pieces(const Verify *v, const Graph *g, const WeightSource *w, int64_t piece,
+                                    double *error)
 {
         double **whole = NEW_ARRAY(g->arena, double *, g->noutput);
         InterpState *state = interp_state_new(g);
@@ -164,7 +167,8 @@ static const char *interpret_whole(const Verify *v, const Graph *g, const Weight
         return why;
 }
 
-/* --- the report ----------------------------------------------------------------------------------------------------- */
+/* --- the report -----------------------------------------------------------------------------------------------------
+ */
 
 static void report_heading(const Verify *v)
 {
@@ -179,7 +183,8 @@ static void report_error(Verify *v, const char *what, double error, double most,
 {
         bool good = error <= most;
         v->failed |= !good;
-        const char *rest = good ? bits : arena_printf(&v->m.arena, "FAIL: more than %g%s%s", most, *bits ? "; " : "", bits);
+        const char *rest =
+                good ? bits : arena_printf(&v->m.arena, "FAIL: more than %g%s%s", most, *bits ? "; " : "", bits);
         printf("%-36s%-*s%s\n", what, *rest ? 9 : 0, error == 0 ? "0" : arena_printf(&v->m.arena, "%.1e", error), rest);
         fflush(stdout);
 }
@@ -195,7 +200,8 @@ static void tick(Verify *v)
         progress("verifying", ++v->done, v->steps);
 }
 
-/* --- after each pass --------------------------------------------------------------------------------------------------- */
+/* --- after each pass
+ * --------------------------------------------------------------------------------------------------- */
 
 static const char *const graph_pass[] = {"simplify", "stage", "causal"};
 enum { GRAPH_PASSES = sizeof graph_pass / sizeof graph_pass[0] };
@@ -254,7 +260,8 @@ static bool verify_pass(Verify *v, int n)
         return true;
 }
 
-/* --- compiled ------------------------------------------------------------------------------------------------------------- */
+/* --- compiled
+ * ------------------------------------------------------------------------------------------------------------- */
 
 static const char *call_text(Arena *a, const TrialRun *r)
 {
@@ -268,14 +275,15 @@ static const char *compare_bits(Verify *v, const Trial *t, const char *target)
         Arena *a = &v->m.arena;
         const Graph *g = v->m.graph;
         if (t->run >= 0)
-                return arena_printf(a, "FAIL: %s[%" PRId64 "] is %a, by %s %a", g->output[t->at_output].name, t->at, (double)t->one,
-                                    call_text(a, &trial_run[t->run]), (double)t->other);
+                return arena_printf(a, "FAIL: %s[%" PRId64 "] is %a, by %s %a", g->output[t->at_output].name, t->at,
+                                    (double)t->one, call_text(a, &trial_run[t->run]), (double)t->other);
         for (int i = 0; v->first && i < g->noutput; i++) {
                 int64_t n = type_count(&v->oracle->output[i].node->type, v->size);
                 for (int64_t k = 0; k < n; k++) {
                         float x = v->first[i][k], y = t->output[i][k];
                         if (memcmp(&x, &y, sizeof x) && !(isnan(x) && isnan(y)))
-                                return arena_printf(a, "FAIL: %s[%" PRId64 "] is %a, by %s %a", g->output[i].name, k, (double)y, v->first_target, (double)x);
+                                return arena_printf(a, "FAIL: %s[%" PRId64 "] is %a, by %s %a", g->output[i].name, k,
+                                                    (double)y, v->first_target, (double)x);
                 }
         }
         if (v->first)
@@ -337,7 +345,8 @@ static int choose_targets(Verify *v, const Target **chosen)
         return n;
 }
 
-/* --- the command -------------------------------------------------------------------------------------------------------------- */
+/* --- the command
+ * -------------------------------------------------------------------------------------------------------------- */
 
 static bool interpret_oracle(Verify *v)
 {

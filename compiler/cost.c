@@ -100,7 +100,8 @@ static void count_node(Count *c, const Node *n, int64_t trips)
                 }
                 cost = elements(c, &n->type, 2);
                 cost = times_dim(c, &cost, n->in[0]->type.dim[n->in[0]->type.rank - 1]);
-                polynomial_add(is_computed(c, n->in[0]) && is_computed(c, n->in[1]) ? &f->pair : &f->product, &cost, trips);
+                polynomial_add(is_computed(c, n->in[0]) && is_computed(c, n->in[1]) ? &f->pair : &f->product, &cost,
+                               trips);
                 return;
         case LEAF:
         case MOVE:

@@ -1,4 +1,5 @@
-/* Trials: emitted C in a folder of its own, built by cc (CC, if set) and run; 64-bit ARM under qemu where it is not at home. */
+/* Trials: emitted C in a folder of its own, built by cc (CC, if set) and run; 64-bit ARM under qemu where it is not at
+ * home. */
 #include "trial.h"
 
 #include <errno.h>
@@ -13,13 +14,14 @@
 #include "emit.h"
 #include "trial_program.h"
 
-const TrialRun trial_run[] = {{TRIAL_WHOLE, 1},  {TRIAL_WHOLE, 2}, {TRIAL_WHOLE, 3}, {TRIAL_STEPS, 1},
+const TrialRun trial_run[] = {{TRIAL_WHOLE, 1},  {TRIAL_WHOLE, 2}, {TRIAL_WHOLE, 3},       {TRIAL_STEPS, 1},
                               {TRIAL_PIECES, 2}, {TRIAL_STEPS, 3}, {TRIAL_PREFILL_STEP, 1}};
 const int trial_runs = sizeof trial_run / sizeof trial_run[0];
 
 /* --- the folder ---------------------------------------------------------------------------------------------- */
 
-static const char *const file_name[] = {"model.c", "model.h", "model.weights", "program.c", "program", "inputs", "outputs", "differences", "log"};
+static const char *const file_name[] = {"model.c", "model.h", "model.weights", "program.c", "program",
+                                        "inputs",  "outputs", "differences",   "log"};
 static char *current; /* for a signal: the folder that must go */
 
 static void remove_folder(const char *folder)
@@ -193,7 +195,8 @@ static bool write_sources(Plan *p, const char *folder, const WeightSource *weigh
         const char *error = write_weights(path_in(a, folder, "model.weights"), layout_hash(p), p, weights);
         if (error && *error)
                 fprintf(stderr, "lathe verify: weights: %s\n", error);
-        if (error || !write_file(path_in(a, folder, "model.c"), c->data, c->n) || !write_file(path_in(a, folder, "model.h"), h->data, h->n) ||
+        if (error || !write_file(path_in(a, folder, "model.c"), c->data, c->n) ||
+            !write_file(path_in(a, folder, "model.h"), h->data, h->n) ||
             !write_file(path_in(a, folder, "program.c"), program, (int64_t)strlen(program)))
                 return false;
         if (write_inputs(path_in(a, folder, "inputs"), p->graph, trial))
@@ -210,14 +213,15 @@ bool trial(Plan *p, const char *folder, const WeightSource *weights, Trial *resu
         const Target *t = p->target;
         if (!write_sources(p, folder, weights, result))
                 return false;
-        const char *build = arena_printf(a, "%s -std=c11 -O2 %s%s -o program program.c model.c -lpthread >log 2>&1", compiler_of(t), t->flags,
-                                         is_cross(t) ? " -static" : "");
+        const char *build = arena_printf(a, "%s -std=c11 -O2 %s%s -o program program.c model.c -lpthread >log 2>&1",
+                                         compiler_of(t), t->flags, is_cross(t) ? " -static" : "");
         if (shell(folder, build)) {
                 fprintf(stderr, "lathe verify: %s: %s can't compile what was written:\n", t->name, compiler_of(t));
                 copy_to_stderr(path_in(a, folder, "log"));
                 return false;
         }
-        int status = shell(folder, arena_printf(a, "%s%s./program model.weights inputs outputs >differences 2>log", is_cross(t) ? emulator : "", is_cross(t) ? " " : ""));
+        int status = shell(folder, arena_printf(a, "%s%s./program model.weights inputs outputs >differences 2>log",
+                                                is_cross(t) ? emulator : "", is_cross(t) ? " " : ""));
         if (status || !read_outputs(path_in(a, folder, "outputs"), p->graph, result)) {
                 fprintf(stderr, "lathe verify: %s: the compiled model failed (exit status %d)\n", t->name, status);
                 copy_to_stderr(path_in(a, folder, "log"));

@@ -1,4 +1,5 @@
-/* A trial: emitted C, built by the system's compiler and run against inputs given, in every way that it can be called. */
+/* A trial: emitted C, built by the system's compiler and run against inputs given, in every way that it can be called.
+ */
 #ifndef TRIAL_H
 #define TRIAL_H
 #include "plan.h"
