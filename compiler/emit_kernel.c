@@ -50,6 +50,8 @@ static const char *slot_expression(Formula *f, const Buffer *b, Text *before)
 {
         if (!b->region || b->slots == 1)
                 return "";
+        if (b->home == IN_ARENA) /* what a repeat stacks: made anew in each trip of the repeats around it */
+                return arena_printf(f->arena, " + %s * %lld", b->region->name, (long long)b->slot_stride);
         const Region *nest[8];
         int n = nest_of(b->region, nest);
         const char *trip = nest[0]->name;
@@ -81,10 +83,8 @@ static bool is_stored(const Formula *f, const Buffer *b)
 {
         const Kernel *k = f->kernel;
         for (int i = 0; i < k->nstore + k->nsegment; i++) {
-                const Buffer *to = i < k->nstore ? k->store[i].to : k->segment[i - k->nstore].store.to;
-                while (to && to->part_of)
-                        to = to->part_of;
-                if (to == b)
+                Buffer *to = i < k->nstore ? k->store[i].to : k->segment[i - k->nstore].store.to;
+                if (to && pointed_buffer(to) == b)
                         return true;
         }
         return false;
@@ -118,7 +118,7 @@ void declare_pointers(Formula *f, Text *out)
                         text_printf(out, "%sfloat *%s = m->output_%s; /* %s */\n", constant, name, f->plan->graph->output[b->index].name,
                                     shape_comment(f, b));
                 } else {
-                        Buffer *own = b;
+                        Buffer *own = whole_buffer(b);
                         while (own->alias)
                                 own = own->alias;
                         text_printf(out, "%sfloat *%s = m->%s + %lld%s; /* %s */\n", constant, name, home[b->home], (long long)own->offset,
@@ -269,6 +269,12 @@ static bool loop_stores(Formula *f, Text *stores)
         return true;
 }
 
+/* A fold along another axis than the last: its own loop runs in lanes, so the kernel's gets a last digit of size 1. */
+static bool is_own_fold(const Kernel *k, const Node *n)
+{
+        return op_info[n->op].family == REDUCE && k->nstore == 1 && k->store[0].node == n;
+}
+
 static Node *emit_loop(Plan *p, Kernel *k, Text *out)
 {
         Domain domain = domain_of(p->graph, &k->store[0].node->type);
@@ -279,6 +285,11 @@ static Node *emit_loop(Plan *p, Kernel *k, Text *out)
                 set_lane(&f, domain.n - 1);
                 Text *stores = text_new(f.arena);
                 if (!loop_stores(&f, stores)) {
+                        if (!cut(&f) && f.stuck && is_own_fold(k, f.stuck) && !dim_is(domain.digit[domain.n - 1].size, 1) &&
+                            domain.n < MAX_DIGIT) {
+                                domain.digit[domain.n++] = (Digit){dim_fixed(1), f.stuck->type.rank - 1, 1};
+                                continue;
+                        }
                         if (!cut(&f))
                                 return f.stuck;
                         domain_refine(&domain, f.refine);
@@ -292,6 +303,8 @@ static Node *emit_loop(Plan *p, Kernel *k, Text *out)
                 text_indent(inner, f.row, 0);
                 bool single = dim_is(domain.digit[n].size, 1);
                 if (single) {
+                        if (strchr(f.lanes->data, 'j') || strchr(stores->data, 'j'))
+                                text_printf(inner, "const int64_t j = 0;\n(void)j;\n");
                         text_indent(inner, f.lanes, 0);
                         text_indent(inner, stores, 0);
                 } else {
@@ -308,8 +321,6 @@ static Node *emit_loop(Plan *p, Kernel *k, Text *out)
                 Text *digits = text_new(f.arena);
                 declare_digits(&f, n, "row", inner, digits);
                 text_indent(body, digits, 1);
-                if (single && strstr(inner->data, "j"))
-                        text_printf(body, "        const int64_t j = 0;\n        (void)j;\n");
                 text_indent(body, inner, 1);
                 text_printf(body, "}\n");
                 open_function(p, k, out, body);

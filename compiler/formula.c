@@ -104,10 +104,17 @@ static bool is_reserved(const char *name)
         return (name[0] == 't' || name[0] == 'i' || name[0] == 'x' || name[0] == 'c') && name[1] >= '0' && name[1] <= '9';
 }
 
+/* The buffer whose pointer serves b: the whole that it is a part of, or the part that has a slot for each trip. */
+Buffer *pointed_buffer(Buffer *b)
+{
+        while (b->part_of && b->slots == b->part_of->slots)
+                b = b->part_of;
+        return b;
+}
+
 const char *pointer_name(Formula *f, Buffer *b)
 {
-        while (b->part_of)
-                b = b->part_of;
+        b = pointed_buffer(b);
         const char *dot = strrchr(b->name, '.');
         const char *name = dot ? dot + 1 : b->name;
         int at = -1;
@@ -121,7 +128,7 @@ const char *pointer_name(Formula *f, Buffer *b)
                         taken |= !strcmp(o ? o + 1 : other->name, name);
         }
         if (at < 0) {
-                kernel_touches(f->plan, f->kernel, b);
+                kernel_touches(f->plan, f->kernel, whole_buffer(b));
                 f->pointer = arena_grow(f->arena, f->pointer, f->npointer * (int64_t)sizeof *f->pointer,
                                         (f->npointer + 1) * (int64_t)sizeof *f->pointer);
                 f->pointer[f->npointer++] = b;

@@ -42,6 +42,7 @@ int formula_value(Formula *f, Node *n, const Map *map);
 const char *dim_expression(Arena *a, const Graph *g, Dim d);
 const char *index_expression(Formula *f, Dim offset, const int64_t *coef, bool with_lane); /* offset + sum of coef * digit */
 const char *address_expression(Formula *f, const Address *at, bool with_lane);
+Buffer *pointed_buffer(Buffer *b);
 const char *pointer_name(Formula *f, Buffer *b);
 const char *digit_name(const Formula *f, int digit);
 void formula_store(Formula *f, Buffer *to, const Map *map, int value, Text *out);
