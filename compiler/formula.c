@@ -2,8 +2,6 @@
  * change along the lanes, else in the lanes' part.  A fold opens a loop of its own in the row's part. */
 #include "formula.h"
 
-#include "paste.h"
-
 #include <string.h>
 
 static const char *v_name[OP_COUNT] = {
@@ -82,26 +80,13 @@ static void kernel_touches(const Plan *p, Kernel *k, Buffer *b)
         k->touch[k->ntouch++] = b;
 }
 
-/* Names that a local pointer must not take: those of functions, ops and the emitted functions' own variables. */
-static bool is_reserved(const char *name)
+/* The trip of a repeat around the kernel? */
+static bool is_trip(const Kernel *k, const char *name)
 {
-        static const char *reserved[] = {"m", "j", "n", "row", "end", "thread", "acc", "panel", "s", "head", "col", "from", "to", "rows",
-                                         "place", "context", "lo", "hi", "units", "a", "int", "float", "double", "char", "long", "short",
-                                         "signed", "unsigned", "static", "const", "void", "for", "while", "do", "switch", "case", "default",
-                                         "break", "continue", "goto", "return", "struct", "union", "enum", "typedef", "sizeof", "register",
-                                         "volatile", "extern", "auto", "inline", "restrict", "else", "if"};
-        for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
-                if (!strcmp(name, reserved[i]))
+        for (const Region *r = k->body->region; r; r = r->repeat->body->region)
+                if (!strcmp(r->name, name))
                         return true;
-        for (int op = 0; op < OP_COUNT; op++)
-                if (!strcmp(name, op_info[op].text))
-                        return true;
-        size_t n = strlen(name);
-        for (const EmbeddedFile *file = embedded_file; file->name; file++)
-                for (const char *at = strstr(file->text, ".model") ? "" : file->text; (at = strstr(at, name)); at += n)
-                        if (at[n] == '(')
-                                return true;
-        return (name[0] == 't' || name[0] == 'i' || name[0] == 'x' || name[0] == 'c') && name[1] >= '0' && name[1] <= '9';
+        return false;
 }
 
 /* The buffer whose pointer serves b: the whole that it is a part of, or the part that has a slot for each trip. */
@@ -133,7 +118,7 @@ const char *pointer_name(Formula *f, Buffer *b)
                                         (f->npointer + 1) * (int64_t)sizeof *f->pointer);
                 f->pointer[f->npointer++] = b;
         }
-        return taken || is_reserved(name) ? arena_printf(f->arena, "%s_%d", name, b->id) : name;
+        return taken || is_c_word(name) || is_trip(f->kernel, name) ? arena_printf(f->arena, "%s_%d", name, b->id) : name;
 }
 
 /* --- values --------------------------------------------------------------------------------------------- */
@@ -455,14 +440,14 @@ static int view_value(Formula *f, Node *n, const Map *m, bool root)
 
 int formula_value(Formula *f, Node *n, const Map *m)
 {
-        for (int i = 0; i < 2; i++)
-                if (n == f->given[i])
-                        return remember(f, n, m, true, f->given_as[i]);
         int number = known(&f->row_known, n, m);
         if (number < 0)
                 number = known(&f->lane_known, n, m);
         if (number >= 0)
                 return number;
+        for (int i = 0; i < 2; i++)
+                if (n == f->given[i])
+                        return remember(f, n, m, true, f->given_as[i]);
         Buffer *b = f->plan->value[n->id];
         if (f->kernel->from_copy && n == f->kernel->store[0].node)
                 b = f->kernel->from_copy;

@@ -45,6 +45,33 @@ static bool says_something(const Instance *i)
         return i->name && (!i->outer || !i->block || strcmp(i->name, i->block));
 }
 
+/* Is name that of a function that belongs to the kernel or the repeat called other? */
+static bool belongs(const char *name, const char *other)
+{
+        static const char *const part[] = {"", "_copy", "_formula", "_score", "_live", "_body", "_body_of"};
+        size_t n = strlen(other);
+        if (strncmp(name, other, n))
+                return false;
+        for (size_t i = 0; i < sizeof part / sizeof *part; i++)
+                if (!strcmp(name + n, part[i]))
+                        return true;
+        return false;
+}
+
+static bool is_taken(const Fuse *f, const char *name)
+{
+        for (int i = 0; i < f->nkernel; i++)
+                if (belongs(name, f->kernel[i]->name) || belongs(f->kernel[i]->name, name))
+                        return true;
+        for (int i = 1; i < f->plan->nbody; i++) {
+                const Region *r = f->plan->body[i]->region;
+                size_t n = strlen(r->name);
+                if (belongs(name, r->name) || (!strncmp(name, r->name, n) && !strncmp(name + n, "_body_", 6) && atoi(name + n + 6) < r->nbody))
+                        return true;
+        }
+        return false;
+}
+
 /* "layer_attn_q": the repeat, the blocks and the variable that a node comes from, as one C identifier. */
 static const char *kernel_name(Fuse *f, KernelOp op, const Node *root)
 {
@@ -69,13 +96,10 @@ static const char *kernel_name(Fuse *f, KernelOp op, const Node *root)
         for (char *c = full; *c; c++)
                 if (*c == '.' || *c == ' ')
                         *c = '_';
-        int same = 1;
-        for (int i = 0; i < f->nkernel; i++) {
-                size_t n = strlen(full);
-                const char *other = f->kernel[i]->name;
-                same += !strncmp(other, full, n) && (!other[n] || (other[n] == '_' && atoi(other + n + 1) > 0));
-        }
-        return same > 1 ? arena_printf(a, "%s_%d", full, same) : full;
+        const char *given = is_c_word(full) ? arena_printf(a, "top_%s", full) : full;
+        for (int i = 2; is_taken(f, given); i++)
+                given = arena_printf(a, "%s_%d", full, i);
+        return given;
 }
 
 Kernel *fuse_kernel(Fuse *f, KernelOp op, Node *root)
@@ -464,6 +488,7 @@ Plan *fuse(Arena *a, Graph *g, const Target *target, int64_t chunk, PlanPasses p
                 p->bound[i] = g->named[i].bound;
         if (g->past >= 0)
                 p->bound[g->time] = chunk < g->named[g->time].bound ? chunk : g->named[g->time].bound;
+        name_for_c(g);
         add_bodies(p, g->top);
         Fuse f = {.arena = a, .plan = p, .uses = uses_of(a, g)};
         f.owner = NEW_ARRAY(a, Kernel *, g->nnode);

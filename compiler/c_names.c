@@ -1,0 +1,98 @@
+/* Names that emitted C can bear: those of repeats, inputs, outputs and dimensions become identifiers that clash with no
+ * keyword, no function of the runtime, no variable of the emitted functions, and not with one another. */
+#include "plan.h"
+
+#include <string.h>
+
+#include "paste.h"
+
+static const char *const word[] = {
+        /* C */
+        "alignas", "alignof", "asm", "auto", "bool", "break", "case", "char", "const", "continue", "default", "do", "double", "else",
+        "enum", "extern", "false", "float", "for", "fortran", "goto", "if", "inline", "int", "long", "register", "restrict", "return",
+        "short", "signed", "sizeof", "static", "struct", "switch", "true", "typedef", "typeof", "union", "unsigned", "void", "volatile",
+        "while", "main", "linux", "unix",
+        /* variables and members of what is emitted */
+        "m", "j", "n", "i", "row", "rows", "end", "thread", "threads", "acc", "panel", "s", "head", "col", "from", "to", "place",
+        "context", "lo", "hi", "units", "a", "first", "chunk", "error", "arg", "run", "program", "advance", "weights", "arena", "state",
+        "scratch", "team", "members", "mapped", "mapped_size"};
+
+static bool is_letter(char c)
+{
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+/* A function or a macro of the runtime. */
+static bool is_called(const char *name)
+{
+        size_t n = strlen(name);
+        for (const EmbeddedFile *file = embedded_file; file->name; file++) {
+                if (strstr(file->name, ".model"))
+                        continue;
+                for (const char *at = file->text; (at = strstr(at, name)); at += n)
+                        if (at[n] == '(' && (at == file->text || !is_letter(at[-1])))
+                                return true;
+        }
+        return false;
+}
+
+bool is_c_word(const char *name)
+{
+        for (size_t i = 0; i < sizeof word / sizeof *word; i++)
+                if (!strcmp(name, word[i]))
+                        return true;
+        for (int op = 0; op < OP_COUNT; op++)
+                if (!strcmp(name, op_info[op].text))
+                        return true;
+        bool numbered = (name[0] == 't' || name[0] == 'i' || name[0] == 'x' || name[0] == 'c') && name[1] >= '0' && name[1] <= '9';
+        return numbered || is_called(name);
+}
+
+typedef struct {
+        Graph *graph;
+        const char **name;
+        int n;
+} Names;
+
+static bool is_taken(const Names *names, const char *name)
+{
+        for (int i = 0; i < names->n; i++)
+                if (!strcmp(names->name[i], name))
+                        return true;
+        return false;
+}
+
+/* name, or name with what it is behind it, or a number too */
+static const char *give(Names *names, const char *name, const char *what)
+{
+        Arena *a = names->graph->arena;
+        const char *own = is_c_word(name) ? arena_printf(a, "%s_%s", name, what) : name;
+        const char *given = own;
+        for (int i = 2; is_taken(names, given); i++)
+                given = arena_printf(a, "%s_%d", own, i);
+        return names->name[names->n++] = given;
+}
+
+static void name_regions(Names *names, const Body *b)
+{
+        for (int i = 0; i < b->nnode; i++) {
+                if (b->node[i]->op != OP_REPEAT)
+                        continue;
+                Region *r = b->node[i]->attr.region;
+                r->name = give(names, r->name, "trip");
+                for (int k = 0; k < r->nbody; k++)
+                        name_regions(names, r->body[k]);
+        }
+}
+
+void name_for_c(Graph *g)
+{
+        Names names = {g, NEW_ARRAY(g->arena, const char *, g->nnode + g->nnamed + g->ninput + g->noutput), 0};
+        for (int i = 0; i < g->nnamed; i++)
+                g->named[i].name = give(&names, g->named[i].name, "size");
+        for (int i = 0; i < g->ninput; i++)
+                g->input[i].name = give(&names, g->input[i].name, "input");
+        for (int i = 0; i < g->noutput; i++)
+                g->output[i].name = give(&names, g->output[i].name, "output");
+        name_regions(&names, g->top);
+}
