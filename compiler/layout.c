@@ -508,7 +508,8 @@ static void lay_roots(Fuse *f, const int *tiled)
         }
 }
 
-/* Roots that lie side by side in one join and have one domain are one kernel: the halves of a rotation. */
+/* Roots that lie side by side in one join, have one domain and are not read by each other are one kernel: the halves of
+ * a rotation. */
 static void merge_parts(Fuse *f)
 {
         for (int i = 0; i < f->nkernel; i++) {
@@ -518,7 +519,7 @@ static void merge_parts(Fuse *f)
                         Buffer *to = a->store[0].to;
                         if (a->op != K_LOOP || b->op != K_LOOP || a->body != b->body || a->at || b->at || b->nstore != 1 ||
                             !to || !to->part_of || !b->store[0].to || whole_buffer(b->store[0].to) != whole_buffer(to) ||
-                            f->uses->nuser[a->store[0].node->id] != 1 ||
+                            f->uses->nuser[a->store[0].node->id] != 1 || f->uses->nuser[b->store[0].node->id] != 1 ||
                             !same_dims(&a->store[0].node->type, &b->store[0].node->type))
                                 continue;
                         Store *both = NEW_ARRAY(f->arena, Store, a->nstore + 1);
