@@ -1,7 +1,8 @@
 # Takes the examples out of a Markdown file.
 #   usage: awk -v to=FOLDER -f extract.awk FILE.md
-# The fenced block that begins in line L becomes FOLDER/L.KIND, for the kinds below; a plain block behind a lathe-error is
-# what that must print, L.expected; FOLDER/L.place holds the line in which it begins.
+# The fenced block that begins in line L, of four digits, becomes FOLDER/L.KIND, for the kinds below; ```c NAME.c becomes
+# FOLDER/NAME.c, for the sessions there; a plain block behind a lathe-error is what that must print, L.expected, and
+# FOLDER/L.place holds the line in which it begins.
 /^```/ {
         if (kind != "") {
                 close(file)
@@ -9,13 +10,15 @@
                 kind = ""
         } else {
                 kind = substr($0, 4)
+                line = sprintf("%04d", NR)
                 file = "/dev/null"
                 if (kind == "" && before) {
                         file = to "/" before ".expected"
-                        print NR > (to "/" before ".place")
+                        print line > (to "/" before ".place")
                 }
-                if (kind ~ /^(lathe|lathe-error|lathe-test|console|bnf)$/) file = to "/" NR "." kind
-                start = NR
+                if (kind ~ /^(lathe|lathe-error|lathe-test|console|bnf)$/) file = to "/" line "." kind
+                if (kind ~ /^c [a-z]+\.c$/) file = to "/" substr(kind, 3)
+                start = line
                 before = 0
                 if (kind == "") kind = "plain"
         }
