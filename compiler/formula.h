@@ -64,6 +64,8 @@ const char *loop_size(const Formula *f, int digit);
 const char *row_count(const Formula *f, int n);
 void open_function(const Plan *p, const Kernel *k, Text *out, const Text *body); /* the whole function around a body */
 const char *trip_parameters(Arena *a, const Body *b, bool types);
-/* emit_attention.c */
+/* emit_product.c, emit_attention.c */
+Node *emit_matmul(Plan *p, Kernel *k, Text *out);
+Node *emit_plain(Plan *p, Kernel *k, Text *out);
 Node *emit_attention(Plan *p, Kernel *k, Text *out);
 #endif
