@@ -97,8 +97,9 @@ int build_command(const Options *o)
                 }
                 if (good)
                         weights = open_weights(&m, o, &checkpoint);
-                if (weights)
-                        code = write_model(&m, o, model_plan(&m, o, target_find(o->ntarget ? o->target[0] : "native")), o->tokenizer ? &tokenizer : NULL, weights);
+                Plan *plan = weights ? model_plan(&m, o, target_find(o->ntarget ? o->target[0] : "native")) : NULL;
+                if (plan)
+                        code = write_model(&m, o, plan, o->tokenizer ? &tokenizer : NULL, weights);
         }
         tokenizer_free(&tokenizer);
         checkpoint_close(checkpoint);

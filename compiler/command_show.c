@@ -243,6 +243,8 @@ static int show_part(Model *m, const Options *o, Part part)
         case PLAN:
         case C: {
                 Plan *p = model_plan(m, o, target_find(o->ntarget ? o->target[0] : "native"));
+                if (!p)
+                        return WRONG_INPUT;
                 if (part == C)
                         return show_c(m, p);
                 plan_dump(stdout, p);

@@ -305,7 +305,8 @@ static bool verify_target(Verify *v, const Target *target)
                 WeightSource source = {open_weights(&v->m, v->o, &checkpoint), weights_read};
                 t.sequential = is_sequential(g);
                 t.output = NEW_ARRAY(&v->m.arena, float *, g->noutput);
-                good = source.from && trial(model_plan(&v->m, v->o, target), folder, &source, &t);
+                Plan *plan = source.from ? model_plan(&v->m, v->o, target) : NULL;
+                good = plan && trial(plan, folder, &source, &t);
         }
         for (int i = 0; good && i < v->oracle->noutput; i++)
                 error = fmax(error, output_error(&v->expected[i], NULL, t.output[i]));

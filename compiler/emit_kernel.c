@@ -304,10 +304,12 @@ static bool loop_stores(Formula *f, Text *stores)
         return true;
 }
 
-/* A fold along another axis than the last: its own loop runs in lanes, so the kernel's gets a last digit of size 1. */
-static bool is_own_fold(const Kernel *k, const Node *n)
+/* Does stuck want the kernel to compute one element at a time?  A fold along another axis than the last runs in lanes itself;
+ * other formulas do so where nothing else is left.  The kernel's last digit is then one of size 1. */
+static bool wants_single(const Plan *p, const Kernel *k, const Node *stuck)
 {
-        return op_info[n->op].family == REDUCE && k->nstore == 1 && k->store[0].node == n;
+        const Node *root = k->store[0].node;
+        return p->single[root->id] || (op_info[root->op].family == REDUCE && k->nstore == 1 && root == stuck);
 }
 
 static Node *emit_loop(Plan *p, Kernel *k, Text *out)
@@ -320,9 +322,9 @@ static Node *emit_loop(Plan *p, Kernel *k, Text *out)
                 set_lane(&f, domain.n - 1);
                 Text *stores = text_new(f.arena);
                 if (!loop_stores(&f, stores)) {
-                        if (!cut(&f) && f.stuck && is_own_fold(k, f.stuck) && !dim_is(domain.digit[domain.n - 1].size, 1) &&
-                            domain.n < MAX_DIGIT) {
-                                domain.digit[domain.n++] = (Digit){dim_fixed(1), f.stuck->type.rank - 1, 1};
+                        if (!cut(&f) && wants_single(p, k, f.stuck) && !dim_is(domain.digit[domain.n - 1].size, 1) && domain.n < MAX_DIGIT) {
+                                int last = k->store[0].node->type.rank - 1;
+                                domain.digit[domain.n++] = (Digit){dim_fixed(1), last < 0 ? 0 : last, 1};
                                 continue;
                         }
                         if (!cut(&f))

@@ -428,7 +428,8 @@ static Node *attempt(Fuse *f)
         put_in_order(f);
         for (int i = 0; i < p->nbody; i++)
                 for (int k = 0; k < p->list[i].n; k++) {
-                        Node *stuck = emit_kernel(p, p->list[i].kernel[k], NULL);
+                        f->stuck = p->list[i].kernel[k];
+                        Node *stuck = emit_kernel(p, f->stuck, NULL);
                         if (stuck)
                                 return stuck;
                 }
@@ -477,6 +478,23 @@ static void mark_tails(Plan *p)
         }
 }
 
+/* Makes the next attempt easier where the last was stuck at a node: it gets a buffer, or the kernel does less.  False: nothing
+ * is left to try. */
+static bool relieve(Fuse *f, Node *stuck)
+{
+        const Kernel *k = f->stuck;
+        const Node *root = k->op == K_MATMUL ? k->segment[0].product[0] : k->store[0].node;
+        bool *next = k->op == K_ATTENTION ? f->apart : k->op == K_MATMUL ? f->bare : f->plan->single;
+        if (k->op != K_ATTENTION && !f->forced[stuck->id]) {
+                f->forced[stuck->id] = true;
+                f->plan->copy[stuck->id] = stuck->op == OP_VIEW;
+                return true;
+        }
+        if (next[root->id])
+                return false;
+        return next[root->id] = true;
+}
+
 Plan *fuse(Arena *a, Graph *g, const Target *target, int64_t chunk, PlanPasses passes)
 {
         Plan *p = NEW(a, Plan);
@@ -495,24 +513,14 @@ Plan *fuse(Arena *a, Graph *g, const Target *target, int64_t chunk, PlanPasses p
         f.must = NEW_ARRAY(a, bool, g->nnode);
         f.forced = NEW_ARRAY(a, bool, g->nnode);
         p->copy = NEW_ARRAY(a, bool, g->nnode);
+        p->single = NEW_ARRAY(a, bool, g->nnode);
         f.apart = NEW_ARRAY(a, bool, g->nnode);
+        f.bare = NEW_ARRAY(a, bool, g->nnode);
         f.idle = NEW_ARRAY(a, bool, g->nnode);
         f.table = find_tables(&f);
-        for (Node *stuck; (stuck = attempt(&f));) {
-                if (stuck->op == OP_MATMUL && f.owner[stuck->id] && f.owner[stuck->id]->op == K_ATTENTION) {
-                        f.apart[stuck->id] = true;
-                        continue;
-                }
-                if (f.forced[stuck->id]) {
-                        for (int i = 0; i < p->nexplain; i++)
-                                fprintf(stderr, "%s\n", p->explain[i]);
-                        graph_print_node(stderr, g, stuck);
-                        fprintf(stderr, "lathe: no kernel can read this node\n");
-                        abort();
-                }
-                f.forced[stuck->id] = true;
-                p->copy[stuck->id] = stuck->op == OP_VIEW;
-        }
+        while ((p->unreadable = attempt(&f)))
+                if (!relieve(&f, p->unreadable))
+                        return p;
         mark_tails(p);
         return p;
 }

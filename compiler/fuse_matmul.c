@@ -30,7 +30,7 @@ static Node *weight_operand(Node *w, int *tiled)
 static bool is_product_of(const Fuse *f, const Node *n, const Node *x, const Type *t)
 {
         int tiled;
-        return n->op == OP_MATMUL && n->in[0] == x && same_dims(&n->type, t) && !f->owner[n->id] && !f->must[n->id] &&
+        return n->op == OP_MATMUL && n->in[0] == x && same_dims(&n->type, t) && !f->owner[n->id] && !f->bare[n->id] && !f->must[n->id] &&
                !f->uses->pinned[n->id] && weight_operand(n->in[1], &tiled);
 }
 
@@ -118,7 +118,7 @@ bool fuse_matmul(Fuse *f, Node *product)
         s.node[0] = product;
         Node *root = product;
         int size = 1, nproduct = 1;
-        while (f->plan->passes.fuse && !f->must[root->id] && grow(f, &s, &product->type)) {
+        while (f->plan->passes.fuse && !f->bare[product->id] && !f->must[root->id] && grow(f, &s, &product->type)) {
                 Node *exit = exit_of(f, &s);
                 if (!exit)
                         continue;

@@ -148,6 +148,13 @@ Plan *model_plan(Model *m, const Options *o, const Target *t)
 {
         PlanPasses passes = {!is_off(o, "fuse"), !is_off(o, "plan"), !is_off(o, "sync")};
         Plan *p = fuse(&m->arena, m->graph, t, o->chunk, passes);
+        if (p->unreadable) {
+                diag_error(&m->diag, p->unreadable->span, "no code can be made for this %s %s", op_info[p->unreadable->op].text,
+                           type_text(&m->arena, m->graph, &p->unreadable->type));
+                note_instances(&m->diag, p->unreadable->where);
+                diag_print(&m->diag, stderr);
+                return NULL;
+        }
         p->c_name = c_identifier(&m->arena, m->graph->name);
         tile(p);
         plan_memory(p);

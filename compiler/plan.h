@@ -147,6 +147,8 @@ typedef struct {
         int64_t bound[MAX_NAMED]; /* most of each named dimension within one call */
         Buffer **value;         /* by node id: where it is stored, or NULL */
         bool *copy;             /* by node id: a view that is stored as it is seen */
+        bool *single;           /* by node id: what stores it computes one element at a time */
+        Node *unreadable;       /* no kernel can be made that computes with this node; NULL: all is well */
         Buffer **buffer;
         int nbuffer, cap_buffer;
         KernelList *list;       /* by body number */
@@ -208,6 +210,8 @@ typedef struct {
         bool *must;      /* by id: needs a buffer .. */
         bool *forced;    /* .. because no formula could read it */
         bool *apart;     /* by id: a product that no attention kernel can be made of */
+        bool *bare;      /* by id: a product whose results are stored before anything is done to them */
+        Kernel *stuck;   /* the kernel that the last attempt could not make */
         bool *table;     /* by id: worked out beforehand .. */
         bool *idle;      /* .. or needed for that alone */
         Kernel **kernel; /* all, unordered */
