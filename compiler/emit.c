@@ -76,6 +76,28 @@ static int64_t row_elements(const Emit *e, const Type *t)
         return n;
 }
 
+/* An inner axis is named: a call's rows are not one after another. */
+static bool is_dense(const Type *t)
+{
+        bool outermost = true, dense = false;
+        for (int a = 0; a < t->rank; a++) {
+                dense |= !outermost && !dim_is_fixed(t->dim[a]);
+                outermost &= dim_is(t->dim[a], 1);
+        }
+        return dense;
+}
+
+/* "n * (m->source) * 6": elements in a call */
+static const char *element_count(const Emit *e, const Type *t)
+{
+        Text *count = text_new(e->arena);
+        for (int a = 0; a < t->rank; a++) {
+                bool time = e->causal && dim_equal(t->dim[a], dim_named(e->g->time));
+                text_printf(count, dim_is_fixed(t->dim[a]) || time ? "%s%s" : "%s(%s)", a ? " * " : "", time ? "n" : dim_expression(e->arena, e->g, t->dim[a]));
+        }
+        return t->rank ? count->data : "1";
+}
+
 static const char *c_type(const Input *in)
 {
         return in->type.dtype == REAL ? "float" : "int32_t";
@@ -197,13 +219,8 @@ static void emit_checks(const Emit *e, Text *c, const char *indent)
                 const Input *in = &e->g->input[i];
                 if (!in->bound)
                         continue;
-                Text *count = text_new(e->arena);
-                text_printf(count, "%" PRId64, over_time(e, &in->type) ? row_elements(e, &in->type) : 1);
-                for (int a = 0; a < in->type.rank; a++)
-                        if (over_time(e, &in->type) ? dim_equal(in->type.dim[a], dim_named(e->g->time)) : true)
-                                text_printf(count, " * (%s)", over_time(e, &in->type) ? "n" : dim_expression(e->arena, e->g, in->type.dim[a]));
                 text_printf(c, "%sfor (int64_t i = 0; i < %s; i++)\n%s        if (%s[i] < 0 || %s[i] >= %" PRId64 ")\n%s                return %s_ERROR_RANGE;\n",
-                            indent, count->data, indent, in->name, in->name, in->bound, indent, e->upper);
+                            indent, element_count(e, &in->type), indent, in->name, in->name, in->bound, indent, e->upper);
         }
 }
 
@@ -218,6 +235,32 @@ static void emit_sizes(const Emit *e, Text *c)
         }
 }
 
+/* Moves on with the positions taken; what is dense stays, and counts them. */
+static bool advances(const Emit *e, const Type *t)
+{
+        return over_time(e, t) && !is_dense(t);
+}
+
+static bool has_dense(const Emit *e)
+{
+        for (int i = 0; i < e->g->ninput; i++)
+                if (over_time(e, &e->g->input[i].type) && is_dense(&e->g->input[i].type))
+                        return true;
+        for (int i = 0; i < e->g->noutput; i++)
+                if (over_time(e, &e->g->output[i].node->type) && is_dense(&e->g->output[i].node->type))
+                        return true;
+        return false;
+}
+
+/* "logits || hidden" */
+static const char *any_output(const Emit *e)
+{
+        Text *t = text_new(e->arena);
+        for (int i = 0; i < e->g->noutput; i++)
+                text_printf(t, "%s%s", i ? " || " : "", e->g->output[i].name);
+        return e->g->noutput > 1 ? arena_printf(e->arena, "(%s)", t->data) : t->data;
+}
+
 static void emit_causal_interface(const Emit *e, Text *c)
 {
         const char *time = e->g->named[e->g->time].name, *past = e->g->named[e->g->past].name;
@@ -228,6 +271,8 @@ static void emit_causal_interface(const Emit *e, Text *c)
                     e->g->named[e->g->time].bound, e->upper);
         emit_sizes(e, c);
         emit_checks(e, c, "        ");
+        if (has_dense(e))
+                text_printf(c, "        m->whole = n;\n        m->done = 0;\n");
         text_printf(c, "        while (n > 0) {\n                int64_t chunk = n < %" PRId64 " ? n : %" PRId64 ";\n", e->plan->chunk, e->plan->chunk);
         text_printf(c, "                m->%s = chunk;\n                m->first = first < chunk ? first : chunk;\n", time);
         for (int i = 0; i < e->g->ninput; i++)
@@ -236,11 +281,14 @@ static void emit_causal_interface(const Emit *e, Text *c)
                 text_printf(c, "                m->output_%s = %s;\n", e->g->output[i].name, e->g->output[i].name);
         text_printf(c, "                run(m);\n");
         for (int i = 0; i < e->g->noutput; i++)
-                text_printf(c, "                if (%s)\n                        %s += (chunk - m->first) * %" PRId64 ";\n", e->g->output[i].name,
+                if (advances(e, &e->g->output[i].node->type))
+                        text_printf(c, "                if (%s)\n                        %s += (chunk - m->first) * %" PRId64 ";\n", e->g->output[i].name,
                             e->g->output[i].name, row_elements(e, &e->g->output[i].node->type));
         for (int i = 0; i < e->g->ninput; i++)
-                if (over_time(e, &e->g->input[i].type))
+                if (advances(e, &e->g->input[i].type))
                         text_printf(c, "                %s += chunk * %" PRId64 ";\n", e->g->input[i].name, row_elements(e, &e->g->input[i].type));
+        if (has_dense(e))
+                text_printf(c, "                m->done += chunk;\n");
         text_printf(c, "                m->%s += chunk;\n                first -= m->first;\n                n -= chunk;\n        }\n        return %s_OK;\n}\n\n",
                     past, e->upper);
         const char *sizes = size_list(e, false);
@@ -250,7 +298,7 @@ static void emit_causal_interface(const Emit *e, Text *c)
                     size_list(e, true), input_list(e, true, false), output_list(e, true, false), sizes, input_list(e, false, false),
                     output_list(e, false, false));
         text_printf(c, "int %s_step(%s *m%s%s%s)\n{\n        return advance(m%s%s, 1, %s ? 0 : 1%s);\n}\n\n", e->name, e->name, size_list(e, true),
-                    input_list(e, true, true), output_list(e, true, false), sizes, input_list(e, false, true), e->g->output[0].name,
+                    input_list(e, true, true), output_list(e, true, false), sizes, input_list(e, false, true), any_output(e),
                     output_list(e, false, false));
         text_printf(c, "int64_t %s_position(const %s *m)\n{\n        return m->%s;\n}\n\n", e->name, e->name, past);
         text_printf(c, "void %s_reset(%s *m)\n{\n        m->%s = 0;\n}\n\n", e->name, e->name, past);
@@ -282,6 +330,8 @@ static void emit_struct(const Emit *e, Text *c)
                             e->causal && i == e->g->past   ? "positions taken by earlier calls"
                             : e->causal && i == e->g->time ? "positions in this call"
                                                            : "size in this call");
+        if (has_dense(e))
+                text_printf(c, "        int64_t whole, done; /* positions of the caller's whole call; of it, those taken */\n");
         text_printf(c, "        int64_t first; /* the first position of this call whose outputs are wanted */\n");
         for (int i = 0; i < e->g->ninput; i++)
                 text_printf(c, "        const %s *input_%s;\n", c_type(&e->g->input[i]), e->g->input[i].name);

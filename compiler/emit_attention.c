@@ -59,7 +59,7 @@ static int64_t along(const Address *a, int digit)
 
 static bool fits_kernel(const Formula *f, const Walks *w)
 {
-        if (w->q.tiled || w->v.tiled || w->out.tiled || !w->k.tiled || w->k.tile_index.coef[w->keys] != 1)
+        if (!reads_straight(w->q_buffer, &w->q) || !reads_straight(w->v_buffer, &w->v) || w->out.tiled || w->k.dense || !w->k.tiled || w->k.tile_index.coef[w->keys] != 1)
                 return false;
         if (w->q.coef[w->depth] != 1 || w->k.coef[w->depth] != LANES || w->v.coef[w->width] != 1 || w->out.coef[w->width] != 1)
                 return false;

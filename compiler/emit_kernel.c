@@ -388,7 +388,7 @@ static Node *emit_select(Plan *p, Kernel *k, Text *out)
         if (address_through(p, &f.domain, &from, in, NULL, &x, &b, &f.refine) != MAP_OK)
                 return in->op == OP_VIEW && !p->copy[in->id] ? in : base_of(in);
         Address y = address_of(k->store[0].to, &at);
-        if (x.tiled || y.tiled)
+        if (!reads_straight(b, &x) || y.tiled)
                 return base_of(in);
         pointer_name(&f, b);
         pointer_name(&f, k->store[0].to);

@@ -59,7 +59,7 @@ static bool row_walk(Formula *f, Node *x, Buffer **b, const char **at, int64_t *
         Address a;
         if (address_through(f->plan, &d, &m, x, NULL, &a, b, &refine) != MAP_OK)
                 return false;
-        if (a.tiled || a.coef[k] != 1 || (*b)->type.dtype != REAL)
+        if (!reads_straight(*b, &a) || a.coef[k] != 1)
                 return false;
         *ldx = rows ? a.coef[rows - 1] : 0;
         for (int i = rows - 2; i >= 0; i--) {
@@ -145,9 +145,9 @@ Node *emit_plain(Plan *p, Kernel *k, Text *out)
         Map m = map_identity(&f.domain, &root->type);
         Address x, y, to = address_of(k->store[0].to, &m);
         Buffer *xb, *yb;
-        if (operand(&f, k->x, k->x->type.rank - 1, inner, &m, &x, &xb) != MAP_OK || x.tiled)
+        if (operand(&f, k->x, k->x->type.rank - 1, inner, &m, &x, &xb) != MAP_OK || !reads_straight(xb, &x))
                 return k->x->op == OP_VIEW && !p->copy[k->x->id] ? k->x : base_of(k->x);
-        if (operand(&f, k->y, k->y->type.rank - 2, inner, &m, &y, &yb) != MAP_OK || y.tiled)
+        if (operand(&f, k->y, k->y->type.rank - 2, inner, &m, &y, &yb) != MAP_OK || !reads_straight(yb, &y))
                 return k->y->op == OP_VIEW && !p->copy[k->y->id] ? k->y : base_of(k->y);
         if (to.tiled || to.coef[f.lane] != 1)
                 return root;

@@ -61,8 +61,39 @@ const char *index_expression(Formula *f, Dim offset, const int64_t *coef, bool w
         return arena_printf(f->arena, "%s%s%s", t->data, *constant == '-' ? " - " : " + ", constant + (*constant == '-'));
 }
 
+/* "(i0 * m->source + i1) * 6 + j"; positions count from the first of the call, of which m->whole there are. */
+static const char *dense_expression(Formula *f, const Address *at, bool with_lane)
+{
+        const Graph *g = f->plan->graph;
+        const char *e = NULL;
+        for (int a = 0; a < at->map.rank; a++) {
+                const char *i = index_expression(f, at->map.axis[a].offset, at->map.axis[a].coef, with_lane);
+                bool time = g->past >= 0 && dim_equal(at->type->dim[a], dim_named(g->time));
+                const char *size = time ? "m->whole" : dim_expression(f->arena, g, at->type->dim[a]);
+                if (time)
+                        i = arena_printf(f->arena, "%s + m->done", i);
+                e = e ? arena_printf(f->arena, "(%s) * (%s) + %s", e, size, i) : i;
+        }
+        return e;
+}
+
+/* How far apart lanes lie; false: not evenly. */
+static bool lane_step(const Formula *f, const Address *at, int64_t *step)
+{
+        *step = at->coef[f->lane];
+        if (!at->dense)
+                return !at->tiled || at->tile_index.coef[f->lane] == 0;
+        for (int a = 0; a < at->map.rank - 1; a++)
+                if (at->map.axis[a].coef[f->lane])
+                        return false;
+        *step = at->map.axis[at->map.rank - 1].coef[f->lane];
+        return true;
+}
+
 const char *address_expression(Formula *f, const Address *at, bool with_lane)
 {
+        if (at->dense)
+                return dense_expression(f, at, with_lane);
         const char *flat = index_expression(f, at->offset, at->coef, with_lane);
         if (!at->tiled)
                 return flat;
@@ -159,12 +190,12 @@ static int load(Formula *f, Node *n, Buffer *b, Address at, const Map *m)
         bool lane = map_uses(m, f->lane);
         bool ints = b->home == IN_INPUT && n->type.dtype != REAL;
         const char *p = pointer_name(f, b);
-        if (lane && at.tiled && at.tile_index.coef[f->lane])
+        int64_t step;
+        if (!lane_step(f, &at, &step) && lane)
                 return fail(f, n);
         const char *where = address_expression(f, &at, true);
         if (!lane)
                 return remember(f, n, m, false, arena_printf(f->arena, ints ? "v_set1((float)%s[%s])" : "v_set1(%s[%s])", p, where));
-        int64_t step = at.coef[f->lane];
         const char *count = f->whole_lanes ? "" : ", n";
         const char *suffix = f->whole_lanes ? "" : "_n";
         if (step == 1)
@@ -381,7 +412,7 @@ static int gather(Formula *f, Node *n, const Map *m)
         if (address_through(f->plan, &f->domain, &at, t, NULL, &from, &b, &f->refine) != MAP_OK)
                 return fail(f, t);
         const char *p = pointer_name(f, b);
-        if (in_lanes && (b->layout.tiled >= 0 || from.coef[f->lane]))
+        if (b->dense || (in_lanes && (b->layout.tiled >= 0 || from.coef[f->lane])))
                 return fail(f, t);
         if (in_lanes) {
                 const char *e = NULL;
@@ -480,7 +511,8 @@ void formula_store(Formula *f, Buffer *to, const Map *map, int value, Text *out)
         Address at = address_of(to, map);
         const char *p = pointer_name(f, to);
         const char *where = address_expression(f, &at, true);
-        int64_t step = at.coef[f->lane];
+        int64_t step;
+        lane_step(f, &at, &step);
         bool single = dim_is(f->domain.digit[f->lane].size, 1);
         if (single)
                 text_printf(out, "v_store_n(%s + %s, t%d, 1);\n", p, where, value);

@@ -147,13 +147,11 @@ static void lay_leaf(Fuse *f, Node *n)
                 for (int axis = 0; !b && !f->forced[n->id] && axis < n->type.rank; axis++)
                         b = find_weight(p, n->attr.weight, true, axis);
                 p->value[n->id] = b ? b : weight_buffer(p, n->attr.weight, -1);
-        } else if (n->op == OP_INPUT) {
-                Buffer *b = buffer_new(p, IN_INPUT, &n->type, p->graph->input[n->attr.index].name);
-                lay_out(p, b, -1);
-                b->index = n->attr.index;
-                p->value[n->id] = b;
         } else if (f->table[n->id]) {
-                Buffer *b = buffer_new(p, IN_WEIGHTS, &n->type, value_name(p, n));
+                const char *name = value_name(p, n);
+                if (!n->name)
+                        name = arena_printf(p->graph->arena, "%s.%s", name, op_info[n->op].text);
+                Buffer *b = buffer_new(p, IN_WEIGHTS, &n->type, name);
                 const Graph *g = p->graph;
                 for (int a = 0; a < n->type.rank; a++)
                         if (g->past >= 0 && dim_equal(n->type.dim[a], dim_named(g->time))) {
@@ -252,6 +250,36 @@ static void copy_kernel(Fuse *f, Node *n, Buffer *to, Body *body, int at)
         k->store[0] = (Store){n, to, true};
         k->body = body;
         k->at = at;
+}
+
+/* Does row-major order ask for strides that only the call knows? */
+static bool is_dense(const Type *t)
+{
+        bool outermost = true;
+        for (int a = 0; a < t->rank; a++) {
+                if (!outermost && !dim_is_fixed(t->dim[a]))
+                        return true;
+                outermost &= dim_is(t->dim[a], 1);
+        }
+        return false;
+}
+
+/* Where a kernel could not read an input as it is given, it is copied first. */
+static void lay_input(Fuse *f, Node *n)
+{
+        Plan *p = f->plan;
+        const char *name = p->graph->input[n->attr.index].name;
+        Buffer *b = buffer_new(p, IN_INPUT, &n->type, name);
+        lay_out(p, b, -1);
+        b->index = n->attr.index;
+        b->dense = is_dense(&n->type);
+        p->value[n->id] = b;
+        if (!f->forced[n->id])
+                return;
+        Buffer *own = p->value[n->id] = buffer_new(p, IN_ARENA, &n->type, name);
+        lay_out(p, own, -1);
+        copy_kernel(f, n, own, n->body, 4 * f->uses->place[n->id] + 1);
+        f->kernel[f->nkernel - 1]->from_copy = b;
 }
 
 static void place(Fuse *f, Node *n, Buffer *to, Body *body, int at);
@@ -481,6 +509,11 @@ static void lay_output(Fuse *f, int i)
         Buffer *b = buffer_new(p, IN_OUTPUT, &o->node->type, o->name);
         lay_out(p, b, -1);
         b->index = i;
+        b->dense = is_dense(&o->node->type);
+        if (b->dense) {
+                copy_kernel(f, o->node, b, p->graph->top, 4 * p->graph->top->nnode + 4);
+                return;
+        }
         for (int a = 0; p->graph->past >= 0 && a < o->node->type.rank - 1; a++)
                 if (dim_equal(o->node->type.dim[a], dim_named(p->graph->time))) {
                         b->shift_axis = a;
@@ -551,7 +584,9 @@ void layout(Fuse *f)
                         lay_product_weights(p, f->kernel[i]);
         for (int i = 0; i < f->uses->n; i++) {
                 Node *n = f->uses->all[i];
-                if (n->op != OP_WEIGHT || read_by_formula(f, n))
+                if (n->op == OP_INPUT)
+                        lay_input(f, n);
+                else if (n->op != OP_WEIGHT || read_by_formula(f, n))
                         lay_leaf(f, n);
         }
         int *tiled = find_tiled_keys(f);

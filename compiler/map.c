@@ -168,6 +168,12 @@ static MapResult map_to_buffer(const Plan *p, const Domain *d, const Map *m, Nod
 Address address_of(const Buffer *b, const Map *m)
 {
         Address at = {.offset = dim_fixed(b->layout.offset), .tile = b->layout.tile};
+        if (b->dense) {
+                at.tiled = at.dense = true;
+                at.type = &b->type;
+                at.map = *m;
+                return at;
+        }
         for (int a = 0; a < m->rank; a++) {
                 AxisIndex axis = m->axis[a];
                 if (a == b->shift_axis)
@@ -182,6 +188,11 @@ Address address_of(const Buffer *b, const Map *m)
                         at.coef[i] += b->layout.stride[a] * axis.coef[i];
         }
         return at;
+}
+
+bool reads_straight(const Buffer *b, const Address *at)
+{
+        return !at->tiled && (b->home != IN_INPUT || b->type.dtype == REAL);
 }
 
 bool map_operand(const Plan *p, Node *n, Domain *d, Map *m, Node **base)
@@ -257,7 +268,7 @@ MapResult address_through(const Plan *p, const Domain *d, const Map *m, Node *n,
                 return r;
         *at = address_of(*b, &under);
         for (int i = cuts - 1; i >= 0; i--)
-                if (!coefs_join(at->coef, cut[i]) || (at->tiled && !coefs_join(at->tile_index.coef, cut[i]))) {
+                if (at->dense || !coefs_join(at->coef, cut[i]) || (at->tiled && !coefs_join(at->tile_index.coef, cut[i]))) {
                         *refine = cut[0];
                         return MAP_REFINE;
                 }

@@ -65,6 +65,7 @@ struct Buffer {
         int shift_axis;      /* -1, or the axis whose index i is stored at i + shift: rows of the past stand before */
         Dim shift;
         int index;           /* IN_INPUT, IN_OUTPUT: which; IN_STATE: which StateVar */
+        bool dense;          /* IN_INPUT, IN_OUTPUT: an inner axis is named, so strides follow from the sizes of the call */
         int64_t offset;      /* plan: floats from the start of its home */
         int first, last;     /* plan: the span of kernels in which it is live */
         Buffer *alias;       /* plan: shares the memory of this one, which dies where it is born */
@@ -179,8 +180,12 @@ typedef struct {
         bool tiled;
         AxisIndex tile_index;     /* index along the tiled axis, counted as (i / 16) * tile + i % 16 */
         int64_t tile;
+        bool dense;             /* the row-major place of `map` in a tensor of `type` instead (tiled is set too) */
+        const Type *type;
+        Map map;
 } Address;
 Address address_of(const Buffer *b, const Map *m);
+bool reads_straight(const Buffer *b, const Address *at); /* floats that lie by strides alone: no tiles, no sizes of the call, no ids */
 Buffer *whole_buffer(Buffer *b);                     /* that b is a part of, or b */
 /* the affine walk of a whole operand: d starts as its own axes and is refined until its buffer can be read */
 bool map_operand(const Plan *p, Node *n, Domain *d, Map *m, Node **base);
