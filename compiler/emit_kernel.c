@@ -187,7 +187,7 @@ void open_function(const Plan *p, const Kernel *k, Text *out, const Text *body)
         unused(out, body->data, "m");
         unused_trips(out, k->body, body->data);
         const Buffer *to = whole_buffer(k->store[0].to);
-        if (p->graph->past >= 0 && k->op != K_MATMUL && to->home == IN_OUTPUT && !k->tail)
+        if (p->graph->past >= 0 && k->op != K_MATMUL && to->home == IN_OUTPUT)
                 text_printf(out, "        if (!m->output_%s)\n                return; /* not wanted */\n", p->graph->output[to->index].name);
         text_indent(out, body, 1);
         text_printf(out, "}\n\n");

@@ -103,10 +103,16 @@ Node *emit_matmul(Plan *p, Kernel *k, Text *out)
                 int64_t panels = round_up(s->n, LANES) / LANES;
                 const char *twice = s->nproduct == 2 ? "2 * " : "";
                 Buffer *w = s->w[0];
-                text_printf(calls, "matmul(&place, %s, %s, %lld, rows, %lld, %s, STORAGE_F32, %d, %lld,\n", s->name, at, (long long)ldx,
+                const Buffer *to = whole_buffer(s->store.to);
+                bool asked = p->graph->past >= 0 && to->home == IN_OUTPUT;
+                Text *call = text_new(f.arena);
+                if (asked)
+                        text_printf(calls, "if (m->output_%s) /* wanted */\n", p->graph->output[to->index].name);
+                text_printf(call, "matmul(&place, %s, %s, %lld, rows, %lld, %s, STORAGE_F32, %d, %lld,\n", s->name, at, (long long)ldx,
                             (long long)k->k_size, pointer_name(&f, w), s->nproduct, (long long)k->k_cut);
-                text_printf(calls, "       %spart(from, %lld, %lld), %spart(to, %lld, %lld), m->scratch + thread * SCRATCH);\n", twice,
+                text_printf(call, "       %spart(from, %lld, %lld), %spart(to, %lld, %lld), m->scratch + thread * SCRATCH);\n", twice,
                             (long long)first, (long long)panels, twice, (long long)first, (long long)panels);
+                text_indent(calls, call, asked);
                 first += panels;
         }
         declare_place(&f, body);

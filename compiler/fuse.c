@@ -244,6 +244,8 @@ static void find_products(Fuse *f)
                 k->y = n->in[1];
                 f->owner[n->id] = k;
                 f->must[base_of(k->x)->id] = f->must[base_of(k->y)->id] = true;
+                if (f->plan->passes.fuse && n->in[0]->op != OP_SOFTMAX)
+                        explain(f->plan, "%s: a product of two computed tensors, not attention: its left one is no softmax", k->name);
         }
         if (f->plan->passes.fuse)
                 merge_matmuls(f);

@@ -153,7 +153,7 @@ static double spoil(const Input *in, double value, double poison)
 
 Tensors tensors_new(const Graph *g, const int64_t *size, const Tensor *input, int64_t spoilt, double poison)
 {
-        Tensors t = {.graph = g};
+        Tensors t = {.graph = g, .unwanted = -1};
         memcpy(t.size, size, sizeof t.size);
         t.input = NEW_ARRAY(g->arena, void *, g->ninput);
         t.output = NEW_ARRAY(g->arena, float *, g->noutput);
@@ -201,7 +201,7 @@ static int call_piece(const Variant *v, void *model, int64_t at, int64_t n, cons
         for (int i = 0; i < g->noutput; i++) {
                 const Type *type = &g->output[i].node->type;
                 int64_t row = elements_of(t, type) / rows_of(t, type);
-                output[i] = t->output[i] + (grows(g, type) ? at * row : 0);
+                output[i] = i == t->unwanted ? NULL : t->output[i] + (grows(g, type) ? at * row : 0);
         }
         return v->call(model, t->size, input, n, output);
 }

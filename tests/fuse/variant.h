@@ -35,6 +35,7 @@ typedef struct {
         float **output; /* [noutput] */
         const Graph *graph;
         int64_t size[MAX_NAMED];
+        int unwanted;   /* an output that is not asked for, or -1 */
 } Tensors;
 /* input: values; rows of the growing dimension from `spoilt` on get others (`poison`, if it is not a number, or numbers
  * made of it).  Outputs start as NaN. */
