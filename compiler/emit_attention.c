@@ -61,7 +61,10 @@ static bool fits_kernel(const Formula *f, const Walks *w)
 {
         if (!reads_straight(w->q_buffer, &w->q) || !reads_straight(w->v_buffer, &w->v) || w->out.tiled || w->k.dense || !w->k.tiled || w->k.tile_index.coef[w->keys] != 1)
                 return false;
-        if (w->q.coef[w->depth] != 1 || w->k.coef[w->depth] != LANES || w->v.coef[w->width] != 1 || w->out.coef[w->width] != 1)
+        bool deep = !dim_is(f->domain.digit[w->depth].size, 1), wide = !dim_is(f->domain.digit[w->width].size, 1);
+        if (deep && (w->q.coef[w->depth] != 1 || w->k.coef[w->depth] != LANES))
+                return false;
+        if (wide && (w->v.coef[w->width] != 1 || w->out.coef[w->width] != 1))
                 return false;
         if (!dim_is(w->k.tile_index.offset, 0))
                 return false;

@@ -299,7 +299,10 @@ static bool loop_stores(Formula *f, Text *stores)
                 }
                 if (value < 0)
                         return false;
-                formula_store(f, k->store[i].to, &at, value, stores);
+                if (!formula_store(f, k->store[i].to, &at, value, stores)) {
+                        f->stuck = root;
+                        return false;
+                }
         }
         return true;
 }

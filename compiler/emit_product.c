@@ -24,7 +24,8 @@ static Node *emit_epilogue(Plan *p, Kernel *k, const Segment *s, Text *out)
         if (value < 0)
                 return f.stuck;
         Text *store = text_new(f.arena);
-        formula_store(&f, s->store.to, &at, value, store);
+        if (!formula_store(&f, s->store.to, &at, value, store))
+                return root;
         if (!out)
                 return NULL;
         Text *inner = text_new(f.arena);

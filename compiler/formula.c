@@ -506,14 +506,15 @@ int formula_value(Formula *f, Node *n, const Map *m)
         return fail(f, n);
 }
 
-void formula_store(Formula *f, Buffer *to, const Map *map, int value, Text *out)
+bool formula_store(Formula *f, Buffer *to, const Map *map, int value, Text *out)
 {
         Address at = address_of(to, map);
         const char *p = pointer_name(f, to);
         const char *where = address_expression(f, &at, true);
         int64_t step;
-        lane_step(f, &at, &step);
         bool single = dim_is(f->domain.digit[f->lane].size, 1);
+        if (!lane_step(f, &at, &step) && !single)
+                return false;
         if (single)
                 text_printf(out, "v_store_n(%s + %s, t%d, 1);\n", p, where, value);
         else if (step == 1 && f->whole_lanes)
@@ -523,4 +524,5 @@ void formula_store(Formula *f, Buffer *to, const Map *map, int value, Text *out)
         else
                 text_printf(out, "v_store_strided(%s + %s, %lld, t%d, %s);\n", p, where, (long long)step, value,
                             f->whole_lanes ? "16" : "n");
+        return true;
 }

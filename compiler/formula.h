@@ -45,7 +45,8 @@ const char *address_expression(Formula *f, const Address *at, bool with_lane);
 Buffer *pointed_buffer(Buffer *b);
 const char *pointer_name(Formula *f, Buffer *b);
 const char *digit_name(const Formula *f, int digit);
-void formula_store(Formula *f, Buffer *to, const Map *map, int value, Text *out);
+/* false: lanes do not lie evenly there */
+bool formula_store(Formula *f, Buffer *to, const Map *map, int value, Text *out);
 
 /* emit_kernel.c: pieces that emitted functions are put together from */
 Formula formula_new(Plan *p, Kernel *k);

@@ -480,6 +480,17 @@ static void mark_tails(Plan *p)
         }
 }
 
+/* What is read otherwise too can't lie in the tiles that attention wants of its keys: these become a copy. */
+static void copy_keys(Fuse *f, const Node *n)
+{
+        for (int i = 0; i < f->nkernel; i++) {
+                const Node *keys = f->kernel[i]->k;
+                if (f->kernel[i]->op != K_ATTENTION || keys->op != OP_VIEW || base_of(f->kernel[i]->k) != n)
+                        continue;
+                f->forced[keys->id] = f->plan->copy[keys->id] = true;
+        }
+}
+
 /* Makes the next attempt easier where the last was stuck at a node: it gets a buffer, or the kernel does less.  False: nothing
  * is left to try. */
 static bool relieve(Fuse *f, Node *stuck)
@@ -490,10 +501,17 @@ static bool relieve(Fuse *f, Node *stuck)
         if (k->op != K_ATTENTION && !f->forced[stuck->id]) {
                 f->forced[stuck->id] = true;
                 f->plan->copy[stuck->id] = stuck->op == OP_VIEW;
+                copy_keys(f, stuck);
                 return true;
         }
         if (next[root->id])
                 return false;
+        if (k->op == K_ATTENTION && k->k->op == OP_VIEW) { /* with a copy of its keys, or not at all */
+                bool copied = f->plan->copy[k->k->id];
+                f->forced[k->k->id] = f->plan->copy[k->k->id] = !copied;
+                if (!copied)
+                        return true;
+        }
         return next[root->id] = true;
 }
 

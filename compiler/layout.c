@@ -336,7 +336,7 @@ static void place(Fuse *f, Node *n, Buffer *to, Body *body, int at)
                 return;
         }
         bool as_output_only = to->home != IN_OUTPUT || f->uses->nuser[n->id] == 0;
-        bool can_tile = to->layout.tiled < 0 || n->type.rank == 0 || to->layout.tiled != n->type.rank - 1;
+        bool can_tile = to->layout.tiled < 0 || n->type.rank == 0 || (to->layout.tiled != n->type.rank - 1 && !f->forced[n->id]);
         if (!is_computed(f, n) || p->value[n->id] || n->body != body || !as_output_only || !can_tile) {
                 copy_kernel(f, n, to, body, at);
                 return;
@@ -375,7 +375,8 @@ static int *find_tiled_keys(const Fuse *f)
                 if (f->kernel[i]->op != K_ATTENTION)
                         continue;
                 int axis = key_axis(f->plan, f->kernel[i]->k, &base);
-                if (axis >= 0)
+                bool read_otherwise = f->forced[base->id] && !f->plan->copy[base->id] && base->op != OP_APPEND;
+                if (axis >= 0 && !read_otherwise)
                         tiled[base->id] = axis;
         }
         return tiled;
