@@ -22,7 +22,18 @@ static bool is_letter(char c)
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/* A function or a macro of the runtime. */
+/* "} v16;" or "typedef __m512 v16;" */
+static bool ends_typedef(const char *text, const char *at, size_t n)
+{
+        if (at[n] != ';' || at - text < 2 || at[-1] != ' ')
+                return false;
+        const char *line = at;
+        while (line > text && line[-1] != '\n')
+                line--;
+        return at[-2] == '}' || !strncmp(line, "typedef ", 8);
+}
+
+/* A function, a macro or a type of the runtime. */
 static bool is_called(const char *name)
 {
         size_t n = strlen(name);
@@ -30,7 +41,7 @@ static bool is_called(const char *name)
                 if (strstr(file->name, ".model"))
                         continue;
                 for (const char *at = file->text; (at = strstr(at, name)); at += n)
-                        if (at[n] == '(' && (at == file->text || !is_letter(at[-1])))
+                        if ((at[n] == '(' && (at == file->text || !is_letter(at[-1]))) || ends_typedef(file->text, at, n))
                                 return true;
         }
         return false;
