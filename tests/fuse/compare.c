@@ -195,7 +195,7 @@ static void check_pieces(Compare *c, const Variant *v, int s, float *const *whol
 {
         static const struct {
                 int threads, piece;
-        } run[] = {{3, 1 << 20}, {1, 1}, {3, 3}}; /* threads and positions a call */
+        } run[] = {{3, 1 << 16}, {1, 1}, {3, 3}}; /* threads and positions a call */
         for (int r = 0; r < 3; r++) {
                 if (r > 0 && !takes_pieces(v->graph))
                         continue;
