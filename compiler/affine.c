@@ -582,7 +582,8 @@ static void add_where(Maker m, const Cond *where, const Cases *a, CaseList *list
         for (int i = 0; i < where->n; i++) {
                 for (int j = 0; j < a->n; j++) {
                         Draft d = {.n = 0};
-                        if (!add_terms(m.graph, &d, &where->clause[i]) || !add_terms(m.graph, &d, &a->at[j].when))
+                        if (!add_terms(m.graph, &d, &where->clause[i]) ||
+                            !add_terms(m.graph, &d, &a->at[j].when))
                                 continue;
                         Case c = a->at[j];
                         c.when = keep_clause(m, &d);
@@ -608,8 +609,8 @@ static void map_bounds(const Bound *from, int n, const AxisMap *map, int sign, B
         Affine zero = {.constant = {0}};
         for (int i = 0; i < n; i++) {
                 Bound b = {.den = from[i].den};
-                if (affine_add(&zero, sign, &from[i].affine, &b.affine) && affine_map(&b.affine, map, &b.affine) &&
-                    affine_add(&zero, sign, &b.affine, &b.affine))
+                if (affine_add(&zero, sign, &from[i].affine, &b.affine) &&
+                    affine_map(&b.affine, map, &b.affine) && affine_add(&zero, sign, &b.affine, &b.affine))
                         add_bound(to, nto, b);
         }
 }

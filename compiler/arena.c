@@ -20,7 +20,8 @@ struct ArenaChunk {
 
 void arena_fail(Arena *arena)
 {
-        if (arena->out_of_memory) longjmp(*arena->out_of_memory, 1);
+        if (arena->out_of_memory)
+                longjmp(*arena->out_of_memory, 1);
         fputs("lathe: out of memory\n", stderr);
         abort();
 }
@@ -28,7 +29,8 @@ void arena_fail(Arena *arena)
 static ArenaChunk *chunk_new(Arena *arena, int64_t size)
 {
         ArenaChunk *chunk = calloc(1, sizeof *chunk + (size_t)size);
-        if (!chunk) arena_fail(arena);
+        if (!chunk)
+                arena_fail(arena);
         chunk->size = size;
         arena->total += size;
         return chunk;
@@ -38,7 +40,8 @@ static ArenaChunk *chunk_new(Arena *arena, int64_t size)
 static ArenaChunk *chunk_for(Arena *arena, int64_t size)
 {
         ArenaChunk *newest = arena->chunk;
-        if (newest && newest->size - newest->used >= size) return newest;
+        if (newest && newest->size - newest->used >= size)
+                return newest;
         bool own = newest && size > CHUNK_SIZE / 4;
         ArenaChunk *chunk = chunk_new(arena, own || size > CHUNK_SIZE ? size : CHUNK_SIZE);
         ArenaChunk **link = own ? &newest->next : &arena->chunk;
@@ -49,9 +52,11 @@ static ArenaChunk *chunk_for(Arena *arena, int64_t size)
 
 void *arena_alloc(Arena *arena, int64_t size)
 {
-        if (size < 0 || size > INT64_MAX / 2) arena_fail(arena);
+        if (size < 0 || size > INT64_MAX / 2)
+                arena_fail(arena);
         size = (size + ALIGNMENT - 1) & ~(int64_t)(ALIGNMENT - 1);
-        if (size == 0) size = ALIGNMENT;
+        if (size == 0)
+                size = ALIGNMENT;
         ArenaChunk *chunk = chunk_for(arena, size);
         void *block = chunk->bytes + chunk->used;
         chunk->used += size;
@@ -60,21 +65,24 @@ void *arena_alloc(Arena *arena, int64_t size)
 
 void *arena_alloc_array(Arena *arena, int64_t count, int64_t size)
 {
-        if (count < 0 || size < 0 || (size > 0 && count > INT64_MAX / size)) arena_fail(arena);
+        if (count < 0 || size < 0 || (size > 0 && count > INT64_MAX / size))
+                arena_fail(arena);
         return arena_alloc(arena, count * size);
 }
 
 void *arena_grow(Arena *arena, const void *old, int64_t old_size, int64_t new_size)
 {
         void *block = arena_alloc(arena, new_size);
-        if (old_size > 0) memcpy(block, old, (size_t)old_size);
+        if (old_size > 0)
+                memcpy(block, old, (size_t)old_size);
         return block;
 }
 
 char *arena_strndup(Arena *arena, const char *text, int64_t length)
 {
         char *copy = arena_alloc(arena, length + 1);
-        if (length > 0) memcpy(copy, text, (size_t)length);
+        if (length > 0)
+                memcpy(copy, text, (size_t)length);
         return copy;
 }
 
@@ -88,7 +96,8 @@ char *arena_vprintf(Arena *arena, const char *format, va_list args)
         va_list again;
         va_copy(again, args);
         int length = vsnprintf(NULL, 0, format, args);
-        if (length < 0) arena_fail(arena);
+        if (length < 0)
+                arena_fail(arena);
         char *text = arena_alloc(arena, (int64_t)length + 1);
         vsnprintf(text, (size_t)length + 1, format, again);
         va_end(again);
@@ -118,7 +127,8 @@ void arena_free(Arena *arena)
 static uint64_t hash_text(const char *text, int64_t length)
 {
         uint64_t hash = UINT64_C(14695981039346656037);
-        for (int64_t i = 0; i < length; i++) hash = (hash ^ (unsigned char)text[i]) * UINT64_C(1099511628211);
+        for (int64_t i = 0; i < length; i++)
+                hash = (hash ^ (unsigned char)text[i]) * UINT64_C(1099511628211);
         return hash;
 }
 
@@ -141,13 +151,15 @@ static void grow_slots(Interner *interner)
         interner->slots = old_slots ? 2 * old_slots : FIRST_SLOTS;
         interner->slot = NEW_ARRAY(interner->arena, const char *, interner->slots);
         for (int64_t i = 0; i < old_slots; i++)
-                if (old[i]) *find_slot(interner, old[i], strlen(old[i])) = old[i];
+                if (old[i])
+                        *find_slot(interner, old[i], strlen(old[i])) = old[i];
 }
 
 const char *intern(Interner *interner, const char *text, int len)
 {
         size_t length = len < 0 ? strlen(text) : (size_t)len;
-        if (interner->used * 2 >= interner->slots) grow_slots(interner);
+        if (interner->used * 2 >= interner->slots)
+                grow_slots(interner);
         const char **slot = find_slot(interner, text, length);
         if (!*slot) {
                 *slot = arena_strndup(interner->arena, text, (int64_t)length);

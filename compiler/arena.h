@@ -37,7 +37,7 @@ void arena_free(Arena *arena);
 /* Does not return: takes the arena's way out of a failed allocation, for allocations made elsewhere. */
 _Noreturn void arena_fail(Arena *arena);
 
-#define NEW(arena, Type)          ((Type *)arena_alloc((arena), (int64_t)sizeof(Type)))
+#define NEW(arena, Type) ((Type *)arena_alloc((arena), (int64_t)sizeof(Type)))
 #define NEW_ARRAY(arena, Type, n) ((Type *)arena_alloc_array((arena), (n), (int64_t)sizeof(Type)))
 
 /* Equal texts are one pointer: compare interned strings with ==. */

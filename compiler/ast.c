@@ -31,14 +31,16 @@ Ast *ast_new(Arena *arena, AstKind kind, Span span, int nkid)
 
 void ast_append(Arena *arena, Ast *list, Ast *kid)
 {
-        if (!kid) return;
+        if (!kid)
+                return;
         if (list->nkid == list->capacity) {
                 int64_t held = list->nkid * (int64_t)sizeof *list->kid;
                 list->capacity = list->capacity ? 2 * list->capacity : 4;
                 list->kid = arena_grow(arena, list->kid, held, list->capacity * (int64_t)sizeof *list->kid);
         }
         list->kid[list->nkid++] = kid;
-        if (list->depth <= kid->depth) list->depth = kid->depth + 1;
+        if (list->depth <= kid->depth)
+                list->depth = kid->depth + 1;
 }
 
 static bool same_name(const char *a, const char *b)
@@ -48,11 +50,15 @@ static bool same_name(const char *a, const char *b)
 
 bool ast_equal(const Ast *a, const Ast *b)
 {
-        if (!a || !b) return a == b;
-        if (a->kind != b->kind || a->nkid != b->nkid || a->is_int != b->is_int) return false;
-        if (!same_name(a->name, b->name)) return false;
+        if (!a || !b)
+                return a == b;
+        if (a->kind != b->kind || a->nkid != b->nkid || a->is_int != b->is_int)
+                return false;
+        if (!same_name(a->name, b->name))
+                return false;
         for (int i = 0; i < a->nkid; i++)
-                if (!ast_equal(a->kid[i], b->kid[i])) return false;
+                if (!ast_equal(a->kid[i], b->kid[i]))
+                        return false;
         return true;
 }
 
@@ -60,11 +66,14 @@ static void print_string(const char *text, FILE *stream)
 {
         putc('"', stream);
         for (; *text; text++) {
-                if (*text == '\n') fputs("\\n", stream);
-                else if (*text == '\t') fputs("\\t", stream);
+                if (*text == '\n')
+                        fputs("\\n", stream);
+                else if (*text == '\t')
+                        fputs("\\t", stream);
                 else if ((unsigned char)*text < 0x20 || *text == 0x7f)
                         fprintf(stream, "\\u%04x", (unsigned)*text);
-                else fprintf(stream, "%s%c", *text == '"' || *text == '\\' ? "\\" : "", *text);
+                else
+                        fprintf(stream, "%s%c", *text == '"' || *text == '\\' ? "\\" : "", *text);
         }
         putc('"', stream);
 }
@@ -81,22 +90,31 @@ static bool name_is_text(AstKind kind)
 /* A lower bound on what tree takes on one line, room or more if it does not fit there. */
 static int flat_width(const Ast *tree, int room)
 {
-        if (!tree) return 2;
+        if (!tree)
+                return 2;
         int width = (int)strlen(ast_kind_name(tree->kind)) + 3;
-        if (tree->name) width += (int)strlen(tree->name) + 1;
-        for (int i = 0; i < tree->nkid && width < room; i++) width += flat_width(tree->kid[i], room - width);
+        if (tree->name)
+                width += (int)strlen(tree->name) + 1;
+        for (int i = 0; i < tree->nkid && width < room; i++)
+                width += flat_width(tree->kid[i], room - width);
         return width;
 }
 
 static void dump_head(const Ast *tree, FILE *stream)
 {
         bool is_word = tree->kind == AST_NAME || tree->kind == AST_NUMBER;
-        if (!is_word && tree->kind != AST_STRING) fputs(ast_kind_name(tree->kind), stream);
-        if (!tree->name) return;
-        if (!is_word && tree->kind != AST_STRING) putc(' ', stream);
-        if (name_is_text(tree->kind)) print_string(tree->name, stream);
-        else fputs(tree->name, stream);
-        if (tree->kind == AST_ARG) putc(':', stream);
+        if (!is_word && tree->kind != AST_STRING)
+                fputs(ast_kind_name(tree->kind), stream);
+        if (!tree->name)
+                return;
+        if (!is_word && tree->kind != AST_STRING)
+                putc(' ', stream);
+        if (name_is_text(tree->kind))
+                print_string(tree->name, stream);
+        else
+                fputs(tree->name, stream);
+        if (tree->kind == AST_ARG)
+                putc(':', stream);
 }
 
 static bool is_leaf(AstKind kind)
@@ -118,8 +136,10 @@ static void dump_tree(const Ast *tree, int indent, FILE *stream)
         putc('(', stream);
         dump_head(tree, stream);
         for (int i = 0; i < tree->nkid; i++) {
-                if (flat) putc(' ', stream);
-                else fprintf(stream, "\n%*s", indent + 2, "");
+                if (flat)
+                        putc(' ', stream);
+                else
+                        fprintf(stream, "\n%*s", indent + 2, "");
                 dump_tree(tree->kid[i], indent + 2, stream);
         }
         putc(')', stream);
@@ -175,16 +195,20 @@ static const Binary binaries[] = {
 static const Binary *binary_of(AstKind kind)
 {
         for (size_t i = 0; i < sizeof binaries / sizeof *binaries; i++)
-                if (binaries[i].kind == kind) return &binaries[i];
+                if (binaries[i].kind == kind)
+                        return &binaries[i];
         return NULL;
 }
 
 static Level level_of(const Ast *e)
 {
         const Binary *binary = binary_of(e->kind);
-        if (binary) return binary->level;
-        if (e->kind == AST_COND) return ANY;
-        if (e->kind == AST_NOT) return NOT_LEVEL;
+        if (binary)
+                return binary->level;
+        if (e->kind == AST_COND)
+                return ANY;
+        if (e->kind == AST_NOT)
+                return NOT_LEVEL;
         return e->kind == AST_NEG ? UNARY : POSTFIX;
 }
 
@@ -206,7 +230,8 @@ static void text(Printer *p, const char *words)
 static void print_list(Printer *p, const Ast *tree, int first)
 {
         for (int i = first; i < tree->nkid; i++) {
-                if (i > first) text(p, ", ");
+                if (i > first)
+                        text(p, ", ");
                 print_expr(p, tree->kid[i], ANY);
         }
 }
@@ -219,23 +244,30 @@ static void print_each(Printer *p, const Ast *each)
 
 static void print_range(Printer *p, const Ast *range)
 {
-        if (range->kid[0]) print_expr(p, range->kid[0], ANY);
+        if (range->kid[0])
+                print_expr(p, range->kid[0], ANY);
         text(p, "..");
-        if (range->kid[1]) print_expr(p, range->kid[1], ANY);
+        if (range->kid[1])
+                print_expr(p, range->kid[1], ANY);
 }
 
 static void print_arg(Printer *p, const Ast *arg)
 {
-        if (arg->name) fprintf(p->stream, arg->kid[0] ? "%s: " : "%s:", arg->name);
-        if (arg->kid[0]) print_expr(p, arg->kid[0], ANY);
+        if (arg->name)
+                fprintf(p->stream, arg->kid[0] ? "%s: " : "%s:", arg->name);
+        if (arg->kid[0])
+                print_expr(p, arg->kid[0], ANY);
 }
 
 static void print_postfix(Printer *p, const Ast *e)
 {
         print_expr(p, e->kid[0], POSTFIX);
-        if (e->kind == AST_TRANSPOSE) text(p, "'");
-        else if (e->kind == AST_FIELD) fprintf(p->stream, ".%s", e->name);
-        else if (e->kind == AST_AS) fprintf(p->stream, " as %s", e->name);
+        if (e->kind == AST_TRANSPOSE)
+                text(p, "'");
+        else if (e->kind == AST_FIELD)
+                fprintf(p->stream, ".%s", e->name);
+        else if (e->kind == AST_AS)
+                fprintf(p->stream, " as %s", e->name);
         else {
                 text(p, e->kind == AST_CALL ? "(" : "[");
                 print_list(p, e, 1);
@@ -271,14 +303,22 @@ static void print_binary(Printer *p, const Ast *e, const Binary *binary)
 static void print_bare(Printer *p, const Ast *e)
 {
         const Binary *binary = binary_of(e->kind);
-        if (binary) print_binary(p, e, binary);
-        else if (e->kind == AST_STRING) print_string(e->name, p->stream);
-        else if (e->kind == AST_NAME || e->kind == AST_NUMBER || e->kind == AST_TYPE) text(p, e->name);
-        else if (is_leaf(e->kind)) text(p, ast_kind_name(e->kind));
-        else if (e->kind == AST_COND) print_cond(p, e);
-        else if (e->kind == AST_OVER) print_over(p, e);
-        else if (e->kind == AST_RANGE) print_range(p, e);
-        else if (e->kind == AST_ARG) print_arg(p, e);
+        if (binary)
+                print_binary(p, e, binary);
+        else if (e->kind == AST_STRING)
+                print_string(e->name, p->stream);
+        else if (e->kind == AST_NAME || e->kind == AST_NUMBER || e->kind == AST_TYPE)
+                text(p, e->name);
+        else if (is_leaf(e->kind))
+                text(p, ast_kind_name(e->kind));
+        else if (e->kind == AST_COND)
+                print_cond(p, e);
+        else if (e->kind == AST_OVER)
+                print_over(p, e);
+        else if (e->kind == AST_RANGE)
+                print_range(p, e);
+        else if (e->kind == AST_ARG)
+                print_arg(p, e);
         else if (e->kind == AST_LIST) {
                 text(p, "[");
                 print_list(p, e, 0);
@@ -286,15 +326,18 @@ static void print_bare(Printer *p, const Ast *e)
         } else if (e->kind == AST_NOT || e->kind == AST_NEG) {
                 text(p, e->kind == AST_NOT ? "not " : "-");
                 print_expr(p, e->kid[0], e->kind == AST_NOT ? NOT_LEVEL : UNARY);
-        } else print_postfix(p, e);
+        } else
+                print_postfix(p, e);
 }
 
 static void print_expr(Printer *p, const Ast *e, Level place)
 {
         bool parenthesised = level_of(e) < place;
-        if (parenthesised) text(p, "(");
+        if (parenthesised)
+                text(p, "(");
         print_bare(p, e);
-        if (parenthesised) text(p, ")");
+        if (parenthesised)
+                text(p, ")");
 }
 
 static void print_typed(Printer *p, const Ast *type, const Ast *value)
@@ -321,14 +364,16 @@ static void print_params(Printer *p, const Ast *params)
 {
         text(p, "(");
         print_param_list(p, params->kid[0]);
-        if (params->kid[1]->nkid) text(p, "; ");
+        if (params->kid[1]->nkid)
+                text(p, "; ");
         print_param_list(p, params->kid[1]);
         text(p, ")");
 }
 
 static void print_names(Printer *p, const Ast *names)
 {
-        for (int i = 0; i < names->nkid; i++) fprintf(p->stream, "%s%s", i ? ", " : "", names->kid[i]->name);
+        for (int i = 0; i < names->nkid; i++)
+                fprintf(p->stream, "%s%s", i ? ", " : "", names->kid[i]->name);
 }
 
 /* block name(params) { … } or = e; a member has no word before its name. */
@@ -336,8 +381,10 @@ static void print_block(Printer *p, const Ast *block)
 {
         fprintf(p->stream, "%s%s", block->kind == AST_BLOCK ? "block " : "", block->name);
         print_params(p, block->kid[0]);
-        if (block->kid[1]) print_body(p, block->kid[1]);
-        else print_typed(p, NULL, block->kid[2]);
+        if (block->kid[1])
+                print_body(p, block->kid[1]);
+        else
+                print_typed(p, NULL, block->kid[2]);
 }
 
 /* if e { … } else if … else { … }, of statements or of checkpoint entries. */
@@ -347,7 +394,8 @@ static void print_if(Printer *p, const Ast *branch)
         print_expr(p, branch->kid[0], ANY);
         print_body(p, branch->kid[1]);
         const Ast *other = branch->kid[2];
-        if (!other) return;
+        if (!other)
+                return;
         text(p, " else");
         if (other->kind != branch->kind) {
                 print_body(p, other);
@@ -387,8 +435,10 @@ static void print_input(Printer *p, const Ast *input)
 static void print_family(Printer *p, const Ast *tree)
 {
         text(p, ast_kind_name(tree->kind));
-        if (tree->name) fprintf(p->stream, " %s", tree->name);
-        if (tree->kid[0]) fprintf(p->stream, " : %s", tree->kid[0]->name);
+        if (tree->name)
+                fprintf(p->stream, " %s", tree->name);
+        if (tree->kid[0])
+                fprintf(p->stream, " : %s", tree->kid[0]->name);
         print_body(p, tree->kid[1]);
 }
 
@@ -403,8 +453,10 @@ static void print_item(Printer *p, const Ast *item)
 {
         if (item->kind == AST_IMPORT) {
                 text(p, "import ");
-                if (item->name) text(p, item->name);
-                else print_expr(p, item->kid[0], ANY);
+                if (item->name)
+                        text(p, item->name);
+                else
+                        print_expr(p, item->kid[0], ANY);
         } else if (item->kind == AST_SCHEME) {
                 fprintf(p->stream, "scheme %s", item->name);
                 print_params(p, item->kid[0]);
@@ -413,7 +465,8 @@ static void print_item(Printer *p, const Ast *item)
                 text(p, "test ");
                 print_string(item->name, p->stream);
                 print_body(p, item->kid[0]);
-        } else print_family(p, item);
+        } else
+                print_family(p, item);
 }
 
 static void print_line(Printer *p, const Ast *tree)
@@ -463,8 +516,10 @@ static void print_line(Printer *p, const Ast *tree)
                 print_typed(p, NULL, tree->kid[0]);
                 return;
         default: /* an item of a file, or in a REPL an expression */
-                if (ast_is_expression(tree->kind)) print_expr(p, tree, ANY);
-                else print_item(p, tree);
+                if (ast_is_expression(tree->kind))
+                        print_expr(p, tree, ANY);
+                else
+                        print_item(p, tree);
         }
 }
 
@@ -489,6 +544,8 @@ static void print_body(Printer *p, const Ast *list)
 void ast_print(const Ast *tree, FILE *stream)
 {
         Printer printer = {stream, 0};
-        if (tree->kind == AST_FILE || tree->kind == AST_LINES) print_lines(&printer, tree);
-        else print_line(&printer, tree);
+        if (tree->kind == AST_FILE || tree->kind == AST_LINES)
+                print_lines(&printer, tree);
+        else
+                print_line(&printer, tree);
 }

@@ -8,14 +8,16 @@
 
 static const char *const word[] = {
         /* C */
-        "alignas", "alignof", "asm", "auto", "bool", "break", "case", "char", "const", "continue", "default", "do", "double", "else",
-        "enum", "extern", "false", "float", "for", "fortran", "goto", "if", "inline", "int", "long", "register", "restrict", "return",
-        "short", "signed", "sizeof", "static", "struct", "switch", "true", "typedef", "typeof", "union", "unsigned", "void", "volatile",
-        "while", "main", "linux", "unix",
+        "alignas", "alignof", "asm", "auto", "bool", "break", "case", "char", "const", "continue", "default",
+        "do", "double", "else", "enum", "extern", "false", "float", "for", "fortran", "goto", "if", "inline",
+        "int", "long", "register", "restrict", "return", "short", "signed", "sizeof", "static", "struct",
+        "switch", "true", "typedef", "typeof", "union", "unsigned", "void", "volatile", "while", "main",
+        "linux", "unix",
         /* variables and members of what is emitted */
-        "m", "j", "n", "i", "row", "rows", "end", "thread", "threads", "acc", "panel", "s", "head", "col", "from", "to", "place",
-        "context", "lo", "hi", "units", "a", "first", "chunk", "error", "arg", "run", "program", "advance", "weights", "arena", "state",
-        "scratch", "team", "members", "mapped", "mapped_size", "whole", "done"};
+        "m", "j", "n", "i", "row", "rows", "end", "thread", "threads", "acc", "panel", "s", "head", "col",
+        "from", "to", "place", "context", "lo", "hi", "units", "a", "first", "chunk", "error", "arg", "run",
+        "program", "advance", "weights", "arena", "state", "scratch", "team", "members", "mapped",
+        "mapped_size", "whole", "done"};
 
 static bool is_letter(char c)
 {
@@ -41,7 +43,8 @@ static bool is_called(const char *name)
                 if (strstr(file->name, ".model"))
                         continue;
                 for (const char *at = file->text; (at = strstr(at, name)); at += n)
-                        if ((at[n] == '(' && (at == file->text || !is_letter(at[-1]))) || ends_typedef(file->text, at, n))
+                        if ((at[n] == '(' && (at == file->text || !is_letter(at[-1]))) ||
+                            ends_typedef(file->text, at, n))
                                 return true;
         }
         return false;
@@ -55,7 +58,8 @@ bool is_c_word(const char *name)
         for (int op = 0; op < OP_COUNT; op++)
                 if (!strcmp(name, op_info[op].text))
                         return true;
-        bool numbered = (name[0] == 't' || name[0] == 'i' || name[0] == 'x' || name[0] == 'c') && name[1] >= '0' && name[1] <= '9';
+        bool numbered = (name[0] == 't' || name[0] == 'i' || name[0] == 'x' || name[0] == 'c') &&
+                        name[1] >= '0' && name[1] <= '9';
         return numbered || is_called(name);
 }
 
@@ -98,7 +102,8 @@ static void name_regions(Names *names, const Body *b)
 
 void name_for_c(Graph *g)
 {
-        Names names = {g, NEW_ARRAY(g->arena, const char *, g->nnode + g->nnamed + g->ninput + g->noutput), 0};
+        Names names = {g, NEW_ARRAY(g->arena, const char *, g->nnode + g->nnamed + g->ninput + g->noutput),
+                       0};
         for (int i = 0; i < g->nnamed; i++)
                 g->named[i].name = give(&names, g->named[i].name, "size");
         for (int i = 0; i < g->ninput; i++)

@@ -18,7 +18,8 @@ static const char *reach_text(Arena *a, const Graph *g, const Reach *reach, cons
                 return arena_printf(a, "reads all of %s", name);
         for (int i = 0; i < reach->n; i++)
                 if (dim_bound(g, reach->at[i].high) > 0)
-                        return arena_printf(a, "reads %s up to its own index + %s", name, dim_text(a, g, reach->at[i].high));
+                        return arena_printf(a, "reads %s up to its own index + %s", name,
+                                            dim_text(a, g, reach->at[i].high));
         return arena_printf(a, "reads %s", name);
 }
 
@@ -57,7 +58,8 @@ static const char *explain(Arena *a, const Facts *f, const Node *n)
         const char *name = g->named[f->time].name;
         if (n->op == OP_SIZE || n->op == OP_INDEX)
                 return arena_printf(a, "the length of %s is known only at its end", name);
-        const char *text = arena_printf(a, "%s %s", node_text(a, n), reach_text(a, g, &f->of[n->id].reach, name));
+        const char *text =
+                arena_printf(a, "%s %s", node_text(a, n), reach_text(a, g, &f->of[n->id].reach, name));
         bool folds = op_info[n->op].family == REDUCE || op_info[n->op].family == CONTRACT;
         const Node *breaker = folds ? mask_breaker(f, n) : NULL;
         if (breaker)
@@ -86,7 +88,9 @@ static CausalResult judge(Arena *a, const Facts *f, int output)
                 return refuse(culprit, output, explain(a, f, culprit));
         }
         if (growing > 1)
-                return refuse(n, output, arena_printf(a, "an output with two axes of %s has no rows to give one by one", name));
+                return refuse(n, output,
+                              arena_printf(a, "an output with two axes of %s has no rows to give one by one",
+                                           name));
         return (CausalResult){.causal = true};
 }
 

@@ -40,9 +40,9 @@ struct Checkpoint {
 
 /* Asked in this order: a name that settles the format comes before a guess by content. */
 static const CkFormat formats[] = {
-    {"sharded safetensors", safetensors_index_probe, safetensors_index_read},
-    {"safetensors", safetensors_probe, safetensors_read},
-    {"llama2.c", llama2c_probe, llama2c_read},
+        {"sharded safetensors", safetensors_index_probe, safetensors_index_read},
+        {"safetensors", safetensors_probe, safetensors_read},
+        {"llama2.c", llama2c_probe, llama2c_read},
 };
 
 static const struct {
@@ -51,15 +51,24 @@ static const struct {
         bool readable;
 } types[] = {
 #define CK_ROW(name, bits, readable) [CK_##name] = {#name, bits, readable},
-    CK_TYPES(CK_ROW)
+        CK_TYPES(CK_ROW)
 #undef CK_ROW
 };
 
-const char *ck_type_name(CkType type) { return types[type].name; }
+const char *ck_type_name(CkType type)
+{
+        return types[type].name;
+}
 
-int ck_type_bits(CkType type) { return types[type].bits; }
+int ck_type_bits(CkType type)
+{
+        return types[type].bits;
+}
 
-bool ck_type_readable(CkType type) { return types[type].readable; }
+bool ck_type_readable(CkType type)
+{
+        return types[type].readable;
+}
 
 bool ck_fail(CkError *err, const char *format, ...)
 {
@@ -149,8 +158,8 @@ bool checkpoint_measure(const CkFile *file, CkTensor *tensor, CkError *err)
         for (int i = 0; i < tensor->rank && !empty; i++) {
                 if (tensor->shape[i] < 0 || count > most / tensor->shape[i])
                         return ck_fail(
-                            err, "%s: tensor \"%s\": its shape has more elements than 64 bits can count",
-                            file->path, ck_quote(tensor->name).text);
+                                err, "%s: tensor \"%s\": its shape has more elements than 64 bits can count",
+                                file->path, ck_quote(tensor->name).text);
                 count *= tensor->shape[i];
         }
         tensor->count = empty ? 0 : count;
@@ -257,10 +266,10 @@ static bool open_file(Checkpoint *checkpoint, const char *path, CkError *err)
                         checkpoint->format = &formats[i];
         if (!checkpoint->format)
                 return ck_fail(
-                    err,
-                    "%s: no format that lathe reads: expected .safetensors, a .safetensors.index.json, a "
-                    "directory with one of them, or a llama2.c .bin",
-                    path);
+                        err,
+                        "%s: no format that lathe reads: expected .safetensors, a .safetensors.index.json, a "
+                        "directory with one of them, or a llama2.c .bin",
+                        path);
         if (!checkpoint->format->read(checkpoint, file, err))
                 return false;
         sort_tensors(checkpoint);
@@ -307,13 +316,25 @@ void checkpoint_close(Checkpoint *checkpoint)
         free(checkpoint);
 }
 
-const char *checkpoint_path(const Checkpoint *checkpoint) { return checkpoint->path; }
+const char *checkpoint_path(const Checkpoint *checkpoint)
+{
+        return checkpoint->path;
+}
 
-const char *checkpoint_format(const Checkpoint *checkpoint) { return checkpoint->format->name; }
+const char *checkpoint_format(const Checkpoint *checkpoint)
+{
+        return checkpoint->format->name;
+}
 
-int checkpoint_count(const Checkpoint *checkpoint) { return checkpoint->count; }
+int checkpoint_count(const Checkpoint *checkpoint)
+{
+        return checkpoint->count;
+}
 
-const CkTensor *checkpoint_at(const Checkpoint *checkpoint, int index) { return &checkpoint->tensor[index]; }
+const CkTensor *checkpoint_at(const Checkpoint *checkpoint, int index)
+{
+        return &checkpoint->tensor[index];
+}
 
 const CkTensor *checkpoint_find(const Checkpoint *checkpoint, const char *name)
 {

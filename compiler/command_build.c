@@ -27,7 +27,9 @@ static bool load_tokenizer(const Options *o, const Graph *g, Tokenizer *t)
         CkError error;
         if (vocab > 0 && vocab < INT32_MAX && tokenizer_read(o->tokenizer, (int)vocab, t, &error))
                 return true;
-        fprintf(stderr, "lathe: %s\n", vocab ? error.message : "a tokenizer is for a model with an input of token ids; this one has none");
+        fprintf(stderr, "lathe: %s\n",
+                vocab ? error.message
+                      : "a tokenizer is for a model with an input of token ids; this one has none");
         return false;
 }
 
@@ -64,7 +66,11 @@ static int write_model(Model *m, const Options *o, Plan *p, const Tokenizer *tok
         WeightSource source = {weights, weights_read};
         float *packed = o->embed ? calloc((size_t)p->weights_size, sizeof *packed) : NULL;
         const char *error = !o->embed ? NULL : packed ? pack_weights(p, &source, packed) : "out of memory";
-        EmitOptions options = {.name = base, .with_main = o->with_main, .embed = o->embed, .tokenizer = tokenizer, .weights = packed};
+        EmitOptions options = {.name = base,
+                               .with_main = o->with_main,
+                               .embed = o->embed,
+                               .tokenizer = tokenizer,
+                               .weights = packed};
         options.parameters = parameter_count(m->graph);
         options.flops_token = cost_per_token(m->graph);
         Text *c = text_new(&m->arena), *h = text_new(&m->arena);
@@ -72,7 +78,8 @@ static int write_model(Model *m, const Options *o, Plan *p, const Tokenizer *tok
                 emit(p, &options, c, h);
         free(packed);
         if (!error && !o->embed && !o->code_only)
-                error = write_weights(arena_printf(&m->arena, "%s.weights", stem), layout_hash(p), p, &source);
+                error = write_weights(arena_printf(&m->arena, "%s.weights", stem), layout_hash(p), p,
+                                      &source);
         if (error && *error)
                 fprintf(stderr, "lathe: weights: %s\n", error);
         bool good = !error && write_file(arena_printf(&m->arena, "%s.c", stem), c->data, c->n) &&
@@ -91,13 +98,16 @@ int build_command(const Options *o)
                 Weights *weights = NULL;
                 bool good = model_passes(&m, o) && (!o->tokenizer || load_tokenizer(o, m.graph, &tokenizer));
                 if (good && o->with_main && !can_generate(m.graph)) {
-                        fprintf(stderr, "lathe: --main is for a causal model from one input of token ids [time] to one output of logits [time, vocab]; %s is not one\n",
+                        fprintf(stderr,
+                                "lathe: --main is for a causal model from one input of token ids [time] to "
+                                "one output of logits [time, vocab]; %s is not one\n",
                                 m.graph->name);
                         good = false;
                 }
                 if (good)
                         weights = open_weights(&m, o, &checkpoint);
-                Plan *plan = weights ? model_plan(&m, o, target_find(o->ntarget ? o->target[0] : "native")) : NULL;
+                Plan *plan =
+                        weights ? model_plan(&m, o, target_find(o->ntarget ? o->target[0] : "native")) : NULL;
                 if (plan)
                         code = write_model(&m, o, plan, o->tokenizer ? &tokenizer : NULL, weights);
         }

@@ -96,7 +96,8 @@ static const char *formula_text(Arena *a, const Polynomial *p, const char *varia
                                     : i == 1 ? arena_printf(a, " %s", variable)
                                              : arena_printf(a, " %s^%d", variable, i);
                 const char *sign = !*text ? (factor < 0 ? "-" : "") : factor < 0 ? " - " : " + ";
-                text = arena_printf(a, "%s%s%s%s", text, sign, grouped(a, factor < 0 ? -factor : factor), power);
+                text = arena_printf(a, "%s%s%s%s", text, sign, grouped(a, factor < 0 ? -factor : factor),
+                                    power);
         }
         return *text ? text : "0";
 }
@@ -112,8 +113,10 @@ static void show_flops(Arena *a, const char *title, const Flops *f, const char *
         Polynomial total = {{0}};
         for (int i = 0; i <= COST_DEGREE; i++)
                 total.factor[i] = f->product.factor[i] + f->pair.factor[i] + f->pointwise.factor[i];
-        CostRow row[] = {
-                {"products", &f->product}, {"attention", &f->pair}, {"elementwise", &f->pointwise}, {"total", &total}};
+        CostRow row[] = {{"products", &f->product},
+                         {"attention", &f->pair},
+                         {"elementwise", &f->pointwise},
+                         {"total", &total}};
         int width = 8, exact = 0;
         for (int i = 0; i < 4; i++) {
                 width = longer(width, formula_text(a, row[i].p, variable));
@@ -134,7 +137,8 @@ static void show_bytes(Arena *a, const char *what, int64_t count)
         int width = longer(0, grouped(a, 4 * count));
         printf("%s: %s values\n", what, grouped(a, count));
         printf("  %-11s  %*s bytes  %s\n", "f32", width, grouped(a, 4 * count), in_units(a, 4 * count, "B"));
-        printf("  %-11s  %*s bytes  %s\n", "f16, bf16", width, grouped(a, 2 * count), in_units(a, 2 * count, "B"));
+        printf("  %-11s  %*s bytes  %s\n", "f16, bf16", width, grouped(a, 2 * count),
+               in_units(a, 2 * count, "B"));
 }
 
 static void show_states(Arena *a, const Graph *g)
@@ -185,9 +189,11 @@ static int show_cost(Model *m)
                            &all, "n", bound);
         if (g->past >= 0)
                 show_flops(a, "a step after p positions", &one, "p", bound - 1);
-        printf("A multiply-add is 2 FLOPs, an element of an elementwise op or a sum 1, of a softmax 5.  Products are "
+        printf("A multiply-add is 2 FLOPs, an element of an elementwise op or a sum 1, of a softmax 5.  "
+               "Products are "
                "those with weights,\n"
-               "attention those of two computed tensors; masked positions count.  Tables are made once and do not "
+               "attention those of two computed tensors; masked positions count.  Tables are made once and "
+               "do not "
                "count.\n");
         return DONE;
 }
@@ -224,7 +230,9 @@ static int find_part(const char *name)
                         return i;
         const char *near = nearest_name(name, part_name, PARTS);
         fprintf(stderr, "lathe show: no part of a model is called %s", name);
-        fprintf(stderr, near ? "; did you mean %s?\n" : "; there are params, cost, plan, graph, passes and c\n", near);
+        fprintf(stderr,
+                near ? "; did you mean %s?\n" : "; there are params, cost, plan, graph, passes and c\n",
+                near);
         return -1;
 }
 
@@ -235,11 +243,8 @@ static int show_part(Model *m, const Options *o, Part part)
         if (!model_passes(m, o))
                 return WRONG_INPUT;
         switch (part) {
-        case COST:
-                return show_cost(m);
-        case GRAPH:
-                graph_dump(stdout, m->graph);
-                return DONE;
+        case COST: return show_cost(m);
+        case GRAPH: graph_dump(stdout, m->graph); return DONE;
         case PLAN:
         case C: {
                 Plan *p = model_plan(m, o, target_find(o->ntarget ? o->target[0] : "native"));
@@ -251,8 +256,7 @@ static int show_part(Model *m, const Options *o, Part part)
                 return DONE;
         }
         case PARAMS:
-        case PASSES:
-                break;
+        case PASSES: break;
         }
         return DONE;
 }
@@ -260,8 +264,9 @@ static int show_part(Model *m, const Options *o, Part part)
 int show_command(const Options *o)
 {
         if (o->nfile != 2) {
-                fprintf(stderr, "lathe show: wants a model and one of params, cost, plan, graph, passes, c; `lathe "
-                                "help show` says more\n");
+                fprintf(stderr,
+                        "lathe show: wants a model and one of params, cost, plan, graph, passes, c; `lathe "
+                        "help show` says more\n");
                 return WRONG_USAGE;
         }
         int part = find_part(o->file[1]);

@@ -55,7 +55,8 @@ static Difference difference(const Tensor *left, const Tensor *right, double wit
         for (int i = 0; i < wide.rank; i++)
                 d.compared *= wide.dim[i];
         for (int64_t i = 0; i < d.compared; i++) {
-                double a = broadcast_at(left, &wide, i), b = broadcast_at(right, &wide, i), far = distance(a, b);
+                double a = broadcast_at(left, &wide, i), b = broadcast_at(right, &wide, i),
+                       far = distance(a, b);
                 d.most = far > d.most ? far : d.most;
                 if (far <= (within > 0 ? within : 0))
                         continue;
@@ -75,7 +76,8 @@ static const char *index_text(Arena *a, const Tensor *shape, int64_t i)
 {
         const char *text = "";
         for (int axis = shape->rank - 1; axis >= 0; axis--) {
-                text = arena_printf(a, "%lld%s%s", (long long)(i % shape->dim[axis]), *text ? ", " : "", text);
+                text = arena_printf(a, "%lld%s%s", (long long)(i % shape->dim[axis]), *text ? ", " : "",
+                                    text);
                 i /= shape->dim[axis];
         }
         return shape->rank ? arena_printf(a, " at [%s]", text) : "";
@@ -124,12 +126,14 @@ static bool check_equal(Diag *diag, const Requirement *r, const Tensor *left, co
                                : "the two sides are equal");
         } else {
                 report(diag, r,
-                       arena_printf(a, "the two sides differ%s: %s and %s, %.3g apart%s", index_text(a, &wide, d.first),
-                                    number_text(a, d.left), number_text(a, d.right), distance(d.left, d.right),
+                       arena_printf(a, "the two sides differ%s: %s and %s, %.3g apart%s",
+                                    index_text(a, &wide, d.first), number_text(a, d.left),
+                                    number_text(a, d.right), distance(d.left, d.right),
                                     allowed ? arena_printf(a, ", more than %s", allowed) : ""));
         }
-        diag_hint(diag, "shapes %s and %s; %lld of %lld elements differ, by %.3g at most", shape_text(a, left),
-                  shape_text(a, right), (long long)d.apart, (long long)d.compared, d.most);
+        diag_hint(diag, "shapes %s and %s; %lld of %lld elements differ, by %.3g at most",
+                  shape_text(a, left), shape_text(a, right), (long long)d.apart, (long long)d.compared,
+                  d.most);
         return false;
 }
 
@@ -149,8 +153,8 @@ static bool check_true(Diag *diag, const Requirement *r, const Tensor *condition
         Arena *a = diag->arena;
         report(diag, r, arena_printf(a, "this is false%s", index_text(a, condition, first)));
         if (condition->rank)
-                diag_hint(diag, "shape %s; false in %lld of %lld elements", shape_text(a, condition), (long long)wrong,
-                          (long long)count);
+                diag_hint(diag, "shape %s; false in %lld of %lld elements", shape_text(a, condition),
+                          (long long)wrong, (long long)count);
         return false;
 }
 

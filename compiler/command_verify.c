@@ -118,7 +118,8 @@ static const char *interpret_piece(const Verify *v, const Graph *g, const Weight
                                    int64_t at, int64_t n, double **whole)
 {
         int64_t size[MAX_NAMED];
-        Tensor *input = NEW_ARRAY(g->arena, Tensor, g->ninput), *output = NEW_ARRAY(g->arena, Tensor, g->noutput);
+        Tensor *input = NEW_ARRAY(g->arena, Tensor, g->ninput),
+               *output = NEW_ARRAY(g->arena, Tensor, g->noutput);
         memcpy(size, v->size, sizeof size);
         size[g->time] = n;
         size[g->past] = at;
@@ -184,8 +185,10 @@ static void report_error(Verify *v, const char *what, double error, double most,
         bool good = error <= most;
         v->failed |= !good;
         const char *rest =
-                good ? bits : arena_printf(&v->m.arena, "FAIL: more than %g%s%s", most, *bits ? "; " : "", bits);
-        printf("%-36s%-*s%s\n", what, *rest ? 9 : 0, error == 0 ? "0" : arena_printf(&v->m.arena, "%.1e", error), rest);
+                good ? bits
+                     : arena_printf(&v->m.arena, "FAIL: more than %g%s%s", most, *bits ? "; " : "", bits);
+        printf("%-36s%-*s%s\n", what, *rest ? 9 : 0,
+               error == 0 ? "0" : arena_printf(&v->m.arena, "%.1e", error), rest);
         fflush(stdout);
 }
 
@@ -256,7 +259,8 @@ static bool verify_pass(Verify *v, int n)
         tick(v);
         if (why)
                 return give_up(arena_printf(&v->m.arena, "the interpreter after %s", name), why);
-        report_error(v, arena_printf(&v->m.arena, "interpreted, %s%s", name, how), error, most_pass_error, "");
+        report_error(v, arena_printf(&v->m.arena, "interpreted, %s%s", name, how), error, most_pass_error,
+                     "");
         return true;
 }
 
@@ -275,22 +279,25 @@ static const char *compare_bits(Verify *v, const Trial *t, const char *target)
         Arena *a = &v->m.arena;
         const Graph *g = v->m.graph;
         if (t->run >= 0)
-                return arena_printf(a, "FAIL: %s[%" PRId64 "] is %a, by %s %a", g->output[t->at_output].name, t->at,
-                                    (double)t->one, call_text(a, &trial_run[t->run]), (double)t->other);
+                return arena_printf(a, "FAIL: %s[%" PRId64 "] is %a, by %s %a", g->output[t->at_output].name,
+                                    t->at, (double)t->one, call_text(a, &trial_run[t->run]),
+                                    (double)t->other);
         for (int i = 0; v->first && i < g->noutput; i++) {
                 int64_t n = type_count(&v->oracle->output[i].node->type, v->size);
                 for (int64_t k = 0; k < n; k++) {
                         float x = v->first[i][k], y = t->output[i][k];
                         if (memcmp(&x, &y, sizeof x) && !(isnan(x) && isnan(y)))
-                                return arena_printf(a, "FAIL: %s[%" PRId64 "] is %a, by %s %a", g->output[i].name, k,
-                                                    (double)y, v->first_target, (double)x);
+                                return arena_printf(a, "FAIL: %s[%" PRId64 "] is %a, by %s %a",
+                                                    g->output[i].name, k, (double)y, v->first_target,
+                                                    (double)x);
                 }
         }
         if (v->first)
                 return arena_printf(a, "as %s", v->first_target);
         v->first = t->output;
         v->first_target = target;
-        return t->sequential ? "the same by 1, 2 and 3 threads, whole and in pieces" : "the same by 1, 2 and 3 threads";
+        return t->sequential ? "the same by 1, 2 and 3 threads, whole and in pieces"
+                             : "the same by 1, 2 and 3 threads";
 }
 
 static bool verify_target(Verify *v, const Target *target)
@@ -314,7 +321,8 @@ static bool verify_target(Verify *v, const Target *target)
         if (good) {
                 const char *bits = compare_bits(v, &t, target->name);
                 v->failed |= !strncmp(bits, "FAIL", 4);
-                report_error(v, arena_printf(&v->m.arena, "compiled, %s", target->name), error, most_error, bits);
+                report_error(v, arena_printf(&v->m.arena, "compiled, %s", target->name), error, most_error,
+                             bits);
         }
         for (int i = 0; t.output && v->first != t.output && i < v->oracle->noutput; i++)
                 free(t.output[i]);
@@ -327,7 +335,8 @@ static bool can_try(Verify *v, const Target *t)
 {
         const char *lacks = trial_lacks(&v->m.arena, t);
         if (lacks)
-                fprintf(stderr, "lathe verify: target %s can't be tried here: %s is missing\n", t->name, lacks);
+                fprintf(stderr, "lathe verify: target %s can't be tried here: %s is missing\n", t->name,
+                        lacks);
         return !lacks;
 }
 
@@ -354,7 +363,8 @@ static bool interpret_oracle(Verify *v)
         Checkpoint *checkpoint;
         WeightSource source = {open_weights(&v->m, v->o, &checkpoint), weights_read};
         v->expected = NEW_ARRAY(&v->m.arena, Tensor, v->oracle->noutput);
-        const char *why = source.from ? interpret(v->oracle, v->size, v->input, &source, NULL, v->expected) : NULL;
+        const char *why =
+                source.from ? interpret(v->oracle, v->size, v->input, &source, NULL, v->expected) : NULL;
         checkpoint_close(checkpoint);
         tick(v);
         return source.from && (!why || give_up("the interpreter", why));

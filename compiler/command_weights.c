@@ -31,7 +31,8 @@ static int write_published(Model *m, const Options *o)
 int weights_command(const Options *o)
 {
         if (o->nfile != 1 || !o->out) {
-                fprintf(stderr, "lathe weights: wants one model and -o FILE; `lathe help weights` says more\n");
+                fprintf(stderr,
+                        "lathe weights: wants one model and -o FILE; `lathe help weights` says more\n");
                 return WRONG_USAGE;
         }
         Model m;

@@ -87,12 +87,8 @@ static void count_node(Count *c, const Node *n, int64_t trips)
         Flops *f = &c->flops;
         Polynomial cost = {{0}};
         switch (op_info[n->op].family) {
-        case POINT:
-                cost = elements(c, &n->type, 1);
-                break;
-        case REDUCE:
-                cost = elements(c, &n->in[0]->type, 1);
-                break;
+        case POINT: cost = elements(c, &n->type, 1); break;
+        case REDUCE: cost = elements(c, &n->in[0]->type, 1); break;
         case CONTRACT:
                 if (n->op == OP_SOFTMAX) {
                         cost = elements(c, &n->type, 5);
@@ -100,14 +96,13 @@ static void count_node(Count *c, const Node *n, int64_t trips)
                 }
                 cost = elements(c, &n->type, 2);
                 cost = times_dim(c, &cost, n->in[0]->type.dim[n->in[0]->type.rank - 1]);
-                polynomial_add(is_computed(c, n->in[0]) && is_computed(c, n->in[1]) ? &f->pair : &f->product, &cost,
-                               trips);
+                polynomial_add(is_computed(c, n->in[0]) && is_computed(c, n->in[1]) ? &f->pair : &f->product,
+                               &cost, trips);
                 return;
         case LEAF:
         case MOVE:
         case STATE:
-        case CONTROL:
-                return;
+        case CONTROL: return;
         }
         polynomial_add(&f->pointwise, &cost, trips);
 }

@@ -25,10 +25,12 @@ struct Message {
 Source *source_new(Arena *arena, const char *path, const char *text, int32_t length)
 {
         int32_t lines = 1;
-        for (int32_t i = 0; i < length; i++) lines += text[i] == '\n';
+        for (int32_t i = 0; i < length; i++)
+                lines += text[i] == '\n';
         int32_t *line = NEW_ARRAY(arena, int32_t, lines);
         for (int32_t i = 0, n = 1; i < length; i++)
-                if (text[i] == '\n') line[n++] = i + 1;
+                if (text[i] == '\n')
+                        line[n++] = i + 1;
         Source *source = NEW(arena, Source);
         *source = (Source){arena_strdup(arena, path), text, length, lines, line};
         return source;
@@ -39,8 +41,10 @@ int source_line(const Source *source, int32_t offset)
         int low = 0, high = source->nline;
         while (high - low > 1) {
                 int middle = low + (high - low) / 2;
-                if (source->line[middle] <= offset) low = middle;
-                else high = middle;
+                if (source->line[middle] <= offset)
+                        low = middle;
+                else
+                        high = middle;
         }
         return low + 1;
 }
@@ -49,7 +53,8 @@ const char *source_line_text(const Source *source, int line, int32_t *length)
 {
         int32_t begin = source->line[line - 1];
         int32_t end = line < source->nline ? source->line[line] - 1 : source->length;
-        if (end > begin && source->text[end - 1] == '\r') end--;
+        if (end > begin && source->text[end - 1] == '\r')
+                end--;
         *length = end - begin;
         return source->text + begin;
 }
@@ -64,8 +69,10 @@ int source_column(const Source *source, int32_t offset)
 
 Span span_join(Span a, Span b)
 {
-        if (!a.source) return b;
-        if (!b.source) return a;
+        if (!a.source)
+                return b;
+        if (!b.source)
+                return a;
         return (Span){a.source, a.begin < b.begin ? a.begin : b.begin, a.end > b.end ? a.end : b.end};
 }
 
@@ -80,8 +87,10 @@ static void keep(Diag *diag, Severity severity, Span span, const char *format, v
 {
         Message *message = NEW(diag->arena, Message);
         *message = (Message){NULL, severity, span, arena_vprintf(diag->arena, format, args)};
-        if (diag->last) diag->last->next = message;
-        else diag->first = message;
+        if (diag->last)
+                diag->last->next = message;
+        else
+                diag->first = message;
         diag->last = message;
 }
 
@@ -92,17 +101,21 @@ static bool same_span(Span a, Span b)
 
 static bool is_duplicate(const Diag *diag, Span span)
 {
-        if (!span.source) return false;
+        if (!span.source)
+                return false;
         for (const Message *m = diag->first; m; m = m->next)
-                if (m->severity == ERROR && same_span(m->span, span)) return true;
+                if (m->severity == ERROR && same_span(m->span, span))
+                        return true;
         return false;
 }
 
 void diag_error(Diag *diag, Span span, const char *format, ...)
 {
-        if (!diag) return;
+        if (!diag)
+                return;
         diag->dropped = is_duplicate(diag, span);
-        if (diag->dropped) return;
+        if (diag->dropped)
+                return;
         if (diag->count >= (diag->limit ? diag->limit : DEFAULT_LIMIT)) {
                 diag->full = diag->dropped = true;
                 return;
@@ -116,7 +129,8 @@ void diag_error(Diag *diag, Span span, const char *format, ...)
 
 void diag_note(Diag *diag, Span span, const char *format, ...)
 {
-        if (!diag || diag->dropped) return;
+        if (!diag || diag->dropped)
+                return;
         va_list args;
         va_start(args, format);
         keep(diag, NOTE, span, format, args);
@@ -125,7 +139,8 @@ void diag_note(Diag *diag, Span span, const char *format, ...)
 
 void diag_hint(Diag *diag, const char *format, ...)
 {
-        if (!diag || diag->dropped) return;
+        if (!diag || diag->dropped)
+                return;
         va_list args;
         va_start(args, format);
         keep(diag, NOTE, (Span){NULL, 0, 0}, format, args);
@@ -156,10 +171,12 @@ static int decode_utf8(const char *text, int32_t length, uint32_t *code)
                     : (first & 0xf0) == 0xe0 ? 3
                     : (first & 0xf8) == 0xf0 ? 4
                                              : 0;
-        if (bytes == 0 || bytes > length) return 0;
+        if (bytes == 0 || bytes > length)
+                return 0;
         *code = bytes == 1 ? first : first & (0x7fu >> bytes);
         for (int i = 1; i < bytes; i++) {
-                if (((unsigned char)text[i] & 0xc0) != 0x80) return 0;
+                if (((unsigned char)text[i] & 0xc0) != 0x80)
+                        return 0;
                 *code = *code << 6 | ((unsigned char)text[i] & 0x3f);
         }
         bool surrogate = *code >= 0xd800 && *code < 0xe000;
@@ -169,7 +186,8 @@ static int decode_utf8(const char *text, int32_t length, uint32_t *code)
 /* Columns of a character: none for marks set over the one before, two for wide East Asian and pictographs. */
 static int display_width(uint32_t code)
 {
-        if ((code >= 0x300 && code < 0x370) || code == 0x200d || (code >= 0xfe00 && code < 0xfe10)) return 0;
+        if ((code >= 0x300 && code < 0x370) || code == 0x200d || (code >= 0xfe00 && code < 0xfe10))
+                return 0;
         bool wide = (code >= 0x1100 && code < 0x1160) || (code >= 0x2e80 && code < 0xa4d0) ||
                     (code >= 0xac00 && code < 0xd7a4) || (code >= 0xf900 && code < 0xfb00) ||
                     (code >= 0xfe30 && code < 0xfe70) || (code >= 0xff00 && code < 0xff61) ||
@@ -215,23 +233,29 @@ typedef struct Window {
 
 static Window window_around(int begin, int end, int line_width)
 {
-        if (line_width <= WINDOW) return (Window){0, line_width};
+        if (line_width <= WINDOW)
+                return (Window){0, line_width};
         int left = end + CONTEXT <= WINDOW ? 0 : begin - CONTEXT;
-        if (left > line_width - WINDOW) left = line_width - WINDOW;
-        if (left < 0) left = 0;
+        if (left > line_width - WINDOW)
+                left = line_width - WINDOW;
+        if (left < 0)
+                left = 0;
         return (Window){left, left + WINDOW};
 }
 
 static void print_window(FILE *stream, const char *text, int32_t length, Window window, int line_width)
 {
-        if (window.left > 0) fputs("…", stream);
+        if (window.left > 0)
+                fputs("…", stream);
         int column = 0;
         for (int32_t i = 0; i < length;) {
                 Glyph glyph = glyph_at(text + i, length - i, column);
                 bool shown = column >= window.left && column + glyph.width <= window.right;
                 bool cut = !shown && column < window.right && column + glyph.width > window.left;
-                if (shown) fputs(glyph.shown, stream);
-                else if (cut) putc(' ', stream);
+                if (shown)
+                        fputs(glyph.shown, stream);
+                else if (cut)
+                        putc(' ', stream);
                 column += glyph.width;
                 i += glyph.bytes;
         }
@@ -246,11 +270,13 @@ static void print_excerpt(FILE *stream, Span span, const char *colour, const cha
         int width = display_column(text, length, length);
         int begin = display_column(text, length, span.begin - start);
         int end = display_column(text, length, span.end - start);
-        if (end <= begin) end = begin + 1;
+        if (end <= begin)
+                end = begin + 1;
         Window window = window_around(begin, end, width);
         print_window(stream, text, length, window, width);
         fprintf(stream, "%*s%s^", begin - window.left + (window.left > 0), "", colour);
-        for (int column = begin + 1; column < end && column < window.right; column++) putc('~', stream);
+        for (int column = begin + 1; column < end && column < window.right; column++)
+                putc('~', stream);
         fprintf(stream, "%s\n", plain);
 }
 
@@ -270,14 +296,17 @@ static void print_message(FILE *stream, const Message *message, bool in_colour)
         }
         fprintf(stream, "%s%s: %s%s%s%s\n", mark, message->severity == ERROR ? "error" : "note", plain,
                 message->severity == ERROR ? bold : "", message->text, plain);
-        if (span.source) print_excerpt(stream, span, caret, plain);
+        if (span.source)
+                print_excerpt(stream, span, caret, plain);
 }
 
 void diag_print(const Diag *diag, FILE *stream)
 {
         bool in_colour = isatty(fileno(stream)) && !getenv("NO_COLOR");
-        for (const Message *m = diag->first; m; m = m->next) print_message(stream, m, in_colour);
-        if (diag->full) fprintf(stream, "lathe: too many errors: stopped after %d\n", diag->count);
+        for (const Message *m = diag->first; m; m = m->next)
+                print_message(stream, m, in_colour);
+        if (diag->full)
+                fprintf(stream, "lathe: too many errors: stopped after %d\n", diag->count);
 }
 
 /* --- the nearest name ---------------------------------------------------------------------------------- */
@@ -291,14 +320,16 @@ static int least(int a, int b)
 static int edit_distance(const char *a, int m, const char *b, int n)
 {
         int row[3][LONGEST_NAME + 1];
-        for (int j = 0; j <= n; j++) row[0][j] = j;
+        for (int j = 0; j <= n; j++)
+                row[0][j] = j;
         for (int i = 1; i <= m; i++) {
                 int *now = row[i % 3], *up = row[(i + 2) % 3], *up2 = row[(i + 1) % 3];
                 now[0] = i;
                 for (int j = 1; j <= n; j++) {
                         now[j] = least(least(up[j], now[j - 1]) + 1, up[j - 1] + (a[i - 1] != b[j - 1]));
                         bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
-                        if (swapped) now[j] = least(now[j], up2[j - 2] + 1);
+                        if (swapped)
+                                now[j] = least(now[j], up2[j - 2] + 1);
                 }
         }
         return row[m % 3][n];
@@ -307,16 +338,19 @@ static int edit_distance(const char *a, int m, const char *b, int n)
 const char *nearest_name(const char *name, const char *const *candidate, int n)
 {
         size_t length = strlen(name);
-        if (length > LONGEST_NAME) return NULL;
+        if (length > LONGEST_NAME)
+                return NULL;
         const char *nearest = NULL;
         int nearest_distance = 0;
         for (int i = 0; i < n; i++) {
                 size_t other = strlen(candidate[i]);
-                if (other > LONGEST_NAME) continue;
+                if (other > LONGEST_NAME)
+                        continue;
                 int longer = (int)(other > length ? other : length);
                 int allowed = longer < 3 ? 0 : longer < 6 ? 1 : longer / 3;
                 int distance = edit_distance(name, (int)length, candidate[i], (int)other);
-                if (distance > allowed || (nearest && distance >= nearest_distance)) continue;
+                if (distance > allowed || (nearest && distance >= nearest_distance))
+                        continue;
                 nearest = candidate[i];
                 nearest_distance = distance;
         }

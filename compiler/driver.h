@@ -14,7 +14,7 @@ enum { MAX_OVERRIDES = 64, MAX_FILES = 256, MAX_DUMPS = 16, MAX_TARGETS = 8 };
 typedef struct {
         const char *file[MAX_FILES]; /* what is no option: model files, and words of the command */
         int nfile;
-        const char *model;           /* -m: which model of the file */
+        const char *model; /* -m: which model of the file */
         Override override[MAX_OVERRIDES];
         int noverride;
         const char *weights, *tokenizer, *out;
@@ -33,9 +33,9 @@ typedef struct {
         Interner names;
         Diag diag;
         Program *program;
-        Graph *graph;        /* as elaborated, then as the passes leave it */
-        Graph *oracle;       /* as elaborated */
-        Node *not_causal;    /* where the proof failed; NULL: causal, or nothing grows */
+        Graph *graph;     /* as elaborated, then as the passes leave it */
+        Graph *oracle;    /* as elaborated */
+        Node *not_causal; /* where the proof failed; NULL: causal, or nothing grows */
         const char *why_not;
 } Model;
 

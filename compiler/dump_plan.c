@@ -3,19 +3,23 @@
 
 #include "plan.h"
 
-static const char *const kernel_word[] = {[K_LOOP] = "loop",     [K_MATMUL] = "matmul", [K_PLAIN] = "plain matmul", [K_ATTENTION] = "attention",
-                                          [K_SELECT] = "select", [K_FILL] = "fill",     [K_REPEAT] = "repeat"};
-static const char *const home_word[] = {[IN_ARENA] = "arena", [IN_WEIGHTS] = "weights", [IN_STATE] = "state",
-                                        [IN_INPUT] = "input", [IN_OUTPUT] = "output",   [IN_LITERAL] = "literal"};
+static const char *const kernel_word[] = {
+        [K_LOOP] = "loop",     [K_MATMUL] = "matmul", [K_PLAIN] = "plain matmul", [K_ATTENTION] = "attention",
+        [K_SELECT] = "select", [K_FILL] = "fill",     [K_REPEAT] = "repeat"};
+static const char *const home_word[] = {
+        [IN_ARENA] = "arena", [IN_WEIGHTS] = "weights", [IN_STATE] = "state",
+        [IN_INPUT] = "input", [IN_OUTPUT] = "output",   [IN_LITERAL] = "literal"};
 
 static void dump_kernels(FILE *f, const Plan *p, int body, int depth)
 {
         for (int i = 0; i < p->list[body].n; i++) {
                 const Kernel *k = p->list[body].kernel[i];
-                fprintf(f, "%*s%-3s %-13s %s%s", depth * 2, "", k->barrier ? "|" : "", kernel_word[k->op], k->name, k->tail ? " (wanted rows)" : "");
+                fprintf(f, "%*s%-3s %-13s %s%s", depth * 2, "", k->barrier ? "|" : "", kernel_word[k->op],
+                        k->name, k->tail ? " (wanted rows)" : "");
                 if (k->op == K_MATMUL)
                         for (int s = 0; s < k->nsegment; s++)
-                                fprintf(f, "%s %" PRId64 "x%" PRId64 "%s", s ? "," : "", k->k_size, k->segment[s].n, k->segment[s].nproduct == 2 ? " twice" : "");
+                                fprintf(f, "%s %" PRId64 "x%" PRId64 "%s", s ? "," : "", k->k_size,
+                                        k->segment[s].n, k->segment[s].nproduct == 2 ? " twice" : "");
                 if (k->op == K_REPEAT)
                         fprintf(f, ", %" PRId64 " trips", k->region->trips);
                 fprintf(f, "\n");
@@ -30,19 +34,23 @@ void plan_dump(FILE *f, const Plan *p)
 {
         fprintf(f, "kernels (| waits for all threads)\n");
         dump_kernels(f, p, 0, 1);
-        fprintf(f, "%d barriers a call\n\nbuffers\n  %-8s %12s %12s %6s %12s  %s\n", p->nbarrier, "home", "offset", "floats", "slots", "life", "what");
+        fprintf(f, "%d barriers a call\n\nbuffers\n  %-8s %12s %12s %6s %12s  %s\n", p->nbarrier, "home",
+                "offset", "floats", "slots", "life", "what");
         for (int i = 0; i < p->nbuffer; i++) {
                 const Buffer *b = p->buffer[i];
                 bool used = b->home != IN_ARENA || b->first >= 0;
                 if (b->part_of || !used)
                         continue;
-                fprintf(f, "  %-8s %12" PRId64 " %12" PRId64 " %6" PRId64 " ", home_word[b->home], b->offset, b->size, b->slots);
+                fprintf(f, "  %-8s %12" PRId64 " %12" PRId64 " %6" PRId64 " ", home_word[b->home], b->offset,
+                        b->size, b->slots);
                 if (b->home == IN_ARENA)
                         fprintf(f, "%5d - %-5d", b->first, b->last);
                 else
                         fprintf(f, "%12s ", "");
                 fprintf(f, " %s %s\n", b->name, type_text(p->graph->arena, p->graph, &b->type));
         }
-        fprintf(f, "\nweights %" PRId64 " floats, state %" PRId64 ", arena %" PRId64 " (lower bound %" PRId64 ")\n", p->weights_size, p->state_size,
-                p->arena_size, p->arena_bound);
+        fprintf(f,
+                "\nweights %" PRId64 " floats, state %" PRId64 ", arena %" PRId64 " (lower bound %" PRId64
+                ")\n",
+                p->weights_size, p->state_size, p->arena_size, p->arena_bound);
 }

@@ -58,8 +58,14 @@ static const char *named(const Emit *e, const char *text)
                         break;
                 }
                 text_add(t, at, dollar - at);
-                bool lower = !strncmp(dollar, "$model", 6), upper = !strncmp(dollar, "$MODEL", 6), program = !strncmp(dollar, "$program", 8);
-                text_printf(t, "%s", lower ? e->name : upper ? e->upper : !program ? "$" : e->portable ? "best_program()" : "program");
+                bool lower = !strncmp(dollar, "$model", 6), upper = !strncmp(dollar, "$MODEL", 6),
+                     program = !strncmp(dollar, "$program", 8);
+                text_printf(t, "%s",
+                            lower         ? e->name
+                            : upper       ? e->upper
+                            : !program    ? "$"
+                            : e->portable ? "best_program()"
+                                          : "program");
                 at = dollar + (lower || upper ? 6 : program ? 8 : 1);
         }
         return t->data;
@@ -93,7 +99,8 @@ static const char *element_count(const Emit *e, const Type *t)
         Text *count = text_new(e->arena);
         for (int a = 0; a < t->rank; a++) {
                 bool time = e->causal && dim_equal(t->dim[a], dim_named(e->g->time));
-                text_printf(count, dim_is_fixed(t->dim[a]) || time ? "%s%s" : "%s(%s)", a ? " * " : "", time ? "n" : dim_expression(e->arena, e->g, t->dim[a]));
+                text_printf(count, dim_is_fixed(t->dim[a]) || time ? "%s%s" : "%s(%s)", a ? " * " : "",
+                            time ? "n" : dim_expression(e->arena, e->g, t->dim[a]));
         }
         return t->rank ? count->data : "1";
 }
@@ -149,28 +156,37 @@ static const char *size_list(const Emit *e, bool types)
 static void emit_shapes(const Emit *e, Text *t)
 {
         for (int i = 0; i < e->g->ninput; i++)
-                text_printf(t, " * %s: %s%s\n", e->g->input[i].name, type_text(e->arena, e->g, &e->g->input[i].type),
-                            e->g->input[i].bound ? arena_printf(e->arena, ", each 0 to %" PRId64, e->g->input[i].bound - 1) : "");
+                text_printf(t, " * %s: %s%s\n", e->g->input[i].name,
+                            type_text(e->arena, e->g, &e->g->input[i].type),
+                            e->g->input[i].bound
+                                    ? arena_printf(e->arena, ", each 0 to %" PRId64, e->g->input[i].bound - 1)
+                                    : "");
         for (int i = 0; i < e->g->noutput; i++)
-                text_printf(t, " * %s: %s\n", e->g->output[i].name, type_text(e->arena, e->g, &e->g->output[i].node->type));
+                text_printf(t, " * %s: %s\n", e->g->output[i].name,
+                            type_text(e->arena, e->g, &e->g->output[i].node->type));
 }
 
 static void emit_header(const Emit *e, Text *h)
 {
-        text_printf(h, "/* %s: the interface of %s.c, written by lathe %s.\n *\n * Tensors are row-major, outermost axis first.\n", e->name,
-                    e->o->name, LATHE_VERSION);
+        text_printf(h,
+                    "/* %s: the interface of %s.c, written by lathe %s.\n *\n * Tensors are row-major, "
+                    "outermost axis first.\n",
+                    e->name, e->o->name, LATHE_VERSION);
         emit_shapes(e, h);
         text_printf(h, " * Functions return 0 or an error code; %s_error says it in words. */\n", e->name);
-        text_printf(h, "#ifndef %s_H\n#define %s_H\n#include <stddef.h>\n#include <stdint.h>\n\n", e->upper, e->upper);
+        text_printf(h, "#ifndef %s_H\n#define %s_H\n#include <stddef.h>\n#include <stdint.h>\n\n", e->upper,
+                    e->upper);
         Text *sizes = text_new(e->arena);
         for (int i = 0; i < e->g->nhyper; i++) {
                 const Setting *s = &e->g->hyper[i];
-                if (s->kind != SETTING_NUMBER || s->number != (double)(int64_t)s->number || s->number > 2147483647 || s->number < -2147483647)
+                if (s->kind != SETTING_NUMBER || s->number != (double)(int64_t)s->number ||
+                    s->number > 2147483647 || s->number < -2147483647)
                         continue;
                 Text *name = text_new(e->arena);
                 for (const char *c = s->name; *c; c++)
                         text_printf(name, "%c", toupper((unsigned char)*c));
-                text_printf(sizes, "        %s_%s = %" PRId64 ",\n", e->upper, name->data, (int64_t)s->number);
+                text_printf(sizes, "        %s_%s = %" PRId64 ",\n", e->upper, name->data,
+                            (int64_t)s->number);
         }
         for (int i = 0; i < e->g->ninput; i++) {
                 const Input *in = &e->g->input[i];
@@ -178,18 +194,23 @@ static void emit_header(const Emit *e, Text *h)
                 for (const char *c = in->name; *c; c++)
                         text_printf(name, "%c", toupper((unsigned char)*c));
                 if (in->bound && in->bound < INT32_MAX)
-                        text_printf(sizes, "        %s_%s_BOUND = %" PRId64 ",\n", e->upper, name->data, in->bound);
+                        text_printf(sizes, "        %s_%s_BOUND = %" PRId64 ",\n", e->upper, name->data,
+                                    in->bound);
         }
         if (sizes->n)
                 text_printf(h, "enum {\n%s};\n\n", sizes->data);
-        text_printf(h, "enum {\n        %s_OK,\n        %s_ERROR_FILE,\n        %s_ERROR_WEIGHTS,\n        %s_ERROR_THREADS,\n"
-                       "        %s_ERROR_MEMORY,\n        %s_ERROR_RANGE,\n        %s_ERROR_CONTEXT,\n        %s_ERROR_FLOAT\n};\n\n",
+        text_printf(h,
+                    "enum {\n        %s_OK,\n        %s_ERROR_FILE,\n        %s_ERROR_WEIGHTS,\n        "
+                    "%s_ERROR_THREADS,\n"
+                    "        %s_ERROR_MEMORY,\n        %s_ERROR_RANGE,\n        %s_ERROR_CONTEXT,\n        "
+                    "%s_ERROR_FLOAT\n};\n\n",
                     e->upper, e->upper, e->upper, e->upper, e->upper, e->upper, e->upper, e->upper);
         text_printf(h, "%s",
                     named(e, "typedef struct $model $model;\n\n"
                              "/* Bytes that an instance needs, to be aligned to 64. */\n"
                              "size_t $model_size(int threads);\n"
-                             "/* In memory of the caller's; nothing is allocated.  weights_path: NULL if the weights are in the C file. */\n"
+                             "/* In memory of the caller's; nothing is allocated.  weights_path: NULL if the "
+                             "weights are in the C file. */\n"
                              "int $model_init($model *m, const char *weights_path, int threads);\n"
                              "/* Ends the threads and unmaps the weights; the memory stays the caller's. */\n"
                              "void $model_close($model *m);\n"
@@ -197,18 +218,27 @@ static void emit_header(const Emit *e, Text *h)
                              "$model *$model_new(const char *weights_path, int threads, int *error);\n"
                              "void $model_free($model *m);\n\n"));
         if (e->causal) {
-                text_printf(h, "/* Takes n positions more. */\nint %s_prefill(%s *m%s%s, int64_t n);\n", e->name, e->name, size_list(e, true),
-                            input_list(e, true, false));
-                text_printf(h, "/* Takes n positions more and gives the outputs of each. */\nint %s_forward(%s *m%s%s, int64_t n%s);\n", e->name,
-                            e->name, size_list(e, true), input_list(e, true, false), output_list(e, true, false));
-                text_printf(h, "/* Takes one position more and gives its outputs (not if they are NULL). */\nint %s_step(%s *m%s%s%s);\n", e->name,
-                            e->name, size_list(e, true), input_list(e, true, true), output_list(e, true, false));
-                text_printf(h, "/* Positions taken so far; back to none, or to the first n of them. */\nint64_t %s_position(const %s *m);\n"
-                               "void %s_reset(%s *m);\nint %s_rewind(%s *m, int64_t n);\n",
+                text_printf(h, "/* Takes n positions more. */\nint %s_prefill(%s *m%s%s, int64_t n);\n",
+                            e->name, e->name, size_list(e, true), input_list(e, true, false));
+                text_printf(h,
+                            "/* Takes n positions more and gives the outputs of each. */\nint %s_forward(%s "
+                            "*m%s%s, int64_t n%s);\n",
+                            e->name, e->name, size_list(e, true), input_list(e, true, false),
+                            output_list(e, true, false));
+                text_printf(h,
+                            "/* Takes one position more and gives its outputs (not if they are NULL). "
+                            "*/\nint %s_step(%s *m%s%s%s);\n",
+                            e->name, e->name, size_list(e, true), input_list(e, true, true),
+                            output_list(e, true, false));
+                text_printf(h,
+                            "/* Positions taken so far; back to none, or to the first n of them. */\nint64_t "
+                            "%s_position(const %s *m);\n"
+                            "void %s_reset(%s *m);\nint %s_rewind(%s *m, int64_t n);\n",
                             e->name, e->name, e->name, e->name, e->name, e->name);
         } else {
-                text_printf(h, "/* The whole model once. */\nint %s_forward(%s *m%s%s%s);\n", e->name, e->name, size_list(e, true),
-                            input_list(e, true, false), output_list(e, true, false));
+                text_printf(h, "/* The whole model once. */\nint %s_forward(%s *m%s%s%s);\n", e->name,
+                            e->name, size_list(e, true), input_list(e, true, false),
+                            output_list(e, true, false));
         }
         text_printf(h, "const char *%s_error(int code);\n#endif\n", e->name);
 }
@@ -219,8 +249,11 @@ static void emit_checks(const Emit *e, Text *c, const char *indent)
                 const Input *in = &e->g->input[i];
                 if (!in->bound)
                         continue;
-                text_printf(c, "%sfor (int64_t i = 0; i < %s; i++)\n%s        if (%s[i] < 0 || %s[i] >= %" PRId64 ")\n%s                return %s_ERROR_RANGE;\n",
-                            indent, element_count(e, &in->type), indent, in->name, in->name, in->bound, indent, e->upper);
+                text_printf(c,
+                            "%sfor (int64_t i = 0; i < %s; i++)\n%s        if (%s[i] < 0 || %s[i] >= %" PRId64
+                            ")\n%s                return %s_ERROR_RANGE;\n",
+                            indent, element_count(e, &in->type), indent, in->name, in->name, in->bound,
+                            indent, e->upper);
         }
 }
 
@@ -230,8 +263,10 @@ static void emit_sizes(const Emit *e, Text *c)
                 const Named *n = &e->g->named[i];
                 if (e->causal && (i == e->g->time || i == e->g->past))
                         continue;
-                text_printf(c, "        if (%s < 1 || %s > %" PRId64 ")\n                return %s_ERROR_RANGE;\n        m->%s = %s;\n", n->name, n->name,
-                            n->bound, e->upper, n->name, n->name);
+                text_printf(c,
+                            "        if (%s < 1 || %s > %" PRId64
+                            ")\n                return %s_ERROR_RANGE;\n        m->%s = %s;\n",
+                            n->name, n->name, n->bound, e->upper, n->name, n->name);
         }
 }
 
@@ -264,51 +299,76 @@ static const char *any_output(const Emit *e)
 static void emit_causal_interface(const Emit *e, Text *c)
 {
         const char *time = e->g->named[e->g->time].name, *past = e->g->named[e->g->past].name;
-        text_printf(c, "/* Takes n positions in chunks; the outputs of those from `first` on are wanted. */\n");
-        text_printf(c, "static int advance(%s *m%s%s, int64_t n, int64_t first%s)\n{\n", e->name, size_list(e, true), input_list(e, true, false),
-                    output_list(e, true, false));
-        text_printf(c, "        if (n < 0 || m->%s + n > %" PRId64 ")\n                return %s_ERROR_CONTEXT;\n", past,
-                    e->g->named[e->g->time].bound, e->upper);
+        text_printf(c,
+                    "/* Takes n positions in chunks; the outputs of those from `first` on are wanted. */\n");
+        text_printf(c, "static int advance(%s *m%s%s, int64_t n, int64_t first%s)\n{\n", e->name,
+                    size_list(e, true), input_list(e, true, false), output_list(e, true, false));
+        text_printf(c,
+                    "        if (n < 0 || m->%s + n > %" PRId64
+                    ")\n                return %s_ERROR_CONTEXT;\n",
+                    past, e->g->named[e->g->time].bound, e->upper);
         emit_sizes(e, c);
         emit_checks(e, c, "        ");
         if (has_dense(e))
                 text_printf(c, "        m->whole = n;\n        m->done = 0;\n");
-        text_printf(c, "        while (n > 0) {\n                int64_t chunk = n < %" PRId64 " ? n : %" PRId64 ";\n", e->plan->chunk, e->plan->chunk);
-        text_printf(c, "                m->%s = chunk;\n                m->first = first < chunk ? first : chunk;\n", time);
+        text_printf(c,
+                    "        while (n > 0) {\n                int64_t chunk = n < %" PRId64 " ? n : %" PRId64
+                    ";\n",
+                    e->plan->chunk, e->plan->chunk);
+        text_printf(
+                c,
+                "                m->%s = chunk;\n                m->first = first < chunk ? first : chunk;\n",
+                time);
         for (int i = 0; i < e->g->ninput; i++)
-                text_printf(c, "                m->input_%s = %s;\n", e->g->input[i].name, e->g->input[i].name);
+                text_printf(c, "                m->input_%s = %s;\n", e->g->input[i].name,
+                            e->g->input[i].name);
         for (int i = 0; i < e->g->noutput; i++)
-                text_printf(c, "                m->output_%s = %s;\n", e->g->output[i].name, e->g->output[i].name);
+                text_printf(c, "                m->output_%s = %s;\n", e->g->output[i].name,
+                            e->g->output[i].name);
         text_printf(c, "                run(m);\n");
         for (int i = 0; i < e->g->noutput; i++)
                 if (advances(e, &e->g->output[i].node->type))
-                        text_printf(c, "                if (%s)\n                        %s += (chunk - m->first) * %" PRId64 ";\n", e->g->output[i].name,
-                            e->g->output[i].name, row_elements(e, &e->g->output[i].node->type));
+                        text_printf(c,
+                                    "                if (%s)\n                        %s += (chunk - "
+                                    "m->first) * %" PRId64 ";\n",
+                                    e->g->output[i].name, e->g->output[i].name,
+                                    row_elements(e, &e->g->output[i].node->type));
         for (int i = 0; i < e->g->ninput; i++)
                 if (advances(e, &e->g->input[i].type))
-                        text_printf(c, "                %s += chunk * %" PRId64 ";\n", e->g->input[i].name, row_elements(e, &e->g->input[i].type));
+                        text_printf(c, "                %s += chunk * %" PRId64 ";\n", e->g->input[i].name,
+                                    row_elements(e, &e->g->input[i].type));
         if (has_dense(e))
                 text_printf(c, "                m->done += chunk;\n");
-        text_printf(c, "                m->%s += chunk;\n                first -= m->first;\n                n -= chunk;\n        }\n        return %s_OK;\n}\n\n",
+        text_printf(c,
+                    "                m->%s += chunk;\n                first -= m->first;\n                n "
+                    "-= chunk;\n        }\n        return %s_OK;\n}\n\n",
                     past, e->upper);
         const char *sizes = size_list(e, false);
-        text_printf(c, "int %s_prefill(%s *m%s%s, int64_t n)\n{\n        return advance(m%s%s, n, n%s);\n}\n\n", e->name, e->name,
-                    size_list(e, true), input_list(e, true, false), sizes, input_list(e, false, false), output_list(e, false, true));
-        text_printf(c, "int %s_forward(%s *m%s%s, int64_t n%s)\n{\n        return advance(m%s%s, n, 0%s);\n}\n\n", e->name, e->name,
-                    size_list(e, true), input_list(e, true, false), output_list(e, true, false), sizes, input_list(e, false, false),
+        text_printf(c,
+                    "int %s_prefill(%s *m%s%s, int64_t n)\n{\n        return advance(m%s%s, n, n%s);\n}\n\n",
+                    e->name, e->name, size_list(e, true), input_list(e, true, false), sizes,
+                    input_list(e, false, false), output_list(e, false, true));
+        text_printf(
+                c, "int %s_forward(%s *m%s%s, int64_t n%s)\n{\n        return advance(m%s%s, n, 0%s);\n}\n\n",
+                e->name, e->name, size_list(e, true), input_list(e, true, false), output_list(e, true, false),
+                sizes, input_list(e, false, false), output_list(e, false, false));
+        text_printf(c, "int %s_step(%s *m%s%s%s)\n{\n        return advance(m%s%s, 1, %s ? 0 : 1%s);\n}\n\n",
+                    e->name, e->name, size_list(e, true), input_list(e, true, true),
+                    output_list(e, true, false), sizes, input_list(e, false, true), any_output(e),
                     output_list(e, false, false));
-        text_printf(c, "int %s_step(%s *m%s%s%s)\n{\n        return advance(m%s%s, 1, %s ? 0 : 1%s);\n}\n\n", e->name, e->name, size_list(e, true),
-                    input_list(e, true, true), output_list(e, true, false), sizes, input_list(e, false, true), any_output(e),
-                    output_list(e, false, false));
-        text_printf(c, "int64_t %s_position(const %s *m)\n{\n        return m->%s;\n}\n\n", e->name, e->name, past);
+        text_printf(c, "int64_t %s_position(const %s *m)\n{\n        return m->%s;\n}\n\n", e->name, e->name,
+                    past);
         text_printf(c, "void %s_reset(%s *m)\n{\n        m->%s = 0;\n}\n\n", e->name, e->name, past);
-        text_printf(c, "int %s_rewind(%s *m, int64_t n)\n{\n        if (n < 0 || n > m->%s)\n                return %s_ERROR_RANGE;\n        m->%s = n;\n        return %s_OK;\n}\n\n",
+        text_printf(c,
+                    "int %s_rewind(%s *m, int64_t n)\n{\n        if (n < 0 || n > m->%s)\n                "
+                    "return %s_ERROR_RANGE;\n        m->%s = n;\n        return %s_OK;\n}\n\n",
                     e->name, e->name, past, e->upper, past, e->upper);
 }
 
 static void emit_plain_interface(const Emit *e, Text *c)
 {
-        text_printf(c, "int %s_forward(%s *m%s%s%s)\n{\n", e->name, e->name, size_list(e, true), input_list(e, true, false), output_list(e, true, false));
+        text_printf(c, "int %s_forward(%s *m%s%s%s)\n{\n", e->name, e->name, size_list(e, true),
+                    input_list(e, true, false), output_list(e, true, false));
         emit_sizes(e, c);
         emit_checks(e, c, "        ");
         for (int i = 0; i < e->g->ninput; i++)
@@ -322,8 +382,10 @@ static void emit_plain_interface(const Emit *e, Text *c)
 
 static void emit_struct(const Emit *e, Text *c)
 {
-        text_printf(c, "struct %s {\n        const float *weights; /* [WEIGHT_FLOATS] */\n        float *arena, *state, *scratch; /* [ARENA_FLOATS], "
-                       "[STATE_FLOATS], [threads][SCRATCH] */\n",
+        text_printf(c,
+                    "struct %s {\n        const float *weights; /* [WEIGHT_FLOATS] */\n        float *arena, "
+                    "*state, *scratch; /* [ARENA_FLOATS], "
+                    "[STATE_FLOATS], [threads][SCRATCH] */\n",
                     e->name);
         for (int i = 0; i < e->g->nnamed; i++)
                 text_printf(c, "        int64_t %s; /* %s */\n", e->g->named[i].name,
@@ -331,14 +393,19 @@ static void emit_struct(const Emit *e, Text *c)
                             : e->causal && i == e->g->time ? "positions in this call"
                                                            : "size in this call");
         if (has_dense(e))
-                text_printf(c, "        int64_t whole, done; /* positions of the caller's whole call; of it, those taken */\n");
-        text_printf(c, "        int64_t first; /* the first position of this call whose outputs are wanted */\n");
+                text_printf(c, "        int64_t whole, done; /* positions of the caller's whole call; of it, "
+                               "those taken */\n");
+        text_printf(
+                c, "        int64_t first; /* the first position of this call whose outputs are wanted */\n");
         for (int i = 0; i < e->g->ninput; i++)
                 text_printf(c, "        const %s *input_%s;\n", c_type(&e->g->input[i]), e->g->input[i].name);
         for (int i = 0; i < e->g->noutput; i++)
                 text_printf(c, "        float *output_%s;\n", e->g->output[i].name);
-        text_printf(c, "        int threads;\n        Team *team, members;\n        void *mapped;\n        size_t mapped_size;\n};\n\n");
-        text_printf(c, "/* What a function that a kernel calls back finds behind its context. */\ntypedef struct {\n        const %s *m;\n        int64_t trip[8];\n} Place;\n\n",
+        text_printf(c, "        int threads;\n        Team *team, members;\n        void *mapped;\n        "
+                       "size_t mapped_size;\n};\n\n");
+        text_printf(c,
+                    "/* What a function that a kernel calls back finds behind its context. */\ntypedef "
+                    "struct {\n        const %s *m;\n        int64_t trip[8];\n} Place;\n\n",
                     e->name);
 }
 
@@ -346,7 +413,8 @@ static void emit_calls(const Emit *e, int body, Text *t);
 
 static const char *body_name(const Emit *e, const Region *r, int which)
 {
-        return r->nbody > 1 ? arena_printf(e->arena, "%s_body_%d", r->name, which) : arena_printf(e->arena, "%s_body", r->name);
+        return r->nbody > 1 ? arena_printf(e->arena, "%s_body_%d", r->name, which)
+                            : arena_printf(e->arena, "%s_body", r->name);
 }
 
 static void emit_repeat(const Emit *e, const Kernel *k, Text *t)
@@ -359,7 +427,8 @@ static void emit_repeat(const Emit *e, const Kernel *k, Text *t)
                         text_printf(t, "%s%d", i ? ", " : "", r->body_of[i]);
                 text_printf(t, "};\n");
         }
-        text_printf(t, "for (int64_t %s = 0; %s < %" PRId64 "; %s++) {\n", r->name, r->name, r->trips, r->name);
+        text_printf(t, "for (int64_t %s = 0; %s < %" PRId64 "; %s++) {\n", r->name, r->name, r->trips,
+                    r->name);
         text_printf(t, "        team_barrier(m->team);\n");
         for (int b = 0; b < r->nbody; b++) {
                 if (r->nbody > 1)
@@ -379,7 +448,8 @@ static void emit_calls(const Emit *e, int body, Text *t)
                 if (k->op == K_REPEAT)
                         emit_repeat(e, k, t);
                 else
-                        text_printf(t, "%s(m%s, thread);\n", k->name, trip_parameters(e->arena, k->body, false));
+                        text_printf(t, "%s(m%s, thread);\n", k->name,
+                                    trip_parameters(e->arena, k->body, false));
         }
 }
 
@@ -398,7 +468,8 @@ static void emit_body(const Emit *e, int body, Text *c)
                         emit_body(e, inner, c);
                         Text *calls = text_new(e->arena);
                         emit_calls(e, inner, calls);
-                        text_printf(c, "static void %s(const %s *m%s, int thread)\n{\n", body_name(e, k->region, b), e->name,
+                        text_printf(c, "static void %s(const %s *m%s, int thread)\n{\n",
+                                    body_name(e, k->region, b), e->name,
                                     trip_parameters(e->arena, k->region->body[b], true));
                         text_indent(c, calls, 1);
                         text_printf(c, "}\n\n");
@@ -411,8 +482,11 @@ static void emit_program(const Emit *e, Text *c)
         emit_body(e, 0, c);
         Text *calls = text_new(e->arena);
         emit_calls(e, 0, calls);
-        text_printf(c, "/* One call of the model, run by every thread: each kernel does its thread's share. */\n");
-        text_printf(c, "static void program(void *arg, int thread)\n{\n        const %s *m = arg;\n", e->name);
+        text_printf(
+                c,
+                "/* One call of the model, run by every thread: each kernel does its thread's share. */\n");
+        text_printf(c, "static void program(void *arg, int thread)\n{\n        const %s *m = arg;\n",
+                    e->name);
         text_indent(c, calls, 1);
         text_printf(c, "}\n\n");
 }
@@ -422,18 +496,24 @@ static void emit_program(const Emit *e, Text *c)
 static void emit_weights(const Emit *e, Text *c)
 {
         if (!e->o->embed) {
-                text_printf(c, "%s", named(e, "static int weights_open($model *m, const char *path)\n{\n        return weights_map(m, path);\n}\n\n"));
+                text_printf(c, "%s",
+                            named(e, "static int weights_open($model *m, const char *path)\n{\n        "
+                                     "return weights_map(m, path);\n}\n\n"));
                 return;
         }
-        text_printf(c, "/* The weights, as the bits of floats. */\nstatic const union {\n        uint32_t bits[WEIGHT_FLOATS];\n        float value[WEIGHT_FLOATS];\n} "
+        text_printf(c, "/* The weights, as the bits of floats. */\nstatic const union {\n        uint32_t "
+                       "bits[WEIGHT_FLOATS];\n        float value[WEIGHT_FLOATS];\n} "
                        "weight_data = {{\n");
         for (int64_t i = 0; i < e->plan->weights_size; i++) {
                 uint32_t bits;
                 memcpy(&bits, &e->o->weights[i], sizeof bits);
-                text_printf(c, "%s0x%" PRIx32 ",%s", i % 10 ? "" : "        ", bits, i % 10 == 9 || i + 1 == e->plan->weights_size ? "\n" : " ");
+                text_printf(c, "%s0x%" PRIx32 ",%s", i % 10 ? "" : "        ", bits,
+                            i % 10 == 9 || i + 1 == e->plan->weights_size ? "\n" : " ");
         }
-        text_printf(c, "}};\n\n%s", named(e, "static int weights_open($model *m, const char *path)\n{\n        (void)path;\n        m->weights = weight_data.value;\n"
-                                             "        return $MODEL_OK;\n}\n\n"));
+        text_printf(c, "}};\n\n%s",
+                    named(e, "static int weights_open($model *m, const char *path)\n{\n        (void)path;\n "
+                             "       m->weights = weight_data.value;\n"
+                             "        return $MODEL_OK;\n}\n\n"));
 }
 
 /* --- the command line ------------------------------------------------------------------------------------------- */
@@ -474,8 +554,10 @@ static void emit_loop_constants(const Emit *e, Text *c)
                 for (int k = 0; !strcmp(s->name, "stop") && s->kind == SETTING_LIST && k < s->nlist; k++)
                         text_printf(stop, "%d, ", (int)s->list[k]);
         }
-        text_printf(c, "#define WEIGHTS_FILE \"%s.weights\"\nenum { VOCAB = %" PRId64 ", CONTEXT = %" PRId64 " };\n", e->o->name,
-                    row_elements(e, &e->g->output[0].node->type), e->g->named[e->g->time].bound);
+        text_printf(c,
+                    "#define WEIGHTS_FILE \"%s.weights\"\nenum { VOCAB = %" PRId64 ", CONTEXT = %" PRId64
+                    " };\n",
+                    e->o->name, row_elements(e, &e->g->output[0].node->type), e->g->named[e->g->time].bound);
         if (!e->o->tokenizer)
                 text_printf(c, "enum { START_TOKEN = %d };\n", start);
         text_printf(c, "static const int32_t stop_token[] = {%s-1};\n\n", stop->data);
@@ -488,12 +570,20 @@ static void emit_comment(const Emit *e, Text *c)
         const Plan *p = e->plan;
         text_printf(c, "/* %s: %s%s\n *\n", e->name, e->causal ? "a causal model" : "a model",
                     arena_printf(e->arena, ", written by lathe %s.", LATHE_VERSION));
-        text_printf(c, " * %" PRId64 " parameters; %.1f MFLOP a position; weights %.1f MB f32, cache %.1f MB, arena %.2f MB%s.\n", e->o->parameters,
-                    (double)e->o->flops_token / 1e6, 4e-6 * (double)p->weights_size, 4e-6 * (double)p->state_size, 4e-6 * (double)p->arena_size,
-                    e->causal ? arena_printf(e->arena, " at %" PRId64 " positions a call", p->chunk) : "");
-        text_printf(c, " * %d barriers a call.  The same bits with any number of threads, in any chunks, on any target.\n", p->nbarrier);
+        text_printf(
+                c,
+                " * %" PRId64
+                " parameters; %.1f MFLOP a position; weights %.1f MB f32, cache %.1f MB, arena %.2f MB%s.\n",
+                e->o->parameters, (double)e->o->flops_token / 1e6, 4e-6 * (double)p->weights_size,
+                4e-6 * (double)p->state_size, 4e-6 * (double)p->arena_size,
+                e->causal ? arena_printf(e->arena, " at %" PRId64 " positions a call", p->chunk) : "");
+        text_printf(c,
+                    " * %d barriers a call.  The same bits with any number of threads, in any chunks, on any "
+                    "target.\n",
+                    p->nbarrier);
         const char *flags = p->target->flags;
-        text_printf(c, " * Build: cc -std=c11 -O2%s%s %s.c%s -lpthread */\n", *flags ? " " : "", flags, e->o->name, e->o->with_main ? "" : " your.c");
+        text_printf(c, " * Build: cc -std=c11 -O2%s%s %s.c%s -lpthread */\n", *flags ? " " : "", flags,
+                    e->o->name, e->o->with_main ? "" : " your.c");
 }
 
 static void emit_guard_macros(const Emit *e, Text *c)
@@ -506,8 +596,8 @@ static void emit_guard_macros(const Emit *e, Text *c)
                 at += n + (at[n] == ' ');
         }
         if (missing->n)
-                text_printf(c, "#if %s\n#error \"this file is for %s: compile it with %s\"\n#endif\n\n", missing->data, t->name,
-                            *t->flags ? t->flags : "a compiler for that processor");
+                text_printf(c, "#if %s\n#error \"this file is for %s: compile it with %s\"\n#endif\n\n",
+                            missing->data, t->name, *t->flags ? t->flags : "a compiler for that processor");
 }
 
 static int64_t scratch_size(const Plan *p)
@@ -523,14 +613,19 @@ static int64_t scratch_size(const Plan *p)
 static void emit_constants(const Emit *e, Text *c)
 {
         text_printf(c, "#define LAYOUT_HASH UINT64_C(0x%016" PRIx64 ")\n", layout_hash(e->plan));
-        text_printf(c, "#define WEIGHT_FLOATS %" PRId64 "\n#define ARENA_FLOATS %" PRId64 "\n#define STATE_FLOATS %" PRId64 "\n#define SCRATCH %" PRId64 "\n\n",
-                    e->plan->weights_size, e->plan->arena_size + LANES, e->plan->state_size + LANES, scratch_size(e->plan));
+        text_printf(c,
+                    "#define WEIGHT_FLOATS %" PRId64 "\n#define ARENA_FLOATS %" PRId64
+                    "\n#define STATE_FLOATS %" PRId64 "\n#define SCRATCH %" PRId64 "\n\n",
+                    e->plan->weights_size, e->plan->arena_size + LANES, e->plan->state_size + LANES,
+                    scratch_size(e->plan));
 }
 
 static void emit_tile(const Target *t, Text *c)
 {
-        text_printf(c, "/* Register tile of products: rows by panels of 16; panels with four rows or fewer. */\n#define TILE_ROWS %d\n\n#define TILE_PANELS "
-                       "%d\n\n#define FEW_PANELS %d\n\n",
+        text_printf(c,
+                    "/* Register tile of products: rows by panels of 16; panels with four rows or fewer. "
+                    "*/\n#define TILE_ROWS %d\n\n#define TILE_PANELS "
+                    "%d\n\n#define FEW_PANELS %d\n\n",
                     t->rows, t->panels, t->few_panels);
 }
 
@@ -540,9 +635,12 @@ typedef struct {
 } Section;
 
 static const Section section_table[] = {
-        {"avx2", "defined(__x86_64__) && !defined(__TINYC__)", "avx2,fma,f16c", "__builtin_cpu_supports(\"avx2\") && __builtin_cpu_supports(\"fma\")"},
-        {"avx512", "defined(__x86_64__) && !defined(__TINYC__)", "avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl",
-         "__builtin_cpu_supports(\"avx512f\") && __builtin_cpu_supports(\"avx512bw\") && __builtin_cpu_supports(\"avx512dq\") && "
+        {"avx2", "defined(__x86_64__) && !defined(__TINYC__)", "avx2,fma,f16c",
+         "__builtin_cpu_supports(\"avx2\") && __builtin_cpu_supports(\"fma\")"},
+        {"avx512", "defined(__x86_64__) && !defined(__TINYC__)",
+         "avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl",
+         "__builtin_cpu_supports(\"avx512f\") && __builtin_cpu_supports(\"avx512bw\") && "
+         "__builtin_cpu_supports(\"avx512dq\") && "
          "__builtin_cpu_supports(\"avx512vl\")"},
         {"neon", "defined(__aarch64__) && defined(__ARM_NEON) && !defined(__TINYC__)", NULL, "1"},
 };
@@ -558,12 +656,15 @@ static void emit_section(const Emit *e, const Section *s, const char *kernels, T
         text_printf(own, "%s", kernels);
         text_printf(c, "/* The same kernels for %s. */\n#if %s\n", s->target, s->processor);
         if (s->features)
-                text_printf(c, "#include <immintrin.h>\n#if defined(__clang__)\n#pragma clang attribute push(__attribute__((target(\"%s\"))), apply_to = function)\n"
-                               "#else\n#pragma GCC push_options\n#pragma GCC target(\"%s\")\n#endif\n\n",
+                text_printf(c,
+                            "#include <immintrin.h>\n#if defined(__clang__)\n#pragma clang attribute "
+                            "push(__attribute__((target(\"%s\"))), apply_to = function)\n"
+                            "#else\n#pragma GCC push_options\n#pragma GCC target(\"%s\")\n#endif\n\n",
                             s->features, s->features);
         paste_renamed(c, own->data, arena_printf(e->arena, "_%s", s->target));
         if (s->features)
-                text_printf(c, "#if defined(__clang__)\n#pragma clang attribute pop\n#else\n#pragma GCC pop_options\n#endif\n");
+                text_printf(c, "#if defined(__clang__)\n#pragma clang attribute pop\n#else\n#pragma GCC "
+                               "pop_options\n#endif\n");
         text_printf(c, "#endif\n\n");
 }
 
@@ -571,11 +672,12 @@ static void emit_choice(const Emit *e, const char *kernels, Text *c)
 {
         for (int i = 0; i < SECTIONS; i++)
                 emit_section(e, &section_table[i], kernels, c);
-        text_printf(c, "typedef void Program(void *arg, int thread);\n\n/* The program for the best instruction set that this processor runs. */\n"
+        text_printf(c, "typedef void Program(void *arg, int thread);\n\n/* The program for the best "
+                       "instruction set that this processor runs. */\n"
                        "static Program *best_program(void)\n{\n");
         for (int i = SECTIONS - 1; i >= 0; i--)
-                text_printf(c, "#if %s\n        if (%s)\n                return program_%s;\n#endif\n", section_table[i].processor, section_table[i].test,
-                            section_table[i].target);
+                text_printf(c, "#if %s\n        if (%s)\n                return program_%s;\n#endif\n",
+                            section_table[i].processor, section_table[i].test, section_table[i].target);
         text_printf(c, "        return program;\n}\n\n");
 }
 
@@ -583,7 +685,8 @@ static void emit_choice(const Emit *e, const char *kernels, Text *c)
 static void emit_instance(const Emit *e, Text *c)
 {
         const char *model = named(e, embedded_text("model.h"));
-        const char *start = strstr(model, "#include"), *map = strstr(model, "/* The weight file:"), *rest = strstr(model, "static size_t aligned(");
+        const char *start = strstr(model, "#include"), *map = strstr(model, "/* The weight file:"),
+                   *rest = strstr(model, "static size_t aligned(");
         text_add(c, start, (e->o->embed ? map : rest) - start);
         emit_weights(e, c);
         text_printf(c, "%s\n", rest);
@@ -600,18 +703,23 @@ static void emit_instance(const Emit *e, Text *c)
 
 static void emit_command(const Emit *e, Text *c)
 {
-        static const char *const text_files[] = {"tokenizer.h", "sampler.h", NULL}, *const token_files[] = {"sampler.h", NULL};
+        static const char *const text_files[] = {"tokenizer.h", "sampler.h", NULL}, *const token_files[] = {
+                                                                                            "sampler.h",
+                                                                                            NULL};
         if (!e->o->with_main)
                 return;
-        const char *command = arena_printf(e->arena, "%s\n%s", named(e, embedded_text(e->o->tokenizer ? "main_text.h" : "main_tokens.h")),
-                                           named(e, embedded_text("main.h")));
+        const char *command =
+                arena_printf(e->arena, "%s\n%s",
+                             named(e, embedded_text(e->o->tokenizer ? "main_text.h" : "main_tokens.h")),
+                             named(e, embedded_text("main.h")));
         paste_runtime(c, e->o->tokenizer ? text_files : token_files, command);
         text_printf(c, "%s", command);
 }
 
 static void emit_all(const Emit *e, Text *c)
 {
-        Text *before = text_new(e->arena), *kernels = text_new(e->arena), *after = text_new(e->arena), *user = text_new(e->arena);
+        Text *before = text_new(e->arena), *kernels = text_new(e->arena), *after = text_new(e->arena),
+             *user = text_new(e->arena);
         emit_struct(e, before);
         emit_program(e, kernels);
         if (e->portable)
@@ -619,7 +727,8 @@ static void emit_all(const Emit *e, Text *c)
         emit_instance(e, after);
         emit_command(e, after);
         const Target *t = e->portable ? target_find("scalar") : e->plan->target;
-        const char *files[] = {"guard.h", t->vector, "math.h", "rows.h", "matmul.h", "attention.h", "team.h", NULL};
+        const char *files[] = {"guard.h",  t->vector,     "math.h", "rows.h",
+                               "matmul.h", "attention.h", "team.h", NULL};
         emit_tile(t, c);
         text_printf(user, "%s%s%s", before->data, kernels->data, after->data);
         paste_runtime(c, files, user->data);
@@ -628,7 +737,12 @@ static void emit_all(const Emit *e, Text *c)
 
 void emit(Plan *p, const EmitOptions *o, Text *c, Text *h)
 {
-        Emit e = {.plan = p, .o = o, .arena = p->graph->arena, .g = p->graph, .name = p->c_name, .causal = p->graph->past >= 0};
+        Emit e = {.plan = p,
+                  .o = o,
+                  .arena = p->graph->arena,
+                  .g = p->graph,
+                  .name = p->c_name,
+                  .causal = p->graph->past >= 0};
         e.portable = !strcmp(p->target->name, "portable");
         Text *upper = text_new(e.arena);
         for (const char *at = e.name; *at; at++)
@@ -636,7 +750,10 @@ void emit(Plan *p, const EmitOptions *o, Text *c, Text *h)
         e.upper = upper->data;
         emit_header(&e, h);
         emit_comment(&e, c);
-        text_printf(c, "#if !defined(_POSIX_C_SOURCE)\n#define _POSIX_C_SOURCE 200809L\n#endif\n#include \"%s.h\"\n\n", o->name);
+        text_printf(c,
+                    "#if !defined(_POSIX_C_SOURCE)\n#define _POSIX_C_SOURCE 200809L\n#endif\n#include "
+                    "\"%s.h\"\n\n",
+                    o->name);
         emit_guard_macros(&e, c);
         emit_constants(&e, c);
         emit_all(&e, c);

@@ -6,10 +6,10 @@
 #include "tokenizer.h"
 
 typedef struct {
-        const char *name;            /* base name of the files: "tale" for tale.c, tale.h, tale.weights */
+        const char *name; /* base name of the files: "tale" for tale.c, tale.h, tale.weights */
         bool with_main, embed;
-        const Tokenizer *tokenizer;  /* NULL: none */
-        const float *weights;        /* embed: the packed weights */
+        const Tokenizer *tokenizer;      /* NULL: none */
+        const float *weights;            /* embed: the packed weights */
         int64_t parameters, flops_token; /* for the header comment */
 } EmitOptions;
 

@@ -7,10 +7,12 @@
 typedef struct {
         Address q, k, v, out;
         Buffer *q_buffer, *k_buffer, *v_buffer;
-        int row, head, share, width, depth, keys; /* digits; head: of key heads; share: queries of one key head, or -1 */
+        int row, head, share, width, depth,
+                keys; /* digits; head: of key heads; share: queries of one key head, or -1 */
 } Walks;
 
-static MapResult walk(Formula *f, Node *x, const Map *product, int axis0, int digit0, int axis1, int digit1, Address *at, Buffer **b)
+static MapResult walk(Formula *f, Node *x, const Map *product, int axis0, int digit0, int axis1, int digit1,
+                      Address *at, Buffer **b)
 {
         Map m = {.rank = x->type.rank};
         for (int a = 0; a < x->type.rank - 2; a++)
@@ -59,9 +61,11 @@ static int64_t along(const Address *a, int digit)
 
 static bool fits_kernel(const Formula *f, const Walks *w)
 {
-        if (!reads_straight(w->q_buffer, &w->q) || !reads_straight(w->v_buffer, &w->v) || w->out.tiled || w->k.dense || !w->k.tiled || w->k.tile_index.coef[w->keys] != 1)
+        if (!reads_straight(w->q_buffer, &w->q) || !reads_straight(w->v_buffer, &w->v) || w->out.tiled ||
+            w->k.dense || !w->k.tiled || w->k.tile_index.coef[w->keys] != 1)
                 return false;
-        bool deep = !dim_is(f->domain.digit[w->depth].size, 1), wide = !dim_is(f->domain.digit[w->width].size, 1);
+        bool deep = !dim_is(f->domain.digit[w->depth].size, 1),
+             wide = !dim_is(f->domain.digit[w->width].size, 1);
         if (deep && (w->q.coef[w->depth] != 1 || w->k.coef[w->depth] != LANES))
                 return false;
         if (wide && (w->v.coef[w->width] != 1 || w->out.coef[w->width] != 1))
@@ -71,7 +75,8 @@ static bool fits_kernel(const Formula *f, const Walks *w)
         if (w->share < 0)
                 return true;
         int64_t n = f->domain.digit[w->share].size.fixed;
-        return w->k.coef[w->share] == 0 && w->v.coef[w->share] == 0 && w->q.coef[w->head] == n * w->q.coef[w->share] &&
+        return w->k.coef[w->share] == 0 && w->v.coef[w->share] == 0 &&
+               w->q.coef[w->head] == n * w->q.coef[w->share] &&
                w->out.coef[w->head] == n * w->out.coef[w->share];
 }
 
@@ -119,20 +124,20 @@ static bool affine(Formula *f, const Node *n, const Map *m, AxisIndex *x)
         switch (n->op) {
         case OP_CONST: {
                 double value = n->attr.literal->value[0];
-                if (n->attr.literal->count != 1 || n->attr.literal->trips != 1 || value != (double)(int64_t)value)
+                if (n->attr.literal->count != 1 || n->attr.literal->trips != 1 ||
+                    value != (double)(int64_t)value)
                         return false;
                 *x = (AxisIndex){.offset = dim_fixed((int64_t)value)};
                 return true;
         }
-        case OP_SIZE:
-                *x = (AxisIndex){.offset = n->attr.dim};
-                return true;
+        case OP_SIZE: *x = (AxisIndex){.offset = n->attr.dim}; return true;
         case OP_INDEX:
                 *x = m->axis[0];
                 x->offset = dim_add(x->offset, n->attr.dim);
                 return true;
         case OP_VIEW:
-                return map_view(&f->domain, m, n->attr.view, n->in[0]->type.rank, &in, &refine) == MAP_OK && affine(f, n->in[0], &in, x);
+                return map_view(&f->domain, m, n->attr.view, n->in[0]->type.rank, &in, &refine) == MAP_OK &&
+                       affine(f, n->in[0], &in, x);
         case OP_ADD:
         case OP_SUB: {
                 Map at = map_broadcast(m, &n->in[0]->type), bt = map_broadcast(m, &n->in[1]->type);
@@ -144,8 +149,7 @@ static bool affine(Formula *f, const Node *n, const Map *m, AxisIndex *x)
                         x->coef[i] = a.coef[i] + sign * b.coef[i];
                 return true;
         }
-        default:
-                return false;
+        default: return false;
         }
 }
 
@@ -159,7 +163,8 @@ static const char *tighter(Formula *f, const char *a, const char *b, const char 
 }
 
 /* Narrows the bounds by `a - b >= least`, negated or not; false: that is no bound on the keys. */
-static bool bound_by(Formula *f, const Node *a, const Node *b, const Map *m, int64_t least, int keys, Bounds *bounds)
+static bool bound_by(Formula *f, const Node *a, const Node *b, const Map *m, int64_t least, int keys,
+                     Bounds *bounds)
 {
         AxisIndex x, y;
         Map am = map_broadcast(m, &a->type), bm = map_broadcast(m, &b->type);
@@ -189,10 +194,10 @@ static bool bound_condition(Formula *f, const Node *c, const Map *m, bool want, 
         Map in = *m, next;
         Refine refine;
         switch (c->op) {
-        case OP_NOT:
-                return bound_condition(f, c->in[0], m, !want, keys, bounds);
+        case OP_NOT: return bound_condition(f, c->in[0], m, !want, keys, bounds);
         case OP_VIEW:
-                return map_view(&f->domain, &in, c->attr.view, c->in[0]->type.rank, &next, &refine) == MAP_OK &&
+                return map_view(&f->domain, &in, c->attr.view, c->in[0]->type.rank, &next, &refine) ==
+                               MAP_OK &&
                        bound_condition(f, c->in[0], &next, want, keys, bounds);
         case OP_AND:
         case OP_OR: {
@@ -204,17 +209,19 @@ static bool bound_condition(Formula *f, const Node *c, const Map *m, bool want, 
                 return a && b;
         }
         case OP_LESS: /* a < b: b - a >= 1; not: a - b >= 0 */
-                return want ? bound_by(f, c->in[1], c->in[0], m, 1, keys, bounds) : bound_by(f, c->in[0], c->in[1], m, 0, keys, bounds);
+                return want ? bound_by(f, c->in[1], c->in[0], m, 1, keys, bounds)
+                            : bound_by(f, c->in[0], c->in[1], m, 0, keys, bounds);
         case OP_LESSEQ: /* a <= b: b - a >= 0; not: a - b >= 1 */
-                return want ? bound_by(f, c->in[1], c->in[0], m, 0, keys, bounds) : bound_by(f, c->in[0], c->in[1], m, 1, keys, bounds);
-        default:
-                return false;
+                return want ? bound_by(f, c->in[1], c->in[0], m, 0, keys, bounds)
+                            : bound_by(f, c->in[0], c->in[1], m, 1, keys, bounds);
+        default: return false;
         }
 }
 
 static bool is_minus_infinity(const Node *n)
 {
-        return n->op == OP_CONST && n->attr.literal->count == 1 && n->attr.literal->trips == 1 && n->attr.literal->value[0] < -1e300;
+        return n->op == OP_CONST && n->attr.literal->count == 1 && n->attr.literal->trips == 1 &&
+               n->attr.literal->value[0] < -1e300;
 }
 
 /* Walks down from the softmax's input through what keeps -inf.  A mask that the bounds say whole is left out of the formula:
@@ -281,8 +288,12 @@ static Node *emit_score(Formula *f, Kernel *k, const Walks *w, Node *score, cons
         text_indent(body, digits, 0);
         text_printf(body, uses_name(rest->data, "j") ? "const int64_t j = col;\n" : "(void)col;\n");
         text_indent(body, rest, 0);
-        open_callback(&g, arena_printf(g.arena, "v16 %s_score(const void *context, v16 s, int head, int64_t row, int64_t col)", k->name), body,
-                      (const char *[]){"s", "head", "row", NULL}, out);
+        open_callback(
+                &g,
+                arena_printf(g.arena,
+                             "v16 %s_score(const void *context, v16 s, int head, int64_t row, int64_t col)",
+                             k->name),
+                body, (const char *[]){"s", "head", "row", NULL}, out);
         return NULL;
 }
 
@@ -296,8 +307,13 @@ static void emit_live(Formula *f, Kernel *k, const Walks *w, const Bounds *b, Te
         head_lines(f, w, body, digits);
         text_indent(inner, digits, 0);
         text_indent(inner, body, 0);
-        open_callback(f, arena_printf(f->arena, "void %s_live(const void *context, int head, int64_t row, int64_t *lo, int64_t *hi)", k->name),
-                      inner, (const char *[]){"head", "row", "lo", "hi", NULL}, out);
+        open_callback(
+                f,
+                arena_printf(
+                        f->arena,
+                        "void %s_live(const void *context, int head, int64_t row, int64_t *lo, int64_t *hi)",
+                        k->name),
+                inner, (const char *[]){"head", "row", "lo", "hi", NULL}, out);
 }
 
 static void emit_call(Formula *f, Kernel *k, const Walks *w, Text *out)
@@ -306,7 +322,8 @@ static void emit_call(Formula *f, Kernel *k, const Walks *w, Text *out)
         Text *call = text_new(a), *body = text_new(a);
         int64_t share = w->share >= 0 ? f->domain.digit[w->share].size.fixed : 1;
         int64_t groups = w->head >= 0 ? f->domain.digit[w->head].size.fixed : 1;
-        bool all_share = w->share < 0 && w->head >= 0 && along(&w->k, w->head) == 0 && along(&w->v, w->head) == 0;
+        bool all_share =
+                w->share < 0 && w->head >= 0 && along(&w->k, w->head) == 0 && along(&w->v, w->head) == 0;
         int64_t heads = groups * share, kv_heads = all_share ? 1 : groups;
         int inner = w->share >= 0 ? w->share : w->head;
         const int64_t none[MAX_DIGIT] = {0};
@@ -315,23 +332,34 @@ static void emit_call(Formula *f, Kernel *k, const Walks *w, Text *out)
                 q.offset = dim_add(q.offset, dim_scale(dim_named(NAMED_FIRST), along(&q, w->row)));
                 o.offset = dim_add(o.offset, dim_scale(dim_named(NAMED_FIRST), along(&o, w->row)));
         }
-        long long d = (long long)f->domain.digit[w->depth].size.fixed, dv = (long long)f->domain.digit[w->width].size.fixed;
+        long long d = (long long)f->domain.digit[w->depth].size.fixed,
+                  dv = (long long)f->domain.digit[w->width].size.fixed;
         text_printf(call, "const Attention a = {\n");
         text_printf(call, "        .q = %s, .q_row = %lld, .q_head = %lld,\n",
-                    pointer_at(f, w->q_buffer, index_expression(f, q.offset, none, false)), (long long)along(&q, w->row), (long long)along(&q, inner));
+                    pointer_at(f, w->q_buffer, index_expression(f, q.offset, none, false)),
+                    (long long)along(&q, w->row), (long long)along(&q, inner));
         text_printf(call, "        .k = %s, .k_head = %lld, .k_tile = %lld,\n",
-                    pointer_at(f, w->k_buffer, index_expression(f, w->k.offset, none, false)), (long long)along(&w->k, w->head), (long long)w->k.tile);
+                    pointer_at(f, w->k_buffer, index_expression(f, w->k.offset, none, false)),
+                    (long long)along(&w->k, w->head), (long long)w->k.tile);
         text_printf(call, "        .v = %s, .v_head = %lld, .v_key = %lld,\n",
-                    pointer_at(f, w->v_buffer, index_expression(f, w->v.offset, none, false)), (long long)along(&w->v, w->head), (long long)along(&w->v, w->keys));
+                    pointer_at(f, w->v_buffer, index_expression(f, w->v.offset, none, false)),
+                    (long long)along(&w->v, w->head), (long long)along(&w->v, w->keys));
         text_printf(call, "        .out = %s, .out_row = %lld, .out_head = %lld,\n",
-                    pointer_at(f, k->store[0].to, index_expression(f, o.offset, none, false)), (long long)along(&o, w->row), (long long)along(&o, inner));
-        text_printf(call, "        .heads = %lld, .kv_heads = %lld, .head_dim = %lld, .v_dim = %lld, .scale = 1.0f,\n", (long long)heads,
-                    (long long)kv_heads, d, dv);
+                    pointer_at(f, k->store[0].to, index_expression(f, o.offset, none, false)),
+                    (long long)along(&o, w->row), (long long)along(&o, inner));
+        text_printf(
+                call,
+                "        .heads = %lld, .kv_heads = %lld, .head_dim = %lld, .v_dim = %lld, .scale = 1.0f,\n",
+                (long long)heads, (long long)kv_heads, d, dv);
         text_printf(call, "        .keys = %s, .first_row = %s, .ctx = &place,\n};\n",
-                    dim_expression(a, f->plan->graph, f->domain.digit[w->keys].size), k->tail ? "m->first" : "0");
+                    dim_expression(a, f->plan->graph, f->domain.digit[w->keys].size),
+                    k->tail ? "m->first" : "0");
         text_printf(call, "const int64_t rows = %s;\n", w->row >= 0 ? loop_size(f, w->row) : "1");
-        text_printf(call, "const int64_t units = ATTENTION_UNITS(%lld, %lld, rows);\n", (long long)heads, (long long)kv_heads);
-        text_printf(call, "attention(&a, %s_score, %s_live, (int)share(units, thread, m->threads), (int)share(units, thread + 1, m->threads),\n",
+        text_printf(call, "const int64_t units = ATTENTION_UNITS(%lld, %lld, rows);\n", (long long)heads,
+                    (long long)kv_heads);
+        text_printf(call,
+                    "attention(&a, %s_score, %s_live, (int)share(units, thread, m->threads), "
+                    "(int)share(units, thread + 1, m->threads),\n",
                     k->name, k->name);
         text_printf(call, "          rows, m->scratch + thread * SCRATCH);\n");
         declare_place(f, body);

@@ -57,7 +57,8 @@ static const char *slot_expression(Formula *f, const Buffer *b, Text *before)
         const char *trip = nest[0]->name;
         int64_t trips = nest[0]->trips;
         for (int i = 1; i < n; i++) {
-                trip = arena_printf(f->arena, "(%s * %lld + %s)", trip, (long long)nest[i]->trips, nest[i]->name);
+                trip = arena_printf(f->arena, "(%s * %lld + %s)", trip, (long long)nest[i]->trips,
+                                    nest[i]->name);
                 trips *= nest[i]->trips;
         }
         if (!b->slot_of || b->slots == trips)
@@ -72,10 +73,13 @@ static const char *slot_expression(Formula *f, const Buffer *b, Text *before)
 static void literal_array(Formula *f, const Buffer *b, Text *out)
 {
         const Literal *l = b->table->attr.literal;
-        text_printf(out, "static const float %s_all[%lld] = {", pointer_name(f, (Buffer *)b), (long long)(b->slots * b->size + LANES));
+        text_printf(out, "static const float %s_all[%lld] = {", pointer_name(f, (Buffer *)b),
+                    (long long)(b->slots * b->size + LANES));
         for (int64_t t = 0; t < l->trips; t++)
                 for (int64_t i = 0; i < b->size; i++)
-                        text_printf(out, "%s%s", t + i ? ", " : "", i < l->count ? float_literal(f->arena, (float)l->value[t * l->count + i]) : "0.0f");
+                        text_printf(out, "%s%s", t + i ? ", " : "",
+                                    i < l->count ? float_literal(f->arena, (float)l->value[t * l->count + i])
+                                                 : "0.0f");
         text_printf(out, "};\n");
 }
 
@@ -112,17 +116,18 @@ void declare_pointers(Formula *f, Text *out)
                         text_printf(out, "const float *%s = %s_all%s;\n", name, name, slot);
                 } else if (b->home == IN_INPUT) {
                         const Input *in = &f->plan->graph->input[b->index];
-                        text_printf(out, "const %s *%s = m->input_%s; /* %s */\n", in->type.dtype == REAL ? "float" : "int32_t", name,
-                                    in->name, shape_comment(f, b));
-                } else if (b->home == IN_OUTPUT) {
-                        text_printf(out, "%sfloat *%s = m->output_%s; /* %s */\n", constant, name, f->plan->graph->output[b->index].name,
+                        text_printf(out, "const %s *%s = m->input_%s; /* %s */\n",
+                                    in->type.dtype == REAL ? "float" : "int32_t", name, in->name,
                                     shape_comment(f, b));
+                } else if (b->home == IN_OUTPUT) {
+                        text_printf(out, "%sfloat *%s = m->output_%s; /* %s */\n", constant, name,
+                                    f->plan->graph->output[b->index].name, shape_comment(f, b));
                 } else {
                         Buffer *own = whole_buffer(b);
                         while (own->alias)
                                 own = own->alias;
-                        text_printf(out, "%sfloat *%s = m->%s + %lld%s; /* %s */\n", constant, name, home[b->home], (long long)own->offset,
-                                    slot, shape_comment(f, b));
+                        text_printf(out, "%sfloat *%s = m->%s + %lld%s; /* %s */\n", constant, name,
+                                    home[b->home], (long long)own->offset, slot, shape_comment(f, b));
                 }
         }
 }
@@ -182,13 +187,14 @@ void unused_trips(Text *t, const Body *b, const char *body)
 
 void open_function(const Plan *p, const Kernel *k, Text *out, const Text *body)
 {
-        text_printf(out, "%sstatic void %s(const %s *m%s, int thread)\n{\n", source_comment(p, k), k->name, p->c_name,
-                    trip_parameters(p->graph->arena, k->body, true));
+        text_printf(out, "%sstatic void %s(const %s *m%s, int thread)\n{\n", source_comment(p, k), k->name,
+                    p->c_name, trip_parameters(p->graph->arena, k->body, true));
         unused(out, body->data, "m");
         unused_trips(out, k->body, body->data);
         const Buffer *to = whole_buffer(k->store[0].to);
         if (p->graph->past >= 0 && k->op != K_MATMUL && to->home == IN_OUTPUT)
-                text_printf(out, "        if (!m->output_%s)\n                return; /* not wanted */\n", p->graph->output[to->index].name);
+                text_printf(out, "        if (!m->output_%s)\n                return; /* not wanted */\n",
+                            p->graph->output[to->index].name);
         text_indent(out, body, 1);
         text_printf(out, "}\n\n");
 }
@@ -292,7 +298,8 @@ static bool loop_stores(Formula *f, Text *stores)
                 int value;
                 if (k->op == K_FILL) {
                         value = f->numbers++;
-                        text_printf(f->row, "const v16 t%d = v_set1(%s);\n", value, float_literal(f->arena, (float)k->fill));
+                        text_printf(f->row, "const v16 t%d = v_set1(%s);\n", value,
+                                    float_literal(f->arena, (float)k->fill));
                 } else {
                         f->computing = k->store[i].copy ? NULL : root;
                         value = formula_value(f, root, &at);
@@ -325,7 +332,8 @@ static Node *emit_loop(Plan *p, Kernel *k, Text *out)
                 set_lane(&f, domain.n - 1);
                 Text *stores = text_new(f.arena);
                 if (!loop_stores(&f, stores)) {
-                        if (!cut(&f) && wants_single(p, k, f.stuck) && !dim_is(domain.digit[domain.n - 1].size, 1) && domain.n < MAX_DIGIT) {
+                        if (!cut(&f) && wants_single(p, k, f.stuck) &&
+                            !dim_is(domain.digit[domain.n - 1].size, 1) && domain.n < MAX_DIGIT) {
                                 int last = k->store[0].node->type.rank - 1;
                                 domain.digit[domain.n++] = (Digit){dim_fixed(1), last < 0 ? 0 : last, 1};
                                 continue;
@@ -350,14 +358,18 @@ static Node *emit_loop(Plan *p, Kernel *k, Text *out)
                 } else {
                         text_printf(inner, "for (int64_t j = 0; j < %s; j += 16) {\n", lanes);
                         if (!f.whole_lanes)
-                                text_printf(inner, "        const int n = %s - j < 16 ? (int)(%s - j) : 16;\n", lanes, lanes);
+                                text_printf(inner,
+                                            "        const int n = %s - j < 16 ? (int)(%s - j) : 16;\n",
+                                            lanes, lanes);
                         text_indent(inner, f.lanes, 1);
                         text_indent(inner, stores, 1);
                         text_printf(inner, "}\n");
                 }
                 declare_pointers(&f, body);
-                text_printf(body, "const int64_t rows = %s, end = share(rows, thread + 1, m->threads);\n", row_count(&f, n));
-                text_printf(body, "for (int64_t row = share(rows, thread, m->threads); row < end; row++) {\n");
+                text_printf(body, "const int64_t rows = %s, end = share(rows, thread + 1, m->threads);\n",
+                            row_count(&f, n));
+                text_printf(body,
+                            "for (int64_t row = share(rows, thread, m->threads); row < end; row++) {\n");
                 Text *digits = text_new(f.arena);
                 declare_digits(&f, n, "row", inner, digits);
                 text_indent(body, digits, 1);
@@ -398,20 +410,25 @@ static Node *emit_select(Plan *p, Kernel *k, Text *out)
         if (!out)
                 return NULL;
         int n = top ? f.loops - 1 : f.loops;
-        const char *to = arena_printf(f.arena, "%s + %s", pointer_name(&f, k->store[0].to), address_expression(&f, &y, !top));
-        const char *of = arena_printf(f.arena, "%s + %s", pointer_name(&f, b), address_expression(&f, &x, false));
+        const char *to = arena_printf(f.arena, "%s + %s", pointer_name(&f, k->store[0].to),
+                                      address_expression(&f, &y, !top));
+        const char *of =
+                arena_printf(f.arena, "%s + %s", pointer_name(&f, b), address_expression(&f, &x, false));
         Text *body = text_new(f.arena), *call = text_new(f.arena);
         if (!top) {
                 f.lane = own; /* the last digit is a loop like the others here */
-                to = arena_printf(f.arena, "%s + %s", pointer_name(&f, k->store[0].to), address_expression(&f, &y, true));
+                to = arena_printf(f.arena, "%s + %s", pointer_name(&f, k->store[0].to),
+                                  address_expression(&f, &y, true));
                 of = arena_printf(f.arena, "%s + %s", pointer_name(&f, b), address_expression(&f, &x, false));
-                text_printf(call, "*(%s) = argmax_of(%s, %lld, %s);\n", to, of, (long long)x.coef[own], loop_size(&f, own));
+                text_printf(call, "*(%s) = argmax_of(%s, %lld, %s);\n", to, of, (long long)x.coef[own],
+                            loop_size(&f, own));
         } else {
-                text_printf(call, "top_of(%s, %lld, %s, %lld, %s, %d);\n", to, (long long)y.coef[own], of, (long long)x.coef[own],
-                            loop_size(&f, own), root->attr.index);
+                text_printf(call, "top_of(%s, %lld, %s, %lld, %s, %d);\n", to, (long long)y.coef[own], of,
+                            (long long)x.coef[own], loop_size(&f, own), root->attr.index);
         }
         declare_pointers(&f, body);
-        text_printf(body, "const int64_t rows = %s, end = share(rows, thread + 1, m->threads);\n", row_count(&f, n));
+        text_printf(body, "const int64_t rows = %s, end = share(rows, thread + 1, m->threads);\n",
+                    row_count(&f, n));
         text_printf(body, "for (int64_t row = share(rows, thread, m->threads); row < end; row++) {\n");
         Text *digits = text_new(f.arena);
         declare_digits(&f, n, "row", call, digits);
@@ -426,18 +443,12 @@ Node *emit_kernel(Plan *p, Kernel *k, Text *out)
 {
         switch (k->op) {
         case K_LOOP:
-        case K_FILL:
-                return emit_loop(p, k, out);
-        case K_MATMUL:
-                return emit_matmul(p, k, out);
-        case K_PLAIN:
-                return emit_plain(p, k, out);
-        case K_ATTENTION:
-                return emit_attention(p, k, out);
-        case K_SELECT:
-                return emit_select(p, k, out);
-        case K_REPEAT:
-                return NULL;
+        case K_FILL: return emit_loop(p, k, out);
+        case K_MATMUL: return emit_matmul(p, k, out);
+        case K_PLAIN: return emit_plain(p, k, out);
+        case K_ATTENTION: return emit_attention(p, k, out);
+        case K_SELECT: return emit_select(p, k, out);
+        case K_REPEAT: return NULL;
         }
         return NULL;
 }

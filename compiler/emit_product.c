@@ -38,10 +38,14 @@ static Node *emit_epilogue(Plan *p, Kernel *k, const Segment *s, Text *out)
         declare_digits(&f, n, "row", rest, inner);
         text_printf(inner, "const int64_t j = (int64_t)panel%s * 16;\n", s->nproduct == 2 ? " / 2" : "");
         if (!f.whole_lanes)
-                text_printf(inner, "const int n = %lld - j < 16 ? (int)(%lld - j) : 16;\n", (long long)s->n, (long long)s->n);
+                text_printf(inner, "const int n = %lld - j < 16 ? (int)(%lld - j) : 16;\n", (long long)s->n,
+                            (long long)s->n);
         text_indent(inner, rest, 0);
-        open_callback(&f, arena_printf(f.arena, "void %s(const void *context, int64_t row, int panel, const v16 *acc)", s->name), inner,
-                      (const char *[]){"row", NULL}, out);
+        open_callback(&f,
+                      arena_printf(f.arena,
+                                   "void %s(const void *context, int64_t row, int panel, const v16 *acc)",
+                                   s->name),
+                      inner, (const char *[]){"row", NULL}, out);
         return NULL;
 }
 
@@ -108,18 +112,25 @@ Node *emit_matmul(Plan *p, Kernel *k, Text *out)
                 bool asked = p->graph->past >= 0 && to->home == IN_OUTPUT;
                 Text *call = text_new(f.arena);
                 if (asked)
-                        text_printf(calls, "if (m->output_%s) /* wanted */\n", p->graph->output[to->index].name);
-                text_printf(call, "matmul(&place, %s, %s, %lld, rows, %lld, %s, STORAGE_F32, %d, %lld,\n", s->name, at, (long long)ldx,
-                            (long long)k->k_size, pointer_name(&f, w), s->nproduct, (long long)k->k_cut);
-                text_printf(call, "       %spart(from, %lld, %lld), %spart(to, %lld, %lld), m->scratch + thread * SCRATCH);\n", twice,
-                            (long long)first, (long long)panels, twice, (long long)first, (long long)panels);
+                        text_printf(calls, "if (m->output_%s) /* wanted */\n",
+                                    p->graph->output[to->index].name);
+                text_printf(call, "matmul(&place, %s, %s, %lld, rows, %lld, %s, STORAGE_F32, %d, %lld,\n",
+                            s->name, at, (long long)ldx, (long long)k->k_size, pointer_name(&f, w),
+                            s->nproduct, (long long)k->k_cut);
+                text_printf(call,
+                            "       %spart(from, %lld, %lld), %spart(to, %lld, %lld), m->scratch + thread * "
+                            "SCRATCH);\n",
+                            twice, (long long)first, (long long)panels, twice, (long long)first,
+                            (long long)panels);
                 text_indent(calls, call, asked);
                 first += panels;
         }
         declare_place(&f, body);
         declare_pointers(&f, body);
         text_printf(body, "const int64_t rows = %s;\n", row_count(&f, f.loops - 1));
-        text_printf(body, "const int64_t from = share(%lld, thread, m->threads), to = share(%lld, thread + 1, m->threads);\n",
+        text_printf(body,
+                    "const int64_t from = share(%lld, thread, m->threads), to = share(%lld, thread + 1, "
+                    "m->threads);\n",
                     (long long)total, (long long)total);
         text_indent(body, calls, 0);
         open_function(p, k, out, body);
@@ -168,13 +179,15 @@ Node *emit_plain(Plan *p, Kernel *k, Text *out)
         int64_t x_step = x.coef[inner], y_step = y.coef[inner];
         x.coef[inner] = y.coef[inner] = 0;
         Text *call = text_new(f.arena);
-        text_printf(call, "matmul_plain(%s + %s, 0, %s + %s, 0, %lld,\n", pointer_name(&f, k->store[0].to), address_expression(&f, &to, false),
-                    pointer_name(&f, xb), address_expression(&f, &x, false), (long long)x_step);
-        text_printf(call, "             %s + %s, %lld, %lld, 0, 1, (int)%s, (int)%s);\n", pointer_name(&f, yb),
-                    address_expression(&f, &y, false), (long long)y_step, (long long)y.coef[f.lane], loop_size(&f, f.lane),
-                    loop_size(&f, inner));
+        text_printf(call, "matmul_plain(%s + %s, 0, %s + %s, 0, %lld,\n", pointer_name(&f, k->store[0].to),
+                    address_expression(&f, &to, false), pointer_name(&f, xb),
+                    address_expression(&f, &x, false), (long long)x_step);
+        text_printf(call, "             %s + %s, %lld, %lld, 0, 1, (int)%s, (int)%s);\n",
+                    pointer_name(&f, yb), address_expression(&f, &y, false), (long long)y_step,
+                    (long long)y.coef[f.lane], loop_size(&f, f.lane), loop_size(&f, inner));
         declare_pointers(&f, body);
-        text_printf(body, "const int64_t rows = %s, end = share(rows, thread + 1, m->threads);\n", row_count(&f, n));
+        text_printf(body, "const int64_t rows = %s, end = share(rows, thread + 1, m->threads);\n",
+                    row_count(&f, n));
         text_printf(body, "for (int64_t row = share(rows, thread, m->threads); row < end; row++) {\n");
         Text *digits = text_new(f.arena);
         declare_digits(&f, n, "row", call, digits);

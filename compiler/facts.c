@@ -89,7 +89,8 @@ static int other_growing(const Facts *f, const Dim *dim, int rank, int axis)
 }
 
 /* Adds what one clause lets a fold over `axis` read; `read` tells what its elements read. */
-static void fold_clause(const Facts *f, const Clause *c, const Dim *dim, int rank, int axis, Read read, Reach *reach)
+static void fold_clause(const Facts *f, const Clause *c, const Dim *dim, int rank, int axis, Read read,
+                        Reach *reach)
 {
         Above above = clause_above(f->graph, c, dim, f->time, axis);
         if (above.by_number && dim_bound(f->graph, dim_add(above.number, read.high)) < 0)
@@ -264,7 +265,9 @@ static Fact input_fact(const Facts *f, const Node *n)
                 else
                         y.reach.all = true;
         }
-        y.kinds = n->type.dtype == REAL ? FINITE : n->type.dtype == BOOL || input->bound > 0 ? ZERO | POSITIVE : FINITE;
+        y.kinds = n->type.dtype == REAL                       ? FINITE
+                  : n->type.dtype == BOOL || input->bound > 0 ? ZERO | POSITIVE
+                                                              : FINITE;
         y.exact_zero = n->type.dtype != REAL;
         if (input->bound > 0)
                 y.integer = cases_range(facts_maker(f), 0, input->bound - 1);
@@ -305,7 +308,8 @@ static Fact pointwise_fact(const Facts *f, const Node *n)
                 return fact_unary(f, n->op, &in[0]);
         if (n->op == OP_WHERE)
                 return fact_where(f, &in[0], &in[1], &in[2]);
-        unsigned a = varying_axes(&n->in[0]->type, shift[0], AXES), b = varying_axes(&n->in[1]->type, shift[1], AXES);
+        unsigned a = varying_axes(&n->in[0]->type, shift[0], AXES),
+                 b = varying_axes(&n->in[1]->type, shift[1], AXES);
         return fact_binary(f, n->op, &in[0], &in[1], a, b, n->in[0] == n->in[1]);
 }
 
@@ -424,9 +428,13 @@ static Fact matmul_product(const Facts *f, const Node *n, Dim *dim)
         int rank = n->type.rank, k = rank - 1;
         int shift_a = rank - a->rank, shift_b = rank - b->rank;
         Fact left = aligned(f, n, 0, shift_a, AXES), right = aligned(f, n, 1, shift_b, b->rank - 2);
-        unsigned left_axes = varying_axes(a, shift_a, AXES), right_axes = varying_axes(b, shift_b, b->rank - 2);
+        unsigned left_axes = varying_axes(a, shift_a, AXES),
+                 right_axes = varying_axes(b, shift_b, b->rank - 2);
         for (int i = 0; i < AXES; i++)
-                dim[i] = i < k ? n->type.dim[i] : i == k ? a->dim[a->rank - 1] : i == rank ? n->type.dim[k] : dim_fixed(1);
+                dim[i] = i < k       ? n->type.dim[i]
+                         : i == k    ? a->dim[a->rank - 1]
+                         : i == rank ? n->type.dim[k]
+                                     : dim_fixed(1);
         return fact_binary(f, OP_MUL, &left, &right, left_axes, right_axes, false);
 }
 
@@ -471,7 +479,8 @@ static bool reach_equal(const Reach *a, const Reach *b)
                 return false;
         for (int i = 0; i < a->n; i++) {
                 const Read *p = &a->at[i], *q = &b->at[i];
-                if (p->axis != q->axis || p->open != q->open || !dim_equal(p->low, q->low) || !dim_equal(p->high, q->high))
+                if (p->axis != q->axis || p->open != q->open || !dim_equal(p->low, q->low) ||
+                    !dim_equal(p->high, q->high))
                         return false;
         }
         return true;
@@ -603,22 +612,50 @@ static Fact node_fact(const Facts *f, const Node *n, const Fact *carry)
         case OP_INPUT: return input_fact(f, n);
         case OP_WEIGHT: return weight_fact();
         case OP_CONST: return literal_fact(f, n->attr.literal);
-        case OP_SIZE: case OP_INDEX: return index_or_size_fact(f, n);
+        case OP_SIZE:
+        case OP_INDEX: return index_or_size_fact(f, n);
         case OP_VIEW: return fact_view(f, n);
         case OP_PAD: return fact_pad(f, n);
         case OP_JOIN: return fact_joined(f, n);
         case OP_GATHER: return fact_gather(f, n);
-        case OP_SUM: case OP_MAXOF: case OP_ARGMAX: case OP_TOP: return fold_fact(f, n);
+        case OP_SUM:
+        case OP_MAXOF:
+        case OP_ARGMAX:
+        case OP_TOP: return fold_fact(f, n);
         case OP_MATMUL: return matmul_fact(f, n);
         case OP_SOFTMAX: return softmax_fact(f, n);
         case OP_CARRY: return carry[n->attr.index];
         case OP_RESULT: return result_fact(f, n);
         case OP_REPEAT: return unknown;
-        case OP_READ: case OP_APPEND: case OP_COUNT: unknown.reach.all = true; return unknown;
-        case OP_NEG: case OP_EXP: case OP_LOG: case OP_SQRT: case OP_SIN: case OP_COS: case OP_TANH: case OP_ERF:
-        case OP_FLOOR: case OP_REAL_OF: case OP_NOT: case OP_ADD: case OP_SUB: case OP_MUL: case OP_DIV: case OP_POW:
-        case OP_MAX: case OP_MIN: case OP_FLOORDIV: case OP_MOD: case OP_LESS: case OP_LESSEQ: case OP_EQUAL:
-        case OP_AND: case OP_OR: case OP_WHERE: return pointwise_fact(f, n);
+        case OP_READ:
+        case OP_APPEND:
+        case OP_COUNT: unknown.reach.all = true; return unknown;
+        case OP_NEG:
+        case OP_EXP:
+        case OP_LOG:
+        case OP_SQRT:
+        case OP_SIN:
+        case OP_COS:
+        case OP_TANH:
+        case OP_ERF:
+        case OP_FLOOR:
+        case OP_REAL_OF:
+        case OP_NOT:
+        case OP_ADD:
+        case OP_SUB:
+        case OP_MUL:
+        case OP_DIV:
+        case OP_POW:
+        case OP_MAX:
+        case OP_MIN:
+        case OP_FLOORDIV:
+        case OP_MOD:
+        case OP_LESS:
+        case OP_LESSEQ:
+        case OP_EQUAL:
+        case OP_AND:
+        case OP_OR:
+        case OP_WHERE: return pointwise_fact(f, n);
         }
         return unknown;
 }

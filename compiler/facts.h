@@ -41,8 +41,8 @@ enum { FINITE = NEGATIVE | ZERO | POSITIVE, ANYTHING = 63 };
 typedef struct {
         Reach reach;
         unsigned kinds;
-        bool constant;    /* the same number in every element and trip: value */
-        bool exact_zero;  /* a zero among the values is no accident of rounding: masks, integers */
+        bool constant;   /* the same number in every element and trip: value */
+        bool exact_zero; /* a zero among the values is no accident of rounding: masks, integers */
         double value;
         /* The value is special_value[v] unless unless[v] holds -- or it is NaN there, and whether it is varies along
          * the axes in the set stain[v] alone. */
@@ -85,7 +85,8 @@ Reach fold_reach(const Facts *f, const Fact *a, const Dim *dim, int rank, int ax
 
 /* One or two facts on the same axes, pointwise.  a_axes, b_axes: the axes along which each varies. */
 Fact fact_unary(const Facts *f, Op op, const Fact *a);
-Fact fact_binary(const Facts *f, Op op, const Fact *a, const Fact *b, unsigned a_axes, unsigned b_axes, bool same);
+Fact fact_binary(const Facts *f, Op op, const Fact *a, const Fact *b, unsigned a_axes, unsigned b_axes,
+                 bool same);
 Fact fact_where(const Facts *f, const Fact *c, const Fact *a, const Fact *b);
 Fact fact_join(const Facts *f, const Fact *a, const Fact *b); /* either */
 unsigned kinds_of_sum(unsigned kinds);

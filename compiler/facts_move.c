@@ -199,7 +199,8 @@ Fact fact_pad(const Facts *f, const Node *n)
         int axis = attr->axis;
         Dim end = dim_add(attr->before, n->in[0]->type.dim[axis]);
         Fact inner = shifted(f, fact(f, n, 0), axis, attr->before);
-        Fact outer = fact_constant(f, attr->value, attr->value > -1e9 && attr->value < 1e9 && is_whole(attr->value));
+        Fact outer = fact_constant(f, attr->value,
+                                   attr->value > -1e9 && attr->value < 1e9 && is_whole(attr->value));
         Maker m = facts_maker(f);
         bool front = dim_is(attr->after, 0);
         const Cond *inside = beyond(f, axis, attr->before, 1);
@@ -230,7 +231,8 @@ Fact fact_joined(const Facts *f, const Node *n)
                         here = cond_and(m, here, beyond(f, axis, dim_sub(end, dim_fixed(1)), -1));
                 if (is_length(f, first))
                         here = cond_true();
-                y = i == 0 ? either(f, here, &part, cond_false(), &part) : either(f, here, &part, cond_true(), &y);
+                y = i == 0 ? either(f, here, &part, cond_false(), &part)
+                           : either(f, here, &part, cond_true(), &y);
                 if (i + 1 < n->nin)
                         read_end(f, &y.reach, axis, end);
                 first = end;
@@ -252,7 +254,8 @@ static const Cond *index_cond(const Facts *f, const Cases *index, int last)
 }
 
 /* What reading the table along its growing axis `axis` at an index that the node computes reaches. */
-static void gather_growing(const Facts *f, const Node *n, int axis, const Read *read, const Cases *index, Reach *reach)
+static void gather_growing(const Facts *f, const Node *n, int axis, const Read *read, const Cases *index,
+                           Reach *reach)
 {
         int last = AXES - 1;
         Fact virtual = fact_unknown();

@@ -21,8 +21,8 @@ static const struct {
         int n;
         double at[3];
 } examples[] = {
-        {MINUS_INF, 1, {-INFINITY}}, {NEGATIVE, 3, {-2.5, -1, -0.75}}, {ZERO, 1, {0}},
-        {POSITIVE, 3, {0.75, 1, 2.5}}, {PLUS_INF, 1, {INFINITY}}, {NOT_A_NUMBER, 1, {NAN}},
+        {MINUS_INF, 1, {-INFINITY}},   {NEGATIVE, 3, {-2.5, -1, -0.75}}, {ZERO, 1, {0}},
+        {POSITIVE, 3, {0.75, 1, 2.5}}, {PLUS_INF, 1, {INFINITY}},        {NOT_A_NUMBER, 1, {NAN}},
 };
 
 static Tried examples_of(unsigned kinds)
@@ -147,7 +147,8 @@ Fact fact_unary(const Facts *f, Op op, const Fact *a)
         Fact none = fact_constant(f, 0, true);
         y.reach = a->reach;
         y.kinds = kinds_of_op(op, a, &none, false);
-        y.exact_zero = a->exact_zero || op == OP_FLOOR || gives_bools(op) || (a->kinds & (MINUS_INF | PLUS_INF));
+        y.exact_zero =
+                a->exact_zero || op == OP_FLOOR || gives_bools(op) || (a->kinds & (MINUS_INF | PLUS_INF));
         if (a->constant)
                 set_constant(&y, apply(op, a->value, 0));
         for (Special v = AT_0, w; v < NSPECIAL; v++) {
@@ -223,7 +224,8 @@ static void absorb_pairs(Maker m, Op op, const Fact *a, const Fact *b, Fact *y)
                 for (Special u = AT_0; u < NSPECIAL; u++)
                         if (usable(op, a, v) && usable(op, b, u) &&
                             is_special(apply(op, special_value[v], special_value[u]), &w))
-                                strengthen(m, y, w, cond_or(m, a->unless[v], b->unless[u]), a->stain[v] | b->stain[u]);
+                                strengthen(m, y, w, cond_or(m, a->unless[v], b->unless[u]),
+                                           a->stain[v] | b->stain[u]);
 }
 
 static void compare_integers(Maker m, Op op, const Fact *a, const Fact *b, Fact *y)
@@ -272,7 +274,8 @@ static const Cases *integer_of(Maker m, Op op, const Fact *a, const Fact *b)
         }
 }
 
-Fact fact_binary(const Facts *f, Op op, const Fact *a, const Fact *b, unsigned a_axes, unsigned b_axes, bool same)
+Fact fact_binary(const Facts *f, Op op, const Fact *a, const Fact *b, unsigned a_axes, unsigned b_axes,
+                 bool same)
 {
         Maker m = facts_maker(f);
         Fact y = fact_unknown();
@@ -313,7 +316,8 @@ Fact fact_join(const Facts *f, const Fact *a, const Fact *b)
         y.reach = a->reach;
         reach_join(f, &y.reach, &b->reach);
         y.kinds = a->kinds | b->kinds;
-        y.exact_zero = a->exact_zero || b->exact_zero || (a->constant && a->value == 0) || (b->constant && b->value == 0);
+        y.exact_zero = a->exact_zero || b->exact_zero || (a->constant && a->value == 0) ||
+                       (b->constant && b->value == 0);
         y.constant = a->constant && b->constant && a->value == b->value;
         y.value = a->value;
         for (Special v = AT_0; v < NSPECIAL; v++) {

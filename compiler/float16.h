@@ -23,7 +23,10 @@ static inline float f32_of_bits(uint32_t bits)
         return x;
 }
 
-static inline float bf16_to_f32(uint16_t half) { return f32_of_bits((uint32_t)half << 16); }
+static inline float bf16_to_f32(uint16_t half)
+{
+        return f32_of_bits((uint32_t)half << 16);
+}
 
 static inline uint16_t f32_to_bf16(float x)
 {

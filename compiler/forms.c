@@ -88,7 +88,8 @@ static unsigned whole_axes(const Forms *forms, const Node *n)
         switch ((int)n->op) {
         case OP_PAD: return dim_is(n->attr.before, 0) ? 0 : growing & axis;
         case OP_JOIN: return has_front(forms, n) ? growing & axis : 0;
-        case OP_SOFTMAX: case OP_TOP: return growing & last;
+        case OP_SOFTMAX:
+        case OP_TOP: return growing & last;
         default: return 0;
         }
 }
@@ -144,7 +145,8 @@ static int64_t fold_back(const Forms *forms, const Node *n, unsigned all)
                 for (int axis = 0; axis < AXES; axis++) {
                         Dim offset;
                         if (axis == folded || (all >> axis & 1) || !is_growing_dim(forms, dim[axis]) ||
-                            !clause_below(forms->graph, &c->clause[i], dim, forms->time, folded, axis, &offset))
+                            !clause_below(forms->graph, &c->clause[i], dim, forms->time, folded, axis,
+                                          &offset))
                                 continue;
                         int64_t rows = further(0, dim_scale(offset, -1));
                         if (rows >= 0 && (least < 0 || rows < least))
@@ -194,7 +196,8 @@ static unsigned view_input(const Forms *forms, const Node *n, unsigned all, int6
         return axes;
 }
 
-static unsigned join_input(const Forms *forms, const Node *n, int i, unsigned all, int64_t back, int64_t *in_back)
+static unsigned join_input(const Forms *forms, const Node *n, int i, unsigned all, int64_t back,
+                           int64_t *in_back)
 {
         Dim before = dim_fixed(0);
         for (int k = 0; k < i; k++)
@@ -204,7 +207,8 @@ static unsigned join_input(const Forms *forms, const Node *n, int i, unsigned al
         return aligned_axes(forms, &n->in[i]->type, n->type.rank, all, 0);
 }
 
-static unsigned gather_input(const Forms *forms, const Node *n, int i, unsigned all, int64_t back, int64_t *in_back)
+static unsigned gather_input(const Forms *forms, const Node *n, int i, unsigned all, int64_t back,
+                             int64_t *in_back)
 {
         const Type *table = &n->in[0]->type, *in = &n->in[i]->type;
         int indices = n->nin - 1, index_rank = n->type.rank - (table->rank - indices);
@@ -223,7 +227,8 @@ static unsigned gather_input(const Forms *forms, const Node *n, int i, unsigned 
         return axes;
 }
 
-static unsigned matmul_input(const Forms *forms, const Node *n, int i, unsigned all, int64_t back, int64_t *in_back)
+static unsigned matmul_input(const Forms *forms, const Node *n, int i, unsigned all, int64_t back,
+                             int64_t *in_back)
 {
         const Type *in = &n->in[i]->type;
         int rank = n->type.rank, folded = i == 0 ? in->rank - 1 : in->rank - 2;
@@ -243,7 +248,8 @@ static unsigned matmul_input(const Forms *forms, const Node *n, int i, unsigned 
         return axes;
 }
 
-static unsigned fold_input(const Forms *forms, const Node *n, int i, unsigned all, int64_t back, int64_t *in_back)
+static unsigned fold_input(const Forms *forms, const Node *n, int i, unsigned all, int64_t back,
+                           int64_t *in_back)
 {
         const Type *in = &n->in[i]->type;
         unsigned axes = aligned_axes(forms, in, n->type.rank, all, 0);
@@ -268,9 +274,13 @@ unsigned form_of_input(const Forms *forms, const Node *n, int i, unsigned all, i
         case OP_JOIN: return join_input(forms, n, i, all, back, in_back);
         case OP_GATHER: return gather_input(forms, n, i, all, back, in_back);
         case OP_MATMUL: return matmul_input(forms, n, i, all, back, in_back);
-        case OP_SUM: case OP_MAXOF: case OP_ARGMAX: case OP_SOFTMAX: case OP_TOP:
-                return fold_input(forms, n, i, all, back, in_back);
-        case OP_REPEAT: case OP_RESULT: return 0;
+        case OP_SUM:
+        case OP_MAXOF:
+        case OP_ARGMAX:
+        case OP_SOFTMAX:
+        case OP_TOP: return fold_input(forms, n, i, all, back, in_back);
+        case OP_REPEAT:
+        case OP_RESULT: return 0;
         default: return aligned_axes(forms, &n->in[i]->type, n->type.rank, all, 0);
         }
 }

@@ -13,10 +13,11 @@ typedef struct Form Form;
 struct Form {
         Form *next;
         unsigned all;
-        int64_t back;          /* how many rows before the new ones are read along axes in `all`; -1: any */
-        const char *name;      /* the view nearest to the top that stands between the node and who reads it; or NULL */
+        int64_t back; /* how many rows before the new ones are read along axes in `all`; -1: any */
+        const char *
+                name; /* the view nearest to the top that stands between the node and who reads it; or NULL */
         const Instance *where;
-        Node *made;            /* in the new graph */
+        Node *made; /* in the new graph */
 };
 
 /* How a form of a node comes about: by its op from its inputs; from what is kept and its new rows; or as the new rows
@@ -28,8 +29,8 @@ typedef struct {
         const Graph *graph;
         const Facts *facts;
         int time;
-        Form **of;          /* [nnode] the forms wanted of each node */
-        const Node *stuck;  /* the first node without a way to one of its forms */
+        Form **of;         /* [nnode] the forms wanted of each node */
+        const Node *stuck; /* the first node without a way to one of its forms */
 } Forms;
 
 /* All that the outputs of g want; check ->stuck. */
@@ -37,7 +38,8 @@ Forms *forms_wanted(Arena *scratch, const Graph *g, int time);
 Form *form_find(const Forms *forms, const Node *n, unsigned all);
 FormWay form_way(const Forms *forms, const Node *n, unsigned all, unsigned *from); /* from: of BY_SLICE */
 /* The form of input i that n in form `all` is computed from; *back: how far back, given that of n. */
-unsigned form_of_input(const Forms *forms, const Node *n, int i, unsigned all, int64_t back, int64_t *in_back);
+unsigned form_of_input(const Forms *forms, const Node *n, int i, unsigned all, int64_t back,
+                       int64_t *in_back);
 unsigned growing_axes(const Forms *forms, const Type *t);
 int instance_depth(const Instance *where);
 #endif

@@ -5,11 +5,12 @@
 #include <string.h>
 
 static const char *v_name[OP_COUNT] = {
-        [OP_NEG] = "v_neg",   [OP_EXP] = "v_exp",     [OP_LOG] = "v_log", [OP_SQRT] = "v_sqrt", [OP_SIN] = "v_sin",
-        [OP_COS] = "v_cos",   [OP_TANH] = "v_tanh",   [OP_ERF] = "v_erf", [OP_FLOOR] = "v_floor", [OP_NOT] = "v_not",
-        [OP_ADD] = "v_add",   [OP_SUB] = "v_sub",     [OP_MUL] = "v_mul", [OP_DIV] = "v_div",   [OP_POW] = "v_pow",
-        [OP_MAX] = "v_max",   [OP_MIN] = "v_min",     [OP_LESS] = "v_lt", [OP_LESSEQ] = "v_le", [OP_EQUAL] = "v_eq",
-        [OP_AND] = "v_and",   [OP_OR] = "v_or",       [OP_WHERE] = "v_where",
+        [OP_NEG] = "v_neg",     [OP_EXP] = "v_exp", [OP_LOG] = "v_log",     [OP_SQRT] = "v_sqrt",
+        [OP_SIN] = "v_sin",     [OP_COS] = "v_cos", [OP_TANH] = "v_tanh",   [OP_ERF] = "v_erf",
+        [OP_FLOOR] = "v_floor", [OP_NOT] = "v_not", [OP_ADD] = "v_add",     [OP_SUB] = "v_sub",
+        [OP_MUL] = "v_mul",     [OP_DIV] = "v_div", [OP_POW] = "v_pow",     [OP_MAX] = "v_max",
+        [OP_MIN] = "v_min",     [OP_LESS] = "v_lt", [OP_LESSEQ] = "v_le",   [OP_EQUAL] = "v_eq",
+        [OP_AND] = "v_and",     [OP_OR] = "v_or",   [OP_WHERE] = "v_where",
 };
 
 /* --- expressions ------------------------------------------------------------------------------------------ */
@@ -58,7 +59,8 @@ const char *index_expression(Formula *f, Dim offset, const int64_t *coef, bool w
         const char *constant = dim_expression(f->arena, f->plan->graph, offset);
         if (!t->n)
                 return constant;
-        return arena_printf(f->arena, "%s%s%s", t->data, *constant == '-' ? " - " : " + ", constant + (*constant == '-'));
+        return arena_printf(f->arena, "%s%s%s", t->data, *constant == '-' ? " - " : " + ",
+                            constant + (*constant == '-'));
 }
 
 /* "(i0 * m->source + i1) * 6 + j"; positions count from the first of the call, of which m->whole there are. */
@@ -107,7 +109,8 @@ static void kernel_touches(const Plan *p, Kernel *k, Buffer *b)
                 if (k->touch[i] == b)
                         return;
         Arena *a = p->graph->arena;
-        k->touch = arena_grow(a, k->touch, k->ntouch * (int64_t)sizeof *k->touch, (k->ntouch + 1) * (int64_t)sizeof *k->touch);
+        k->touch = arena_grow(a, k->touch, k->ntouch * (int64_t)sizeof *k->touch,
+                              (k->ntouch + 1) * (int64_t)sizeof *k->touch);
         k->touch[k->ntouch++] = b;
 }
 
@@ -149,7 +152,9 @@ const char *pointer_name(Formula *f, Buffer *b)
                                         (f->npointer + 1) * (int64_t)sizeof *f->pointer);
                 f->pointer[f->npointer++] = b;
         }
-        return taken || is_c_word(name) || is_trip(f->kernel, name) ? arena_printf(f->arena, "%s_%d", name, b->id) : name;
+        return taken || is_c_word(name) || is_trip(f->kernel, name)
+                       ? arena_printf(f->arena, "%s_%d", name, b->id)
+                       : name;
 }
 
 /* --- values --------------------------------------------------------------------------------------------- */
@@ -167,13 +172,14 @@ static int remember(Formula *f, const Node *n, const Map *m, bool lane, const ch
         KnownList *l = lane ? &f->lane_known : &f->row_known;
         if (l->n == l->cap) {
                 int cap = l->cap ? 2 * l->cap : 16;
-                l->at = arena_grow(f->arena, l->at, l->cap * (int64_t)sizeof *l->at, cap * (int64_t)sizeof *l->at);
+                l->at = arena_grow(f->arena, l->at, l->cap * (int64_t)sizeof *l->at,
+                                   cap * (int64_t)sizeof *l->at);
                 l->cap = cap;
         }
         int number = f->numbers++;
         l->at[l->n++] = (Known){n, *m, number};
-        text_printf(lane ? f->lanes : f->row, "const v16 t%d = %s;%s%s%s\n", number, expression, n->name ? " /* " : "",
-                    n->name ? n->name : "", n->name ? " */" : "");
+        text_printf(lane ? f->lanes : f->row, "const v16 t%d = %s;%s%s%s\n", number, expression,
+                    n->name ? " /* " : "", n->name ? n->name : "", n->name ? " */" : "");
         return number;
 }
 
@@ -195,28 +201,36 @@ static int load(Formula *f, Node *n, Buffer *b, Address at, const Map *m)
                 return fail(f, n);
         const char *where = address_expression(f, &at, true);
         if (!lane)
-                return remember(f, n, m, false, arena_printf(f->arena, ints ? "v_set1((float)%s[%s])" : "v_set1(%s[%s])", p, where));
+                return remember(
+                        f, n, m, false,
+                        arena_printf(f->arena, ints ? "v_set1((float)%s[%s])" : "v_set1(%s[%s])", p, where));
         const char *count = f->whole_lanes ? "" : ", n";
         const char *suffix = f->whole_lanes ? "" : "_n";
         if (step == 1)
-                return remember(f, n, m, true, arena_printf(f->arena, "v_load%s%s(%s + %s%s)", ints ? "_i32" : "", suffix, p, where, count));
+                return remember(f, n, m, true,
+                                arena_printf(f->arena, "v_load%s%s(%s + %s%s)", ints ? "_i32" : "", suffix, p,
+                                             where, count));
         if (ints)
                 return fail(f, n);
         return remember(f, n, m, true,
-                        arena_printf(f->arena, "v_load_strided(%s + %s, %lld, %s)", p, where, (long long)step, f->whole_lanes ? "16" : "n"));
+                        arena_printf(f->arena, "v_load_strided(%s + %s, %lld, %s)", p, where, (long long)step,
+                                     f->whole_lanes ? "16" : "n"));
 }
 
 static int literal(Formula *f, Node *n, const Map *m)
 {
         const Literal *l = n->attr.literal;
         if (l->trips == 1)
-                return remember(f, n, m, false, arena_printf(f->arena, "v_set1(%s)", float_literal(f->arena, (float)l->value[0])));
+                return remember(
+                        f, n, m, false,
+                        arena_printf(f->arena, "v_set1(%s)", float_literal(f->arena, (float)l->value[0])));
         Text *t = text_new(f->arena);
         text_printf(t, "static const float c%d[%lld] = {", f->numbers, (long long)l->trips);
         for (int64_t i = 0; i < l->trips; i++)
                 text_printf(t, "%s%s", i ? ", " : "", float_literal(f->arena, (float)l->value[i]));
         text_printf(f->row, "%s};\n", t->data);
-        return remember(f, n, m, false, arena_printf(f->arena, "v_set1(c%d[%s])", f->numbers, n->body->region->name));
+        return remember(f, n, m, false,
+                        arena_printf(f->arena, "v_set1(c%d[%s])", f->numbers, n->body->region->name));
 }
 
 static int index_value(Formula *f, Node *n, const Map *m)
@@ -230,7 +244,9 @@ static int index_value(Formula *f, Node *n, const Map *m)
         if (step == 1)
                 return remember(f, n, m, true, arena_printf(f->arena, "v_iota((float)(%s))", i));
         return remember(f, n, m, true,
-                        arena_printf(f->arena, "v_add(v_set1((float)(%s)), v_mul(v_iota((float)j), v_set1(%lld.0f)))", i, (long long)step));
+                        arena_printf(f->arena,
+                                     "v_add(v_set1((float)(%s)), v_mul(v_iota((float)j), v_set1(%lld.0f)))",
+                                     i, (long long)step));
 }
 
 static int pointwise(Formula *f, Node *n, const Map *m)
@@ -250,7 +266,8 @@ static int pointwise(Formula *f, Node *n, const Map *m)
         else if (n->op == OP_FLOORDIV)
                 e = arena_printf(a, "v_floor(v_div(t%d, t%d))", in[0], in[1]);
         else if (n->op == OP_MOD)
-                e = arena_printf(a, "v_sub(t%d, v_mul(t%d, v_floor(v_div(t%d, t%d))))", in[0], in[1], in[0], in[1]);
+                e = arena_printf(a, "v_sub(t%d, v_mul(t%d, v_floor(v_div(t%d, t%d))))", in[0], in[1], in[0],
+                                 in[1]);
         else if (n->nin == 1)
                 e = arena_printf(a, "%s(t%d)", v_name[n->op], in[0]);
         else if (n->nin == 2)
@@ -289,14 +306,16 @@ static void close_lanes(Formula *f, LaneScope outer)
         f->lane_known = outer.lane_known;
 }
 
-static int fold_loop(Formula *f, const Node *n, const Map *m, Dim size, bool maximum, int value, const LaneScope *outer)
+static int fold_loop(Formula *f, const Node *n, const Map *m, Dim size, bool maximum, int value,
+                     const LaneScope *outer)
 {
         int acc = f->numbers++;
         const char *start = maximum ? "-FLOAT_INF" : "0.0f";
         const char *s = dim_expression(f->arena, f->plan->graph, size);
         const char *x = arena_printf(f->arena, "t%d", value);
         if (!f->whole_lanes)
-                x = arena_printf(f->arena, "v_where(v_lt(v_iota(0.0f), v_set1((float)n)), t%d, v_set1(%s))", value, start);
+                x = arena_printf(f->arena, "v_where(v_lt(v_iota(0.0f), v_set1((float)n)), t%d, v_set1(%s))",
+                                 value, start);
         text_printf(f->row, "v16 t%d = v_set1(%s);\n", acc, start);
         text_printf(f->row, "for (int64_t j = 0; j < %s; j += 16) {\n", s);
         if (!f->whole_lanes)
@@ -304,7 +323,8 @@ static int fold_loop(Formula *f, const Node *n, const Map *m, Dim size, bool max
         text_indent(f->row, f->lanes, 1);
         text_printf(f->row, "        t%d = %s(t%d, %s);\n}\n", acc, maximum ? "v_max" : "v_add", acc, x);
         close_lanes(f, *outer);
-        return remember(f, n, m, false, arena_printf(f->arena, "v_set1(%s(t%d))", maximum ? "v_maxof" : "v_sum", acc));
+        return remember(f, n, m, false,
+                        arena_printf(f->arena, "v_set1(%s(t%d))", maximum ? "v_maxof" : "v_sum", acc));
 }
 
 static int fold(Formula *f, Node *n, const Map *m)
@@ -372,7 +392,8 @@ static int softmax(Formula *f, Node *n, const Map *m)
                 sum = fold_loop(f, n, &sum_at, size, false, e, &outer);
                 if (sink >= 0) {
                         int whole = f->numbers++;
-                        text_printf(f->row, "const v16 t%d = v_add(t%d, v_exp(v_sub(t%d, t%d)));\n", whole, sum, sink, maximum);
+                        text_printf(f->row, "const v16 t%d = v_add(t%d, v_exp(v_sub(t%d, t%d)));\n", whole,
+                                    sum, sink, maximum);
                         sum = whole;
                 }
         }
@@ -381,7 +402,8 @@ static int softmax(Formula *f, Node *n, const Map *m)
                 return -1;
         const char *e = arena_printf(a, p, x, x, maximum);
         return remember(f, n, m, map_uses(m, f->lane),
-                        arena_printf(a, "v_where(v_eq(t%d, v_set1(0.0f)), v_set1(0.0f), v_div(%s, t%d))", sum, e, sum));
+                        arena_printf(a, "v_where(v_eq(t%d, v_set1(0.0f)), v_set1(0.0f), v_div(%s, t%d))", sum,
+                                     e, sum));
 }
 
 /* --- gather ----------------------------------------------------------------------------------------------- */
@@ -417,13 +439,16 @@ static int gather(Formula *f, Node *n, const Map *m)
         if (in_lanes) {
                 const char *e = NULL;
                 for (int i = 0; i < indexed; i++) {
-                        const char *last = dim_expression(f->arena, f->plan->graph, dim_sub(t->type.dim[i], dim_fixed(1)));
-                        const char *term = arena_printf(f->arena, "v_mul(v_clamp(t%d, (float)(%s)), v_set1(%lld.0f))", v[i], last,
-                                                        (long long)b->layout.stride[i]);
+                        const char *last = dim_expression(f->arena, f->plan->graph,
+                                                          dim_sub(t->type.dim[i], dim_fixed(1)));
+                        const char *term =
+                                arena_printf(f->arena, "v_mul(v_clamp(t%d, (float)(%s)), v_set1(%lld.0f))",
+                                             v[i], last, (long long)b->layout.stride[i]);
                         e = e ? arena_printf(f->arena, "v_add(%s, %s)", e, term) : term;
                 }
                 return remember(f, n, m, true,
-                                arena_printf(f->arena, "v_gather(%s + %s, %s, 1)", p, address_expression(f, &from, false), e));
+                                arena_printf(f->arena, "v_gather(%s + %s, %s, 1)", p,
+                                             address_expression(f, &from, false), e));
         }
         Text *offset = text_new(f->arena);
         for (int i = 0; i < indexed; i++) {
@@ -432,7 +457,8 @@ static int gather(Formula *f, Node *n, const Map *m)
                 int number = f->numbers++;
                 text_printf(f->row, "const int64_t x%d = %s;\n", number, at_i);
                 if (i == b->layout.tiled)
-                        text_printf(offset, " + x%d / 16 * %lld + x%d %% 16", number, (long long)b->layout.tile, number);
+                        text_printf(offset, " + x%d / 16 * %lld + x%d %% 16", number,
+                                    (long long)b->layout.tile, number);
                 else
                         text_printf(offset, " + x%d * %lld", number, (long long)b->layout.stride[i]);
         }
@@ -442,10 +468,12 @@ static int gather(Formula *f, Node *n, const Map *m)
                 return remember(f, n, m, false, arena_printf(f->arena, "v_set1(%s[%s])", p, where));
         if (from.coef[f->lane] == 1)
                 return remember(f, n, m, true,
-                                arena_printf(f->arena, f->whole_lanes ? "v_load(%s + %s)" : "v_load_n(%s + %s, n)", p, where));
+                                arena_printf(f->arena,
+                                             f->whole_lanes ? "v_load(%s + %s)" : "v_load_n(%s + %s, n)", p,
+                                             where));
         return remember(f, n, m, true,
-                        arena_printf(f->arena, "v_load_strided(%s + %s, %lld, %s)", p, where, (long long)from.coef[f->lane],
-                                     f->whole_lanes ? "16" : "n"));
+                        arena_printf(f->arena, "v_load_strided(%s + %s, %lld, %s)", p, where,
+                                     (long long)from.coef[f->lane], f->whole_lanes ? "16" : "n"));
 }
 
 /* root: n is what the kernel stores, so not read from where it will lie */
@@ -455,13 +483,16 @@ static int view_value(Formula *f, Node *n, const Map *m, bool root)
         Refine refine;
         Address at;
         Buffer *b;
-        MapResult r = f->plan->value[base_of(n)->id] ? address_through(f->plan, &f->domain, m, n, root ? n : NULL, &at, &b, &refine) : MAP_FAIL;
+        MapResult r = f->plan->value[base_of(n)->id]
+                              ? address_through(f->plan, &f->domain, m, n, root ? n : NULL, &at, &b, &refine)
+                              : MAP_FAIL;
         if (r == MAP_OK)
                 return load(f, n, b, at, m);
         r = map_view(&f->domain, m, n->attr.view, n->in[0]->type.rank, &in, &refine);
         if (r == MAP_OK)
                 return formula_value(f, n->in[0], &in);
-        if (r == MAP_REFINE && refine.digit < f->loops && f->domain.n < MAX_DIGIT && f->kernel->op == K_LOOP) {
+        if (r == MAP_REFINE && refine.digit < f->loops && f->domain.n < MAX_DIGIT &&
+            f->kernel->op == K_LOOP) {
                 f->refine = refine;
                 f->refined = true;
                 return -1;
@@ -490,7 +521,8 @@ int formula_value(Formula *f, Node *n, const Map *m)
                 return literal(f, n, m);
         if (n->op == OP_SIZE)
                 return remember(f, n, m, false,
-                                arena_printf(f->arena, "v_set1((float)(%s))", dim_expression(f->arena, f->plan->graph, n->attr.dim)));
+                                arena_printf(f->arena, "v_set1((float)(%s))",
+                                             dim_expression(f->arena, f->plan->graph, n->attr.dim)));
         if (n->op == OP_INDEX)
                 return index_value(f, n, m);
         if (n->op == OP_VIEW)
@@ -522,7 +554,7 @@ bool formula_store(Formula *f, Buffer *to, const Map *map, int value, Text *out)
         else if (step == 1)
                 text_printf(out, "v_store_n(%s + %s, t%d, n);\n", p, where, value);
         else
-                text_printf(out, "v_store_strided(%s + %s, %lld, t%d, %s);\n", p, where, (long long)step, value,
-                            f->whole_lanes ? "16" : "n");
+                text_printf(out, "v_store_strided(%s + %s, %lld, t%d, %s);\n", p, where, (long long)step,
+                            value, f->whole_lanes ? "16" : "n");
         return true;
 }

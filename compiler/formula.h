@@ -19,20 +19,20 @@ typedef struct {
         Plan *plan;
         Kernel *kernel;
         Arena *arena;
-        Domain domain;      /* the kernel's loops, then folds' and operands' extra digits */
-        int loops;          /* how many of them the kernel itself runs */
-        int lane;           /* the digit that now runs in lanes */
-        bool whole_lanes;   /* its size is a multiple of 16, or lanes beyond may hold anything */
+        Domain domain;    /* the kernel's loops, then folds' and operands' extra digits */
+        int loops;        /* how many of them the kernel itself runs */
+        int lane;         /* the digit that now runs in lanes */
+        bool whole_lanes; /* its size is a multiple of 16, or lanes beyond may hold anything */
         Text *row, *lanes;
         KnownList row_known, lane_known;
-        int numbers;        /* variables given out */
-        const Node *computing; /* the root: computed, not read */
-        const Node *given[2];  /* nodes whose values are given .. */
+        int numbers;             /* variables given out */
+        const Node *computing;   /* the root: computed, not read */
+        const Node *given[2];    /* nodes whose values are given .. */
         const char *given_as[2]; /* .. by these expressions */
-        Buffer **pointer;   /* buffers that have a local pointer */
+        Buffer **pointer;        /* buffers that have a local pointer */
         int npointer, cap_pointer;
-        Node *stuck;        /* the node that needs a buffer */
-        Refine refine;      /* or: the cut that the domain needs */
+        Node *stuck;   /* the node that needs a buffer */
+        Refine refine; /* or: the cut that the domain needs */
         bool refined;
 } Formula;
 
@@ -40,7 +40,8 @@ typedef struct {
 int formula_value(Formula *f, Node *n, const Map *map);
 /* C expressions */
 const char *dim_expression(Arena *a, const Graph *g, Dim d);
-const char *index_expression(Formula *f, Dim offset, const int64_t *coef, bool with_lane); /* offset + sum of coef * digit */
+const char *index_expression(Formula *f, Dim offset, const int64_t *coef,
+                             bool with_lane); /* offset + sum of coef * digit */
 const char *address_expression(Formula *f, const Address *at, bool with_lane);
 Buffer *pointed_buffer(Buffer *b);
 const char *pointer_name(Formula *f, Buffer *b);
@@ -51,19 +52,20 @@ bool formula_store(Formula *f, Buffer *to, const Map *map, int value, Text *out)
 /* emit_kernel.c: pieces that emitted functions are put together from */
 Formula formula_new(Plan *p, Kernel *k);
 void set_lane(Formula *f, int digit);
-void declare_pointers(Formula *f, Text *out);                       /* to every buffer that was named */
+void declare_pointers(Formula *f, Text *out); /* to every buffer that was named */
 /* the first n digits out of one number, those that body uses */
 void declare_digits(const Formula *f, int n, const char *from, const Text *body, Text *out);
 const char *pointer_at(Formula *f, Buffer *b, const char *offset);
-void declare_place(Formula *f, Text *out);                          /* instance and trips, for functions called back .. */
+void declare_place(Formula *f, Text *out); /* instance and trips, for functions called back .. */
 /* .. of which this writes one; parameters (NULL at the end) that the body does not use are cast to void */
 void open_callback(Formula *f, const char *head, const Text *body, const char *const *parameter, Text *out);
 bool uses_name(const char *body, const char *name);
-void unused(Text *t, const char *body, const char *name);           /* a cast to void if body does not use the name */
+void unused(Text *t, const char *body, const char *name); /* a cast to void if body does not use the name */
 void unused_trips(Text *t, const Body *b, const char *body);
 const char *loop_size(const Formula *f, int digit);
 const char *row_count(const Formula *f, int n);
-void open_function(const Plan *p, const Kernel *k, Text *out, const Text *body); /* the whole function around a body */
+void open_function(const Plan *p, const Kernel *k, Text *out,
+                   const Text *body); /* the whole function around a body */
 const char *trip_parameters(Arena *a, const Body *b, bool types);
 /* emit_product.c, emit_attention.c */
 Node *emit_matmul(Plan *p, Kernel *k, Text *out);

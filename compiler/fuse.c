@@ -21,7 +21,8 @@ void explain(Plan *p, const char *format, ...)
         if (p->nexplain == p->cap_explain) {
                 int64_t old = p->cap_explain * (int64_t)sizeof *p->explain;
                 p->cap_explain = p->cap_explain ? 2 * p->cap_explain : 16;
-                p->explain = arena_grow(p->graph->arena, p->explain, old, p->cap_explain * (int64_t)sizeof *p->explain);
+                p->explain = arena_grow(p->graph->arena, p->explain, old,
+                                        p->cap_explain * (int64_t)sizeof *p->explain);
         }
         va_list args;
         va_start(args, format);
@@ -66,7 +67,9 @@ static bool is_taken(const Fuse *f, const char *name)
         for (int i = 1; i < f->plan->nbody; i++) {
                 const Region *r = f->plan->body[i]->region;
                 size_t n = strlen(r->name);
-                if (belongs(name, r->name) || (!strncmp(name, r->name, n) && !strncmp(name + n, "_body_", 6) && atoi(name + n + 6) < r->nbody))
+                if (belongs(name, r->name) ||
+                    (!strncmp(name, r->name, n) && !strncmp(name + n, "_body_", 6) &&
+                     atoi(name + n + 6) < r->nbody))
                         return true;
         }
         return false;
@@ -218,14 +221,9 @@ static void mark_operands(Fuse *f)
                         for (int k = 0; k < n->nin; k++)
                                 f->must[n->in[k]->id] = true;
                         break;
-                case OP_APPEND:
-                        f->must[n->in[1]->id] = true;
-                        break;
-                case OP_GATHER:
-                        f->must[base_of(n->in[0])->id] = true;
-                        break;
-                default:
-                        break;
+                case OP_APPEND: f->must[n->in[1]->id] = true; break;
+                case OP_GATHER: f->must[base_of(n->in[0])->id] = true; break;
+                default: break;
                 }
         }
 }
@@ -245,7 +243,10 @@ static void find_products(Fuse *f)
                 f->owner[n->id] = k;
                 f->must[base_of(k->x)->id] = f->must[base_of(k->y)->id] = true;
                 if (f->plan->passes.fuse && n->in[0]->op != OP_SOFTMAX)
-                        explain(f->plan, "%s: a product of two computed tensors, not attention: its left one is no softmax", k->name);
+                        explain(f->plan,
+                                "%s: a product of two computed tensors, not attention: its left one is no "
+                                "softmax",
+                                k->name);
         }
         if (f->plan->passes.fuse)
                 merge_matmuls(f);
@@ -260,8 +261,8 @@ static bool is_trivial(const Fuse *f, const Node *n)
                 return true;
         if (op_info[n->op].family != POINT && n->op != OP_VIEW)
                 return false;
-        if (n->op == OP_TOP || (n->type.dtype == REAL && n->op != OP_VIEW && n->op != OP_REAL_OF && n->op != OP_MUL &&
-                                n->op != OP_ADD && n->op != OP_SUB && n->op != OP_NEG))
+        if (n->op == OP_TOP || (n->type.dtype == REAL && n->op != OP_VIEW && n->op != OP_REAL_OF &&
+                                n->op != OP_MUL && n->op != OP_ADD && n->op != OP_SUB && n->op != OP_NEG))
                 return false;
         for (int i = 0; i < n->nin; i++)
                 if (!is_trivial(f, n->in[i]))
@@ -305,8 +306,9 @@ static bool can_inline(const Fuse *f, const Node *n, const Kernel *k, bool viewe
                 for (int i = 0; i < n->type.rank - 1; i++)
                         if (!dim_equal(n->type.dim[i], domain->dim[i]))
                                 return false;
-                return n->op == OP_SOFTMAX ? dim_equal(n->type.dim[n->type.rank - 1], domain->dim[n->type.rank - 1])
-                                           : n->attr.axis == n->type.rank - 1;
+                return n->op == OP_SOFTMAX
+                               ? dim_equal(n->type.dim[n->type.rank - 1], domain->dim[n->type.rank - 1])
+                               : n->attr.axis == n->type.rank - 1;
         }
         return op_info[n->op].family == POINT || n->op == OP_GATHER;
 }
@@ -317,17 +319,14 @@ static bool needs_kernel(const Fuse *f, const Node *n)
                 return false;
         switch (op_info[n->op].family) {
         case POINT:
-        case REDUCE:
-                return true;
-        case CONTRACT:
-                return n->op == OP_SOFTMAX;
-        case MOVE:
-                return n->op == OP_GATHER || (n->op == OP_VIEW && f->must[n->id] && f->plan->copy[n->id]);
+        case REDUCE: return true;
+        case CONTRACT: return n->op == OP_SOFTMAX;
+        case MOVE: return n->op == OP_GATHER || (n->op == OP_VIEW && f->must[n->id] && f->plan->copy[n->id]);
         case LEAF:
-                return f->must[n->id] && (n->op == OP_INDEX || n->op == OP_SIZE || (n->op == OP_CONST && !f->table[n->id]));
+                return f->must[n->id] &&
+                       (n->op == OP_INDEX || n->op == OP_SIZE || (n->op == OP_CONST && !f->table[n->id]));
         case STATE:
-        case CONTROL:
-                return false;
+        case CONTROL: return false;
         }
         return false;
 }
@@ -399,7 +398,8 @@ static void put_in_order(Fuse *f)
         Plan *p = f->plan;
         for (int i = 0; i < f->nkernel; i++)
                 if (f->kernel[i]->at == 0) {
-                        const Node *root = f->kernel[i]->late ? f->kernel[i]->late : f->kernel[i]->store[0].node;
+                        const Node *root =
+                                f->kernel[i]->late ? f->kernel[i]->late : f->kernel[i]->store[0].node;
                         f->kernel[i]->at = 4 * f->uses->place[root->id] + 2;
                 }
         p->list = NEW_ARRAY(p->graph->arena, KernelList, p->nbody);
@@ -473,7 +473,8 @@ static void mark_tails(Plan *p)
                 for (int s = 0; s < k->nstore + k->nsegment && tail; s++) {
                         if (k->op == K_MATMUL && s < k->nstore)
                                 continue;
-                        const Buffer *to = whole_buffer(s < k->nstore ? k->store[s].to : k->segment[s - k->nstore].store.to);
+                        const Buffer *to = whole_buffer(s < k->nstore ? k->store[s].to
+                                                                      : k->segment[s - k->nstore].store.to);
                         tail = to->home == IN_OUTPUT || (to->home == IN_ARENA && only_tails_touch(p, k, to));
                 }
                 k->tail = tail;

@@ -111,7 +111,8 @@ void fuse_attention(Fuse *f, Node *product)
         Formula s = {.node = NEW_ARRAY(f->arena, Node *, f->uses->n + 1)};
         const char *why = match(f, product, &s);
         if (why) {
-                explain(f->plan, "softmax at line %d: not one attention kernel: %s", span_line(softmax->span), why);
+                explain(f->plan, "softmax at line %d: not one attention kernel: %s", span_line(softmax->span),
+                        why);
                 return;
         }
         Kernel *k = fuse_kernel(f, K_ATTENTION, product);
@@ -124,5 +125,6 @@ void fuse_attention(Fuse *f, Node *product)
                 f->owner[s.node[i]->id] = k;
         f->owner[softmax->id] = f->owner[product->id] = k;
         f->must[base_of(k->q)->id] = f->must[base_of(k->k)->id] = f->must[base_of(k->v)->id] = true;
-        explain(f->plan, "%s: one attention kernel, %d node%s in its score formula", k->name, s.n - 1, s.n == 2 ? "" : "s");
+        explain(f->plan, "%s: one attention kernel, %d node%s in its score formula", k->name, s.n - 1,
+                s.n == 2 ? "" : "s");
 }

@@ -21,8 +21,9 @@ static Node *weight_operand(Node *w, int *tiled)
         if (v->natom != 2 || !dim_is(v->offset[0], 0) || !dim_is(v->offset[1], 0))
                 return NULL;
         const Type *from = &w->in[0]->type;
-        bool turned = v->atom[0].axis == 1 && v->atom[1].axis == 0 && v->atom[0].stride == 1 && v->atom[1].stride == 1 &&
-                      dim_equal(t->dim[0], from->dim[1]) && dim_equal(t->dim[1], from->dim[0]);
+        bool turned = v->atom[0].axis == 1 && v->atom[1].axis == 0 && v->atom[0].stride == 1 &&
+                      v->atom[1].stride == 1 && dim_equal(t->dim[0], from->dim[1]) &&
+                      dim_equal(t->dim[1], from->dim[0]);
         *tiled = 0;
         return turned ? w->in[0] : NULL;
 }
@@ -30,8 +31,9 @@ static Node *weight_operand(Node *w, int *tiled)
 static bool is_product_of(const Fuse *f, const Node *n, const Node *x, const Type *t)
 {
         int tiled;
-        return n->op == OP_MATMUL && n->in[0] == x && same_dims(&n->type, t) && !f->owner[n->id] && !f->bare[n->id] && !f->must[n->id] &&
-               !f->uses->pinned[n->id] && weight_operand(n->in[1], &tiled);
+        return n->op == OP_MATMUL && n->in[0] == x && same_dims(&n->type, t) && !f->owner[n->id] &&
+               !f->bare[n->id] && !f->must[n->id] && !f->uses->pinned[n->id] &&
+               weight_operand(n->in[1], &tiled);
 }
 
 enum { MOST_NODES = 64 }; /* that a formula grows through in search of its end */
@@ -53,8 +55,8 @@ static bool within(const Growth *s, const Node *n)
 
 static bool can_join(const Fuse *f, const Growth *s, const Node *n, const Type *t)
 {
-        return n->body == s->node[0]->body && op_info[n->op].family == POINT && n->op != OP_TOP && same_dims(&n->type, t) &&
-               !f->owner[n->id];
+        return n->body == s->node[0]->body && op_info[n->op].family == POINT && n->op != OP_TOP &&
+               same_dims(&n->type, t) && !f->owner[n->id];
 }
 
 /* Takes in a second product that n needs.  False: n needs a third, or one that others use too. */
@@ -114,11 +116,15 @@ bool fuse_matmul(Fuse *f, Node *product)
                 return true;
         if (!weight_operand(product->in[1], &tiled))
                 return false;
-        Growth s = {.node = NEW_ARRAY(f->arena, Node *, MOST_NODES + 4), .n = 1, .product = {product}, .nproduct = 1};
+        Growth s = {.node = NEW_ARRAY(f->arena, Node *, MOST_NODES + 4),
+                    .n = 1,
+                    .product = {product},
+                    .nproduct = 1};
         s.node[0] = product;
         Node *root = product;
         int size = 1, nproduct = 1;
-        while (f->plan->passes.fuse && !f->bare[product->id] && !f->must[root->id] && grow(f, &s, &product->type)) {
+        while (f->plan->passes.fuse && !f->bare[product->id] && !f->must[root->id] &&
+               grow(f, &s, &product->type)) {
                 Node *exit = exit_of(f, &s);
                 if (!exit)
                         continue;
@@ -142,10 +148,11 @@ bool fuse_matmul(Fuse *f, Node *product)
         k->k_size = product->in[1]->type.dim[0].fixed;
         f->must[base_of(k->x)->id] = true;
         if (nproduct == 2)
-                explain(f->plan, "%s: two products of one operand meet in one formula and run side by side", k->name);
+                explain(f->plan, "%s: two products of one operand meet in one formula and run side by side",
+                        k->name);
         if (size > nproduct)
-                explain(f->plan, "%s: %d elementwise node%s on the product's registers", k->name, size - nproduct,
-                        size - nproduct == 1 ? "" : "s");
+                explain(f->plan, "%s: %d elementwise node%s on the product's registers", k->name,
+                        size - nproduct, size - nproduct == 1 ? "" : "s");
         return true;
 }
 
@@ -158,8 +165,8 @@ static bool ready_before(const Fuse *f, const Kernel *k, const Node *before)
                         continue;
                 for (int j = 0; j < n->nin; j++) {
                         Node *in = n->in[j];
-                        if (f->owner[in->id] == k || in->op == OP_WEIGHT || base_of(in)->op == OP_WEIGHT || is_table(f, in) ||
-                            in->body != before->body || base_of(in)->op == OP_CARRY)
+                        if (f->owner[in->id] == k || in->op == OP_WEIGHT || base_of(in)->op == OP_WEIGHT ||
+                            is_table(f, in) || in->body != before->body || base_of(in)->op == OP_CARRY)
                                 continue;
                         if (f->uses->place[in->id] >= f->uses->place[before->id])
                                 return false;
@@ -172,8 +179,9 @@ static bool can_merge(const Fuse *f, const Kernel *a, const Kernel *b)
 {
         if (f->uses->pinned[a->store[0].node->id] || f->uses->pinned[b->store[0].node->id])
                 return false;
-        return a->op == K_MATMUL && b->op == K_MATMUL && a->x == b->x && a->body == b->body && a->k_size == b->k_size &&
-               a->segment[0].nproduct == 1 && b->segment[0].nproduct == 1 && ready_before(f, b, a->segment[0].store.node);
+        return a->op == K_MATMUL && b->op == K_MATMUL && a->x == b->x && a->body == b->body &&
+               a->k_size == b->k_size && a->segment[0].nproduct == 1 && b->segment[0].nproduct == 1 &&
+               ready_before(f, b, a->segment[0].store.node);
 }
 
 /* Products of one operand that do not wait for each other: one kernel, run where the first stands. */

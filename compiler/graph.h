@@ -92,17 +92,17 @@ typedef struct {
 } Literal;
 
 typedef struct {
-        int axis;         /* PAD JOIN SUM MAXOF ARGMAX READ APPEND */
-        int index;        /* INPUT CARRY RESULT; TOP: k */
-        int slot;         /* WEIGHT: -1, or a slot fixed by a checkpoint entry */
-        Dim dim;          /* SIZE; INDEX: what is added */
+        int axis;          /* PAD JOIN SUM MAXOF ARGMAX READ APPEND */
+        int index;         /* INPUT CARRY RESULT; TOP: k */
+        int slot;          /* WEIGHT: -1, or a slot fixed by a checkpoint entry */
+        Dim dim;           /* SIZE; INDEX: what is added */
         Dim before, after; /* PAD */
-        double value;     /* PAD */
-        View *view;       /* VIEW */
-        Weight *weight;   /* WEIGHT */
-        Literal *literal; /* CONST */
-        StateVar *state;  /* READ APPEND */
-        Region *region;   /* REPEAT */
+        double value;      /* PAD */
+        View *view;        /* VIEW */
+        Weight *weight;    /* WEIGHT */
+        Literal *literal;  /* CONST */
+        StateVar *state;   /* READ APPEND */
+        Region *region;    /* REPEAT */
 } Attr;
 
 struct Node {
@@ -112,16 +112,16 @@ struct Node {
         Node **in;
         Attr attr;
         Type type;
-        Body *body;        /* where it stands */
-        Span span;         /* source text */
-        Instance *where;   /* the chain of blocks it was elaborated through; NULL at the top */
-        const char *name;  /* the variable or `as` name that first held it; may be NULL */
+        Body *body;       /* where it stands */
+        Span span;        /* source text */
+        Instance *where;  /* the chain of blocks it was elaborated through; NULL at the top */
+        const char *name; /* the variable or `as` name that first held it; may be NULL */
 };
 
 /* One call of a block: notes about a node print the chain, innermost first. */
 struct Instance {
         Instance *outer;
-        const char *name; /* the path element, e.g. "attn" */
+        const char *name;  /* the path element, e.g. "attn" */
         const char *block; /* the callee, e.g. "attention" */
         Span call;
 };
@@ -130,42 +130,43 @@ struct Body {
         Region *region; /* NULL: the top */
         Node **node;    /* in order */
         int nnode, cap;
-        Node **next;    /* [region->ncarry] the carried values as they leave the trip */
-        Node **stack;   /* [region->nstack] values stacked over the trips */
+        Node **next;  /* [region->ncarry] the carried values as they leave the trip */
+        Node **stack; /* [region->nstack] values stacked over the trips */
 };
 
 struct Region {
-        const char *name;   /* "layer" */
-        Node *repeat;       /* its REPEAT node; repeat->body is the body around it */
+        const char *name; /* "layer" */
+        Node *repeat;     /* its REPEAT node; repeat->body is the body around it */
         int64_t trips;
-        Body **body;        /* the distinct bodies */
+        Body **body; /* the distinct bodies */
         int nbody;
-        uint8_t *body_of;   /* [trips] */
+        uint8_t *body_of; /* [trips] */
         int ncarry, nstack;
 };
 
 /* A tensor of the model: one slot for each trip of the regions around it that has it. */
 struct Weight {
-        int id;             /* index in graph->weight */
-        const char *path;   /* "layer.attn.q.w"; slot names insert the trip: weight_slot_name */
-        const char **part;  /* path elements, and for each whether it is a region's name: see region_part */
+        int id;            /* index in graph->weight */
+        const char *path;  /* "layer.attn.q.w"; slot names insert the trip: weight_slot_name */
+        const char **part; /* path elements, and for each whether it is a region's name: see region_part */
         int npart;
-        Type type;          /* of one slot; every dim fixed */
-        double centre;      /* declared default: hash weights are centred on it */
+        Type type;                   /* of one slot; every dim fixed */
+        double centre;               /* declared default: hash weights are centred on it */
         const double *centre_values; /* or NULL: a default given as a tensor, row-major */
-        int nregion;        /* 0: a weight of the top */
-        Region *region[4];  /* outermost first */
-        int region_part[4]; /* which part each region's name is */
-        int64_t slots;      /* how many trips have it */
-        int32_t *slot_of;   /* [product of trips, outermost slowest]: slot, or -1 where a trip's body lacks it; NULL for the top */
+        int nregion;                 /* 0: a weight of the top */
+        Region *region[4];           /* outermost first */
+        int region_part[4];          /* which part each region's name is */
+        int64_t slots;               /* how many trips have it */
+        int32_t *
+                slot_of; /* [product of trips, outermost slowest]: slot, or -1 where a trip's body lacks it; NULL for the top */
         Span span;
 };
 
 typedef struct {
         const char *name;
         Type type;
-        int64_t bound;     /* id(n): values are 0 .. bound - 1; 0: reals */
-        int group;         /* inputs with one group are fed together */
+        int64_t bound; /* id(n): values are 0 .. bound - 1; 0: reals */
+        int group;     /* inputs with one group are fed together */
         const char *group_name;
         Span span;
 } Input;
@@ -178,26 +179,26 @@ typedef struct {
 
 typedef struct {
         const char *name;
-        int64_t bound;     /* 1 .. bound */
+        int64_t bound; /* 1 .. bound */
         Span span;
 } Named;
 
 /* What an instance keeps between calls: rows of `time` along axis, in a slot for each trip of the regions around it. */
 struct StateVar {
         int id;
-        const char *name;  /* "layer.attn.k" */
-        Type type;         /* of the whole history: the axis has the bound of time */
+        const char *name; /* "layer.attn.k" */
+        Type type;        /* of the whole history: the axis has the bound of time */
         int axis;
-        int64_t window;    /* 0: all of the past; else only this many positions back are read */
-        Region *region;    /* NULL: top */
-        int64_t slots;     /* product of trips */
+        int64_t window; /* 0: all of the past; else only this many positions back are read */
+        Region *region; /* NULL: top */
+        int64_t slots;  /* product of trips */
 };
 
 typedef enum { SETTING_NUMBER, SETTING_LIST, SETTING_TEXT, SETTING_BOOL } SettingKind;
 typedef struct {
         const char *name;
         SettingKind kind;
-        double number;      /* bools too */
+        double number; /* bools too */
         const char *text;
         double *list;
         int nlist;
@@ -223,22 +224,23 @@ typedef struct {
 } CkEntry;
 
 typedef struct {
-        Node *left, *right; /* left NULL: `require condition`, right is the condition (a scalar bool or a tensor of them) */
-        double within;      /* < 0: exact */
-        bool want_equal;    /* false: `!=`, i.e. must differ by more than `within` somewhere */
+        Node *left,
+                *right; /* left NULL: `require condition`, right is the condition (a scalar bool or a tensor of them) */
+        double within;   /* < 0: exact */
+        bool want_equal; /* false: `!=`, i.e. must differ by more than `within` somewhere */
         const char *message;
         Span span;
 } Requirement;
 
 struct Graph {
         Arena *arena;
-        const char *name;      /* the model's, or the test's */
+        const char *name; /* the model's, or the test's */
         const Source *source;
         Body *top;
-        int nnode;             /* ids given out */
+        int nnode; /* ids given out */
         Named named[MAX_NAMED];
         int nnamed;
-        int time, past;        /* after the causal pass: which named dimensions; -1 before */
+        int time, past; /* after the causal pass: which named dimensions; -1 before */
         Input *input;
         int ninput, ngroup;
         Output *output;
@@ -247,24 +249,25 @@ struct Graph {
         int nweight;
         StateVar **state;
         int nstate;
-        Setting *hyper;        /* the model's hyperparameters with their values, in order of declaration */
+        Setting *hyper; /* the model's hyperparameters with their values, in order of declaration */
         int nhyper;
         Loop *loop;
         int nloop;
-        CkEntry *entry;        /* empty: tensors are published under our own names */
+        CkEntry *entry; /* empty: tensors are published under our own names */
         int nentry;
-        Requirement *require;  /* tests only */
+        Requirement *require; /* tests only */
         int nrequire;
 };
 
 /* graph.c */
 Graph *graph_new(Arena *arena, const char *name);
 Body *body_new(Graph *g, Region *region);
-Node *node_new(Graph *g, Body *body, Op op, int nin, Node *const *in, Attr attr, Type type, Span span, Instance *where);
-void body_append(Graph *g, Body *body, Node *n);  /* for passes that move nodes; node_new does it itself */
+Node *node_new(Graph *g, Body *body, Op op, int nin, Node *const *in, Attr attr, Type type, Span span,
+               Instance *where);
+void body_append(Graph *g, Body *body, Node *n); /* for passes that move nodes; node_new does it itself */
 bool is_movement(const Node *n);                 /* family MOVE */
-bool is_visible_from(const Node *n, const Body *from); /* n stands in `from` or in a body around it */
-double literal_at(const Node *n, int64_t trip, int64_t i);  /* element i of a CONST in a trip of its region */
+bool is_visible_from(const Node *n, const Body *from);     /* n stands in `from` or in a body around it */
+double literal_at(const Node *n, int64_t trip, int64_t i); /* element i of a CONST in a trip of its region */
 
 /* type.c: dims, shapes */
 Dim dim_fixed(int64_t n);
@@ -274,43 +277,55 @@ Dim dim_sub(Dim a, Dim b);
 Dim dim_scale(Dim a, int64_t by);
 bool dim_equal(Dim a, Dim b);
 bool dim_is_fixed(Dim a);
-bool dim_is(Dim a, int64_t n);                   /* fixed and equal to n */
-bool dim_mul(Dim a, Dim b, Dim *product);        /* false: not affine, or too large */
-bool dim_div(Dim a, Dim b, Dim *quotient);       /* false: not exact */
-int64_t dim_value(Dim a, const int64_t *size);   /* size[MAX_NAMED] of the named dimensions */
-int64_t dim_bound(const Graph *g, Dim a);        /* the largest value for any sizes */
-int64_t dim_least(const Graph *g, Dim a);        /* the smallest; `past` may be 0, other names are at least 1 */
-int64_t type_count(const Type *t, const int64_t *size);         /* elements */
+bool dim_is(Dim a, int64_t n);                 /* fixed and equal to n */
+bool dim_mul(Dim a, Dim b, Dim *product);      /* false: not affine, or too large */
+bool dim_div(Dim a, Dim b, Dim *quotient);     /* false: not exact */
+int64_t dim_value(Dim a, const int64_t *size); /* size[MAX_NAMED] of the named dimensions */
+int64_t dim_bound(const Graph *g, Dim a);      /* the largest value for any sizes */
+int64_t dim_least(const Graph *g, Dim a);      /* the smallest; `past` may be 0, other names are at least 1 */
+int64_t type_count(const Type *t, const int64_t *size); /* elements */
 bool type_is_fixed(const Type *t);
-bool type_equal(const Type *a, const Type *b);                  /* dtype and shape */
-bool type_broadcast(const Type *a, const Type *b, Type *out);   /* shapes right-aligned; false: do not fit */
-const char *dim_text(Arena *a, const Graph *g, Dim d);          /* "time + 4" */
-const char *type_text(Arena *a, const Graph *g, const Type *t); /* "[heads, time, 64]" with numbers for fixed dims */
+bool type_equal(const Type *a, const Type *b);                /* dtype and shape */
+bool type_broadcast(const Type *a, const Type *b, Type *out); /* shapes right-aligned; false: do not fit */
+const char *dim_text(Arena *a, const Graph *g, Dim d);        /* "time + 4" */
+const char *type_text(Arena *a, const Graph *g,
+                      const Type *t); /* "[heads, time, 64]" with numbers for fixed dims */
 
 /* view.c: making and combining affine maps.  The makers return x itself where nothing changes, one map where x is a view
  * already and the two combine, and NULL where the move cannot be expressed or leaves the bounds of x. */
 View *view_identity(Arena *a, const Type *in);
-bool view_equal(const View *a, const View *b, int rank_in);      /* views are kept canonical: equal maps compare equal */
-bool view_type(const View *v, const Type *in, Type *out);        /* the output's; false: a size is not affine */
+bool view_equal(const View *a, const View *b,
+                int rank_in); /* views are kept canonical: equal maps compare equal */
+bool view_type(const View *v, const Type *in, Type *out); /* the output's; false: a size is not affine */
 /* any map from rank_out axes onto x: made canonical, combined with x's own */
 Node *view_apply(Graph *g, Body *b, Node *x, const View *v, int rank_out, Span span, Instance *where);
-bool view_compose(Arena *a, const View *outer, const View *inner, const Type *mid, View *out); /* outer after inner; false: not one map */
-void view_index(const View *v, const int64_t *size, const int64_t *out_index, int rank_out, int rank_in, int64_t *in_index);
-Node *view_transpose(Graph *g, Body *b, Node *x, const int *perm, Span span, Instance *where); /* perm[out axis] = in axis */
+bool view_compose(Arena *a, const View *outer, const View *inner, const Type *mid,
+                  View *out); /* outer after inner; false: not one map */
+void view_index(const View *v, const int64_t *size, const int64_t *out_index, int rank_out, int rank_in,
+                int64_t *in_index);
+Node *view_transpose(Graph *g, Body *b, Node *x, const int *perm, Span span,
+                     Instance *where); /* perm[out axis] = in axis */
 Node *view_slice(Graph *g, Body *b, Node *x, int axis, Dim first, Dim count, Span span, Instance *where);
-Node *view_reshape(Graph *g, Body *b, Node *x, const Type *to, Span span, Instance *where);   /* NULL: cannot be expressed */
-Node *view_split(Graph *g, Body *b, Node *x, int64_t n, Span span, Instance *where);          /* [.., n*d] -> [n, .., d] */
-Node *view_merge(Graph *g, Body *b, Node *x, Span span, Instance *where);                     /* [n, .., d] -> [.., n*d] */
-Node *view_spread(Graph *g, Body *b, Node *x, int64_t n, Span span, Instance *where);         /* [g, ..] -> [n, ..], each repeated n/g times */
-Node *view_rank(Graph *g, Body *b, Node *x, int rank, Span span, Instance *where);            /* leading axes of size 1 added */
-Node *view_drop(Graph *g, Body *b, Node *x, int axis, Span span, Instance *where);            /* an axis of size 1 removed */
+Node *view_reshape(Graph *g, Body *b, Node *x, const Type *to, Span span,
+                   Instance *where); /* NULL: cannot be expressed */
+Node *view_split(Graph *g, Body *b, Node *x, int64_t n, Span span,
+                 Instance *where);                                        /* [.., n*d] -> [n, .., d] */
+Node *view_merge(Graph *g, Body *b, Node *x, Span span, Instance *where); /* [n, .., d] -> [.., n*d] */
+Node *view_spread(Graph *g, Body *b, Node *x, int64_t n, Span span,
+                  Instance *where); /* [g, ..] -> [n, ..], each repeated n/g times */
+Node *view_rank(Graph *g, Body *b, Node *x, int rank, Span span,
+                Instance *where); /* leading axes of size 1 added */
+Node *view_drop(Graph *g, Body *b, Node *x, int axis, Span span,
+                Instance *where); /* an axis of size 1 removed */
 Node *view_broadcast(Graph *g, Body *b, Node *x, const Type *to, Span span, Instance *where);
 
 /* build.c: a node with its shape inferred; on a shape error reports it with both shapes and the chain of instances and
  * returns NULL.  `attr` may be NULL where the op needs none.  CONST, INDEX and CARRY carry their own type: node_new. */
-Node *build(Graph *g, Body *b, Diag *diag, Op op, int nin, Node *const *in, const Attr *attr, Span span, Instance *where);
-Node *build_number(Graph *g, Body *b, double value, DType dtype, Span span, Instance *where); /* a scalar CONST, rank 0 */
-void note_instances(Diag *diag, const Instance *where);          /* "in attention, called here as attn" ... */
+Node *build(Graph *g, Body *b, Diag *diag, Op op, int nin, Node *const *in, const Attr *attr, Span span,
+            Instance *where);
+Node *build_number(Graph *g, Body *b, double value, DType dtype, Span span,
+                   Instance *where);                    /* a scalar CONST, rank 0 */
+void note_instances(Diag *diag, const Instance *where); /* "in attention, called here as attn" ... */
 bool infer_type(Graph *g, Diag *diag, const Node *draft, Type *type); /* the type of a node not yet made */
 
 /* verify.c: asserts the graph's invariants after a pass; prints the node and aborts on a broken one (a bug of ours) */
@@ -320,14 +335,16 @@ void verify(const Graph *g, const char *after);
 void graph_dump(FILE *f, const Graph *g);
 void graph_print_node(FILE *f, const Graph *g, const Node *n);
 
-const char *weight_slot_name(Arena *a, const Weight *w, int64_t slot); /* "layer.3.attn.q.w": the trip after the region's name */
+const char *weight_slot_name(Arena *a, const Weight *w,
+                             int64_t slot); /* "layer.3.attn.q.w": the trip after the region's name */
 
 /* elaborate.c: the syntax tree to a graph */
 typedef struct {
         const char *name, *value; /* -D name=value; value is an expression in the language */
 } Override;
 typedef struct Program Program; /* files parsed, with their imports */
-Program *program_load(Arena *arena, Interner *names, Diag *diag, const char *path, const Source *given); /* given: text at hand (stdin), or NULL */
+Program *program_load(Arena *arena, Interner *names, Diag *diag, const char *path,
+                      const Source *given); /* given: text at hand (stdin), or NULL */
 /* the model to build: `which`, or the last model of the main file that has no missing hyperparameter, if NULL */
 Graph *elaborate_model(Program *p, const char *which, const Override *override, int noverride, Diag *diag);
 /* the names of the main file's models that lack no hyperparameter, in order */
@@ -352,11 +369,12 @@ InterpState *interp_state_new(const Graph *g);
 void interp_state_free(InterpState *s);
 /* input[i] for graph->input[i], shapes as given by size[]; output[i] is filled (malloc'd data: tensor_free).  Returns NULL, or
  * an error message in the arena (out of memory, bad index ...). */
-const char *interpret(const Graph *g, const int64_t *size, const Tensor *input, const WeightSource *weights, InterpState *state,
-                      Tensor *output);
+const char *interpret(const Graph *g, const int64_t *size, const Tensor *input, const WeightSource *weights,
+                      InterpState *state, Tensor *output);
 /* as interpret, for any nodes of the top body */
-const char *interpret_nodes(const Graph *g, const int64_t *size, const Tensor *input, const WeightSource *weights, InterpState *state,
-                            Node *const *want, int nwant, Tensor *output);
+const char *interpret_nodes(const Graph *g, const int64_t *size, const Tensor *input,
+                            const WeightSource *weights, InterpState *state, Node *const *want, int nwant,
+                            Tensor *output);
 void tensor_free(Tensor *t);
 
 /* evaluate.c: what one op makes of its inputs, in double precision.  For every op whose answer depends on its inputs, the

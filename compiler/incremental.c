@@ -28,8 +28,8 @@ typedef struct {
         const Graph *old;
         Graph *g;
         Forms *forms;
-        Region **region;  /* [old nnode] of a repeat: its region in the new graph */
-        Weight **weight;  /* [nweight] copies */
+        Region **region; /* [old nnode] of a repeat: its region in the new graph */
+        Weight **weight; /* [nweight] copies */
         int cap_state;
 } Rewrite;
 
@@ -118,7 +118,8 @@ static bool is_only_one(const Graph *g, int i)
         size_t part = slash ? (size_t)(slash - path) : 0;
         for (int k = 0; k < g->nstate; k++) {
                 const char *other = g->state[k]->name;
-                if (strcmp(path, other) && !strncmp(path, other, part) && (other[part] == '/' || other[part] == '.'))
+                if (strcmp(path, other) && !strncmp(path, other, part) &&
+                    (other[part] == '/' || other[part] == '.'))
                         return false;
         }
         return part > 0;
@@ -184,7 +185,8 @@ static StateVar *state_new(Rewrite *m, const Node *n, const Form *form)
 
 static Node *make(Rewrite *m, Body *body, const Node *n, Form *form);
 
-static Node *node_like(const Rewrite *m, Body *body, const Node *n, Op op, int nin, Node *const *in, Attr attr, Type type)
+static Node *node_like(const Rewrite *m, Body *body, const Node *n, Op op, int nin, Node *const *in,
+                       Attr attr, Type type)
 {
         Node *made = node_new(m->g, body, op, nin, in, attr, type, n->span, n->where);
         made->name = n->name;
@@ -366,7 +368,8 @@ static Graph *graph_like(const Graph *old, int time)
         g->top = body_new(g, NULL);
         g->time = time;
         g->past = g->nnamed++;
-        g->named[g->past] = (Named){.name = "past", .bound = old->named[time].bound, .span = old->named[time].span};
+        g->named[g->past] =
+                (Named){.name = "past", .bound = old->named[time].bound, .span = old->named[time].span};
         g->state = NULL;
         g->nstate = 0;
         g->output = NEW_ARRAY(g->arena, Output, g->noutput);

@@ -335,8 +335,8 @@ static void read_state(Interp *it, const Node *n, double *out)
         if (!kept)
                 return;
         if (kept->rows != past) {
-                fail(it, arena_printf(it->g->arena, "state %s holds %lld positions where the past has %lld", var->name,
-                                      (long long)kept->rows, (long long)past));
+                fail(it, arena_printf(it->g->arena, "state %s holds %lld positions where the past has %lld",
+                                      var->name, (long long)kept->rows, (long long)past));
                 return;
         }
         for (int i = 0; i < axis; i++)
@@ -344,7 +344,8 @@ static void read_state(Interp *it, const Node *n, double *out)
         for (int i = axis + 1; i < n->type.rank; i++)
                 inner *= dim_value(n->type.dim[i], it->size);
         for (int64_t i = 0; i < outer && past > 0; i++)
-                memcpy(out + i * past * inner, kept->data + i * kept->stride * inner, (size_t)(past * inner) * sizeof *out);
+                memcpy(out + i * past * inner, kept->data + i * kept->stride * inner,
+                       (size_t)(past * inner) * sizeof *out);
 }
 
 /* The value is the join of past and new; it becomes the state when all has gone well.  Of an axis that is longer than time
@@ -357,7 +358,8 @@ static void append_state(Interp *it, const Node *n, Value *value)
                 fail(it, "out of memory");
                 return;
         }
-        int64_t stride = dim_value(n->type.dim[n->attr.axis], it->size), rows = it->size[it->g->past] + it->size[it->g->time];
+        int64_t stride = dim_value(n->type.dim[n->attr.axis], it->size),
+                rows = it->size[it->g->past] + it->size[it->g->time];
         *pending = (Pending){it->pending, kept, value_share(value), rows < stride ? rows : stride, stride};
         it->pending = pending;
 }

@@ -38,7 +38,8 @@ static Buffer *buffer_new(Plan *p, Home home, const Type *t, const char *name)
         if (p->nbuffer == p->cap_buffer) {
                 int64_t old = p->cap_buffer * (int64_t)sizeof(Buffer *);
                 p->cap_buffer = p->cap_buffer ? 2 * p->cap_buffer : 64;
-                p->buffer = arena_grow(p->graph->arena, p->buffer, old, p->cap_buffer * (int64_t)sizeof(Buffer *));
+                p->buffer = arena_grow(p->graph->arena, p->buffer, old,
+                                       p->cap_buffer * (int64_t)sizeof(Buffer *));
         }
         return p->buffer[p->nbuffer++] = b;
 }
@@ -93,7 +94,8 @@ static Buffer *find_weight(const Plan *p, const Weight *w, bool tiled, int axis)
 {
         for (int i = 0; i < p->nbuffer; i++) {
                 Buffer *b = p->buffer[i];
-                if (b->weight == w && (b->layout.tiled >= 0) == tiled && (!tiled || b->layout.tiled == axis) && !b->part_of)
+                if (b->weight == w && (b->layout.tiled >= 0) == tiled &&
+                    (!tiled || b->layout.tiled == axis) && !b->part_of)
                         return b;
         }
         return NULL;
@@ -180,7 +182,8 @@ static bool read_by_formula(const Fuse *f, const Node *n)
 {
         for (int i = 0; i < f->uses->nuser[n->id]; i++) {
                 const Node *user = f->uses->user[n->id][i];
-                if (user->op == OP_VIEW ? read_by_formula(f, user) : user->op != OP_MATMUL || user->in[1] != n)
+                if (user->op == OP_VIEW ? read_by_formula(f, user)
+                                        : user->op != OP_MATMUL || user->in[1] != n)
                         return true;
                 if (user->op == OP_MATMUL && f->owner[user->id] && f->owner[user->id]->op != K_MATMUL)
                         return true;
@@ -222,7 +225,8 @@ static bool unview(const Node *view, const Buffer *to, Layout *l, int *shift_axi
                 int64_t inner = 1;
                 for (int j = k + 1; j < v->natom && v->atom[j].out == a->out; j++)
                         inner *= v->atom[j].size.fixed;
-                bool alone = inner == 1 && (k == 0 || v->atom[k - 1].out != a->out || dim_is(v->atom[k - 1].size, 1));
+                bool alone = inner == 1 &&
+                             (k == 0 || v->atom[k - 1].out != a->out || dim_is(v->atom[k - 1].size, 1));
                 if (a->out == to->layout.tiled && !alone)
                         return false;
                 if (a->out == to->shift_axis && !alone)
@@ -327,16 +331,19 @@ static void place(Fuse *f, Node *n, Buffer *to, Body *body, int at)
         Plan *p = f->plan;
         Layout l;
         int shift_axis;
-        bool shared = f->uses->nuser[n->id] > 1 || (f->uses->pinned[n->id] && to->home != IN_OUTPUT && n->body == body && f->uses->nuser[n->id]);
-        if (n->op == OP_VIEW && !f->plan->copy[n->id] && !shared && n->body == body && unview(n, to, &l, &shift_axis) &&
-            base_of(n)->body == body && is_computed(f, base_of(n)) && !p->value[base_of(n)->id]) {
+        bool shared = f->uses->nuser[n->id] > 1 || (f->uses->pinned[n->id] && to->home != IN_OUTPUT &&
+                                                    n->body == body && f->uses->nuser[n->id]);
+        if (n->op == OP_VIEW && !f->plan->copy[n->id] && !shared && n->body == body &&
+            unview(n, to, &l, &shift_axis) && base_of(n)->body == body && is_computed(f, base_of(n)) &&
+            !p->value[base_of(n)->id]) {
                 Buffer *part = part_buffer(p, to, &n->in[0]->type, &l, to->name);
                 part->shift_axis = shift_axis;
                 place(f, n->in[0], part, body, at);
                 return;
         }
         bool as_output_only = to->home != IN_OUTPUT || f->uses->nuser[n->id] == 0;
-        bool can_tile = to->layout.tiled < 0 || n->type.rank == 0 || (to->layout.tiled != n->type.rank - 1 && !f->forced[n->id]);
+        bool can_tile = to->layout.tiled < 0 || n->type.rank == 0 ||
+                        (to->layout.tiled != n->type.rank - 1 && !f->forced[n->id]);
         if (!is_computed(f, n) || p->value[n->id] || n->body != body || !as_output_only || !can_tile) {
                 copy_kernel(f, n, to, body, at);
                 return;
@@ -375,7 +382,8 @@ static int *find_tiled_keys(const Fuse *f)
                 if (f->kernel[i]->op != K_ATTENTION)
                         continue;
                 int axis = key_axis(f->plan, f->kernel[i]->k, &base);
-                bool read_otherwise = f->forced[base->id] && !f->plan->copy[base->id] && base->op != OP_APPEND;
+                bool read_otherwise =
+                        f->forced[base->id] && !f->plan->copy[base->id] && base->op != OP_APPEND;
                 if (axis >= 0 && !read_otherwise)
                         tiled[base->id] = axis;
         }
@@ -414,10 +422,12 @@ static bool overwrites_early(const Fuse *f, const Body *b, const Node *carry, co
                         const Kernel *reader = f->owner[user->id];
                         if (!reader || user->body != b)
                                 return true;
-                        bool aligned = n == carry && op_info[user->op].family == POINT && same_dims(&user->type, &next->type);
+                        bool aligned = n == carry && op_info[user->op].family == POINT &&
+                                       same_dims(&user->type, &next->type);
                         if (reader == writer && !aligned)
                                 return true;
-                        const Node *root = reader->op == K_MATMUL ? reader->segment[0].store.node : reader->store[0].node;
+                        const Node *root = reader->op == K_MATMUL ? reader->segment[0].store.node
+                                                                  : reader->store[0].node;
                         if (reader != writer && f->uses->place[root->id] > f->uses->place[next->id])
                                 return true;
                 }
@@ -551,9 +561,11 @@ static void merge_parts(Fuse *f)
                 for (int j = i + 1; j < f->nkernel; j++) {
                         Kernel *b = f->kernel[j];
                         Buffer *to = a->store[0].to;
-                        if (a->op != K_LOOP || b->op != K_LOOP || a->body != b->body || a->at || b->at || b->nstore != 1 ||
-                            !to || !to->part_of || !b->store[0].to || whole_buffer(b->store[0].to) != whole_buffer(to) ||
-                            f->uses->nuser[a->store[0].node->id] != 1 || f->uses->nuser[b->store[0].node->id] != 1 ||
+                        if (a->op != K_LOOP || b->op != K_LOOP || a->body != b->body || a->at || b->at ||
+                            b->nstore != 1 || !to || !to->part_of || !b->store[0].to ||
+                            whole_buffer(b->store[0].to) != whole_buffer(to) ||
+                            f->uses->nuser[a->store[0].node->id] != 1 ||
+                            f->uses->nuser[b->store[0].node->id] != 1 ||
                             !same_dims(&a->store[0].node->type, &b->store[0].node->type))
                                 continue;
                         Store *both = NEW_ARRAY(f->arena, Store, a->nstore + 1);
@@ -570,7 +582,8 @@ static void merge_parts(Fuse *f)
                         f->nkernel--;
                         a = f->kernel[i];
                         for (int k = 0; k < a->nstore; k++)
-                                if (!a->late || f->uses->place[both[k].node->id] > f->uses->place[a->late->id])
+                                if (!a->late ||
+                                    f->uses->place[both[k].node->id] > f->uses->place[a->late->id])
                                         a->late = both[k].node;
                         j--;
                 }

@@ -8,5 +8,7 @@
 const Source *library_source(Arena *arena, const char *name)
 {
         const char *text = embedded_text(arena_printf(arena, "%s.model", name));
-        return text ? source_new(arena, arena_printf(arena, "lib/%s.model", name), text, (int32_t)strlen(text)) : NULL;
+        return text ? source_new(arena, arena_printf(arena, "lib/%s.model", name), text,
+                                 (int32_t)strlen(text))
+                    : NULL;
 }

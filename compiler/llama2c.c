@@ -20,20 +20,20 @@ typedef struct {
 } Part;
 
 static const Part parts[] = {
-    {"tok_embeddings.weight", ONCE, 2, {VOCAB, DIM}},
-    {"attention_norm.weight", EACH_LAYER, 1, {DIM, ONE}},
-    {"attention.wq.weight", EACH_LAYER, 2, {QUERY, DIM}},
-    {"attention.wk.weight", EACH_LAYER, 2, {KEY, DIM}},
-    {"attention.wv.weight", EACH_LAYER, 2, {KEY, DIM}},
-    {"attention.wo.weight", EACH_LAYER, 2, {DIM, QUERY}},
-    {"ffn_norm.weight", EACH_LAYER, 1, {DIM, ONE}},
-    {"feed_forward.w1.weight", EACH_LAYER, 2, {HIDDEN, DIM}},
-    {"feed_forward.w2.weight", EACH_LAYER, 2, {DIM, HIDDEN}},
-    {"feed_forward.w3.weight", EACH_LAYER, 2, {HIDDEN, DIM}},
-    {"norm.weight", ONCE, 1, {DIM, ONE}},
-    {"freq_cis_real", SKIPPED, 2, {CONTEXT, HALF_HEAD}},
-    {"freq_cis_imag", SKIPPED, 2, {CONTEXT, HALF_HEAD}},
-    {"output.weight", IF_UNTIED, 2, {VOCAB, DIM}},
+        {"tok_embeddings.weight", ONCE, 2, {VOCAB, DIM}},
+        {"attention_norm.weight", EACH_LAYER, 1, {DIM, ONE}},
+        {"attention.wq.weight", EACH_LAYER, 2, {QUERY, DIM}},
+        {"attention.wk.weight", EACH_LAYER, 2, {KEY, DIM}},
+        {"attention.wv.weight", EACH_LAYER, 2, {KEY, DIM}},
+        {"attention.wo.weight", EACH_LAYER, 2, {DIM, QUERY}},
+        {"ffn_norm.weight", EACH_LAYER, 1, {DIM, ONE}},
+        {"feed_forward.w1.weight", EACH_LAYER, 2, {HIDDEN, DIM}},
+        {"feed_forward.w2.weight", EACH_LAYER, 2, {DIM, HIDDEN}},
+        {"feed_forward.w3.weight", EACH_LAYER, 2, {HIDDEN, DIM}},
+        {"norm.weight", ONCE, 1, {DIM, ONE}},
+        {"freq_cis_real", SKIPPED, 2, {CONTEXT, HALF_HEAD}},
+        {"freq_cis_imag", SKIPPED, 2, {CONTEXT, HALF_HEAD}},
+        {"output.weight", IF_UNTIED, 2, {VOCAB, DIM}},
 };
 
 enum { PARTS = sizeof parts / sizeof *parts, HEADER = 7 };
@@ -125,12 +125,12 @@ static bool place_parts(const CkFile *file, const Header *header, int64_t offset
                 if (!checkpoint_measure(file, &tensor, err))
                         return false;
                 if (tensor.bytes > (file->size - at) / copies)
-                        return ck_fail(
-                            err,
-                            "%s: truncated: %s at byte %lld needs %lld x %lld bytes, but the file ends at "
-                            "byte %lld",
-                            file->path, parts[i].name, (long long)at, (long long)copies,
-                            (long long)tensor.bytes, (long long)file->size);
+                        return ck_fail(err,
+                                       "%s: truncated: %s at byte %lld needs %lld x %lld bytes, but the file "
+                                       "ends at "
+                                       "byte %lld",
+                                       file->path, parts[i].name, (long long)at, (long long)copies,
+                                       (long long)tensor.bytes, (long long)file->size);
                 offset[i] = at;
                 at += copies * tensor.bytes;
         }

@@ -21,7 +21,8 @@ typedef struct {
 } Command;
 
 static const Command command_table[] = {
-        {"build", build_command, "mDwtoTMexcC", "MODEL [--weights CKPT] [--tokenizer TOK] [--target T] [--main] [--embed] [-o OUT.c]",
+        {"build", build_command, "mDwtoTMexcC",
+         "MODEL [--weights CKPT] [--tokenizer TOK] [--target T] [--main] [--embed] [-o OUT.c]",
          "a model to C",
          "Writes OUT.c, OUT.h and, unless --embed, OUT.weights.\n"
          "  -m NAME          which model of the file (default: the last that lacks no hyperparameter)\n"
@@ -35,30 +36,41 @@ static const Command command_table[] = {
          "  --chunk N        positions taken in one go (default 64)\n"
          "  --explain        say what was fused, and what stopped it\n"
          "  --no-PASS, --dump=PASS\n"
-         "example: lathe build models/tale.model --main -o tale.c && cc -std=c11 -O2 -march=native tale.c -lpthread -o tale\n"},
+         "example: lathe build models/tale.model --main -o tale.c && cc -std=c11 -O2 -march=native tale.c "
+         "-lpthread -o tale\n"},
         {"check", check_command, "mDx", "MODEL…", "parse, elaborate, prove; silent when all is well",
-         "Of each file every model that lacks no hyperparameter, or the one of -m, and every test: that it can be elaborated, that\n"
-         "`loop generate` stands around a causal model, and that its checkpoint section gives every weight exactly once.\n"
+         "Of each file every model that lacks no hyperparameter, or the one of -m, and every test: that it "
+         "can be elaborated, that\n"
+         "`loop generate` stands around a causal model, and that its checkpoint section gives every weight "
+         "exactly once.\n"
          "example: lathe check models/*.model\n"},
         {"test", test_command, "", "FILE…", "run the tests written in the language",
-         "Runs every `test \"…\" { require … }` of the files by the interpreter, in double precision, with weights made by hash.\n"
+         "Runs every `test \"…\" { require … }` of the files by the interpreter, in double precision, with "
+         "weights made by hash.\n"
          "example: lathe test tests/textbook/attention.model\n"},
-        {"weights", weights_command, "mDwos", "MODEL [--weights CKPT] [--storage f32|f16|bf16] -o W.safetensors",
+        {"weights", weights_command, "mDwos",
+         "MODEL [--weights CKPT] [--storage f32|f16|bf16] -o W.safetensors",
          "weights under their published names",
          "Hash weights (docs/hash-weights.md), or those of a checkpoint.\n"
          "example: lathe weights models/gpt2.model -o gpt2.safetensors\n"},
-        {"show", show_command, "mDxTc", "MODEL params|cost|plan|graph|passes|c", "what a model is and what it costs",
+        {"show", show_command, "mDxTc", "MODEL params|cost|plan|graph|passes|c",
+         "what a model is and what it costs",
          "  params  every weight with its shape, and how many parameters there are\n"
-         "  cost    bytes of weights and cache, FLOPs of prefill and step, as formulas and at the full context\n"
+         "  cost    bytes of weights and cache, FLOPs of prefill and step, as formulas and at the full "
+         "context\n"
          "  plan    kernels, barriers, and where every buffer lies\n"
          "  graph   the graph after its passes\n"
          "  passes  the passes, in order\n"
          "  c       the C that `lathe build` writes\n"
          "example: lathe show models/llama2.model cost\n"},
-        {"verify", verify_command, "mDwTxc", "MODEL [--weights CKPT] [--target T]…", "the interpreter against compiled code",
-         "Runs the interpreter on the model as written, on inputs made by hash, 40 positions; then on the graph after each pass, and\n"
-         "the C for each target (all that can be tried here, unless named; 64-bit ARM by aarch64-linux-gnu-gcc and qemu-aarch64),\n"
-         "built by cc, or what CC says: whole, in pieces and step by step, by 1, 2 and 3 threads.  Compiled code may be 1e-5 of the\n"
+        {"verify", verify_command, "mDwTxc", "MODEL [--weights CKPT] [--target T]…",
+         "the interpreter against compiled code",
+         "Runs the interpreter on the model as written, on inputs made by hash, 40 positions; then on the "
+         "graph after each pass, and\n"
+         "the C for each target (all that can be tried here, unless named; 64-bit ARM by "
+         "aarch64-linux-gnu-gcc and qemu-aarch64),\n"
+         "built by cc, or what CC says: whole, in pieces and step by step, by 1, 2 and 3 threads.  Compiled "
+         "code may be 1e-5 of the\n"
          "largest value off, and all of it must give the same bits.\n"
          "example: lathe verify models/stories260k.model --target scalar --target avx2\n"},
         {"targets", targets_command, "", "", "what C can be written for", ""},
@@ -70,7 +82,8 @@ static void usage(FILE *f)
         fprintf(f, "usage: lathe COMMAND …\n\n");
         for (int i = 0; i < COMMANDS; i++)
                 fprintf(f, "  %-8s  %s\n", command_table[i].name, command_table[i].about);
-        fprintf(f, "\n`lathe help COMMAND` says more; `lathe --version` the version.  A model file of - is standard input.\n"
+        fprintf(f, "\n`lathe help COMMAND` says more; `lathe --version` the version.  A model file of - is "
+                   "standard input.\n"
                    "example: lathe build models/tale.model --main -o tale.c\n");
 }
 
@@ -88,8 +101,8 @@ static const Command *find(const char *name)
         for (int i = 0; i < COMMANDS; i++)
                 names[i] = command_table[i].name;
         const char *near = nearest_name(name, names, COMMANDS);
-        fprintf(stderr, "lathe: unknown command %s%s%s%s\n", name, near ? "; did you mean " : "; `lathe help` lists them",
-                near ? near : "", near ? "?" : "");
+        fprintf(stderr, "lathe: unknown command %s%s%s%s\n", name,
+                near ? "; did you mean " : "; `lathe help` lists them", near ? near : "", near ? "?" : "");
         return NULL;
 }
 

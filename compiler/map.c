@@ -77,7 +77,8 @@ static void axis_add(AxisIndex *to, const AxisIndex *from, int64_t stride)
 }
 
 /* Divides x into outer * size + inner, inner < size. */
-static MapResult axis_split(const Domain *d, const AxisIndex *x, int64_t size, AxisIndex *outer, AxisIndex *inner, Refine *refine)
+static MapResult axis_split(const Domain *d, const AxisIndex *x, int64_t size, AxisIndex *outer,
+                            AxisIndex *inner, Refine *refine)
 {
         *outer = *inner = (AxisIndex){0};
         int64_t most = x->offset.fixed % size;
@@ -149,8 +150,8 @@ Node *base_of(Node *n)
         return n;
 }
 
-static MapResult map_to_buffer(const Plan *p, const Domain *d, const Map *m, Node *n, const Node *unstored, Map *out, Buffer **b,
-                               Refine *refine)
+static MapResult map_to_buffer(const Plan *p, const Domain *d, const Map *m, Node *n, const Node *unstored,
+                               Map *out, Buffer **b, Refine *refine)
 {
         *out = *m;
         while (n->op == OP_VIEW && (!p->value[n->id] || n == unstored)) {
@@ -250,8 +251,8 @@ Buffer *whole_buffer(Buffer *b)
         return b;
 }
 
-MapResult address_through(const Plan *p, const Domain *d, const Map *m, Node *n, const Node *unstored, Address *at, Buffer **b,
-                          Refine *refine)
+MapResult address_through(const Plan *p, const Domain *d, const Map *m, Node *n, const Node *unstored,
+                          Address *at, Buffer **b, Refine *refine)
 {
         Domain domain = *d;
         Map from = *m, under;
@@ -268,7 +269,8 @@ MapResult address_through(const Plan *p, const Domain *d, const Map *m, Node *n,
                 return r;
         *at = address_of(*b, &under);
         for (int i = cuts - 1; i >= 0; i--)
-                if (at->dense || !coefs_join(at->coef, cut[i]) || (at->tiled && !coefs_join(at->tile_index.coef, cut[i]))) {
+                if (at->dense || !coefs_join(at->coef, cut[i]) ||
+                    (at->tiled && !coefs_join(at->tile_index.coef, cut[i]))) {
                         *refine = cut[0];
                         return MAP_REFINE;
                 }

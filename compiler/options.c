@@ -12,9 +12,10 @@ typedef struct {
 } OptionRow;
 
 static const OptionRow option_table[] = {
-        {'m', "-m", true},          {'D', "-D", true},         {'w', "--weights", true}, {'t', "--tokenizer", true}, {'o', "-o", true},
-        {'T', "--target", true},    {'M', "--main", false},    {'e', "--embed", false},  {'x', "--explain", false},  {'c', "--chunk", true},
-        {'s', "--storage", true},   {'C', "--code-only", false},
+        {'m', "-m", true},          {'D', "-D", true},        {'w', "--weights", true},
+        {'t', "--tokenizer", true}, {'o', "-o", true},        {'T', "--target", true},
+        {'M', "--main", false},     {'e', "--embed", false},  {'x', "--explain", false},
+        {'c', "--chunk", true},     {'s', "--storage", true}, {'C', "--code-only", false},
 };
 
 bool is_off(const Options *o, const char *pass)
@@ -65,32 +66,20 @@ static bool set_override(Options *o, const char *command, const char *text)
 static bool set(Options *o, const char *command, char letter, const char *value)
 {
         switch (letter) {
-        case 'm':
-                o->model = value;
-                return true;
-        case 'D':
-                return set_override(o, command, value);
-        case 'w':
-                o->weights = value;
-                return true;
-        case 't':
-                o->tokenizer = value;
-                return true;
-        case 'o':
-                o->out = value;
-                return true;
+        case 'm': o->model = value; return true;
+        case 'D': return set_override(o, command, value);
+        case 'w': o->weights = value; return true;
+        case 't': o->tokenizer = value; return true;
+        case 'o': o->out = value; return true;
         case 'T':
                 if (!target_find(value))
                         return wrong(command, "no target is named %s (`lathe targets` lists them)", value);
-                return add(o->target, &o->ntarget, MAX_TARGETS, value) || wrong(command, "%s", "too many targets");
-        case 'M':
-                return o->with_main = true;
-        case 'e':
-                return o->embed = true;
-        case 'C':
-                return o->code_only = true;
-        case 'x':
-                return o->explain = true;
+                return add(o->target, &o->ntarget, MAX_TARGETS, value) ||
+                       wrong(command, "%s", "too many targets");
+        case 'M': return o->with_main = true;
+        case 'e': return o->embed = true;
+        case 'C': return o->code_only = true;
+        case 'x': return o->explain = true;
         case 's':
                 o->storage = value;
                 return !strcmp(value, "f32") || !strcmp(value, "f16") || !strcmp(value, "bf16") ||
@@ -98,10 +87,10 @@ static bool set(Options *o, const char *command, char letter, const char *value)
         case 'c': {
                 char *end;
                 o->chunk = strtol(value, &end, 10);
-                return (!*end && o->chunk >= 1 && o->chunk <= 1 << 20) || wrong(command, "--chunk wants a number from 1 to 1048576, not %s", value);
+                return (!*end && o->chunk >= 1 && o->chunk <= 1 << 20) ||
+                       wrong(command, "--chunk wants a number from 1 to 1048576, not %s", value);
         }
-        default:
-                return false;
+        default: return false;
         }
 }
 
@@ -114,7 +103,8 @@ static bool pass_option(Options *o, const char *command, const char *arg, bool *
         const char *name = arg + (dump ? 7 : 5);
         if (!is_pass(name))
                 return wrong(command, "no pass is named %s (`lathe show MODEL passes` lists them)", name);
-        return add(dump ? o->dump : o->off, dump ? &o->ndump : &o->noff, MAX_DUMPS, name) || wrong(command, "%s", "too many passes named");
+        return add(dump ? o->dump : o->off, dump ? &o->ndump : &o->noff, MAX_DUMPS, name) ||
+               wrong(command, "%s", "too many passes named");
 }
 
 bool options_read(Options *o, const char *command, const char *takes, int argc, char **argv)

@@ -15,7 +15,8 @@ static void scatter(const Layout *l, const int64_t *dim, int rank, const double 
         for (int64_t i = 0; i < count; i++) {
                 int64_t at = l->offset;
                 for (int a = 0; a < rank; a++)
-                        at += a == l->tiled ? index[a] / LANES * l->tile + index[a] % LANES : index[a] * l->stride[a];
+                        at += a == l->tiled ? index[a] / LANES * l->tile + index[a] % LANES
+                                            : index[a] * l->stride[a];
                 to[at] = (float)value[i];
                 for (int a = rank - 1; a >= 0 && ++index[a] == dim[a]; a--)
                         index[a] = 0;
@@ -39,9 +40,11 @@ static const char *pack_weight(const Plan *p, const Buffer *b, const WeightSourc
         for (int64_t slot = 0; slot < w->slots; slot++) {
                 if (!from->weight(from->from, w, slot, value)) {
                         free(value);
-                        return arena_printf(p->graph->arena, "%s can't be read", weight_slot_name(p->graph->arena, w, slot));
+                        return arena_printf(p->graph->arena, "%s can't be read",
+                                            weight_slot_name(p->graph->arena, w, slot));
                 }
-                scatter(&b->layout, dim, w->type.rank, value, all + whole_of(b)->offset + slot * b->slot_stride);
+                scatter(&b->layout, dim, w->type.rank, value,
+                        all + whole_of(b)->offset + slot * b->slot_stride);
         }
         free(value);
         return NULL;
@@ -56,7 +59,8 @@ static const char *pack_table(const Plan *p, const Buffer *b, const WeightSource
                 size[i] = i == g->past ? 0 : g->named[i].bound;
         Tensor *input = calloc((size_t)g->ninput + 1, sizeof *input), output = {0};
         Node *want = b->table;
-        const char *error = input ? interpret_nodes(g, size, input, from, NULL, &want, 1, &output) : "out of memory";
+        const char *error =
+                input ? interpret_nodes(g, size, input, from, NULL, &want, 1, &output) : "out of memory";
         if (!error)
                 scatter(&b->layout, output.dim, output.rank, output.data, all + b->offset);
         tensor_free(&output);

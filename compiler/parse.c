@@ -22,10 +22,12 @@ enum { MAX_SOURCE = 16 << 20 };
 
 static Token read_token(Parser *p)
 {
-        if (p->nahead) return p->ahead[--p->nahead];
+        if (p->nahead)
+                return p->ahead[--p->nahead];
         Token token = {0};
         token.code = scan_token(&token, p->scanner);
-        if (token.code == END) token.span = (Span){p->source, p->last_end, p->last_end};
+        if (token.code == END)
+                token.span = (Span){p->source, p->last_end, p->last_end};
         return token;
 }
 
@@ -65,9 +67,11 @@ static bool can_end_statement(int code)
 static bool line_end_counts(Parser *p)
 {
         bool hidden = p->depth && p->bracket[p->depth - 1].code != '{';
-        if (hidden || !can_end_statement(p->last_code)) return false;
+        if (hidden || !can_end_statement(p->last_code))
+                return false;
         Token next;
-        do next = read_token(p);
+        do
+                next = read_token(p);
         while (next.code == NL);
         put_back(p, next);
         return next.code != ELSE && next.code != THEN && next.code != '{';
@@ -83,7 +87,8 @@ static bool is_opening(int code)
 /* How many brackets are open up to the innermost { and with it. */
 static int enclosing_body(const Parser *p, int depth)
 {
-        while (depth && p->bracket[depth - 1].code != '{') depth--;
+        while (depth && p->bracket[depth - 1].code != '{')
+                depth--;
         return depth;
 }
 
@@ -101,8 +106,10 @@ static Token open_bracket(Parser *p, Token token)
 /* Reports the innermost brackets down to depth as never closed, and forgets them. */
 static void give_up_brackets(Parser *p, int depth, Span before)
 {
-        if (p->depth > depth) p->quiet_to = before.begin + 1;
-        while (p->depth > depth) report_unclosed(p, p->bracket[--p->depth], before);
+        if (p->depth > depth)
+                p->quiet_to = before.begin + 1;
+        while (p->depth > depth)
+                report_unclosed(p, p->bracket[--p->depth], before);
 }
 
 /* The bracket that a closing one closes: its place + 1, or 0. A ) or ] reaches no further than the body. */
@@ -110,7 +117,8 @@ static int opening_of(const Parser *p, int closing)
 {
         int opening = closing == ')' ? '(' : closing == ']' ? '[' : '{';
         int depth = p->depth;
-        while (depth && p->bracket[depth - 1].code != opening && p->bracket[depth - 1].code != '{') depth--;
+        while (depth && p->bracket[depth - 1].code != opening && p->bracket[depth - 1].code != '{')
+                depth--;
         return depth && p->bracket[depth - 1].code == opening ? depth : 0;
 }
 
@@ -127,8 +135,10 @@ static void mend_bracket(Parser *p, Token *token)
                 p->depth--;
                 return;
         }
-        if (open && open->code != '{') give_up_brackets(p, 0, token->span);
-        else syntax_error(p, token->span, "this '%c' closes nothing", token->code);
+        if (open && open->code != '{')
+                give_up_brackets(p, 0, token->span);
+        else
+                syntax_error(p, token->span, "this '%c' closes nothing", token->code);
         token->code = YYerror;
 }
 
@@ -161,7 +171,8 @@ static void close_before_item(Parser *p, Token item)
         put_back(p, token_here(p, NL));
         int kept = 0;
         for (int i = 0; i < p->depth; i++) {
-                if (p->bracket[i].code != '{') continue;
+                if (p->bracket[i].code != '{')
+                        continue;
                 put_back(p, token_here(p, '}'));
                 p->bracket[kept++] = p->bracket[i];
         }
@@ -182,8 +193,10 @@ void begin_recovery(Parser *p)
 
 static bool ends_recovery(const Parser *p, int code)
 {
-        if (code == END) return true;
-        if (code == '}') return p->depth == p->skip_to - 1;
+        if (code == END)
+                return true;
+        if (code == '}')
+                return p->depth == p->skip_to - 1;
         return (code == NL || code == ';') && p->depth == p->skip_to;
 }
 
@@ -210,7 +223,8 @@ static bool is_statement_word(int code)
 {
         static const int word[] = {BLOCK, CHECKPOINT, INPUT, OUTPUT, REPEAT, SHARED, LOOP, REQUIRE, RETURN};
         for (size_t i = 0; i < sizeof word / sizeof *word; i++)
-                if (word[i] == code) return true;
+                if (word[i] == code)
+                        return true;
         return false;
 }
 
@@ -218,14 +232,17 @@ bool begins_line(Token token)
 {
         const Source *source = token.span.source;
         int32_t i = token.span.begin;
-        while (i > 0 && (source->text[i - 1] == ' ' || source->text[i - 1] == '\t')) i--;
+        while (i > 0 && (source->text[i - 1] == ' ' || source->text[i - 1] == '\t'))
+                i--;
         return i == 0 || source->text[i - 1] == '\n';
 }
 
 bool begins_statement(Token token)
 {
-        if (!begins_line(token)) return false;
-        if (is_statement_word(token.code)) return true;
+        if (!begins_line(token))
+                return false;
+        if (is_statement_word(token.code))
+                return true;
         const char *next = token.span.source->text + token.span.end;
         next += strspn(next, " \t");
         return token.code == NAME && ((next[0] == '=' && next[1] != '=') || next[0] == ',' || next[0] == ':');
@@ -252,7 +269,8 @@ static bool next_token(Parser *p, Token *token)
 {
         *token = read_token(p);
         if (token->code == NL) {
-                if (!line_end_counts(p)) return false;
+                if (!line_end_counts(p))
+                        return false;
                 *token = token_here(p, NL);
         }
         if (p->depth && begins_item(*token)) {
@@ -265,11 +283,15 @@ static bool next_token(Parser *p, Token *token)
                 p->skip_to = body;
                 return false;
         }
-        if (is_opening(token->code)) *token = open_bracket(p, *token);
+        if (is_opening(token->code))
+                *token = open_bracket(p, *token);
         bool closing = token->code == ')' || token->code == ']' || token->code == '}';
-        if (closing) close_bracket(p, token);
-        if (token->code == YYerror && is_open_string(*token)) p->depth = enclosing_body(p, p->depth);
-        if (token->code == END && !p->stopped) give_up_brackets(p, 0, token->span);
+        if (closing)
+                close_bracket(p, token);
+        if (token->code == YYerror && is_open_string(*token))
+                p->depth = enclosing_body(p, p->depth);
+        if (token->code == END && !p->stopped)
+                give_up_brackets(p, 0, token->span);
         p->last_code = token->code;
         p->last_end = token->span.end;
         return true;
@@ -280,10 +302,14 @@ static Token token_for_grammar(Parser *p)
 {
         Token token;
         for (;;) {
-                if (p->diag && p->diag->full) p->stopped = true;
-                if (p->stopped) return token_here(p, END);
-                if (!next_token(p, &token)) continue;
-                if (p->skip_to < 0 || p->stopped || ends_recovery(p, token.code)) return token;
+                if (p->diag && p->diag->full)
+                        p->stopped = true;
+                if (p->stopped)
+                        return token_here(p, END);
+                if (!next_token(p, &token))
+                        continue;
+                if (p->skip_to < 0 || p->stopped || ends_recovery(p, token.code))
+                        return token;
         }
 }
 
@@ -296,7 +322,8 @@ int yylex(Value *value, Span *span, Parser *p)
         p->recent[0] = token;
         *value = token.value;
         *span = token.span;
-        if (token.code == YYerror) begin_recovery(p);
+        if (token.code == YYerror)
+                begin_recovery(p);
         return token.code;
 }
 
@@ -316,7 +343,8 @@ Ast *node(Parser *p, AstKind kind, Span span, Ast *const *kid, int nkid)
         Ast *tree = ast_new(p->arena, kind, span, nkid);
         for (int i = 0; i < nkid; i++) {
                 tree->kid[i] = kid[i];
-                if (kid[i] && kid[i]->depth >= tree->depth) tree->depth = kid[i]->depth + 1;
+                if (kid[i] && kid[i]->depth >= tree->depth)
+                        tree->depth = kid[i]->depth + 1;
         }
         return within_depth(p, tree);
 }
@@ -342,7 +370,8 @@ Ast *append(Parser *p, Ast *list, Ast *kid, Span span)
 
 Ast *append_all(Parser *p, Ast *list, const Ast *from, Span span)
 {
-        for (int i = 0; i < from->nkid; i++) ast_append(p->arena, list, from->kid[i]);
+        for (int i = 0; i < from->nkid; i++)
+                ast_append(p->arena, list, from->kid[i]);
         return within_depth(p, spanning(list, span));
 }
 
@@ -355,7 +384,8 @@ Ast *retagged(Ast *list, AstKind kind, Span span)
 Ast *headed(Parser *p, Ast *list, Span span, Ast *head)
 {
         list->kid[0] = head;
-        if (list->depth <= head->depth) list->depth = head->depth + 1;
+        if (list->depth <= head->depth)
+                list->depth = head->depth + 1;
         return within_depth(p, spanning(list, span));
 }
 
@@ -365,13 +395,16 @@ Ast *headed(Parser *p, Ast *list, Span span, Ast *head)
 static void check_rules(Parser *p, const Ast *tree)
 {
         static const char *const rule[] = {"drop", "optional"};
-        if (!tree || ast_is_expression(tree->kind)) return;
-        for (int i = 0; i < tree->nkid; i++) check_rules(p, tree->kid[i]);
+        if (!tree || ast_is_expression(tree->kind))
+                return;
+        for (int i = 0; i < tree->nkid; i++)
+                check_rules(p, tree->kid[i]);
         if (tree->kind != AST_RULE || strcmp(tree->name, rule[0]) == 0 || strcmp(tree->name, rule[1]) == 0)
                 return;
         syntax_error(p, tree->name_span, "a checkpoint has no rule '%s'", tree->name);
         const char *near = nearest_name(tree->name, rule, 2);
-        if (near) diag_hint(p->diag, "did you mean '%s'?", near);
+        if (near)
+                diag_hint(p->diag, "did you mean '%s'?", near);
         else
                 diag_hint(p->diag, "the rules are 'drop \"name\"' and 'optional \"name\"'; a map is "
                                    "'\"name\" = weights'");
@@ -389,7 +422,8 @@ static Parser *parser_new(Arena *arena, Interner *names, Diag *diag, const Sourc
         p->start = start;
         p->last_code = NL;
         p->skip_to = -1;
-        if (!scan_begin(p)) arena_fail(arena);
+        if (!scan_begin(p))
+                arena_fail(arena);
         return p;
 }
 
@@ -397,7 +431,8 @@ static Ast *parse(Arena *arena, Interner *names, Diag *diag, const Source *sourc
 {
         Parser *p = parser_new(arena, names, diag, source, start);
         int failed = yyparse(p);
-        if (!failed && !p->stopped) check_rules(p, p->root);
+        if (!failed && !p->stopped)
+                check_rules(p, p->root);
         scan_end(p);
         return failed || p->errors ? NULL : p->root;
 }
@@ -416,18 +451,21 @@ static bool is_incomplete(Arena *arena, Interner *names, const Source *source)
         while (token.code != END && token.code != YYerror && open >= 0) {
                 open += is_opening(token.code);
                 open -= token.code == ')' || token.code == ']' || token.code == '}';
-                if (token.code != NL) last = token.code;
+                if (token.code != NL)
+                        last = token.code;
                 token = read_token(p);
         }
         scan_end(p);
-        if (token.code == YYerror || open < 0) return false;
+        if (token.code == YYerror || open < 0)
+                return false;
         return open > 0 || (last != ';' && !can_end_statement(last));
 }
 
 ParseResult parse_lines(Arena *arena, Interner *names, Diag *diag, const Source *source, Ast **tree)
 {
         *tree = NULL;
-        if (is_incomplete(arena, names, source)) return PARSE_INCOMPLETE;
+        if (is_incomplete(arena, names, source))
+                return PARSE_INCOMPLETE;
         *tree = parse(arena, names, diag, source, LINES_START);
         return *tree ? PARSE_COMPLETE : PARSE_ERROR;
 }
@@ -442,12 +480,14 @@ static char *read_all(Arena *arena, FILE *file, int64_t *length)
         for (*length = 0;;) {
                 size_t got = fread(text + *length, 1, (size_t)(room - *length), file);
                 *length += (int64_t)got;
-                if (ferror(file)) return NULL;
+                if (ferror(file))
+                        return NULL;
                 if (*length > MAX_SOURCE) {
                         errno = EFBIG;
                         return NULL;
                 }
-                if (*length < room) return text;
+                if (*length < room)
+                        return text;
                 text = arena_grow(arena, text, room, 2 * room);
                 room *= 2;
         }
@@ -459,8 +499,10 @@ Source *read_source(Arena *arena, const char *path, const char **why)
         FILE *file = is_stdin ? stdin : fopen(path, "rb");
         int64_t length = 0;
         char *text = file ? read_all(arena, file, &length) : NULL;
-        if (!text) *why = errno == EFBIG ? "larger than 16 MB" : arena_strdup(arena, strerror(errno));
-        if (file && !is_stdin) fclose(file);
+        if (!text)
+                *why = errno == EFBIG ? "larger than 16 MB" : arena_strdup(arena, strerror(errno));
+        if (file && !is_stdin)
+                fclose(file);
         return text ? source_new(arena, is_stdin ? "<stdin>" : path, text, (int32_t)length) : NULL;
 }
 
@@ -472,7 +514,8 @@ static bool is_option(const char *text, Mode *mode)
 {
         static const char *const option[] = {"--dump", "--print", "--lines", "--check"};
         for (int i = 0; i < 4; i++) {
-                if (strcmp(text, option[i]) != 0) continue;
+                if (strcmp(text, option[i]) != 0)
+                        continue;
                 *mode = (Mode)i;
                 return true;
         }
@@ -483,13 +526,15 @@ static bool is_option(const char *text, Mode *mode)
 static bool survives_printing(Arena *arena, Interner *names, Diag *diag, const Ast *tree)
 {
         FILE *scratch = tmpfile();
-        if (!scratch) return false;
+        if (!scratch)
+                return false;
         ast_print(tree, scratch);
         rewind(scratch);
         int64_t length = 0;
         char *text = read_all(arena, scratch, &length);
         fclose(scratch);
-        if (!text) return false;
+        if (!text)
+                return false;
         Source *printed = source_new(arena, "printed", text, (int32_t)length);
         return ast_equal(tree, parse_source(arena, names, diag, printed));
 }
@@ -500,7 +545,8 @@ static int show_lines(Arena *arena, Interner *names, Diag *diag, const Source *s
         Ast *tree;
         ParseResult result = parse_lines(arena, names, diag, source, &tree);
         printf("%s\n", said[result]);
-        if (tree) ast_dump(tree, stdout);
+        if (tree)
+                ast_dump(tree, stdout);
         return result == PARSE_ERROR;
 }
 
@@ -514,8 +560,10 @@ static int show_source(Arena *arena, const Source *source, Mode mode)
         } else {
                 Ast *tree = parse_source(arena, &names, &diag, source);
                 status = !tree;
-                if (tree && mode == DUMP) ast_dump(tree, stdout);
-                if (tree && mode == PRINT) ast_print(tree, stdout);
+                if (tree && mode == DUMP)
+                        ast_dump(tree, stdout);
+                if (tree && mode == PRINT)
+                        ast_print(tree, stdout);
                 if (tree && mode == CHECK && !survives_printing(arena, &names, &diag, tree)) {
                         fprintf(stderr, "lathe: %s: printing changes the tree\n", source->path);
                         status = 1;
@@ -531,16 +579,20 @@ int parse_command(int argc, char **argv)
         Mode mode = DUMP;
         int status = 0, files = 0;
         for (int i = 0; i < argc; i++) {
-                if (is_option(argv[i], &mode)) continue;
+                if (is_option(argv[i], &mode))
+                        continue;
                 Arena arena = {0};
                 const char *why = NULL;
                 Source *source = read_source(&arena, argv[i], &why);
-                if (!source) fprintf(stderr, "lathe: %s: %s\n", argv[i], why);
+                if (!source)
+                        fprintf(stderr, "lathe: %s: %s\n", argv[i], why);
                 int here = source ? show_source(&arena, source, mode) : 3;
-                if (here > status) status = here;
+                if (here > status)
+                        status = here;
                 arena_free(&arena);
                 files++;
         }
-        if (files == 0) fputs("usage: lathe parse [--dump | --print | --lines | --check] FILE...\n", stderr);
+        if (files == 0)
+                fputs("usage: lathe parse [--dump | --print | --lines | --check] FILE...\n", stderr);
         return files ? status : 2;
 }

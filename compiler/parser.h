@@ -54,7 +54,7 @@ void scan_end(Parser *parser);
 /* --- compiler/parse.c, for the actions of grammar/lathe.y --- */
 Ast *node(Parser *parser, AstKind kind, Span span, Ast *const *kid, int nkid);
 #define KIDS(...) (Ast *[]){__VA_ARGS__}, (int)(sizeof((Ast *[]){__VA_ARGS__}) / sizeof(Ast *))
-#define NO_KIDS   NULL, 0
+#define NO_KIDS NULL, 0
 Ast *named(Ast *tree, const char *name, Span name_span);
 Ast *spanning(Ast *tree, Span span);
 Ast *append(Parser *parser, Ast *list, Ast *kid, Span span);

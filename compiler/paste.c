@@ -92,7 +92,8 @@ static const char *next_name(Scan *s, int64_t *n)
 
 static void define(Chunks *all, Chunk *c, const char *name, int64_t n)
 {
-        c->name = arena_grow(all->arena, c->name, c->nname * (int64_t)sizeof *c->name, (c->nname + 1) * (int64_t)sizeof *c->name);
+        c->name = arena_grow(all->arena, c->name, c->nname * (int64_t)sizeof *c->name,
+                             (c->nname + 1) * (int64_t)sizeof *c->name);
         c->name[c->nname++] = arena_strndup(all->arena, name, n);
 }
 
@@ -123,7 +124,8 @@ static void find_names(Chunks *all, Chunk *c)
                         if (after_define)
                                 define(all, c, name, n);
                 } else if (s.braces == 0 && s.parens == 0) {
-                        bool keyword = (n == 4 && !strncmp(name, "enum", 4)) || (n == 6 && !strncmp(name, "struct", 6)) ||
+                        bool keyword = (n == 4 && !strncmp(name, "enum", 4)) ||
+                                       (n == 6 && !strncmp(name, "struct", 6)) ||
                                        (n == 13 && !strncmp(name, "__attribute__", 13));
                         in_enum = (n == 4 && !strncmp(name, "enum", 4) && mark == '{') || is_enum;
                         if (!keyword && strchr("(;=[{", mark))
@@ -141,7 +143,8 @@ static Chunk *add_chunk(Chunks *all, const char *text, int64_t n, int file)
 {
         if (all->n == all->cap) {
                 int cap = all->cap ? 2 * all->cap : 128;
-                all->chunk = arena_grow(all->arena, all->chunk, all->cap * (int64_t)sizeof(Chunk), cap * (int64_t)sizeof(Chunk));
+                all->chunk = arena_grow(all->arena, all->chunk, all->cap * (int64_t)sizeof(Chunk),
+                                        cap * (int64_t)sizeof(Chunk));
                 all->cap = cap;
         }
         Chunk *c = &all->chunk[all->n++];
@@ -201,7 +204,8 @@ void paste_runtime(Text *out, const char *const *files, const char *user)
         need(&all, user, (int64_t)strlen(user));
         for (int i = 0; i < all.n; i++)
                 for (int k = 0; k < all.n && all.chunk[i].anonymous; k++)
-                        if (all.chunk[k].needed && all.chunk[k].file == all.chunk[i].file && !all.chunk[i].comment_only) {
+                        if (all.chunk[k].needed && all.chunk[k].file == all.chunk[i].file &&
+                            !all.chunk[i].comment_only) {
                                 all.chunk[i].needed = true;
                                 need(&all, all.chunk[i].text, all.chunk[i].n);
                         }

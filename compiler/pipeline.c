@@ -15,7 +15,8 @@
 const PassInfo pass_table[] = {
         {"simplify", "constants, common subexpressions, dead code, exact algebra"},
         {"stage", "what does not depend on the trip leaves its repeat; tables of what no input decides"},
-        {"causal", "the proof that position i reads positions up to i, and the form with explicit state: prefill and step"},
+        {"causal", "the proof that position i reads positions up to i, and the form with explicit state: "
+                   "prefill and step"},
         {"fuse", "kernels: attention, products with formulas, merged products, row regions"},
         {"tile", "how each product is blocked for the target's registers and caches"},
         {"plan", "where every buffer lies in the arena"},
@@ -112,7 +113,8 @@ bool model_passes(Model *m, const Options *o)
                 const Loop *l = &m->graph->loop[i];
                 if (strcmp(l->name, "generate") || m->graph->past >= 0 || is_off(o, "causal"))
                         continue;
-                diag_error(&m->diag, l->span, "loop generate wants a causal model, and %s is not", m->graph->name);
+                diag_error(&m->diag, l->span, "loop generate wants a causal model, and %s is not",
+                           m->graph->name);
                 if (m->not_causal) {
                         diag_note(&m->diag, m->not_causal->span, "%s", m->why_not);
                         note_instances(&m->diag, m->not_causal->where);
@@ -149,7 +151,8 @@ Plan *model_plan(Model *m, const Options *o, const Target *t)
         PlanPasses passes = {!is_off(o, "fuse"), !is_off(o, "plan"), !is_off(o, "sync")};
         Plan *p = fuse(&m->arena, m->graph, t, o->chunk, passes);
         if (p->unreadable) {
-                diag_error(&m->diag, p->unreadable->span, "no code can be made for this %s %s", op_info[p->unreadable->op].text,
+                diag_error(&m->diag, p->unreadable->span, "no code can be made for this %s %s",
+                           op_info[p->unreadable->op].text,
                            type_text(&m->arena, m->graph, &p->unreadable->type));
                 note_instances(&m->diag, p->unreadable->where);
                 diag_print(&m->diag, stderr);

@@ -50,7 +50,8 @@ static void stretch(Lives *l, int body)
                         stretch(l, body_number(p, k->region->body[b]));
                 for (int b = 0; b < p->nbuffer; b++) {
                         bool begun = l->first[b] >= 0 && l->first[b] < k->step && l->last[b] >= k->step;
-                        bool goes_on = l->first[b] >= 0 && l->first[b] <= k->last_step && l->last[b] > k->last_step;
+                        bool goes_on =
+                                l->first[b] >= 0 && l->first[b] <= k->last_step && l->last[b] > k->last_step;
                         if (begun && l->last[b] < k->last_step)
                                 l->last[b] = k->last_step;
                         if (goes_on && l->first[b] > k->step)

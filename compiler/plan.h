@@ -9,7 +9,12 @@
 #include "graph.h"
 #include "target.h"
 
-enum { MAX_DIGIT = 8, LANES = 16, TILE_MOST = 12 /* rows of any target's tile */, NAMED_FIRST = MAX_NAMED - 1 /* the first row wanted as output */ };
+enum {
+        MAX_DIGIT = 8,
+        LANES = 16,
+        TILE_MOST = 12 /* rows of any target's tile */,
+        NAMED_FIRST = MAX_NAMED - 1 /* the first row wanted as output */
+};
 
 /* A loop of a kernel, outermost first; the last is the one that runs in lanes.  Axis `axis` of the kernel's roots is the
  * sum of stride * digit over the digits of that axis. */
@@ -51,24 +56,24 @@ typedef struct Buffer Buffer;
 struct Buffer {
         int id;
         Home home;
-        const char *name;    /* as comments call it: "layer.attn.q" */
-        Type type;           /* of what it holds (one slot) */
+        const char *name; /* as comments call it: "layer.attn.q" */
+        Type type;        /* of what it holds (one slot) */
         Layout layout;
-        Buffer *part_of;     /* its storage is a part of that buffer's; layout.offset counts from there */
-        int64_t size;        /* floats of one slot; 0: a part of another's */
-        int64_t slots;       /* weights and state: slots, `slot_stride` floats apart */
+        Buffer *part_of; /* its storage is a part of that buffer's; layout.offset counts from there */
+        int64_t size;    /* floats of one slot; 0: a part of another's */
+        int64_t slots;   /* weights and state: slots, `slot_stride` floats apart */
         int64_t slot_stride;
         const int32_t *slot_of; /* NULL: the slot is the trip */
-        Region *region;      /* weights and state: whose trips the slots are; the innermost */
-        Weight *weight;      /* IN_WEIGHTS: a weight .. */
-        Node *table;         /* .. or a node that depends on constants and indices alone, worked out beforehand */
-        int shift_axis;      /* -1, or the axis whose index i is stored at i + shift: rows of the past stand before */
+        Region *region;         /* weights and state: whose trips the slots are; the innermost */
+        Weight *weight;         /* IN_WEIGHTS: a weight .. */
+        Node *table;    /* .. or a node that depends on constants and indices alone, worked out beforehand */
+        int shift_axis; /* -1, or the axis whose index i is stored at i + shift: rows of the past stand before */
         Dim shift;
-        int index;           /* IN_INPUT, IN_OUTPUT: which; IN_STATE: which StateVar */
-        bool dense;          /* IN_INPUT, IN_OUTPUT: an inner axis is named, so strides follow from the sizes of the call */
-        int64_t offset;      /* plan: floats from the start of its home */
-        int first, last;     /* plan: the span of kernels in which it is live */
-        Buffer *alias;       /* plan: shares the memory of this one, which dies where it is born */
+        int index; /* IN_INPUT, IN_OUTPUT: which; IN_STATE: which StateVar */
+        bool dense; /* IN_INPUT, IN_OUTPUT: an inner axis is named, so strides follow from the sizes of the call */
+        int64_t offset;  /* plan: floats from the start of its home */
+        int first, last; /* plan: the span of kernels in which it is live */
+        Buffer *alias;   /* plan: shares the memory of this one, which dies where it is born */
 };
 
 typedef struct {
@@ -100,29 +105,29 @@ typedef struct {
 typedef struct Kernel Kernel;
 struct Kernel {
         KernelOp op;
-        const char *name;   /* of its C function */
+        const char *name; /* of its C function */
         Body *body;
         Domain domain;
-        Store *store;       /* LOOP: all the same domain */
+        Store *store; /* LOOP: all the same domain */
         int nstore;
-        Segment *segment;   /* MATMUL */
+        Segment *segment; /* MATMUL */
         int nsegment;
-        Node *x;            /* MATMUL: the left operand, a value with a buffer (perhaps through views); PLAIN: both */
+        Node *x; /* MATMUL: the left operand, a value with a buffer (perhaps through views); PLAIN: both */
         Node *y;
-        Node *q, *k, *v;    /* ATTENTION operands, seen through views: q [h, T, d], k [h, d, S], v [h, S, dv] */
-        Node *score;        /* ATTENTION: the softmax's input .. */
-        Node *core;         /* .. and the MATMUL within it */
-        Region *region;     /* REPEAT */
-        int64_t scratch;    /* floats that each thread needs beside the arena */
-        int64_t k_size;     /* MATMUL: the contracted axis .. */
-        int64_t k_cut;      /* .. and the pieces in which it is taken with many rows */
-        double fill;        /* FILL */
-        int tail;           /* 1: only the rows wanted as output are computed */
-        int barrier;        /* sync: 1: wait for all threads before it */
-        int at;             /* place in its body; 0: that of its root */
-        Node *late;         /* or that of this root */
-        Buffer *from_copy;  /* LOOP that copies: reads this instead */
-        Buffer **touch;     /* buffers that it reads or stores, whole ones */
+        Node *q, *k, *v; /* ATTENTION operands, seen through views: q [h, T, d], k [h, d, S], v [h, S, dv] */
+        Node *score;     /* ATTENTION: the softmax's input .. */
+        Node *core;      /* .. and the MATMUL within it */
+        Region *region;  /* REPEAT */
+        int64_t scratch; /* floats that each thread needs beside the arena */
+        int64_t k_size;  /* MATMUL: the contracted axis .. */
+        int64_t k_cut;   /* .. and the pieces in which it is taken with many rows */
+        double fill;     /* FILL */
+        int tail;        /* 1: only the rows wanted as output are computed */
+        int barrier;     /* sync: 1: wait for all threads before it */
+        int at;          /* place in its body; 0: that of its root */
+        Node *late;      /* or that of this root */
+        Buffer *from_copy; /* LOOP that copies: reads this instead */
+        Buffer **touch;    /* buffers that it reads or stores, whole ones */
         int ntouch;
         int step, last_step; /* plan: place in the linear order; REPEAT: and its end */
         Span span;
@@ -142,66 +147,70 @@ typedef struct {
 typedef struct {
         Graph *graph;
         const Target *target;
-        PlanPasses passes;      /* false: every node a kernel; every buffer a place of its own; a barrier before every kernel */
-        const char *c_name;     /* of the model, as a C identifier */
-        int64_t chunk;          /* most new rows a call */
+        PlanPasses
+                passes; /* false: every node a kernel; every buffer a place of its own; a barrier before every kernel */
+        const char *c_name;       /* of the model, as a C identifier */
+        int64_t chunk;            /* most new rows a call */
         int64_t bound[MAX_NAMED]; /* most of each named dimension within one call */
-        Buffer **value;         /* by node id: where it is stored, or NULL */
-        bool *copy;             /* by node id: a view that is stored as it is seen */
-        bool *single;           /* by node id: what stores it computes one element at a time */
-        Node *unreadable;       /* no kernel can be made that computes with this node; NULL: all is well */
+        Buffer **value;           /* by node id: where it is stored, or NULL */
+        bool *copy;               /* by node id: a view that is stored as it is seen */
+        bool *single;             /* by node id: what stores it computes one element at a time */
+        Node *unreadable;         /* no kernel can be made that computes with this node; NULL: all is well */
         Buffer **buffer;
         int nbuffer, cap_buffer;
-        KernelList *list;       /* by body number */
-        Body **body;            /* [0] is the top */
+        KernelList *list; /* by body number */
+        Body **body;      /* [0] is the top */
         int nbody;
         int64_t weights_size, arena_size, arena_bound, state_size; /* floats; state for one sequence */
-        int nbarrier;           /* in one call with the repeats rolled out */
-        const char **explain;   /* what was fused, and what stopped it */
+        int nbarrier;         /* in one call with the repeats rolled out */
+        const char **explain; /* what was fused, and what stopped it */
         int nexplain, cap_explain;
 } Plan;
 
 /* map.c */
 typedef struct {
-        int digit; /* to be cut in two .. */
+        int digit;  /* to be cut in two .. */
         int64_t at; /* .. the inner of this size */
 } Refine;
 Domain domain_of(const Graph *g, const Type *t);
 void domain_refine(Domain *d, Refine r);
 Map map_identity(const Domain *d, const Type *t);
-Map map_broadcast(const Map *m, const Type *in);    /* the same place in an operand that broadcasts to m's tensor */
-Map map_fold(const Map *m, int axis, int digit);    /* in a fold's input: axis runs with digit */
+Map map_broadcast(const Map *m,
+                  const Type *in); /* the same place in an operand that broadcasts to m's tensor */
+Map map_fold(const Map *m, int axis, int digit); /* in a fold's input: axis runs with digit */
 typedef enum { MAP_OK, MAP_REFINE, MAP_FAIL } MapResult;
 MapResult map_view(const Domain *d, const Map *m, const View *v, int in_rank, Map *out, Refine *refine);
 bool map_uses(const Map *m, int digit);
 typedef struct {
-        Dim offset;             /* floats; the tiled axis's part apart */
+        Dim offset; /* floats; the tiled axis's part apart */
         int64_t coef[MAX_DIGIT];
         bool tiled;
-        AxisIndex tile_index;     /* index along the tiled axis, counted as (i / 16) * tile + i % 16 */
+        AxisIndex tile_index; /* index along the tiled axis, counted as (i / 16) * tile + i % 16 */
         int64_t tile;
-        bool dense;             /* the row-major place of `map` in a tensor of `type` instead (tiled is set too) */
+        bool dense; /* the row-major place of `map` in a tensor of `type` instead (tiled is set too) */
         const Type *type;
         Map map;
 } Address;
 Address address_of(const Buffer *b, const Map *m);
-bool reads_straight(const Buffer *b, const Address *at); /* floats that lie by strides alone: no tiles, no sizes of the call, no ids */
-Buffer *whole_buffer(Buffer *b);                     /* that b is a part of, or b */
+bool reads_straight(
+        const Buffer *b,
+        const Address *at); /* floats that lie by strides alone: no tiles, no sizes of the call, no ids */
+Buffer *whole_buffer(Buffer *b); /* that b is a part of, or b */
 /* the affine walk of a whole operand: d starts as its own axes and is refined until its buffer can be read */
 bool map_operand(const Plan *p, Node *n, Domain *d, Map *m, Node **base);
-Node *base_of(Node *n);                              /* through views */
+Node *base_of(Node *n); /* through views */
 /* Where the buffer under n (through views that have none of their own) is read, for n looked at through m.  MAP_REFINE: only
  * a domain with that cut walks it evenly.  unstored: a view whose own buffer is just being filled, or NULL. */
-MapResult address_through(const Plan *p, const Domain *d, const Map *m, Node *n, const Node *unstored, Address *at, Buffer **b,
-                          Refine *refine);
+MapResult address_through(const Plan *p, const Domain *d, const Map *m, Node *n, const Node *unstored,
+                          Address *at, Buffer **b, Refine *refine);
 
 /* uses.c: who uses what */
 typedef struct {
-        Node ***user;   /* by id: the nodes that have it as an input */
+        Node ***user; /* by id: the nodes that have it as an input */
         int *nuser;
-        bool *pinned;   /* by id: an output, or a value that leaves a trip */
-        int *place;     /* by id: where it stands in its body */
-        Node **all;     /* every node, bodies after the body around them */
+        bool *pinned; /* by id: an output, or a value that leaves a trip */
+        int *place;   /* by id: where it stands in its body */
+        Node **all;   /* every node, bodies after the body around them */
         int n;
 } Uses;
 Uses *uses_of(Arena *a, const Graph *g);
@@ -226,9 +235,9 @@ Plan *fuse(Arena *a, Graph *g, const Target *target, int64_t chunk, PlanPasses p
 void explain(Plan *p, const char *format, ...);
 Kernel *fuse_kernel(Fuse *f, KernelOp op, Node *root);
 bool same_dims(const Type *a, const Type *b);
-bool is_table(const Fuse *f, const Node *n);       /* depends on constants and indices alone */
-void fuse_attention(Fuse *f, Node *product);        /* fuse_attention.c: if it is the product of one */
-bool fuse_matmul(Fuse *f, Node *product);           /* fuse_matmul.c: false if its right side is no weight */
+bool is_table(const Fuse *f, const Node *n); /* depends on constants and indices alone */
+void fuse_attention(Fuse *f, Node *product); /* fuse_attention.c: if it is the product of one */
+bool fuse_matmul(Fuse *f, Node *product);    /* fuse_matmul.c: false if its right side is no weight */
 void merge_matmuls(Fuse *f);
 
 /* layout.c: a buffer for every value that needs one */

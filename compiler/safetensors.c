@@ -49,7 +49,7 @@ static json_t *parse_json(const CkFile *file, int64_t offset, int64_t length, Ck
 {
         json_error_t error;
         json_t *json =
-            json_loadb((const char *)file->data + offset, (size_t)length, JSON_REJECT_DUPLICATES, &error);
+                json_loadb((const char *)file->data + offset, (size_t)length, JSON_REJECT_DUPLICATES, &error);
         if (!json)
                 ck_fail(err, "%s: byte %lld: not valid JSON: %s", file->path,
                         (long long)(offset + error.position), ck_quote(error.text).text);
@@ -145,16 +145,17 @@ static bool read_extent(const CkTensor *tensor, const json_t *json, int64_t data
                                ck_quote(name).text);
         *extent = (Extent){json_integer_value(begin), json_integer_value(end), name};
         if (extent->begin < 0 || extent->end < extent->begin || extent->end > data_size)
-                return ck_fail(
-                    err,
-                    "%s: tensor \"%s\": data_offsets %lld .. %lld are outside the file's %lld bytes of data",
-                    path, ck_quote(name).text, (long long)extent->begin, (long long)extent->end,
-                    (long long)data_size);
+                return ck_fail(err,
+                               "%s: tensor \"%s\": data_offsets %lld .. %lld are outside the file's %lld "
+                               "bytes of data",
+                               path, ck_quote(name).text, (long long)extent->begin, (long long)extent->end,
+                               (long long)data_size);
         if (extent->end - extent->begin != tensor->bytes)
                 return ck_fail(
-                    err, "%s: tensor \"%s\": %lld elements of %s are %lld bytes, but data_offsets hold %lld",
-                    path, ck_quote(name).text, (long long)tensor->count, ck_type_name(tensor->dtype),
-                    (long long)tensor->bytes, (long long)(extent->end - extent->begin));
+                        err,
+                        "%s: tensor \"%s\": %lld elements of %s are %lld bytes, but data_offsets hold %lld",
+                        path, ck_quote(name).text, (long long)tensor->count, ck_type_name(tensor->dtype),
+                        (long long)tensor->bytes, (long long)(extent->end - extent->begin));
         return true;
 }
 
@@ -237,7 +238,10 @@ bool safetensors_read(Checkpoint *checkpoint, const CkFile *file, CkError *err)
         return good;
 }
 
-bool safetensors_index_probe(const CkFile *file) { return ck_ends_with(file->path, ".index.json"); }
+bool safetensors_index_probe(const CkFile *file)
+{
+        return ck_ends_with(file->path, ".index.json");
+}
 
 /* A shard is named relative to its index, and may not lead out of the index's directory. */
 static bool is_inside(const char *path)

@@ -48,9 +48,14 @@ static unsigned own_lengths(const Graph *g, const Node *n)
         unsigned lengths = 0;
         switch ((int)n->op) {
         case OP_SIZE: return named_in(g, n->attr.dim);
-        case OP_SUM: case OP_MAXOF: case OP_ARGMAX: return named_in(g, t->dim[n->attr.axis]);
-        case OP_SOFTMAX: case OP_TOP: case OP_MATMUL: return named_in(g, t->dim[t->rank - 1]);
-        case OP_PAD: case OP_JOIN: return named_in(g, n->type.dim[n->attr.axis]);
+        case OP_SUM:
+        case OP_MAXOF:
+        case OP_ARGMAX: return named_in(g, t->dim[n->attr.axis]);
+        case OP_SOFTMAX:
+        case OP_TOP:
+        case OP_MATMUL: return named_in(g, t->dim[t->rank - 1]);
+        case OP_PAD:
+        case OP_JOIN: return named_in(g, n->type.dim[n->attr.axis]);
         case OP_GATHER:
                 for (int i = 0; i < n->nin - 1; i++)
                         lengths |= named_in(g, t->dim[i]);
@@ -70,7 +75,8 @@ static Stage own_stage(const Graph *g, const Node *n)
                 s.trips = n->attr.slot < 0 && n->attr.weight->nregion > 0;
                 break;
         case OP_CONST: s.trips = n->attr.literal->trips > 1; break;
-        case OP_READ: case OP_APPEND:
+        case OP_READ:
+        case OP_APPEND:
                 s.state = true;
                 s.trips = n->body->region != NULL;
                 break;
@@ -90,8 +96,8 @@ static void body_stages(Stages *s, const Body *body, const Stage *carry);
 
 static bool stage_equal(const Stage *a, const Stage *b)
 {
-        return a->weights == b->weights && a->groups == b->groups && a->state == b->state && a->named == b->named &&
-               a->lengths == b->lengths && a->trips == b->trips;
+        return a->weights == b->weights && a->groups == b->groups && a->state == b->state &&
+               a->named == b->named && a->lengths == b->lengths && a->trips == b->trips;
 }
 
 /* What is carried grows until it no longer does. */
@@ -111,7 +117,9 @@ static void repeat_stages(Stages *s, const Node *n)
                         Stage before = carry[i];
                         for (int k = 0; k < r->nbody; k++) {
                                 const Body *b = r->body[k];
-                                stage_join(&carry[i], &s->of[(i < r->ncarry ? b->next[i] : b->stack[i - r->ncarry])->id]);
+                                stage_join(
+                                        &carry[i],
+                                        &s->of[(i < r->ncarry ? b->next[i] : b->stack[i - r->ncarry])->id]);
                         }
                         changed |= !stage_equal(&before, &carry[i]);
                 }
@@ -175,8 +183,8 @@ bool stage_is_table(const Graph *g, const Stage *stage, const Node *n)
         const Stage *s = &stage[n->id];
         const Node *base = behind_views(n);
         bool works = op_info[base->op].family != LEAF && op_info[base->op].family != CONTROL;
-        return works && s->groups == 0 && !s->state && !s->trips && s->lengths == 0 && (s->named & (s->named - 1)) == 0 &&
-               has_one_axis(g, &n->type);
+        return works && s->groups == 0 && !s->state && !s->trips && s->lengths == 0 &&
+               (s->named & (s->named - 1)) == 0 && has_one_axis(g, &n->type);
 }
 
 /* --- hoisting --- */
@@ -184,7 +192,8 @@ bool stage_is_table(const Graph *g, const Stage *stage, const Node *n)
 /* Whether the node only makes sense where it stands. */
 static bool is_bound(const Node *n)
 {
-        return n->op == OP_CARRY || n->op == OP_REPEAT || n->op == OP_RESULT || n->op == OP_READ || n->op == OP_APPEND;
+        return n->op == OP_CARRY || n->op == OP_REPEAT || n->op == OP_RESULT || n->op == OP_READ ||
+               n->op == OP_APPEND;
 }
 
 static bool stands_in(const Node *n, const Body *body)
@@ -203,7 +212,8 @@ static bool can_leave(const Stage *stage, const Node *n, const Body *body)
         if (is_bound(n) || is_leaf(n) || stage[n->id].trips)
                 return false;
         for (int i = 0; i < n->nin; i++)
-                if (stands_in(n->in[i], body) && (!is_leaf(n->in[i]) || is_bound(n->in[i]) || stage[n->in[i]->id].trips))
+                if (stands_in(n->in[i], body) &&
+                    (!is_leaf(n->in[i]) || is_bound(n->in[i]) || stage[n->in[i]->id].trips))
                         return false;
         return true;
 }

@@ -10,7 +10,7 @@ typedef struct {
         bool state;       /* on what earlier calls left */
         unsigned named;   /* on indices along named dimensions, a set; past rows count as time */
         unsigned lengths; /* on the lengths themselves: sizes, and folds over such axes */
-        bool trips;       /* on the trip of a repeat around it: weights with slots, constants per trip, what is carried */
+        bool trips; /* on the trip of a repeat around it: weights with slots, constants per trip, what is carried */
 } Stage;
 
 /* [g->nnode], by id */

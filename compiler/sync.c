@@ -14,7 +14,8 @@ static bool same_memory(const Buffer *a, const Buffer *b)
 {
         if (a == b)
                 return true;
-        return a->home == IN_ARENA && b->home == IN_ARENA && a->offset < b->offset + b->size && b->offset < a->offset + a->size;
+        return a->home == IN_ARENA && b->home == IN_ARENA && a->offset < b->offset + b->size &&
+               b->offset < a->offset + a->size;
 }
 
 static const Buffer *whole(const Buffer *b)
@@ -50,11 +51,14 @@ static void sync_body(Plan *p, int body, Pending *pending, int64_t trips)
                                 sync_body(p, inner, pending, trips * inner_trips);
                         }
                         k->barrier = 0;
-                        pending->kernel[pending->n++] = NULL; /* what the last trip left may be of either body */
+                        pending->kernel[pending->n++] =
+                                NULL; /* what the last trip left may be of either body */
                         continue;
                 }
                 for (int j = 0; j < pending->n && !k->barrier; j++)
-                        k->barrier = !p->passes.sync || !pending->kernel[j] || stores_what_touches(pending->kernel[j], k) || stores_what_touches(k, pending->kernel[j]);
+                        k->barrier = !p->passes.sync || !pending->kernel[j] ||
+                                     stores_what_touches(pending->kernel[j], k) ||
+                                     stores_what_touches(k, pending->kernel[j]);
                 if (k->barrier) {
                         pending->n = 0;
                         p->nbarrier += (int)trips;

@@ -17,7 +17,8 @@ void syntax_error(Parser *p, Span span, const char *format, ...)
         p->errors++;
         va_list args;
         va_start(args, format);
-        if (p->diag) diag_error(p->diag, span, "%s", arena_vprintf(p->arena, format, args));
+        if (p->diag)
+                diag_error(p->diag, span, "%s", arena_vprintf(p->arena, format, args));
         va_end(args);
 }
 
@@ -25,7 +26,8 @@ void report_unclosed(Parser *p, Token bracket, Span before)
 {
         int closing = bracket.code == '(' ? ')' : bracket.code == '[' ? ']' : '}';
         syntax_error(p, bracket.span, "this '%c' is never closed", bracket.code);
-        if (before.begin < before.end) diag_note(p->diag, before, "expected '%c' before this", closing);
+        if (before.begin < before.end)
+                diag_note(p->diag, before, "expected '%c' before this", closing);
 }
 
 /* What is known when a token does not fit: it, the ones before it, and what would have fitted. */
@@ -40,7 +42,8 @@ typedef struct Misfit {
 static bool expects(const Misfit *m, const char *name)
 {
         for (int i = 0; i < m->nexpected; i++)
-                if (strcmp(m->expected[i], name) == 0) return true;
+                if (strcmp(m->expected[i], name) == 0)
+                        return true;
         return false;
 }
 
@@ -57,7 +60,8 @@ static bool expects_expression(const Misfit *m)
 static bool is_one_of(const char *name, const char *const *list)
 {
         for (; *list; list++)
-                if (strcmp(name, *list) == 0) return true;
+                if (strcmp(name, *list) == 0)
+                        return true;
         return false;
 }
 
@@ -81,12 +85,16 @@ static bool is_reserved_noun(const char *name)
 /* A token as the user wrote it, in quotes. */
 static const char *quoted(const Misfit *m, Token token)
 {
-        if (token.code == NL) return "the end of the line";
-        if (token.code == END) return "the end of the file";
+        if (token.code == NL)
+                return "the end of the line";
+        if (token.code == END)
+                return "the end of the file";
         const char *text = token.span.source->text + token.span.begin;
         int length = token.span.end - token.span.begin;
-        if (length <= SHOWN) return arena_printf(m->p->arena, "'%.*s'", length, text);
-        for (length = SHOWN; length > 0 && ((unsigned char)text[length] & 0xc0) == 0x80;) length--;
+        if (length <= SHOWN)
+                return arena_printf(m->p->arena, "'%.*s'", length, text);
+        for (length = SHOWN; length > 0 && ((unsigned char)text[length] & 0xc0) == 0x80;)
+                length--;
         return arena_printf(m->p->arena, "'%.*s…'", length, text);
 }
 
@@ -107,7 +115,8 @@ typedef struct Alternatives {
 
 static void add(Alternatives *list, const char *item)
 {
-        if (list->n < MAX_LISTED) list->item[list->n++] = item;
+        if (list->n < MAX_LISTED)
+                list->item[list->n++] = item;
 }
 
 static const char *joined(Arena *arena, const Alternatives *list)
@@ -125,32 +134,44 @@ static void add_tokens(const Misfit *m, Alternatives *list)
                                             "'['", "'{'", "then", "else", "string", NULL};
         bool statement_ends = expects(m, "end of line") || expects(m, "return");
         for (int i = 0; order[i]; i++) {
-                if (!expects(m, order[i])) continue;
+                if (!expects(m, order[i]))
+                        continue;
                 bool implied = (strcmp(order[i], "';'") == 0 && statement_ends) ||
                                (strcmp(order[i], "else") == 0 && statement_ends) ||
                                (strcmp(order[i], "':'") == 0 && may_go_on(m)) ||
                                (strpbrk(order[i], "([") && (may_go_on(m) || expects_expression(m))) ||
                                (strcmp(order[i], "string") == 0 && expects_expression(m));
-                if (implied) continue;
-                if (strcmp(order[i], "string") == 0) add(list, "a string");
-                else add(list, order[i][0] == '\'' ? order[i] : arena_printf(m->p->arena, "'%s'", order[i]));
+                if (implied)
+                        continue;
+                if (strcmp(order[i], "string") == 0)
+                        add(list, "a string");
+                else
+                        add(list,
+                            order[i][0] == '\'' ? order[i] : arena_printf(m->p->arena, "'%s'", order[i]));
         }
 }
 
 static const char *what_was_expected(const Misfit *m)
 {
         Alternatives list = {.n = 0};
-        if (expects(m, "return")) add(&list, "a statement");
-        else if (expects(m, "import")) add(&list, "import, block, scheme, model, checkpoint or test");
-        else if (expects_expression(m)) add(&list, "an expression");
-        else if (expects(m, "name") && !may_go_on(m)) add(&list, "a name");
-        if (!expects(m, "return") && !expects(m, "import")) add_tokens(m, &list);
+        if (expects(m, "return"))
+                add(&list, "a statement");
+        else if (expects(m, "import"))
+                add(&list, "import, block, scheme, model, checkpoint or test");
+        else if (expects_expression(m))
+                add(&list, "an expression");
+        else if (expects(m, "name") && !may_go_on(m))
+                add(&list, "a name");
+        if (!expects(m, "return") && !expects(m, "import"))
+                add_tokens(m, &list);
         if (expects(m, "end of line") && !expects(m, "return") && !expects(m, "import") &&
             !expects(m, "name"))
                 add(&list,
                     may_go_on(m) || expects(m, "else") ? "the end of the statement" : "the end of the line");
-        else if (expects(m, "end of line") && may_go_on(m)) add(&list, "the end of the statement");
-        else if (list.n == 0 && expects(m, "'}'")) add(&list, "'}'");
+        else if (expects(m, "end of line") && may_go_on(m))
+                add(&list, "the end of the statement");
+        else if (list.n == 0 && expects(m, "'}'"))
+                add(&list, "'}'");
         return list.n ? joined(m->p->arena, &list) : NULL;
 }
 
@@ -184,9 +205,11 @@ static const char *habit_of(Token token)
                 {"from", "a file is imported by 'import name'"},
                 {"include", "a file is imported by 'import name'"},
         };
-        if (token.code != NAME) return NULL;
+        if (token.code != NAME)
+                return NULL;
         for (size_t i = 0; i < sizeof habit / sizeof *habit; i++)
-                if (strcmp(habit[i].word, token.value.name) == 0) return habit[i].instead;
+                if (strcmp(habit[i].word, token.value.name) == 0)
+                        return habit[i].instead;
         return NULL;
 }
 
@@ -194,7 +217,8 @@ static const char *habit_of(Token token)
 static bool is_reserved(Token token, char *word, int room)
 {
         int length = token.span.end - token.span.begin;
-        if (!token.span.source || token.code == NAME || length <= 0 || length >= room) return false;
+        if (!token.span.source || token.code == NAME || length <= 0 || length >= room)
+                return false;
         memcpy(word, token.span.source->text + token.span.begin, (size_t)length);
         word[length] = '\0';
         return is_reserved_noun(word);
@@ -203,7 +227,8 @@ static bool is_reserved(Token token, char *word, int room)
 /* Whether the token before the misfit is a name that its statement begins with. */
 static bool follows_first_name(const Misfit *m)
 {
-        if (m->before.code != NAME) return false;
+        if (m->before.code != NAME)
+                return false;
         int code = m->earlier.code;
         return code == NL || code == ';' || code == '{' || code == '}' || code == 0 || code == FILE_START;
 }
@@ -213,12 +238,15 @@ static bool follows_first_name(const Misfit *m)
 static bool hint_reserved(const Misfit *m)
 {
         char word[16];
-        if (!expects(m, "name") || expects(m, "return") || may_go_on(m)) return false;
+        if (!expects(m, "name") || expects(m, "return") || may_go_on(m))
+                return false;
         int code = m->at.code;
         bool used_as_name = code == '=' || code == ':' || code == '.' || code == ',';
-        if (code == ':' && (m->before.code == OVER || m->before.code == REPEAT)) return false;
+        if (code == ':' && (m->before.code == OVER || m->before.code == REPEAT))
+                return false;
         bool reserved = is_reserved(m->at, word, sizeof word);
-        if (!reserved && !(used_as_name && is_reserved(m->before, word, sizeof word))) return false;
+        if (!reserved && !(used_as_name && is_reserved(m->before, word, sizeof word)))
+                return false;
         diag_hint(m->p->diag, "'%s' is a word of the language and can't be a name", word);
         return true;
 }
@@ -226,8 +254,10 @@ static bool hint_reserved(const Misfit *m)
 static bool hint_habit(const Misfit *m)
 {
         const char *instead = habit_of(m->before);
-        if (!instead) instead = habit_of(m->at);
-        if (instead) diag_hint(m->p->diag, "%s", instead);
+        if (!instead)
+                instead = habit_of(m->at);
+        if (instead)
+                diag_hint(m->p->diag, "%s", instead);
         return instead != NULL;
 }
 
@@ -236,11 +266,13 @@ static bool hint_double_operator(const Misfit *m)
 {
         int code = m->at.code;
         const char *next = m->at.span.source->text + m->at.span.end;
-        if (code == '*' && m->before.code == '*') diag_hint(m->p->diag, "a power is written '^'");
+        if (code == '*' && m->before.code == '*')
+                diag_hint(m->p->diag, "a power is written '^'");
         else if (follows_first_name(m) && strchr("+-*/", code) && *next == '=')
                 diag_hint(m->p->diag, "write '%s = %s %c ...'", m->before.value.name, m->before.value.name,
                           code);
-        else return false;
+        else
+                return false;
         return true;
 }
 
@@ -248,7 +280,8 @@ static bool hint_double_operator(const Misfit *m)
 static bool hint_continued(const Misfit *m)
 {
         int around = bracket_around(m), before = m->before.code;
-        if (!begins_line(m->at) || m->at.code == '}' || around == '(' || around == '[') return false;
+        if (!begins_line(m->at) || m->at.code == '}' || around == '(' || around == '[')
+                return false;
         if (before == NL || before == '{' || before == ';' || m->before.span.end == m->before.span.begin)
                 return false;
         diag_note(m->p->diag, m->before.span, "a line that ends with %s goes on in the next",
@@ -258,7 +291,8 @@ static bool hint_continued(const Misfit *m)
 
 static bool hint_equals(const Misfit *m)
 {
-        if (m->at.code != '=') return false;
+        if (m->at.code != '=')
+                return false;
         const char *name = m->before.code == NAME ? m->before.value.name : "name";
         bool continued = m->before.code == NAME && begins_line(m->before) && !follows_first_name(m);
         if (continued && m->earlier.span.end > m->earlier.span.begin)
@@ -270,24 +304,28 @@ static bool hint_equals(const Misfit *m)
                 diag_hint(m->p->diag, "a setting is written without '=': '%s value'", name);
         else if (expects(m, "==") && m->before.code != NUMBER)
                 diag_hint(m->p->diag, "to compare, write '=='");
-        else return false;
+        else
+                return false;
         return true;
 }
 
 static bool hint_colon(const Misfit *m)
 {
-        if (m->at.code != ':') return false;
+        if (m->at.code != ':')
+                return false;
         if (expects_expression(m) && follows_first_name(m))
                 diag_hint(m->p->diag, "a setting is written without ':': '%s value'", m->before.value.name);
         else if (m->before.code == STRING && expects(m, "'='"))
                 diag_hint(m->p->diag, "a checkpoint's entry is written '\"name\" = weights'");
-        else return false;
+        else
+                return false;
         return true;
 }
 
 static bool hint_quote(const Misfit *m)
 {
-        if (m->at.code != '\'' || !expects_expression(m)) return false;
+        if (m->at.code != '\'' || !expects_expression(m))
+                return false;
         diag_hint(m->p->diag, "strings stand in double quotes; ' behind a value transposes it");
         return true;
 }
@@ -301,14 +339,16 @@ static bool opens_comment(const Misfit *m)
 
 static bool hint_comment(const Misfit *m)
 {
-        if (!opens_comment(m)) return false;
+        if (!opens_comment(m))
+                return false;
         diag_hint(m->p->diag, "a comment begins with '#'");
         return true;
 }
 
 static bool hint_then(const Misfit *m)
 {
-        if (m->at.code != THEN || !expects(m, "'{'")) return false;
+        if (m->at.code != THEN || !expects(m, "'{'"))
+                return false;
         diag_hint(m->p->diag, "'if' with a body has no 'then'; 'if a then b else c' is an expression");
         return true;
 }
@@ -326,8 +366,10 @@ static bool hint_missing_comma(const Misfit *m)
 static bool hint_bare_expression(const Misfit *m)
 {
         bool goes_on = m->at.code == '(' || m->at.code == '[' || is_operator(m->found) || m->at.code == NL;
-        if (!goes_on || !follows_first_name(m) || bracket_around(m) == '(') return false;
-        if (!expects(m, "'='")) return false;
+        if (!goes_on || !follows_first_name(m) || bracket_around(m) == '(')
+                return false;
+        if (!expects(m, "'='"))
+                return false;
         diag_hint(m->p->diag, "a statement names its value: '%s = ...'; a bare expression is for the REPL",
                   m->at.code == NL ? m->before.value.name : "y");
         return true;
@@ -336,7 +378,8 @@ static bool hint_bare_expression(const Misfit *m)
 static bool hint_chain(const Misfit *m)
 {
         static const char *const comparison[] = {"==", "!=", "<=", ">=", "'<'", "'>'", NULL};
-        if (!is_one_of(m->found, comparison) || !expects(m, "and") || expects(m, "==")) return false;
+        if (!is_one_of(m->found, comparison) || !expects(m, "and") || expects(m, "=="))
+                return false;
         diag_hint(m->p->diag, "comparisons do not chain: write 'a < b and b < c'");
         return true;
 }
@@ -351,7 +394,8 @@ static bool hint_semicolon(const Misfit *m)
 
 static bool hint_outside(const Misfit *m)
 {
-        if (!expects(m, "import") || expects(m, "return") || m->at.code == '}') return false;
+        if (!expects(m, "import") || expects(m, "return") || m->at.code == '}')
+                return false;
         diag_hint(m->p->diag, "statements stand in the body of a block, scheme, model or test");
         return true;
 }
@@ -364,7 +408,8 @@ static void give_hint(const Misfit *m)
                 hint_semicolon,       hint_outside,   hint_missing_comma, hint_bare_expression,
         };
         for (size_t i = 0; i < sizeof hint / sizeof *hint; i++)
-                if (hint[i](m)) return;
+                if (hint[i](m))
+                        return;
 }
 
 /* --- the report ---------------------------------------------------------------------------------------- */
@@ -373,8 +418,10 @@ static void give_hint(const Misfit *m)
 static bool leaves_bracket_open(const Misfit *m)
 {
         int around = bracket_around(m);
-        if (around != '(' && around != '[') return false;
-        if (m->at.code == '{') return true;
+        if (around != '(' && around != '[')
+                return false;
+        if (m->at.code == '{')
+                return true;
         return begins_statement(m->at) && (m->at.code != NAME || !expects(m, "';'"));
 }
 
@@ -397,8 +444,10 @@ static void describe(const Misfit *m)
         const char *after = before == NL || before == 0 || before == FILE_START || before == LINES_START
                                     ? ""
                                     : arena_printf(m->p->arena, " after %s", quoted(m, m->before));
-        if (expected) syntax_error(m->p, m->at.span, "expected %s%s, found %s", expected, after, found);
-        else syntax_error(m->p, m->at.span, "unexpected %s%s", found, after);
+        if (expected)
+                syntax_error(m->p, m->at.span, "expected %s%s, found %s", expected, after, found);
+        else
+                syntax_error(m->p, m->at.span, "unexpected %s%s", found, after);
         give_hint(m);
 }
 
@@ -406,8 +455,12 @@ void report_unexpected(Parser *p, const char *found, const char *const *expected
 {
         Misfit m = {p, p->recent[0], p->recent[1], p->recent[2], found, expected, nexpected};
         begin_recovery(p);
-        if (p->stopped || m.at.span.begin < p->quiet_to) return;
-        if (!leaves_bracket_open(&m)) describe(&m);
-        else if (m.at.code == '{') close_before_body(p);
-        else close_before_line(p, m.at);
+        if (p->stopped || m.at.span.begin < p->quiet_to)
+                return;
+        if (!leaves_bracket_open(&m))
+                describe(&m);
+        else if (m.at.code == '{')
+                close_before_body(p);
+        else
+                close_before_line(p, m.at);
 }

@@ -4,12 +4,12 @@
 #include <stdbool.h>
 
 typedef struct {
-        const char *name;    /* --target NAME */
-        const char *vector;  /* the header in runtime/ that defines v16 */
-        const char *flags;   /* what the C compiler must be told */
-        const char *guard;   /* macros that it then defines; the emitted C asks for them */
-        int rows, panels;    /* matmul tile: rows of x by panels of 16 outputs, held in registers .. */
-        int few_panels;      /* .. and with four rows or fewer */
+        const char *name;   /* --target NAME */
+        const char *vector; /* the header in runtime/ that defines v16 */
+        const char *flags;  /* what the C compiler must be told */
+        const char *guard;  /* macros that it then defines; the emitted C asks for them */
+        int rows, panels;   /* matmul tile: rows of x by panels of 16 outputs, held in registers .. */
+        int few_panels;     /* .. and with four rows or fewer */
         const char *about;
 } Target;
 

@@ -23,8 +23,11 @@ static void tile_matmul(Plan *p, Kernel *k)
                 n += k->segment[i].n * k->segment[i].nproduct;
         const Target *t = p->target;
         if (t->rows)
-                explain(p, "%s: %" PRId64 " x %" PRId64 " in tiles of %d rows by %d outputs, k in %" PRId64 " piece%s of %" PRId64, k->name,
-                        k->k_size, n, t->rows, t->panels * LANES, pieces, pieces == 1 ? "" : "s", k->k_cut);
+                explain(p,
+                        "%s: %" PRId64 " x %" PRId64 " in tiles of %d rows by %d outputs, k in %" PRId64
+                        " piece%s of %" PRId64,
+                        k->name, k->k_size, n, t->rows, t->panels * LANES, pieces, pieces == 1 ? "" : "s",
+                        k->k_cut);
 }
 
 void tile(Plan *p)

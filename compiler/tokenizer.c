@@ -26,7 +26,7 @@ static bool load(Input *input, CkError *err)
                 if (input->size == capacity) {
                         capacity = capacity ? 2 * capacity : 1 << 16;
                         unsigned char *grown =
-                            capacity > MAX_FILE ? NULL : realloc(input->data, (size_t)capacity);
+                                capacity > MAX_FILE ? NULL : realloc(input->data, (size_t)capacity);
                         good = grown || ck_fail(err, "%s: too large for a tokenizer", input->path);
                         input->data = grown ? grown : input->data;
                 }

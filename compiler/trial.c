@@ -49,7 +49,8 @@ char *trial_folder(void)
         if (folder)
                 snprintf(folder, n, "%s/lathe-XXXXXX", parent);
         if (!folder || !mkdtemp(folder)) {
-                fprintf(stderr, "lathe verify: %s: no folder can be made there: %s\n", parent, strerror(errno));
+                fprintf(stderr, "lathe verify: %s: no folder can be made there: %s\n", parent,
+                        strerror(errno));
                 free(folder);
                 return NULL;
         }
@@ -109,7 +110,8 @@ static const char *compiler_of(const Target *t)
 
 static bool is_installed(Arena *a, const char *program)
 {
-        return shell(".", arena_printf(a, "command -v %.*s >/dev/null 2>&1", (int)strcspn(program, " "), program)) == 0;
+        return shell(".", arena_printf(a, "command -v %.*s >/dev/null 2>&1", (int)strcspn(program, " "),
+                                       program)) == 0;
 }
 
 const char *trial_lacks(Arena *a, const Target *t)
@@ -148,7 +150,8 @@ static bool write_inputs(const char *path, const Graph *g, const Trial *trial)
                 for (int64_t k = 0; good && k < n; k++) {
                         float real = (float)trial->input[i].data[k];
                         int32_t whole = (int32_t)trial->input[i].data[k];
-                        good = fwrite(g->input[i].type.dtype == REAL ? (void *)&real : (void *)&whole, 4, 1, f) == 1;
+                        good = fwrite(g->input[i].type.dtype == REAL ? (void *)&real : (void *)&whole, 4, 1,
+                                      f) == 1;
                 }
         }
         if (f && fclose(f))
@@ -213,17 +216,21 @@ bool trial(Plan *p, const char *folder, const WeightSource *weights, Trial *resu
         const Target *t = p->target;
         if (!write_sources(p, folder, weights, result))
                 return false;
-        const char *build = arena_printf(a, "%s -std=c11 -O2 %s%s -o program program.c model.c -lpthread >log 2>&1",
-                                         compiler_of(t), t->flags, is_cross(t) ? " -static" : "");
+        const char *build =
+                arena_printf(a, "%s -std=c11 -O2 %s%s -o program program.c model.c -lpthread >log 2>&1",
+                             compiler_of(t), t->flags, is_cross(t) ? " -static" : "");
         if (shell(folder, build)) {
-                fprintf(stderr, "lathe verify: %s: %s can't compile what was written:\n", t->name, compiler_of(t));
+                fprintf(stderr, "lathe verify: %s: %s can't compile what was written:\n", t->name,
+                        compiler_of(t));
                 copy_to_stderr(path_in(a, folder, "log"));
                 return false;
         }
-        int status = shell(folder, arena_printf(a, "%s%s./program model.weights inputs outputs >differences 2>log",
-                                                is_cross(t) ? emulator : "", is_cross(t) ? " " : ""));
+        int status =
+                shell(folder, arena_printf(a, "%s%s./program model.weights inputs outputs >differences 2>log",
+                                           is_cross(t) ? emulator : "", is_cross(t) ? " " : ""));
         if (status || !read_outputs(path_in(a, folder, "outputs"), p->graph, result)) {
-                fprintf(stderr, "lathe verify: %s: the compiled model failed (exit status %d)\n", t->name, status);
+                fprintf(stderr, "lathe verify: %s: the compiled model failed (exit status %d)\n", t->name,
+                        status);
                 copy_to_stderr(path_in(a, folder, "log"));
                 return false;
         }

@@ -61,8 +61,9 @@ static void add_inputs(const Writer *w, bool step, Text *t)
 static void add_outputs(const Writer *w, Text *t)
 {
         for (int i = 0; i < w->g->noutput; i++)
-                text_printf(t, grows(w->g, output_type(w, i)) ? ", output[%d] + at * %" PRId64 : ", output[%d]", i,
-                            row(w, output_type(w, i)));
+                text_printf(t,
+                            grows(w->g, output_type(w, i)) ? ", output[%d] + at * %" PRId64 : ", output[%d]",
+                            i, row(w, output_type(w, i)));
 }
 
 static void add_runs(const Writer *w, Text *t)
@@ -98,8 +99,8 @@ static void add_arrays(const Writer *w, Text *t)
                     w->trial->sequential, w->g->noutput, w->n, TRIAL_PIECE);
         for (int i = 0; i < w->g->ninput; i++) {
                 const Input *in = &w->g->input[i];
-                text_printf(t, "static %s input_%d[%" PRId64 "];\n", in->type.dtype == REAL ? "float" : "int32_t", i,
-                            elements(w, &in->type));
+                text_printf(t, "static %s input_%d[%" PRId64 "];\n",
+                            in->type.dtype == REAL ? "float" : "int32_t", i, elements(w, &in->type));
         }
         text_printf(t, "static const int64_t count[OUTPUTS] = {");
         for (int i = 0; i < w->g->noutput; i++)
@@ -126,7 +127,8 @@ const char *trial_program(Arena *a, const Plan *p, const Trial *trial, const cha
         const Graph *g = p->graph;
         Writer w = {.p = p, .g = g, .trial = trial, .n = g->time >= 0 ? trial->size[g->time] : 1};
         Text *t = text_new(a);
-        text_printf(t, "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n\n#include \"%s\"\n\n", header);
+        text_printf(t, "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n\n#include \"%s\"\n\n",
+                    header);
         add_arrays(&w, t);
         add_read_inputs(&w, t);
         const char *at = embedded_text("trial.h");

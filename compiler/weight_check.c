@@ -102,12 +102,13 @@ bool weight_check(const WeightMap *map, const Checkpoint *file, const CkTensor *
                 if (!t)
                         fault_add(&missing.faults, p->span, "\"%s\", %s", p->name, shape);
                 else if (!has_shape(p, t))
-                        fault_add(&misshapen.faults, p->span, "\"%s\": %s in the file, %s in the model", p->name,
-                                  shape_text(a, t->rank, t->shape), shape);
+                        fault_add(&misshapen.faults, p->span, "\"%s\": %s in the file, %s in the model",
+                                  p->name, shape_text(a, t->rank, t->shape), shape);
                 else if (!ck_type_readable(t->dtype))
                         fault_add(&unreadable.faults, p->span, "\"%s\": %s", p->name, ck_type_name(t->dtype));
                 if (t && !has_shape(p, t) && is_transposed(p, t))
-                        misshapen.hint = "what a file keeps transposed is written with ', as in layer[i].ffn.up.w'";
+                        misshapen.hint =
+                                "what a file keeps transposed is written with ', as in layer[i].ffn.up.w'";
         }
         find_unused(map, file, &unused.faults);
         const Kind *kind[] = {&missing, &misshapen, &unreadable, &unused};

@@ -169,11 +169,11 @@ static void report_twice(Proof *proof, const Slot *slot, const Ticks *t)
         const char *part = t->again == t->units ? "" : element_text(a, slot, t->first_again * t->unit);
         const char *name = weight_slot_name(a, slot->weight, slot->slot);
         if (first->published == t->by->published)
-                fault_add(&proof->twice, published[first->published].span, "%s%s: twice by \"%s\"", name, part,
-                          published[first->published].name);
+                fault_add(&proof->twice, published[first->published].span, "%s%s: twice by \"%s\"", name,
+                          part, published[first->published].name);
         else
-                fault_add(&proof->twice, published[t->by->published].span, "%s%s: by \"%s\" and by \"%s\"", name, part,
-                          published[first->published].name, published[t->by->published].name);
+                fault_add(&proof->twice, published[t->by->published].span, "%s%s: by \"%s\" and by \"%s\"",
+                          name, part, published[first->published].name, published[t->by->published].name);
 }
 
 static void report_never(Proof *proof, const Slot *slot, const Ticks *t)

@@ -18,7 +18,8 @@ void fault_add(Faults *faults, Span span, const char *format, ...)
 
 const char *fault_count(const Faults *faults, const char *noun)
 {
-        return arena_printf(faults->arena, "%lld %s%s", (long long)faults->n, noun, faults->n == 1 ? "" : "s");
+        return arena_printf(faults->arena, "%lld %s%s", (long long)faults->n, noun,
+                            faults->n == 1 ? "" : "s");
 }
 
 void fault_list(const Faults *faults, Diag *diag)

@@ -102,8 +102,9 @@ static bool cut_evenly(const Box *box, int axis, int64_t size, Cut *cut)
                 int64_t inner = size / a; /* the least multiple of step that is one of size */
                 if (inner >= n)
                         continue;
-                *cut = n % inner ? (Cut){k, n - n % inner, false}
-                                 : (Cut){k, box->ndigit < MAX_DIGITS ? inner : n / 2, box->ndigit < MAX_DIGITS};
+                *cut = n % inner
+                               ? (Cut){k, n - n % inner, false}
+                               : (Cut){k, box->ndigit < MAX_DIGITS ? inner : n / 2, box->ndigit < MAX_DIGITS};
                 return true;
         }
         return false;
@@ -252,18 +253,13 @@ static const Node *apply_number(const Node *n, Box *box)
         if (!right && (n->op == OP_DIV || !is_number(n->in[0], &number)))
                 return NULL;
         switch ((int)n->op) {
-        case OP_ADD:
-                box->add += box->mul * number;
-                break;
+        case OP_ADD: box->add += box->mul * number; break;
         case OP_SUB:
                 box->add += right ? -box->mul * number : box->mul * number;
                 box->mul = right ? box->mul : -box->mul;
                 break;
-        case OP_MUL:
-                box->mul *= number;
-                break;
-        default:
-                box->mul /= number;
+        case OP_MUL: box->mul *= number; break;
+        default: box->mul /= number;
         }
         return n->in[right ? 0 : 1];
 }
@@ -284,7 +280,8 @@ static int merge_digits(Digit *digit, int n)
                 Digit *outer = kept ? &digit[kept - 1] : NULL, inner = digit[k];
                 if (inner.size == 1)
                         continue;
-                if (outer && outer->published == inner.published * inner.size && outer->slot == inner.slot * inner.size)
+                if (outer && outer->published == inner.published * inner.size &&
+                    outer->slot == inner.slot * inner.size)
                         *outer = (Digit){outer->size * inner.size, inner.published, inner.slot};
                 else
                         digit[kept++] = inner;
@@ -313,8 +310,8 @@ static void add_piece(Walk *w, Piece piece, Digit *digit, int ndigit)
 static void fail_entry(Walk *w, Span span, const char *what)
 {
         w->failed = true;
-        diag_error(w->diag, span.source ? span : w->entry->span, "the entry \"%s\" can't be read backwards: %s",
-                   w->entry->name, what);
+        diag_error(w->diag, span.source ? span : w->entry->span,
+                   "the entry \"%s\" can't be read backwards: %s", w->entry->name, what);
         diag_hint(w->diag, "an entry is made of weights, views, joins and numbers added or multiplied");
 }
 
@@ -369,20 +366,15 @@ static const Node *enter_arithmetic(Walk *w, const Node *n, const Box *box, Box 
 static const Node *enter(Walk *w, const Node *n, const Box *box, Box *in, Cut *cut)
 {
         switch ((int)n->op) {
-        case OP_VIEW:
-                return enter_view(n, box, in, cut) ? n->in[0] : NULL;
-        case OP_JOIN:
-                return enter_join(n, box, in, cut);
+        case OP_VIEW: return enter_view(n, box, in, cut) ? n->in[0] : NULL;
+        case OP_JOIN: return enter_join(n, box, in, cut);
         case OP_ADD:
         case OP_SUB:
         case OP_MUL:
         case OP_DIV:
         case OP_NEG:
-        case OP_REAL_OF:
-                return enter_arithmetic(w, n, box, in);
-        case OP_CONST:
-                fail_entry(w, n->span, "a part of it comes from no weight");
-                return NULL;
+        case OP_REAL_OF: return enter_arithmetic(w, n, box, in);
+        case OP_CONST: fail_entry(w, n->span, "a part of it comes from no weight"); return NULL;
         default:
                 fail_entry(w, n->span, arena_printf(w->arena, "it contains '%s'", op_info[n->op].text));
                 return NULL;
@@ -427,7 +419,8 @@ static Box whole_box(const Published *p)
 static void map_entry(Walk *w, const CkEntry *entry)
 {
         Published *p = &w->map->published[w->map->npublished];
-        *p = (Published){.name = entry->name, .span = entry->span, .rank = entry->expr->type.rank, .count = 1};
+        *p = (Published){
+                .name = entry->name, .span = entry->span, .rank = entry->expr->type.rank, .count = 1};
         for (int a = 0; a < p->rank; a++) {
                 p->shape[a] = entry->expr->type.dim[a].fixed;
                 p->count *= p->shape[a];
@@ -475,14 +468,16 @@ static void map_slots(Walk *w)
                 const Weight *weight = g->weight[i];
                 for (int64_t slot = 0; slot < weight->slots; slot++) {
                         Published *p = &w->map->published[w->map->npublished];
-                        *p = (Published){.name = weight_slot_name(w->arena, weight, slot), .span = weight->span};
+                        *p = (Published){.name = weight_slot_name(w->arena, weight, slot),
+                                         .span = weight->span};
                         p->rank = weight->type.rank;
                         p->count = weight_shape(weight, p->shape);
                         p->first = w->map->npiece;
                         p->npiece = p->count > 0;
                         Digit all = {p->count, 1, 1};
                         if (p->count > 0)
-                                add_piece(w, (Piece){weight, slot, w->map->npublished, 1, 0, 0, 0, 0, NULL}, &all, 1);
+                                add_piece(w, (Piece){weight, slot, w->map->npublished, 1, 0, 0, 0, 0, NULL},
+                                          &all, 1);
                         w->map->npublished++;
                 }
         }
@@ -514,7 +509,8 @@ static void index_slots(Arena *arena, WeightMap *map)
         qsort(map->by_slot, (size_t)map->npiece, sizeof *map->by_slot, by_weight);
         map->slot_first = NEW_ARRAY(arena, int64_t, slots + 1);
         for (int64_t slot = 0; slot <= slots; slot++) {
-                while (at < map->npiece && map->slot_base[map->by_slot[at]->weight->id] + map->by_slot[at]->slot < slot)
+                while (at < map->npiece &&
+                       map->slot_base[map->by_slot[at]->weight->id] + map->by_slot[at]->slot < slot)
                         at++;
                 map->slot_first[slot] = at;
         }

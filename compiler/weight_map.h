@@ -16,7 +16,7 @@ enum { MAX_DIGITS = 32 };
 typedef struct {
         int64_t size;
         int64_t published; /* step in the published tensor, > 0 */
-        int64_t slot;      /* step in the weight's slot; 0: the same element again, which weight_cover refuses */
+        int64_t slot; /* step in the weight's slot; 0: the same element again, which weight_cover refuses */
 } Digit;
 
 typedef struct {

@@ -44,7 +44,8 @@ static void read_hashed(const Weight *w, int64_t slot, float *value)
         uint64_t name = hash_name(weight_slot_name(&scratch, w, slot));
         double scale = hash_scale(w->type.rank, shape);
         for (int64_t i = 0; i < count; i++)
-                value[i] = hash_weight(name, (uint64_t)i, scale, w->centre_values ? w->centre_values[i] : w->centre);
+                value[i] = hash_weight(name, (uint64_t)i, scale,
+                                       w->centre_values ? w->centre_values[i] : w->centre);
         arena_free(&scratch);
 }
 
@@ -68,7 +69,8 @@ static void plan_blocks(Reader *r)
         for (r->digit = r->piece->ndigit - 1; r->digit > 0; r->digit--) {
                 const Digit *d = &digit[r->digit];
                 int64_t grown = r->span + (d->size - 1) * d->published;
-                if (grown > CK_BLOCK || d->published > 8 * r->span || (d->published > r->span && r->span > 256))
+                if (grown > CK_BLOCK || d->published > 8 * r->span ||
+                    (d->published > r->span && r->span > 256))
                         break;
                 r->span = grown;
         }
@@ -118,7 +120,8 @@ static bool read_digits(const Reader *r, int k, int64_t from, float *to)
         }
         for (int64_t i = 0; i < d.size; i += r->chunk) {
                 int64_t n = d.size - i < r->chunk ? d.size - i : r->chunk;
-                if (!checkpoint_read_f32(r->tensor, from + i * d.published, r->span + (n - 1) * d.published, r->block))
+                if (!checkpoint_read_f32(r->tensor, from + i * d.published, r->span + (n - 1) * d.published,
+                                         r->block))
                         return false;
                 scatter(r->piece, k, (Digit){n, d.published, d.slot}, r->block, to + i * d.slot);
         }
@@ -127,7 +130,8 @@ static bool read_digits(const Reader *r, int k, int64_t from, float *to)
 
 static bool is_plain_run(const Piece *p)
 {
-        return p->ndigit == 1 && p->digit[0].published == 1 && p->digit[0].slot == 1 && p->mul == 1 && p->add == 0;
+        return p->ndigit == 1 && p->digit[0].published == 1 && p->digit[0].slot == 1 && p->mul == 1 &&
+               p->add == 0;
 }
 
 static bool read_piece(const Weights *weights, const Piece *p, float *value)

@@ -24,7 +24,8 @@ static void gather(const Piece *p, int k, const float *slot, float *published)
                 return;
         }
         for (int64_t i = 0; i < d.size; i++) {
-                double product = slot[i * d.slot] * p->mul; /* rounded by itself: never one fma with the sum */
+                double product =
+                        slot[i * d.slot] * p->mul; /* rounded by itself: never one fma with the sum */
                 published[i * d.published] = (float)(product + p->add);
         }
 }
@@ -100,9 +101,10 @@ bool weights_write(const Graph *g, Weights *weights, const char *path, CkType st
         Arena scratch = {.out_of_memory = g->arena->out_of_memory};
         Diag diag = {.arena = &scratch};
         Writer w = {weights, weights->map ? weights->map : weight_map(&scratch, g, &diag), -1, NULL};
-        bool good = w.map ? write_tensors(&w, path, storage, err)
-                          : ck_fail(err, "%s: not written: the checkpoint of %s does not give every weight once", path,
-                                    g->name);
+        bool good =
+                w.map ? write_tensors(&w, path, storage, err)
+                      : ck_fail(err, "%s: not written: the checkpoint of %s does not give every weight once",
+                                path, g->name);
         free(w.value);
         arena_free(&scratch);
         return good;
