@@ -6,6 +6,7 @@
 
 typedef struct {
         const char *prompt, *weights;
+        char *text; /* the prompt's, if it was read */
         int64_t steps, chunk;
         int threads, verbose, hash;
         Sampler sampler;
@@ -51,7 +52,7 @@ static char *read_all(FILE *from)
         return text;
 }
 
-static const char *read_prompt(const char *path)
+static char *read_prompt(const char *path)
 {
         FILE *from = strcmp(path, "-") ? fopen(path, "rb") : stdin;
         char *text = from ? read_all(from) : NULL;
@@ -60,6 +61,12 @@ static const char *read_prompt(const char *path)
         if (from && from != stdin)
                 fclose(from);
         return text;
+}
+
+static void take_prompt_of(Options *o, const char *path)
+{
+        free(o->text);
+        o->prompt = o->text = read_prompt(path);
 }
 
 /* The number behind option i; exits with a message if there is none or it is outside of low to high. */
@@ -100,7 +107,7 @@ static Options options(char **argv)
                 else if (!strcmp(a, "-p"))
                         o.prompt = word(argv, i++);
                 else if (!strcmp(a, "-f"))
-                        o.prompt = read_prompt(word(argv, i++));
+                        take_prompt_of(&o, word(argv, i++));
                 else if (!strcmp(a, "-w"))
                         o.weights = word(argv, i++);
                 else if (!strcmp(a, "-n"))
@@ -125,7 +132,7 @@ static Options options(char **argv)
                 }
         }
         if (o.prompt && !strcmp(o.prompt, "-"))
-                o.prompt = read_prompt("-");
+                take_prompt_of(&o, "-");
         if (!o.prompt)
                 exit(3);
         return o;
@@ -238,6 +245,7 @@ int main(int argc, char **argv)
                 status = 3;
         }
         $model_free(m);
+        free(o.text);
         free(tokens);
         free(logits);
         free(o.sampler.order);
