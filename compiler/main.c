@@ -126,7 +126,7 @@ static int run(int argc, char **argv)
                 return DONE;
         }
         if (!strcmp(word, "parse"))
-                return parse_command(argc - 1, argv + 1);
+                return parse_command(argc - 2, argv + 2);
         if (!strcmp(word, "elaborate"))
                 return elaborate_command(argc - 1, argv + 1);
         bool wants_help = !strcmp(word, "help") || !strcmp(word, "--help") || !strcmp(word, "-h");
