@@ -1,10 +1,9 @@
 /*
- * The thread team under stress: no thread passes a barrier early, none is lost asleep, and more threads than
- * cores do not crawl.  The data between barriers is plain, so ThreadSanitizer sees any barrier that does not
+ * The thread team under stress: no thread passes a barrier early, and none is lost asleep.  The data between barriers is plain, so ThreadSanitizer sees any barrier that does not
  * order it.  Also what team_start() says when it can't, and that threads start with a clean floating-point
  * state.
  *
- * Prints what went wrong; returns 1 if anything did.  A team that hangs is ended by the alarm.
+ * Prints how long a barrier takes and what went wrong; returns 1 if anything did.  A team that hangs is ended by the alarm.
  */
 #include "../../runtime/guard.h"
 #include "../../runtime/v16_scalar.h"
@@ -171,9 +170,5 @@ int main(void)
 #endif
         double two = barrier_time(2), eight = barrier_time(8);
         printf("a barrier of 2 threads: %.2f us, of 8: %.2f us\n", two, eight);
-        if (!(eight < 1000)) {
-                printf("8 threads crawl\n");
-                failed = 1;
-        }
         return failed;
 }
