@@ -7,6 +7,7 @@
 
 #include <ctype.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -166,6 +167,21 @@ static void emit_shapes(const Emit *e, Text *t)
                             type_text(e->arena, e->g, &e->g->output[i].node->type));
 }
 
+/* An enumerator; one more _ behind each name that is taken already. */
+static void emit_size(const Emit *e, const char *name, int64_t value, Text *sizes)
+{
+        Text *own = text_new(e->arena);
+        text_printf(own, "%s_", e->upper);
+        for (const char *c = name; *c; c++)
+                text_printf(own, "%c", toupper((unsigned char)*c));
+        const char *last = own->data + strlen(e->upper) + 1;
+        if (!strcmp(last, "OK") || !strcmp(last, "H") || !strncmp(last, "ERROR_", 6))
+                text_printf(own, "_");
+        while (uses_name(sizes->data, own->data))
+                text_printf(own, "_");
+        text_printf(sizes, "        %s = %" PRId64 ",\n", own->data, value);
+}
+
 static void emit_header(const Emit *e, Text *h)
 {
         text_printf(h,
@@ -179,23 +195,14 @@ static void emit_header(const Emit *e, Text *h)
         Text *sizes = text_new(e->arena);
         for (int i = 0; i < e->g->nhyper; i++) {
                 const Setting *s = &e->g->hyper[i];
-                if (s->kind != SETTING_NUMBER || s->number != (double)(int64_t)s->number ||
-                    s->number > 2147483647 || s->number < -2147483647)
-                        continue;
-                Text *name = text_new(e->arena);
-                for (const char *c = s->name; *c; c++)
-                        text_printf(name, "%c", toupper((unsigned char)*c));
-                text_printf(sizes, "        %s_%s = %" PRId64 ",\n", e->upper, name->data,
-                            (int64_t)s->number);
+                bool whole = s->kind == SETTING_NUMBER && fabs(s->number) <= INT32_MAX && s->number == floor(s->number);
+                if (whole)
+                        emit_size(e, s->name, (int64_t)s->number, sizes);
         }
         for (int i = 0; i < e->g->ninput; i++) {
                 const Input *in = &e->g->input[i];
-                Text *name = text_new(e->arena);
-                for (const char *c = in->name; *c; c++)
-                        text_printf(name, "%c", toupper((unsigned char)*c));
                 if (in->bound && in->bound < INT32_MAX)
-                        text_printf(sizes, "        %s_%s_BOUND = %" PRId64 ",\n", e->upper, name->data,
-                                    in->bound);
+                        emit_size(e, arena_printf(e->arena, "%s_bound", in->name), in->bound, sizes);
         }
         if (sizes->n)
                 text_printf(h, "enum {\n%s};\n\n", sizes->data);

@@ -143,7 +143,8 @@ static void check_values(Compare *c, const Way *w, int s, const Tensors *t)
                 const double *e = c->expected[s][i].data;
                 double most = 0, scale = 0;
                 for (int64_t k = 0; k < n; k++) {
-                        double x = t->output[i][k], d = x == e[k] || (isnan(x) && isnan(e[k])) ? 0 : fabs(x - e[k]);
+                        double x = t->output[i][k],
+                               d = x == e[k] || (isnan(x) && isnan(e[k])) ? 0 : fabs(x - e[k]);
                         if (!(d <= most)) {
                                 most = isnan(d) ? INFINITY : d;
                                 worst = k;
@@ -154,8 +155,9 @@ static void check_values(Compare *c, const Way *w, int s, const Tensors *t)
                 double error = most == 0 ? 0 : most / (scale > 0 ? scale : 1);
                 c->error = error > c->error ? error : c->error;
                 if (!(error <= most_error))
-                        mistaken(c, w, "%s[%d] for size %d is %.7g, not %.7g; the largest is %.3g", t->graph->output[i].name, (int)worst,
-                                 (int)c->size[s], (double)t->output[i][worst], e[worst], scale);
+                        mistaken(c, w, "%s[%d] for size %d is %.7g, not %.7g; the largest is %.3g",
+                                 t->graph->output[i].name, (int)worst, (int)c->size[s],
+                                 (double)t->output[i][worst], e[worst], scale);
         }
 }
 
@@ -200,12 +202,14 @@ static void check_pieces(Compare *c, const Variant *v, int s, float *const *whol
                 if (r > 0 && !takes_pieces(v->graph))
                         continue;
                 Tensors t = tensors_new(v->graph, c->sizes[s], c->input[s], INT32_MAX, 0);
-                int piece = c->size[s] > 100 ? 16 * run[r].piece : run[r].piece; /* a long one takes its time */
+                int piece =
+                        c->size[s] > 100 ? 16 * run[r].piece : run[r].piece; /* a long one takes its time */
                 const char *why = variant_run(v, run[r].threads, piece, &t);
                 if (why)
                         mistaken(c, v->way, "%s", why);
                 else if (!same_bits(&t, whole))
-                        mistaken(c, v->way, "other bits for size %d by %d threads in pieces of %d", (int)c->size[s], run[r].threads, piece);
+                        mistaken(c, v->way, "other bits for size %d by %d threads in pieces of %d",
+                                 (int)c->size[s], run[r].threads, piece);
                 tensors_free(&t);
         }
 }
@@ -246,7 +250,8 @@ static void check_causality(Compare *c, const Variant *v, int s, float *const *w
                 if (why)
                         mistaken(c, v->way, "%s", why);
                 else if (!rows_kept(&t, whole, at))
-                        mistaken(c, v->way, "inputs from position %d on, made %g, change outputs before", (int)at, poison[p]);
+                        mistaken(c, v->way, "inputs from position %d on, made %g, change outputs before",
+                                 (int)at, poison[p]);
                 tensors_free(&t);
         }
 }
@@ -258,7 +263,8 @@ static void check_unwanted(Compare *c, const Variant *v, int s, float *const *wh
                 Tensors t = tensors_new(v->graph, c->sizes[s], c->input[s], INT32_MAX, 0);
                 t.unwanted = i;
                 const char *why = variant_run(v, 2, 7, &t);
-                memcpy(t.output[i], whole[i], (size_t)elements_of(&t, &v->graph->output[i].node->type) * sizeof(float));
+                memcpy(t.output[i], whole[i],
+                       (size_t)elements_of(&t, &v->graph->output[i].node->type) * sizeof(float));
                 if (why)
                         mistaken(c, v->way, "%s", why);
                 else if (takes_pieces(v->graph) && !same_bits(&t, whole))
@@ -272,8 +278,8 @@ static bool runs_here(const Way *w)
 {
 #if defined(__x86_64__)
         if (!strcmp(w->target, "avx512"))
-                return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
-                       __builtin_cpu_supports("avx512bw");
+                return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+                       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw");
         return strcmp(w->target, "avx2") || (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"));
 #else
         return !strcmp(w->target, "scalar");
@@ -296,7 +302,8 @@ static void check_variant(Compare *c, const Variant *v)
                 else
                         check_values(c, v->way, s, &t);
                 if (c->first[s] && !reassociates(v->way) && !same_bits(&t, c->first[s]))
-                        mistaken(c, v->way, "other bits for size %d than %s", (int)c->size[s], way_table[0].name);
+                        mistaken(c, v->way, "other bits for size %d than %s", (int)c->size[s],
+                                 way_table[0].name);
                 if (!why)
                         check_pieces(c, v, s, whole);
                 if (!why && v->causal && s == c->nsize - 1)

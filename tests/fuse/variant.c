@@ -23,16 +23,29 @@ static const char *adapter(Arena *a, const Plan *p)
         const Graph *g = p->graph;
         const char *name = p->c_name;
         Text *t = text_new(a);
-        text_printf(t, "#include \"model.c\"\nvoid *variant_create(const char *weights, int threads, int *error);\n"
-                       "void *variant_create(const char *weights, int threads, int *error)\n{\n        return %s_new(weights, threads, "
-                       "error);\n}\n",
+        text_printf(
+                t,
+                "#include \"model.c\"\nvoid *variant_create(const char *weights, int threads, int *error);\n"
+                "void *variant_create(const char *weights, int threads, int *error)\n{\n        return "
+                "%s_new(weights, threads, "
+                "error);\n}\n",
+                name);
+        text_printf(
+                t,
+                "void variant_destroy(void *m);\nvoid variant_destroy(void *m)\n{\n        %s_free(m);\n}\n",
+                name);
+        text_printf(t,
+                    "const char *variant_error(int code);\nconst char *variant_error(int code)\n{\n        "
+                    "return %s_error(code);\n}\n",
                     name);
-        text_printf(t, "void variant_destroy(void *m);\nvoid variant_destroy(void *m)\n{\n        %s_free(m);\n}\n", name);
-        text_printf(t, "const char *variant_error(int code);\nconst char *variant_error(int code)\n{\n        return %s_error(code);\n}\n", name);
-        text_printf(t, "int variant_call(void *m, const int64_t *size, void *const *input, int64_t n, float *const *output);\n"
-                       "int variant_call(void *m, const int64_t *size, void *const *input, int64_t n, float *const *output)\n{\n"
-                       "        (void)size;\n        (void)input;\n        (void)n;\n        return %s_forward(m",
-                    name);
+        text_printf(
+                t,
+                "int variant_call(void *m, const int64_t *size, void *const *input, int64_t n, float *const "
+                "*output);\n"
+                "int variant_call(void *m, const int64_t *size, void *const *input, int64_t n, float *const "
+                "*output)\n{\n"
+                "        (void)size;\n        (void)input;\n        (void)n;\n        return %s_forward(m",
+                name);
         for (int i = 0; i < g->nnamed; i++)
                 if (g->past < 0 || (i != g->time && i != g->past))
                         text_printf(t, ", size[%d]", i);
@@ -55,7 +68,8 @@ static bool write_variant(Variant *v, Model *m, const Options *o, const char *fo
         emit(v->plan, &options, c, h);
         const char *text = adapter(a, v->plan);
         v->weights = arena_printf(a, "%s/model.weights", folder);
-        const char *error = source.from ? write_weights(v->weights, layout_hash(v->plan), v->plan, &source) : "no weights";
+        const char *error = source.from ? write_weights(v->weights, layout_hash(v->plan), v->plan, &source)
+                                        : "no weights";
         if (error)
                 printf("MISTAKEN: %s: weights: %s\n", v->way->name, error);
         return !error && write_file(arena_printf(a, "%s/model.c", folder), c->data, c->n) &&
@@ -95,7 +109,9 @@ bool variant_open(Variant *v, Model *m, const Options *options, const Way *way, 
         if (!write_variant(v, m, &o, folder))
                 return false;
         const char *path = arena_printf(&m->arena, "%s/%d.so", folder, number++);
-        const char *command = arena_printf(&m->arena, "cd %s && %s -std=c11 -shared -fPIC adapter.c -o %s -lpthread 2>log || { sed 5q log; exit 1; }",
+        const char *command = arena_printf(&m->arena,
+                                           "cd %s && %s -std=c11 -shared -fPIC adapter.c -o %s -lpthread "
+                                           "2>log || { sed 5q log; exit 1; }",
                                            folder, way->compiler, path);
         fflush(stdout);
         if (system(command)) {
@@ -129,7 +145,8 @@ int64_t rows_of(const Tensors *t, const Type *type)
 /* n numbers of four bytes that end where a page begins which may not be touched. */
 static void *guarded(int64_t n)
 {
-        size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = (size_t)n * 4, whole = (bytes + page - 1) / page * page;
+        size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = (size_t)n * 4,
+               whole = (bytes + page - 1) / page * page;
         char *at = mmap(NULL, whole + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (at == MAP_FAILED || mprotect(at + whole, page, PROT_NONE)) {
                 perror("mmap");
@@ -140,7 +157,8 @@ static void *guarded(int64_t n)
 
 static void release(void *numbers, int64_t n)
 {
-        size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = (size_t)n * 4, whole = (bytes + page - 1) / page * page;
+        size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = (size_t)n * 4,
+               whole = (bytes + page - 1) / page * page;
         munmap((char *)numbers + bytes - whole, whole + page);
 }
 
@@ -159,7 +177,8 @@ Tensors tensors_new(const Graph *g, const int64_t *size, const Tensor *input, in
         t.output = NEW_ARRAY(g->arena, float *, g->noutput);
         for (int i = 0; i < g->ninput; i++) {
                 const Input *in = &g->input[i];
-                int64_t n = elements_of(&t, &in->type), from = grows(g, &in->type) ? n / rows_of(&t, &in->type) * spoilt : n;
+                int64_t n = elements_of(&t, &in->type),
+                        from = grows(g, &in->type) ? n / rows_of(&t, &in->type) * spoilt : n;
                 t.input[i] = guarded(n);
                 for (int64_t k = 0; k < n; k++) {
                         double x = k < from ? input[i].data[k] : spoil(in, input[i].data[k], poison);
