@@ -311,9 +311,9 @@ static void emit_causal_interface(const Emit *e, Text *c)
         text_printf(c, "static int advance(%s *m%s%s, int64_t n, int64_t first%s)\n{\n", e->name,
                     size_list(e, true), input_list(e, true, false), output_list(e, true, false));
         text_printf(c,
-                    "        if (n < 0 || m->%s + n > %" PRId64
-                    ")\n                return %s_ERROR_CONTEXT;\n",
-                    past, e->g->named[e->g->time].bound, e->upper);
+                    "        if (n < 0 || n > %" PRId64
+                    " - m->%s)\n                return %s_ERROR_CONTEXT;\n",
+                    e->g->named[e->g->time].bound, past, e->upper);
         emit_sizes(e, c);
         emit_checks(e, c, "        ");
         if (has_dense(e))

@@ -33,7 +33,7 @@ static void usage(FILE *to, const char *program)
                 program, prompt_help, program);
 }
 
-/* All of a stream, ended by a 0 byte; NULL if it can't be read. */
+/* All of a stream, ended by a 0 byte; NULL if it can't be read or memory is short. */
 static char *read_all(FILE *from)
 {
         size_t n = 0, room = 4096;
@@ -46,6 +46,10 @@ static char *read_all(FILE *from)
                 if (!more)
                         free(text);
                 text = more;
+        }
+        if (text && ferror(from)) {
+                free(text);
+                return NULL;
         }
         if (text)
                 text[n] = 0;
@@ -194,7 +198,7 @@ static int generate($model *m, Options *o, int32_t *tokens, int64_t n, float *lo
 {
         uint64_t hash = UINT64_C(0xcbf29ce484222325);
         double begin = seconds();
-        int error = take_prompt(m, o, tokens, n - 1, &hash);
+        int error = n > CONTEXT ? $MODEL_ERROR_CONTEXT : take_prompt(m, o, tokens, n - 1, &hash);
         int32_t token = tokens[n - 1];
         int64_t made = 0;
         double first = 0;
@@ -228,6 +232,10 @@ int main(int argc, char **argv)
         int error = 0, status = 0;
         int64_t n = 0;
         int32_t *tokens = prompt_tokens(o.prompt, &n);
+        if (n < 0) {
+                free(o.text);
+                return 2;
+        }
         float *logits = malloc(VOCAB * sizeof *logits);
         o.sampler.order = malloc(VOCAB * sizeof *o.sampler.order);
         $model *m = tokens && logits && o.sampler.order ? $model_new(o.weights, o.threads, &error) : NULL;

@@ -40,7 +40,7 @@ static int weights_map($model *m, const char *path)
 {
         struct stat about;
         uint64_t head[3];
-        int file = open(path, O_RDONLY);
+        int file = path ? open(path, O_RDONLY) : -1;
         if (file < 0)
                 return $MODEL_ERROR_FILE;
         if (fstat(file, &about) || pread(file, head, sizeof head, 0) != (ssize_t)sizeof head) {
