@@ -195,7 +195,8 @@ static void emit_header(const Emit *e, Text *h)
         Text *sizes = text_new(e->arena);
         for (int i = 0; i < e->g->nhyper; i++) {
                 const Setting *s = &e->g->hyper[i];
-                bool whole = s->kind == SETTING_NUMBER && fabs(s->number) <= INT32_MAX && s->number == floor(s->number);
+                bool whole = s->kind == SETTING_NUMBER && fabs(s->number) <= INT32_MAX &&
+                             s->number == floor(s->number);
                 if (whole)
                         emit_size(e, s->name, (int64_t)s->number, sizes);
         }
