@@ -7,7 +7,8 @@
 
 static const char prompt_help[] = "token numbers that the model goes on from; - reads them from standard input";
 
-/* Tokens of a prompt, allocated; NULL if memory is short, or with *count -1 if it is no list of numbers.  None: the start token. */
+/* Tokens of a prompt, allocated; NULL if memory is short, or with *count -1 if it is no list of numbers.
+ * None: the start token. */
 static int32_t *prompt_tokens(const char *text, int64_t *count)
 {
         int32_t *tokens = malloc((strlen(text) / 2 + 2) * sizeof *tokens);
