@@ -11,7 +11,7 @@
 
 #include "plan.h"
 
-enum { LONGEST_PIECE = 512, ROWS_AT_ONCE = 192 };
+enum { LONGEST_PIECE = 512, ROWS_AT_ONCE = 192, KEYS_AT_ONCE = 256 };
 
 static void tile_matmul(Plan *p, Kernel *k)
 {
@@ -30,10 +30,22 @@ static void tile_matmul(Plan *p, Kernel *k)
                         k->k_cut);
 }
 
+/* As runtime/attention.h has it: for each row of a tile q, scores, two outputs in whole vectors, two vectors of sums. */
+static void tile_attention(Kernel *k)
+{
+        int64_t head_dim = k->q->type.dim[k->q->type.rank - 1].fixed;
+        int64_t v_dim = k->v->type.dim[k->v->type.rank - 1].fixed;
+        k->scratch = TILE_MOST * (head_dim + KEYS_AT_ONCE + 2 * round_up(v_dim, LANES) + 2 * LANES);
+}
+
 void tile(Plan *p)
 {
         for (int i = 0; i < p->nbody; i++)
-                for (int k = 0; k < p->list[i].n; k++)
-                        if (p->list[i].kernel[k]->op == K_MATMUL)
-                                tile_matmul(p, p->list[i].kernel[k]);
+                for (int k = 0; k < p->list[i].n; k++) {
+                        Kernel *kernel = p->list[i].kernel[k];
+                        if (kernel->op == K_MATMUL)
+                                tile_matmul(p, kernel);
+                        if (kernel->op == K_ATTENTION)
+                                tile_attention(kernel);
+                }
 }
