@@ -1,0 +1,42 @@
+/* An engine: a planned model as code in this process, with memory and threads of its own.
+ *
+ * Plan and weights stay the caller's and must outlive it.  One thread at a time may use an engine; several engines are
+ * independent.  Functions return NULL, or what is wrong, in words. */
+#ifndef ENGINE_H
+#define ENGINE_H
+#include "plan.h"
+
+/* JIT_AUTO: libtcc at once; the system compiler's optimised build takes over between two calls, when it is ready. */
+typedef enum { JIT_AUTO, JIT_TCC, JIT_CC } JitMode;
+
+typedef struct Engine Engine;
+
+/* weights: packed for this plan, [weights_size] floats, aligned to 64 bytes.  NULL with *why, which a later call of the same
+ * function may overwrite. */
+Engine *engine_new(Plan *p, const float *weights, int threads, JitMode mode, const char **why);
+void engine_free(Engine *e);
+
+/* What one call takes and gives, by the graph's numbers of inputs, outputs and named dimensions.  Tensors are row-major. */
+typedef struct {
+        const void *const *input; /* [ninput]: int32_t for ids and whole numbers, else float */
+        float *const *output;     /* [noutput]: each NULL (not wanted), or where it goes */
+        const int64_t *size;      /* [nnamed]: those of time and past are not read */
+} EngineCall;
+
+/* Causal models.  Takes n positions more, the inputs being of these; outputs are those of positions `first` to n alone. */
+const char *engine_advance(Engine *e, const EngineCall *call, int64_t n, int64_t first);
+int64_t engine_position(const Engine *e);             /* positions taken so far */
+const char *engine_rewind(Engine *e, int64_t n);      /* back to the first n */
+
+/* Other models: the whole at once. */
+const char *engine_forward(Engine *e, const EngineCall *call);
+
+/* From token ids [n] to logits of the last (NULL: not wanted), for models of that kind; see can_generate(). */
+const char *engine_tokens(Engine *e, const int32_t *tokens, int64_t n, float *logits);
+
+/* Asked from another thread or a signal handler: the call at hand, and later ones, end with "interrupted"; false takes it back. */
+void engine_interrupt(Engine *e, bool stop);
+
+const char *engine_tier(const Engine *e); /* "tcc" or "cc" */
+double engine_compile_seconds(const Engine *e); /* of libtcc */
+#endif
