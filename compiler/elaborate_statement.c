@@ -147,6 +147,17 @@ static void require_equal(Elaborator *e, Scope *scope, const Ast *s, double with
         add_requirement(e, (Requirement){left, right, within, want_equal, message, s->span});
 }
 
+/* The block ends here: what comes after it relied on the requirement. */
+static void fail_requirement(Elaborator *e, const Ast *s, const char *message)
+{
+        fail(e, s->span, "%s", message ? message : "the requirement does not hold");
+        if (e->may_return) {
+                e->returned = POISON;
+                e->returned_several = false;
+                e->has_returned = true;
+        }
+}
+
 static void run_require(Elaborator *e, Scope *scope, const Ast *s)
 {
         const Ast *condition = s->kid[0];
@@ -170,7 +181,7 @@ static void run_require(Elaborator *e, Scope *scope, const Ast *s)
                 return;
         if (v.kind == V_BOOL) {
                 if (v.number == 0)
-                        fail(e, s->span, "%s", message ? message : "the requirement does not hold");
+                        fail_requirement(e, s, message);
         } else if (e->in_test && v.kind == V_TENSOR && v.tensor->type.dtype == BOOL) {
                 add_requirement(e, (Requirement){NULL, v.tensor, -1, true, message, s->span});
         } else {
