@@ -282,7 +282,7 @@ static Node *emit_score(Formula *f, Kernel *k, const Walks *w, Node *score, cons
         Text *rest = text_new(g.arena), *digits = text_new(g.arena), *body = text_new(g.arena);
         text_indent(rest, g.row, 0);
         text_indent(rest, g.lanes, 0);
-        text_printf(rest, "return t%d;\n", value);
+        text_printf(rest, f->plan->by_address ? "v_copy(s, t%d);\n" : "return t%d;\n", value);
         head_lines(&g, w, rest, digits);
         declare_pointers(&g, body);
         text_indent(body, digits, 0);
@@ -291,8 +291,8 @@ static Node *emit_score(Formula *f, Kernel *k, const Walks *w, Node *score, cons
         open_callback(
                 &g,
                 arena_printf(g.arena,
-                             "v16 %s_score(const void *context, v16 s, int head, int64_t row, int64_t col)",
-                             k->name),
+                             "%s %s_score(const void *context, v16 s, int head, int64_t row, int64_t col)",
+                             f->plan->by_address ? "void" : "v16", k->name),
                 body, (const char *[]){"s", "head", "row", NULL}, out);
         return NULL;
 }
@@ -365,7 +365,6 @@ static void emit_call(Formula *f, Kernel *k, const Walks *w, Text *out)
         declare_place(f, body);
         declare_pointers(f, body);
         text_indent(body, call, 0);
-        k->scratch = TILE_MOST * (d + 256 + 2 * round_up(dv, LANES) + 2 * LANES);
         open_function(f->plan, k, out, body);
 }
 

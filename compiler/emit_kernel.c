@@ -297,9 +297,8 @@ static bool loop_stores(Formula *f, Text *stores)
                                 at.axis[f->domain.digit[d].axis].coef[d] = 0;
                 int value;
                 if (k->op == K_FILL) {
-                        value = f->numbers++;
-                        text_printf(f->row, "const v16 t%d = v_set1(%s);\n", value,
-                                    float_literal(f->arena, (float)k->fill));
+                        value = vector_define(f, f->row, "v_set1", float_literal(f->arena, (float)k->fill),
+                                              "");
                 } else {
                         f->computing = k->store[i].copy ? NULL : root;
                         value = formula_value(f, root, &at);

@@ -1,5 +1,7 @@
 /* Formulas as C: each value of a kernel's formula becomes one `const v16 t<n> = ..;`, placed in the row's part if it does not
- * change along the lanes, else in the lanes' part.  A fold opens a loop of its own in the row's part. */
+ * change along the lanes, else in the lanes' part.  A fold opens a loop of its own in the row's part.
+ *
+ * Where vectors are passed by address (libtcc has none), the same statement reads `v16 t<n>; v_add(t<n>, t0, t1);`. */
 #include "formula.h"
 
 #include <string.h>
@@ -167,7 +169,27 @@ static int known(const KnownList *l, const Node *n, const Map *m)
         return -1;
 }
 
-static int remember(Formula *f, const Node *n, const Map *m, bool lane, const char *expression)
+int vector_define(Formula *f, Text *to, const char *op, const char *arguments, const char *comment)
+{
+        int number = f->numbers++;
+        if (f->plan->by_address)
+                text_printf(to, "v16 t%d; %s(t%d, %s);%s\n", number, op, number, arguments, comment);
+        else
+                text_printf(to, "const v16 t%d = %s(%s);%s\n", number, op, arguments, comment);
+        return number;
+}
+
+/* t<acc> = op(t<acc>, t<x>) */
+static void vector_update(const Formula *f, Text *to, int acc, const char *op, int x)
+{
+        if (f->plan->by_address)
+                text_printf(to, "%s(t%d, t%d, t%d);\n", op, acc, acc, x);
+        else
+                text_printf(to, "t%d = %s(t%d, t%d);\n", acc, op, acc, x);
+}
+
+/* The statement's value is that of variable t<number>. */
+static int remember(Formula *f, const Node *n, const Map *m, bool lane, int number)
 {
         KnownList *l = lane ? &f->lane_known : &f->row_known;
         if (l->n == l->cap) {
@@ -176,11 +198,28 @@ static int remember(Formula *f, const Node *n, const Map *m, bool lane, const ch
                                    cap * (int64_t)sizeof *l->at);
                 l->cap = cap;
         }
-        int number = f->numbers++;
         l->at[l->n++] = (Known){n, *m, number};
-        text_printf(lane ? f->lanes : f->row, "const v16 t%d = %s;%s%s%s\n", number, expression,
-                    n->name ? " /* " : "", n->name ? n->name : "", n->name ? " */" : "");
         return number;
+}
+
+static const char *name_comment(const Formula *f, const Node *n)
+{
+        return n->name ? arena_printf(f->arena, " /* %s */", n->name) : "";
+}
+
+static int value_of(Formula *f, const Node *n, const Map *m, bool lane, const char *op, const char *arguments)
+{
+        int number = vector_define(f, lane ? f->lanes : f->row, op, arguments, name_comment(f, n));
+        return remember(f, n, m, lane, number);
+}
+
+/* What a kernel hands over: t<n> is another name for it. */
+static int given_value(Formula *f, const Node *n, const Map *m, const char *as)
+{
+        int number = f->numbers++;
+        text_printf(f->lanes, f->plan->by_address ? "const float *t%d = %s;%s\n" : "const v16 t%d = %s;%s\n",
+                    number, as, name_comment(f, n));
+        return remember(f, n, m, true, number);
 }
 
 static int fail(Formula *f, Node *n)
@@ -201,19 +240,18 @@ static int load(Formula *f, Node *n, Buffer *b, Address at, const Map *m)
                 return fail(f, n);
         const char *where = address_expression(f, &at, true);
         if (!lane)
-                return remember(
-                        f, n, m, false,
-                        arena_printf(f->arena, ints ? "v_set1((float)%s[%s])" : "v_set1(%s[%s])", p, where));
+                return value_of(f, n, m, false, "v_set1",
+                                arena_printf(f->arena, ints ? "(float)%s[%s]" : "%s[%s]", p, where));
         const char *count = f->whole_lanes ? "" : ", n";
         const char *suffix = f->whole_lanes ? "" : "_n";
         if (step == 1)
-                return remember(f, n, m, true,
-                                arena_printf(f->arena, "v_load%s%s(%s + %s%s)", ints ? "_i32" : "", suffix, p,
-                                             where, count));
+                return value_of(f, n, m, true,
+                                arena_printf(f->arena, "v_load%s%s", ints ? "_i32" : "", suffix),
+                                arena_printf(f->arena, "%s + %s%s", p, where, count));
         if (ints)
                 return fail(f, n);
-        return remember(f, n, m, true,
-                        arena_printf(f->arena, "v_load_strided(%s + %s, %lld, %s)", p, where, (long long)step,
+        return value_of(f, n, m, true, "v_load_strided",
+                        arena_printf(f->arena, "%s + %s, %lld, %s", p, where, (long long)step,
                                      f->whole_lanes ? "16" : "n"));
 }
 
@@ -221,16 +259,14 @@ static int literal(Formula *f, Node *n, const Map *m)
 {
         const Literal *l = n->attr.literal;
         if (l->trips == 1)
-                return remember(
-                        f, n, m, false,
-                        arena_printf(f->arena, "v_set1(%s)", float_literal(f->arena, (float)l->value[0])));
+                return value_of(f, n, m, false, "v_set1", float_literal(f->arena, (float)l->value[0]));
         Text *t = text_new(f->arena);
         text_printf(t, "static const float c%d[%lld] = {", f->numbers, (long long)l->trips);
         for (int64_t i = 0; i < l->trips; i++)
                 text_printf(t, "%s%s", i ? ", " : "", float_literal(f->arena, (float)l->value[i]));
         text_printf(f->row, "%s};\n", t->data);
-        return remember(f, n, m, false,
-                        arena_printf(f->arena, "v_set1(c%d[%s])", f->numbers, n->body->region->name));
+        return value_of(f, n, m, false, "v_set1",
+                        arena_printf(f->arena, "c%d[%s]", f->numbers, n->body->region->name));
 }
 
 static int index_value(Formula *f, Node *n, const Map *m)
@@ -240,13 +276,27 @@ static int index_value(Formula *f, Node *n, const Map *m)
         int64_t step = x->coef[f->lane];
         const char *i = index_expression(f, offset, x->coef, step == 1);
         if (!step)
-                return remember(f, n, m, false, arena_printf(f->arena, "v_set1((float)(%s))", i));
+                return value_of(f, n, m, false, "v_set1", arena_printf(f->arena, "(float)(%s)", i));
         if (step == 1)
-                return remember(f, n, m, true, arena_printf(f->arena, "v_iota((float)(%s))", i));
-        return remember(f, n, m, true,
-                        arena_printf(f->arena,
-                                     "v_add(v_set1((float)(%s)), v_mul(v_iota((float)j), v_set1(%lld.0f)))",
-                                     i, (long long)step));
+                return value_of(f, n, m, true, "v_iota", arena_printf(f->arena, "(float)(%s)", i));
+        int first = vector_define(f, f->lanes, "v_set1", arena_printf(f->arena, "(float)(%s)", i), "");
+        int steps =
+                vector_define(f, f->lanes, "v_set1", arena_printf(f->arena, "%lld.0f", (long long)step), "");
+        int lane = vector_define(f, f->lanes, "v_iota", "(float)j", "");
+        int along = vector_define(f, f->lanes, "v_mul", arena_printf(f->arena, "t%d, t%d", lane, steps), "");
+        return value_of(f, n, m, true, "v_add", arena_printf(f->arena, "t%d, t%d", first, along));
+}
+
+/* x // y, or x - y * (x // y) */
+static int floored(Formula *f, const Node *n, const Map *m, bool lane, int x, int y)
+{
+        Text *to = lane ? f->lanes : f->row;
+        int exact = vector_define(f, to, "v_div", arena_printf(f->arena, "t%d, t%d", x, y), "");
+        if (n->op == OP_FLOORDIV)
+                return value_of(f, n, m, lane, "v_floor", arena_printf(f->arena, "t%d", exact));
+        int quotient = vector_define(f, to, "v_floor", arena_printf(f->arena, "t%d", exact), "");
+        int product = vector_define(f, to, "v_mul", arena_printf(f->arena, "t%d, t%d", y, quotient), "");
+        return value_of(f, n, m, lane, "v_sub", arena_printf(f->arena, "t%d, t%d", x, product));
 }
 
 static int pointwise(Formula *f, Node *n, const Map *m)
@@ -259,22 +309,14 @@ static int pointwise(Formula *f, Node *n, const Map *m)
                         return -1;
         }
         bool lane = map_uses(m, f->lane);
-        Arena *a = f->arena;
-        const char *e;
         if (n->op == OP_REAL_OF)
-                e = arena_printf(a, "t%d", in[0]);
-        else if (n->op == OP_FLOORDIV)
-                e = arena_printf(a, "v_floor(v_div(t%d, t%d))", in[0], in[1]);
-        else if (n->op == OP_MOD)
-                e = arena_printf(a, "v_sub(t%d, v_mul(t%d, v_floor(v_div(t%d, t%d))))", in[0], in[1], in[0],
-                                 in[1]);
-        else if (n->nin == 1)
-                e = arena_printf(a, "%s(t%d)", v_name[n->op], in[0]);
-        else if (n->nin == 2)
-                e = arena_printf(a, "%s(t%d, t%d)", v_name[n->op], in[0], in[1]);
-        else
-                e = arena_printf(a, "%s(t%d, t%d, t%d)", v_name[n->op], in[0], in[1], in[2]);
-        return remember(f, n, m, lane, e);
+                return remember(f, n, m, lane, in[0]);
+        if (n->op == OP_FLOORDIV || n->op == OP_MOD)
+                return floored(f, n, m, lane, in[0], in[1]);
+        const char *arguments = n->nin == 1   ? arena_printf(f->arena, "t%d", in[0])
+                                : n->nin == 2 ? arena_printf(f->arena, "t%d, t%d", in[0], in[1])
+                                              : arena_printf(f->arena, "t%d, t%d, t%d", in[0], in[1], in[2]);
+        return value_of(f, n, m, lane, v_name[n->op], arguments);
 }
 
 /* --- folds: a loop over one axis, its result the same in all lanes ------------------------------------------ */
@@ -309,22 +351,25 @@ static void close_lanes(Formula *f, LaneScope outer)
 static int fold_loop(Formula *f, const Node *n, const Map *m, Dim size, bool maximum, int value,
                      const LaneScope *outer)
 {
-        int acc = f->numbers++;
         const char *start = maximum ? "-FLOAT_INF" : "0.0f";
         const char *s = dim_expression(f->arena, f->plan->graph, size);
-        const char *x = arena_printf(f->arena, "t%d", value);
         if (!f->whole_lanes)
-                x = arena_printf(f->arena, "v_where(v_lt(v_iota(0.0f), v_set1((float)n)), t%d, v_set1(%s))",
-                                 value, start);
-        text_printf(f->row, "v16 t%d = v_set1(%s);\n", acc, start);
+                value = vector_define(f, f->lanes, "v_keep",
+                                      arena_printf(f->arena, "t%d, n, %s", value, start), "");
+        int acc = f->numbers++;
+        if (f->plan->by_address)
+                text_printf(f->row, "v16 t%d; v_set1(t%d, %s);\n", acc, acc, start);
+        else
+                text_printf(f->row, "v16 t%d = v_set1(%s);\n", acc, start);
         text_printf(f->row, "for (int64_t j = 0; j < %s; j += 16) {\n", s);
         if (!f->whole_lanes)
                 text_printf(f->row, "        const int n = %s - j < 16 ? (int)(%s - j) : 16;\n", s, s);
+        vector_update(f, f->lanes, acc, maximum ? "v_max" : "v_add", value);
         text_indent(f->row, f->lanes, 1);
-        text_printf(f->row, "        t%d = %s(t%d, %s);\n}\n", acc, maximum ? "v_max" : "v_add", acc, x);
+        text_printf(f->row, "}\n");
         close_lanes(f, *outer);
-        return remember(f, n, m, false,
-                        arena_printf(f->arena, "v_set1(%s(t%d))", maximum ? "v_maxof" : "v_sum", acc));
+        return value_of(f, n, m, false, "v_set1",
+                        arena_printf(f->arena, "%s(t%d)", maximum ? "v_maxof" : "v_sum", acc));
 }
 
 static int fold(Formula *f, Node *n, const Map *m)
@@ -345,7 +390,6 @@ static int fold(Formula *f, Node *n, const Map *m)
 /* exp(x - max) / sum, 0 where nothing lives; the folds are known by the softmax node at a map without its last axis. */
 static int softmax(Formula *f, Node *n, const Map *m)
 {
-        Arena *a = f->arena;
         int last = n->type.rank - 1;
         Dim size = n->type.dim[last];
         Map row = *m;
@@ -372,11 +416,9 @@ static int softmax(Formula *f, Node *n, const Map *m)
                 sink = formula_value(f, n->in[1], &at);
                 if (sink < 0)
                         return -1;
-                int joined = f->numbers++;
-                text_printf(f->row, "const v16 t%d = v_max(t%d, t%d);\n", joined, maximum, sink);
-                maximum = joined;
+                maximum = vector_define(f, f->row, "v_max", arena_printf(f->arena, "t%d, t%d", maximum, sink),
+                                        "");
         }
-        const char *p = "v_where(v_eq(t%d, v_set1(-FLOAT_INF)), v_set1(0.0f), v_exp(v_sub(t%d, t%d)))";
         if (sum < 0) {
                 LaneScope outer = open_lanes(f, size);
                 Map at = map_fold(m, last, f->lane);
@@ -385,25 +427,23 @@ static int softmax(Formula *f, Node *n, const Map *m)
                         close_lanes(f, outer);
                         return -1;
                 }
-                int e = f->numbers++;
-                text_printf(f->lanes, "const v16 t%d = ", e);
-                text_printf(f->lanes, p, x, x, maximum);
-                text_printf(f->lanes, ";\n");
+                int e = vector_define(f, f->lanes, "v_soft", arena_printf(f->arena, "t%d, t%d", x, maximum),
+                                      "");
                 sum = fold_loop(f, n, &sum_at, size, false, e, &outer);
                 if (sink >= 0) {
-                        int whole = f->numbers++;
-                        text_printf(f->row, "const v16 t%d = v_add(t%d, v_exp(v_sub(t%d, t%d)));\n", whole,
-                                    sum, sink, maximum);
-                        sum = whole;
+                        int own = vector_define(f, f->row, "v_soft",
+                                                arena_printf(f->arena, "t%d, t%d", sink, maximum), "");
+                        sum = vector_define(f, f->row, "v_add", arena_printf(f->arena, "t%d, t%d", sum, own),
+                                            "");
                 }
         }
         int x = formula_value(f, n->in[0], m);
         if (x < 0)
                 return -1;
-        const char *e = arena_printf(a, p, x, x, maximum);
-        return remember(f, n, m, map_uses(m, f->lane),
-                        arena_printf(a, "v_where(v_eq(t%d, v_set1(0.0f)), v_set1(0.0f), v_div(%s, t%d))", sum,
-                                     e, sum));
+        bool lane = map_uses(m, f->lane);
+        int e = vector_define(f, lane ? f->lanes : f->row, "v_soft",
+                              arena_printf(f->arena, "t%d, t%d", x, maximum), "");
+        return value_of(f, n, m, lane, "v_part", arena_printf(f->arena, "t%d, t%d", e, sum));
 }
 
 /* --- gather ----------------------------------------------------------------------------------------------- */
@@ -437,18 +477,24 @@ static int gather(Formula *f, Node *n, const Map *m)
         if (b->dense || (in_lanes && (b->layout.tiled >= 0 || from.coef[f->lane])))
                 return fail(f, t);
         if (in_lanes) {
-                const char *e = NULL;
+                int e = -1;
                 for (int i = 0; i < indexed; i++) {
                         const char *last = dim_expression(f->arena, f->plan->graph,
                                                           dim_sub(t->type.dim[i], dim_fixed(1)));
-                        const char *term =
-                                arena_printf(f->arena, "v_mul(v_clamp(t%d, (float)(%s)), v_set1(%lld.0f))",
-                                             v[i], last, (long long)b->layout.stride[i]);
-                        e = e ? arena_printf(f->arena, "v_add(%s, %s)", e, term) : term;
+                        int kept = vector_define(f, f->lanes, "v_clamp",
+                                                 arena_printf(f->arena, "t%d, (float)(%s)", v[i], last), "");
+                        int stride = vector_define(
+                                f, f->row, "v_set1",
+                                arena_printf(f->arena, "%lld.0f", (long long)b->layout.stride[i]), "");
+                        int term = vector_define(f, f->lanes, "v_mul",
+                                                 arena_printf(f->arena, "t%d, t%d", kept, stride), "");
+                        e = e < 0 ? term
+                                  : vector_define(f, f->lanes, "v_add",
+                                                  arena_printf(f->arena, "t%d, t%d", e, term), "");
                 }
-                return remember(f, n, m, true,
-                                arena_printf(f->arena, "v_gather(%s + %s, %s, 1)", p,
-                                             address_expression(f, &from, false), e));
+                return value_of(
+                        f, n, m, true, "v_gather",
+                        arena_printf(f->arena, "%s + %s, t%d, 1", p, address_expression(f, &from, false), e));
         }
         Text *offset = text_new(f->arena);
         for (int i = 0; i < indexed; i++) {
@@ -465,15 +511,13 @@ static int gather(Formula *f, Node *n, const Map *m)
         from.tiled = false;
         const char *where = arena_printf(f->arena, "%s%s", address_expression(f, &from, true), offset->data);
         if (!map_uses(m, f->lane))
-                return remember(f, n, m, false, arena_printf(f->arena, "v_set1(%s[%s])", p, where));
+                return value_of(f, n, m, false, "v_set1", arena_printf(f->arena, "%s[%s]", p, where));
         if (from.coef[f->lane] == 1)
-                return remember(f, n, m, true,
-                                arena_printf(f->arena,
-                                             f->whole_lanes ? "v_load(%s + %s)" : "v_load_n(%s + %s, n)", p,
-                                             where));
-        return remember(f, n, m, true,
-                        arena_printf(f->arena, "v_load_strided(%s + %s, %lld, %s)", p, where,
-                                     (long long)from.coef[f->lane], f->whole_lanes ? "16" : "n"));
+                return value_of(f, n, m, true, f->whole_lanes ? "v_load" : "v_load_n",
+                                arena_printf(f->arena, f->whole_lanes ? "%s + %s" : "%s + %s, n", p, where));
+        return value_of(f, n, m, true, "v_load_strided",
+                        arena_printf(f->arena, "%s + %s, %lld, %s", p, where, (long long)from.coef[f->lane],
+                                     f->whole_lanes ? "16" : "n"));
 }
 
 /* root: n is what the kernel stores, so not read from where it will lie */
@@ -509,7 +553,7 @@ int formula_value(Formula *f, Node *n, const Map *m)
                 return number;
         for (int i = 0; i < 2; i++)
                 if (n == f->given[i])
-                        return remember(f, n, m, true, f->given_as[i]);
+                        return given_value(f, n, m, f->given_as[i]);
         Buffer *b = f->plan->value[n->id];
         if (f->kernel->from_copy && n == f->kernel->store[0].node)
                 b = f->kernel->from_copy;
@@ -520,8 +564,8 @@ int formula_value(Formula *f, Node *n, const Map *m)
         if (n->op == OP_CONST)
                 return literal(f, n, m);
         if (n->op == OP_SIZE)
-                return remember(f, n, m, false,
-                                arena_printf(f->arena, "v_set1((float)(%s))",
+                return value_of(f, n, m, false, "v_set1",
+                                arena_printf(f->arena, "(float)(%s)",
                                              dim_expression(f->arena, f->plan->graph, n->attr.dim)));
         if (n->op == OP_INDEX)
                 return index_value(f, n, m);

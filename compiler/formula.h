@@ -38,6 +38,8 @@ typedef struct {
 
 /* The value of n at map: its variable's number, or -1 with stuck or refined set. */
 int formula_value(Formula *f, Node *n, const Map *map);
+/* t<n> = op(arguments), the statement added to `to`; returns n */
+int vector_define(Formula *f, Text *to, const char *op, const char *arguments, const char *comment);
 /* C expressions */
 const char *dim_expression(Arena *a, const Graph *g, Dim d);
 const char *index_expression(Formula *f, Dim offset, const int64_t *coef,

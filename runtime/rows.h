@@ -1,7 +1,7 @@
 /*
  * What the emitted functions share besides kernels: work for a thread, indices kept in range, rows of few operations.
  *
- * Needs guard.h and a v16 header.
+ * Needs guard.h, a v16 header and math.h.
  */
 
 /* Where thread `thread` of `threads` begins in `total` pieces of work; thread + 1's beginning is its end. */
@@ -33,6 +33,25 @@ KERNEL int64_t clamp_index(float x, int64_t n)
 KERNEL v16 v_clamp(v16 x, float last)
 {
         return v_max(v_min(x, v_set1(last)), v_set1(0.0f));
+}
+
+/* The first n lanes of x, and `rest` in the others. */
+KERNEL v16 v_keep(v16 x, int n, float rest)
+{
+        return v_where_lt(v_iota(0.0f), v_set1((float)n), x, v_set1(rest));
+}
+
+/* exp(x - most): 0, never a NaN, where x is -inf. */
+KERNEL v16 v_soft(v16 x, v16 most)
+{
+        v16 e = v_exp(v_sub(x, most));
+        return v_where(v_eq(x, v_set1(-FLOAT_INF)), v_set1(0.0f), e);
+}
+
+/* x / sum: 0, never a NaN, where the sum is 0. */
+KERNEL v16 v_part(v16 x, v16 sum)
+{
+        return v_where(v_eq(sum, v_set1(0.0f)), v_set1(0.0f), v_div(x, sum));
 }
 
 /* y[i] = 1 if x[i] is among the k largest of x [n], else 0; of equals the first count. */
