@@ -8,6 +8,7 @@
 #include "cost.h"
 #include "driver.h"
 #include "emit.h"
+#include "taps.h"
 
 /* --- numbers as people read them --------------------------------------------------------------------------- */
 
@@ -79,6 +80,20 @@ static int show_params(Model *m)
                        grouped(a, w->slots * type_count(&w->type, NULL)));
         }
         printf("total %s\n", grouped(a, parameter_count(g)));
+        return DONE;
+}
+
+/* --- names of values -------------------------------------------------------------------------------------------- */
+
+static int show_taps(Model *m)
+{
+        int n, width = 0;
+        const Tap *tap = taps_of(&m->arena, m->graph, &n);
+        for (int i = 0; i < n; i++)
+                width = longer(width, tap[i].name);
+        for (int i = 0; i < n; i++)
+                printf("%-*s  %s%s\n", width, tap[i].name, type_text(&m->arena, m->graph, &tap[i].type),
+                       tap[i].in_all_trips ? "" : "  not in all trips");
         return DONE;
 }
 
@@ -219,8 +234,8 @@ static int show_passes(void)
 
 /* --- the command ----------------------------------------------------------------------------------------------- */
 
-typedef enum { PARAMS, COST, PLAN, GRAPH, PASSES, C } Part;
-static const char *const part_name[] = {"params", "cost", "plan", "graph", "passes", "c"};
+typedef enum { PARAMS, TAPS, COST, PLAN, GRAPH, PASSES, C } Part;
+static const char *const part_name[] = {"params", "taps", "cost", "plan", "graph", "passes", "c"};
 enum { PARTS = sizeof part_name / sizeof part_name[0] };
 
 static int find_part(const char *name)
@@ -231,7 +246,7 @@ static int find_part(const char *name)
         const char *near = nearest_name(name, part_name, PARTS);
         fprintf(stderr, "lathe show: no part of a model is called %s", name);
         fprintf(stderr,
-                near ? "; did you mean %s?\n" : "; there are params, cost, plan, graph, passes and c\n",
+                near ? "; did you mean %s?\n" : "; there are params, taps, cost, plan, graph, passes and c\n",
                 near);
         return -1;
 }
@@ -240,6 +255,8 @@ static int show_part(Model *m, const Options *o, Part part)
 {
         if (part == PARAMS)
                 return show_params(m);
+        if (part == TAPS)
+                return show_taps(m);
         if (!model_passes(m, o))
                 return WRONG_INPUT;
         switch (part) {
@@ -256,6 +273,7 @@ static int show_part(Model *m, const Options *o, Part part)
                 return DONE;
         }
         case PARAMS:
+        case TAPS:
         case PASSES: break;
         }
         return DONE;
@@ -264,9 +282,9 @@ static int show_part(Model *m, const Options *o, Part part)
 int show_command(const Options *o)
 {
         if (o->nfile != 2) {
-                fprintf(stderr,
-                        "lathe show: wants a model and one of params, cost, plan, graph, passes, c; `lathe "
-                        "help show` says more\n");
+                fprintf(stderr, "lathe show: wants a model and one of params, taps, cost, plan, graph, "
+                                "passes, c; `lathe "
+                                "help show` says more\n");
                 return WRONG_USAGE;
         }
         int part = find_part(o->file[1]);

@@ -377,7 +377,7 @@ static int verify_model(Verify *v)
         choose_sizes(v);
         if (!make_inputs(v))
                 return WRONG_ENVIRONMENT;
-        int n = choose_targets(v, target);
+        int n = v->o->interpreter ? 0 : choose_targets(v, target);
         if (n < 0)
                 return WRONG_ENVIRONMENT;
         v->steps = 1 + GRAPH_PASSES + n;
@@ -399,6 +399,12 @@ int verify_command(const Options *o)
         int code;
         if (o->nfile > 1) {
                 fprintf(stderr, "lathe verify: one model at a time; `lathe help verify` says more\n");
+                return WRONG_USAGE;
+        }
+        if (o->against)
+                return verify_against(o);
+        if (o->bound > 0) {
+                fprintf(stderr, "lathe verify: --bound goes with --against\n");
                 return WRONG_USAGE;
         }
         if (model_load(&v.m, o, &code))

@@ -24,6 +24,9 @@ typedef struct {
         int ndump, noff;
         int64_t chunk;
         const char *storage;
+        const char *against; /* verify: a file of values that something else computed */
+        double bound;        /* 0: the command's own */
+        bool interpreter;    /* verify: leave compiled code out */
         bool with_main, embed, explain, code_only;
 } Options;
 
@@ -71,6 +74,7 @@ int test_command(const Options *o);
 int weights_command(const Options *o);
 int show_command(const Options *o);
 int verify_command(const Options *o);
+int verify_against(const Options *o); /* verify_against.c */
 int targets_command(const Options *o);
 
 /* output.c: files are written aside and renamed when complete */

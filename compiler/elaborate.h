@@ -290,6 +290,8 @@ bool want_dim(Elaborator *e, Value v, Span span, const char *what, Dim *d);
 bool want_int(Elaborator *e, Value v, Span span, const char *what, int64_t *n);
 bool want_axis(Elaborator *e, Value v, const Node *x, Span span, int *axis);
 Node *name_node(Elaborator *e, Value v, const char *name);
+void name_variable(Elaborator *e, Value v, const char *name); /* name_node, and record_name */
+void record_name(Elaborator *e, NamedKind kind, const char *name, const Instance *where, Value v);
 bool dim_at_least(const Graph *g, Dim d, int64_t least); /* for all sizes of the named dimensions */
 
 /* scope.c */

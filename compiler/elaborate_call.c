@@ -326,7 +326,11 @@ static Value run_instance(Elaborator *e, const Block *f, const Parameters *p, co
                 return POISON;
         Surroundings outer = {e->where, e->path, e->active, e->depth};
         Instance *instance = NEW(e->arena, Instance);
-        *instance = (Instance){e->where, name && name != WHOLE_BLOCK ? name : f->name, f->def->name, call};
+        *instance = (Instance){.outer = e->where,
+                               .name = name && name != WHOLE_BLOCK ? name : f->name,
+                               .block = f->def->name,
+                               .call = call,
+                               .is_whole = name == WHOLE_BLOCK};
         Active active = {e->active, f->def, f->scope, f->def->name};
         e->where = instance;
         e->active = &active;
@@ -343,6 +347,8 @@ static Value run_instance(Elaborator *e, const Block *f, const Parameters *p, co
         e->path = outer.path;
         e->active = outer.active;
         e->depth = outer.depth;
+        if (!instance->is_whole)
+                record_name(e, INSTANCE, instance->name, e->where, v);
         return v;
 }
 

@@ -270,7 +270,7 @@ void declare_output(Elaborator *e, Scope *scope, const Ast *output)
         scope_set(e, scope, output->name, value_tensor(n), output->name_span);
         if (!n)
                 return;
-        name_node(e, value_tensor(n), output->name);
+        name_variable(e, value_tensor(n), output->name);
         for (int i = 0; i < g->noutput; i++)
                 if (g->output[i].name == output->name) {
                         fail(e, output->name_span, "the output %s is declared twice", output->name);
@@ -278,5 +278,5 @@ void declare_output(Elaborator *e, Scope *scope, const Ast *output)
                         return;
                 }
         GROW(e, g->output, g->noutput, e->output_cap);
-        g->output[g->noutput++] = (Output){output->name, n, output->span};
+        g->output[g->noutput++] = (Output){.name = output->name, .node = n, .span = output->span};
 }

@@ -79,6 +79,7 @@ static Value eval_as(Elaborator *e, Scope *scope, const Ast *ast)
 {
         Value v = eval(e, scope, ast->kid[0], ast->name);
         name_node(e, v, ast->name);
+        record_name(e, INSTANCE, ast->name, e->where, v);
         return v;
 }
 

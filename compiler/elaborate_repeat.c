@@ -423,6 +423,7 @@ static Node *finish_repeat(Elaborator *e, Repeat *r)
                         start[r->carried[i].carry] = r->carried[i].value.tensor;
         region->repeat = build(e->g, e->body, e->diag, OP_REPEAT, region->ncarry, start,
                                &(Attr){.region = region, .slot = -1}, r->ast->span, e->where);
+        record_name(e, INNER_REPEAT, region->name, e->where, value_tensor(region->repeat));
         return region->repeat;
 }
 
@@ -445,7 +446,7 @@ void run_repeat(Elaborator *e, Scope *scope, const Ast *ast)
         for (int i = 0; i < r->ncarried; i++) {
                 Carried *c = &r->carried[i];
                 Value v = c->carry >= 0 ? value_tensor(result(e, repeat, c->carry, r->each->span)) : c->value;
-                name_node(e, v, c->name);
+                name_variable(e, v, c->name);
                 scope_set(e, scope, c->name, v, r->each->span);
         }
 }

@@ -48,7 +48,7 @@ static void unpack(Elaborator *e, Scope *scope, const Ast *let, Value v)
                 Value part = !fits              ? POISON
                              : v.kind == V_LIST ? v.list->item[i]
                                                 : tensor_part(e, v.tensor, i, name->span);
-                name_node(e, part, name->name);
+                name_variable(e, part, name->name);
                 scope_set(e, scope, name->name, part, name->span);
         }
 }
@@ -65,7 +65,7 @@ static void run_let(Elaborator *e, Scope *scope, const Ast *let)
         if (at_model(e, scope) && given_value(e, name->name, &v))
                 return;
         v = eval(e, scope, right, right_side_name(right, name->name));
-        name_node(e, v, name->name);
+        name_variable(e, v, name->name);
         scope_set(e, scope, name->name, v, name->span);
         if (at_model(e, scope))
                 list_hyper(e, name->name, v, name->span);

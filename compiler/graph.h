@@ -124,14 +124,27 @@ struct Instance {
         const char *name;  /* the path element, e.g. "attn" */
         const char *block; /* the callee, e.g. "attention" */
         Span call;
+        bool is_whole; /* the call is all of the block that makes it: no path element of its own */
 };
+
+/* What a model file calls a value: a variable, or an instance, whose name is that of its result.  See taps.h. */
+typedef enum { VARIABLE, INSTANCE, INNER_REPEAT } NamedKind;
+typedef struct {
+        NamedKind kind;
+        const char *name;
+        const Instance
+                *where; /* the instance whose variable it is, or in which the call or the repeat stands */
+        Node *node;     /* the value; INNER_REPEAT: the repeat, whose bodies have names of their own */
+} ValueName;
 
 struct Body {
         Region *region; /* NULL: the top */
         Node **node;    /* in order */
         int nnode, cap;
-        Node **next;  /* [region->ncarry] the carried values as they leave the trip */
-        Node **stack; /* [region->nstack] values stacked over the trips */
+        Node **next;      /* [region->ncarry] the carried values as they leave the trip */
+        Node **stack;     /* [region->nstack] values stacked over the trips */
+        ValueName *named; /* as elaborated, in the order of the file; passes do not keep them */
+        int nnamed, cap_named;
 };
 
 struct Region {
@@ -175,6 +188,7 @@ typedef struct {
         const char *name;
         Node *node;
         Span span;
+        bool is_tap; /* asked for by its name in the file (taps.h); what else is computed does not depend on it */
 } Output;
 
 typedef struct {

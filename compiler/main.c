@@ -53,9 +53,10 @@ static const Command command_table[] = {
          "weights under their published names",
          "Hash weights (docs/hash-weights.md), or those of a checkpoint.\n"
          "example: lathe weights models/gpt2.model -o gpt2.safetensors\n"},
-        {"show", show_command, "mDxTc", "MODEL params|cost|plan|graph|passes|c",
+        {"show", show_command, "mDxTc", "MODEL params|taps|cost|plan|graph|passes|c",
          "what a model is and what it costs",
          "  params  every weight with its shape, and how many parameters there are\n"
+         "  taps    the names of all values, with their shapes (of a repeat: of all trips)\n"
          "  cost    bytes of weights and cache, FLOPs of prefill and step, as formulas and at the full "
          "context\n"
          "  plan    kernels, barriers, and where every buffer lies\n"
@@ -63,7 +64,8 @@ static const Command command_table[] = {
          "  passes  the passes, in order\n"
          "  c       the C that `lathe build` writes\n"
          "example: lathe show models/llama2.model cost\n"},
-        {"verify", verify_command, "mDwTxc", "MODEL [--weights CKPT] [--target T]…",
+        {"verify", verify_command, "mDwTxcabi",
+         "MODEL [--weights CKPT] [--against FILE.safetensors [--bound E]] [--interpreter] [--target T]…",
          "the interpreter against compiled code",
          "Runs the interpreter on the model as written, on inputs made by hash, 40 positions; then on the "
          "graph after each pass, and\n"
@@ -72,6 +74,12 @@ static const Command command_table[] = {
          "built by cc, or what CC says: whole, in pieces and step by step, by 1, 2 and 3 threads.  Compiled "
          "code may be 1e-5 of the\n"
          "largest value off, and all of it must give the same bits.\n"
+         "  --against FILE   instead: inputs, outputs and other values by their names (`lathe show MODEL "
+         "taps`), from "
+         "something else\n"
+         "  --bound E        .. how far off the interpreter may be (default 1e-9 of a tensor's largest "
+         "value)\n"
+         "  --interpreter    leave compiled code out\n"
          "example: lathe verify models/stories260k.model --target scalar --target avx2\n"},
         {"targets", targets_command, "", "", "what C can be written for", ""},
 };

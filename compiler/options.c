@@ -16,6 +16,7 @@ static const OptionRow option_table[] = {
         {'t', "--tokenizer", true}, {'o', "-o", true},        {'T', "--target", true},
         {'M', "--main", false},     {'e', "--embed", false},  {'x', "--explain", false},
         {'c', "--chunk", true},     {'s', "--storage", true}, {'C', "--code-only", false},
+        {'a', "--against", true},   {'b', "--bound", true},   {'i', "--interpreter", false},
 };
 
 bool is_off(const Options *o, const char *pass)
@@ -80,6 +81,14 @@ static bool set(Options *o, const char *command, char letter, const char *value)
         case 'e': return o->embed = true;
         case 'C': return o->code_only = true;
         case 'x': return o->explain = true;
+        case 'a': o->against = value; return true;
+        case 'i': return o->interpreter = true;
+        case 'b': {
+                char *end;
+                o->bound = strtod(value, &end);
+                return (!*end && o->bound > 0 && o->bound < 1) ||
+                       wrong(command, "--bound wants a number between 0 and 1, not %s", value);
+        }
         case 's':
                 o->storage = value;
                 return !strcmp(value, "f32") || !strcmp(value, "f16") || !strcmp(value, "bf16") ||

@@ -349,3 +349,24 @@ Node *name_node(Elaborator *e, Value v, const char *name)
                 v.tensor->name = name;
         return v.tensor;
 }
+
+void name_variable(Elaborator *e, Value v, const char *name)
+{
+        name_node(e, v, name);
+        record_name(e, VARIABLE, name, e->where, v);
+}
+
+/* Notes what the file calls a value, with the body that is elaborated; expressions of checkpoint entries are none. */
+void record_name(Elaborator *e, NamedKind kind, const char *name, const Instance *where, Value v)
+{
+        Body *b = e->body;
+        if (v.kind != V_TENSOR || !v.tensor || e->paths)
+                return;
+        if (b->nnamed == b->cap_named) {
+                int cap = b->cap_named ? 2 * b->cap_named : 16;
+                b->named = arena_grow(e->arena, b->named, b->cap_named * (int64_t)sizeof *b->named,
+                                      cap * (int64_t)sizeof *b->named);
+                b->cap_named = cap;
+        }
+        b->named[b->nnamed++] = (ValueName){kind, name, where, v.tensor};
+}
