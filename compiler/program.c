@@ -129,20 +129,33 @@ static File *load_source(Program *p, const Source *source, const char *name, con
         return f;
 }
 
+static bool same_text(const Source *a, const Source *b)
+{
+        return a->length == b->length && memcmp(a->text, b->text, (size_t)a->length) == 0;
+}
+
+/* A file that imports its own name means another file, further on. */
 static const Source *find_module(Program *p, const File *from, const char *name)
 {
         static const char *const place[] = {"", "lib/", "../lib/"};
         const char *directory = directory_of(p->arena, from->path);
-        for (int i = 0; i < 3; i++) {
-                const char *why, *path = arena_printf(p->arena, "%s%s%s.model", directory, place[i], name);
-                const File *have = loaded(p, path);
-                if (have)
-                        return have->source;
-                const Source *source = read_source(p->arena, path, &why);
-                if (source)
+        const Source *self = NULL;
+        for (int i = 0; i <= 3; i++) {
+                const char *why;
+                const Source *source;
+                if (i < 3) {
+                        const char *path = arena_printf(p->arena, "%s%s%s.model", directory, place[i], name);
+                        const File *have = loaded(p, path);
+                        source = have ? have->source : read_source(p->arena, path, &why);
+                } else {
+                        source = library_source(p->arena, name);
+                }
+                if (source && !same_text(source, from->source))
                         return source;
+                if (source)
+                        self = from->source;
         }
-        return library_source(p->arena, name);
+        return self;
 }
 
 static void report_cycle(Program *p, Span span, const char *name, const Loading *chain)

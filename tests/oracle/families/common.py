@@ -95,13 +95,14 @@ def lathe_weights(name, *options):
         return read_weights(path)
 
 
-def load(module, name, prefix="", computed=()):
+def load(module, name, prefix="", computed=(), renamed=None):
     """The reference in float64 with the weights of tests/families/NAME.model: every tensor of the one must be in the
     other. prefix: of the reference's names where the published file lacks it. computed: names of state that the
-    reference computes by itself and no published file has. A tensor that two names share may be given once."""
+    reference computes by itself and no published file has. renamed: the reference's name for a published one that the
+    library has given up. A tensor that two names share may be given once."""
     module = module.double().eval()
     state = module.state_dict(keep_vars=True)
-    weights = lathe_weights(name)
+    weights = {(renamed or {}).get(key, key): value for key, value in lathe_weights(name).items()}
     weights = {key if key in state else prefix + key: value for key, value in weights.items()}
     given = {state[key].data_ptr(): weights[key] for key in weights if key in state}
     for key, tensor in state.items():
@@ -175,10 +176,10 @@ def record(name, inputs, outputs, taps=None, patches=()):
     print(f"{name}: {references.get(name, '')}, {len(header) - 1} tensors, {path.stat().st_size:,} bytes")
 
 
-def decoder(name, module, count=24, prefix="", layers=None, parts=None, computed=()):
+def decoder(name, module, count=24, prefix="", layers=None, parts=None, computed=(), renamed=None):
     """A causal language model, whole: loads, runs on `count` tokens, records logits. layers: its list of layers, and
     parts: for each of our instances in a layer (attn, ffn) the submodule's name there; these are recorded too."""
-    module = load(module, name, prefix, computed)
+    module = load(module, name, prefix, computed, renamed)
     vocab = module.get_input_embeddings().weight.shape[0]
     paths = {}
     for i, layer in enumerate(layers or []):
