@@ -18,7 +18,7 @@ static void split_path(Arena *a, const char *out, const char **stem, const char 
         *base = slash ? slash + 1 : *stem;
 }
 
-static bool load_tokenizer(const Options *o, const Graph *g, Tokenizer *t)
+bool load_tokenizer(const Options *o, const Graph *g, Tokenizer *t)
 {
         int64_t vocab = 0;
         for (int i = 0; i < g->ninput; i++)

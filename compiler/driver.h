@@ -2,6 +2,8 @@
 #ifndef DRIVER_H
 #define DRIVER_H
 #include "checkpoint.h"
+#include "engine.h"
+#include "generate.h"
 #include "plan.h"
 #include "tokenizer.h"
 #include "weights.h"
@@ -27,6 +29,14 @@ typedef struct {
         const char *against; /* verify: a file of values that something else computed */
         double bound;        /* 0: the command's own */
         bool interpreter;    /* verify: leave compiled code out */
+        /* generation */
+        const char *prompt, *prompt_file, *stop[MAX_STOPS];
+        int nstop, threads, top_k;
+        int64_t steps;
+        float temperature, top_p, min_p;
+        uint64_t seed;
+        JitMode jit;
+        bool verbose, hash;
         bool with_main, embed, explain, code_only;
 } Options;
 
@@ -67,8 +77,12 @@ int64_t parameter_count(const Graph *g);
 /* Of the file that the options name, or made by the hash; NULL after a message.  The checkpoint stays open for them. */
 Weights *open_weights(Model *m, const Options *o, Checkpoint **checkpoint);
 
+/* For a model with an input of token ids; false after a message. */
+bool load_tokenizer(const Options *o, const Graph *g, Tokenizer *t);
+
 /* commands; each returns an exit code */
 int build_command(const Options *o);
+int run_command(const Options *o);
 int check_command(const Options *o);
 int test_command(const Options *o);
 int weights_command(const Options *o);

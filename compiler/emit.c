@@ -23,6 +23,7 @@ typedef struct {
         const char *name, *upper; /* the model's C name; in capitals */
         bool causal;              /* has prefill and step */
         bool portable;            /* several instruction sets in one file */
+        bool alone;               /* the program alone, for an engine that has memory and threads */
 } Emit;
 
 static uint64_t hash_bytes(uint64_t h, const void *bytes, size_t n)
@@ -74,12 +75,17 @@ static const char *named(const Emit *e, const char *text)
 
 /* --- the interface ---------------------------------------------------------------------------------------- */
 
-static int64_t row_elements(const Emit *e, const Type *t)
+static bool is_time(const Plan *p, Dim d)
+{
+        return p->graph->past >= 0 && dim_equal(d, dim_named(p->graph->time));
+}
+
+int64_t row_elements(const Plan *p, const Type *t)
 {
         int64_t n = 1;
         for (int a = 0; a < t->rank; a++)
-                if (!(e->causal && dim_equal(t->dim[a], dim_named(e->g->time))))
-                        n *= bound_of(e->plan, t->dim[a]);
+                if (!is_time(p, t->dim[a]))
+                        n *= bound_of(p, t->dim[a]);
         return n;
 }
 
@@ -99,7 +105,7 @@ static const char *element_count(const Emit *e, const Type *t)
 {
         Text *count = text_new(e->arena);
         for (int a = 0; a < t->rank; a++) {
-                bool time = e->causal && dim_equal(t->dim[a], dim_named(e->g->time));
+                bool time = is_time(e->plan, t->dim[a]);
                 text_printf(count, dim_is_fixed(t->dim[a]) || time ? "%s%s" : "%s(%s)", a ? " * " : "",
                             time ? "n" : dim_expression(e->arena, e->g, t->dim[a]));
         }
@@ -111,10 +117,10 @@ static const char *c_type(const Input *in)
         return in->type.dtype == REAL ? "float" : "int32_t";
 }
 
-static bool over_time(const Emit *e, const Type *t)
+static bool over_time(const Plan *p, const Type *t)
 {
         for (int a = 0; a < t->rank; a++)
-                if (e->causal && dim_equal(t->dim[a], dim_named(e->g->time)))
+                if (is_time(p, t->dim[a]))
                         return true;
         return false;
 }
@@ -125,7 +131,7 @@ static const char *input_list(const Emit *e, bool types, bool one)
         Text *t = text_new(e->arena);
         for (int i = 0; i < e->g->ninput; i++) {
                 const Input *in = &e->g->input[i];
-                bool scalar = one && row_elements(e, &in->type) == 1 && over_time(e, &in->type);
+                bool scalar = one && row_elements(e->plan, &in->type) == 1 && over_time(e->plan, &in->type);
                 if (!types)
                         text_printf(t, ", %s%s", one && scalar ? "&" : "", in->name);
                 else if (scalar)
@@ -278,19 +284,19 @@ static void emit_sizes(const Emit *e, Text *c)
         }
 }
 
-/* Moves on with the positions taken; what is dense stays, and counts them. */
-static bool advances(const Emit *e, const Type *t)
+bool advances(const Plan *p, const Type *t)
 {
-        return over_time(e, t) && !is_dense(t);
+        return over_time(p, t) && !is_dense(t);
 }
 
-static bool has_dense(const Emit *e)
+static bool has_dense(const Plan *p)
 {
-        for (int i = 0; i < e->g->ninput; i++)
-                if (over_time(e, &e->g->input[i].type) && is_dense(&e->g->input[i].type))
+        const Graph *g = p->graph;
+        for (int i = 0; i < g->ninput; i++)
+                if (over_time(p, &g->input[i].type) && is_dense(&g->input[i].type))
                         return true;
-        for (int i = 0; i < e->g->noutput; i++)
-                if (over_time(e, &e->g->output[i].node->type) && is_dense(&e->g->output[i].node->type))
+        for (int i = 0; i < g->noutput; i++)
+                if (over_time(p, &g->output[i].node->type) && is_dense(&g->output[i].node->type))
                         return true;
         return false;
 }
@@ -317,7 +323,7 @@ static void emit_causal_interface(const Emit *e, Text *c)
                     e->g->named[e->g->time].bound, past, e->upper);
         emit_sizes(e, c);
         emit_checks(e, c, "        ");
-        if (has_dense(e))
+        if (has_dense(e->plan))
                 text_printf(c, "        m->whole = n;\n        m->done = 0;\n");
         text_printf(c,
                     "        while (n > 0) {\n                int64_t chunk = n < %" PRId64 " ? n : %" PRId64
@@ -335,17 +341,17 @@ static void emit_causal_interface(const Emit *e, Text *c)
                             e->g->output[i].name);
         text_printf(c, "                run(m);\n");
         for (int i = 0; i < e->g->noutput; i++)
-                if (advances(e, &e->g->output[i].node->type))
+                if (advances(e->plan, &e->g->output[i].node->type))
                         text_printf(c,
                                     "                if (%s)\n                        %s += (chunk - "
                                     "m->first) * %" PRId64 ";\n",
                                     e->g->output[i].name, e->g->output[i].name,
-                                    row_elements(e, &e->g->output[i].node->type));
+                                    row_elements(e->plan, &e->g->output[i].node->type));
         for (int i = 0; i < e->g->ninput; i++)
-                if (advances(e, &e->g->input[i].type))
+                if (advances(e->plan, &e->g->input[i].type))
                         text_printf(c, "                %s += chunk * %" PRId64 ";\n", e->g->input[i].name,
-                                    row_elements(e, &e->g->input[i].type));
-        if (has_dense(e))
+                                    row_elements(e->plan, &e->g->input[i].type));
+        if (has_dense(e->plan))
                 text_printf(c, "                m->done += chunk;\n");
         text_printf(c,
                     "                m->%s += chunk;\n                first -= m->first;\n                n "
@@ -388,19 +394,20 @@ static void emit_plain_interface(const Emit *e, Text *c)
 
 /* --- the program -------------------------------------------------------------------------------------------- */
 
+/* Its first members are those of InstanceHead in engine.c. */
 static void emit_struct(const Emit *e, Text *c)
 {
         text_printf(c,
                     "struct %s {\n        const float *weights; /* [WEIGHT_FLOATS] */\n        float *arena, "
                     "*state, *scratch; /* [ARENA_FLOATS], "
-                    "[STATE_FLOATS], [threads][SCRATCH] */\n",
+                    "[STATE_FLOATS], [threads][SCRATCH] */\n        Team *team;\n        int threads;\n",
                     e->name);
         for (int i = 0; i < e->g->nnamed; i++)
                 text_printf(c, "        int64_t %s; /* %s */\n", e->g->named[i].name,
                             e->causal && i == e->g->past   ? "positions taken by earlier calls"
                             : e->causal && i == e->g->time ? "positions in this call"
                                                            : "size in this call");
-        if (has_dense(e))
+        if (has_dense(e->plan))
                 text_printf(c, "        int64_t whole, done; /* positions of the caller's whole call; of it, "
                                "those taken */\n");
         text_printf(
@@ -409,10 +416,10 @@ static void emit_struct(const Emit *e, Text *c)
                 text_printf(c, "        const %s *input_%s;\n", c_type(&e->g->input[i]), e->g->input[i].name);
         for (int i = 0; i < e->g->noutput; i++)
                 text_printf(c, "        float *output_%s;\n", e->g->output[i].name);
-        text_printf(c, "        int threads;\n        Team *team, members;\n        void *mapped;\n        "
-                       "size_t mapped_size;\n};\n\n");
+        if (!e->alone)
+                text_printf(c, "        Team members;\n        void *mapped;\n        size_t mapped_size;\n");
         text_printf(c,
-                    "/* What a function that a kernel calls back finds behind its context. */\ntypedef "
+                    "};\n\n/* What a function that a kernel calls back finds behind its context. */\ntypedef "
                     "struct {\n        const %s *m;\n        int64_t trip[8];\n} Place;\n\n",
                     e->name);
 }
@@ -565,7 +572,7 @@ static void emit_loop_constants(const Emit *e, Text *c)
         text_printf(c,
                     "#define WEIGHTS_FILE \"%s.weights\"\nenum { VOCAB = %" PRId64 ", CONTEXT = %" PRId64
                     " };\n",
-                    e->o->name, row_elements(e, &e->g->output[0].node->type), e->g->named[e->g->time].bound);
+                    e->o->name, row_elements(e->plan, &e->g->output[0].node->type), e->g->named[e->g->time].bound);
         if (!e->o->tokenizer)
                 text_printf(c, "enum { START_TOKEN = %d };\n", start);
         text_printf(c, "static const int32_t stop_token[] = {%s-1};\n\n", stop->data);
@@ -608,7 +615,7 @@ static void emit_guard_macros(const Emit *e, Text *c)
                             missing->data, t->name, *t->flags ? t->flags : "a compiler for that processor");
 }
 
-static int64_t scratch_size(const Plan *p)
+int64_t scratch_size(const Plan *p)
 {
         int64_t most = LANES;
         for (int i = 0; i < p->nbody; i++)
@@ -660,7 +667,7 @@ static void emit_section(const Emit *e, const Section *s, const char *kernels, T
         const char *files[] = {t->vector, "math.h", "rows.h", "matmul.h", "attention.h", NULL};
         Text *own = text_new(e->arena);
         emit_tile(t, own);
-        paste_runtime(own, files, kernels);
+        paste_runtime(own, files, NULL, kernels);
         text_printf(own, "%s", kernels);
         text_printf(c, "/* The same kernels for %s. */\n#if %s\n", s->target, s->processor);
         if (s->features)
@@ -720,7 +727,7 @@ static void emit_command(const Emit *e, Text *c)
                 arena_printf(e->arena, "%s\n%s",
                              named(e, embedded_text(e->o->tokenizer ? "main_text.h" : "main_tokens.h")),
                              named(e, embedded_text("main.h")));
-        paste_runtime(c, e->o->tokenizer ? text_files : token_files, command);
+        paste_runtime(c, e->o->tokenizer ? text_files : token_files, NULL, command);
         text_printf(c, "%s", command);
 }
 
@@ -739,11 +746,11 @@ static void emit_all(const Emit *e, Text *c)
                                "matmul.h", "attention.h", "team.h", NULL};
         emit_tile(t, c);
         text_printf(user, "%s%s%s", before->data, kernels->data, after->data);
-        paste_runtime(c, files, user->data);
+        paste_runtime(c, files, NULL, user->data);
         text_printf(c, "%s", user->data);
 }
 
-void emit(Plan *p, const EmitOptions *o, Text *c, Text *h)
+static Emit emit_new(Plan *p, const EmitOptions *o)
 {
         Emit e = {.plan = p,
                   .o = o,
@@ -756,6 +763,12 @@ void emit(Plan *p, const EmitOptions *o, Text *c, Text *h)
         for (const char *at = e.name; *at; at++)
                 text_printf(upper, "%c", toupper((unsigned char)*at));
         e.upper = upper->data;
+        return e;
+}
+
+void emit(Plan *p, const EmitOptions *o, Text *c, Text *h)
+{
+        Emit e = emit_new(p, o);
         emit_header(&e, h);
         emit_comment(&e, c);
         text_printf(c,
@@ -765,4 +778,46 @@ void emit(Plan *p, const EmitOptions *o, Text *c, Text *h)
         emit_guard_macros(&e, c);
         emit_constants(&e, c);
         emit_all(&e, c);
+}
+
+/* Where an engine finds what it sets before a call: see emit.h. */
+static void emit_instance_layout(const Emit *e, Text *c)
+{
+        text_printf(c, "const int64_t lathe_instance[] = {sizeof(%s), offsetof(%s, first)", e->name, e->name);
+        const char *whole = has_dense(e->plan) ? "offsetof(%s, whole), offsetof(%s, done)" : "-1, -1";
+        text_printf(c, ", ");
+        text_printf(c, whole, e->name, e->name);
+        for (int i = 0; i < e->g->nnamed; i++)
+                text_printf(c, ", offsetof(%s, %s)", e->name, e->g->named[i].name);
+        for (int i = 0; i < e->g->ninput; i++)
+                text_printf(c, ", offsetof(%s, input_%s)", e->name, e->g->input[i].name);
+        for (int i = 0; i < e->g->noutput; i++)
+                text_printf(c, ", offsetof(%s, output_%s)", e->name, e->g->output[i].name);
+        text_printf(c,
+                    "};\n\nvoid lathe_program(void *arg, int thread)\n{\n        program(arg, thread);\n}\n");
+}
+
+void emit_program_alone(Plan *p, const char *given, Text *c)
+{
+        Emit e = emit_new(p, NULL);
+        e.alone = true;
+        p->by_address = given != NULL;
+        Text *user = text_new(e.arena);
+        text_printf(user, "typedef struct %s %s;\n", e.name, e.name);
+        emit_struct(&e, user);
+        emit_program(&e, user);
+        emit_instance_layout(&e, user);
+        if (given) {
+                text_printf(c, "%s", given);
+        } else {
+                text_printf(c, "#define _POSIX_C_SOURCE 200809L\n#include <stddef.h>\n#include <stdint.h>\n");
+                emit_guard_macros(&e, c);
+        }
+        text_printf(c, "#define SCRATCH %" PRId64 "\n\n", scratch_size(p));
+        emit_tile(p->target, c);
+        const char *files[] = {"guard.h",  p->target->vector, "math.h", "rows.h",
+                               "matmul.h", "attention.h",     "team.h", NULL};
+        paste_runtime(c, files, given, user->data);
+        text_printf(c, "%s", user->data);
+        p->by_address = false;
 }

@@ -25,18 +25,19 @@ typedef struct {
 
 /* Causal models.  Takes n positions more, the inputs being of these; outputs are those of positions `first` to n alone. */
 const char *engine_advance(Engine *e, const EngineCall *call, int64_t n, int64_t first);
-int64_t engine_position(const Engine *e);             /* positions taken so far */
-const char *engine_rewind(Engine *e, int64_t n);      /* back to the first n */
+int64_t engine_position(const Engine *e);        /* positions taken so far */
+const char *engine_rewind(Engine *e, int64_t n); /* back to the first n */
 
 /* Other models: the whole at once. */
 const char *engine_forward(Engine *e, const EngineCall *call);
 
-/* From token ids [n] to logits of the last (NULL: not wanted), for models of that kind; see can_generate(). */
-const char *engine_tokens(Engine *e, const int32_t *tokens, int64_t n, float *logits);
+/* From token ids [n] to logits [n - first, vocab] of positions first to n (NULL: not wanted), for models of that kind: see
+ * why_not_generating() in generate.h. */
+const char *engine_tokens(Engine *e, const int32_t *tokens, int64_t n, int64_t first, float *logits);
 
 /* Asked from another thread or a signal handler: the call at hand, and later ones, end with "interrupted"; false takes it back. */
 void engine_interrupt(Engine *e, bool stop);
 
-const char *engine_tier(const Engine *e); /* "tcc" or "cc" */
+const char *engine_tier(const Engine *e);       /* "tcc" or "cc" */
 double engine_compile_seconds(const Engine *e); /* of libtcc */
 #endif

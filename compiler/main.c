@@ -38,6 +38,34 @@ static const Command command_table[] = {
          "  --no-PASS, --dump=PASS\n"
          "example: lathe build models/tale.model --main -o tale.c && cc -std=c11 -O2 -march=native tale.c "
          "-lpthread -o tale\n"},
+        {"run", run_command, "mDwtTxcpfnEKPNSRzJvH",
+         "MODEL [--weights CKPT] [--tokenizer TOK] [-p PROMPT] [-n N] [--temp T] [--threads K]",
+         "a model run at once: text as it is made",
+         "Compiled in memory; no C compiler is needed.  Without a tokenizer, prompt and text are token "
+         "numbers.\n"
+         "  -p PROMPT        what the text goes on from; - reads it from standard input\n"
+         "  -f FILE          the prompt is what FILE holds\n"
+         "  -n N             at most N new tokens (default: to the end of the context)\n"
+         "  --temp T         temperature; 0, the default, always takes the likeliest token\n"
+         "  --top-k K        of the K likeliest tokens only\n"
+         "  --top-p P        of the likeliest tokens that together have probability P\n"
+         "  --min-p P        of tokens at least P times as likely as the likeliest\n"
+         "  --seed S         of the random numbers (default 1): the same seed, the same text, on every "
+         "machine\n"
+         "  --stop TEXT      end before this text; may be given more than once\n"
+         "  --threads K      threads (default 1); the text does not depend on them\n"
+         "  --weights FILE   .safetensors, a folder of them, a llama2.c .bin, or what `lathe build` packed; "
+         "left "
+         "out: made by hash\n"
+         "  --jit HOW        tcc: libtcc alone; cc: the system's compiler first; auto, the default: at once, "
+         "and the "
+         "optimised build\n"
+         "                   takes over when it is ready\n"
+         "  --hash           print a hash of all logits to standard error\n"
+         "  -v               print times and speed to standard error\n"
+         "  -m, -D, --tokenizer, --target, --chunk, --explain, --no-PASS: as for build\n"
+         "example: lathe run models/tale.model --weights models/tale/tale.safetensors --tokenizer "
+         "models/tale/tokenizer.bin -p \"Once\"\n"},
         {"check", check_command, "mDx", "MODEL…", "parse, elaborate, prove; silent when all is well",
          "Of each file every model that lacks no hyperparameter, or the one of -m, and every test: that it "
          "can be elaborated, that\n"

@@ -12,11 +12,20 @@ typedef struct {
 } OptionRow;
 
 static const OptionRow option_table[] = {
-        {'m', "-m", true},          {'D', "-D", true},        {'w', "--weights", true},
-        {'t', "--tokenizer", true}, {'o', "-o", true},        {'T', "--target", true},
-        {'M', "--main", false},     {'e', "--embed", false},  {'x', "--explain", false},
-        {'c', "--chunk", true},     {'s', "--storage", true}, {'C', "--code-only", false},
-        {'a', "--against", true},   {'b', "--bound", true},   {'i', "--interpreter", false},
+        {'m', "-m", true},         {'D', "-D", true},
+        {'w', "--weights", true},  {'t', "--tokenizer", true},
+        {'o', "-o", true},         {'T', "--target", true},
+        {'M', "--main", false},    {'e', "--embed", false},
+        {'x', "--explain", false}, {'c', "--chunk", true},
+        {'s', "--storage", true},  {'C', "--code-only", false},
+        {'p', "-p", true},         {'f', "-f", true},
+        {'n', "-n", true},         {'E', "--temp", true},
+        {'K', "--top-k", true},    {'P', "--top-p", true},
+        {'N', "--min-p", true},    {'S', "--seed", true},
+        {'R', "--threads", true},  {'z', "--stop", true},
+        {'J', "--jit", true},      {'v', "-v", false},
+        {'H', "--hash", false},    {'a', "--against", true},
+        {'b', "--bound", true},    {'i', "--interpreter", false},
 };
 
 bool is_off(const Options *o, const char *pass)
@@ -64,9 +73,82 @@ static bool set_override(Options *o, const char *command, const char *text)
         return true;
 }
 
+/* A number from low to high. */
+static bool number(const char *command, const char *option, const char *value, double low, double high,
+                   double *x)
+{
+        char *end;
+        *x = strtod(value, &end);
+        if (end != value && !*end && *x >= low && *x <= high)
+                return true;
+        fprintf(stderr, "lathe %s: %s wants a number from %g to %g, not %s; `lathe help %s` says more\n",
+                command, option, low, high, value, command);
+        return false;
+}
+
+static bool set_jit(Options *o, const char *command, const char *value)
+{
+        static const char *const mode[] = {[JIT_AUTO] = "auto", [JIT_TCC] = "tcc", [JIT_CC] = "cc"};
+        for (int i = 0; i < 3; i++)
+                if (!strcmp(value, mode[i])) {
+                        o->jit = (JitMode)i;
+                        return true;
+                }
+        return wrong(command, "--jit is auto, tcc or cc, not %s", value);
+}
+
+/* Those of generation. */
+static bool set_generation(Options *o, const char *command, char letter, const char *value)
+{
+        double x = 0;
+        bool good = true;
+        switch (letter) {
+        case 'p': o->prompt = value; break;
+        case 'f': o->prompt_file = value; break;
+        case 'z':
+                good = *value ? add(o->stop, &o->nstop, MAX_STOPS, value) ||
+                                        wrong(command, "%s", "too many --stop")
+                              : wrong(command, "%s", "--stop wants a text");
+                break;
+        case 'n':
+                good = number(command, "-n", value, 0, 1e15, &x);
+                o->steps = (int64_t)x;
+                break;
+        case 'E':
+                good = number(command, "--temp", value, 0, 1e6, &x);
+                o->temperature = (float)x;
+                break;
+        case 'K':
+                good = number(command, "--top-k", value, 0, 1e9, &x);
+                o->top_k = (int)x;
+                break;
+        case 'P':
+                good = number(command, "--top-p", value, 0, 1, &x);
+                o->top_p = (float)x;
+                break;
+        case 'N':
+                good = number(command, "--min-p", value, 0, 1, &x);
+                o->min_p = (float)x;
+                break;
+        case 'S':
+                good = number(command, "--seed", value, 0, 9e15, &x);
+                o->seed = (uint64_t)x;
+                break;
+        case 'R':
+                good = number(command, "--threads", value, 1, 64, &x);
+                o->threads = (int)x;
+                break;
+        default: return false;
+        }
+        return good;
+}
+
 static bool set(Options *o, const char *command, char letter, const char *value)
 {
         switch (letter) {
+        case 'J': return set_jit(o, command, value);
+        case 'v': return o->verbose = true;
+        case 'H': return o->hash = true;
         case 'm': o->model = value; return true;
         case 'D': return set_override(o, command, value);
         case 'w': o->weights = value; return true;
@@ -99,7 +181,7 @@ static bool set(Options *o, const char *command, char letter, const char *value)
                 return (!*end && o->chunk >= 1 && o->chunk <= 1 << 20) ||
                        wrong(command, "--chunk wants a number from 1 to 1048576, not %s", value);
         }
-        default: return false;
+        default: return set_generation(o, command, letter, value);
         }
 }
 
@@ -118,7 +200,7 @@ static bool pass_option(Options *o, const char *command, const char *arg, bool *
 
 bool options_read(Options *o, const char *command, const char *takes, int argc, char **argv)
 {
-        *o = (Options){.chunk = 64, .storage = "f32"};
+        *o = (Options){.chunk = 64, .storage = "f32", .steps = INT64_MAX, .seed = 1, .threads = 1};
         for (int i = 0; i < argc; i++) {
                 const char *arg = argv[i];
                 bool is_one = false;

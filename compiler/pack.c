@@ -28,7 +28,8 @@ static const Buffer *whole_of(const Buffer *b)
         return b->part_of ? b->part_of : b;
 }
 
-static const char *pack_weight(const Plan *p, const Buffer *b, const WeightSource *from, float *all)
+static const char *pack_weight(const Plan *p, const Buffer *b, const WeightSource *from, int64_t begin,
+                               float *all)
 {
         const Weight *w = b->weight;
         int64_t count = type_count(&w->type, NULL), dim[MAX_RANK];
@@ -37,7 +38,7 @@ static const char *pack_weight(const Plan *p, const Buffer *b, const WeightSourc
                 return "out of memory";
         for (int a = 0; a < w->type.rank; a++)
                 dim[a] = w->type.dim[a].fixed;
-        for (int64_t slot = 0; slot < w->slots; slot++) {
+        for (int64_t slot = begin; slot < w->slots; slot++) {
                 if (!from->weight(from->from, w, slot, value)) {
                         free(value);
                         return arena_printf(p->graph->arena, "%s can't be read",
@@ -68,7 +69,7 @@ static const char *pack_table(const Plan *p, const Buffer *b, const WeightSource
         return error;
 }
 
-const char *pack_weights(Plan *p, const WeightSource *from, float *all)
+const char *pack_buffers(Plan *p, const WeightSource *from, const int64_t *begin, float *all)
 {
         const char *error = NULL;
         int done = 0, total = 0;
@@ -78,11 +79,17 @@ const char *pack_weights(Plan *p, const WeightSource *from, float *all)
                 const Buffer *b = p->buffer[i];
                 if (b->home != IN_WEIGHTS)
                         continue;
-                if (b->weight)
-                        error = pack_weight(p, b, from, all);
+                int64_t first = begin ? begin[whole_of(b)->id] : 0;
+                if (b->weight && first < b->weight->slots)
+                        error = pack_weight(p, b, from, first, all);
                 else if (b->table)
                         error = pack_table(p, b, from, all);
                 progress("packing", ++done, total);
         }
         return error;
+}
+
+const char *pack_weights(Plan *p, const WeightSource *from, float *all)
+{
+        return pack_buffers(p, from, NULL, all);
 }

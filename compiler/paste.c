@@ -12,7 +12,7 @@
 typedef struct {
         const char *text;
         int64_t n;
-        int file;
+        int file; /* -1: given, not pasted */
         bool needed, anonymous, comment_only;
         const char **name; /* defined here */
         int nname;
@@ -180,6 +180,15 @@ static void cut_file(Chunks *all, const char *text, int file)
         }
 }
 
+static bool defines(const Chunk *c, const char *name, int64_t n)
+{
+        for (int k = 0; k < c->nname; k++)
+                if (!strncmp(c->name[k], name, (size_t)n) && !c->name[k][n])
+                        return true;
+        return false;
+}
+
+/* Marks what defines the names that a text uses; what is given stands before all else, and hides it. */
 static void need(Chunks *all, const char *text, int64_t length)
 {
         Scan s = {.at = text, .end = text + length};
@@ -188,24 +197,29 @@ static void need(Chunks *all, const char *text, int64_t length)
         while ((name = next_name(&s, &n)))
                 for (int i = 0; i < all->n; i++) {
                         Chunk *c = &all->chunk[i];
-                        for (int k = 0; k < c->nname && !c->needed; k++)
-                                if (!strncmp(c->name[k], name, (size_t)n) && !c->name[k][n]) {
-                                        c->needed = true;
-                                        need(all, c->text, c->n);
-                                }
+                        if ((c->needed && c->file >= 0) || !defines(c, name, n))
+                                continue;
+                        if (c->file < 0)
+                                break;
+                        c->needed = true;
+                        need(all, c->text, c->n);
                 }
 }
 
-void paste_runtime(Text *out, const char *const *files, const char *user)
+void paste_runtime(Text *out, const char *const *files, const char *given, const char *user)
 {
         Chunks all = {.arena = out->arena};
+        if (given)
+                cut_file(&all, given, -1);
         for (int i = 0; files[i]; i++)
                 cut_file(&all, embedded_text(files[i]), i);
+        if (given)
+                need(&all, given, (int64_t)strlen(given));
         need(&all, user, (int64_t)strlen(user));
         for (int i = 0; i < all.n; i++)
                 for (int k = 0; k < all.n && all.chunk[i].anonymous; k++)
                         if (all.chunk[k].needed && all.chunk[k].file == all.chunk[i].file &&
-                            !all.chunk[i].comment_only) {
+                            !all.chunk[i].comment_only && !given) {
                                 all.chunk[i].needed = true;
                                 need(&all, all.chunk[i].text, all.chunk[i].n);
                         }
@@ -220,9 +234,8 @@ void paste_runtime(Text *out, const char *const *files, const char *user)
 static bool is_defined(const Chunks *all, const char *name, int64_t n)
 {
         for (int i = 0; i < all->n; i++)
-                for (int k = 0; k < all->chunk[i].nname; k++)
-                        if (!strncmp(all->chunk[i].name[k], name, (size_t)n) && !all->chunk[i].name[k][n])
-                                return true;
+                if (defines(&all->chunk[i], name, n))
+                        return true;
         return false;
 }
 

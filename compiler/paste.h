@@ -12,8 +12,9 @@ typedef struct {
 extern const EmbeddedFile embedded_file[];
 const char *embedded_text(const char *name);
 
-/* Adds to `out`, in order, the declarations of the named runtime files (NULL at the end) that `user` needs, or that these need. */
-void paste_runtime(Text *out, const char *const *files, const char *user);
+/* Adds to `out`, in order, the declarations of the named runtime files (NULL at the end) that `user` needs, or that these
+ * need.  given: a text that will stand before them, whose own declarations take the place of theirs; or NULL. */
+void paste_runtime(Text *out, const char *const *files, const char *given, const char *user);
 
 /* Adds `text` with every name that it declares at the outermost level given a suffix: a second copy beside the first. */
 void paste_renamed(Text *out, const char *text, const char *suffix);

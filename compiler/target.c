@@ -4,17 +4,10 @@
 #include <stddef.h>
 #include <string.h>
 
+#define TARGET(name, vector, flags, guard, rows, panels, few_panels, about)                                  \
+        {#name, vector, flags, guard, rows, panels, few_panels, about},
 const Target target_table[] = {
-        {"scalar", "v16_scalar.h", "", "", 4, 1, 1,
-         "plain C, any processor; fused multiply-add in software where there is none"},
-        {"avx2", "v16_avx2.h", "-mavx2 -mfma -mf16c", "__AVX2__ __FMA__ __F16C__", 6, 1, 1,
-         "x86-64 with AVX2, FMA and F16C (Haswell, Zen and later)"},
-        {"avx512", "v16_avx512.h", "-mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512",
-         "__AVX512F__ __AVX512BW__ __AVX512DQ__ __AVX512VL__", 12, 2, 4,
-         "x86-64 with AVX-512 F, BW, DQ and VL (Skylake-X, Zen 4 and later)"},
-        {"neon", "v16_neon.h", "", "__ARM_NEON __aarch64__", 5, 1, 1, "64-bit ARM"},
-        {"portable", "", "", "", 0, 0, 0,
-         "one file that holds scalar, avx2, avx512 and neon and picks when it runs"},
+#include "targets.def"
 };
 const int target_count = sizeof target_table / sizeof target_table[0];
 

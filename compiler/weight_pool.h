@@ -11,7 +11,8 @@ void pool_free(WeightPool *pool);
 /* Lays the plan's weights and tables out in the pool: sets the offsets of its buffers, packs what is not there yet or has
  * another origin (a number for where values come from: each checkpoint that is opened another), and works tables out anew.
  * *base is then the plan's weights.  NULL, or what is wrong. */
-const char *pool_fit(WeightPool *pool, Plan *p, const WeightSource *from, uint64_t origin, const float **base);
+const char *pool_fit(WeightPool *pool, Plan *p, const WeightSource *from, uint64_t origin,
+                     const float **base);
 
 /* A file of packed weights (`lathe build` writes it) mapped for the plan it was written for.  NULL with *why. */
 typedef struct {

@@ -1,0 +1,244 @@
+/* lathe run: a model compiled in memory and run at once. */
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "driver.h"
+#include "parse.h"
+#include "weight_pool.h"
+
+enum { INTERRUPTED = 130 };
+
+static atomic_bool interrupted;
+
+static void on_interrupt(int number)
+{
+        (void)number;
+        atomic_store(&interrupted, true);
+        signal(SIGINT, SIG_DFL); /* a second one ends the program */
+}
+
+static double seconds(void)
+{
+        struct timespec t;
+        clock_gettime(CLOCK_MONOTONIC, &t);
+        return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* What a run is made of, released in one place. */
+typedef struct {
+        const Options *o;
+        Model m;
+        Plan *plan;
+        Tokenizer tokenizer;
+        WeightPool *pool;
+        PackedFile file;
+        Engine *engine;
+        double begin, planned, loaded; /* seconds */
+} Session;
+
+static int wrong(const char *message)
+{
+        fprintf(stderr, "lathe run: %s\n", message);
+        return WRONG_ENVIRONMENT;
+}
+
+static int load_weights(Session *s, const float **weights)
+{
+        const Options *o = s->o;
+        if (o->weights && is_packed_file(o->weights)) {
+                const char *error = packed_file_open(o->weights, s->plan, &s->file);
+                *weights = s->file.weights;
+                return error ? (wrong(error), WRONG_INPUT) : DONE;
+        }
+        Checkpoint *checkpoint;
+        Weights *w = open_weights(&s->m, o, &checkpoint);
+        int code = WRONG_INPUT;
+        if (w) {
+                WeightSource source = {w, weights_read};
+                s->pool = pool_new();
+                const char *error =
+                        s->pool ? pool_fit(s->pool, s->plan, &source, 1, weights) : "out of memory";
+                code = error ? wrong(error) : DONE;
+        }
+        checkpoint_close(checkpoint);
+        return code;
+}
+
+static int prepare(Session *s)
+{
+        const Options *o = s->o;
+        int code;
+        if (!model_load(&s->m, o, &code))
+                return code;
+        if (!model_passes(&s->m, o) || (o->tokenizer && !load_tokenizer(o, s->m.graph, &s->tokenizer)))
+                return WRONG_INPUT;
+        const char *why = why_not_generating(s->m.graph);
+        if (why) {
+                fprintf(stderr, "lathe run: %s can't generate: it %s; `lathe verify` runs any model\n",
+                        s->m.graph->name, why);
+                return WRONG_INPUT;
+        }
+        s->plan = model_plan(&s->m, o, target_find(o->ntarget ? o->target[0] : "native"));
+        if (!s->plan)
+                return WRONG_INPUT;
+        s->planned = seconds();
+        const float *weights = NULL;
+        code = load_weights(s, &weights);
+        s->loaded = seconds();
+        if (code)
+                return code;
+        s->engine = engine_new(s->plan, weights, o->threads, o->jit, &why);
+        return s->engine ? DONE : wrong(why);
+}
+
+/* --- the prompt ------------------------------------------------------------------------------------------------- */
+
+static int32_t *numbers(const char *text, const Graph *g, int64_t *count)
+{
+        int32_t *tokens = malloc((strlen(text) / 2 + 2) * sizeof *tokens);
+        int64_t n = 0;
+        char *end;
+        for (long token; tokens && (token = strtol(text, &end, 10), end != text); text = end)
+                tokens[n++] = token >= 0 && token <= INT32_MAX ? (int32_t)token : -1;
+        text += strspn(text, " \t\r\n");
+        if (tokens && *text) {
+                fprintf(stderr, "lathe run: without --tokenizer the prompt is token numbers, not \"%.20s\"\n",
+                        text);
+                free(tokens);
+                return NULL;
+        }
+        if (tokens && n == 0 && !loop_tokens(g, "start", &tokens[n++], 1))
+                tokens[0] = 1;
+        *count = n;
+        return tokens;
+}
+
+/* Tokens, malloc'd; NULL after a message, with *code. */
+static int32_t *read_prompt(Session *s, int64_t *count, int *code)
+{
+        const Options *o = s->o;
+        Arena *a = &s->m.arena;
+        const char *path = o->prompt_file                         ? o->prompt_file
+                           : o->prompt && !strcmp(o->prompt, "-") ? "-"
+                                                                  : NULL;
+        const char *text = o->prompt ? o->prompt : "", *why = NULL;
+        int64_t n = (int64_t)strlen(text);
+        *code = WRONG_INPUT;
+        if (path) {
+                const Source *all = read_source(a, path, &why);
+                if (!all) {
+                        fprintf(stderr, "lathe run: %s: %s\n", path, why);
+                        *code = WRONG_ENVIRONMENT;
+                        return NULL;
+                }
+                n = all->length;
+                text = all->text;
+        }
+        if (!o->tokenizer)
+                return numbers(text, s->m.graph, count);
+        int32_t *tokens = text_to_tokens(&s->tokenizer, text, n, count);
+        if (!tokens)
+                *code = wrong("out of memory");
+        return tokens;
+}
+
+/* --- output ------------------------------------------------------------------------------------------------------ */
+
+static void show(void *to, const char *text, int64_t n)
+{
+        fwrite(text, 1, (size_t)n, to);
+        fflush(to);
+}
+
+/* Bytes of weights that a step reads: those of its products. */
+static int64_t bytes_a_step(const Plan *p)
+{
+        int64_t floats = 0;
+        for (int b = 0; b < p->nbody; b++)
+                for (int i = 0; i < p->list[b].n; i++) {
+                        const Kernel *k = p->list[b].kernel[i];
+                        for (int j = 0; j < k->nsegment; j++)
+                                for (int w = 0; w < k->segment[j].nproduct; w++) {
+                                        const Buffer *from = k->segment[j].w[w];
+                                        floats += from ? from->slots * type_count(&from->type, NULL) : 0;
+                                }
+                }
+        return 4 * floats;
+}
+
+static void report(const Session *s, int64_t prompt, const Generated *g)
+{
+        fprintf(stderr, "spec to plan %.1f ms, weights %.1f ms, plan to code %.1f ms (%s, %s)\n",
+                1e3 * (s->planned - s->begin), 1e3 * (s->loaded - s->planned),
+                1e3 * engine_compile_seconds(s->engine), s->o->jit == JIT_CC ? "cc" : "libtcc",
+                s->plan->target->name);
+        double before = seconds() - g->rest_seconds - s->begin;
+        fprintf(stderr,
+                "%" PRId64 " prompt tokens and the first new one %.1f ms, spec to first token %.1f ms\n",
+                prompt, 1e3 * g->first_seconds, 1e3 * before);
+        if (g->made < 2)
+                return;
+        double rate = (double)(g->made - 1) / g->rest_seconds;
+        fprintf(stderr, "%" PRId64 " tokens more: %.1f tokens/s, %.1f GB/s of weights (at the end by %s)\n",
+                g->made - 1, rate, 1e-9 * rate * (double)bytes_a_step(s->plan), engine_tier(s->engine));
+}
+
+static int generate_text(Session *s)
+{
+        const Options *o = s->o;
+        int code;
+        int64_t n;
+        int32_t *tokens = read_prompt(s, &n, &code);
+        if (!tokens)
+                return code;
+        Generation how = {.steps = o->steps,
+                          .chunk = INT64_MAX,
+                          .temperature = o->temperature,
+                          .top_p = o->top_p,
+                          .min_p = o->min_p,
+                          .top_k = o->top_k,
+                          .seed = o->seed,
+                          .nstop = o->nstop,
+                          .hash = o->hash,
+                          .show = show,
+                          .to = stdout,
+                          .interrupted = &interrupted};
+        memcpy(how.stop, o->stop, sizeof how.stop);
+        Generated made;
+        const char *error =
+                generate(s->engine, s->plan, o->tokenizer ? &s->tokenizer : NULL, tokens, n, &how, &made);
+        free(tokens);
+        bool stopped = atomic_load(&interrupted);
+        if (error && !stopped)
+                fprintf(stderr, "lathe run: %s\n", error);
+        if (o->hash && !error)
+                fprintf(stderr, "hash %016" PRIx64 "\n", made.hash);
+        if (o->verbose)
+                report(s, n, &made);
+        if (fflush(stdout) || ferror(stdout)) {
+                fprintf(stderr, "lathe run: standard output: %s\n", strerror(errno));
+                return WRONG_ENVIRONMENT;
+        }
+        return stopped ? INTERRUPTED : error ? WRONG_INPUT : DONE;
+}
+
+int run_command(const Options *o)
+{
+        Session s = {.o = o, .begin = seconds()};
+        signal(SIGINT, on_interrupt);
+        int code = prepare(&s);
+        if (code == DONE)
+                code = generate_text(&s);
+        engine_free(s.engine);
+        packed_file_close(&s.file);
+        pool_free(s.pool);
+        tokenizer_free(&s.tokenizer);
+        model_free(&s.m);
+        return code;
+}

@@ -1,0 +1,260 @@
+/* Generation, with the tokenizer and the sampler that emitted C has. */
+#include "generate.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "emit.h"
+#include "kernels.h"
+
+/* runtime/tokenizer.h asks for the tables of one vocabulary; here they are those of the one at hand. */
+static _Thread_local const Tokenizer *vocabulary;
+#define TOKENIZER_VOCAB (vocabulary->vocab)
+#define token_bytes (vocabulary->bytes)
+#define token_offset (vocabulary->offset)
+#define token_score (vocabulary->score)
+#define token_sorted (vocabulary->sorted)
+#include "../runtime/tokenizer.h"
+
+const char *why_not_generating(const Graph *g)
+{
+        if (g->past < 0)
+                return "is not causal";
+        if (g->ninput != 1 || !g->input[0].bound || g->input[0].type.rank != 1)
+                return "has other inputs than token ids [time]";
+        if (g->noutput < 1 || g->output[0].node->type.rank != 2)
+                return "has no output of logits [time, vocab]";
+        return NULL;
+}
+
+int32_t *text_to_tokens(const Tokenizer *t, const char *text, int64_t n, int64_t *count)
+{
+        *count = 0;
+        if (n >= 1 << 28)
+                return NULL;
+        int32_t *tokens = malloc(TOKENIZER_TOKENS(n) * sizeof *tokens);
+        int32_t *scratch = malloc(TOKENIZER_SCRATCH(n) * sizeof *scratch);
+        vocabulary = t;
+        if (tokens && scratch)
+                *count = tokenizer_encode(text, (int32_t)n, tokens, scratch);
+        free(scratch);
+        if (*count)
+                return tokens;
+        free(tokens);
+        return NULL;
+}
+
+int token_to_text(const Tokenizer *t, int32_t previous, int32_t token, char *out)
+{
+        vocabulary = t;
+        return tokenizer_decode(previous, token, out);
+}
+
+int loop_tokens(const Graph *g, const char *setting, int32_t *token, int most)
+{
+        int n = 0;
+        for (int i = 0; i < g->nloop; i++) {
+                const Loop *l = &g->loop[i];
+                for (int k = 0; k < l->nsetting && !strcmp(l->name, "generate"); k++) {
+                        const Setting *s = &l->setting[k];
+                        if (strcmp(s->name, setting))
+                                continue;
+                        if (s->kind == SETTING_NUMBER && n < most)
+                                token[n++] = (int32_t)s->number;
+                        for (int j = 0; s->kind == SETTING_LIST && j < s->nlist && n < most; j++)
+                                token[n++] = (int32_t)s->list[j];
+                }
+        }
+        return n;
+}
+
+uint64_t hash_floats(uint64_t h, const float *x, int64_t n)
+{
+        for (int64_t i = 0; i < n; i++) {
+                uint32_t bits = 0x7fc00000;
+                if (x[i] == x[i])
+                        memcpy(&bits, &x[i], sizeof bits);
+                for (int byte = 0; byte < 4; byte++)
+                        h = (h ^ (bits >> 8 * byte & 0xff)) * UINT64_C(0x100000001b3);
+        }
+        return h;
+}
+
+/* --- text on its way out: what may be the beginning of a stop text waits ----------------------------------------- */
+
+typedef struct {
+        const Generation *how;
+        char *held;
+        int64_t n, cap;
+} Outlet;
+
+static void release(Outlet *o, int64_t n)
+{
+        if (n > 0)
+                o->how->show(o->how->to, o->held, n);
+        memmove(o->held, o->held + n, (size_t)(o->n - n));
+        o->n -= n;
+}
+
+/* Is the text that is held from `at` on a stop text, or the beginning of one? */
+static bool may_stop(const Outlet *o, int64_t at, bool *stop)
+{
+        bool begins = false;
+        for (int i = 0; i < o->how->nstop; i++) {
+                int64_t length = (int64_t)strlen(o->how->stop[i]), rest = o->n - at;
+                if (memcmp(o->held + at, o->how->stop[i], (size_t)(length < rest ? length : rest)))
+                        continue;
+                *stop |= length <= rest;
+                begins = true;
+        }
+        return begins;
+}
+
+/* false: a stop text, or out of memory */
+static bool pour(Outlet *o, const char *text, int64_t n)
+{
+        if (o->n + n > o->cap) {
+                int64_t cap = 2 * (o->n + n);
+                char *more = realloc(o->held, (size_t)cap);
+                if (!more)
+                        return false;
+                o->held = more;
+                o->cap = cap;
+        }
+        memcpy(o->held + o->n, text, (size_t)n);
+        o->n += n;
+        bool stop = false;
+        int64_t at = 0;
+        while (at < o->n && !may_stop(o, at, &stop))
+                at++;
+        release(o, at);
+        return !stop;
+}
+
+static bool show_token(Outlet *o, const Tokenizer *t, int32_t previous, int32_t token, char *piece)
+{
+        if (t)
+                return pour(o, piece, token_to_text(t, previous, token, piece));
+        char number[16];
+        return pour(o, number, snprintf(number, sizeof number, "%d ", token));
+}
+
+/* --- the loop ------------------------------------------------------------------------------------------------------ */
+
+static double seconds(void)
+{
+        struct timespec t;
+        clock_gettime(CLOCK_MONOTONIC, &t);
+        return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+typedef struct {
+        Engine *engine;
+        const Generation *how;
+        int64_t vocab, context;
+        float *logits;
+        int32_t *order; /* the sampler's */
+        uint64_t state;
+        SampleFunction *sample;
+        int32_t stop[64];
+        int nstop;
+} Run;
+
+/* All but the prompt's last token; their logits are worked out only to be hashed. */
+static const char *take_prompt(Run *r, const int32_t *tokens, int64_t n, uint64_t *hash)
+{
+        const char *wrong = NULL;
+        for (int64_t i = 0, chunk; i < n && !wrong; i += chunk) {
+                chunk = n - i < r->how->chunk ? n - i : r->how->chunk;
+                float *logits = NULL;
+                if (r->how->hash) {
+                        bool fits = chunk < INT64_MAX / r->vocab / 4;
+                        logits = fits ? malloc((size_t)(chunk * r->vocab) * sizeof *logits) : NULL;
+                        if (!logits)
+                                return "out of memory";
+                }
+                wrong = engine_tokens(r->engine, tokens + i, chunk, 0, logits);
+                if (!wrong && logits)
+                        *hash = hash_floats(*hash, logits, chunk * r->vocab);
+                free(logits);
+        }
+        return wrong;
+}
+
+static bool is_stop(const Run *r, int32_t token)
+{
+        for (int i = 0; i < r->nstop; i++)
+                if (r->stop[i] == token)
+                        return true;
+        return false;
+}
+
+static int32_t choose(Run *r)
+{
+        const Generation *g = r->how;
+        return r->sample(g->temperature, g->top_k, g->top_p, g->min_p, &r->state, r->order, r->logits,
+                         (int)r->vocab);
+}
+
+static const char *loop(Run *r, Outlet *outlet, const Tokenizer *t, const int32_t *tokens, int64_t n,
+                        char *piece, Generated *result)
+{
+        double begin = seconds(), first = begin;
+        const char *wrong = take_prompt(r, tokens, n - 1, &result->hash);
+        int32_t token = tokens[n - 1];
+        for (; !wrong && result->made < r->how->steps && engine_position(r->engine) < r->context;
+             result->made++) {
+                wrong = engine_tokens(r->engine, &token, 1, 0, r->logits);
+                if (wrong)
+                        break;
+                if (r->how->hash)
+                        result->hash = hash_floats(result->hash, r->logits, r->vocab);
+                int32_t next = choose(r);
+                if (result->made == 0)
+                        first = seconds();
+                if (is_stop(r, next) || !show_token(outlet, t, token, next, piece))
+                        break;
+                token = next;
+                if (r->how->interrupted && atomic_load(r->how->interrupted))
+                        wrong = "interrupted";
+        }
+        result->first_seconds = first - begin;
+        result->rest_seconds = seconds() - first;
+        return wrong;
+}
+
+const char *generate(Engine *e, const Plan *p, const Tokenizer *tokenizer, const int32_t *tokens, int64_t n,
+                     const Generation *how, Generated *result)
+{
+        const Graph *g = p->graph;
+        const Type *logits = &g->output[0].node->type;
+        KernelFunction *sample = kernel_find(p->target, "sample");
+        Run r = {.engine = e,
+                 .how = how,
+                 .vocab = row_elements(p, logits),
+                 .context = g->named[g->time].bound};
+        Outlet outlet = {.how = how};
+        *result = (Generated){.hash = HASH_START};
+        if (n > r.context)
+                return arena_printf(g->arena, "the prompt has %lld tokens, and the context holds %lld",
+                                    (long long)n, (long long)r.context);
+        r.sample = (SampleFunction *)sample;
+        r.state = how->seed;
+        r.nstop = loop_tokens(g, "stop", r.stop, 64);
+        r.logits = malloc((size_t)r.vocab * sizeof *r.logits);
+        r.order = malloc((size_t)r.vocab * sizeof *r.order);
+        char *piece = malloc(tokenizer ? (size_t)tokenizer->longest + 1 : 1);
+        const char *wrong = "out of memory";
+        if (r.logits && r.order && piece)
+                wrong = loop(&r, &outlet, tokenizer, tokens, n, piece, result);
+        bool stopped = false;
+        if (outlet.n && !(may_stop(&outlet, 0, &stopped) && stopped))
+                release(&outlet, outlet.n);
+        free(outlet.held);
+        free(piece);
+        free(r.order);
+        free(r.logits);
+        return wrong;
+}

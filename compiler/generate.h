@@ -1,0 +1,50 @@
+/* Generation: tokens through an engine, one at a time, as text. */
+#ifndef GENERATE_H
+#define GENERATE_H
+#include <stdatomic.h>
+
+#include "engine.h"
+#include "tokenizer.h"
+
+/* NULL, or why this model can't generate: it must be causal, from one input of token ids [time] to logits [time, vocab] (its
+ * first output; the others are taps). */
+const char *why_not_generating(const Graph *g);
+
+/* tokens of text [n bytes], malloc'd, with the start token in front; NULL: out of memory */
+int32_t *text_to_tokens(const Tokenizer *t, const char *text, int64_t n, int64_t *count);
+/* the bytes of a token after another, into out [t->longest + 1]; returns how many */
+int token_to_text(const Tokenizer *t, int32_t previous, int32_t token, char *out);
+
+enum { MAX_STOPS = 16 };
+
+typedef struct {
+        int64_t steps; /* at most so many new tokens */
+        int64_t chunk; /* the prompt in pieces of so many */
+        float temperature, top_p, min_p;
+        int top_k;
+        uint64_t seed;
+        const char *stop[MAX_STOPS]; /* texts that end it; they are not shown */
+        int nstop;
+        bool hash; /* of all logits, those of the prompt's positions too */
+        void (*show)(void *to, const char *text, int64_t n);
+        void *to;
+        atomic_bool *interrupted; /* or NULL: set from elsewhere, it ends the generation after the token at hand */
+} Generation;
+
+typedef struct {
+        int64_t made;
+        double first_seconds, rest_seconds; /* prompt and first new token; the other made - 1 */
+        uint64_t hash;
+} Generated;
+
+/* Goes on after tokens [n], at least one, which the engine has not taken yet.  tokenizer NULL: tokens are shown as numbers.
+ * NULL, or what is wrong. */
+const char *generate(Engine *e, const Plan *p, const Tokenizer *tokenizer, const int32_t *tokens, int64_t n,
+                     const Generation *how, Generated *result);
+
+/* token ids of a loop's setting: "stop", "start"; returns how many, at most `most` */
+int loop_tokens(const Graph *g, const char *setting, int32_t *token, int most);
+/* FNV-1a over the bits of x [n], every NaN the same; a hash begins as HASH_START */
+#define HASH_START UINT64_C(0xcbf29ce484222325)
+uint64_t hash_floats(uint64_t h, const float *x, int64_t n);
+#endif

@@ -1,0 +1,24 @@
+/*
+ * What stands before code made for libtcc, which gets neither headers nor a library: the types of both, and names of
+ * lathe's own functions.  The kernels' declarations follow, from the table of kernels.c.
+ */
+typedef signed char int8_t;
+typedef unsigned char uint8_t;
+typedef short int16_t;
+typedef unsigned short uint16_t;
+typedef int int32_t;
+typedef unsigned int uint32_t;
+typedef long long int64_t;
+typedef unsigned long long uint64_t;
+typedef unsigned long size_t;
+
+#define NULL ((void *)0)
+#define offsetof(type, member) ((size_t)&((type *)0)->member)
+#define FLOAT_INF (1.0f / 0.0f)
+#define KERNEL static
+
+/* a vector: its 16 lanes in memory; the first argument of a function that makes one is where it goes */
+typedef float v16[16];
+
+typedef struct Team Team;
+void team_barrier(Team *team);

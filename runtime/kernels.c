@@ -1,0 +1,220 @@
+/*
+ * The kernels compiled into lathe, once for each instruction set, for code that libtcc makes.
+ *
+ * libtcc knows no vectors.  So code made for it hands vectors over by address, `v_add(r, a, b)` for r = a + b, and each
+ * row of the table below is such a function around the runtime's own: the arithmetic is the same text as in emitted C,
+ * and so are the bits.  To be compiled with KERNELS_ISA, a name of compiler/targets.def, KERNELS_VECTOR, its header, and
+ * the flags that stand there.
+ */
+#include <stddef.h>
+#include <string.h>
+
+#include "guard.h"
+
+#include KERNELS_VECTOR
+
+#define TARGET(name, vector, flags, guard, rows, panels, few_panels, about)                                  \
+        enum { ROWS_##name = rows, PANELS_##name = panels, FEW_PANELS_##name = few_panels };
+#include "../compiler/targets.def"
+
+#define JOIN_(a, b) a##b
+#define JOIN(a, b) JOIN_(a, b)
+#define TILE_ROWS JOIN(ROWS_, KERNELS_ISA)
+#define TILE_PANELS JOIN(PANELS_, KERNELS_ISA)
+#define FEW_PANELS JOIN(FEW_PANELS_, KERNELS_ISA)
+
+#include "math.h"
+#include "rows.h"
+#include "matmul.h"
+#include "attention.h"
+#include "sampler.h"
+
+#include "../compiler/kernels.h"
+
+#define UNARY_LIST(X)                                                                                        \
+        X(v_neg) X(v_exp) X(v_log) X(v_sqrt) X(v_sin) X(v_cos) X(v_tanh) X(v_erf) X(v_floor) X(v_not)
+#define BINARY_LIST(X)                                                                                       \
+        X(v_add)                                                                                             \
+        X(v_sub)                                                                                             \
+        X(v_mul) X(v_div) X(v_pow) X(v_max) X(v_min) X(v_lt) X(v_le) X(v_eq) X(v_and) X(v_or) X(v_soft)      \
+                X(v_part)
+#define FOLD_LIST(X) X(v_sum) X(v_maxof) X(v_first)
+
+#define UNARY(op)                                                                                            \
+        static void by_address_##op(float *r, const float *a)                                                \
+        {                                                                                                    \
+                v_store(r, op(v_load(a)));                                                                   \
+        }
+#define BINARY(op)                                                                                           \
+        static void by_address_##op(float *r, const float *a, const float *b)                                \
+        {                                                                                                    \
+                v_store(r, op(v_load(a), v_load(b)));                                                        \
+        }
+#define FOLD(op)                                                                                             \
+        static float by_address_##op(const float *a)                                                         \
+        {                                                                                                    \
+                return op(v_load(a));                                                                        \
+        }
+UNARY_LIST(UNARY)
+BINARY_LIST(BINARY)
+FOLD_LIST(FOLD)
+
+static void by_address_v_where(float *r, const float *c, const float *a, const float *b)
+{
+        v_store(r, v_where(v_load(c), v_load(a), v_load(b)));
+}
+static void by_address_v_keep(float *r, const float *x, int n, float rest)
+{
+        v_store(r, v_keep(v_load(x), n, rest));
+}
+static void by_address_v_clamp(float *r, const float *x, float last)
+{
+        v_store(r, v_clamp(v_load(x), last));
+}
+static void by_address_v_set1(float *r, float x)
+{
+        v_store(r, v_set1(x));
+}
+static void by_address_v_iota(float *r, float first)
+{
+        v_store(r, v_iota(first));
+}
+static void by_address_v_load(float *r, const float *p)
+{
+        v_store(r, v_load(p));
+}
+static void by_address_v_load_n(float *r, const float *p, int n)
+{
+        v_store(r, v_load_n(p, n));
+}
+static void by_address_v_load_i32(float *r, const int32_t *p)
+{
+        v_store(r, v_load_i32(p));
+}
+static void by_address_v_load_i32_n(float *r, const int32_t *p, int n)
+{
+        v_store(r, v_load_i32_n(p, n));
+}
+static void by_address_v_load_strided(float *r, const float *p, int64_t stride, int n)
+{
+        v_store(r, v_load_strided(p, stride, n));
+}
+static void by_address_v_gather(float *r, const float *base, const float *index, int64_t stride)
+{
+        v_store(r, v_gather(base, v_load(index), stride));
+}
+static void by_address_v_store_n(float *p, const float *x, int n)
+{
+        v_store_n(p, v_load(x), n);
+}
+static void by_address_v_store_strided(float *p, int64_t stride, const float *x, int n)
+{
+        v_store_strided(p, stride, v_load(x), n);
+}
+
+/* An epilogue or a bound is called by address anyway; of the literals that matmul() is made for, these matter. */
+static void any_matmul(const void *ctx, Epilogue *epilogue, const float *x, int64_t ldx, int64_t rows, int k,
+                       const void *w, int storage, int group, int cut, int panel0, int panel1, float *scratch)
+{
+        (void)storage;
+        if (group == 1)
+                matmul(ctx, epilogue, x, ldx, rows, k, w, STORAGE_F32, 1, cut, panel0, panel1, scratch);
+        else
+                matmul(ctx, epilogue, x, ldx, rows, k, w, STORAGE_F32, 2, cut, panel0, panel1, scratch);
+}
+static void any_matmul_plain(float *y, int64_t y_row, const float *a, int64_t ai, int64_t ak, const float *b,
+                             int64_t bk, int64_t bj, int64_t row0, int64_t row1, int n, int k)
+{
+        matmul_plain(y, y_row, a, ai, ak, b, bk, bj, row0, row1, n, k);
+}
+
+/* The score formula works in place there; its own context stands behind ours. */
+typedef struct {
+        const void *ctx;
+        void (*score)(const void *ctx, float *s, int head, int64_t row, int64_t col);
+        Live *live;
+} AnyAttention;
+
+static v16 any_score(const void *context, v16 s, int head, int64_t row, int64_t col)
+{
+        const AnyAttention *any = context;
+        float lane[16];
+        v_store(lane, s);
+        any->score(any->ctx, lane, head, row, col);
+        return v_load(lane);
+}
+static void any_live(const void *context, int head, int64_t row, int64_t *lo, int64_t *hi)
+{
+        const AnyAttention *any = context;
+        any->live(any->ctx, head, row, lo, hi);
+}
+static void any_attention(const Attention *given,
+                          void (*score)(const void *ctx, float *s, int head, int64_t row, int64_t col),
+                          Live *live, int unit0, int unit1, int64_t rows, float *scratch)
+{
+        const AnyAttention any = {given->ctx, score, live};
+        Attention a = *given;
+        a.ctx = &any;
+        attention(&a, any_score, any_live, unit0, unit1, rows, scratch);
+}
+static void any_top_of(float *y, int64_t y_step, const float *x, int64_t x_step, int64_t n, int64_t k)
+{
+        top_of(y, y_step, x, x_step, n, k);
+}
+static float any_argmax_of(const float *x, int64_t x_step, int64_t n)
+{
+        return argmax_of(x, x_step, n);
+}
+
+static int any_sample(float temperature, int top_k, float top_p, float min_p, uint64_t *state, int32_t *order,
+                      float *logits, int n)
+{
+        Sampler s = {temperature, top_k, top_p, min_p, *state, order};
+        int token = sample(&s, logits, n);
+        *state = s.state;
+        return token;
+}
+
+/* clang-format off */
+#define ROW(name, result, function, parameters) \
+        {#name, #result " " #name parameters ";", (KernelFunction *)function},
+#define UNARY_ROW(op) ROW(op, void, by_address_##op, "(float *r, const float *a)")
+#define BINARY_ROW(op) ROW(op, void, by_address_##op, "(float *r, const float *a, const float *b)")
+#define FOLD_ROW(op) ROW(op, float, by_address_##op, "(const float *a)")
+
+const KernelSymbol JOIN(kernels_, KERNELS_ISA)[] = {
+        UNARY_LIST(UNARY_ROW) BINARY_LIST(BINARY_ROW) FOLD_LIST(FOLD_ROW)
+        ROW(v_where, void, by_address_v_where, "(float *r, const float *c, const float *a, const float *b)")
+        ROW(v_keep, void, by_address_v_keep, "(float *r, const float *x, int n, float rest)")
+        ROW(v_clamp, void, by_address_v_clamp, "(float *r, const float *x, float last)")
+        ROW(v_set1, void, by_address_v_set1, "(float *r, float x)")
+        ROW(v_iota, void, by_address_v_iota, "(float *r, float first)")
+        ROW(v_copy, void, by_address_v_load, "(float *r, const float *x)")
+        ROW(v_load, void, by_address_v_load, "(float *r, const float *p)")
+        ROW(v_load_n, void, by_address_v_load_n, "(float *r, const float *p, int n)")
+        ROW(v_load_i32, void, by_address_v_load_i32, "(float *r, const int32_t *p)")
+        ROW(v_load_i32_n, void, by_address_v_load_i32_n, "(float *r, const int32_t *p, int n)")
+        ROW(v_load_strided, void, by_address_v_load_strided,
+            "(float *r, const float *p, int64_t stride, int n)")
+        ROW(v_gather, void, by_address_v_gather,
+            "(float *r, const float *base, const float *index, int64_t stride)")
+        ROW(v_store, void, by_address_v_load, "(float *p, const float *x)")
+        ROW(v_store_n, void, by_address_v_store_n, "(float *p, const float *x, int n)")
+        ROW(v_store_strided, void, by_address_v_store_strided,
+            "(float *p, int64_t stride, const float *x, int n)")
+        ROW(matmul, void, any_matmul,
+            "(const void *ctx, void (*epilogue)(const void *ctx, int64_t row, int panel, const v16 *acc), const float *x, int64_t ldx, int64_t rows, int k, "
+            "const void *w, int storage, int group, int cut, int panel0, int panel1, float *scratch)")
+        ROW(matmul_plain, void, any_matmul_plain,
+            "(float *y, int64_t y_row, const float *a, int64_t ai, int64_t ak, const float *b, int64_t bk, "
+            "int64_t bj, int64_t row0, int64_t row1, int n, int k)")
+        ROW(attention, void, any_attention,
+            "(const void *a, void (*score)(const void *ctx, v16 s, int head, int64_t row, int64_t col), "
+            "void (*live)(const void *ctx, int head, int64_t row, int64_t *lo, int64_t *hi), int unit0, int unit1, "
+            "int64_t rows, float *scratch)")
+        ROW(top_of, void, any_top_of,
+            "(float *y, int64_t y_step, const float *x, int64_t x_step, int64_t n, int64_t k)")
+        ROW(argmax_of, float, any_argmax_of, "(const float *x, int64_t x_step, int64_t n)")
+        {"sample", NULL, (KernelFunction *)any_sample},
+        {NULL, NULL, NULL}};
+/* clang-format on */
