@@ -59,17 +59,34 @@ static bool can_join(const Fuse *f, const Growth *s, const Node *n, const Type *
                same_dims(&n->type, t) && !f->owner[n->id];
 }
 
-/* Takes in a second product that n needs.  False: n needs a third, or one that others use too. */
+/* Is n a product of x, or made of one by elementwise nodes that can be part of the formula? */
+static bool reaches_product(const Fuse *f, const Growth *s, const Node *n, const Type *t, int depth)
+{
+        if (is_product_of(f, n, s->product[0]->in[0], t))
+                return n->body == s->node[0]->body;
+        if (!can_join(f, s, n, t) || depth > 8)
+                return false;
+        for (int i = 0; i < n->nin; i++)
+                if (reaches_product(f, s, n->in[i], t, depth + 1))
+                        return true;
+        return false;
+}
+
+/* Takes in a second product that n needs, and what stands between.  False: n needs a third, or it is too long. */
 static bool take_products(const Fuse *f, Growth *s, const Node *n, const Type *t)
 {
-        Node *x = s->product[0]->in[0];
         for (int i = 0; i < n->nin; i++) {
                 Node *in = n->in[i];
-                if (within(s, in) || !is_product_of(f, in, x, t) || in->body != s->node[0]->body)
+                if (within(s, in) || !reaches_product(f, s, in, t, 0))
                         continue;
-                if (s->nproduct == 2)
+                if (in->op == OP_MATMUL && s->nproduct == 2)
                         return false;
-                s->product[s->nproduct++] = in;
+                if (in->op == OP_MATMUL)
+                        s->product[s->nproduct++] = in;
+                else if (!take_products(f, s, in, t))
+                        return false;
+                if (s->n > MOST_NODES)
+                        return false;
                 s->node[s->n++] = in;
         }
         return true;
@@ -179,12 +196,14 @@ static bool can_merge(const Fuse *f, const Kernel *a, const Kernel *b)
 {
         if (f->uses->pinned[a->store[0].node->id] || f->uses->pinned[b->store[0].node->id])
                 return false;
+        const Node *first = a->segment[0].store.node, *second = b->segment[0].store.node;
         return a->op == K_MATMUL && b->op == K_MATMUL && a->x == b->x && a->body == b->body &&
                a->k_size == b->k_size && a->segment[0].nproduct == 1 && b->segment[0].nproduct == 1 &&
-               ready_before(f, b, a->segment[0].store.node);
+               f->uses->place[first->id] < f->uses->place[second->id] && ready_before(f, b, first);
 }
 
-/* Products of one operand that do not wait for each other: one kernel, run where the first stands. */
+/* Products of one operand that do not wait for each other: one kernel, run where the first stands.  The second stands
+ * after it, so that the first can't read its result. */
 void merge_matmuls(Fuse *f)
 {
         for (int i = 0; i < f->nkernel; i++) {
