@@ -1,0 +1,82 @@
+"""Oracles of the vision transformers: ViT (transformers and timm), DeiT, DINOv2 without and with registers.
+
+    make && V/bin/python tests/oracle/families/vision.py
+"""
+
+import common
+import timm
+import torch
+import transformers
+
+LAYER = {"attn": "attention", "ffn": "mlp"}
+
+
+def picture(side, channels=3):
+    """A picture that is no pattern: [channels, side, side]."""
+    return torch.sin(1.7 * torch.arange(channels * side * side) ** 1.3).reshape(channels, side, side)
+
+
+def run(name, module, layers, pixels, logits=True):
+    paths = {f"layer[{i}].{ours}": layer.get_submodule(theirs)
+             for i, layer in enumerate(layers) for ours, theirs in LAYER.items()}
+    values = common.taps(paths)
+    with torch.no_grad():
+        found = module(pixels[None])
+    return found, values
+
+
+def config(kind, **sizes):
+    return kind(hidden_size=24, num_hidden_layers=2, num_attention_heads=3, attn_implementation="eager", **sizes)
+
+
+def vit():
+    module = common.published("vit", transformers.ViTForImageClassification, config(
+        transformers.ViTConfig, intermediate_size=40, image_size=12, patch_size=4, num_labels=5))
+    pixels = picture(12)
+    found, values = run("vit", module, module.vit.layers, pixels)
+    common.record("vit", {"pixels": pixels}, {"logits": found.logits[0]}, values)
+
+
+def vit_timm():
+    module = common.load(timm.models.VisionTransformer(
+        img_size=12, patch_size=4, in_chans=2, num_classes=5, embed_dim=24, depth=2, num_heads=2, mlp_ratio=40 / 24,
+        qkv_bias=True), "vit_timm")
+    pixels = picture(12, 2)
+    values = common.taps({f"layer[{i}].{ours}": block.get_submodule(theirs) for i, block in enumerate(module.blocks)
+                          for ours, theirs in {"attn": "attn", "ffn": "mlp"}.items()})
+    with torch.no_grad():
+        features = module.forward_features(pixels[None])
+        logits = module.forward_head(features)
+    common.record("vit_timm", {"pixels": pixels}, {"features": features[0], "logits": logits[0]}, values)
+
+
+def deit():
+    module = common.published("deit", transformers.DeiTForImageClassificationWithTeacher, config(
+        transformers.DeiTConfig, intermediate_size=96, image_size=12, patch_size=4, num_labels=5))
+    pixels = picture(12)
+    found, values = run("deit", module, module.deit.layers, pixels)
+    common.record("deit", {"pixels": pixels}, {"logits": found.logits[0]}, values)
+
+
+def dinov2():
+    module = common.published("dinov2", transformers.Dinov2Model, config(
+        transformers.Dinov2Config, image_size=15, patch_size=5, use_mask_token=False))
+    pixels = picture(15)
+    found, values = run("dinov2", module, module.encoder.layer, pixels)
+    common.record("dinov2", {"pixels": pixels}, {"features": found.last_hidden_state[0]}, values)
+
+
+def dinov2_registers():
+    module = common.published("dinov2_registers", transformers.Dinov2WithRegistersModel, config(
+        transformers.Dinov2WithRegistersConfig, image_size=15, patch_size=5, mlp_ratio=2, num_register_tokens=3,
+        use_swiglu_ffn=True), unread=["embeddings.mask_token"])
+    pixels = picture(15)
+    found, values = run("dinov2_registers", module, module.encoder.layer, pixels)
+    common.record("dinov2_registers", {"pixels": pixels}, {"features": found.last_hidden_state[0]}, values)
+
+
+vit()
+vit_timm()
+deit()
+dinov2()
+dinov2_registers()
