@@ -3,7 +3,8 @@
  *
  * The right side is an ordinary expression over weights by path, elaborated into a body of its own.  A `{i}`
  * in the published name runs over the trips of the repeat that [i] indexes on the right side.  A trip that
- * lacks a weight is passed over; that no trip has it is an error. */
+ * lacks a weight is passed over; that no trip has it is an error.  `{prefix}`, where prefix is a text of the model, is
+ * that text. */
 #include "elaborate.h"
 
 #include <string.h>
@@ -29,6 +30,7 @@ typedef struct {
         Scope *scope;
         const Conditions *conditions;
         const Ast *map;
+        const char *published; /* the name, texts filled in */
         int n;
         const char *name[MAX_PLACEHOLDERS];
         int64_t trips[MAX_PLACEHOLDERS], trip[MAX_PLACEHOLDERS];
@@ -164,10 +166,25 @@ static int64_t find_trips(Elaborator *e, const Ast *ast, const char *name)
         return -1;
 }
 
+/* A published name with the texts that it asks for: "{prefix}embed" with prefix "bert." is "bert.embed". */
+static const char *with_texts(Elaborator *e, Scope *scope, const char *name)
+{
+        const char *text = "", *p = name, *open, *end;
+        for (; (open = strchr(p, '{')) && (end = strchr(open, '}')); p = end + 1) {
+                Value v;
+                bool found = scope_find(e, scope, intern(e->program->names, open + 1, (int)(end - open - 1)),
+                                        false, &v) &&
+                             v.kind == V_TEXT;
+                text = found ? arena_printf(e->keep, "%s%.*s%s", text, (int)(open - p), p, v.text)
+                             : arena_printf(e->keep, "%s%.*s", text, (int)(end + 1 - p), p);
+        }
+        return arena_printf(e->keep, "%s%s", text, p);
+}
+
 static bool find_placeholders(Entry *entry)
 {
         Elaborator *e = entry->e;
-        for (const char *p = entry->map->name; (p = strchr(p, '{')); p++) {
+        for (const char *p = entry->published; (p = strchr(p, '{')); p++) {
                 const char *end = strchr(p, '}');
                 if (!end)
                         return fail(e, entry->map->name_span, "a { without }"), false;
@@ -196,7 +213,7 @@ static bool find_placeholders(Entry *entry)
 static const char *filled_name(const Entry *entry)
 {
         Arena *arena = entry->e->keep;
-        const char *text = "", *p = entry->map->name, *open;
+        const char *text = "", *p = entry->published, *open;
         for (; (open = strchr(p, '{')); p = strchr(open, '}') + 1) {
                 int64_t trip = 0;
                 const char *end = strchr(open, '}');
@@ -255,6 +272,7 @@ static bool make_entry(Entry *entry)
 static void run_map(Elaborator *e, Scope *scope, const Ast *map, const Conditions *conditions)
 {
         Entry entry = {.e = e, .scope = scope, .map = map, .conditions = conditions};
+        entry.published = with_texts(e, scope, map->name);
         if (!find_placeholders(&entry))
                 return;
         for (int i = 0; i < entry.n; i++)
@@ -308,8 +326,8 @@ static void run_entry(Elaborator *e, Scope *scope, const Ast *entry, const Heirs
         } else if (entry->kind == AST_RULE && conditions_hold(e, scope, conditions) > 0) {
                 const char *rules[] = {"drop", "optional"};
                 if (strcmp(entry->name, "drop") == 0 || strcmp(entry->name, "optional") == 0) {
-                        add_entry(e, entry->name[0] == 'd' ? CK_DROP : CK_OPTIONAL, entry->kid[0]->name, NULL,
-                                  entry->span);
+                        add_entry(e, entry->name[0] == 'd' ? CK_DROP : CK_OPTIONAL,
+                                  with_texts(e, scope, entry->kid[0]->name), NULL, entry->span);
                 } else {
                         fail(e, entry->name_span, "an entry is a map, drop or optional, not %s", entry->name);
                         hint_nearest(e, entry->name, rules, 2);

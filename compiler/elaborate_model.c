@@ -188,7 +188,7 @@ bool pending_value(Elaborator *e, const char *name, Value *value)
 bool given_value(Elaborator *e, const char *name, Value *value)
 {
         Pending *p = find_pending(e, name);
-        if (!p || p->consumed)
+        if (!p || (p->consumed && e->in_structure)) /* amid the structure a name may be assigned again */
                 return false;
         p->consumed = true;
         return pending_value(e, name, value);
@@ -229,7 +229,7 @@ static void collect_pending(Elaborator *e, const Chain *c, const Override *overr
                 add_override(e, &capacity, &override[i], c->scope[c->n - 1]);
         for (int i = c->n - 1; i >= 0; i--) {
                 const Ast *body = body_of(c->model[i]);
-                bool open = i >= c->structure && i > 0;
+                bool open = i > 0;
                 for (int k = 0; k < body->nkid; k++) {
                         const Ast *s = body->kid[k];
                         open = open && !is_structural(s);
