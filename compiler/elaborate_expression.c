@@ -75,9 +75,19 @@ static Value eval_logical(Elaborator *e, Scope *scope, const Ast *ast)
         return operate(e, ast->kind, a, b, ast);
 }
 
+/* A call of `none` gives its argument, which has names of its own. */
+static bool calls_none(Elaborator *e, Scope *scope, const Ast *call)
+{
+        Value callee;
+        return call->kind == AST_CALL && call->kid[0]->kind == AST_NAME &&
+               scope_find(e, scope, call->kid[0]->name, true, &callee) && callee.kind == V_NONE;
+}
+
 static Value eval_as(Elaborator *e, Scope *scope, const Ast *ast)
 {
         Value v = eval(e, scope, ast->kid[0], ast->name);
+        if (calls_none(e, scope, ast->kid[0]))
+                return v;
         name_node(e, v, ast->name);
         record_name(e, INSTANCE, ast->name, e->where, v);
         return v;
