@@ -196,10 +196,12 @@ static bool can_merge(const Fuse *f, const Kernel *a, const Kernel *b)
 {
         if (f->uses->pinned[a->store[0].node->id] || f->uses->pinned[b->store[0].node->id])
                 return false;
+        if (a->op != K_MATMUL || b->op != K_MATMUL)
+                return false;
         const Node *first = a->segment[0].store.node, *second = b->segment[0].store.node;
-        return a->op == K_MATMUL && b->op == K_MATMUL && a->x == b->x && a->body == b->body &&
-               a->k_size == b->k_size && a->segment[0].nproduct == 1 && b->segment[0].nproduct == 1 &&
-               f->uses->place[first->id] < f->uses->place[second->id] && ready_before(f, b, first);
+        return a->x == b->x && a->body == b->body && a->k_size == b->k_size && a->segment[0].nproduct == 1 &&
+               b->segment[0].nproduct == 1 && f->uses->place[first->id] < f->uses->place[second->id] &&
+               ready_before(f, b, first);
 }
 
 /* Products of one operand that do not wait for each other: one kernel, run where the first stands.  The second stands
