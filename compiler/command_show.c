@@ -251,6 +251,12 @@ static int find_part(const char *name)
         return -1;
 }
 
+int model_parts(const char *const **name)
+{
+        *name = part_name;
+        return PARTS;
+}
+
 static int show_part(Model *m, const Options *o, Part part)
 {
         if (part == PARAMS)
@@ -277,6 +283,12 @@ static int show_part(Model *m, const Options *o, Part part)
         case PASSES: break;
         }
         return DONE;
+}
+
+int show_model(Model *m, const Options *o, const char *name)
+{
+        int part = find_part(name);
+        return part < 0 ? WRONG_USAGE : part == PASSES ? show_passes() : show_part(m, o, (Part)part);
 }
 
 int show_command(const Options *o)

@@ -160,7 +160,7 @@ static bool check_true(Diag *diag, const Requirement *r, const Tensor *condition
 
 /* --- one test, and all ------------------------------------------------------------------------------------- */
 
-static void check_requirements(Diag *diag, const Graph *g, const Tensor *value)
+void check_requirements(Diag *diag, const Graph *g, const Tensor *value)
 {
         for (int i = 0; i < g->nrequire; i++) {
                 const Requirement *r = &g->require[i];

@@ -32,7 +32,7 @@ Source *source_new(Arena *arena, const char *path, const char *text, int32_t len
                 if (text[i] == '\n')
                         line[n++] = i + 1;
         Source *source = NEW(arena, Source);
-        *source = (Source){arena_strdup(arena, path), text, length, lines, line};
+        *source = (Source){arena_strdup(arena, path), text, length, lines, line, 0};
         return source;
 }
 
@@ -78,7 +78,7 @@ Span span_join(Span a, Span b)
 
 int span_line(Span span)
 {
-        return span.source ? source_line(span.source, span.begin) : 0;
+        return span.source ? span.source->before + source_line(span.source, span.begin) : 0;
 }
 
 /* --- collecting ---------------------------------------------------------------------------------------- */
@@ -288,7 +288,7 @@ static void print_message(FILE *stream, const Message *message, bool in_colour)
         Span span = message->span;
         fputs(bold, stream);
         if (span.source) {
-                int line = source_line(span.source, span.begin);
+                int line = span_line(span);
                 fprintf(stream, "%s:%d:%d: ", span.source->path, line,
                         source_column(span.source, span.begin));
         } else if (message->severity == ERROR) {

@@ -20,6 +20,7 @@ typedef struct Source {
         int32_t length;
         int32_t nline;
         const int32_t *line; /* line[k]: offset of the first byte of line k + 1 */
+        int before;          /* lines before this text in the file that path names: of a REPL's input */
 } Source;
 
 /* Bytes begin … end - 1 of a source. source == NULL: nowhere in particular. */

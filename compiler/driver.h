@@ -37,7 +37,7 @@ typedef struct {
         uint64_t seed;
         JitMode jit;
         bool verbose, hash;
-        bool with_main, embed, explain, code_only;
+        bool with_main, embed, explain, code_only, echo;
 } Options;
 
 /* A model on its way: everything lives in the arena. */
@@ -90,6 +90,14 @@ int show_command(const Options *o);
 int verify_command(const Options *o);
 int verify_against(const Options *o); /* verify_against.c */
 int targets_command(const Options *o);
+int repl_command(const Options *o);
+
+/* command_show.c */
+int model_parts(const char *const **name); /* what can be shown: how many, and their names */
+int show_model(Model *m, const Options *o, const char *part);
+
+/* command_test.c: what does not hold, into diag; value[2 i], value[2 i + 1]: the two sides of requirement i */
+void check_requirements(Diag *diag, const Graph *g, const Tensor *value);
 
 /* output.c: files are written aside and renamed when complete */
 bool write_file(const char *path, const char *bytes, int64_t n); /* false after a message */

@@ -3,6 +3,7 @@
  * index, call, statement, declare, repeat, weight, checkpoint; value.c, scope.c, program.c and builtin.c
  * serve them. */
 #include "elaborate.h"
+#include "interrupt.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -38,6 +39,8 @@ bool stopped(Elaborator *e, Span span)
                 fail(e, span, "the graph has more than %d nodes", MAX_NODES);
         else if (e->work > MAX_WORK)
                 fail(e, span, "elaboration does not come to an end: more than %d expressions", MAX_WORK);
+        else if (interrupted)
+                diag_error(e->diag, (Span){0}, "interrupted");
         else
                 return e->stopped;
         return e->stopped = true;
@@ -45,11 +48,11 @@ bool stopped(Elaborator *e, Span span)
 
 Elaborator *elaborator_new(Program *p, const char *name, Diag *diag)
 {
-        Elaborator *e = NEW(p->arena, Elaborator);
+        Elaborator *e = NEW(p->work, Elaborator);
         e->program = p;
         e->diag = diag;
-        e->keep = e->arena = p->arena;
-        e->g = graph_new(p->arena, name);
+        e->keep = e->arena = p->work;
+        e->g = graph_new(p->work, name);
         e->g->source = p->main->source;
         e->body = e->g->top;
         e->trips = 1;

@@ -143,7 +143,8 @@ typedef struct {
         const char *name;
         const Ast *ast; /* BLOCK SCHEME MODEL CHECKPOINT */
         File *file;
-        Value value; /* of blocks and schemes */
+        Block block; /* of blocks and schemes, once they are looked up */
+        bool has_block;
 } Definition;
 
 typedef struct {
@@ -163,8 +164,17 @@ struct File {
         bool library; /* built in */
 };
 
+/* Variables that the main file's items and statements see from outside it: a REPL's. */
+typedef struct {
+        void *from;
+        bool (*find)(void *from, Elaborator *e, const char *name, Value *value);
+        int (*names)(void *from, const char **name, int most); /* for "did you mean" */
+} Outside;
+
 struct Program {
-        Arena *arena;
+        Arena *arena; /* of the files */
+        Arena *work; /* of what is elaborated: the same, but in a REPL, where it goes after each evaluation */
+        const Outside *outside; /* or NULL */
         Interner *names;
         Diag *diag;
         File **file;
@@ -304,6 +314,9 @@ Binding *scope_local(Scope *scope, const char *name); /* up to the block's own s
 int scope_names(Elaborator *e, Scope *scope, const char ***name);
 
 /* program.c */
+Program *program_empty(Arena *arena, Interner *names, Diag *diag);
+void program_define(Program *p, Definition *d); /* in the main file, in place of what bears the name */
+void program_import(Program *p, const char *from, const Ast *import);
 Definition *file_find(const File *file, const char *name);
 Definition *library_find(Program *p, const char *name);
 const char *interned(Elaborator *e, const char *text);

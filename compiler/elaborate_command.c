@@ -103,7 +103,7 @@ int elaborate_command(int argc, char **argv)
                          noverride < 64)
                         override[noverride++] =
                                 (Override){arena_strndup(&arena, argv[i + 1], equals - argv[i + 1]),
-                                           equals + 1},
+                                           equals + 1, NULL},
                         i++;
                 else if (!path)
                         path = argv[i];

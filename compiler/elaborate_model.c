@@ -91,7 +91,7 @@ static bool find_chain(Program *p, const Ast *model, File *file, Chain *c, Diag 
 {
         *c = (Chain){0};
         for (;;) {
-                if (!check_cycle(c, model, p->arena, diag))
+                if (!check_cycle(c, model, p->work, diag))
                         return false;
                 if (c->n == MAX_CHAIN)
                         return diag_error(diag, model->name_span, "models inherit more than %d deep",
@@ -207,10 +207,10 @@ static bool add_override(Elaborator *e, int *capacity, const Override *o, Scope 
         Program *p = e->program;
         Ast *tree = NULL;
         size_t length = strlen(o->value);
-        const char *path = arena_printf(p->arena, "-D %s", o->name);
-        Source *source = source_new(p->arena, path, arena_strdup(p->arena, o->value),
+        const char *path = o->said ? o->said : arena_printf(p->work, "-D %s", o->name);
+        Source *source = source_new(p->work, path, arena_strdup(p->work, o->value),
                                     (int32_t)(length > 1 << 20 ? 0 : length));
-        ParseResult result = parse_lines(p->arena, p->names, e->diag, source, &tree);
+        ParseResult result = parse_lines(p->work, p->names, e->diag, source, &tree);
         if (result != PARSE_COMPLETE || !tree || tree->nkid != 1 || !ast_is_expression(tree->kid[0]->kind)) {
                 if (e->diag->count == 0)
                         diag_error(e->diag, (Span){source, 0, (int32_t)length}, "-D %s wants an expression",
@@ -317,7 +317,7 @@ static const char *missing_names(Program *p, const Chain *c, const Names *given)
                         for (int j = 0; j < s->kid[0]->nkid; j++) {
                                 const char *name = s->kid[0]->kid[j]->name;
                                 if (!has_name(given, name))
-                                        text = text ? arena_printf(p->arena, "%s, %s", text, name) : name;
+                                        text = text ? arena_printf(p->work, "%s, %s", text, name) : name;
                         }
                 }
         }
@@ -329,7 +329,7 @@ static Names given_names(Program *p, const Chain *c, const Override *override, i
         int most = noverride;
         for (int i = 0; i < c->n; i++)
                 most += body_of(c->model[i])->nkid;
-        Names names = {.name = NEW_ARRAY(p->arena, const char *, most)};
+        Names names = {.name = NEW_ARRAY(p->work, const char *, most)};
         for (int i = 0; i < noverride; i++)
                 names.name[names.n++] = intern(p->names, override[i].name, -1);
         for (int i = 0; i < c->n; i++) {
@@ -507,7 +507,7 @@ static bool is_complete(Program *p, const Ast *model, const Override *override, 
 const char **program_models(Program *p, const Override *override, int noverride, int *n)
 {
         const Ast *tree = p->main->tree;
-        const char **name = NEW_ARRAY(p->arena, const char *, tree->nkid);
+        const char **name = NEW_ARRAY(p->work, const char *, tree->nkid);
         *n = 0;
         for (int i = 0; i < tree->nkid; i++)
                 if (tree->kid[i]->kind == AST_MODEL && is_complete(p, tree->kid[i], override, noverride))

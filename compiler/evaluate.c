@@ -12,6 +12,7 @@
  *   equal          NaN equals NaN
  *   pow            exponents -1, -1/2, 1/2, 1, 2 and 3 are 1 / a, 1 / sqrt a, sqrt a, a, a a and (a a) a */
 #include "graph.h"
+#include "interrupt.h"
 
 #include <math.h>
 #include <string.h>
@@ -297,7 +298,7 @@ static void multiply(const double *restrict a, const double *restrict b, double 
 {
         for (int64_t i = 0; i < m * n; i++)
                 y[i] = 0;
-        for (int64_t i = 0; i < m; i++) {
+        for (int64_t i = 0; i < m && !interrupted; i++) {
                 for (int64_t p = 0; p < k; p++) {
                         double factor = a[i * k + p];
                         if (factor == 0)

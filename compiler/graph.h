@@ -355,6 +355,7 @@ const char *weight_slot_name(Arena *a, const Weight *w,
 /* elaborate.c: the syntax tree to a graph */
 typedef struct {
         const char *name, *value; /* -D name=value; value is an expression in the language */
+        const char *said;         /* where it was given, for messages; NULL: -D name */
 } Override;
 typedef struct Program Program; /* files parsed, with their imports */
 Program *program_load(Arena *arena, Interner *names, Diag *diag, const char *path,

@@ -7,6 +7,7 @@
  * Before: a graph that verify accepts.  After: the wanted nodes' values in memory of their own; the state
  * holds what the appends left, or, after an error, what it held before. */
 #include "graph.h"
+#include "interrupt.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -419,6 +420,8 @@ static Value *run_op(Interp *it, const Node *n)
         }
         default: evaluate(n, it->size, in, out->data); break;
         }
+        if (interrupted)
+                fail(it, "interrupted");
         return out;
 }
 

@@ -92,6 +92,17 @@ static const Command command_table[] = {
          "  passes  the passes, in order\n"
          "  c       the C that `lathe build` writes\n"
          "example: lathe show models/llama2.model cost\n"},
+        {"repl", repl_command, "q", "[MODEL.model | SCRIPT]…",
+         "definitions, expressions and commands, line by line",
+         "A line is a definition, a statement or an expression of the language, which is answered, or a "
+         "command; "
+         "`:help` lists them.\n"
+         "Files that end in .model are loaded first; others are scripts of such lines, which are run instead "
+         "of "
+         "reading standard input.\n"
+         "  --echo           print a script's lines too, behind their prompts\n"
+         "The exit code is 1 if a line of a script or a pipe failed.\n"
+         "example: lathe repl models/tale.model\n"},
         {"verify", verify_command, "mDwTxcabi",
          "MODEL [--weights CKPT] [--against FILE.safetensors [--bound E]] [--interpreter] [--target T]…",
          "the interpreter against compiled code",

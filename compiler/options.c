@@ -26,6 +26,7 @@ static const OptionRow option_table[] = {
         {'J', "--jit", true},      {'v', "-v", false},
         {'H', "--hash", false},    {'a', "--against", true},
         {'b', "--bound", true},    {'i', "--interpreter", false},
+        {'q', "--echo", false},
 };
 
 bool is_off(const Options *o, const char *pass)
@@ -69,7 +70,7 @@ static bool set_override(Options *o, const char *command, const char *text)
         if (o->noverride == MAX_OVERRIDES)
                 return wrong(command, "%s", "too many -D");
         *equals = 0;
-        o->override[o->noverride++] = (Override){text, equals + 1};
+        o->override[o->noverride++] = (Override){text, equals + 1, NULL};
         return true;
 }
 
@@ -162,6 +163,7 @@ static bool set(Options *o, const char *command, char letter, const char *value)
         case 'M': return o->with_main = true;
         case 'e': return o->embed = true;
         case 'C': return o->code_only = true;
+        case 'q': return o->echo = true;
         case 'x': return o->explain = true;
         case 'a': o->against = value; return true;
         case 'i': return o->interpreter = true;

@@ -442,29 +442,34 @@ Ast *parse_source(Arena *arena, Interner *names, Diag *diag, const Source *sourc
         return parse(arena, names, diag, source, FILE_START);
 }
 
-/* More is wanted while a bracket is open or the last token can't end a statement, and no token is wrong. */
-static bool is_incomplete(Arena *arena, Interner *names, const Source *source)
+bool wants_line(LineState *state, const Source *source)
 {
-        Parser *p = parser_new(arena, names, NULL, source, 0);
-        int open = 0, last = ';';
+        Arena arena = {0};
+        Interner names = {.arena = &arena};
+        Parser *p = parser_new(&arena, &names, NULL, source, 0);
         Token token = read_token(p);
-        while (token.code != END && token.code != YYerror && open >= 0) {
-                open += is_opening(token.code);
-                open -= token.code == ')' || token.code == ']' || token.code == '}';
+        while (token.code != END && token.code != YYerror && state->open >= 0) {
+                state->open += is_opening(token.code);
+                state->open -= token.code == ')' || token.code == ']' || token.code == '}';
                 if (token.code != NL)
-                        last = token.code;
+                        state->wants_operand = token.code != ';' && !can_end_statement(token.code);
                 token = read_token(p);
         }
+        state->wrong |= token.code == YYerror || state->open < 0;
         scan_end(p);
-        if (token.code == YYerror || open < 0)
-                return false;
-        return open > 0 || (last != ';' && !can_end_statement(last));
+        arena_free(&arena);
+        return !state->wrong && (state->open > 0 || state->wants_operand);
+}
+
+Ast *parse_input(Arena *arena, Interner *names, Diag *diag, const Source *source)
+{
+        return parse(arena, names, diag, source, LINES_START);
 }
 
 ParseResult parse_lines(Arena *arena, Interner *names, Diag *diag, const Source *source, Ast **tree)
 {
         *tree = NULL;
-        if (is_incomplete(arena, names, source))
+        if (wants_line(&(LineState){0}, source))
                 return PARSE_INCOMPLETE;
         *tree = parse(arena, names, diag, source, LINES_START);
         return *tree ? PARSE_COMPLETE : PARSE_ERROR;

@@ -16,7 +16,18 @@ Source *read_source(Arena *arena, const char *path, const char **why);
 /* The AST_FILE of a source, or NULL after reporting what is wrong. */
 Ast *parse_source(Arena *arena, Interner *names, Diag *diag, const Source *source);
 
-/* The AST_LINES of a REPL's input. *tree is NULL unless the result is PARSE_COMPLETE. */
+/* Given a REPL's input line by line: whether it wants another, since a bracket is open or its last token can't end a
+ * statement, and no token is wrong. Start with `LineState state = {0};`. */
+typedef struct LineState {
+        int open; /* brackets */
+        bool wants_operand, wrong;
+} LineState;
+bool wants_line(LineState *state, const Source *line);
+
+/* The AST_LINES of a REPL's input, wanting another line or not; NULL after reporting what is wrong. */
+Ast *parse_input(Arena *arena, Interner *names, Diag *diag, const Source *source);
+
+/* The same for input that may not be whole. *tree is NULL unless the result is PARSE_COMPLETE. */
 ParseResult parse_lines(Arena *arena, Interner *names, Diag *diag, const Source *source, Ast **tree);
 
 /* `lathe parse [--print | --lines | --check] FILE…`, for developers: dumps the tree of each file; --print

@@ -104,7 +104,7 @@ static void add_definitions(Program *p, File *f)
                     item->kind != AST_CHECKPOINT)
                         continue;
                 Definition *d = NEW(p->arena, Definition);
-                *d = (Definition){.name = item->name, .ast = item, .file = f, .value = {.kind = V_NONE}};
+                *d = (Definition){.name = item->name, .ast = item, .file = f};
                 if (!table_add(p->arena, &f->table, d)) {
                         diag_error(p->diag, item->name_span, "%s is defined twice", item->name);
                         diag_note(p->diag, (*table_slot(&f->table, item->name))->ast->name_span,
@@ -255,7 +255,7 @@ Definition *library_find(Program *p, const char *name)
 Program *program_load(Arena *arena, Interner *names, Diag *diag, const char *path, const Source *given)
 {
         Program *p = NEW(arena, Program);
-        *p = (Program){.arena = arena, .names = names, .diag = diag};
+        *p = (Program){.arena = arena, .work = arena, .names = names, .diag = diag};
         const char *why = NULL;
         const Source *source = given ? given : read_source(arena, path, &why);
         if (!source) {
@@ -269,6 +269,33 @@ Program *program_load(Arena *arena, Interner *names, Diag *diag, const char *pat
                 if (tree->kid[i]->kind == AST_TEST)
                         p->test[p->ntest++] = tree->kid[i];
         return p;
+}
+
+/* ---- a REPL's program: nothing but what is defined and imported in the end ---- */
+
+Program *program_empty(Arena *arena, Interner *names, Diag *diag)
+{
+        Program *p = NEW(arena, Program);
+        *p = (Program){.arena = arena, .work = arena, .names = names, .diag = diag};
+        p->main = add_file(p, source_new(arena, "", "", 0), "");
+        p->main->tree = ast_new(arena, AST_FILE, (Span){p->main->source, 0, 0}, 0);
+        return p;
+}
+
+void program_define(Program *p, Definition *d)
+{
+        d->file = p->main;
+        d->has_block = false;
+        if (!table_add(p->arena, &p->main->table, d))
+                *table_slot(&p->main->table, d->name) = d;
+}
+
+/* `import`, as the file `from` would have it. */
+void program_import(Program *p, const char *from, const Ast *import)
+{
+        p->main->path = from;
+        import_one(p, p->main, import, NULL);
+        p->main->path = "";
 }
 
 int program_ntest(const Program *p)

@@ -44,20 +44,23 @@ static bool is_callable(Value v)
         return v.kind == V_BLOCK || v.kind == V_SCHEME || v.kind == V_NONE || v.kind == V_POISON;
 }
 
-static Value definition_value(Elaborator *e, Definition *d)
+static Value definition_value(Definition *d)
 {
-        if (d->value.kind == V_NONE && (d->ast->kind == AST_BLOCK || d->ast->kind == AST_SCHEME)) {
-                Arena *arena = e->arena;
-                e->arena = e->keep;
-                d->value = (Value){.kind = V_BLOCK, .block = block_value(e, d->ast, &d->file->scope)};
-                e->arena = arena;
-        }
-        return d->value;
+        if (!d->has_block)
+                d->block = (Block){.def = d->ast, .name = d->ast->name, .scope = &d->file->scope};
+        d->has_block = true;
+        return (Value){.kind = V_BLOCK, .block = &d->block};
 }
 
 static bool is_value_definition(const Definition *d)
 {
         return d && (d->ast->kind == AST_BLOCK || d->ast->kind == AST_SCHEME);
+}
+
+static bool outside_find(Elaborator *e, const Scope *scope, const char *name, Value *value)
+{
+        const Outside *outside = scope->file == e->program->main ? e->program->outside : NULL;
+        return outside && outside->find(outside->from, e, name, value);
 }
 
 /* The value of a name.  Where a callee is sought, variables that can't be called are passed over, so that
@@ -67,9 +70,11 @@ bool scope_find(Elaborator *e, Scope *scope, const char *name, bool callable, Va
         for (; scope; scope = scope->outer) {
                 if (!scope->vars) {
                         Definition *d = file_find(scope->file, name);
-                        if (!is_value_definition(d))
-                                continue;
-                        return *value = definition_value(e, d), true;
+                        if (is_value_definition(d))
+                                return *value = definition_value(d), true;
+                        if (outside_find(e, scope, name, value) && (!callable || is_callable(*value)))
+                                return true;
+                        continue;
                 }
                 Binding *b = vars_find(scope->vars, name);
                 if (b && (!callable || is_callable(b->value)))
@@ -83,7 +88,7 @@ bool scope_find(Elaborator *e, Scope *scope, const char *name, bool callable, Va
         Definition *d = library_find(e->program, name);
         if (!is_value_definition(d))
                 return false;
-        return *value = definition_value(e, d), true;
+        return *value = definition_value(d), true;
 }
 
 /* A variable of the block that is elaborated, wherever in its repeats it was first set. */
@@ -117,6 +122,11 @@ int scope_names(Elaborator *e, Scope *scope, const char ***name)
                         if (is_value_definition(scope->file->table.slot[i]))
                                 add_name(e, name, &n, &capacity, scope->file->table.slot[i]->name);
         }
+        const Outside *outside = e->program->outside;
+        const char *seen[256];
+        int nseen = outside ? outside->names(outside->from, seen, 256) : 0;
+        for (int i = 0; i < nseen; i++)
+                add_name(e, name, &n, &capacity, seen[i]);
         const char *builtin[128];
         int nbuiltin = builtin_names(builtin, 128);
         for (int i = 0; i < nbuiltin; i++)

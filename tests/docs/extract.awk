@@ -16,7 +16,7 @@
                         file = to "/" before ".expected"
                         print line > (to "/" before ".place")
                 }
-                if (kind ~ /^(lathe|lathe-error|lathe-test|console|bnf)$/) file = to "/" line "." kind
+                if (kind ~ /^(lathe|lathe-error|lathe-test|lathe-repl|console|bnf)$/) file = to "/" line "." kind
                 if (kind ~ /^c [a-z]+\.c$/) file = to "/" substr(kind, 3)
                 start = line
                 before = 0

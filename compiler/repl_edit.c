@@ -1,0 +1,179 @@
+/* Editing, history and completion by libedit; .editrc is heeded.
+ *
+ * The history is in $LATHE_HISTORY, else ~/.lathe_history; an empty name keeps none. */
+#include "repl_edit.h"
+
+#include <histedit.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "interrupt.h"
+
+enum { HISTORY_LINES = 2000 };
+
+struct LineEditor {
+        struct Session *s;
+        EditLine *el;
+        History *history;
+        char *history_path; /* or NULL */
+        const char *prompt;
+        char *line;
+        size_t capacity;
+};
+
+static char *prompt_of(EditLine *el)
+{
+        LineEditor *e;
+        el_get(el, EL_CLIENTDATA, &e);
+        return (char *)e->prompt;
+}
+
+/* --- completing ------------------------------------------------------------------------------------------------------ */
+
+static size_t common_length(const Completions *c)
+{
+        size_t n = strlen(c->word[0]);
+        for (int i = 1; i < c->n; i++)
+                for (size_t k = 0; k < n; k++)
+                        if (c->word[i][k] != c->word[0][k])
+                                n = k;
+        return n;
+}
+
+static void list_words(const Completions *c)
+{
+        struct winsize size;
+        int columns = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || !size.ws_col ? 80 : size.ws_col, width = 0;
+        for (int i = 0; i < c->n; i++)
+                width = (int)strlen(c->word[i]) + 2 > width ? (int)strlen(c->word[i]) + 2 : width;
+        int each = columns / width > 0 ? columns / width : 1;
+        for (int i = 0; i < c->n; i++)
+                printf("%s%-*s", i % each ? "" : "\n", width, c->word[i]);
+        printf("\n");
+        fflush(stdout);
+}
+
+/* Adds what all that fit have in common; if that is nothing, lists them. */
+static unsigned char complete(EditLine *el, int key)
+{
+        LineEditor *e;
+        (void)key;
+        el_get(el, EL_CLIENTDATA, &e);
+        const LineInfo *info = el_line(el);
+        Arena arena = {0};
+        char *line = arena_strndup(&arena, info->buffer, info->lastchar - info->buffer);
+        Completions c = complete_word(e->s, &arena, line, (size_t)(info->cursor - info->buffer));
+        unsigned char result = CC_ERROR;
+        size_t n = c.n ? common_length(&c) : 0;
+        if (c.n == 1 || n > c.length) {
+                bool is_whole = c.n == 1 && c.in_command && n > 0 && c.word[0][n - 1] != '/';
+                const char *rest = arena_printf(&arena, "%.*s%s", (int)(n - c.length), c.word[0] + c.length,
+                                                is_whole ? " " : "");
+                result = el_insertstr(el, rest) ? CC_ERROR : CC_REFRESH;
+        } else if (c.n > 1) {
+                list_words(&c);
+                result = CC_REDISPLAY;
+        }
+        arena_free(&arena);
+        return result;
+}
+
+/* --- the editor -------------------------------------------------------------------------------------------------------- */
+
+static char *history_file(void)
+{
+        const char *given = getenv("LATHE_HISTORY"), *home = getenv("HOME");
+        if (given)
+                return *given ? strdup(given) : NULL;
+        size_t n = home ? strlen(home) + 32 : 0;
+        char *path = n ? malloc(n) : NULL;
+        if (path)
+                snprintf(path, n, "%s/.lathe_history", home);
+        return path;
+}
+
+LineEditor *editor_new(struct Session *s)
+{
+        LineEditor *e = calloc(1, sizeof *e);
+        if (!e)
+                return NULL;
+        e->s = s;
+        e->el = el_init("lathe", stdin, stdout, stderr);
+        e->history = history_init();
+        if (!e->el || !e->history) {
+                editor_free(e);
+                return NULL;
+        }
+        HistEvent event;
+        e->history_path = history_file();
+        history(e->history, &event, H_SETSIZE, HISTORY_LINES);
+        history(e->history, &event, H_SETUNIQUE, 1);
+        if (e->history_path)
+                history(e->history, &event, H_LOAD, e->history_path);
+        el_set(e->el, EL_CLIENTDATA, e);
+        el_set(e->el, EL_PROMPT, prompt_of);
+        el_set(e->el, EL_EDITOR, "emacs");
+        el_set(e->el, EL_HIST, history, e->history);
+        el_set(e->el, EL_SIGNAL, 1);
+        el_set(e->el, EL_ADDFN, "lathe-complete", "complete a name", complete);
+        el_set(e->el, EL_BIND, "^I", "lathe-complete", NULL);
+        el_set(e->el, EL_BIND, "^R", "em-inc-search-prev", NULL);
+        el_source(e->el, NULL);
+        return e;
+}
+
+void editor_free(LineEditor *e)
+{
+        if (!e)
+                return;
+        HistEvent event;
+        if (e->history && e->history_path)
+                history(e->history, &event, H_SAVE, e->history_path);
+        if (e->el)
+                el_end(e->el);
+        if (e->history)
+                history_end(e->history);
+        free(e->history_path);
+        free(e->line);
+        free(e);
+}
+
+static bool is_blank(const char *line, size_t n)
+{
+        for (size_t i = 0; i < n; i++)
+                if (line[i] != ' ' && line[i] != '\t')
+                        return false;
+        return true;
+}
+
+bool editor_line(LineEditor *e, const char *prompt, const char **line, size_t *length)
+{
+        int n = 0;
+        e->prompt = prompt;
+        const char *text = el_gets(e->el, &n);
+        if (!text || n <= 0) {
+                if (interrupted)
+                        el_reset(e->el);
+                return false;
+        }
+        size_t used = (size_t)n;
+        if (text[used - 1] == '\n')
+                used--;
+        if (used + 1 > e->capacity) {
+                char *larger = realloc(e->line, 2 * used + 256);
+                if (!larger)
+                        return false;
+                e->line = larger;
+                e->capacity = 2 * used + 256;
+        }
+        memcpy(e->line, text, used);
+        e->line[used] = 0;
+        HistEvent event;
+        if (!is_blank(e->line, used))
+                history(e->history, &event, H_ENTER, e->line);
+        *line = e->line;
+        *length = used;
+        return true;
+}

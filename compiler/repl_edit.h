@@ -1,0 +1,25 @@
+/* Lines from a terminal: editing, history and completion, by libedit.  What it includes must not clash with libedit's names. */
+#ifndef REPL_EDIT_H
+#define REPL_EDIT_H
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "arena.h"
+
+typedef struct LineEditor LineEditor;
+struct Session;
+
+LineEditor *editor_new(struct Session *s); /* NULL: no memory; then lines are read plainly */
+void editor_free(LineEditor *e);           /* the history is written; NULL is allowed */
+/* A line without its end, which stays until the next call.  False: interrupted, or the end. */
+bool editor_line(LineEditor *e, const char *prompt, const char **line, size_t *length);
+
+/* repl_complete.c: what the word before the cursor could become, by name. */
+typedef struct {
+        const char **word;
+        int n;
+        size_t length;   /* of the word as it stands */
+        bool in_command; /* not in the language */
+} Completions;
+Completions complete_word(struct Session *s, Arena *a, const char *line, size_t cursor);
+#endif
