@@ -38,7 +38,7 @@ typedef struct {
 static void on_interrupt(int signal_number)
 {
         (void)signal_number;
-        interrupted = 1;
+        atomic_store(&interrupted, true);
 }
 
 /* No SA_RESTART: a read that waits for a line ends. */
@@ -208,7 +208,7 @@ static bool is_open(Entry *in, const char *path, const char *line, size_t n)
 
 static void finish_input(Reader *r, Entry *in)
 {
-        interrupted = 0;
+        atomic_store(&interrupted, false);
         if (in->n && !take_input(r, in->text, in->n, in->before))
                 r->failed = true;
         in->n = 0;
@@ -219,8 +219,8 @@ static void take_line(Reader *r, Entry *in, const char *line, size_t n)
 {
         if (is_command(line)) {
                 finish_input(r, in); /* one that wants more is wrong */
-                interrupted = 0;
-                r->failed |= !run_command(r->s, line);
+                atomic_store(&interrupted, false);
+                r->failed |= !take_command(r->s, line);
                 return;
         }
         if (!in->n)
@@ -243,7 +243,7 @@ static void read_all(Reader *r)
         const char *line;
         size_t n;
         while (!r->s->has_quit) {
-                interrupted = 0;
+                atomic_store(&interrupted, false);
                 Got got = read_line(r, in.n > 0, &line, &n);
                 if (got == END_OF_INPUT)
                         break;

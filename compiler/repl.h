@@ -119,7 +119,7 @@ typedef struct {
 } ReplCommand;
 extern const ReplCommand command_row[];
 extern const int command_rows;
-bool run_command(Session *s, const char *line);
+bool take_command(Session *s, const char *line);
 
 /* repl_model.c: commands on the model at hand that need no compiled code */
 typedef bool ModelWork(Session *s, Model *m, const Words *w);

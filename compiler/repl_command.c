@@ -34,7 +34,7 @@ const ReplCommand command_row[] = {
         {"tokenizer", "FILE",         "a llama2.c tokenizer",                             choose_tokenizer, 1, 1, TAKES_FILE},
         {"encode",    "\"TEXT\"",     "a text as token ids",                              encode_text,      1, 1, TAKES_NOTHING},
         {"tokens",    "ID…",          "token ids as text",                                decode_tokens,    1, -1, TAKES_NOTHING},
-        {"show",      "PART",         "params, cost, plan, graph, passes or c",           show_of_model,    1, 1, TAKES_PART},
+        {"show",      "PART",         "params, taps, cost, plan, graph, passes or c",           show_of_model,    1, 1, TAKES_PART},
         {"dump",      "PASS",         "what a pass leaves",                               dump_pass,        1, 1, TAKES_PASS},
         {"c",         "",             "the C that is emitted",                            show_emitted,     0, 0, TAKES_NOTHING},
         {"quit",      "",             "leave, as the end of input does",                  quit,             0, 0, TAKES_NOTHING},
@@ -144,7 +144,7 @@ static bool run_words(Session *s, const Words *w)
         return good;
 }
 
-bool run_command(Session *s, const char *line)
+bool take_command(Session *s, const char *line)
 {
         Words w = {.rest = ""};
         line += strspn(line, " \t") + 1;

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "interrupt.h"
-#include "repl_text.h"
 
 /* --- the model at hand --------------------------------------------------------------------------------------------- */
 
@@ -265,7 +264,7 @@ bool encode_text(Session *s, const Words *w)
         if (!open_tokenizer(s, s->options.tokenizer, &t))
                 return false;
         int64_t n;
-        int32_t *token = text_tokens(&t, w->word[1], &n);
+        int32_t *token = text_to_tokens(&t, w->word[1], (int64_t)strlen(w->word[1]), &n);
         for (int64_t i = 0; i < n; i++)
                 printf("%s%d", i ? " " : "", (int)token[i]);
         printf("\n");
@@ -286,13 +285,15 @@ static bool print_tokens(const Tokenizer *t, const Words *w)
                         return false;
                 }
         }
-        for (int i = 1; i < w->n; i++) {
+        char *text = malloc((size_t)t->longest + 1);
+        for (int i = 1; text && i < w->n; i++) {
                 int32_t token = (int32_t)strtol(w->word[i], NULL, 10);
-                print_token(stdout, t, before, token);
+                fwrite(text, 1, (size_t)token_to_text(t, before, token, text), stdout);
                 before = token;
         }
+        free(text);
         printf("\n");
-        return true;
+        return text != NULL;
 }
 
 bool decode_tokens(Session *s, const Words *w)
