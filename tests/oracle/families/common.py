@@ -27,7 +27,9 @@ from torch.overrides import TorchFunctionMode
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 LATHE = os.environ.get("LATHE", str(ROOT / "build" / "lathe"))
-WIDER = {torch.float32: torch.float64, torch.complex64: torch.complex128}
+WIDER = {torch.float32: torch.float64, torch.float16: torch.float64, torch.bfloat16: torch.float64,
+         torch.complex64: torch.complex128}
+NARROWERS = torch.Tensor.float, torch.Tensor.half, torch.Tensor.bfloat16
 
 
 def widen(value):
@@ -37,7 +39,7 @@ def widen(value):
 
 
 class Float64(TorchFunctionMode):
-    """Gives float64 where a torch function is asked for float32, and notes who asked."""
+    """Gives float64 where a torch function is asked for float32, float16 or bfloat16, and notes who asked."""
 
     def __init__(self):
         super().__init__()
@@ -46,12 +48,12 @@ class Float64(TorchFunctionMode):
     def __torch_function__(self, function, types, args=(), kwargs=None):
         wide_args = tuple(widen(a) for a in args)
         wide_kwargs = {k: widen(v) for k, v in (kwargs or {}).items()}
-        asked = function is torch.Tensor.float
+        asked = function in NARROWERS
         asked = asked or any(a is not b for a, b in zip(args, wide_args))
         asked = asked or any(v is not wide_kwargs[k] for k, v in (kwargs or {}).items())
         if asked:
             self.note(function)
-        if function is torch.Tensor.float:
+        if function in NARROWERS:
             function = torch.Tensor.double
         return function(*wide_args, **wide_kwargs)
 
@@ -173,11 +175,12 @@ def record(name, inputs, outputs, taps=None, patches=()):
     metadata = {
         "reference": references.get(name, ""),
         "versions": versions(),
-        "float32 made float64 in": "; ".join(sorted(float64.casts)),
+        "made float64": "; ".join(sorted(float64.casts)),
         "patches": "; ".join(patches),
         "inputs": ", ".join(inputs),
         "outputs": ", ".join(outputs),
     }
+    float64.casts.clear()
     header, blobs, at = {"__metadata__": metadata}, [], 0
     for key, value in {**inputs, **outputs, **(taps or {})}.items():
         value = torch.as_tensor(value).detach().cpu().contiguous()
@@ -195,7 +198,7 @@ def record(name, inputs, outputs, taps=None, patches=()):
     print(f"{name}: {references.get(name, '')}, {len(header) - 1} tensors, {path.stat().st_size:,} bytes")
 
 
-def decoder(name, module, count=24, prefix="", layers=None, parts=None, computed=(), renamed=None):
+def decoder(name, module, count=24, prefix="", layers=None, parts=None, computed=(), renamed=None, patches=()):
     """A causal language model, whole: loads, runs on `count` tokens, records logits. layers: its list of layers, and
     parts: for each of our instances in a layer (attn, ffn) the submodule's name there; these are recorded too."""
     module = load(module, name, prefix, computed, renamed)
@@ -208,4 +211,4 @@ def decoder(name, module, count=24, prefix="", layers=None, parts=None, computed
     ids = tokens(count, vocab)
     with torch.no_grad():
         logits = module(input_ids=ids[None], use_cache=False).logits[0]
-    record(name, inputs={"tokens": ids}, outputs={"logits": logits}, taps=values)
+    record(name, inputs={"tokens": ids}, outputs={"logits": logits}, taps=values, patches=patches)
