@@ -35,19 +35,52 @@ static bool ends_typedef(const char *text, const char *at, size_t n)
         return at[-2] == '}' || !strncmp(line, "typedef ", 8);
 }
 
-/* A function, a macro or a type of the runtime. */
+/* --- functions, macros and types of the runtime: a hash table, filled at the first question ------------------- */
+
+enum { WORDS = 8192 };
+
+typedef struct {
+        const char *at;
+        size_t n;
+} Word;
+
+static Word runtime_word[WORDS];
+static size_t runtime_words;
+
+/* Where a word stands, or would. */
+static Word *place_of(const char *at, size_t n)
+{
+        unsigned h = 2166136261u;
+        for (size_t i = 0; i < n; i++)
+                h = (h ^ (unsigned char)at[i]) * 16777619u;
+        for (h %= WORDS; runtime_word[h].at; h = (h + 1) % WORDS)
+                if (runtime_word[h].n == n && !memcmp(runtime_word[h].at, at, n))
+                        break;
+        return &runtime_word[h];
+}
+
+static void gather_words(const char *text)
+{
+        for (const char *at = text; *at;) {
+                size_t n = 0;
+                while (is_letter(at[n]))
+                        n++;
+                if (n && (at[n] == '(' || ends_typedef(text, at, n)) && runtime_words < WORDS / 2) {
+                        Word *place = place_of(at, n);
+                        runtime_words += !place->at;
+                        *place = (Word){at, n};
+                }
+                at += n ? n : 1;
+        }
+}
+
 static bool is_called(const char *name)
 {
-        size_t n = strlen(name);
-        for (const EmbeddedFile *file = embedded_file; file->name; file++) {
-                if (strstr(file->name, ".model"))
-                        continue;
-                for (const char *at = file->text; (at = strstr(at, name)); at += n)
-                        if ((at[n] == '(' && (at == file->text || !is_letter(at[-1]))) ||
-                            ends_typedef(file->text, at, n))
-                                return true;
-        }
-        return false;
+        if (!runtime_words)
+                for (const EmbeddedFile *file = embedded_file; file->name; file++)
+                        if (!strstr(file->name, ".model"))
+                                gather_words(file->text);
+        return place_of(name, strlen(name))->at;
 }
 
 bool is_c_word(const char *name)

@@ -572,7 +572,8 @@ static void emit_loop_constants(const Emit *e, Text *c)
         text_printf(c,
                     "#define WEIGHTS_FILE \"%s.weights\"\nenum { VOCAB = %" PRId64 ", CONTEXT = %" PRId64
                     " };\n",
-                    e->o->name, row_elements(e->plan, &e->g->output[0].node->type), e->g->named[e->g->time].bound);
+                    e->o->name, row_elements(e->plan, &e->g->output[0].node->type),
+                    e->g->named[e->g->time].bound);
         if (!e->o->tokenizer)
                 text_printf(c, "enum { START_TOKEN = %d };\n", start);
         text_printf(c, "static const int32_t stop_token[] = {%s-1};\n\n", stop->data);
@@ -815,9 +816,10 @@ void emit_program_alone(Plan *p, const char *given, Text *c)
         }
         text_printf(c, "#define SCRATCH %" PRId64 "\n\n", scratch_size(p));
         emit_tile(p->target, c);
-        const char *files[] = {"guard.h",  p->target->vector, "math.h", "rows.h",
-                               "matmul.h", "attention.h",     "team.h", NULL};
-        paste_runtime(c, files, given, user->data);
+        const char *all[] = {"guard.h",  p->target->vector, "math.h", "rows.h",
+                             "matmul.h", "attention.h",     "team.h", NULL},
+                   *types[] = {"rows.h", "matmul.h", "attention.h", NULL};
+        paste_runtime(c, given ? types : all, given, user->data);
         text_printf(c, "%s", user->data);
         p->by_address = false;
 }

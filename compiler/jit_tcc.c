@@ -4,8 +4,6 @@
 
 #include <libtcc.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -127,7 +125,6 @@ const char *jit_tcc(Plan *p, JitCode *code)
                 return "no executable memory is to be had here, which libtcc needs; --jit cc does without";
         Text *text = text_new(a);
         emit_program_alone(p, declarations(a, kernels), text);
-        if (getenv("DUMPJIT")) { FILE *f = fopen(getenv("DUMPJIT"), "w"); fputs(text->data, f); fclose(f); }
         Complaint complaint = {.arena = a};
         pthread_mutex_lock(&one_at_a_time);
         TCCState *s = tcc_new();

@@ -14,14 +14,25 @@ typedef struct {
         int64_t n;
         int file; /* -1: given, not pasted */
         bool needed, anonymous, comment_only;
-        const char **name; /* defined here */
-        int nname;
+        int names; /* defined here */
 } Chunk;
+
+/* A name and a chunk that defines it, chained with the others of one hash. */
+typedef struct {
+        const char *name;
+        int64_t length;
+        int chunk, next;
+} Definition;
+
+enum { BUCKETS = 1024 };
 
 typedef struct {
         Arena *arena;
         Chunk *chunk;
         int n, cap;
+        Definition *definition;
+        int ndefinition, cap_definition;
+        int bucket[BUCKETS]; /* the first of its definitions, or -1 */
 } Chunks;
 
 const char *embedded_text(const char *name)
@@ -90,11 +101,44 @@ static const char *next_name(Scan *s, int64_t *n)
         return NULL;
 }
 
+static unsigned bucket_of(const char *name, int64_t n)
+{
+        unsigned h = 2166136261u;
+        for (int64_t i = 0; i < n; i++)
+                h = (h ^ (unsigned char)name[i]) * 16777619u;
+        return (h ^ h >> 15) % BUCKETS;
+}
+
+static Chunks chunks_new(Arena *a)
+{
+        Chunks all = {.arena = a};
+        for (int i = 0; i < BUCKETS; i++)
+                all.bucket[i] = -1;
+        return all;
+}
+
 static void define(Chunks *all, Chunk *c, const char *name, int64_t n)
 {
-        c->name = arena_grow(all->arena, c->name, c->nname * (int64_t)sizeof *c->name,
-                             (c->nname + 1) * (int64_t)sizeof *c->name);
-        c->name[c->nname++] = arena_strndup(all->arena, name, n);
+        if (all->ndefinition == all->cap_definition) {
+                int cap = all->cap_definition ? 2 * all->cap_definition : 512;
+                all->definition = arena_grow(all->arena, all->definition,
+                                             all->cap_definition * (int64_t)sizeof(Definition),
+                                             cap * (int64_t)sizeof(Definition));
+                all->cap_definition = cap;
+        }
+        int *bucket = &all->bucket[bucket_of(name, n)];
+        all->definition[all->ndefinition] = (Definition){name, n, (int)(c - all->chunk), *bucket};
+        *bucket = all->ndefinition++;
+        c->names++;
+}
+
+/* The next definition of a name, from definition `at` on (-1: none); begins with that of its bucket. */
+static int find(const Chunks *all, int at, const char *name, int64_t n)
+{
+        while (at >= 0 &&
+               (all->definition[at].length != n || memcmp(all->definition[at].name, name, (size_t)n)))
+                at = all->definition[at].next;
+        return at;
 }
 
 static char next_mark(const char *at)
@@ -136,7 +180,7 @@ static void find_names(Chunks *all, Chunk *c)
                 before = name;
                 nbefore = n;
         }
-        c->anonymous = c->nname == 0;
+        c->anonymous = c->names == 0;
 }
 
 static Chunk *add_chunk(Chunks *all, const char *text, int64_t n, int file)
@@ -180,35 +224,30 @@ static void cut_file(Chunks *all, const char *text, int file)
         }
 }
 
-static bool defines(const Chunk *c, const char *name, int64_t n)
-{
-        for (int k = 0; k < c->nname; k++)
-                if (!strncmp(c->name[k], name, (size_t)n) && !c->name[k][n])
-                        return true;
-        return false;
-}
-
 /* Marks what defines the names that a text uses; what is given stands before all else, and hides it. */
 static void need(Chunks *all, const char *text, int64_t length)
 {
         Scan s = {.at = text, .end = text + length};
         const char *name;
         int64_t n;
-        while ((name = next_name(&s, &n)))
-                for (int i = 0; i < all->n; i++) {
-                        Chunk *c = &all->chunk[i];
-                        if ((c->needed && c->file >= 0) || !defines(c, name, n))
+        while ((name = next_name(&s, &n))) {
+                int first = find(all, all->bucket[bucket_of(name, n)], name, n);
+                bool hidden = false;
+                for (int i = first; i >= 0; i = find(all, all->definition[i].next, name, n))
+                        hidden |= all->chunk[all->definition[i].chunk].file < 0;
+                for (int i = first; i >= 0 && !hidden; i = find(all, all->definition[i].next, name, n)) {
+                        Chunk *c = &all->chunk[all->definition[i].chunk];
+                        if (c->needed)
                                 continue;
-                        if (c->file < 0)
-                                break;
                         c->needed = true;
                         need(all, c->text, c->n);
                 }
+        }
 }
 
 void paste_runtime(Text *out, const char *const *files, const char *given, const char *user)
 {
-        Chunks all = {.arena = out->arena};
+        Chunks all = chunks_new(out->arena);
         if (given)
                 cut_file(&all, given, -1);
         for (int i = 0; files[i]; i++)
@@ -233,15 +272,12 @@ void paste_runtime(Text *out, const char *const *files, const char *given, const
 
 static bool is_defined(const Chunks *all, const char *name, int64_t n)
 {
-        for (int i = 0; i < all->n; i++)
-                if (defines(&all->chunk[i], name, n))
-                        return true;
-        return false;
+        return find(all, all->bucket[bucket_of(name, n)], name, n) >= 0;
 }
 
 void paste_renamed(Text *out, const char *text, const char *suffix)
 {
-        Chunks all = {.arena = out->arena};
+        Chunks all = chunks_new(out->arena);
         cut_file(&all, text, 0);
         Scan s = {.at = text, .end = text + strlen(text)};
         const char *name, *copied = text;
