@@ -66,10 +66,12 @@ static bool is_taken(const Fuse *f, const char *name)
                         return true;
         for (int i = 1; i < f->plan->nbody; i++) {
                 const Region *r = f->plan->body[i]->region;
-                size_t n = strlen(r->name);
+                size_t n = strlen(r->name), digits = 0;
+                bool body = !strncmp(name, r->name, n) && !strncmp(name + n, "_body_", 6);
+                if (body)
+                        digits = strspn(name + n + 6, "0123456789");
                 if (belongs(name, r->name) ||
-                    (!strncmp(name, r->name, n) && !strncmp(name + n, "_body_", 6) &&
-                     atoi(name + n + 6) < r->nbody))
+                    (digits > 0 && name[n + 6 + digits] == '\0' && atoi(name + n + 6) < r->nbody))
                         return true;
         }
         return false;

@@ -1,0 +1,60 @@
+"""Oracles of the diffusion transformers: DiT (its authors' modules and diffusers).
+
+DiT's own modules are no package: DIT is a folder that holds github.com/facebookresearch/DiT (at ed81ce2).
+
+    make && DIT=PATH V/bin/python tests/oracle/families/diffusion.py [NAME...]
+"""
+
+import os
+import sys
+
+import common
+import diffusers
+import torch
+
+
+def wave(*shape):
+    """Values that are no pattern."""
+    count = torch.Size(shape).numel()
+    return torch.sin(1.7 * torch.arange(count) ** 1.3).reshape(shape)
+
+
+def run(module, inputs, paths):
+    values = common.taps(paths)
+    with torch.no_grad():
+        return module(**inputs), values
+
+
+def dit():
+    sys.path.insert(0, os.environ["DIT"])
+    from models import DiT
+    module = DiT(input_size=6, patch_size=2, in_channels=4, hidden_size=24, depth=2, num_heads=3, num_classes=5)
+    with torch.no_grad():  # its table is made in numpy, in float32; made again in double
+        from models import get_2d_sincos_pos_embed
+        module.pos_embed.data = torch.tensor(get_2d_sincos_pos_embed(24, 3)).double()[None]
+    module = common.load(module, "dit", computed=["pos_embed"])
+    latent, step, label = wave(4, 6, 6), torch.tensor(417.), torch.tensor(3)
+    paths = {f"layer[{i}].body.{ours}": block.get_submodule(theirs) for i, block in enumerate(module.blocks)
+             for ours, theirs in {"attn": "attn", "ffn": "mlp"}.items()}
+    found, values = run(module, {"x": latent[None], "t": step[None], "y": label[None]}, paths)
+    common.record("dit", {"step": step, "class": label, "latent": latent}, {"noise": found[0]}, values)
+
+
+def dit_diffusers():
+    module = diffusers.DiTTransformer2DModel(
+        num_attention_heads=3, attention_head_dim=8, num_layers=2, sample_size=6, patch_size=2, in_channels=4,
+        num_embeds_ada_norm=5)
+    for block in module.transformer_blocks:  # the published file holds equal copies
+        block.norm1.emb = module.transformer_blocks[0].norm1.emb
+    module = common.load(module, "dit_diffusers")
+    latent, step, label = wave(4, 6, 6), torch.tensor(417.), torch.tensor(5)
+    paths = {f"layer[{i}].body.{ours}": block.get_submodule(theirs) for i, block in enumerate(module.transformer_blocks)
+             for ours, theirs in {"attn": "attn1", "ffn": "ff"}.items()}
+    found, values = run(module, {"hidden_states": latent[None], "timestep": step[None], "class_labels": label[None]},
+                        paths)
+    common.record("dit_diffusers", {"step": step, "class": label, "latent": latent}, {"noise": found.sample[0]}, values)
+
+
+ORACLES = {"dit": dit, "dit_diffusers": dit_diffusers}
+for name in sys.argv[1:] or ORACLES:
+    ORACLES[name]()
