@@ -104,7 +104,12 @@ static bool compare_dims(Elaborator *e, AstKind op, Dim a, Dim b, Value *v)
         Dim d = dim_sub(a, b);
         if (dim_is_fixed(d))
                 return *v = value_bool(compare(op, (double)d.fixed, 0)), true;
+        /* a - b for all sizes: above 0, below 0; or, where = and one of the two say the same, not below, not above */
         bool above = dim_at_least(e->g, d, 1), below = dim_at_least(e->g, dim_sub(b, a), 1);
+        if (op == AST_GE || op == AST_LT)
+                above = above || dim_at_least(e->g, d, 0);
+        if (op == AST_LE || op == AST_GT)
+                below = below || dim_at_least(e->g, dim_sub(b, a), 0);
         if (above || below)
                 return *v = value_bool(compare(op, above ? 1 : 0, above ? 0 : 1)), true;
         return false;

@@ -185,8 +185,15 @@ static void run_require(Elaborator *e, Scope *scope, const Ast *s)
         } else if (e->in_test && v.kind == V_TENSOR && v.tensor->type.dtype == BOOL) {
                 add_requirement(e, (Requirement){NULL, v.tensor, -1, true, message, s->span});
         } else {
-                fail(e, condition->span, "`require` wants true or false%s, not %s",
-                     e->in_test ? "" : ", known when the model is compiled", value_text_of(e, v));
+                const char *wants = arena_printf(e->diag->arena, "`require` wants true or false%s, not %s",
+                                                 e->in_test ? "" : ", known when the model is compiled",
+                                                 value_text_of(e, v));
+                if (message) {
+                        fail_requirement(e, s, message);
+                        diag_hint(e->diag, "%s", wants);
+                } else {
+                        fail(e, condition->span, "%s", wants);
+                }
         }
 }
 
