@@ -1,7 +1,7 @@
 /* lathe verify: the interpreter against compiled code.
  *
  * What counts is the interpreter on the graph as elaborated, with inputs made by hash.  Compared with it are the
- * interpreter after each pass, and of each target the emitted C, called whole, in pieces, step by step, and by 1, 2 and
+ * interpreter after each pass, and of each target the emitted C and what libtcc makes of the same program, called whole, in pieces, step by step, and by 1, 2 and
  * 3 threads: all of these must give the same bits, on all targets.
  *
  * Errors are the largest difference relative to the largest value of the output. */
@@ -300,29 +300,30 @@ static const char *compare_bits(Verify *v, const Trial *t, const char *target)
                              : "the same by 1, 2 and 3 threads";
 }
 
-static bool verify_target(Verify *v, const Target *target)
+/* jit: through libtcc in this process, else built by the system's compiler. */
+static bool verify_code(Verify *v, const Target *target, bool jit)
 {
         Checkpoint *checkpoint = NULL;
         Trial t = {.size = v->size, .input = v->input};
         double error = 0;
-        char *folder = trial_folder();
-        bool good = folder && pass_graph(v, GRAPH_PASSES);
+        char *folder = jit ? NULL : trial_folder();
+        bool good = (folder || jit) && pass_graph(v, GRAPH_PASSES);
         if (good) {
                 Graph *g = v->m.graph;
                 WeightSource source = {open_weights(&v->m, v->o, &checkpoint), weights_read};
                 t.sequential = is_sequential(g);
                 t.output = NEW_ARRAY(&v->m.arena, float *, g->noutput);
                 Plan *plan = source.from ? model_plan(&v->m, v->o, target) : NULL;
-                good = plan && trial(plan, folder, &source, &t);
+                good = plan && (jit ? trial_jit(plan, &source, &t) : trial(plan, folder, &source, &t));
         }
         for (int i = 0; good && i < v->oracle->noutput; i++)
                 error = fmax(error, output_error(&v->expected[i], NULL, t.output[i]));
         tick(v);
         if (good) {
-                const char *bits = compare_bits(v, &t, target->name);
+                const char *name = arena_printf(&v->m.arena, jit ? "%s, just in time" : "%s", target->name);
+                const char *bits = compare_bits(v, &t, name);
                 v->failed |= !strncmp(bits, "FAIL", 4);
-                report_error(v, arena_printf(&v->m.arena, "compiled, %s", target->name), error, most_error,
-                             bits);
+                report_error(v, arena_printf(&v->m.arena, "compiled, %s", name), error, most_error, bits);
         }
         for (int i = 0; t.output && v->first != t.output && i < v->oracle->noutput; i++)
                 free(t.output[i]);
@@ -331,9 +332,17 @@ static bool verify_target(Verify *v, const Target *target)
         return good;
 }
 
+static bool verify_target(Verify *v, const Target *target)
+{
+        bool by_cc = v->o->jit != JIT_TCC, by_tcc = v->o->jit != JIT_CC && trial_jit_runs(target);
+        return (!by_cc || verify_code(v, target, false)) && (!by_tcc || verify_code(v, target, true));
+}
+
 static bool can_try(Verify *v, const Target *t)
 {
-        const char *lacks = trial_lacks(&v->m.arena, t);
+        const char *lacks = v->o->jit != JIT_TCC ? trial_lacks(&v->m.arena, t)
+                            : trial_jit_runs(t)  ? NULL
+                                                 : "libtcc's kernels for it";
         if (lacks)
                 fprintf(stderr, "lathe verify: target %s can't be tried here: %s is missing\n", t->name,
                         lacks);
@@ -350,7 +359,8 @@ static int choose_targets(Verify *v, const Target **chosen)
         if (!n && !can_try(v, target_find("native")))
                 return -1;
         for (int i = 0; i < target_count && !v->o->ntarget && n < MAX_TARGETS; i++)
-                if (!trial_lacks(&v->m.arena, &target_table[i]))
+                if (v->o->jit == JIT_TCC ? trial_jit_runs(&target_table[i])
+                                         : !trial_lacks(&v->m.arena, &target_table[i]))
                         chosen[n++] = &target_table[i];
         return n;
 }
@@ -380,7 +390,9 @@ static int verify_model(Verify *v)
         int n = v->o->interpreter ? 0 : choose_targets(v, target);
         if (n < 0)
                 return WRONG_ENVIRONMENT;
-        v->steps = 1 + GRAPH_PASSES + n;
+        v->steps = 1 + GRAPH_PASSES;
+        for (int i = 0; i < n; i++)
+                v->steps += (v->o->jit != JIT_TCC) + (v->o->jit != JIT_CC && trial_jit_runs(target[i]));
         if (!interpret_oracle(v))
                 return WRONG_INPUT;
         report_heading(v);

@@ -213,11 +213,11 @@ static int value_of(Formula *f, const Node *n, const Map *m, bool lane, const ch
         return remember(f, n, m, lane, number);
 }
 
-/* What a kernel hands over: t<n> is another name for it. */
+/* What a kernel hands over: t<n> is another name for it, before all else that may use it. */
 static int given_value(Formula *f, const Node *n, const Map *m, const char *as)
 {
         int number = f->numbers++;
-        text_printf(f->lanes, f->plan->by_address ? "const float *t%d = %s;%s\n" : "const v16 t%d = %s;%s\n",
+        text_printf(f->row, f->plan->by_address ? "const float *t%d = %s;%s\n" : "const v16 t%d = %s;%s\n",
                     number, as, name_comment(f, n));
         return remember(f, n, m, true, number);
 }
@@ -387,57 +387,66 @@ static int fold(Formula *f, Node *n, const Map *m)
         return fold_loop(f, n, m, size, n->op == OP_MAXOF, value, &outer);
 }
 
-/* exp(x - max) / sum, 0 where nothing lives; the folds are known by the softmax node at a map without its last axis. */
-static int softmax(Formula *f, Node *n, const Map *m)
+/* What a softmax's folds are known by: its node, at a map without its last axis, of a rank that no tensor has. */
+enum { MAXIMUM = MAX_RANK + 1, SUM, ALL_MAXIMUM, ALL_SUM };
+
+static Map fold_key(const Map *row, int which)
+{
+        Map key = *row;
+        key.rank = which;
+        return key;
+}
+
+/* A fold of n's input along its last axis: the maximum, or the sum of exp(x - maximum). */
+static int softmax_fold(Formula *f, Node *n, const Map *m, const Map *key, int maximum)
 {
         int last = n->type.rank - 1;
         Dim size = n->type.dim[last];
-        Map row = *m;
-        row.axis[last] = (AxisIndex){0};
-        if (map_uses(&row, f->lane) || f->domain.n >= MAX_DIGIT)
-                return fail(f, n);
-        Map maximum_at = row, sum_at = row;
-        maximum_at.rank = MAX_RANK + 1; /* keys of their own in what is known */
-        sum_at.rank = MAX_RANK + 2;
-        int maximum = known(&f->row_known, n, &maximum_at), sum = known(&f->row_known, n, &sum_at);
-        if (maximum < 0) {
-                LaneScope outer = open_lanes(f, size);
-                Map at = map_fold(m, last, f->lane);
-                int x = formula_value(f, n->in[0], &at);
-                if (x < 0) {
-                        close_lanes(f, outer);
-                        return -1;
-                }
-                maximum = fold_loop(f, n, &maximum_at, size, true, x, &outer);
+        LaneScope outer = open_lanes(f, size);
+        Map at = map_fold(m, last, f->lane);
+        int x = formula_value(f, n->in[0], &at);
+        if (x < 0) {
+                close_lanes(f, outer);
+                return -1;
         }
-        int sink = -1;
-        if (n->nin == 2) {
-                Map at = map_broadcast(&row, &n->in[1]->type);
-                sink = formula_value(f, n->in[1], &at);
+        if (maximum < 0)
+                return fold_loop(f, n, key, size, true, x, &outer);
+        int e = vector_define(f, f->lanes, "v_soft", arena_printf(f->arena, "t%d, t%d", x, maximum), "");
+        return fold_loop(f, n, key, size, false, e, &outer);
+}
+
+/* The maximum and, where that is given, the sum; a sink takes part in both. */
+static int softmax_over_row(Formula *f, Node *n, const Map *m, const Map *row, int which, int maximum)
+{
+        Map key = fold_key(row, which), all_key = fold_key(row, which == SUM ? ALL_SUM : ALL_MAXIMUM);
+        int found = known(&f->row_known, n, &all_key);
+        if (found >= 0)
+                return found;
+        int value = softmax_fold(f, n, m, &key, maximum);
+        if (value >= 0 && n->nin == 2) {
+                Map at = map_broadcast(row, &n->in[1]->type);
+                int sink = formula_value(f, n->in[1], &at);
                 if (sink < 0)
                         return -1;
-                maximum = vector_define(f, f->row, "v_max", arena_printf(f->arena, "t%d, t%d", maximum, sink),
-                                        "");
+                if (which == SUM)
+                        sink = vector_define(f, f->row, "v_soft",
+                                             arena_printf(f->arena, "t%d, t%d", sink, maximum), "");
+                value = vector_define(f, f->row, which == SUM ? "v_add" : "v_max",
+                                      arena_printf(f->arena, "t%d, t%d", value, sink), "");
         }
-        if (sum < 0) {
-                LaneScope outer = open_lanes(f, size);
-                Map at = map_fold(m, last, f->lane);
-                int x = formula_value(f, n->in[0], &at);
-                if (x < 0) {
-                        close_lanes(f, outer);
-                        return -1;
-                }
-                int e = vector_define(f, f->lanes, "v_soft", arena_printf(f->arena, "t%d, t%d", x, maximum),
-                                      "");
-                sum = fold_loop(f, n, &sum_at, size, false, e, &outer);
-                if (sink >= 0) {
-                        int own = vector_define(f, f->row, "v_soft",
-                                                arena_printf(f->arena, "t%d, t%d", sink, maximum), "");
-                        sum = vector_define(f, f->row, "v_add", arena_printf(f->arena, "t%d, t%d", sum, own),
-                                            "");
-                }
-        }
-        int x = formula_value(f, n->in[0], m);
+        return value < 0 ? -1 : remember(f, n, &all_key, false, value);
+}
+
+/* exp(x - max) / sum, 0 where nothing lives */
+static int softmax(Formula *f, Node *n, const Map *m)
+{
+        Map row = *m;
+        row.axis[n->type.rank - 1] = (AxisIndex){0};
+        if (map_uses(&row, f->lane) || f->domain.n >= MAX_DIGIT)
+                return fail(f, n);
+        int maximum = softmax_over_row(f, n, m, &row, MAXIMUM, -1);
+        int sum = maximum < 0 ? -1 : softmax_over_row(f, n, m, &row, SUM, maximum);
+        int x = sum < 0 ? -1 : formula_value(f, n->in[0], m);
         if (x < 0)
                 return -1;
         bool lane = map_uses(m, f->lane);

@@ -473,6 +473,44 @@ static void lay_next(Fuse *f, Body *b, int i, Buffer *carried)
                 copy_kernel(f, next, carried, b, end);
 }
 
+/* Is n read when the repeat has begun: behind it, or in its trips?  What has no buffer is read where its users are computed. */
+static bool outlives(const Fuse *f, const Node *n, const Node *repeat)
+{
+        if (f->uses->pinned[n->id])
+                return true;
+        for (int i = 0; i < f->uses->nuser[n->id]; i++) {
+                const Node *user = f->uses->user[n->id][i];
+                if (user == repeat)
+                        continue;
+                if (user->body != repeat->body)
+                        return true;
+                if (f->must[user->id] ? f->uses->place[user->id] > f->uses->place[repeat->id]
+                                      : outlives(f, user, repeat))
+                        return true;
+        }
+        return false;
+}
+
+/* The same of n or a part that would lie in its place. */
+static bool part_outlives(const Fuse *f, Node *n, const Node *repeat)
+{
+        n = base_of(n);
+        bool parts = n->op == OP_JOIN || n->op == OP_PAD, any = outlives(f, n, repeat);
+        for (int i = 0; parts && i < n->nin; i++)
+                any |= part_outlives(f, n->in[i], repeat);
+        return any;
+}
+
+/* The value that a repeat begins with comes to lie where the repeat carries it on, unless it is still needed as it is. */
+static void lay_first(Fuse *f, Node *first, const Node *repeat, Buffer *carried)
+{
+        int at = 4 * f->uses->place[repeat->id] + 1;
+        if (part_outlives(f, first, repeat))
+                copy_kernel(f, first, carried, repeat->body, at);
+        else
+                place(f, first, carried, repeat->body, at);
+}
+
 static void lay_repeat(Fuse *f, Node *repeat)
 {
         Plan *p = f->plan;
@@ -484,7 +522,7 @@ static void lay_repeat(Fuse *f, Node *repeat)
                 lay_out(p, value[i], -1);
                 for (int k = 0; k < r->nbody; k++)
                         lay_next(f, r->body[k], i, value[i]);
-                place(f, repeat->in[i], value[i], repeat->body, 4 * f->uses->place[repeat->id] + 1);
+                lay_first(f, repeat->in[i], repeat, value[i]);
         }
         for (int i = 0; i < r->nstack; i++) {
                 Node *first = r->body[0]->stack[i];

@@ -34,4 +34,8 @@ const char *trial_lacks(Arena *a, const Target *t);
 
 /* Builds what p emits, in the folder, with these weights, and runs it.  False after a message. */
 bool trial(Plan *p, const char *folder, const WeightSource *weights, Trial *result);
+
+/* The same, just in time: made by libtcc in this process.  Targets whose kernels are compiled into lathe and run here. */
+bool trial_jit_runs(const Target *t);
+bool trial_jit(Plan *p, const WeightSource *weights, Trial *result);
 #endif

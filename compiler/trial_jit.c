@@ -1,0 +1,176 @@
+/* The trial of code made in this process: the same calls as of the emitted program, through an engine. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine.h"
+#include "generate.h"
+#include "kernels.h"
+#include "trial.h"
+#include "trial_program.h"
+#include "weight_pool.h"
+
+typedef struct {
+        const Plan *plan;
+        const Graph *g;
+        Trial *trial;
+        Engine *engine;
+        void **input;          /* [ninput]: floats or int32_t */
+        const void **input_at; /* those of a call */
+        float **output, **output_at;
+} TrialJit;
+
+static int64_t elements(const TrialJit *t, const Type *type)
+{
+        return type_count(type, t->trial->size);
+}
+
+static int64_t positions(const TrialJit *t)
+{
+        return t->g->time >= 0 ? t->trial->size[t->g->time] : 1;
+}
+
+/* Elements of one position, or of all where it does not run over positions. */
+static int64_t row(const TrialJit *t, const Type *type)
+{
+        return grows(t->g, type) ? elements(t, type) / positions(t) : elements(t, type);
+}
+
+bool trial_jit_runs(const Target *t)
+{
+        return kernels_of(t) && target_runs_here(t);
+}
+
+static bool take_inputs(TrialJit *t)
+{
+        for (int i = 0; i < t->g->ninput; i++) {
+                const Input *in = &t->g->input[i];
+                int64_t n = elements(t, &in->type);
+                float *real = malloc((size_t)n * 4 + 4);
+                int32_t *whole = (int32_t *)(void *)real;
+                t->input[i] = real;
+                for (int64_t k = 0; real && k < n; k++)
+                        if (in->type.dtype == REAL)
+                                real[k] = (float)t->trial->input[i].data[k];
+                        else
+                                whole[k] = (int32_t)t->trial->input[i].data[k];
+                if (!real)
+                        return false;
+        }
+        for (int i = 0; i < t->g->noutput; i++) {
+                t->output[i] = malloc(((size_t)elements(t, &t->g->output[i].node->type) + 1) * sizeof(float));
+                if (!t->output[i])
+                        return false;
+        }
+        return true;
+}
+
+/* Positions from `at` on, n of them; wanted: their outputs too. */
+static const char *piece(TrialJit *t, int64_t at, int64_t n, bool wanted)
+{
+        const Graph *g = t->g;
+        for (int i = 0; i < g->ninput; i++) {
+                const Type *type = &g->input[i].type;
+                t->input_at[i] = (const char *)t->input[i] + 4 * (grows(g, type) ? at * row(t, type) : 0);
+        }
+        for (int i = 0; i < g->noutput; i++) {
+                const Type *type = &g->output[i].node->type;
+                t->output_at[i] = wanted ? t->output[i] + (grows(g, type) ? at * row(t, type) : 0) : NULL;
+        }
+        EngineCall call = {t->input_at, t->output_at, t->trial->size};
+        return g->past >= 0 ? engine_advance(t->engine, &call, n, wanted ? 0 : n)
+                            : engine_forward(t->engine, &call);
+}
+
+static const char *run_calls(TrialJit *t, TrialCall call)
+{
+        int64_t n = positions(t), step = call == TRIAL_WHOLE ? n : call == TRIAL_PIECES ? TRIAL_PIECE : 1;
+        const char *error = engine_rewind(t->engine, 0);
+        if (call == TRIAL_PREFILL_STEP) {
+                if (!error && n > 1)
+                        error = piece(t, 0, n - 1, false);
+                return error ? error : piece(t, n - 1, 1, true);
+        }
+        for (int64_t at = 0; at < n && !error; at += step)
+                error = piece(t, at, n - at < step ? n - at : step, true);
+        return error;
+}
+
+/* The first element that differs from the first run's. */
+static void compare(TrialJit *t, int run)
+{
+        Trial *trial = t->trial;
+        for (int i = 0; i < t->g->noutput && trial->run < 0; i++) {
+                const Type *type = &t->g->output[i].node->type;
+                int64_t n = elements(t, type), k = 0;
+                if (trial_run[run].call == TRIAL_PREFILL_STEP && grows(t->g, type))
+                        k = (positions(t) - 1) * row(t, type);
+                for (; k < n; k++) {
+                        float one = trial->output[i][k], other = t->output[i][k];
+                        if (!memcmp(&one, &other, sizeof one) || (isnan(one) && isnan(other)))
+                                continue;
+                        trial->run = run;
+                        trial->at_output = i;
+                        trial->at = k;
+                        trial->one = one;
+                        trial->other = other;
+                        break;
+                }
+        }
+}
+
+/* The first run's outputs become the trial's, and others take their place. */
+static bool keep_first(TrialJit *t)
+{
+        for (int i = 0; i < t->g->noutput; i++) {
+                t->trial->output[i] = t->output[i];
+                t->output[i] = calloc((size_t)elements(t, &t->g->output[i].node->type) + 1, sizeof(float));
+                if (!t->output[i])
+                        return false;
+        }
+        return true;
+}
+
+static const char *run_all(TrialJit *t, Plan *p, const float *weights)
+{
+        const char *error = take_inputs(t) ? NULL : "out of memory";
+        t->trial->run = -1;
+        for (int i = 0; i < trial_runs && !error; i++) {
+                if (trial_run[i].call != TRIAL_WHOLE && !t->trial->sequential)
+                        continue;
+                t->engine = engine_new(p, weights, trial_run[i].threads, JIT_TCC, &error);
+                if (t->engine)
+                        error = run_calls(t, trial_run[i].call);
+                engine_free(t->engine);
+                if (!error && i == 0)
+                        error = keep_first(t) ? NULL : "out of memory";
+                else if (!error)
+                        compare(t, i);
+        }
+        return error;
+}
+
+bool trial_jit(Plan *p, const WeightSource *weights, Trial *result)
+{
+        const Graph *g = p->graph;
+        TrialJit t = {.plan = p,
+                      .g = g,
+                      .trial = result,
+                      .input = NEW_ARRAY(g->arena, void *, g->ninput),
+                      .input_at = NEW_ARRAY(g->arena, const void *, g->ninput),
+                      .output = NEW_ARRAY(g->arena, float *, g->noutput),
+                      .output_at = NEW_ARRAY(g->arena, float *, g->noutput)};
+        const float *base = NULL;
+        WeightPool *pool = pool_new();
+        const char *error = pool ? pool_fit(pool, p, weights, 1, &base) : "out of memory";
+        if (!error)
+                error = run_all(&t, p, base);
+        if (error)
+                fprintf(stderr, "lathe verify: %s, just in time: %s\n", p->target->name, error);
+        for (int i = 0; i < g->ninput; i++)
+                free(t.input[i]);
+        for (int i = 0; i < g->noutput; i++)
+                free(t.output[i]);
+        pool_free(pool);
+        return !error;
+}
