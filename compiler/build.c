@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* No tensor has more elements, whatever the named sizes. */
-static const int64_t MAX_ELEMENTS = INT64_C(1) << 40;
+static const int64_t MAX_ELEMENTS = INT64_C(1) << 42;
 
 typedef struct {
         Graph *g;

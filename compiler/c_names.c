@@ -16,8 +16,8 @@ static const char *const word[] = {
         /* variables and members of what is emitted */
         "m", "j", "n", "i", "row", "rows", "end", "thread", "threads", "acc", "panel", "s", "head", "col",
         "from", "to", "place", "context", "lo", "hi", "units", "a", "first", "chunk", "error", "arg", "run",
-        "program", "advance", "weights", "arena", "state", "scratch", "team", "members", "mapped",
-        "mapped_size", "whole", "done"};
+        "program", "advance", "found", "count", "weights", "arena", "state", "scratch", "team", "members",
+        "mapped", "mapped_size", "whole", "done"};
 
 static bool is_letter(char c)
 {

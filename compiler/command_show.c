@@ -8,6 +8,7 @@
 #include "cost.h"
 #include "driver.h"
 #include "emit.h"
+#include "gate.h"
 #include "taps.h"
 
 /* --- numbers as people read them --------------------------------------------------------------------------- */
@@ -62,6 +63,20 @@ static int longer(int width, const char *text)
         return n > width ? n : width;
 }
 
+/* Those that one position takes part with: of experts, the ones that its gates choose. */
+static int64_t parameters_in_use(const Graph *g)
+{
+        int64_t n = 0;
+        for (int i = 0; i < g->nweight; i++) {
+                const Weight *w = g->weight[i];
+                int64_t slots = w->slots;
+                for (int r = 0; r < w->nregion; r++)
+                        slots = slots * trips_in_use(w->region[r]) / w->region[r]->trips;
+                n += slots * type_count(&w->type, NULL);
+        }
+        return n;
+}
+
 static int show_params(Model *m)
 {
         const Graph *g = m->graph;
@@ -79,6 +94,8 @@ static int show_params(Model *m)
                        type_text(a, g, &w->type), w->slots, count_width,
                        grouped(a, w->slots * type_count(&w->type, NULL)));
         }
+        if (parameters_in_use(g) < parameter_count(g))
+                printf("in use at one position %s\n", grouped(a, parameters_in_use(g)));
         printf("total %s\n", grouped(a, parameter_count(g)));
         return DONE;
 }

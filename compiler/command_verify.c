@@ -176,7 +176,7 @@ static void report_heading(const Verify *v)
         printf("%s", v->oracle->name);
         for (int i = 0; i < v->oracle->nnamed; i++)
                 printf("%s%s = %" PRId64, i ? ", " : ": ", v->oracle->named[i].name, v->size[i]);
-        printf("\n%-36s%-9s%s\n", "", "error", "bits");
+        printf("\n%-40s%-9s%s\n", "", "error", "bits");
         fflush(stdout);
 }
 
@@ -187,7 +187,7 @@ static void report_error(Verify *v, const char *what, double error, double most,
         const char *rest =
                 good ? bits
                      : arena_printf(&v->m.arena, "FAIL: more than %g%s%s", most, *bits ? "; " : "", bits);
-        printf("%-36s%-*s%s\n", what, *rest ? 9 : 0,
+        printf("%-40s%-*s%s\n", what, *rest ? 9 : 0,
                error == 0 ? "0" : arena_printf(&v->m.arena, "%.1e", error), rest);
         fflush(stdout);
 }
@@ -206,7 +206,7 @@ static void tick(Verify *v)
 /* --- after each pass
  * --------------------------------------------------------------------------------------------------- */
 
-static const char *const graph_pass[] = {"simplify", "stage", "causal"};
+static const char *const graph_pass[] = {"simplify", "stage", "causal", "accumulate"};
 enum { GRAPH_PASSES = sizeof graph_pass / sizeof graph_pass[0] };
 
 /* The graph once more, with the first n passes done. */

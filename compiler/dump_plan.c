@@ -5,7 +5,7 @@
 
 static const char *const kernel_word[] = {
         [K_LOOP] = "loop",     [K_MATMUL] = "matmul", [K_PLAIN] = "plain matmul", [K_ATTENTION] = "attention",
-        [K_SELECT] = "select", [K_FILL] = "fill",     [K_REPEAT] = "repeat"};
+        [K_SELECT] = "select", [K_FIND] = "find",     [K_FILL] = "fill",          [K_REPEAT] = "repeat"};
 static const char *const home_word[] = {
         [IN_ARENA] = "arena", [IN_WEIGHTS] = "weights", [IN_STATE] = "state",
         [IN_INPUT] = "input", [IN_OUTPUT] = "output",   [IN_LITERAL] = "literal"};
@@ -15,13 +15,17 @@ static void dump_kernels(FILE *f, const Plan *p, int body, int depth)
         for (int i = 0; i < p->list[body].n; i++) {
                 const Kernel *k = p->list[body].kernel[i];
                 fprintf(f, "%*s%-3s %-13s %s%s", depth * 2, "", k->barrier ? "|" : "", kernel_word[k->op],
-                        k->name, k->tail ? " (wanted rows)" : "");
+                        k->name,
+                        k->tail     ? " (wanted rows)"
+                        : k->listed ? " (found rows)"
+                                    : "");
                 if (k->op == K_MATMUL)
                         for (int s = 0; s < k->nsegment; s++)
                                 fprintf(f, "%s %" PRId64 "x%" PRId64 "%s", s ? "," : "", k->k_size,
                                         k->segment[s].n, k->segment[s].nproduct == 2 ? " twice" : "");
                 if (k->op == K_REPEAT)
-                        fprintf(f, ", %" PRId64 " trips", k->region->trips);
+                        fprintf(f, ", %" PRId64 " trips%s", k->region->trips,
+                                k->find ? ", those that change a row" : "");
                 fprintf(f, "\n");
                 for (int b = 0; k->op == K_REPEAT && b < k->region->nbody; b++) {
                         fprintf(f, "%*sbody %d\n", depth * 2 + 2, "", b);

@@ -432,6 +432,13 @@ static const char *body_name(const Emit *e, const Region *r, int which)
                             : arena_printf(e->arena, "%s_body", r->name);
 }
 
+/* The rows that a trip changes, where its kernels compute just these. */
+static const char *body_rows(const Emit *e, const Body *b, bool types)
+{
+        const KernelList *l = &e->plan->list[body_number(e->plan, b)];
+        return l->n ? row_parameters(l->kernel[l->n - 1], types) : "";
+}
+
 static void emit_repeat(const Emit *e, const Kernel *k, Text *t)
 {
         const Region *r = k->region;
@@ -444,11 +451,18 @@ static void emit_repeat(const Emit *e, const Kernel *k, Text *t)
         }
         text_printf(t, "for (int64_t %s = 0; %s < %" PRId64 "; %s++) {\n", r->name, r->name, r->trips,
                     r->name);
+        if (k->find)
+                text_printf(t,
+                            "        int32_t found[%" PRId64
+                            "];\n        const int64_t count = %s(m%s, %s, found);\n"
+                            "        if (count == 0)\n                continue;\n",
+                            k->find->list_size, k->find->name, outer, r->name);
         text_printf(t, "        team_barrier(m->team);\n");
         for (int b = 0; b < r->nbody; b++) {
                 if (r->nbody > 1)
                         text_printf(t, "        if (%s_body_of[%s] == %d)\n        ", r->name, r->name, b);
-                text_printf(t, "        %s(m%s, %s, thread);\n", body_name(e, r, b), outer, r->name);
+                text_printf(t, "        %s(m%s, %s%s, thread);\n", body_name(e, r, b), outer, r->name,
+                            body_rows(e, r->body[b], false));
         }
         text_printf(t, "}\n");
 }
@@ -462,9 +476,9 @@ static void emit_calls(const Emit *e, int body, Text *t)
                         text_printf(t, "team_barrier(m->team);\n");
                 if (k->op == K_REPEAT)
                         emit_repeat(e, k, t);
-                else
-                        text_printf(t, "%s(m%s, thread);\n", k->name,
-                                    trip_parameters(e->arena, k->body, false));
+                else if (k->op != K_FIND)
+                        text_printf(t, "%s(m%s%s, thread);\n", k->name,
+                                    trip_parameters(e->arena, k->body, false), row_parameters(k, false));
         }
 }
 
@@ -483,9 +497,10 @@ static void emit_body(const Emit *e, int body, Text *c)
                         emit_body(e, inner, c);
                         Text *calls = text_new(e->arena);
                         emit_calls(e, inner, calls);
-                        text_printf(c, "static void %s(const %s *m%s, int thread)\n{\n",
+                        text_printf(c, "static void %s(const %s *m%s%s, int thread)\n{\n",
                                     body_name(e, k->region, b), e->name,
-                                    trip_parameters(e->arena, k->region->body[b], true));
+                                    trip_parameters(e->arena, k->region->body[b], true),
+                                    body_rows(e, k->region->body[b], true));
                         text_indent(c, calls, 1);
                         text_printf(c, "}\n\n");
                 }

@@ -45,6 +45,11 @@ const char *trip_parameters(Arena *a, const Body *b, bool types)
         return t->data;
 }
 
+const char *row_parameters(const Kernel *k, bool types)
+{
+        return !k->listed ? "" : types ? ", const int32_t *found, int64_t count" : ", found, count";
+}
+
 /* " + slot * stride" for a buffer that has a slot for each trip */
 static const char *slot_expression(Formula *f, const Buffer *b, Text *before)
 {
@@ -187,9 +192,11 @@ void unused_trips(Text *t, const Body *b, const char *body)
 
 void open_function(const Plan *p, const Kernel *k, Text *out, const Text *body)
 {
-        text_printf(out, "%sstatic void %s(const %s *m%s, int thread)\n{\n", source_comment(p, k), k->name,
-                    p->c_name, trip_parameters(p->graph->arena, k->body, true));
+        text_printf(out, "%sstatic void %s(const %s *m%s%s, int thread)\n{\n", source_comment(p, k), k->name,
+                    p->c_name, trip_parameters(p->graph->arena, k->body, true), row_parameters(k, true));
         unused(out, body->data, "m");
+        if (k->listed)
+                unused(out, body->data, "found");
         unused_trips(out, k->body, body->data);
         const Buffer *to = whole_buffer(k->store[0].to);
         if (p->graph->past >= 0 && k->op != K_MATMUL && to->home == IN_OUTPUT)
@@ -203,6 +210,8 @@ void open_function(const Plan *p, const Kernel *k, Text *out, const Text *body)
 const char *loop_size(const Formula *f, int digit)
 {
         Dim size = f->domain.digit[digit].size;
+        if (digit == 0 && f->listed)
+                return "count";
         if (digit == 0 && f->kernel->tail)
                 size = dim_sub(size, dim_named(NAMED_FIRST));
         const char *e = dim_expression(f->arena, f->plan->graph, size);
@@ -224,7 +233,10 @@ void declare_digits(const Formula *f, int n, const char *from, const Text *body,
                         text_printf(e, " %% %s", loop_size(f, i));
                 if (i == 0 && f->kernel->tail)
                         text_printf(e, " + m->first");
-                text_printf(out, "const int64_t %s = %s;\n", name, e->data);
+                text_printf(out,
+                            i == 0 && f->listed ? "const int64_t %s = found[%s];\n"
+                                                : "const int64_t %s = %s;\n",
+                            name, e->data);
         }
 }
 
@@ -327,6 +339,7 @@ static Node *emit_loop(Plan *p, Kernel *k, Text *out)
         for (;;) {
                 Formula f = formula_new(p, k);
                 f.domain = domain;
+                f.listed = k->listed;
                 f.loops = domain.n;
                 set_lane(&f, domain.n - 1);
                 Text *stores = text_new(f.arena);
@@ -438,6 +451,44 @@ static Node *emit_select(Plan *p, Kernel *k, Text *out)
         return NULL;
 }
 
+/* --- the rows that a trip changes ------------------------------------------------------------------------------- */
+
+static Node *emit_find(Plan *p, Kernel *k, Text *out)
+{
+        Node *root = k->store[0].node;
+        Formula f = formula_new(p, k);
+        f.domain = domain_of(p->graph, &root->type);
+        f.loops = f.domain.n;
+        set_lane(&f, f.loops - 1);
+        Map at = map_identity(&f.domain, &root->type);
+        at.axis[root->type.rank - 1] = (AxisIndex){0}; /* of size 1 */
+        int value = formula_value(&f, root, &at);
+        if (value < 0)
+                return f.refined && !f.stuck ? root : f.stuck;
+        if (!out)
+                return NULL;
+        Text *body = text_new(f.arena), *inner = text_new(f.arena);
+        text_indent(inner, f.row, 0);
+        text_indent(inner, f.lanes, 0);
+        text_printf(inner, "if (v_first(t%d) != 0)\n        found[count++] = (int32_t)row;\n", value);
+        declare_pointers(&f, body);
+        text_printf(body, "const int64_t rows = %s;\nint64_t count = 0;\n", row_count(&f, f.loops - 1));
+        text_printf(body, "for (int64_t row = 0; row < rows; row++) {\n");
+        Text *digits = text_new(f.arena);
+        declare_digits(&f, f.loops - 1, "row", inner, digits);
+        text_indent(body, digits, 1);
+        text_indent(body, inner, 1);
+        text_printf(body, "}\nreturn count;\n");
+        text_printf(out,
+                    "/* Finds the rows that this trip changes, [count]; every thread finds them all. */\n"
+                    "static int64_t %s(const %s *m%s, int32_t *found)\n{\n",
+                    k->name, p->c_name, trip_parameters(f.arena, k->body, true));
+        unused_trips(out, k->body, body->data);
+        text_indent(out, body, 1);
+        text_printf(out, "}\n\n");
+        return NULL;
+}
+
 Node *emit_kernel(Plan *p, Kernel *k, Text *out)
 {
         switch (k->op) {
@@ -447,6 +498,7 @@ Node *emit_kernel(Plan *p, Kernel *k, Text *out)
         case K_PLAIN: return emit_plain(p, k, out);
         case K_ATTENTION: return emit_attention(p, k, out);
         case K_SELECT: return emit_select(p, k, out);
+        case K_FIND: return emit_find(p, k, out);
         case K_REPEAT: return NULL;
         }
         return NULL;

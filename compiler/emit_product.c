@@ -110,24 +110,26 @@ Node *emit_matmul(Plan *p, Kernel *k, Text *out)
                 Buffer *w = s->w[0];
                 const Buffer *to = whole_buffer(s->store.to);
                 bool asked = p->graph->past >= 0 && to->home == IN_OUTPUT;
+                const char *function = k->listed ? "matmul_found" : "matmul";
                 Text *call = text_new(f.arena);
                 if (asked)
                         text_printf(calls, "if (m->output_%s) /* wanted */\n",
                                     p->graph->output[to->index].name);
-                text_printf(call, "matmul(&place, %s, %s, %lld, rows, %lld, %s, STORAGE_F32, %d, %lld,\n",
-                            s->name, at, (long long)ldx, (long long)k->k_size, pointer_name(&f, w),
-                            s->nproduct, (long long)k->k_cut);
+                text_printf(call, "%s(&place, %s, %s, %lld, %s, %lld, %s, STORAGE_F32, %d, %lld,\n", function,
+                            s->name, at, (long long)ldx, k->listed ? "found, count" : "rows",
+                            (long long)k->k_size, pointer_name(&f, w), s->nproduct, (long long)k->k_cut);
                 text_printf(call,
-                            "       %spart(from, %lld, %lld), %spart(to, %lld, %lld), m->scratch + thread * "
+                            "%*s%spart(from, %lld, %lld), %spart(to, %lld, %lld), m->scratch + thread * "
                             "SCRATCH);\n",
-                            twice, (long long)first, (long long)panels, twice, (long long)first,
-                            (long long)panels);
+                            (int)strlen(function) + 1, "", twice, (long long)first, (long long)panels, twice,
+                            (long long)first, (long long)panels);
                 text_indent(calls, call, asked);
                 first += panels;
         }
         declare_place(&f, body);
         declare_pointers(&f, body);
-        text_printf(body, "const int64_t rows = %s;\n", row_count(&f, f.loops - 1));
+        if (!k->listed)
+                text_printf(body, "const int64_t rows = %s;\n", row_count(&f, f.loops - 1));
         text_printf(body,
                     "const int64_t from = share(%lld, thread, m->threads), to = share(%lld, thread + 1, "
                     "m->threads);\n",

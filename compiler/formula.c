@@ -457,6 +457,33 @@ static int softmax(Formula *f, Node *n, const Map *m)
 
 /* --- gather ----------------------------------------------------------------------------------------------- */
 
+/* Where the buffer under t (through views) is read, each of the indexed axes walked by a digit of its own, from
+ * f->domain.n on: an index's step is that digit's coefficient.  False: not evenly. */
+static bool table_address(Formula *f, Node *t, int indexed, Map at, Address *from, Buffer **b)
+{
+        Domain domain = f->domain;
+        if (domain.n + indexed > MAX_DIGIT)
+                return false;
+        for (int i = 0; i < indexed; i++) {
+                at.axis[i].coef[domain.n] = 1;
+                domain.digit[domain.n++] = (Digit){t->type.dim[i], -1, 1};
+        }
+        return address_through(f->plan, &domain, &at, t, NULL, from, b, &f->refine) == MAP_OK && !(*b)->dense;
+}
+
+/* Is the tiled axis's index that of one indexed axis, as it is? */
+static bool is_one_index(const Address *at, int first, int indexed)
+{
+        int64_t sum = 0;
+        for (int i = 0; i < MAX_DIGIT; i++) {
+                bool own = i >= first && i < first + indexed;
+                if (at->tile_index.coef[i] && (!own || at->tile_index.coef[i] != 1))
+                        return false;
+                sum += at->tile_index.coef[i];
+        }
+        return sum == 1 && dim_is(at->tile_index.offset, 0);
+}
+
 /* t[a, b, .., rest]: the indexed axes' numbers come from values; the rest is affine. */
 static int gather(Formula *f, Node *n, const Map *m)
 {
@@ -478,12 +505,12 @@ static int gather(Formula *f, Node *n, const Map *m)
                 at.axis[indexed + i] = m->axis[lead + i];
         Buffer *b;
         Address from;
-        if (t->op == OP_VIEW && !f->plan->value[t->id])
+        if (!table_address(f, t, indexed, at, &from, &b))
                 return fail(f, t);
-        if (address_through(f->plan, &f->domain, &at, t, NULL, &from, &b, &f->refine) != MAP_OK)
-                return fail(f, t);
+        const int64_t *step = from.coef + f->domain.n, *tile_step = from.tile_index.coef + f->domain.n;
         const char *p = pointer_name(f, b);
-        if (b->dense || (in_lanes && (b->layout.tiled >= 0 || from.coef[f->lane])))
+        if ((from.tiled && !is_one_index(&from, f->domain.n, indexed)) ||
+            (in_lanes && (from.tiled || from.coef[f->lane])))
                 return fail(f, t);
         if (in_lanes) {
                 int e = -1;
@@ -492,9 +519,8 @@ static int gather(Formula *f, Node *n, const Map *m)
                                                           dim_sub(t->type.dim[i], dim_fixed(1)));
                         int kept = vector_define(f, f->lanes, "v_clamp",
                                                  arena_printf(f->arena, "t%d, (float)(%s)", v[i], last), "");
-                        int stride = vector_define(
-                                f, f->row, "v_set1",
-                                arena_printf(f->arena, "%lld.0f", (long long)b->layout.stride[i]), "");
+                        int stride = vector_define(f, f->row, "v_set1",
+                                                   arena_printf(f->arena, "%lld.0f", (long long)step[i]), "");
                         int term = vector_define(f, f->lanes, "v_mul",
                                                  arena_printf(f->arena, "t%d, t%d", kept, stride), "");
                         e = e < 0 ? term
@@ -511,11 +537,11 @@ static int gather(Formula *f, Node *n, const Map *m)
                                                 dim_expression(f->arena, f->plan->graph, t->type.dim[i]));
                 int number = f->numbers++;
                 text_printf(f->row, "const int64_t x%d = %s;\n", number, at_i);
-                if (i == b->layout.tiled)
-                        text_printf(offset, " + x%d / 16 * %lld + x%d %% 16", number,
-                                    (long long)b->layout.tile, number);
+                if (tile_step[i])
+                        text_printf(offset, " + x%d / 16 * %lld + x%d %% 16", number, (long long)from.tile,
+                                    number);
                 else
-                        text_printf(offset, " + x%d * %lld", number, (long long)b->layout.stride[i]);
+                        text_printf(offset, " + x%d * %lld", number, (long long)step[i]);
         }
         from.tiled = false;
         const char *where = arena_printf(f->arena, "%s%s", address_expression(f, &from, true), offset->data);

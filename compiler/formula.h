@@ -22,6 +22,7 @@ typedef struct {
         Domain domain;    /* the kernel's loops, then folds' and operands' extra digits */
         int loops;        /* how many of them the kernel itself runs */
         int lane;         /* the digit that now runs in lanes */
+        bool listed;      /* digit 0 runs over the rows found, not over all */
         bool whole_lanes; /* its size is a multiple of 16, or lanes beyond may hold anything */
         Text *row, *lanes;
         KnownList row_known, lane_known;
@@ -69,6 +70,8 @@ const char *row_count(const Formula *f, int n);
 void open_function(const Plan *p, const Kernel *k, Text *out,
                    const Text *body); /* the whole function around a body */
 const char *trip_parameters(Arena *a, const Body *b, bool types);
+/* ", const int32_t *found, int64_t count": the rows that a trip changes, where a kernel computes just these */
+const char *row_parameters(const Kernel *k, bool types);
 /* emit_product.c, emit_attention.c */
 Node *emit_matmul(Plan *p, Kernel *k, Text *out);
 Node *emit_plain(Plan *p, Kernel *k, Text *out);

@@ -49,7 +49,8 @@ static bool says_something(const Instance *i)
 /* Is name that of a function that belongs to the kernel or the repeat called other? */
 static bool belongs(const char *name, const char *other)
 {
-        static const char *const part[] = {"", "_copy", "_formula", "_score", "_live", "_body", "_body_of"};
+        static const char *const part[] = {"",      "_copy", "_formula", "_score",
+                                           "_live", "_find", "_body",    "_body_of"};
         size_t n = strlen(other);
         if (strncmp(name, other, n))
                 return false;
@@ -429,6 +430,8 @@ static Node *attempt(Fuse *f)
         group(f);
         add_repeats(f);
         layout(f);
+        if (p->passes.choose)
+                choose_rows(f);
         put_in_order(f);
         for (int i = 0; i < p->nbody; i++)
                 for (int k = 0; k < p->list[i].n; k++) {

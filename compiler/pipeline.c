@@ -7,6 +7,7 @@
 #include "causal.h"
 #include "driver.h"
 #include "formula.h"
+#include "gate.h"
 #include "incremental.h"
 #include "parse.h"
 #include "paste.h"
@@ -17,7 +18,9 @@ const PassInfo pass_table[] = {
         {"stage", "what does not depend on the trip leaves its repeat; tables of what no input decides"},
         {"causal", "the proof that position i reads positions up to i, and the form with explicit state: "
                    "prefill and step"},
+        {"accumulate", "a sum over what a repeat stacks is carried from trip to trip"},
         {"fuse", "kernels: attention, products with formulas, merged products, row regions"},
+        {"choose", "trips, and rows of them, that a mask's zeros make idle are not run"},
         {"tile", "how each product is blocked for the target's registers and caches"},
         {"plan", "where every buffer lies in the arena"},
         {"sync", "the barriers that the data flow needs"},
@@ -109,6 +112,12 @@ bool model_passes(Model *m, const Options *o)
                         verify(m->graph, "simplify after causal");
                 }
         }
+        if (!is_off(o, "accumulate")) {
+                m->graph = accumulate(m->graph);
+                if (!is_off(o, "simplify"))
+                        m->graph = simplify(m->graph);
+                after_pass(m->graph, o, "accumulate");
+        }
         for (int i = 0; i < m->graph->nloop; i++) {
                 const Loop *l = &m->graph->loop[i];
                 if (strcmp(l->name, "generate") || m->graph->past >= 0 || is_off(o, "causal"))
@@ -148,7 +157,8 @@ static const char *c_identifier(Arena *a, const char *name)
 
 Plan *model_plan(Model *m, const Options *o, const Target *t)
 {
-        PlanPasses passes = {!is_off(o, "fuse"), !is_off(o, "plan"), !is_off(o, "sync")};
+        PlanPasses passes = {!is_off(o, "fuse"), !is_off(o, "choose"), !is_off(o, "plan"),
+                             !is_off(o, "sync")};
         Plan *p = fuse(&m->arena, m->graph, t, o->chunk, passes);
         if (p->unreadable) {
                 diag_error(&m->diag, p->unreadable->span, "no code can be made for this %s %s",

@@ -88,6 +88,7 @@ typedef enum {
         K_PLAIN,     /* matmul of two tensors that are both computed */
         K_ATTENTION, /* softmax(formula(q @ k')) @ v, online */
         K_SELECT,    /* top, argmax */
+        K_FIND,      /* the rows where a condition holds: those that a trip changes */
         K_FILL,      /* a constant into a buffer (what pad leaves around) */
         K_REPEAT     /* the bodies of a region, trip by trip */
 } KernelOp;
@@ -118,14 +119,17 @@ struct Kernel {
         Node *score;     /* ATTENTION: the softmax's input .. */
         Node *core;      /* .. and the MATMUL within it */
         Region *region;  /* REPEAT */
-        int64_t scratch; /* floats that each thread needs beside the arena */
-        int64_t k_size;  /* MATMUL: the contracted axis .. */
-        int64_t k_cut;   /* .. and the pieces in which it is taken with many rows */
-        double fill;     /* FILL */
-        int tail;        /* 1: only the rows wanted as output are computed */
-        int barrier;     /* sync: 1: wait for all threads before it */
-        int at;          /* place in its body; 0: that of its root */
-        Node *late;      /* or that of this root */
+        Kernel *find; /* REPEAT: finds the rows that a trip changes; NULL: all trips are run, for all rows */
+        bool listed;  /* only the rows that were found are computed */
+        int64_t list_size; /* FIND: most rows */
+        int64_t scratch;   /* floats that each thread needs beside the arena */
+        int64_t k_size;    /* MATMUL: the contracted axis .. */
+        int64_t k_cut;     /* .. and the pieces in which it is taken with many rows */
+        double fill;       /* FILL */
+        int tail;          /* 1: only the rows wanted as output are computed */
+        int barrier;       /* sync: 1: wait for all threads before it */
+        int at;            /* place in its body; 0: that of its root */
+        Node *late;        /* or that of this root */
         Buffer *from_copy; /* LOOP that copies: reads this instead */
         Buffer **touch;    /* buffers that it reads or stores, whole ones */
         int ntouch;
@@ -141,7 +145,7 @@ typedef struct {
 
 /* Passes that can be left out. */
 typedef struct {
-        bool fuse, plan, sync;
+        bool fuse, choose, plan, sync;
 } PlanPasses;
 
 typedef struct {
@@ -240,6 +244,9 @@ bool is_table(const Fuse *f, const Node *n); /* depends on constants and indices
 void fuse_attention(Fuse *f, Node *product); /* fuse_attention.c: if it is the product of one */
 bool fuse_matmul(Fuse *f, Node *product);    /* fuse_matmul.c: false if its right side is no weight */
 void merge_matmuls(Fuse *f);
+
+/* choose.c: trips that need not run */
+void choose_rows(Fuse *f);
 
 /* layout.c: a buffer for every value that needs one */
 void layout(Fuse *f);

@@ -50,7 +50,8 @@ static void sync_body(Plan *p, int body, Pending *pending, int64_t trips)
                                 p->nbarrier += (int)(trips * inner_trips);
                                 sync_body(p, inner, pending, trips * inner_trips);
                         }
-                        k->barrier = 0;
+                        k->barrier = k->find != NULL; /* what the trips' rows are found by */
+                        p->nbarrier += k->barrier ? (int)trips : 0;
                         pending->kernel[pending->n++] =
                                 NULL; /* what the last trip left may be of either body */
                         continue;

@@ -133,11 +133,11 @@ static void test_errors(void)
                 !op2(&f, OP_SOFTMAX, x, sink) &&
                         says(&f, "lathe: error: softmax: a sink of shape [64] does not fit scores of shape "
                                  "[time, 64]: expected one for each row, [time, 1]\n"));
-        Node *big = new_input(&f, "b", of_shape(REAL, 2, 1 << 20, 1 << 20));
+        Node *big = new_input(&f, "b", of_shape(REAL, 2, 1 << 21, 1 << 21));
         Attr padding = {.axis = 0, .after = dim_fixed(1)};
         verdict("error: too many elements",
                 !op_in(&f, f.g->top, OP_PAD, 1, &big, &padding) &&
-                        says(&f, "lathe: error: pad: a tensor of shape [1048577, 1048576] has too many "
+                        says(&f, "lathe: error: pad: a tensor of shape [2097153, 2097152] has too many "
                                  "elements\n"));
         fixture_end(&f);
 }
