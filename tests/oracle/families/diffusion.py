@@ -1,4 +1,4 @@
-"""Oracles of the diffusion transformers: DiT (its authors' modules and diffusers).
+"""Oracles of the diffusion transformers: DiT (its authors' modules and diffusers), Stable Diffusion 3 and 3.5, Flux.
 
 DiT's own modules are no package: DIT is a folder that holds github.com/facebookresearch/DiT (at ed81ce2).
 
@@ -55,6 +55,50 @@ def dit_diffusers():
     common.record("dit_diffusers", {"step": step, "class": label, "latent": latent}, {"noise": found.sample[0]}, values)
 
 
-ORACLES = {"dit": dit, "dit_diffusers": dit_diffusers}
+def sd3(name, **more):
+    module = diffusers.SD3Transformer2DModel(
+        sample_size=8, patch_size=2, in_channels=4, out_channels=4, num_layers=3, attention_head_dim=8,
+        num_attention_heads=3, joint_attention_dim=20, caption_projection_dim=24, pooled_projection_dim=10,
+        pos_embed_max_size=7, **more)
+    module = common.load(module, name, computed=["pos_embed.pos_embed"])
+    latent, text, pooled, step = wave(4, 8, 8), wave(5, 20), wave(10), torch.tensor(417.)
+    paths = {f"layer[{i}].{ours}": block.get_submodule(theirs) for i, block in enumerate(module.transformer_blocks)
+             for ours, theirs in {"x_out": "attn.to_out.0", "x.ffn": "ff"}.items()}
+    found, values = run(module, {"hidden_states": latent[None], "encoder_hidden_states": text[None],
+                                 "pooled_projections": pooled[None], "timestep": step[None]}, paths)
+    common.record(name, {"text": text, "pooled": pooled, "step": step, "latent": latent},
+                  {"velocity": found.sample[0]}, values)
+
+
+def mmdit():
+    sd3("mmdit")
+
+
+def mmdit_dual():
+    sd3("mmdit_dual", qk_norm="rms_norm", dual_attention_layers=(0, 1))
+
+
+def flux():
+    module = diffusers.FluxTransformer2DModel(
+        in_channels=6, num_layers=2, num_single_layers=2, attention_head_dim=14, num_attention_heads=3,
+        joint_attention_dim=20, pooled_projection_dim=10, guidance_embeds=True, axes_dims_rope=(4, 6, 4))
+    module = common.load(module, "flux")
+    latent, text, pooled = wave(12, 6), wave(5, 20), wave(10)
+    step, guidance = torch.tensor(427 / 1024), torch.tensor(3.5)
+    places = torch.tensor([[0, i // 4, i % 4] for i in range(12)])
+    paths = {f"double_layer[{i}].{ours}": block.get_submodule(theirs)
+             for i, block in enumerate(module.transformer_blocks)
+             for ours, theirs in {"x_out": "attn.to_out.0", "x.ffn": "ff", "y.ffn": "ff_context"}.items()}
+    paths.update({f"single_layer[{i}].out": block.proj_out
+                  for i, block in enumerate(module.single_transformer_blocks)})
+    found, values = run(module, {
+        "hidden_states": latent[None], "encoder_hidden_states": text[None], "pooled_projections": pooled[None],
+        "timestep": step[None], "img_ids": places, "txt_ids": torch.zeros(5, 3, dtype=torch.int64),
+        "guidance": guidance[None]}, paths)
+    common.record("flux", {"text": text, "pooled": pooled, "step": step, "guidance": guidance, "latent": latent},
+                  {"velocity": found.sample[0]}, values)
+
+
+ORACLES = {"dit": dit, "dit_diffusers": dit_diffusers, "mmdit": mmdit, "mmdit_dual": mmdit_dual, "flux": flux}
 for name in sys.argv[1:] or ORACLES:
     ORACLES[name]()
