@@ -9,10 +9,10 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "interrupt.h"
+#include "memory.h"
 #include "parse.h"
 #include "repl_edit.h"
 #include "version.h"
@@ -39,6 +39,7 @@ static void on_interrupt(int signal_number)
 {
         (void)signal_number;
         atomic_store(&interrupted, true);
+        runner_interrupt();
 }
 
 /* No SA_RESTART: a read that waits for a line ends. */
@@ -48,42 +49,6 @@ static void catch_interrupts(void)
         sigemptyset(&act.sa_mask);
         sigaction(SIGINT, &act, NULL);
 }
-
-/* --- memory ------------------------------------------------------------------------------------------------------ */
-
-#ifdef __SANITIZE_ADDRESS__
-static void limit_memory(void) /* the sanitizer reserves terabytes itself */
-{
-}
-#else
-static int64_t read_number(const char *path, const char *format)
-{
-        FILE *f = fopen(path, "r");
-        char line[256];
-        long long n = -1, found;
-        while (f && n < 0 && fgets(line, sizeof line, f))
-                if (sscanf(line, format, &found) == 1)
-                        n = found;
-        if (f)
-                fclose(f);
-        return n;
-}
-
-/* What is more than the machine has is refused when it is asked for, instead of the session being killed when it is used. */
-static void limit_memory(void)
-{
-        int64_t limit = read_number("/proc/meminfo", "MemAvailable: %lld kB") * 1024;
-        int64_t group = read_number("/sys/fs/cgroup/memory.max", "%lld");
-        if (group > 0 && (limit <= 0 || group < limit))
-                limit = group;
-        struct rlimit now;
-        if (limit <= 0 || getrlimit(RLIMIT_DATA, &now))
-                return;
-        if (now.rlim_cur == RLIM_INFINITY || now.rlim_cur > (rlim_t)limit)
-                now.rlim_cur = (rlim_t)limit;
-        setrlimit(RLIMIT_DATA, &now);
-}
-#endif
 
 /* --- lines ------------------------------------------------------------------------------------------------------- */
 
@@ -303,12 +268,12 @@ int repl_command(const Options *o)
         int worst = DONE;
         bool is_script = false;
         setlocale(LC_CTYPE, "");
-        limit_memory();
-        catch_interrupts();
         if (!session_begin(&s)) {
                 fprintf(stderr, "lathe: out of memory\n");
                 return WRONG_ENVIRONMENT;
         }
+        memory_limit();
+        catch_interrupts();
         for (int i = 0; i < o->nfile && !s.has_quit; i++) {
                 bool is_model = is_model_file(o->file[i]);
                 int code = !is_model                      ? run_script(&s, o->file[i], o->echo)

@@ -46,11 +46,12 @@ int source_line(const Source *source, int32_t offset)
                 else
                         high = middle;
         }
-        return low + 1;
+        return source->before + low + 1;
 }
 
 const char *source_line_text(const Source *source, int line, int32_t *length)
 {
+        line -= source->before;
         int32_t begin = source->line[line - 1];
         int32_t end = line < source->nline ? source->line[line] - 1 : source->length;
         if (end > begin && source->text[end - 1] == '\r')
@@ -59,10 +60,16 @@ const char *source_line_text(const Source *source, int line, int32_t *length)
         return source->text + begin;
 }
 
+/* Where the line of a byte begins. */
+static int32_t line_start(const Source *source, int32_t offset)
+{
+        return source->line[source_line(source, offset) - source->before - 1];
+}
+
 int source_column(const Source *source, int32_t offset)
 {
         int column = 1;
-        for (int32_t i = source->line[source_line(source, offset) - 1]; i < offset; i++)
+        for (int32_t i = line_start(source, offset); i < offset; i++)
                 column += ((unsigned char)source->text[i] & 0xc0) != 0x80;
         return column;
 }
@@ -78,7 +85,7 @@ Span span_join(Span a, Span b)
 
 int span_line(Span span)
 {
-        return span.source ? span.source->before + source_line(span.source, span.begin) : 0;
+        return span.source ? source_line(span.source, span.begin) : 0;
 }
 
 /* --- collecting ---------------------------------------------------------------------------------------- */
@@ -265,7 +272,7 @@ static void print_window(FILE *stream, const char *text, int32_t length, Window 
 static void print_excerpt(FILE *stream, Span span, const char *colour, const char *plain)
 {
         const Source *source = span.source;
-        int32_t length, start = source->line[source_line(source, span.begin) - 1];
+        int32_t length, start = line_start(source, span.begin);
         const char *text = source_line_text(source, source_line(source, span.begin), &length);
         int width = display_column(text, length, length);
         int begin = display_column(text, length, span.begin - start);

@@ -42,7 +42,7 @@ typedef struct Diag {
 
 /* A source over text, which must outlive it. length is below 2^31. */
 Source *source_new(Arena *arena, const char *path, const char *text, int32_t length);
-int source_line(const Source *source, int32_t offset);   /* from 1 */
+int source_line(const Source *source, int32_t offset);   /* from 1, those before counted */
 int source_column(const Source *source, int32_t offset); /* from 1, in characters */
 /* A line without its line end, and its length. line counts from 1. */
 const char *source_line_text(const Source *source, int line, int32_t *length);

@@ -154,6 +154,7 @@ typedef struct {
         PlanPasses
                 passes; /* false: every node a kernel; every buffer a place of its own; a barrier before every kernel */
         const char *c_name;       /* of the model, as a C identifier */
+        bool timed;               /* for libtcc: each kernel's time is taken (profile.h) */
         bool by_address;          /* emitted for libtcc: vectors are arrays, handed over by address */
         int64_t chunk;            /* most new rows a call */
         int64_t bound[MAX_NAMED]; /* most of each named dimension within one call */

@@ -59,6 +59,11 @@ typedef struct Session {
         Options options;      /* of the model at hand; its strings are the session's */
         int vocab;            /* of the model at hand, when tokens are asked for */
         bool has_quit, interactive;
+        char *prompt;  /* the text that was run last, or NULL */
+        int64_t steps; /* and how many tokens more */
+        struct Runner *runner;
+        struct Snapshot *now, *before; /* of the last two runs that a change lies between */
+        bool reads_variables;          /* set where a variable is read */
 } Session;
 
 /* repl_session.c */
@@ -109,7 +114,8 @@ typedef enum {
         TAKES_PASS,
         TAKES_HYPER,
         TAKES_MODEL,
-        TAKES_COMMAND
+        TAKES_COMMAND,
+        TAKES_TAP
 } Completes;
 typedef struct {
         const char *name, *arguments, *about;
@@ -134,5 +140,16 @@ bool dump_pass(Session *s, const Words *w);
 bool show_emitted(Session *s, const Words *w);
 bool encode_text(Session *s, const Words *w);
 bool decode_tokens(Session *s, const Words *w);
+
+/* repl_run.c, repl_trace.c: commands that run it */
+void runner_interrupt(void); /* from a signal handler */
+bool run_model(Session *s, const Words *w);
+bool rerun(Session *s);
+bool next_tokens(Session *s, const Words *w);
+bool print_goldens(Session *s, const Words *w);
+bool print_tap(Session *s, const Words *w);
+bool keep_snapshot(Session *s); /* of what was run: for :diff */
+bool print_difference(Session *s, const Words *w);
 bool hyper_names(Session *s, Arena *a, const char ***name, int *n);
+bool tap_names(Session *s, Arena *a, const char ***name, int *n);
 #endif

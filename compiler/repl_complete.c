@@ -94,6 +94,7 @@ static void offer_arguments(Session *s, Candidates *c, const char *line)
                 return;
         case TAKES_HYPER: hyper_names(s, c->arena, &name, &n); break;
         case TAKES_MODEL: name = session_models(s, c->arena, &n); break;
+        case TAKES_TAP: tap_names(s, c->arena, &name, &n); break;
         case TAKES_COMMAND:
                 for (int i = 0; i < command_rows; i++)
                         offer(c, command_row[i].name);

@@ -2,6 +2,7 @@
  *
  * A statement sees the variables that it mentions as its own, so that a repeat carries them; blocks that were typed in see
  * the others from outside. */
+#include "repl_run.h"
 #include "repl_value.h"
 
 #include <stdlib.h>
@@ -121,6 +122,8 @@ static bool commit(Evaluation *v)
         }
         if (!good)
                 diag_error(&v->diag, (Span){0}, "out of memory");
+        if (v->s->runner->reads_variables)
+                session_changed(v->s);
         return good;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "interrupt.h"
+#include "taps.h"
 
 /* --- the model at hand --------------------------------------------------------------------------------------------- */
 
@@ -111,18 +112,37 @@ static bool list_hypers(Session *s, Model *m, const Words *w)
         return found;
 }
 
-bool hyper_names(Session *s, Arena *a, const char ***name, int *n)
+/* The model at hand, quietly; NULL: it is no good. */
+static Graph *graph_of(Session *s, Arena *a)
 {
         Diag diag = {.arena = a};
-        *n = 0;
         s->program->work = a;
         s->program->diag = &diag;
-        const Graph *g = s->model ? elaborate_model(s->program, s->model, s->options.override,
-                                                    s->options.noverride, &diag)
-                                  : NULL;
+        Graph *g = s->model ? elaborate_model(s->program, s->model, s->options.override, s->options.noverride,
+                                              &diag)
+                            : NULL;
+        s->program->diag = NULL;
+        return g;
+}
+
+bool hyper_names(Session *s, Arena *a, const char ***name, int *n)
+{
+        const Graph *g = graph_of(s, a);
+        *n = 0;
         *name = NEW_ARRAY(a, const char *, g ? g->nhyper : 0);
         for (int i = 0; g && i < g->nhyper; i++)
                 (*name)[(*n)++] = g->hyper[i].name;
+        return g != NULL;
+}
+
+bool tap_names(Session *s, Arena *a, const char ***name, int *n)
+{
+        Graph *g = graph_of(s, a);
+        *n = 0;
+        const Tap *tap = g ? taps_of(a, g, n) : NULL;
+        *name = NEW_ARRAY(a, const char *, *n);
+        for (int i = 0; i < *n; i++)
+                (*name)[i] = tap[i].name;
         return g != NULL;
 }
 
@@ -166,7 +186,7 @@ bool set_hyper(Session *s, const Words *w)
         free((char *)gone.name);
         free((char *)gone.value);
         session_changed(s);
-        return good;
+        return good && rerun(s);
 }
 
 /* --- files ----------------------------------------------------------------------------------------------------------- */
@@ -255,6 +275,7 @@ bool choose_tokenizer(Session *s, const Words *w)
         tokenizer_free(&t);
         free((char *)s->options.tokenizer);
         s->options.tokenizer = strdup(w->word[1]);
+        session_changed(s);
         return true;
 }
 

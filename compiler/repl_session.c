@@ -2,7 +2,7 @@
  *
  * A definition of a name goes in place of the one before.  Imported files are modules as anywhere; they are read anew when a
  * file is loaded. */
-#include "repl.h"
+#include "repl_run.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -74,11 +74,12 @@ static bool build_program(Session *s, Diag *diag)
 
 bool session_begin(Session *s)
 {
-        *s = (Session){.options = {.chunk = 64, .storage = "f32"}};
+        *s = (Session){.runner = runner_new()};
+        options_read(&s->options, "repl", "", 0, NULL);
         s->names.arena = &s->words;
         s->outside = (Outside){s, find_variable, variable_names};
         Diag diag = {.arena = &s->words};
-        return build_program(s, &diag);
+        return s->runner && build_program(s, &diag);
 }
 
 void session_changed(Session *s)
@@ -310,6 +311,10 @@ void session_set_model(Session *s, const char *name)
 
 void session_end(Session *s)
 {
+        runner_free(s->runner);
+        snapshot_free(s->now);
+        snapshot_free(s->before);
+        free(s->prompt);
         session_set_model(s, NULL);
         free((char *)s->options.tokenizer);
         variables_free(&s->variables);

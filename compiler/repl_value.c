@@ -157,7 +157,7 @@ bool find_variable(void *session, Elaborator *e, const char *name, Value *value)
         if (!k)
                 return false;
         *value = make(s, e, k);
-        return true;
+        return s->reads_variables = true;
 }
 
 /* --- from values to what is kept ------------------------------------------------------------------------------------ */
