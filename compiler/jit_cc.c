@@ -156,7 +156,7 @@ void cc_free(CcBuild *b)
         if (!b)
                 return;
         if (b->compiler) {
-                kill(-b->compiler, SIGKILL);
+                kill(-b->compiler, SIGTERM); /* not KILL: it removes what it has written */
                 while (waitpid(b->compiler, NULL, 0) < 0 && errno == EINTR)
                         ;
         }

@@ -185,7 +185,7 @@ class Model:
             act = self.r.pick(["silu", "gelu_erf", "relu", "tanh"])
             return self.let(f"{act}({x.name} @ {w}')", shape, x.most * 1.5)
         if kind == 2:
-            return self.let(f"{self.r.pick(['swiglu', 'geglu'])}({x.name}, {n})", x.shape, x.most * x.most + 1)
+            return self.let(f"({self.r.pick(['swiglu', 'geglu'])}({x.name}, {n}) as ffn{self.count})", x.shape, x.most * x.most + 1)
         if kind == 3:
             return self.let(f"mlp({x.name}, {n})", x.shape, x.most * 2)
         return self.let(f"linear({x.name}, {n}, bias: {self.r.pick(['true', 'false'])})", shape, x.most * 1.5)
