@@ -1,7 +1,9 @@
-"""Oracles of the vision transformers: ViT (transformers and timm), DeiT, DINOv2 without and with registers.
+"""Oracles of vision transformers: ViT (transformers and timm), DeiT, DINOv2 without and with registers, CLIP, SigLIP.
 
-    make && V/bin/python tests/oracle/families/vision.py
+    make && V/bin/python tests/oracle/families/vision.py [NAME...]
 """
+
+import sys
 
 import common
 import timm
@@ -75,8 +77,44 @@ def dinov2_registers():
     common.record("dinov2_registers", {"pixels": pixels}, {"features": found.last_hidden_state[0]}, values)
 
 
-vit()
-vit_timm()
-deit()
-dinov2()
-dinov2_registers()
+def contrastive(name, kind, configuration, seen, tokens, text, vision, **more):
+    text = dict(vocab_size=37, hidden_size=20, intermediate_size=80, num_hidden_layers=2, num_attention_heads=2,
+                max_position_embeddings=9, **text)
+    vision = dict(hidden_size=24, intermediate_size=96, num_hidden_layers=2, num_attention_heads=3, image_size=12,
+                  patch_size=4, **vision)
+    module = common.published(name, kind, configuration(text_config=text, vision_config=vision, **more))
+    for part in module.modules():  # no file holds the numbers of the places, and the loader leaves them unset
+        if hasattr(part, "position_ids"):
+            part.position_ids = torch.arange(part.position_embedding.num_embeddings)[None]
+    pixels = picture(12)
+    paths = {}
+    for ours, tower, variable in ("text", module.text_model, "y"), ("image", module.vision_model, seen):
+        for i, layer in enumerate(tower.encoder.layers):
+            paths[f"{ours}.{variable}.layer[{i}].attn"] = layer.self_attn
+            paths[f"{ours}.{variable}.layer[{i}].ffn"] = layer.mlp
+    values = common.taps(paths, batch=False)
+    with torch.no_grad():
+        found = module(input_ids=tokens, pixel_values=pixels[None])
+    values = {path: value if path.startswith("text") else value[0] for path, value in values.items()}
+    common.record(name, {"pixels": pixels, "tokens": tokens}, {
+        "image_embeds": found.image_embeds[0], "text_embeds": found.text_embeds,
+        "logits": found.logits_per_text[:, 0]}, values)
+
+
+def clip():
+    tokens = torch.tensor([[35, 7, 12, 36, 0, 0, 0, 0, 0], [35, 3, 1, 4, 1, 5, 9, 2, 36], [35, 36, 5, 5, 5, 5, 5, 5, 5]])
+    contrastive("clip", transformers.CLIPModel, transformers.CLIPConfig, "tower", tokens,
+                dict(projection_dim=10, eos_token_id=36, bos_token_id=35, pad_token_id=0), dict(projection_dim=10),
+                projection_dim=10)
+
+
+def siglip():
+    tokens = torch.tensor([[7, 12, 36, 0, 0, 0, 0, 0, 0], [3, 1, 4, 1, 5, 9, 2, 6, 36]])
+    contrastive("siglip", transformers.SiglipModel, transformers.SiglipConfig, "y", tokens,
+                dict(projection_size=24), {})
+
+
+ORACLES = {"vit": vit, "vit_timm": vit_timm, "deit": deit, "dinov2": dinov2, "dinov2_registers": dinov2_registers,
+           "clip": clip, "siglip": siglip}
+for name in sys.argv[1:] or ORACLES:
+    ORACLES[name]()
