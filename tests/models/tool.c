@@ -35,7 +35,7 @@ static bool open_model(Session *s, const char *file, const char *model, int n, c
                 const char *equals = strchr(text[i], '=');
                 if (!equals || n > MAX_OVERRIDES)
                         return printf("no override: %s\n", text[i]), false;
-                override[i] = (Override){arena_strndup(&s->arena, text[i], equals - text[i]), equals + 1};
+                override[i] = (Override){.name = arena_strndup(&s->arena, text[i], equals - text[i]), .value = equals + 1};
         }
         Program *p = program_load(&s->arena, &s->names, &s->diag, file, NULL);
         s->g = p ? elaborate_model(p, model, override, n, &s->diag) : NULL;
