@@ -1,4 +1,5 @@
-"""Oracles of the diffusion transformers: DiT (its authors' modules and diffusers), Stable Diffusion 3 and 3.5, Flux.
+"""Oracles of the diffusion transformers: DiT (its authors' modules and diffusers), Stable Diffusion 3 and 3.5, Flux,
+Latte.
 
 DiT's own modules are no package: DIT is a folder that holds github.com/facebookresearch/DiT (at ed81ce2).
 
@@ -99,6 +100,25 @@ def flux():
                   {"velocity": found.sample[0]}, values)
 
 
-ORACLES = {"dit": dit, "dit_diffusers": dit_diffusers, "mmdit": mmdit, "mmdit_dual": mmdit_dual, "flux": flux}
+def latte():
+    module = diffusers.LatteTransformer3DModel(
+        num_attention_heads=3, attention_head_dim=8, in_channels=4, out_channels=8, num_layers=2, cross_attention_dim=24,
+        attention_bias=True, sample_size=6, patch_size=2, activation_fn="gelu-approximate", norm_type="ada_norm_single",
+        norm_elementwise_affine=False, norm_eps=1e-6, caption_channels=10, video_length=5)
+    module = common.load(module, "latte")
+    latent, text, step = wave(4, 5, 6, 6), wave(4, 10), torch.tensor(417.)
+    paths = {}
+    for ours, blocks in ("in_space", module.transformer_blocks), ("in_time", module.temporal_transformer_blocks):
+        for i, block in enumerate(blocks):
+            paths[f"layer[{i}].{ours}.attn"] = block.attn1
+            paths[f"layer[{i}].{ours}.ffn"] = block.ff
+    values = common.taps(paths, batch=False)
+    with torch.no_grad():
+        found = module(latent[None], timestep=step[None], encoder_hidden_states=text[None])
+    common.record("latte", {"step": step, "text": text, "latent": latent}, {"noise": found.sample[0]}, values)
+
+
+ORACLES = {"dit": dit, "dit_diffusers": dit_diffusers, "mmdit": mmdit, "mmdit_dual": mmdit_dual, "flux": flux,
+           "latte": latte}
 for name in sys.argv[1:] or ORACLES:
     ORACLES[name]()
