@@ -133,6 +133,20 @@ static void name_regions(Names *names, const Body *b)
         }
 }
 
+/* "layer[0].attn.q" -> "layer_0_attn_q"; "layer[i].x" -> "layer_x" */
+static const char *tap_name(Arena *a, const char *name)
+{
+        char *id = arena_alloc(a, (int64_t)strlen(name) + 1), *to = id;
+        for (const char *c = name; *c; c++) {
+                if (*c == '[' && !(c[1] >= '0' && c[1] <= '9'))
+                        c = strchr(c, ']');
+                else if (*c != ']')
+                        *to++ = is_letter(*c) ? *c : '_';
+        }
+        *to = 0;
+        return id;
+}
+
 void name_for_c(Graph *g)
 {
         Names names = {g, NEW_ARRAY(g->arena, const char *, g->nnode + g->nnamed + g->ninput + g->noutput),
@@ -142,6 +156,8 @@ void name_for_c(Graph *g)
         for (int i = 0; i < g->ninput; i++)
                 g->input[i].name = give(&names, g->input[i].name, "input");
         for (int i = 0; i < g->noutput; i++)
-                g->output[i].name = give(&names, g->output[i].name, "output");
+                g->output[i].name = give(
+                        &names, g->output[i].tap ? tap_name(g->arena, g->output[i].tap) : g->output[i].name,
+                        "output");
         name_regions(&names, g->top);
 }

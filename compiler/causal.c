@@ -94,12 +94,36 @@ static CausalResult judge(Arena *a, const Facts *f, int output)
         return (CausalResult){.causal = true};
 }
 
+/* A tap has rows of its own: the first of its growing axes. */
+static void judge_tap(Arena *a, const Facts *f, int output, CausalResult *result)
+{
+        const Node *n = f->graph->output[output].node;
+        const Fact *y = &f->of[n->id];
+        const char *name = f->graph->named[f->time].name;
+        int growing = 0, odd = 0;
+        for (int axis = 0; axis < n->type.rank; axis++) {
+                growing += is_growing(f, n->type.dim[axis]);
+                odd += n->type.dim[axis].per[f->time] != 0 && !is_growing(f, n->type.dim[axis]);
+        }
+        result->output = output;
+        if (reads_future(f, &y->reach))
+                result->tap_why = explain(a, f, y->origin ? y->origin : n);
+        else if (odd)
+                result->tap_why = arena_printf(a, "it has an axis of a multiple of %s", name);
+        else if (growing > 2)
+                result->tap_why = arena_printf(a, "it has more than two axes of %s", name);
+}
+
 CausalResult causal_prove(Arena *arena, const Graph *g, int time)
 {
         const Facts *f = facts_of(arena, g, time);
         CausalResult result = {.causal = true};
         for (int i = 0; result.causal && i < g->noutput; i++)
-                result = judge(arena, f, i);
+                if (!g->output[i].tap)
+                        result = judge(arena, f, i);
+        for (int i = 0; result.causal && !result.tap_why && i < g->noutput; i++)
+                if (g->output[i].tap)
+                        judge_tap(arena, f, i, &result);
         return result;
 }
 
@@ -119,7 +143,7 @@ int growing_dimension(const Graph *g)
                 for (int i = 0; i < g->ninput; i++)
                         in = in || has_axis(&g->input[i].type, which);
                 for (int i = 0; i < g->noutput; i++)
-                        out = out || has_axis(&g->output[i].node->type, which);
+                        out = out || (!g->output[i].tap && has_axis(&g->output[i].node->type, which));
                 if (in && out)
                         grows = which;
         }

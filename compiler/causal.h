@@ -9,6 +9,7 @@ typedef struct {
         const Node *culprit; /* where not: the first node that reads what comes later */
         int output;          /* the output that it spoils */
         const char *why;     /* one line in the user's terms, without the place */
+        const char *tap_why; /* causal, but `output` is a tap that is not: why */
 } CausalResult;
 
 /* time: a named dimension of g. The text lives in arena. */

@@ -83,16 +83,27 @@ static double element_error(double found, double expected)
         return isfinite(d) ? d : INFINITY;
 }
 
-/* Of one output: found as doubles or, if that is NULL, as floats. */
-static double output_error(const Tensor *expected, const double *found, const float *narrow)
+/* What a call of compiled code can't know of an output (number i), and of all positions its element k is. */
+static bool is_hidden(const Verify *v, int i, int64_t k)
 {
+        const Graph *g = v->m.graph;
+        OutputShape shape = output_shape(g, &g->output[i].node->type, v->size);
+        return isnan(g->output[i].later) && is_later(&shape, k);
+}
+
+/* Of output i: found as doubles or, if that is NULL, as floats. */
+static double output_error(const Verify *v, int i, const double *found, const float *narrow)
+{
+        const Tensor *expected = &v->expected[i];
         double most = 0, scale = 0;
         int64_t n = 1;
         for (int a = 0; a < expected->rank; a++)
                 n *= expected->dim[a];
-        for (int64_t i = 0; i < n; i++) {
-                double d = element_error(found ? found[i] : (double)narrow[i], expected->data[i]),
-                       size = fabs(expected->data[i]);
+        for (int64_t k = 0; k < n; k++) {
+                double d = element_error(found ? found[k] : (double)narrow[k], expected->data[k]),
+                       size = fabs(expected->data[k]);
+                if (is_hidden(v, i, k))
+                        continue;
                 most = d > most ? d : most;
                 scale = isfinite(size) && size > scale ? size : scale;
         }
@@ -111,6 +122,21 @@ static void free_tensors(Tensor *t, int n)
 static int64_t row_of(const Graph *g, const Type *t, const int64_t *size)
 {
         return grows(g, t) ? type_count(t, size) / size[g->time] : type_count(t, size);
+}
+
+/* The rows of n positions from `at` on to their places among all. */
+static void place_rows(const OutputShape *s, int64_t at, int64_t n, double later, const double *from,
+                       double *all)
+{
+        int64_t width = s->columns + s->extra, columns = s->columns ? at + n + s->extra : 0;
+        for (int64_t o = 0; o < s->outer; o++)
+                for (int64_t r = 0; r < (s->rows ? n : 1) * s->middle; r++) {
+                        double *to = all + (o * (s->rows ? s->rows : 1) * s->middle +
+                                            at * (s->rows > 0) * s->middle + r) *
+                                                   (s->columns ? width : 1) * s->inner;
+                        for (int64_t k = 0; k < (s->columns ? width : 1) * s->inner; k++)
+                                to[k] = s->columns && k >= columns * s->inner ? later : *from++;
+                }
 }
 
 /* Positions from `at` on, `n` of them, into whole outputs. */
@@ -132,9 +158,8 @@ static const char *interpret_piece(const Verify *v, const Graph *g, const Weight
         }
         const char *error = interpret(g, size, input, w, state, output);
         for (int i = 0; i < g->noutput && !error; i++) {
-                const Type *t = &g->output[i].node->type;
-                double *to = whole[i] + (grows(g, t) ? at * row_of(g, t, v->size) : 0);
-                memcpy(to, output[i].data, (size_t)type_count(t, size) * sizeof *to);
+                OutputShape shape = output_shape(g, &g->output[i].node->type, v->size);
+                place_rows(&shape, at, n, g->output[i].later, output[i].data, whole[i]);
         }
         free_tensors(output, g->noutput);
         return error;
@@ -153,7 +178,7 @@ static const char *interpret_pieces(const Verify *v, const Graph *g, const Weigh
         for (int64_t at = 0; at < n && !why; at += piece)
                 why = interpret_piece(v, g, w, state, at, at + piece < n ? piece : n - at, whole);
         for (int i = 0; i < g->noutput && !why; i++)
-                *error = fmax(*error, output_error(&v->expected[i], whole[i], NULL));
+                *error = fmax(*error, output_error(v, i, whole[i], NULL));
         interp_state_free(state);
         return why;
 }
@@ -163,7 +188,7 @@ static const char *interpret_whole(const Verify *v, const Graph *g, const Weight
         Tensor *output = NEW_ARRAY(g->arena, Tensor, g->noutput);
         const char *why = interpret(g, v->size, v->input, w, NULL, output);
         for (int i = 0; i < g->noutput && !why; i++)
-                *error = fmax(*error, output_error(&v->expected[i], output[i].data, NULL));
+                *error = fmax(*error, output_error(v, i, output[i].data, NULL));
         free_tensors(output, g->noutput);
         return why;
 }
@@ -219,19 +244,6 @@ static bool pass_graph(Verify *v, int n)
         return model_elaborate(&v->m, v->o, v->o->model) && model_passes(&v->m, &o);
 }
 
-static bool is_sequential(const Graph *g)
-{
-        bool sequential = g->past >= 0;
-        for (int i = 0; i < g->noutput; i++)
-                sequential &= grows(g, &g->output[i].node->type);
-        for (int i = 0; i < g->ninput && g->time >= 0; i++) {
-                const Type *t = &g->input[i].type;
-                for (int a = grows(g, t); a < t->rank; a++)
-                        sequential &= t->dim[a].per[g->time] == 0;
-        }
-        return sequential;
-}
-
 static bool verify_pass(Verify *v, int n)
 {
         const char *name = graph_pass[n];
@@ -248,7 +260,7 @@ static bool verify_pass(Verify *v, int n)
         const char *why = NULL, *how = "";
         if (g->past >= 0) {
                 why = interpret_pieces(v, g, &source, v->size[g->time], &error);
-                if (!why && is_sequential(g)) {
+                if (!why && is_sequential(g, v->size)) {
                         why = interpret_pieces(v, g, &source, TRIAL_PIECE, &error);
                         how = ", in pieces too";
                 }
@@ -311,13 +323,13 @@ static bool verify_code(Verify *v, const Target *target, bool jit)
         if (good) {
                 Graph *g = v->m.graph;
                 WeightSource source = {open_weights(&v->m, v->o, &checkpoint), weights_read};
-                t.sequential = is_sequential(g);
+                t.sequential = is_sequential(g, v->size);
                 t.output = NEW_ARRAY(&v->m.arena, float *, g->noutput);
                 Plan *plan = source.from ? model_plan(&v->m, v->o, target) : NULL;
                 good = plan && (jit ? trial_jit(plan, &source, &t) : trial(plan, folder, &source, &t));
         }
         for (int i = 0; good && i < v->oracle->noutput; i++)
-                error = fmax(error, output_error(&v->expected[i], NULL, t.output[i]));
+                error = fmax(error, output_error(v, i, NULL, t.output[i]));
         tick(v);
         if (good) {
                 const char *name = arena_printf(&v->m.arena, jit ? "%s, just in time" : "%s", target->name);
@@ -334,33 +346,34 @@ static bool verify_code(Verify *v, const Target *target, bool jit)
 
 static bool verify_target(Verify *v, const Target *target)
 {
-        bool by_cc = v->o->jit != JIT_TCC, by_tcc = v->o->jit != JIT_CC && trial_jit_runs(target);
+        bool by_cc = v->o->jit != JIT_TCC,
+             by_tcc = v->o->jit != JIT_CC && !v->o->ntap && trial_jit_runs(target);
         return (!by_cc || verify_code(v, target, false)) && (!by_tcc || verify_code(v, target, true));
 }
 
-static bool can_try(Verify *v, const Target *t)
+static bool can_try(Arena *a, const Options *o, const Target *t)
 {
-        const char *lacks = v->o->jit != JIT_TCC ? trial_lacks(&v->m.arena, t)
-                            : trial_jit_runs(t)  ? NULL
-                                                 : "libtcc's kernels for it";
+        const char *lacks = o->jit != JIT_TCC   ? trial_lacks(a, t)
+                            : trial_jit_runs(t) ? NULL
+                                                : "libtcc's kernels for it";
         if (lacks)
                 fprintf(stderr, "lathe verify: target %s can't be tried here: %s is missing\n", t->name,
                         lacks);
         return !lacks;
 }
 
-/* The targets asked for, or all that can be tried here, the native one at least; -1 after a message. */
-static int choose_targets(Verify *v, const Target **chosen)
+int choose_targets(Arena *a, const Options *o, const Target **chosen)
 {
         int n = 0;
-        for (; n < v->o->ntarget; n++)
-                if (!can_try(v, chosen[n] = target_find(v->o->target[n])))
+        if (o->interpreter)
+                return 0;
+        for (; n < o->ntarget; n++)
+                if (!can_try(a, o, chosen[n] = target_find(o->target[n])))
                         return -1;
-        if (!n && !can_try(v, target_find("native")))
+        if (!n && !can_try(a, o, target_find("native")))
                 return -1;
-        for (int i = 0; i < target_count && !v->o->ntarget && n < MAX_TARGETS; i++)
-                if (v->o->jit == JIT_TCC ? trial_jit_runs(&target_table[i])
-                                         : !trial_lacks(&v->m.arena, &target_table[i]))
+        for (int i = 0; i < target_count && !o->ntarget && n < MAX_TARGETS; i++)
+                if (o->jit == JIT_TCC ? trial_jit_runs(&target_table[i]) : !trial_lacks(a, &target_table[i]))
                         chosen[n++] = &target_table[i];
         return n;
 }
@@ -387,12 +400,13 @@ static int verify_model(Verify *v)
         choose_sizes(v);
         if (!make_inputs(v))
                 return WRONG_ENVIRONMENT;
-        int n = v->o->interpreter ? 0 : choose_targets(v, target);
+        int n = choose_targets(&v->m.arena, v->o, target);
         if (n < 0)
                 return WRONG_ENVIRONMENT;
         v->steps = 1 + GRAPH_PASSES;
         for (int i = 0; i < n; i++)
-                v->steps += (v->o->jit != JIT_TCC) + (v->o->jit != JIT_CC && trial_jit_runs(target[i]));
+                v->steps += (v->o->jit != JIT_TCC) +
+                            (v->o->jit != JIT_CC && !v->o->ntap && trial_jit_runs(target[i]));
         if (!interpret_oracle(v))
                 return WRONG_INPUT;
         report_heading(v);

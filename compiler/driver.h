@@ -11,7 +11,7 @@
 /* exit codes */
 enum { DONE = 0, WRONG_INPUT = 1, WRONG_USAGE = 2, WRONG_ENVIRONMENT = 3 };
 
-enum { MAX_OVERRIDES = 64, MAX_FILES = 256, MAX_DUMPS = 16, MAX_TARGETS = 8 };
+enum { MAX_OVERRIDES = 64, MAX_FILES = 256, MAX_DUMPS = 16, MAX_TARGETS = 8, MAX_TAPS = 64 };
 
 typedef struct {
         const char *file[MAX_FILES]; /* what is no option: model files, and words of the command */
@@ -22,6 +22,8 @@ typedef struct {
         const char *weights, *tokenizer, *out;
         const char *target[MAX_TARGETS];
         int ntarget;
+        const char *tap[MAX_TAPS]; /* --tap: names of values, by commas */
+        int ntap;
         const char *dump[MAX_DUMPS], *off[MAX_DUMPS]; /* --dump=PASS, --no-PASS */
         int ndump, noff;
         int64_t chunk;
@@ -89,6 +91,8 @@ int weights_command(const Options *o);
 int show_command(const Options *o);
 int verify_command(const Options *o);
 int verify_against(const Options *o); /* verify_against.c */
+/* command_verify.c: the targets asked for, or all that can be tried here, the native one at least; -1 after a message. */
+int choose_targets(Arena *a, const Options *o, const Target **chosen);
 int targets_command(const Options *o);
 int repl_command(const Options *o);
 

@@ -105,9 +105,13 @@ static const char *element_count(const Emit *e, const Type *t)
 {
         Text *count = text_new(e->arena);
         for (int a = 0; a < t->rank; a++) {
-                bool time = is_time(e->plan, t->dim[a]);
-                text_printf(count, dim_is_fixed(t->dim[a]) || time ? "%s%s" : "%s(%s)", a ? " * " : "",
-                            time ? "n" : dim_expression(e->arena, e->g, t->dim[a]));
+                Dim rest = t->dim[a];
+                bool time = e->causal && rest.per[e->g->time] == 1;
+                if (time)
+                        rest.per[e->g->time] = 0; /* n counts the whole call, m->time the piece at hand */
+                const char *size = time && dim_is(rest, 0) ? "n" : dim_expression(e->arena, e->g, rest);
+                text_printf(count, "%s", a ? " * " : "");
+                text_printf(count, dim_is_fixed(t->dim[a]) || !strcmp(size, "n") ? "%s" : time ? "(%s + n)" : "(%s)", size);
         }
         return t->rank ? count->data : "1";
 }
@@ -160,6 +164,26 @@ static const char *size_list(const Emit *e, bool types)
         return t->data;
 }
 
+/* "[3, time, past + time], a tap: layer[0].attn.scores .." */
+static const char *output_text(const Emit *e, const Output *o)
+{
+        const char *text = type_text(e->arena, e->g, &o->node->type);
+        int growing = 0;
+        for (int a = 0; a < o->node->type.rank && e->causal; a++)
+                growing += o->node->type.dim[a].per[e->g->time] != 0;
+        if (o->tap)
+                text = arena_printf(e->arena, "%s, a tap: %s", text, o->tap);
+        if (growing > 1)
+                text = arena_printf(e->arena,
+                                    "%s; a row for each position of the call, a column for each so far,\n"
+                                    " *     %s in columns after the row's position",
+                                    text,
+                                    isnan(o->later) ? "NaN"
+                                    : o->later == 0 ? "0"
+                                                    : "-inf");
+        return text;
+}
+
 static void emit_shapes(const Emit *e, Text *t)
 {
         for (int i = 0; i < e->g->ninput; i++)
@@ -169,8 +193,7 @@ static void emit_shapes(const Emit *e, Text *t)
                                     ? arena_printf(e->arena, ", each 0 to %" PRId64, e->g->input[i].bound - 1)
                                     : "");
         for (int i = 0; i < e->g->noutput; i++)
-                text_printf(t, " * %s: %s\n", e->g->output[i].name,
-                            type_text(e->arena, e->g, &e->g->output[i].node->type));
+                text_printf(t, " * %s: %s\n", e->g->output[i].name, output_text(e, &e->g->output[i]));
 }
 
 /* An enumerator; one more _ behind each name that is taken already. */
@@ -310,6 +333,23 @@ static const char *any_output(const Emit *e)
         return e->g->noutput > 1 ? arena_printf(e->arena, "(%s)", t->data) : t->data;
 }
 
+/* Columns that no piece of the call computes, since their positions come after all of its rows. */
+static void emit_later(const Emit *e, Text *c)
+{
+        for (int i = 0; i < e->g->noutput; i++) {
+                const Output *o = &e->g->output[i];
+                int growing = 0;
+                for (int a = 0; a < o->node->type.rank; a++)
+                        growing += o->node->type.dim[a].per[e->g->time] != 0;
+                if (growing > 1)
+                        text_printf(c,
+                                    "        for (int64_t i = 0; %s && i < %s; i++)\n                %s[i] = "
+                                    "%s;\n",
+                                    o->name, element_count(e, &o->node->type), o->name,
+                                    float_literal(e->arena, (float)o->later));
+        }
+}
+
 static void emit_causal_interface(const Emit *e, Text *c)
 {
         const char *time = e->g->named[e->g->time].name, *past = e->g->named[e->g->past].name;
@@ -325,6 +365,7 @@ static void emit_causal_interface(const Emit *e, Text *c)
         emit_checks(e, c, "        ");
         if (has_dense(e->plan))
                 text_printf(c, "        m->whole = n;\n        m->done = 0;\n");
+        emit_later(e, c);
         text_printf(c,
                     "        while (n > 0) {\n                int64_t chunk = n < %" PRId64 " ? n : %" PRId64
                     ";\n",
@@ -507,8 +548,20 @@ static void emit_body(const Emit *e, int body, Text *c)
         }
 }
 
+static void emit_wants_taps(const Emit *e, Text *c)
+{
+        Text *any = text_new(e->arena);
+        for (int i = 0; i < e->g->noutput; i++)
+                if (e->g->output[i].tap)
+                        text_printf(any, "%sm->output_%s", any->n ? " || " : "", e->g->output[i].name);
+        if (any->n)
+                text_printf(c, "static int wants_taps(const %s *m)\n{\n        return %s;\n}\n\n", e->name,
+                            any->data);
+}
+
 static void emit_program(const Emit *e, Text *c)
 {
+        emit_wants_taps(e, c);
         emit_body(e, 0, c);
         Text *calls = text_new(e->arena);
         emit_calls(e, 0, calls);

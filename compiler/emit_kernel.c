@@ -199,6 +199,8 @@ void open_function(const Plan *p, const Kernel *k, Text *out, const Text *body)
                 unused(out, body->data, "found");
         unused_trips(out, k->body, body->data);
         const Buffer *to = whole_buffer(k->store[0].to);
+        if (k->tapped)
+                text_printf(out, "        if (!wants_taps(m))\n                return;\n");
         if (p->graph->past >= 0 && k->op != K_MATMUL && to->home == IN_OUTPUT)
                 text_printf(out, "        if (!m->output_%s)\n                return; /* not wanted */\n",
                             p->graph->output[to->index].name);

@@ -101,15 +101,25 @@ static bool is_fed(const Forms *forms, const Node *n)
         return reach->all || reach->n > 0 || n->op == OP_CARRY || n->op == OP_RESULT;
 }
 
+unsigned column_axes(const Forms *forms, const Type *t)
+{
+        unsigned growing = growing_axes(forms, t);
+        return growing & (growing - 1);
+}
+
 FormWay form_way(const Forms *forms, const Node *n, unsigned all, unsigned *from)
 {
         unsigned growing = growing_axes(forms, &n->type), whole = whole_axes(forms, n);
         if (!has_forms(forms, &n->type))
                 return IMPOSSIBLE;
+        if (n->op == OP_RESULT && n->attr.index >= n->in[0]->attr.region->ncarry)
+                whole = column_axes(forms, &n->type);
         if (whole & ~all) {
                 *from = all | whole;
                 return BY_SLICE;
         }
+        if (n->op == OP_RESULT && all == whole)
+                return BY_OP;
         if (all == 0 || n->op == OP_VIEW || n->op == OP_PAD || whole || !is_fed(forms, n))
                 return BY_OP;
         bool leaf = n->op == OP_INPUT || n->op == OP_CARRY || n->op == OP_RESULT;
@@ -376,8 +386,11 @@ static void want_repeat(Forms *forms, const Node *n)
         for (int k = 0; k < r->nbody; k++) {
                 for (int i = 0; i < r->ncarry; i++)
                         want(forms, r->body[k]->next[i], 0, 0);
-                for (int i = 0; i < r->nstack; i++)
-                        want(forms, r->body[k]->stack[i], 0, 0);
+                for (int i = 0; i < r->nstack; i++) {
+                        const Node *each = r->body[k]->stack[i];
+                        unsigned columns = column_axes(forms, &each->type);
+                        want(forms, each, columns, columns ? -1 : 0);
+                }
                 want_body(forms, r->body[k]);
         }
 }
@@ -403,7 +416,8 @@ Forms *forms_wanted(Arena *scratch, const Graph *g, int time)
         forms->facts = facts_of(scratch, g, time);
         forms->of = NEW_ARRAY(scratch, Form *, g->nnode);
         for (int i = 0; i < g->noutput; i++) {
-                want(forms, g->output[i].node, 0, 0);
+                unsigned columns = column_axes(forms, &g->output[i].node->type);
+                want(forms, g->output[i].node, columns, columns ? -1 : 0);
                 if (!can_be_kept(forms, &g->output[i].node->type))
                         forms->stuck = g->output[i].node;
         }

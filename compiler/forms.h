@@ -41,5 +41,7 @@ FormWay form_way(const Forms *forms, const Node *n, unsigned all, unsigned *from
 unsigned form_of_input(const Forms *forms, const Node *n, int i, unsigned all, int64_t back,
                        int64_t *in_back);
 unsigned growing_axes(const Forms *forms, const Type *t);
+/* All growing axes but the first, of whose rows there are new ones: in what leaves a repeat or the model they are whole. */
+unsigned column_axes(const Forms *forms, const Type *t);
 int instance_depth(const Instance *where);
 #endif

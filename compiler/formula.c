@@ -72,9 +72,14 @@ static const char *dense_expression(Formula *f, const Address *at, bool with_lan
         const char *e = NULL;
         for (int a = 0; a < at->map.rank; a++) {
                 const char *i = index_expression(f, at->map.axis[a].offset, at->map.axis[a].coef, with_lane);
-                bool time = g->past >= 0 && dim_equal(at->type->dim[a], dim_named(g->time));
-                const char *size = time ? "m->whole" : dim_expression(f->arena, g, at->type->dim[a]);
-                if (time)
+                Dim d = at->type->dim[a];
+                bool rows = g->past >= 0 && dim_equal(d, dim_named(g->time)),
+                     columns = g->past >= 0 && d.per[g->time] == 1 && d.per[g->past] == 1;
+                const char *size = rows ? "m->whole" : dim_expression(f->arena, g, d);
+                if (columns)
+                        size = arena_printf(f->arena, "%s - m->%s - m->done + m->whole", size,
+                                            g->named[g->time].name);
+                if (rows)
                         i = arena_printf(f->arena, "%s + m->done", i);
                 e = e ? arena_printf(f->arena, "(%s) * (%s) + %s", e, size, i) : i;
         }

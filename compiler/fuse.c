@@ -102,6 +102,8 @@ static const char *kernel_name(Fuse *f, KernelOp op, const Node *root)
         for (char *c = full; *c; c++)
                 if (*c == '.' || *c == ' ')
                         *c = '_';
+        if (is_tapped(f->plan->graph, root))
+                full = arena_printf(a, "tap_%s", full);
         const char *given = is_c_word(full) ? arena_printf(a, "top_%s", full) : full;
         for (int i = 2; is_taken(f, given); i++)
                 given = arena_printf(a, "%s_%d", full, i);
@@ -115,6 +117,7 @@ Kernel *fuse_kernel(Fuse *f, KernelOp op, Node *root)
         k->body = root->body;
         k->span = root->span;
         k->where = root->where;
+        k->tapped = is_tapped(f->plan->graph, root);
         k->name = kernel_name(f, op, root);
         k->store = NEW_ARRAY(f->arena, Store, 1);
         k->store[0].node = root;

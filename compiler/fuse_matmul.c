@@ -196,7 +196,7 @@ static bool can_merge(const Fuse *f, const Kernel *a, const Kernel *b)
 {
         if (f->uses->pinned[a->store[0].node->id] || f->uses->pinned[b->store[0].node->id])
                 return false;
-        if (a->op != K_MATMUL || b->op != K_MATMUL)
+        if (a->op != K_MATMUL || b->op != K_MATMUL || a->tapped != b->tapped)
                 return false;
         const Node *first = a->segment[0].store.node, *second = b->segment[0].store.node;
         return a->x == b->x && a->body == b->body && a->k_size == b->k_size && a->segment[0].nproduct == 1 &&

@@ -55,6 +55,11 @@ Node *node_new(Graph *g, Body *body, Op op, int nin, Node *const *in, Attr attr,
         return n;
 }
 
+bool is_tapped(const Graph *g, const Node *n)
+{
+        return g->tapped && g->tapped[n->id];
+}
+
 bool is_movement(const Node *n)
 {
         return op_info[n->op].family == MOVE;

@@ -188,7 +188,9 @@ typedef struct {
         const char *name;
         Node *node;
         Span span;
-        bool is_tap; /* asked for by its name in the file (taps.h); what else is computed does not depend on it */
+        const char *
+                tap; /* NULL; or its name in the file (taps.h): what else is computed does not depend on it */
+        double later; /* of a tap with two growing axes, in state form: what stands in columns after the row's position */
 } Output;
 
 typedef struct {
@@ -271,6 +273,8 @@ struct Graph {
         int nentry;
         Requirement *require; /* tests only */
         int nrequire;
+        bool *tapped;      /* by id: computed for taps alone (taps_apart.c); NULL: no taps */
+        Node **stands_for; /* by id: the node that it is a copy of, for taps, or NULL */
 };
 
 /* graph.c */
@@ -279,6 +283,7 @@ Body *body_new(Graph *g, Region *region);
 Node *node_new(Graph *g, Body *body, Op op, int nin, Node *const *in, Attr attr, Type type, Span span,
                Instance *where);
 void body_append(Graph *g, Body *body, Node *n); /* for passes that move nodes; node_new does it itself */
+bool is_tapped(const Graph *g, const Node *n);   /* computed for taps alone */
 bool is_movement(const Node *n);                 /* family MOVE */
 bool is_visible_from(const Node *n, const Body *from);     /* n stands in `from` or in a body around it */
 double literal_at(const Node *n, int64_t trip, int64_t i); /* element i of a CONST in a trip of its region */

@@ -20,6 +20,7 @@
  * that the old one stays whole. */
 #include "incremental.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "forms.h"
@@ -249,6 +250,12 @@ static Attr attr_in_form(const Rewrite *m, const Node *n, unsigned all)
 
 static void make_body(Rewrite *m, const Body *from, Body *to);
 
+/* In the form in which it leaves a repeat or the model. */
+static Node *leaving(const Rewrite *m, const Node *n)
+{
+        return form_find(m->forms, n, column_axes(m->forms, &n->type))->made;
+}
+
 static Region *make_region(Rewrite *m, const Node *n)
 {
         Graph *g = m->g;
@@ -265,7 +272,7 @@ static Region *make_region(Rewrite *m, const Node *n)
                 for (int i = 0; i < r->ncarry; i++)
                         b->next[i] = form_find(m->forms, old->body[k]->next[i], 0)->made;
                 for (int i = 0; i < r->nstack; i++)
-                        b->stack[i] = form_find(m->forms, old->body[k]->stack[i], 0)->made;
+                        b->stack[i] = leaving(m, old->body[k]->stack[i]);
         }
         return r;
 }
@@ -377,6 +384,59 @@ static Graph *graph_like(const Graph *old, int time)
         return g;
 }
 
+/* --- columns after the row's position ------------------------------------------------------------------------------ */
+
+/* What an element is known to be where its column's index is above its row's; false: nothing. */
+static bool is_known_later(const Rewrite *m, const Node *n, int row, int column, double *value)
+{
+        static const Special candidate[] = {AT_MINUS_INF, AT_0};
+        const Fact *fact = &m->forms->facts->of[n->id];
+        for (int v = 0; v < 2; v++) {
+                const Cond *c = fact->unless[candidate[v]];
+                bool known = true;
+                for (int i = 0; i < c->n && known; i++) {
+                        Above above = clause_above(m->old, &c->clause[i], n->type.dim, m->g->time, column);
+                        known = above.axis == row && dim_bound(m->old, above.offset) <= 0;
+                }
+                *value = special_value[candidate[v]];
+                if (known)
+                        return true;
+        }
+        return false;
+}
+
+/* The index along an axis of n, from `first` on, with axes of size 1 behind. */
+static Node *index_along(Graph *g, const Node *n, int axis, Dim first)
+{
+        Type type = {.dtype = INT, .rank = 1, .dim = {n->type.dim[axis]}}, to = type;
+        Attr attr = {.dim = first, .slot = -1};
+        Node *index = node_new(g, g->top, OP_INDEX, 0, NULL, attr, type, n->span, n->where);
+        for (to.rank = 1; to.rank < n->type.rank - axis; to.rank++)
+                to.dim[to.rank] = dim_fixed(1);
+        return view_reshape(g, g->top, index, &to, n->span, n->where);
+}
+
+/* A call of many positions is cut into pieces, and what a piece knows of positions after it must not depend on that:
+ * those columns are zero or -inf, where the value is known to be, or NaN. */
+static void hide_later(const Rewrite *m, const Node *old, Output *o)
+{
+        Graph *g = m->g;
+        Node *n = o->node;
+        Diag diag = {.arena = g->arena};
+        int row = lowest_axis(growing_axes(m->forms, &old->type)),
+            column = lowest_axis(column_axes(m->forms, &old->type));
+        if (is_known_later(m, old, row, column, &o->later))
+                return;
+        o->later = NAN;
+        Dim first = dim_named(g->past);
+        first.fixed = old->type.dim[column].fixed; /* of columns before the first position */
+        Node *side[] = {index_along(g, n, column, dim_fixed(0)), index_along(g, n, row, first)};
+        Node *known = build(g, g->top, &diag, OP_LESSEQ, 2, side, NULL, n->span, n->where);
+        Node *in[] = {known, n, build_number(g, g->top, NAN, REAL, n->span, n->where)};
+        o->node = build(g, g->top, &diag, OP_WHERE, 3, in, NULL, n->span, n->where);
+        o->node->name = n->name;
+}
+
 static Graph *make_graph(const Graph *old, int time, Forms *forms)
 {
         Rewrite m = {.old = old, .g = graph_like(old, time), .forms = forms};
@@ -386,8 +446,11 @@ static Graph *make_graph(const Graph *old, int time, Forms *forms)
         move_weights(&m);
         name_states(&m);
         copy_entries(&m);
-        for (int i = 0; i < old->noutput; i++)
-                m.g->output[i].node = form_find(forms, old->output[i].node, 0)->made;
+        for (int i = 0; i < old->noutput; i++) {
+                m.g->output[i].node = leaving(&m, old->output[i].node);
+                if (column_axes(forms, &old->output[i].node->type))
+                        hide_later(&m, old->output[i].node, &m.g->output[i]);
+        }
         return m.g;
 }
 

@@ -144,7 +144,14 @@ static void lay_product_weights(Plan *p, Kernel *k)
 static void lay_leaf(Fuse *f, Node *n)
 {
         Plan *p = f->plan;
-        if (n->op == OP_WEIGHT) {
+        Node *same = p->graph->stands_for ? p->graph->stands_for[n->id] : NULL;
+        if (same && n->op != OP_WEIGHT && f->table[same->id] == f->table[n->id]) {
+                if (!p->value[same->id])
+                        lay_leaf(f, same);
+                p->value[n->id] = p->value[same->id];
+        } else if (p->value[n->id]) {
+                return;
+        } else if (n->op == OP_WEIGHT) {
                 Buffer *b = find_weight(p, n->attr.weight, false, -1);
                 for (int axis = 0; !b && !f->forced[n->id] && axis < n->type.rank; axis++)
                         b = find_weight(p, n->attr.weight, true, axis);

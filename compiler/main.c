@@ -21,7 +21,7 @@ typedef struct {
 } Command;
 
 static const Command command_table[] = {
-        {"build", build_command, "mDwtoTMexcC",
+        {"build", build_command, "mDwtoTMexcCy",
          "MODEL [--weights CKPT] [--tokenizer TOK] [--target T] [--main] [--embed] [-o OUT.c]",
          "a model to C",
          "Writes OUT.c, OUT.h and, unless --embed, OUT.weights.\n"
@@ -34,6 +34,7 @@ static const Command command_table[] = {
          "  --embed          the weights too are in the C file\n"
          "  --code-only      no weight file\n"
          "  --chunk N        positions taken in one go (default 64)\n"
+         "  --tap NAME,…     values as further outputs (`lathe show MODEL taps` lists names)\n"
          "  --explain        say what was fused, and what stopped it\n"
          "  --no-PASS, --dump=PASS\n"
          "example: lathe build models/tale.model --main -o tale.c && cc -std=c11 -O2 -march=native tale.c "
@@ -81,7 +82,7 @@ static const Command command_table[] = {
          "weights under their published names",
          "Hash weights (docs/hash-weights.md), or those of a checkpoint.\n"
          "example: lathe weights models/gpt2.model -o gpt2.safetensors\n"},
-        {"show", show_command, "mDxTc", "MODEL params|taps|cost|plan|graph|passes|c",
+        {"show", show_command, "mDxTcy", "MODEL params|taps|cost|plan|graph|passes|c",
          "what a model is and what it costs",
          "  params  every weight with its shape, and how many parameters there are\n"
          "  taps    the names of all values, with their shapes (of a repeat: of all trips)\n"
@@ -103,7 +104,7 @@ static const Command command_table[] = {
          "  --echo           print a script's lines too, behind their prompts\n"
          "The exit code is 1 if a line of a script or a pipe failed.\n"
          "example: lathe repl models/tale.model\n"},
-        {"verify", verify_command, "mDwTxcabiJ",
+        {"verify", verify_command, "mDwTxcabiJy",
          "MODEL [--weights CKPT] [--against FILE.safetensors [--bound E]] [--interpreter] [--target T]…",
          "the interpreter against compiled code",
          "Runs the interpreter on the model as written, on inputs made by hash, 40 positions; then on the "

@@ -26,7 +26,7 @@ static const OptionRow option_table[] = {
         {'J', "--jit", true},      {'v', "-v", false},
         {'H', "--hash", false},    {'a', "--against", true},
         {'b', "--bound", true},    {'i', "--interpreter", false},
-        {'q', "--echo", false},
+        {'q', "--echo", false},    {'y', "--tap", true},
 };
 
 bool is_off(const Options *o, const char *pass)
@@ -166,6 +166,7 @@ static bool set(Options *o, const char *command, char letter, const char *value)
         case 'q': return o->echo = true;
         case 'x': return o->explain = true;
         case 'a': o->against = value; return true;
+        case 'y': return add(o->tap, &o->ntap, MAX_TAPS, value) || wrong(command, "%s", "too many --tap");
         case 'i': return o->interpreter = true;
         case 'b': {
                 char *end;

@@ -12,6 +12,7 @@
 #include "parse.h"
 #include "paste.h"
 #include "stage.h"
+#include "taps.h"
 
 const PassInfo pass_table[] = {
         {"simplify", "constants, common subexpressions, dead code, exact algebra"},
@@ -67,6 +68,12 @@ bool model_elaborate(Model *m, const Options *o, const char *which)
         diag_print(&m->diag, stderr);
         if (!m->graph || m->diag.count)
                 return false;
+        const char *why;
+        for (int i = 0; i < o->ntap; i++)
+                if (!taps_add(m->graph, o->tap[i], &why)) {
+                        fprintf(stderr, "lathe: %s\n", why);
+                        return false;
+                }
         verify(m->graph, "elaborate");
         return true;
 }
@@ -87,6 +94,15 @@ void model_free(Model *m)
         arena_free(&m->arena);
 }
 
+static bool refuse_tap(Model *m, const Output *o, const char *why)
+{
+        diag_error(&m->diag, o->span, "%s of a causal model can't be given position by position: %s", o->tap,
+                   why);
+        note_instances(&m->diag, o->node->where);
+        diag_print(&m->diag, stderr);
+        return false;
+}
+
 bool model_passes(Model *m, const Options *o)
 {
         if (!is_off(o, "simplify")) {
@@ -101,9 +117,14 @@ bool model_passes(Model *m, const Options *o)
         if (time >= 0 && !is_off(o, "causal")) {
                 CausalResult proof = causal_prove(&m->arena, m->graph, time);
                 Node *stuck = (Node *)proof.culprit;
+                if (proof.causal && proof.tap_why)
+                        return refuse_tap(m, &m->graph->output[proof.output], proof.tap_why);
                 Graph *steps = proof.causal ? incremental(m->graph, time, &stuck) : NULL;
                 m->not_causal = steps ? NULL : stuck;
                 m->why_not = proof.causal ? "its state can't be made explicit" : proof.why;
+                const Output *last = m->graph->noutput ? &m->graph->output[m->graph->noutput - 1] : NULL;
+                if (proof.causal && !steps && last && last->tap)
+                        return refuse_tap(m, last, m->why_not);
                 if (steps) {
                         m->graph = steps;
                         after_pass(m->graph, o, "causal");
@@ -118,6 +139,8 @@ bool model_passes(Model *m, const Options *o)
                         m->graph = simplify(m->graph);
                 after_pass(m->graph, o, "accumulate");
         }
+        taps_apart(m->graph);
+        verify(m->graph, "taps apart");
         for (int i = 0; i < m->graph->nloop; i++) {
                 const Loop *l = &m->graph->loop[i];
                 if (strcmp(l->name, "generate") || m->graph->past >= 0 || is_off(o, "causal"))

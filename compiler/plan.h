@@ -126,6 +126,7 @@ struct Kernel {
         int64_t k_size;    /* MATMUL: the contracted axis .. */
         int64_t k_cut;     /* .. and the pieces in which it is taken with many rows */
         double fill;       /* FILL */
+        bool tapped;       /* for taps alone */
         int tail;          /* 1: only the rows wanted as output are computed */
         int barrier;       /* sync: 1: wait for all threads before it */
         int at;            /* place in its body; 0: that of its root */

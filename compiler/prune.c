@@ -186,15 +186,46 @@ static void number_all(Pruner *p)
         g->nnode = next;
 }
 
-void prune(Graph *g)
+static void mark_all(Pruner *p)
+{
+        while (p->depth > 0)
+                mark_inputs(p, p->stack[--p->depth]);
+}
+
+static Pruner pruner_new(Graph *g)
 {
         Pruner p = {.g = g};
         p.live = NEW_ARRAY(&p.scratch, bool, g->nnode);
         p.carried = NEW_ARRAY(&p.scratch, Carried *, g->nnode);
         p.stack = NEW_ARRAY(&p.scratch, Node *, g->nnode);
+        return p;
+}
+
+Needed outputs_need(Arena *arena, Graph *g)
+{
+        Pruner p = pruner_new(g);
+        Needed needed = {NEW_ARRAY(arena, bool, g->nnode), NEW_ARRAY(arena, bool *, g->nnode)};
+        for (int i = 0; i < g->noutput; i++)
+                if (!g->output[i].tap)
+                        mark(&p, g->output[i].node);
+        mark_all(&p);
+        memcpy(needed.node, p.live, (size_t)g->nnode * sizeof *needed.node);
+        for (int i = 0; i < g->nnode; i++) {
+                const Carried *c = p.carried[i];
+                int n = c ? c->ncarry + c->nstack : 0;
+                needed.result[i] = c ? NEW_ARRAY(arena, bool, n) : NULL;
+                if (n)
+                        memcpy(needed.result[i], c->live, (size_t)n * sizeof *c->live);
+        }
+        arena_free(&p.scratch);
+        return needed;
+}
+
+void prune(Graph *g)
+{
+        Pruner p = pruner_new(g);
         mark_roots(&p);
-        while (p.depth > 0)
-                mark_inputs(&p, p.stack[--p.depth]);
+        mark_all(&p);
         prune_body(&p, g->top);
         number_all(&p);
         arena_free(&p.scratch);

@@ -22,4 +22,10 @@ Node *rewrite(Graph *g,
 
 /* prune.c */
 void prune(Graph *g); /* what no output, test, checkpoint entry or state needs goes; ids are given out anew */
+/* What the outputs need that are no taps: by id the nodes, and by id of a repeat its results (NULL: none). */
+typedef struct {
+        bool *node;
+        bool **result;
+} Needed;
+Needed outputs_need(Arena *arena, Graph *g);
 #endif

@@ -511,7 +511,7 @@ int tap_add(Graph *g, const char *name, const char **why)
                 memcpy(all, g->output, (size_t)g->noutput * sizeof *all);
         g->output = all;
         g->output[g->noutput] =
-                (Output){.name = w.name, .node = as_real(g, n), .span = n->span, .is_tap = true};
+                (Output){.name = w.name, .node = as_real(g, n), .span = n->span, .tap = w.name};
         return g->noutput++;
 }
 

@@ -31,4 +31,7 @@ Tap *taps_of(Arena *arena, Graph *g, int *n);
 int tap_add(Graph *g, const char *name, const char **why);
 /* The same for a list "layer[0].attn.weights,final". */
 bool taps_add(Graph *g, const char *names, const char **why);
+
+/* taps_apart.c: after all graph passes: what taps need is computed apart, and nothing else changes. */
+void taps_apart(Graph *g);
 #endif

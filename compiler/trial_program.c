@@ -2,6 +2,7 @@
 #include "trial_program.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "paste.h"
@@ -13,9 +14,54 @@ typedef struct {
         int64_t n; /* positions */
 } Writer;
 
+OutputShape output_shape(const Graph *g, const Type *t, const int64_t *size)
+{
+        OutputShape s = {.outer = 1, .middle = 1, .inner = 1};
+        for (int a = 0; a < t->rank; a++) {
+                Dim d = t->dim[a];
+                bool row = g->past >= 0 && dim_equal(d, dim_named(g->time)),
+                     column = g->past >= 0 && d.per[g->time] == 1 && d.per[g->past] == 1;
+                if (row)
+                        s.rows = dim_value(d, size);
+                else if (column) {
+                        s.columns = size[g->time];
+                        s.extra = d.fixed;
+                } else if (s.columns)
+                        s.inner *= dim_value(d, size);
+                else if (s.rows)
+                        s.middle *= dim_value(d, size);
+                else
+                        s.outer *= dim_value(d, size);
+        }
+        if (!s.columns && s.rows) {
+                s.inner = s.middle;
+                s.middle = 1;
+        }
+        return s;
+}
+
+bool is_later(const OutputShape *s, int64_t k)
+{
+        int64_t width = s->columns + s->extra;
+        return s->columns && k / s->inner % width > k / (s->inner * width * s->middle) % s->rows + s->extra;
+}
+
 bool grows(const Graph *g, const Type *t)
 {
         return g->time >= 0 && t->rank > 0 && dim_equal(t->dim[0], dim_named(g->time));
+}
+
+bool is_sequential(const Graph *g, const int64_t *size)
+{
+        bool sequential = g->past >= 0;
+        for (int i = 0; i < g->noutput; i++)
+                sequential &= g->output[i].tap || output_shape(g, &g->output[i].node->type, size).rows > 0;
+        for (int i = 0; i < g->ninput && g->time >= 0; i++) {
+                const Type *t = &g->input[i].type;
+                for (int a = grows(g, t); a < t->rank; a++)
+                        sequential &= t->dim[a].per[g->time] == 0;
+        }
+        return sequential;
 }
 
 static int64_t elements(const Writer *w, const Type *t)
@@ -61,9 +107,7 @@ static void add_inputs(const Writer *w, bool step, Text *t)
 static void add_outputs(const Writer *w, Text *t)
 {
         for (int i = 0; i < w->g->noutput; i++)
-                text_printf(t,
-                            grows(w->g, output_type(w, i)) ? ", output[%d] + at * %" PRId64 : ", output[%d]",
-                            i, row(w, output_type(w, i)));
+                text_printf(t, ", given[%d]", i);
 }
 
 static void add_runs(const Writer *w, Text *t)
@@ -102,13 +146,21 @@ static void add_arrays(const Writer *w, Text *t)
                 text_printf(t, "static %s input_%d[%" PRId64 "];\n",
                             in->type.dtype == REAL ? "float" : "int32_t", i, elements(w, &in->type));
         }
-        text_printf(t, "static const int64_t count[OUTPUTS] = {");
-        for (int i = 0; i < w->g->noutput; i++)
-                text_printf(t, "%" PRId64 ", ", elements(w, output_type(w, i)));
-        text_printf(t, "}, from_last[OUTPUTS] = {");
-        for (int i = 0; i < w->g->noutput; i++)
-                text_printf(t, "%" PRId64 ", ",
-                            grows(w->g, output_type(w, i)) ? (w->n - 1) * row(w, output_type(w, i)) : 0);
+        text_printf(
+                t, "typedef struct {\n        int64_t outer, rows, middle, columns, extra, inner;\n} Shape;\n"
+                   "static const Shape shape[OUTPUTS] = {\n");
+        for (int i = 0; i < w->g->noutput; i++) {
+                OutputShape s = output_shape(w->g, output_type(w, i), w->trial->size);
+                text_printf(t,
+                            "        {%" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64
+                            ", %" PRId64 "},\n",
+                            s.outer, s.rows, s.middle, s.columns, s.extra, s.inner);
+        }
+        text_printf(t, "};\nstatic const float later[OUTPUTS] = {");
+        for (int i = 0; i < w->g->noutput; i++) {
+                double later = w->g->output[i].later;
+                text_printf(t, "%s, ", isnan(later) ? "0.0f / 0.0f" : later == 0 ? "0" : "-1.0f / 0.0f");
+        }
         text_printf(t, "};\n\n");
 }
 

@@ -12,8 +12,10 @@
 
 #include "driver.h"
 #include "taps.h"
+#include "trial.h"
+#include "trial_program.h"
 
-static const double interpreted_bound = 1e-9;
+static const double interpreted_bound = 1e-9, compiled_bound = 1e-5;
 
 typedef struct {
         const CkTensor *given;
@@ -282,61 +284,84 @@ static double difference(double found, double expected)
         return isfinite(d) ? d : INFINITY;
 }
 
-/* A line of the table; found as doubles or, if that is NULL, as floats. */
-static void compare(Against *v, const Record *r, const double *found, const float *narrow, double bound,
-                    int width, int shape_width)
+/* What was found of one tensor: as doubles or, if that is NULL, as floats. */
+typedef struct {
+        const double *wide;
+        const float *narrow;
+        OutputShape shape;
+        bool hides; /* elements in columns after their row's position */
+} Found;
+
+static double found_at(const Found *f, int64_t i)
 {
-        Arena *a = &v->m.arena;
-        const CkTensor *t = r->given;
+        return f->wide ? f->wide[i] : (double)f->narrow[i];
+}
+
+/* The largest difference, relative to the largest finite value, and where it is. */
+static double largest_error(const Record *r, const Found *f, int64_t *at)
+{
         double most = 0, scale = 0;
-        int64_t at = 0;
-        for (int64_t i = 0; i < t->count; i++) {
-                double size = fabs(r->value[i]),
-                       d = difference(found ? found[i] : (double)narrow[i], r->value[i]);
+        *at = 0;
+        for (int64_t i = 0; i < r->given->count; i++) {
+                double size = fabs(r->value[i]), d = difference(found_at(f, i), r->value[i]);
+                if (f->hides && is_later(&f->shape, i))
+                        continue;
                 if (d > most) {
                         most = d;
-                        at = i;
+                        *at = i;
                 }
                 scale = isfinite(size) && size > scale ? size : scale;
         }
-        double error = most == 0 ? 0 : most / (scale > 0 ? scale : 1);
-        bool good = error <= bound;
+        return most == 0 ? 0 : most / (scale > 0 ? scale : 1);
+}
+
+typedef struct {
+        int name, shape; /* columns of the table */
+        double bound;
+} Table;
+
+static void print_line(Against *v, const Table *table, const Record *r, const Found *f)
+{
+        Arena *a = &v->m.arena;
+        const CkTensor *t = r->given;
+        int64_t at;
+        double error = largest_error(r, f, &at);
+        bool good = error <= table->bound;
         v->failed |= !good;
-        printf("%-*s  %-*s  ", width, t->name, shape_width, shape_text(a, t->rank, t->shape));
+        printf("%-*s  %-*s  ", table->name, t->name, table->shape, shape_text(a, t->rank, t->shape));
         if (error == 0)
                 printf("0\n");
         else
                 printf("%.1e  %s%s", error, place_text(a, t, at), good ? "\n" : "");
         if (!good)
-                printf("  FAIL: more than %g: %.9g where the file has %.9g\n", bound,
-                       found ? found[at] : (double)narrow[at], r->value[at]);
+                printf("  FAIL: more than %g: %.9g where the file has %.9g\n", table->bound, found_at(f, at),
+                       r->value[at]);
         fflush(stdout);
 }
 
-static void compare_all(Against *v, const char *what, const Tensor *found, float *const *narrow, double bound)
+/* Outputs of v->m.graph, as doubles or as floats. */
+static void print_table(Against *v, const char *what, const Tensor *wide, float *const *narrow, double bound)
 {
-        int width = 0, shape_width = 0;
-        for (int i = v->m.graph->ninput; i < v->n; i++) {
+        const Graph *g = v->m.graph;
+        Table table = {.bound = bound};
+        for (int i = g->ninput; i < v->n; i++) {
                 const CkTensor *t = v->record[i].given;
-                int name = (int)strlen(t->name),
-                    shape = (int)strlen(shape_text(&v->m.arena, t->rank, t->shape));
-                width = name > width ? name : width;
-                shape_width = shape > shape_width ? shape : shape_width;
+                int name = (int)strlen(t->name), shape = (int)strlen(shape_text(g->arena, t->rank, t->shape));
+                table.name = name > table.name ? name : table.name;
+                table.shape = shape > table.shape ? shape : table.shape;
         }
         printf("%s\n", what);
-        for (int i = v->m.graph->ninput; i < v->n; i++) {
+        for (int i = g->ninput; i < v->n; i++) {
                 const Record *r = &v->record[i];
-                compare(v, r, found ? found[r->output].data : NULL, narrow ? narrow[r->output] : NULL, bound,
-                        width, shape_width);
+                const Output *o = &g->output[r->output];
+                Found f = {.shape = output_shape(g, &o->node->type, v->size), .hides = isnan(o->later)};
+                f.wide = wide ? wide[r->output].data : NULL;
+                f.narrow = narrow ? narrow[r->output] : NULL;
+                print_line(v, &table, r, &f);
         }
 }
 
 /* --- the command ------------------------------------------------------------------------------------------------------- */
-
-static double bound_or(const Against *v, double otherwise)
-{
-        return v->o->bound > 0 ? v->o->bound : otherwise;
-}
 
 static Tensor *inputs_of(Against *v)
 {
@@ -369,11 +394,73 @@ static bool interpret_against(Against *v)
         if (why)
                 fprintf(stderr, "lathe verify: the interpreter: %s\n", why);
         else if (source.from)
-                compare_all(v, "interpreted", output, NULL, bound_or(v, interpreted_bound));
+                print_table(v, "interpreted", output, NULL,
+                            v->o->bound > 0 ? v->o->bound : interpreted_bound);
         for (int i = 0; i < g->noutput; i++)
                 tensor_free(&output[i]);
         checkpoint_close(checkpoint);
         return source.from && !why;
+}
+
+/* The graph once more, through its passes, with the same outputs. */
+static bool graph_for_code(Against *v)
+{
+        const char *why;
+        if (!model_elaborate(&v->m, v->o, v->o->model))
+                return false;
+        for (int i = 0; i < v->n; i++)
+                if (v->record[i].output >= 0)
+                        tap_add(v->m.graph, v->record[i].given->name, &why);
+        return model_passes(&v->m, v->o);
+}
+
+static void print_target(Against *v, const Target *target, const Trial *t)
+{
+        double bound = v->o->bound > compiled_bound ? v->o->bound : compiled_bound;
+        print_table(v, arena_printf(&v->m.arena, "compiled, %s", target->name), NULL, t->output, bound);
+        if (t->run < 0)
+                return;
+        v->failed = true;
+        printf("FAIL: %s[%" PRId64 "] is %a, and %a if the model is called another way\n",
+               v->m.graph->output[t->at_output].name, t->at, (double)t->one, (double)t->other);
+}
+
+static bool compile_against(Against *v, const Target *target)
+{
+        Checkpoint *checkpoint = NULL;
+        Trial t = {.size = v->size, .input = inputs_of(v)};
+        char *folder = trial_folder();
+        bool good = folder && graph_for_code(v);
+        if (good) {
+                Graph *g = v->m.graph;
+                WeightSource source = {open_weights(&v->m, v->o, &checkpoint), weights_read};
+                t.sequential = is_sequential(g, v->size);
+                t.output = NEW_ARRAY(&v->m.arena, float *, g->noutput);
+                Plan *plan = source.from ? model_plan(&v->m, v->o, target) : NULL;
+                good = plan && trial(plan, folder, &source, &t);
+        }
+        if (good)
+                print_target(v, target, &t);
+        for (int i = 0; t.output && i < v->m.graph->noutput; i++)
+                free(t.output[i]);
+        checkpoint_close(checkpoint);
+        trial_remove(folder);
+        return good;
+}
+
+static int compare_with(Against *v)
+{
+        const Target *target[MAX_TARGETS];
+        int n = choose_targets(&v->m.arena, v->o, target);
+        if (n < 0)
+                return WRONG_ENVIRONMENT;
+        print_heading(v);
+        if (!interpret_against(v))
+                return WRONG_INPUT;
+        for (int i = 0; i < n; i++)
+                if (!compile_against(v, target[i]))
+                        return WRONG_ENVIRONMENT;
+        return v->failed ? WRONG_INPUT : DONE;
 }
 
 int verify_against(const Options *o)
@@ -382,11 +469,8 @@ int verify_against(const Options *o)
         int code;
         if (model_load(&v.m, o, &code)) {
                 code = WRONG_INPUT;
-                if (read_file(&v) && check_shapes(&v)) {
-                        print_heading(&v);
-                        if (interpret_against(&v))
-                                code = v.failed ? WRONG_INPUT : DONE;
-                }
+                if (read_file(&v) && check_shapes(&v))
+                        code = compare_with(&v);
         }
         for (int i = 0; i < v.n; i++)
                 free(v.record[i].value);

@@ -5,29 +5,63 @@
  *
  * Prints "run output element one other" of the first difference of each run that has one; writes what run 0 gives.
  * $model is the model's name; $sizes, $inputs, $one, $outputs are arguments: the sizes, the inputs from position `at` on, those
- * of one position, the outputs from there on.
+ * of one position, the outputs of the call.
  *
- * Needs the arrays input_0 .., count[OUTPUTS] elements of each output, from_last[OUTPUTS] the first of its last position.
+ * Needs the arrays input_0 .., and of each output its shape and later, what stands in columns after the row's position.
  */
+static float *given[OUTPUTS]; /* what a call gives */
+
+/* The number of elements where the columns are those of `end` positions. */
+static int64_t count(int i, int64_t rows, int64_t end)
+{
+        const Shape *s = &shape[i];
+        return s->outer * (s->rows ? rows : 1) * s->middle * (s->columns ? end + s->extra : 1) * s->inner;
+}
+
+/* The rows of n positions from `at` on to their places among all. */
+static void place(int i, float *all, int64_t at, int64_t n)
+{
+        const Shape *s = &shape[i];
+        int64_t rows = s->rows ? n : 1, columns = s->columns ? at + n + s->extra : 1,
+                width = s->columns ? N + s->extra : 1, k = 0;
+        for (int64_t o = 0; o < s->outer; o++)
+                for (int64_t r = 0; r < rows; r++)
+                        for (int64_t middle = 0; middle < s->middle; middle++) {
+                                int64_t row = (o * (s->rows ? N : 1) + (s->rows ? at : 0) + r) * s->middle + middle;
+                                float *to = all + row * width * s->inner;
+                                for (int64_t c = 0; c < width * s->inner; c++)
+                                        to[c] = c < columns * s->inner ? given[i][k++] : later[i];
+                        }
+}
+
+static int placed(int error, float *const *output, int64_t at, int64_t n)
+{
+        for (int i = 0; i < OUTPUTS && !error; i++)
+                place(i, output[i], at, n);
+        return error;
+}
+
 static int whole($model *m, float *const *output)
 {
         const int64_t at = 0;
         (void)at;
-        return $model_forward(m$sizes$inputs$all$outputs);
+        return placed($model_forward(m$sizes$inputs$all$outputs), output, 0, N);
 }
 
 #if SEQUENTIAL
 static int pieces($model *m, float *const *output)
 {
         int error = 0;
-        for (int64_t at = 0; at < N && !error; at += PIECE)
-                error = $model_forward(m$sizes$inputs, at + PIECE < N ? PIECE : N - at$outputs);
+        for (int64_t at = 0; at < N && !error; at += PIECE) {
+                int64_t n = at + PIECE < N ? PIECE : N - at;
+                error = placed($model_forward(m$sizes$inputs, n$outputs), output, at, n);
+        }
         return error;
 }
 
 static int one_step($model *m, float *const *output, int64_t at)
 {
-        return $model_step(m$sizes$one$outputs);
+        return placed($model_step(m$sizes$one$outputs), output, at, 1);
 }
 
 static int steps($model *m, float *const *output)
@@ -58,11 +92,18 @@ static int differ(float a, float b)
         return memcmp(&a, &b, sizeof a) && !(a != a && b != b);
 }
 
+/* Whether an element belongs to the last position. */
+static int is_last(int i, int64_t k)
+{
+        const Shape *s = &shape[i];
+        return !s->rows || k / (s->inner * (s->columns ? N + s->extra : 1) * s->middle) % N == N - 1;
+}
+
 static void compare(int r, float *const *one, float *const *other)
 {
         for (int i = 0; i < OUTPUTS; i++)
-                for (int64_t k = run[r].last_only ? from_last[i] : 0; k < count[i]; k++)
-                        if (differ(one[i][k], other[i][k])) {
+                for (int64_t k = 0; k < count(i, N, N); k++)
+                        if ((!run[r].last_only || is_last(i, k)) && differ(one[i][k], other[i][k])) {
                                 printf("%d %d %ld %a %a\n", run[r].number, i, (long)k, (double)one[i][k], (double)other[i][k]);
                                 return;
                         }
@@ -73,16 +114,20 @@ static int write_outputs(const char *path, float *const *output)
         FILE *f = fopen(path, "wb");
         int good = f != NULL;
         for (int i = 0; i < OUTPUTS; i++)
-                good = good && fwrite(output[i], sizeof(float), (size_t)count[i], f) == (size_t)count[i];
+                {
+                size_t n = (size_t)count(i, N, N);
+                good = good && fwrite(output[i], sizeof(float), n, f) == n;
+        }
         return f && !fclose(f) && good;
 }
 
 /* Starts as NaN, so that what is not written shows. */
 static float *new_output(int i)
 {
-        float *output = malloc(sizeof *output * (size_t)count[i] + 1);
+        size_t n = sizeof(float) * (size_t)count(i, N, N);
+        float *output = malloc(n + 1);
         if (output)
-                memset(output, 0xff, sizeof *output * (size_t)count[i]);
+                memset(output, 0xff, n);
         return output;
 }
 
@@ -90,9 +135,13 @@ static int call(int r, const char *weights, float **output)
 {
         int error;
         $model *m = $model_new(weights, run[r].threads, &error);
-        for (int i = 0; i < OUTPUTS; i++)
-                if (!(output[i] = new_output(i)))
+        for (int i = 0; i < OUTPUTS; i++) {
+                free(given[i]);
+                given[i] = new_output(i);
+                output[i] = new_output(i);
+                if (!given[i] || !output[i])
                         exit(1);
+        }
         if (m)
                 error = run[r].call(m, output);
         $model_free(m);
