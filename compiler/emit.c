@@ -111,7 +111,11 @@ static const char *element_count(const Emit *e, const Type *t)
                         rest.per[e->g->time] = 0; /* n counts the whole call, m->time the piece at hand */
                 const char *size = time && dim_is(rest, 0) ? "n" : dim_expression(e->arena, e->g, rest);
                 text_printf(count, "%s", a ? " * " : "");
-                text_printf(count, dim_is_fixed(t->dim[a]) || !strcmp(size, "n") ? "%s" : time ? "(%s + n)" : "(%s)", size);
+                text_printf(count,
+                            dim_is_fixed(t->dim[a]) || !strcmp(size, "n") ? "%s"
+                            : time                                        ? "(%s + n)"
+                                                                          : "(%s)",
+                            size);
         }
         return t->rank ? count->data : "1";
 }
