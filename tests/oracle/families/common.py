@@ -201,16 +201,18 @@ def record(name, inputs, outputs, taps=None, patches=()):
     print(f"{name}: {references.get(name, '')}, {len(header) - 1} tensors, {path.stat().st_size:,} bytes")
 
 
-def decoder(name, module, count=24, prefix="", layers=None, parts=None, computed=(), renamed=None, patches=()):
+def decoder(name, module, count=24, prefix="", layers=None, parts=None, computed=(), renamed=None, patches=(),
+            path="layer"):
     """A causal language model, whole: loads, runs on `count` tokens, records logits. layers: its list of layers, and
-    parts: for each of our instances in a layer (attn, ffn) the submodule's name there; these are recorded too."""
+    parts: for each of our instances in a layer (attn, ffn) the submodule's name there; these are recorded too. path: what our
+    layers are called."""
     if name not in references:  # by published()
         module = load(module, name, prefix, computed, renamed)
     vocab = module.get_input_embeddings().weight.shape[0]
     paths = {}
     for i, layer in enumerate(layers or []):
         for ours, theirs in (parts or {}).items():
-            paths[f"layer[{i}].{ours}"] = layer.get_submodule(theirs)
+            paths[f"{path}[{i}].{ours}"] = layer.get_submodule(theirs)
     values = taps(paths)
     ids = tokens(count, vocab)
     with torch.no_grad():
