@@ -295,6 +295,24 @@ static void point(Engine *e, const EngineCall *call, int64_t taken, int64_t give
         }
 }
 
+/* Columns of taps that no piece of the call computes, since their positions come after all of its rows. */
+static void fill_later(const Engine *e, const EngineCall *call, int64_t n, int64_t past)
+{
+        const Graph *g = e->plan->graph;
+        int64_t size[MAX_NAMED];
+        for (int i = 0; i < g->nnamed; i++)
+                size[i] = i == g->past ? past : i == g->time ? n : call->size[i];
+        for (int i = 0; i < g->noutput; i++) {
+                const Type *t = &g->output[i].node->type;
+                int growing = 0;
+                for (int a = 0; a < t->rank; a++)
+                        growing += t->dim[a].per[g->time] != 0;
+                int64_t count = growing > 1 && call->output[i] ? type_count(t, size) : 0;
+                for (int64_t k = 0; k < count; k++)
+                        call->output[i][k] = (float)g->output[i].later;
+        }
+}
+
 const char *engine_advance(Engine *e, const EngineCall *call, int64_t n, int64_t first)
 {
         const Graph *g = e->plan->graph;
@@ -309,6 +327,7 @@ const char *engine_advance(Engine *e, const EngineCall *call, int64_t n, int64_t
         if (wrong)
                 return wrong;
         set_number(e, AT_WHOLE, n);
+        fill_later(e, call, n, *past);
         for (int64_t taken = 0, given = 0; taken < n;) {
                 if (atomic_load(&e->interrupted))
                         return "interrupted";
