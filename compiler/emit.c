@@ -512,6 +512,11 @@ static void emit_repeat(const Emit *e, const Kernel *k, Text *t)
         text_printf(t, "}\n");
 }
 
+static bool is_timed(const Plan *p)
+{
+        return p->timed && p->by_address;
+}
+
 static void emit_calls(const Emit *e, int body, Text *t)
 {
         const KernelList *l = &e->plan->list[body];
@@ -524,6 +529,8 @@ static void emit_calls(const Emit *e, int body, Text *t)
                 else if (k->op != K_FIND)
                         text_printf(t, "%s(m%s%s, thread);\n", k->name,
                                     trip_parameters(e->arena, k->body, false), row_parameters(k, false));
+                if (is_timed(e->plan) && k->op != K_REPEAT)
+                        text_printf(t, "if (thread == 0)\n        profile_mark(%d);\n", k->step);
         }
 }
 
@@ -568,6 +575,8 @@ static void emit_program(const Emit *e, Text *c)
         emit_wants_taps(e, c);
         emit_body(e, 0, c);
         Text *calls = text_new(e->arena);
+        if (is_timed(e->plan))
+                text_printf(calls, "if (thread == 0)\n        profile_mark(-1);\n");
         emit_calls(e, 0, calls);
         text_printf(
                 c,

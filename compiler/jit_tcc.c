@@ -13,6 +13,7 @@
 #include "emit.h"
 #include "kernels.h"
 #include "paste.h"
+#include "profile.h"
 
 const KernelSymbol *kernels_of(const Target *t)
 {
@@ -56,7 +57,7 @@ static bool has_executable_memory(void)
 static const char *declarations(Arena *a, const KernelSymbol *kernels)
 {
         Text *t = text_new(a);
-        text_printf(t, "%s\n", embedded_text("jit.h"));
+        text_printf(t, "%s\nvoid profile_mark(int kernel);\n", embedded_text("jit.h"));
         for (const KernelSymbol *k = kernels; k->name; k++)
                 if (k->declaration)
                         text_printf(t, "%s\n\n", k->declaration);
@@ -76,6 +77,7 @@ static void add_symbols(TCCState *s, const KernelSymbol *kernels)
         for (const KernelSymbol *k = kernels; k->name; k++)
                 tcc_add_symbol(s, k->name, as_object(k->function));
         const KernelSymbol own[] = {{"team_barrier", NULL, (KernelFunction *)barrier},
+                                    {"profile_mark", NULL, (KernelFunction *)profile_mark},
                                     {"memset", NULL, (KernelFunction *)memset},
                                     {"memcpy", NULL, (KernelFunction *)memcpy},
                                     {"memmove", NULL, (KernelFunction *)memmove}};

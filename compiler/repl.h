@@ -148,6 +148,9 @@ bool rerun(Session *s);
 bool next_tokens(Session *s, const Words *w);
 bool print_goldens(Session *s, const Words *w);
 bool print_tap(Session *s, const Words *w);
+bool show_times(Session *s, const Words *w);
+bool show_attention(Session *s, const Words *w);
+bool show_rank(Session *s, const Words *w);
 bool keep_snapshot(Session *s); /* of what was run: for :diff */
 bool print_difference(Session *s, const Words *w);
 bool hyper_names(Session *s, Arena *a, const char ***name, int *n);
