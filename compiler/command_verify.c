@@ -346,8 +346,7 @@ static bool verify_code(Verify *v, const Target *target, bool jit)
 
 static bool verify_target(Verify *v, const Target *target)
 {
-        bool by_cc = v->o->jit != JIT_TCC,
-             by_tcc = v->o->jit != JIT_CC && !v->o->ntap && trial_jit_runs(target);
+        bool by_cc = v->o->jit != JIT_TCC, by_tcc = v->o->jit != JIT_CC && trial_jit_runs(target);
         return (!by_cc || verify_code(v, target, false)) && (!by_tcc || verify_code(v, target, true));
 }
 
@@ -405,8 +404,7 @@ static int verify_model(Verify *v)
                 return WRONG_ENVIRONMENT;
         v->steps = 1 + GRAPH_PASSES;
         for (int i = 0; i < n; i++)
-                v->steps += (v->o->jit != JIT_TCC) +
-                            (v->o->jit != JIT_CC && !v->o->ntap && trial_jit_runs(target[i]));
+                v->steps += (v->o->jit != JIT_TCC) + (v->o->jit != JIT_CC && trial_jit_runs(target[i]));
         if (!interpret_oracle(v))
                 return WRONG_INPUT;
         report_heading(v);

@@ -33,6 +33,7 @@ struct Engine {
         bool tried;     /* it was started, if it could be */
         Team team;
         bool has_team;
+        int most_threads;
         void *memory;
         size_t memory_size;
         char *instance;
@@ -146,6 +147,7 @@ Engine *engine_new(Plan *p, const float *weights, int threads, JitMode mode, con
                 return NULL;
         e->plan = p;
         e->mode = mode;
+        e->most_threads = threads;
         e->output = calloc((size_t)p->graph->noutput + 1, sizeof *e->output);
         if (!e->output) {
                 free(e);
@@ -178,6 +180,16 @@ void engine_free(Engine *e)
         free_code(e);
         free(e->output);
         free(e);
+}
+
+const char *engine_set_threads(Engine *e, int threads)
+{
+        if (threads < 1 || threads > e->most_threads)
+                return "an engine has no more threads than it was made with";
+        team_stop(&e->team);
+        e->has_team = !team_start(&e->team, threads);
+        ((InstanceHead *)e->memory)->threads = threads;
+        return e->has_team ? NULL : "threads can't be started";
 }
 
 void engine_interrupt(Engine *e, bool stop)

@@ -15,6 +15,8 @@ typedef struct Engine Engine;
  * function may overwrite. */
 Engine *engine_new(Plan *p, const float *weights, int threads, JitMode mode, const char **why);
 void engine_free(Engine *e);
+/* Goes on with another number of threads, at most those that it was made with. */
+const char *engine_set_threads(Engine *e, int threads);
 
 /* What one call takes and gives, by the graph's numbers of inputs, outputs and named dimensions.  Tensors are row-major. */
 typedef struct {

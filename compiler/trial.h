@@ -2,6 +2,7 @@
  */
 #ifndef TRIAL_H
 #define TRIAL_H
+#include "engine.h"
 #include "plan.h"
 
 /* The calls that all must give the same bits. */
@@ -38,4 +39,6 @@ bool trial(Plan *p, const char *folder, const WeightSource *weights, Trial *resu
 /* The same, just in time: made by libtcc in this process.  Targets whose kernels are compiled into lathe and run here. */
 bool trial_jit_runs(const Target *t);
 bool trial_jit(Plan *p, const WeightSource *weights, Trial *result);
+/* The same with packed weights, by either compiler; NULL, or what is wrong. */
+const char *trial_engine(Plan *p, const float *weights, JitMode mode, Trial *result);
 #endif
