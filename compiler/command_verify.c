@@ -12,12 +12,11 @@
 #include <string.h>
 
 #include "driver.h"
-#include "hash_weights.h"
+#include "inputs.h"
 #include "progress.h"
 #include "trial.h"
 #include "trial_program.h"
 
-enum { POSITIONS = 40, FEWER = 7 }; /* of each named dimension after the first, FEWER fewer */
 static const double most_error = 1e-5, most_pass_error = 1e-9;
 
 typedef struct {
@@ -31,47 +30,6 @@ typedef struct {
         int done, steps; /* for the bar */
         bool failed;
 } Verify;
-
-/* --- inputs --------------------------------------------------------------------------------------------------- */
-
-static void choose_sizes(Verify *v)
-{
-        for (int i = 0; i < v->oracle->nnamed; i++) {
-                int64_t want = POSITIONS - FEWER * i, bound = v->oracle->named[i].bound;
-                v->size[i] = want < bound ? want : bound;
-        }
-}
-
-static bool make_input(const Verify *v, const Input *in, Tensor *t)
-{
-        int64_t n = type_count(&in->type, v->size);
-        uint64_t name = hash_name(in->name);
-        t->rank = in->type.rank;
-        for (int a = 0; a < t->rank; a++)
-                t->dim[a] = dim_value(in->type.dim[a], v->size);
-        t->data = malloc((size_t)n * sizeof *t->data + 1);
-        for (int64_t i = 0; t->data && i < n; i++) {
-                double u = (hash_weight(name, (uint64_t)i, 1, 0) + 1) / 2; /* 0 to 1 */
-                if (in->bound)
-                        t->data[i] = floor(u * (double)in->bound);
-                else
-                        t->data[i] = in->type.dtype == REAL ? (float)(2 * u - 1) : floor(2 * u);
-                if (in->bound && t->data[i] >= (double)in->bound)
-                        t->data[i] = (double)in->bound - 1;
-        }
-        return t->data != NULL;
-}
-
-static bool make_inputs(Verify *v)
-{
-        v->input = NEW_ARRAY(&v->m.arena, Tensor, v->oracle->ninput);
-        for (int i = 0; i < v->oracle->ninput; i++)
-                if (!make_input(v, &v->oracle->input[i], &v->input[i])) {
-                        fprintf(stderr, "lathe verify: out of memory\n");
-                        return false;
-                }
-        return true;
-}
 
 /* --- errors ----------------------------------------------------------------------------------------------------- */
 
@@ -396,9 +354,12 @@ static int verify_model(Verify *v)
 {
         const Target *target[MAX_TARGETS];
         v->oracle = v->m.graph;
-        choose_sizes(v);
-        if (!make_inputs(v))
+        hashed_sizes(v->oracle, v->size);
+        v->input = NEW_ARRAY(&v->m.arena, Tensor, v->oracle->ninput);
+        if (!hashed_inputs(v->oracle, v->size, v->input)) {
+                fprintf(stderr, "lathe verify: out of memory\n");
                 return WRONG_ENVIRONMENT;
+        }
         int n = choose_targets(&v->m.arena, v->o, target);
         if (n < 0)
                 return WRONG_ENVIRONMENT;
