@@ -39,6 +39,8 @@ typedef struct {
         uint64_t seed;
         JitMode jit;
         bool verbose, hash;
+        const char *junit; /* golden: a report as JUnit XML */
+        bool update;
         bool with_main, embed, explain, code_only, echo;
 } Options;
 
@@ -85,6 +87,7 @@ bool load_tokenizer(const Options *o, const Graph *g, Tokenizer *t);
 /* commands; each returns an exit code */
 int build_command(const Options *o);
 int run_command(const Options *o);
+int golden_command(const Options *o);
 int check_command(const Options *o);
 int test_command(const Options *o);
 int weights_command(const Options *o);

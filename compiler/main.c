@@ -122,6 +122,26 @@ static const Command command_table[] = {
          "  --interpreter    leave compiled code out\n"
          "  --jit tcc        leave out what the system's compiler builds; --jit cc: what libtcc does\n"
          "example: lathe verify models/stories260k.model --target scalar --target avx2\n"},
+        {"golden", golden_command, "mDwtopnyTJbuU", "record MODEL [options] | check FILE…",
+         "outputs kept as text, and held to it to the bit",
+         "record writes MODEL.golden (-o names it): of each output and tapped value shape, hash, norm, first "
+         "and last values, "
+         "and greedy text.\n"
+         "  -m, -D, --weights, --tokenizer   as for build\n"
+         "  -p PROMPT        the input; without it inputs are made by hash\n"
+         "  -n N             and N tokens of greedy text after it\n"
+         "  --tap NAME,…     values besides outputs (`lathe show MODEL taps`); default: those of each block "
+         "in a repeat\n"
+         "check works them out again on every target that runs here, by libtcc and by the system's compiler, "
+         "with 1, 2 and 3 "
+         "threads,\n"
+         "whole, in pieces and step by step, and names the first value that differs.\n"
+         "  --target T, --jit tcc|cc   only these\n"
+         "  --bound E        values may be E of their size off: for weights or arithmetic that are meant to "
+         "differ\n"
+         "  --update         write what is found, and show what changes\n"
+         "  --junit FILE     a report for CI as well\n"
+         "example: lathe golden record models/tale.model -p '1 2 3' && lathe golden check tale.golden\n"},
         {"targets", targets_command, "", "", "what C can be written for", ""},
 };
 enum { COMMANDS = sizeof command_table / sizeof command_table[0] };

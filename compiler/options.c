@@ -27,6 +27,7 @@ static const OptionRow option_table[] = {
         {'H', "--hash", false},    {'a', "--against", true},
         {'b', "--bound", true},    {'i', "--interpreter", false},
         {'q', "--echo", false},    {'y', "--tap", true},
+        {'u', "--update", false},  {'U', "--junit", true},
 };
 
 bool is_off(const Options *o, const char *pass)
@@ -168,6 +169,8 @@ static bool set(Options *o, const char *command, char letter, const char *value)
         case 'a': o->against = value; return true;
         case 'y': return add(o->tap, &o->ntap, MAX_TAPS, value) || wrong(command, "%s", "too many --tap");
         case 'i': return o->interpreter = true;
+        case 'u': return o->update = true;
+        case 'U': o->junit = value; return true;
         case 'b': {
                 char *end;
                 o->bound = strtod(value, &end);

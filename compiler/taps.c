@@ -121,7 +121,7 @@ static void list_body(List *l, const Body *b, const Instance *base, int depth)
                 }
                 const Node *n = value_at(b, path, path[i], &several);
                 if (n && n->op != OP_WEIGHT && n->op != OP_INPUT && !find(l, path[i]))
-                        add(l, (Tap){path[i], n->type, true});
+                        add(l, (Tap){path[i], n->type, n->id, true});
         }
 }
 

@@ -20,6 +20,7 @@
 typedef struct {
         const char *name; /* "layer[i].attn.scores" */
         Type type;        /* of all trips: an axis in front for each repeat */
+        int at;           /* a later one is computed later */
         bool in_all_trips; /* false: some trips lack it, or have it in another shape; it is tapped trip by trip */
 } Tap;
 

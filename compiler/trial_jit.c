@@ -65,13 +65,13 @@ static bool take_inputs(TrialJit *t)
         return true;
 }
 
-/* Rows of a position by columns of all: pieces give it in pieces, which are not compared. */
+/* Positions run along an inner axis: pieces give it in pieces, which are not compared. */
 static bool is_dense(const Graph *g, const Type *type)
 {
-        int growing = 0;
-        for (int a = 0; a < type->rank && g->time >= 0; a++)
-                growing += type->dim[a].per[g->time] != 0;
-        return growing > 1;
+        for (int a = 1; a < type->rank && g->time >= 0; a++)
+                if (type->dim[a].per[g->time])
+                        return true;
+        return false;
 }
 
 /* Positions from `at` on, n of them; wanted: their outputs too. */
