@@ -1,0 +1,326 @@
+"""lathe repl on a terminal of its own, and with more than usual: lines, memory, redefinitions.
+
+usage: terminal.py DRIVER FOLDER     prints ok NAME, FAIL NAME: WHY, or skip NAME: WHY, a line each
+"""
+import fcntl
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+
+DRIVER, FOLDER = sys.argv[1], sys.argv[2]
+PROMPT = "lathe> "
+PATIENCE = 200  # seconds until a test gives up; nothing is judged by time
+failed = 0
+
+
+def verdict(name, why):
+    global failed
+    failed += bool(why)
+    print(f"FAIL repl/{name}: {why}" if why else f"ok repl/{name}", flush=True)
+
+
+class Terminal:
+    """The REPL behind a pseudo-terminal."""
+
+    def __init__(self, *arguments, columns=100):
+        environment = dict(os.environ, TERM="xterm", HOME=FOLDER, LC_ALL="C.UTF-8", LATHE_HISTORY=FOLDER + "/history")
+        environment.pop("NO_COLOR", None)
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            os.execve(DRIVER, [DRIVER, "repl", *arguments], environment)
+        self.resize(columns)
+        self.seen = ""
+        self.wait(PROMPT)
+
+    def resize(self, columns):
+        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+
+    def send(self, text):
+        data = text.encode()
+        while data:
+            data = data[os.write(self.fd, data):]
+
+    def wait(self, *wanted):
+        """Reads on until all of `wanted` have come, in this order; returns what came."""
+        begin, came, at = time.time(), "", 0
+        for text in wanted:
+            while text not in came[at:]:
+                ready = select.select([self.fd], [], [], 1)[0]
+                try:
+                    came += os.read(self.fd, 65536).decode(errors="replace") if ready else ""
+                except OSError:
+                    raise EOFError(f"ended before {text!r} came; so far {came[-300:]!r}") from None
+                if time.time() - begin > PATIENCE:
+                    raise TimeoutError(f"{text!r} did not come; so far {came[-300:]!r}")
+            at = came.index(text, at) + len(text)
+        self.seen += came
+        return came
+
+    def answer(self, line, *wanted):
+        self.send(line + "\r")
+        return self.wait(*wanted, PROMPT)
+
+    def press(self, key, wanted):
+        """A key that a terminal acts on itself; between two modes it may be lost, so it is pressed until something comes."""
+        came = ""
+        for _ in range(PATIENCE // 5):
+            self.send(key)
+            begin = time.time()
+            while wanted not in came and time.time() - begin < 5:
+                if select.select([self.fd], [], [], 1)[0]:
+                    came += os.read(self.fd, 65536).decode(errors="replace")
+            if wanted in came:
+                return came
+        raise TimeoutError(f"{wanted!r} did not come; so far {came[-300:]!r}")
+
+    def leave(self):
+        try:
+            self.press("\x04", "no such text: it ends")
+        except OSError:  # the other side is closed
+            pass
+        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+
+
+def attempt(test):
+    name = test.__name__.replace("_", " ")
+    try:
+        verdict(name, test())
+    except (EOFError, TimeoutError, OSError) as e:
+        verdict(name, str(e))
+
+
+# --- on a terminal ---------------------------------------------------------------------------------------------------
+
+
+def prompts_and_end_of_input():
+    t = Terminal()
+    t.answer("1 + 2", "\n3")
+    t.send("block f(x) {\r")
+    t.wait("...> ")
+    t.send("return x * 2\r")
+    t.wait("...> ")
+    t.answer("}")
+    t.answer("f(21)", "\n42")
+    t.answer("nothing", "there is no", "nothing", "here")
+    code = t.leave()
+    return code and f"left with {code}"
+
+
+def completion():
+    t = Terminal("models/tale.model")
+    t.answer("somewhat_long = 5")
+    t.send("somew\t")
+    t.wait("hat_long")
+    t.answer(" + 1", "\n6")
+    t.send(":tok\t")
+    t.wait("en")
+    t.send("\t")  # they begin alike: both are listed
+    t.wait(":tokenizer", ":tokens")
+    t.answer("izer models/tale/tok\tbin")
+    t.answer(':encode "Once"', "\n1 ")
+    t.answer(":set lay\t2")
+    t.answer(":set layers", "layers 2")
+    t.answer(":dump simp\t", "graph tale")
+    t.answer(":model ta\t", "tale: ")
+    t.answer(":tap final.m\t", "# [")
+    t.answer("require softma\t([0]) == [1]")
+    return t.leave() and "left with an error"
+
+
+def history():
+    t = Terminal()
+    t.answer("20 + 1", "\n21")
+    t.send("\x1b[A")
+    t.wait("20 + 1")
+    t.answer(" + 1", "\n22")
+    t.leave()
+    t = Terminal()  # and in the next session
+    t.send("\x1b[A")
+    t.wait("20 + 1 + 1")
+    t.answer(" + 1", "\n23")
+    return t.leave() and "left with an error"
+
+
+def interrupts():
+    t = Terminal()
+    t.send("a line that is not wan")
+    t.wait("wan")
+    os.kill(t.pid, signal.SIGINT)
+    t.wait(PROMPT)
+    t.send("block open(x) {\r")
+    t.wait("...> ")
+    t.press("\x03", PROMPT)
+    t.answer("1 + 1", "\n2")
+    t.answer("x = over row[i] : 2000 { return iota(2000) * 1.0 + i }")
+    t.send("sum(x @ x @ x @ x @ x @ x)\r")
+    time.sleep(1)
+    came = t.press("\x03", PROMPT)
+    if "interrupted" not in came:
+        return f"a long product was not interrupted: {came!r}"
+    t.answer("x[0, 1]", "\n1")
+    return t.leave() and "left with an error"
+
+
+def interrupted_run():
+    t = Terminal("models/stories15m.model")
+    t.answer(":set context 100000")
+    t.send(':run "1" 99000\r')
+    t.wait(" ", " ", " ", " ")
+    if "interrupted" not in t.press("\x03", PROMPT):
+        return "a run was not interrupted"
+    t.answer(":model", "stories15m")
+    return t.leave() and "left with an error"
+
+
+def resizing():
+    t = Terminal(columns=100)
+    long_line = "1 + " * 30 + "1"
+    t.send(long_line[:60])
+    t.resize(30)
+    time.sleep(0.2)
+    t.send(long_line[60:])
+    t.resize(120)
+    time.sleep(0.2)
+    t.answer("", "\n31")
+    t.resize(40)
+    if max(map(len, t.answer("iota(30)", "# [30]").split("\r\n"))) > 60:
+        return "a tensor is wider than the terminal"
+    return t.leave() and "left with an error"
+
+
+def wide_characters():
+    t = Terminal()
+    t.answer('"日本語 é 🙂"', '\n"日本語 é 🙂"')
+    t.send('"日本語')
+    t.wait("語")
+    t.send('\x7f\x7f')  # two characters less
+    t.answer('x"', '\n"日x"')
+    t.answer("日 + 1", "error")
+    return t.leave() and "left with an error"
+
+
+# --- more than usual --------------------------------------------------------------------------------------------------
+
+
+def run_script(text, *options):
+    done = subprocess.run([DRIVER, "repl", *options], input=text.encode(), capture_output=True, timeout=PATIENCE)
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+def a_script_of_10000_lines():
+    lines = []
+    for i in range(2500):
+        lines += [f"block f{i}(x) = x + {i}", f"v{i} = f{i}(1)", f"v{i}", "# nothing"]
+    code, out, err = run_script("\n".join(lines) + "\n")
+    if code or err or out != "".join(f"{i + 1}\n" for i in range(2500)):
+        return f"status {code}, {err[:200]!r}"
+
+
+def an_input_of_10000_lines():
+    text = "x = [\n" + ",\n".join(str(i) for i in range(10000)) + "\n]\nsum(x)[0]\n"
+    code, out, err = run_script(text)
+    if (code, out, err) != (0, "49995000\n", ""):
+        return f"status {code}, {out[:200]!r}, {err[:200]!r}"
+
+
+def a_line_of_a_megabyte():
+    n = 150000
+    text = "x = [" + ", ".join(str(i % 100000) for i in range(n)) + "]\n"
+    assert len(text) > 1000000
+    code, out, err = run_script(text + "len(x)\nx\n" + "y" * 1100000 + "\n" + '"' + "é" * 600000 + '"\n1 + 1\n')
+    if code != 1 or not out.startswith(f"{n}\n[") or not out.endswith("\n2\n") or "there is no y" not in err:
+        return f"status {code}, {out[:200]!r} .. {out[-20:]!r}, {err[:200]!r}"
+
+
+def more_memory_than_there_is():
+    text = """model huge { input x : real[1000000]; output y = linear(x, 2000000) }
+:run
+:golden
+:rank 0
+x = over a[i] : 100000 { return iota(16000000) * 1.0 + i }
+model small { input x : real[2]; output y = x }
+:run
+1 + 1
+"""
+    code, out, err = run_script(text)
+    if code != 1 or not out.endswith("\n2\n") or err.count("out of memory") < 3:
+        return f"status {code}, {out[-200:]!r}, {err[:400]!r}"
+
+
+class Piped:
+    """A session behind a pipe, asked for its memory."""
+
+    def __init__(self):
+        self.p = subprocess.Popen([DRIVER, "repl"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.marks = 0
+
+    def take(self, lines):
+        self.marks += 1
+        self.p.stdin.write(("\n".join(lines) + f'\n"mark {self.marks}"\n').encode())
+        self.p.stdin.flush()
+        while self.p.stdout.readline() != f'"mark {self.marks}"\n'.encode():
+            if self.p.poll() is not None:
+                raise EOFError("the session ended")
+
+    def memory(self):
+        with open(f"/proc/{self.p.pid}/status", encoding="ascii") as f:
+            return int(re.search(r"VmRSS:\s*(\d+)", f.read())[1])
+
+
+def redefinitions_take_no_memory():
+    if not os.path.exists("/proc/self/status"):
+        print("skip repl/redefinitions: no /proc")
+        return None
+
+    def lines(first, last):
+        for i in range(first, last):
+            yield f"block f(x; by = {i}.5) {{\n    y = x * {i}\n    return y + by\n}}"
+            yield f"x = [{i}, {i + 0.25}, 3]"
+            yield "y = f(x)"
+            yield f"g = f(by: {i})"
+            yield f"scheme s(; by = {i}) {{ m(x) = x + by }}"
+            yield f"model m {{ width = {i % 7 + 1}; input x : real[width]; output y = f(x) * {i} }}"
+
+    s = Piped()
+    s.take(lines(0, 1000))
+    before = s.memory()
+    s.take(lines(1000, 10000))
+    after = s.memory()
+    s.p.stdin.close()
+    s.p.wait()
+    if after - before > 512:
+        return f"{after - before} kB more after 9,000 redefinitions of each kind"
+
+
+def recompilations_take_no_memory():
+    if not os.path.exists("/proc/self/status"):
+        return None
+    s = Piped()
+    s.take([":load models/tale.model", ":run"])
+
+    def lines(n):
+        for i in range(n):
+            yield f":set layers {i % 3 + 2}"
+
+    s.take(lines(40))
+    before = s.memory()
+    s.take(lines(160))
+    after = s.memory()
+    s.p.stdin.close()
+    s.p.wait()
+    if after - before > 2048:
+        return f"{after - before} kB more after 160 compilations"
+
+
+for test in (prompts_and_end_of_input, completion, history, interrupts, interrupted_run, resizing, wide_characters,
+             a_script_of_10000_lines, an_input_of_10000_lines, a_line_of_a_megabyte, more_memory_than_there_is,
+             redefinitions_take_no_memory, recompilations_take_no_memory):
+    attempt(test)
+sys.exit(failed > 0)
