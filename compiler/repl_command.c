@@ -66,12 +66,18 @@ static const ReplCommand *find_command(const char *name)
         return NULL;
 }
 
+/* ":load FILE", in columns */
+static int usage_width(const ReplCommand *c)
+{
+        int n = (int)strlen(c->name) + 2;
+        for (const char *p = c->arguments; *p; p++)
+                n += ((unsigned char)*p & 0xc0) != 0x80;
+        return n;
+}
+
 static void print_command(const ReplCommand *c, int width)
 {
-        int n = printf("  :%s %s", c->name, c->arguments);
-        for (const char *p = c->arguments; *p; p++)
-                n -= ((unsigned char)*p & 0xc0) == 0x80;
-        printf("%*s%s\n", width - n, "", c->about);
+        printf("  :%s %s%*s%s\n", c->name, c->arguments, width - usage_width(c), "", c->about);
 }
 
 static bool show_help(Session *s, const Words *w)
@@ -81,13 +87,16 @@ static bool show_help(Session *s, const Words *w)
         const ReplCommand *one = name ? find_command(name) : NULL;
         if (name && !one)
                 return false;
+        int width = one ? usage_width(one) : 0;
+        for (int i = 0; !one && i < command_rows; i++)
+                width = usage_width(&command_row[i]) > width ? usage_width(&command_row[i]) : width;
         if (one) {
-                print_command(one, 0);
+                print_command(one, width + 2);
                 return true;
         }
         printf("a line is a definition, a statement or an expression of the language, or a command:\n");
         for (int i = 0; i < command_rows; i++)
-                print_command(&command_row[i], 27);
+                print_command(&command_row[i], width + 2);
         return true;
 }
 

@@ -16,6 +16,8 @@
 #include "memory.h"
 #include "taps.h"
 
+enum { NEW_TOKENS = 64, LONG_RUN = 256 /* tokens that are worth starting a compiler for */ };
+
 /* The engine that Ctrl-C stops: set while one is there. */
 static _Atomic(Engine *) running;
 
@@ -138,7 +140,8 @@ static bool build_all(Session *s, Runner *r, RunnerKind kind)
         r->plan->timed = kind.timed;
         if (!pack(s, r, &base))
                 return false;
-        r->engine = engine_new(r->plan, base, o.threads, kind.timed ? JIT_TCC : JIT_AUTO, &why);
+        r->engine = engine_new(r->plan, base, o.threads,
+                               kind.timed || s->steps < LONG_RUN ? JIT_TCC : JIT_AUTO, &why);
         if (!r->engine)
                 return wrong(why);
         atomic_store(&running, r->engine);
@@ -253,8 +256,6 @@ void label_of(const Session *s, int32_t token, char *text, size_t room)
 }
 
 /* --- :run ------------------------------------------------------------------------------------------------------------- */
-
-enum { NEW_TOKENS = 64 };
 
 static void show(void *to, const char *text, int64_t n)
 {

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import termios
 import time
+import zlib
 
 DRIVER, FOLDER = sys.argv[1], sys.argv[2]
 PROMPT = "lathe> "
@@ -254,6 +255,70 @@ model small { input x : real[2]; output y = x }
         return f"status {code}, {out[-200:]!r}, {err[:400]!r}"
 
 
+TALE = """:load models/tale.model
+:weights models/tale/tale.safetensors
+:tokenizer models/tale/tokenizer.bin
+"""
+
+
+def times_of_kernels():
+    code, out, err = run_script(TALE + ':run "Nora found" 2\n:time\n:show plan\n')
+    table, plan = out.split(" barriers a call")[0].split("prefill, ")[1].split("a step after ")[:2]
+    prefill = re.findall(r"^(\w+) +(\d+) +([\d.]+) +([\d.]+)% +([\d.]+) +([\d.]+) +(\d+)%$", table, re.M)
+    step = re.findall(r"^(\w+) +\d+ +[\d.]+ +[\d.]+% ", plan, re.M)
+    names = {row[0] for row in prefill}
+    planned = set(re.findall(r"^ +\|? *(?:loop|matmul|attention) +(\w+)", plan, re.M))
+    if code or err or names != planned or set(step) != planned:
+        return f"status {code}, {err!r}, timed {sorted(names)} and {sorted(step)}, planned {sorted(planned)}"
+    if not 99 < sum(float(row[3]) for row in prefill) < 101 or {row[1] for row in prefill} != {"1", "4"}:
+        return f"shares or calls are wrong: {prefill}"
+    if not all(float(row[4]) > 0 for row in prefill if row[0] in ("layer_ffn", "top_logits", "layer_attn")):
+        return f"no arithmetic: {prefill}"
+
+
+def read_png(path):
+    """Width, height and rows of red, green, blue."""
+    with open(path, "rb") as f:
+        data = f.read()
+    at, bits = 8, b""
+    width, height, depth, colour = struct.unpack(">IIBB", data[16:26])
+    assert data[:8] == b"\x89PNG\r\n\x1a\n" and (depth, colour) == (8, 2)
+    while at < len(data):
+        n, kind = struct.unpack(">I4s", data[at:at + 8])
+        assert zlib.crc32(data[at + 4:at + 8 + n]) == struct.unpack(">I", data[at + 8 + n:at + 12 + n])[0]
+        bits += data[at + 8:at + 8 + n] if kind == b"IDAT" else b""
+        at += 12 + n
+    raw, rows, before = zlib.decompress(bits), [], bytearray(3 * width)
+    for y in range(height):
+        how, row = raw[y * (3 * width + 1)], bytearray(raw[y * (3 * width + 1) + 1:(y + 1) * (3 * width + 1)])
+        for i, value in enumerate(row):
+            a, b, c = row[i - 3] if i > 2 else 0, before[i], before[i - 3] if i > 2 else 0
+            near = min((abs(b - c), 0, a), (abs(a - c), 1, b), (abs(a + b - 2 * c), 2, c))[2]
+            row[i] = value + (0, a, b, (a + b) // 2, near)[how] & 255
+        rows.append(row)
+        before = row
+    return width, height, rows
+
+
+def a_picture_of_attention():
+    path = FOLDER + "/attention.png"
+    code, out, err = run_script(TALE + f':run "Nora found" 2\n:tap layer[0].weights\n:attn 0 1 {path}\n')
+    if code or err:
+        return f"status {code}, {err!r}"
+    heads = out.split("\n", 4)[4].split("]],")
+    weights = [[float(x) for x in re.findall(r"[\d.]+", row)] for row in heads[1].split("],")]
+    width, height, rows = read_png(path)
+    n, cell = len(weights), 14
+    left, top = width - 8 - n * cell, height - 8 - n * cell
+    left = min(left, 8 + 12 * 6 + 6)  # the picture is at least as wide as its title
+    for i in range(n):
+        for j in range(n):
+            x, y = left + j * cell + cell // 2, top + i * cell + cell // 2
+            green = rows[y][3 * x + 1]
+            if abs(green - (248 - 200 * weights[i][j])) > 2:
+                return f"cell {i}, {j} is {green}, not that of {weights[i][j]}"
+
+
 class Piped:
     """A session behind a pipe, asked for its memory."""
 
@@ -320,7 +385,8 @@ def recompilations_take_no_memory():
 
 
 for test in (prompts_and_end_of_input, completion, history, interrupts, interrupted_run, resizing, wide_characters,
-             a_script_of_10000_lines, an_input_of_10000_lines, a_line_of_a_megabyte, more_memory_than_there_is,
+             a_script_of_10000_lines, an_input_of_10000_lines, a_line_of_a_megabyte, times_of_kernels,
+             a_picture_of_attention, more_memory_than_there_is,
              redefinitions_take_no_memory, recompilations_take_no_memory):
     attempt(test)
 sys.exit(failed > 0)
