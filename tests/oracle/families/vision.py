@@ -1,4 +1,5 @@
-"""Oracles of vision transformers: ViT (transformers and timm), DeiT, DINOv2 without and with registers, CLIP, SigLIP.
+"""Oracles of vision transformers: ViT (transformers and timm), DeiT, DINOv2 without and with registers, CLIP, SigLIP,
+Swin.
 
     make && V/bin/python tests/oracle/families/vision.py [NAME...]
 """
@@ -114,7 +115,25 @@ def siglip():
                 dict(projection_size=24), {})
 
 
+def swin():
+    module = common.published("swin", transformers.SwinForImageClassification, transformers.SwinConfig(
+        image_size=64, patch_size=2, embed_dim=12, depths=[2, 2, 1, 1], num_heads=[1, 2, 3, 4], window_size=4,
+        num_labels=5, attn_implementation="eager"))
+    for part in module.modules():  # no file holds the index of offsets, and the loader leaves it unset
+        if hasattr(part, "relative_position_index"):
+            part.relative_position_index = part._create_relative_position_index().view(-1)
+    pixels = picture(64)
+    paths = {f"stage{s}.layer[{i}].ffn": layer.mlp for s, stage in enumerate(module.swin.encoder.layers)
+             for i, layer in enumerate(stage.blocks)}
+    values = common.taps(paths)
+    with torch.no_grad():
+        features = module.swin(pixels[None]).last_hidden_state
+        found = module(pixels[None])
+    values = {path: value for path, value in values.items() if not path.startswith("stage0")}
+    common.record("swin", {"pixels": pixels}, {"features": features[0], "logits": found.logits[0]}, values)
+
+
 ORACLES = {"vit": vit, "vit_timm": vit_timm, "deit": deit, "dinov2": dinov2, "dinov2_registers": dinov2_registers,
-           "clip": clip, "siglip": siglip}
+           "clip": clip, "siglip": siglip, "swin": swin}
 for name in sys.argv[1:] or ORACLES:
     ORACLES[name]()
