@@ -68,8 +68,8 @@ static const char *region_path(Arena *a, const Region *r, const char *name)
         return name;
 }
 
-/* The product that n is moved and reworked from, if both stand in blocks called side by side: keys turned by a position
- * scheme, or normed, are still the keys. */
+/* The product that n is moved and reworked from, if n stands in what is called beside the product's block: keys turned by a
+ * position scheme, or normed, are still the keys. */
 static const Node *product_behind(const Rewrite *m, const Node *n)
 {
         const Instance *beside = n->where;
@@ -81,8 +81,10 @@ static const Node *product_behind(const Rewrite *m, const Node *n)
                 bool reworked = op_info[n->op].family == POINT || op_info[n->op].family == MOVE;
                 n = reworked ? next : NULL;
         }
-        bool near = n && (n->where == beside || (n->where && beside && n->where->outer == beside->outer));
-        return near ? n : NULL;
+        for (; n && beside; beside = beside->outer)
+                if (n->where == beside || (n->where && n->where->outer == beside->outer))
+                        return n;
+        return n && n->where == beside ? n : NULL;
 }
 
 /* The path of a product by its weight: attn.k/w. */
