@@ -1,6 +1,7 @@
 """The published vision transformers as safetensors: weights, and for each picture a record for `lathe verify --against`.
 
-    vit.py FOLDER_OF_DATA FOLDER        writes digits_1.safetensors, digits_1.0 .. and the same for digits_4
+    vit.py FOLDER_OF_DATA FOLDER        writes digits_1.safetensors, digits_1.0 .. with all values, digits_1.0.answer .. with the
+                                        answers alone, and the same for digits_4
 
 Data: researchase/vit-mnist-explorations.  Of the one with a layer every intermediate value is published, of the one with four the
 digit alone.
@@ -58,6 +59,8 @@ def one_layer():
             "layer[0].attn.dot_product": heads, "layer[0].attn": act["delta"], "layer[0].x": act["resid"],
             "last": act["clsNorm"], "logits": act["logits"], "probabilities": act["probs"],
             "digit": example["label"]}, "d")
+        write(f"digits_1.{i}.answer", {"pixels": picture(example), "logits": act["logits"],
+                                       "probabilities": act["probs"], "digit": example["label"]}, "d")
 
 
 def four_layers():
@@ -67,7 +70,7 @@ def four_layers():
     write("digits_4", {**{name: model[name] for name in ("patchW", "patchB", "cls", "pos")}, **layers,
                        **{f"head.{name}": model["head"][name] for name in ("lnW", "lnB", "linW", "linB")}}, "f")
     for i, example in enumerate(model["examples"]):
-        write(f"digits_4.{i}", {"pixels": picture(example), "digit": example["label"]}, "d")
+        write(f"digits_4.{i}.answer", {"pixels": picture(example), "digit": example["label"]}, "d")
 
 
 one_layer()

@@ -85,7 +85,9 @@ def flux():
         joint_attention_dim=20, pooled_projection_dim=10, guidance_embeds=True, axes_dims_rope=(4, 6, 4))
     module = common.load(module, "flux")
     latent, text, pooled = wave(12, 6), wave(5, 20), wave(10)
-    step, guidance = torch.tensor(427 / 1024), torch.tensor(3.5)
+    # Both are multiplied by 1000 and by frequencies, and that angle is rounded: in float32, with a guidance of 3.5, the cosines
+    # are 1e-4 off and the answer 2e-5, here as there. Small ones keep the comparison sharp.
+    step, guidance = torch.tensor(1 / 8), torch.tensor(1 / 4)
     places = torch.tensor([[0, i // 4, i % 4] for i in range(12)])
     paths = {f"double_layer[{i}].{ours}": block.get_submodule(theirs)
              for i, block in enumerate(module.transformer_blocks)
