@@ -414,10 +414,11 @@ static bool graph_for_code(Against *v)
         return model_passes(&v->m, v->o);
 }
 
-static void print_target(Against *v, const Target *target, const Trial *t)
+static void print_target(Against *v, const Target *target, bool jit, const Trial *t)
 {
         double bound = v->o->bound > compiled_bound ? v->o->bound : compiled_bound;
-        print_table(v, arena_printf(&v->m.arena, "compiled, %s", target->name), NULL, t->output, bound);
+        const char *how = jit ? "compiled, %s, just in time" : "compiled, %s";
+        print_table(v, arena_printf(&v->m.arena, how, target->name), NULL, t->output, bound);
         if (t->run < 0)
                 return;
         v->failed = true;
@@ -425,27 +426,34 @@ static void print_target(Against *v, const Target *target, const Trial *t)
                v->m.graph->output[t->at_output].name, t->at, (double)t->one, (double)t->other);
 }
 
-static bool compile_against(Against *v, const Target *target)
+/* jit: through libtcc in this process, else built by the system's compiler. */
+static bool compile_against(Against *v, const Target *target, bool jit)
 {
         Checkpoint *checkpoint = NULL;
         Trial t = {.size = v->size, .input = inputs_of(v)};
-        char *folder = trial_folder();
-        bool good = folder && graph_for_code(v);
+        char *folder = jit ? NULL : trial_folder();
+        bool good = (folder || jit) && graph_for_code(v);
         if (good) {
                 Graph *g = v->m.graph;
                 WeightSource source = {open_weights(&v->m, v->o, &checkpoint), weights_read};
                 t.sequential = is_sequential(g, v->size);
                 t.output = NEW_ARRAY(&v->m.arena, float *, g->noutput);
                 Plan *plan = source.from ? model_plan(&v->m, v->o, target) : NULL;
-                good = plan && trial(plan, folder, &source, &t);
+                good = plan && (jit ? trial_jit(plan, &source, &t) : trial(plan, folder, &source, &t));
         }
         if (good)
-                print_target(v, target, &t);
+                print_target(v, target, jit, &t);
         for (int i = 0; t.output && i < v->m.graph->noutput; i++)
                 free(t.output[i]);
         checkpoint_close(checkpoint);
         trial_remove(folder);
         return good;
+}
+
+static bool target_against(Against *v, const Target *target)
+{
+        bool by_cc = v->o->jit != JIT_TCC, by_tcc = v->o->jit != JIT_CC && trial_jit_runs(target);
+        return (!by_cc || compile_against(v, target, false)) && (!by_tcc || compile_against(v, target, true));
 }
 
 static int compare_with(Against *v)
@@ -458,7 +466,7 @@ static int compare_with(Against *v)
         if (!interpret_against(v))
                 return WRONG_INPUT;
         for (int i = 0; i < n; i++)
-                if (!compile_against(v, target[i]))
+                if (!target_against(v, target[i]))
                         return WRONG_ENVIRONMENT;
         return v->failed ? WRONG_INPUT : DONE;
 }
