@@ -230,8 +230,7 @@ static bool check_one(const Job *j, double bound)
         FILE *log = open_memstream(&detail, &n);
         if (log && !wrong) {
                 good = compare(log, &was, &is, bound);
-                if (!good)
-                        say_what_changed(log, &was, &is);
+                say_what_changed(log, &was, &is);
         }
         if (log && wrong)
                 fprintf(log, "     %s\n", wrong);

@@ -9,12 +9,11 @@
 #include <time.h>
 
 #include "driver.h"
+#include "interrupt.h"
 #include "parse.h"
 #include "weight_pool.h"
 
 enum { INTERRUPTED = 130 };
-
-static atomic_bool interrupted;
 
 static void on_interrupt(int number)
 {

@@ -1,4 +1,4 @@
-/* Set by the REPL's signal handler, and by nothing else. */
+/* Set by the signal handlers of command_run.c and the REPL. */
 #include "interrupt.h"
 
 atomic_bool interrupted;

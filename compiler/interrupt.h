@@ -1,4 +1,4 @@
-/* Ctrl-C in a REPL: long work looks here now and then, and ends with the error "interrupted". */
+/* Ctrl-C in a run or a REPL: long work looks here now and then, and ends with the error "interrupted". */
 #ifndef INTERRUPT_H
 #define INTERRUPT_H
 #include <stdatomic.h>
