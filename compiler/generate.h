@@ -28,7 +28,8 @@ typedef struct {
         bool hash; /* of all logits, those of the prompt's positions too */
         void (*show)(void *to, const char *text, int64_t n);
         void *to;
-        atomic_bool *interrupted; /* or NULL: set from elsewhere, it ends the generation after the token at hand */
+        atomic_bool *
+                interrupted; /* or NULL: set from elsewhere, it ends the generation after the token at hand */
 } Generation;
 
 typedef struct {

@@ -20,7 +20,7 @@ typedef struct CcBuild CcBuild;
 CcBuild *cc_start(Plan *p); /* NULL: no compiler can be started */
 typedef enum { CC_RUNNING, CC_DONE, CC_FAILED } CcState;
 CcState cc_poll(CcBuild *b, bool wait, JitCode *code); /* CC_DONE once: code is the caller's then */
-const char *cc_message(const CcBuild *b);              /* after CC_FAILED: what the compiler said, or why there is none */
-void cc_free(CcBuild *b);                              /* a compiler that still runs is ended */
+const char *cc_message(const CcBuild *b); /* after CC_FAILED: what the compiler said, or why there is none */
+void cc_free(CcBuild *b);                 /* a compiler that still runs is ended */
 void jit_cc_free(JitCode *code);
 #endif
