@@ -149,8 +149,49 @@ static bool affine(Formula *f, const Node *n, const Map *m, AxisIndex *x)
                         x->coef[i] = a.coef[i] + sign * b.coef[i];
                 return true;
         }
+        case OP_NEG:
+                if (!affine(f, n->in[0], m, &a))
+                        return false;
+                x->offset = dim_scale(a.offset, -1);
+                for (int i = 0; i < MAX_DIGIT; i++)
+                        x->coef[i] = -a.coef[i];
+                return true;
         default: return false;
         }
+}
+
+typedef struct {
+        AxisIndex x;
+        int64_t by; /* floor(x / by) */
+} Quotient;
+
+static bool quotient(Formula *f, const Node *n, const Map *m, Quotient *q)
+{
+        Map in;
+        Refine refine;
+        AxisIndex by;
+        q->by = 1;
+        if (n->op == OP_VIEW &&
+            map_view(&f->domain, m, n->attr.view, n->in[0]->type.rank, &in, &refine) == MAP_OK)
+                return quotient(f, n->in[0], &in, q);
+        if (n->op != OP_FLOORDIV)
+                return affine(f, n, m, &q->x);
+        Map at = map_broadcast(m, &n->in[0]->type), bt = map_broadcast(m, &n->in[1]->type);
+        if (n->in[1]->op != OP_CONST || !affine(f, n->in[1], &bt, &by) || by.offset.fixed < 1)
+                return false;
+        q->by = by.offset.fixed;
+        return affine(f, n->in[0], &at, &q->x);
+}
+
+/* C's division rounds down what is not below 0. */
+static bool divides_down(const Quotient *q)
+{
+        bool down = q->x.offset.fixed >= 0;
+        for (int i = 0; i < MAX_NAMED; i++)
+                down = down && q->x.offset.per[i] >= 0;
+        for (int i = 0; i < MAX_DIGIT; i++)
+                down = down && q->x.coef[i] >= 0;
+        return down || q->by == 1;
 }
 
 typedef struct {
@@ -162,18 +203,53 @@ static const char *tighter(Formula *f, const char *a, const char *b, const char 
         return a ? arena_printf(f->arena, "(%s) %s (%s) ? (%s) : (%s)", a, op, b, a, b) : b;
 }
 
-/* Narrows the bounds by `a - b >= least`, negated or not; false: that is no bound on the keys. */
+/* Narrows the bounds by floor(x / p) - floor(y / q) >= least, with the key in x or in y alone: then it is
+ * key + rest >= p (floor(y / q) + least), or key + rest < q (floor(x / p) - least + 1). */
+static bool bound_by_quotients(Formula *f, const Quotient *x, const Quotient *y, int64_t least, int keys,
+                               Bounds *bounds)
+{
+        const Quotient *key = x->x.coef[keys] != 0 ? x : y, *other = key == x ? y : x;
+        if (key->x.coef[keys] != 1 || other->x.coef[keys] != 0 || !divides_down(other))
+                return false;
+        int64_t rest[MAX_DIGIT];
+        for (int i = 0; i < MAX_DIGIT; i++)
+                rest[i] = i == keys ? 0 : -key->x.coef[i];
+        const char *whole = index_expression(f, other->x.offset, other->x.coef, true);
+        if (other->by > 1)
+                whole = arena_printf(f->arena, "(%s) / %lld", whole, (long long)other->by);
+        Dim offset =
+                dim_add(dim_scale(key->x.offset, -1), dim_fixed(key->by * (key == x ? least : 1 - least)));
+        const char *e = arena_printf(f->arena, "%lld * (%s) + (%s)", (long long)key->by, whole,
+                                     index_expression(f, offset, rest, true));
+        if (key == x)
+                bounds->low = tighter(f, bounds->low, e, ">");
+        else
+                bounds->high = tighter(f, bounds->high, e, "<");
+        return true;
+}
+
+/* Narrows the bounds by `a - b >= least`; false: that is no bound on the keys. */
 static bool bound_by(Formula *f, const Node *a, const Node *b, const Map *m, int64_t least, int keys,
                      Bounds *bounds)
 {
-        AxisIndex x, y;
+        if (b->op == OP_MAX || a->op == OP_MIN) {
+                const Node *both = b->op == OP_MAX ? b : a;
+                bool first = both == b ? bound_by(f, a, b->in[0], m, least, keys, bounds)
+                                       : bound_by(f, a->in[0], b, m, least, keys, bounds);
+                bool second = both == b ? bound_by(f, a, b->in[1], m, least, keys, bounds)
+                                        : bound_by(f, a->in[1], b, m, least, keys, bounds);
+                return first && second;
+        }
+        Quotient x, y;
         Map am = map_broadcast(m, &a->type), bm = map_broadcast(m, &b->type);
-        if (!affine(f, a, &am, &x) || !affine(f, b, &bm, &y))
+        if (!quotient(f, a, &am, &x) || !quotient(f, b, &bm, &y))
                 return false;
-        Dim offset = dim_add(dim_sub(x.offset, y.offset), dim_fixed(-least));
+        if (x.by > 1 || y.by > 1)
+                return bound_by_quotients(f, &x, &y, least, keys, bounds);
+        Dim offset = dim_add(dim_sub(x.x.offset, y.x.offset), dim_fixed(-least));
         int64_t coef[MAX_DIGIT];
         for (int i = 0; i < MAX_DIGIT; i++)
-                coef[i] = x.coef[i] - y.coef[i];
+                coef[i] = x.x.coef[i] - y.x.coef[i];
         int64_t c = coef[keys];
         coef[keys] = 0;
         if (c == -1) { /* key <= offset + .. */
@@ -186,6 +262,23 @@ static bool bound_by(Formula *f, const Node *a, const Node *b, const Map *m, int
                 bounds->low = tighter(f, bounds->low, e, ">");
         }
         return c == 1 || c == -1;
+}
+
+static bool bound_condition(Formula *f, const Node *c, const Map *m, bool want, int keys, Bounds *bounds);
+
+/* Narrows by one of two conditions: to what holds both their bounds, which is not all that they say. */
+static bool bound_either(Formula *f, const Node *c, const Map *m, bool want, int keys, Bounds *bounds)
+{
+        Bounds side[2] = {{0}, {0}};
+        for (int i = 0; i < 2; i++) {
+                Map at = map_broadcast(m, &c->in[i]->type);
+                bound_condition(f, c->in[i], &at, want, keys, &side[i]);
+        }
+        if (side[0].low && side[1].low)
+                bounds->low = tighter(f, bounds->low, tighter(f, side[0].low, side[1].low, "<"), ">");
+        if (side[0].high && side[1].high)
+                bounds->high = tighter(f, bounds->high, tighter(f, side[0].high, side[1].high, ">"), "<");
+        return false;
 }
 
 /* Narrows by a condition that live keys meet; true: the bounds say all of it. */
@@ -202,7 +295,7 @@ static bool bound_condition(Formula *f, const Node *c, const Map *m, bool want, 
         case OP_AND:
         case OP_OR: {
                 if ((c->op == OP_AND) != want)
-                        return false;
+                        return bound_either(f, c, m, want, keys, bounds);
                 Map am = map_broadcast(m, &c->in[0]->type), bm = map_broadcast(m, &c->in[1]->type);
                 bool a = bound_condition(f, c->in[0], &am, want, keys, bounds);
                 bool b = bound_condition(f, c->in[1], &bm, want, keys, bounds);
@@ -214,6 +307,13 @@ static bool bound_condition(Formula *f, const Node *c, const Map *m, bool want, 
         case OP_LESSEQ: /* a <= b: b - a >= 0; not: a - b >= 1 */
                 return want ? bound_by(f, c->in[1], c->in[0], m, 0, keys, bounds)
                             : bound_by(f, c->in[0], c->in[1], m, 1, keys, bounds);
+        case OP_EQUAL: {
+                if (!want || c->in[0]->type.dtype != INT || c->in[1]->type.dtype != INT)
+                        return false;
+                bool least = bound_by(f, c->in[0], c->in[1], m, 0, keys, bounds);
+                bool most = bound_by(f, c->in[1], c->in[0], m, 0, keys, bounds);
+                return least && most;
+        }
         default: return false;
         }
 }
