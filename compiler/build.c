@@ -397,6 +397,8 @@ static bool infer_op(const Context *c, Type *type)
         case OP_MATMUL: return infer_matmul(c, type);
         case OP_SOFTMAX: return infer_softmax(c, type);
         case OP_READ: return infer_read(c, type);
+        case OP_KEEP: return *type = c->draft->in[0]->type, true;
+        case OP_KEPT: return *type = c->draft->attr.state->type, true;
         case OP_REPEAT: return infer_repeat(c, type);
         case OP_RESULT: return infer_result(c, type);
         case OP_COUNT: break;

@@ -189,7 +189,7 @@ static void tick(Verify *v)
 /* --- after each pass
  * --------------------------------------------------------------------------------------------------- */
 
-static const char *const graph_pass[] = {"simplify", "stage", "causal", "accumulate"};
+static const char *const graph_pass[] = {"simplify", "stage", "causal", "accumulate", "entries"};
 enum { GRAPH_PASSES = sizeof graph_pass / sizeof graph_pass[0] };
 
 /* The graph once more, with the first n passes done. */
@@ -216,6 +216,11 @@ static bool verify_pass(Verify *v, int n)
                 return false;
         const Graph *g = v->m.graph;
         const char *why = NULL, *how = "";
+        if (!strcmp(name, "entries") && !g->fed_apart) { /* it is as it was */
+                checkpoint_close(checkpoint);
+                tick(v);
+                return true;
+        }
         if (g->past >= 0) {
                 why = interpret_pieces(v, g, &source, v->size[g->time], &error);
                 if (!why && is_sequential(g, v->size)) {

@@ -96,7 +96,7 @@ static void grow(CommonTable *t)
 
 Node *find_common(CommonTable *t, Node *n)
 {
-        if (n->op == OP_REPEAT || n->op == OP_APPEND)
+        if (n->op == OP_REPEAT || n->op == OP_APPEND || n->op == OP_KEEP)
                 return n;
         if (2 * t->used >= t->slots)
                 grow(t);

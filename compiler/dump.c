@@ -98,6 +98,8 @@ static const char *attr_text(Arena *a, const Graph *g, const Node *n)
         case OP_MAXOF:
         case OP_ARGMAX: return arena_printf(a, " axis %d", attr->axis);
         case OP_TOP: return arena_printf(a, " %d", attr->index);
+        case OP_KEEP:
+        case OP_KEPT: return arena_printf(a, " %s", attr->state->name);
         case OP_READ:
         case OP_APPEND: return arena_printf(a, " %s axis %d", attr->state->name, attr->axis);
         case OP_REPEAT:

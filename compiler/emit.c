@@ -133,12 +133,27 @@ static bool over_time(const Plan *p, const Type *t)
         return false;
 }
 
+static bool is_fed_apart(const Emit *e, int group)
+{
+        return e->g->fed_apart && (e->g->fed_apart >> group & 1);
+}
+
+enum { CALLS = -1 }; /* for a group of inputs: those that calls bring, where others are fed apart */
+
+static bool is_given(const Emit *e, const Input *in, int group)
+{
+        bool apart = is_fed_apart(e, in->group);
+        return group == CALLS ? !apart : apart && in->group == group;
+}
+
 /* ", const int32_t *tokens", or ", tokens" */
-static const char *input_list(const Emit *e, bool types, bool one)
+static const char *input_list(const Emit *e, int group, bool types, bool one)
 {
         Text *t = text_new(e->arena);
         for (int i = 0; i < e->g->ninput; i++) {
                 const Input *in = &e->g->input[i];
+                if (!is_given(e, in, group))
+                        continue;
                 bool scalar = one && row_elements(e->plan, &in->type) == 1 && over_time(e->plan, &in->type);
                 if (!types)
                         text_printf(t, ", %s%s", one && scalar ? "&" : "", in->name);
@@ -158,12 +173,34 @@ static const char *output_list(const Emit *e, bool types, bool none)
         return t->data;
 }
 
-/* ", int64_t text" for the sizes that a call states: all named dimensions but time and past */
-static const char *size_list(const Emit *e, bool types)
+/* The groups fed apart whose inputs have the size. */
+static uint64_t groups_of_size(const Emit *e, int size)
+{
+        uint64_t groups = 0;
+        for (int i = 0; i < e->g->ninput; i++) {
+                const Input *in = &e->g->input[i];
+                for (int a = 0; a < in->type.rank && !is_given(e, in, CALLS); a++)
+                        if (in->type.dim[a].per[size])
+                                groups |= UINT64_C(1) << in->group;
+        }
+        return groups;
+}
+
+/* Whether a call states the size: all named dimensions but time and past, if what is fed apart has not stated them. */
+static bool states_size(const Emit *e, int group, int size)
+{
+        if (e->causal && (size == e->g->time || size == e->g->past))
+                return false;
+        uint64_t groups = groups_of_size(e, size);
+        return group == CALLS ? !groups : groups >> group & 1;
+}
+
+/* ", int64_t text" */
+static const char *size_list(const Emit *e, int group, bool types)
 {
         Text *t = text_new(e->arena);
         for (int i = 0; i < e->g->nnamed; i++)
-                if (!e->causal || (i != e->g->time && i != e->g->past))
+                if (states_size(e, group, i))
                         text_printf(t, ", %s%s", types ? "int64_t " : "", e->g->named[i].name);
         return t->data;
 }
@@ -186,6 +223,14 @@ static const char *output_text(const Emit *e, const Output *o)
                                     : o->later == 0 ? "0"
                                                     : "-inf");
         return text;
+}
+
+static const char *group_name(const Emit *e, int group)
+{
+        int i = 0;
+        while (e->g->input[i].group != group)
+                i++;
+        return e->g->input[i].group_name;
 }
 
 static void emit_shapes(const Emit *e, Text *t)
@@ -244,8 +289,8 @@ static void emit_header(const Emit *e, Text *h)
                     "enum {\n        %s_OK,\n        %s_ERROR_FILE,\n        %s_ERROR_WEIGHTS,\n        "
                     "%s_ERROR_THREADS,\n"
                     "        %s_ERROR_MEMORY,\n        %s_ERROR_RANGE,\n        %s_ERROR_CONTEXT,\n        "
-                    "%s_ERROR_FLOAT\n};\n\n",
-                    e->upper, e->upper, e->upper, e->upper, e->upper, e->upper, e->upper, e->upper);
+                    "%s_ERROR_FLOAT,\n        %s_ERROR_UNFED\n};\n\n",
+                    e->upper, e->upper, e->upper, e->upper, e->upper, e->upper, e->upper, e->upper, e->upper);
         text_printf(h, "%s",
                     named(e, "typedef struct $model $model;\n\n"
                              "/* Bytes that an instance needs, to be aligned to 64. */\n"
@@ -259,17 +304,24 @@ static void emit_header(const Emit *e, Text *h)
                              "$model *$model_new(const char *weights_path, int threads, int *error);\n"
                              "void $model_free($model *m);\n\n"));
         if (e->causal) {
+                for (int i = 0; i < e->g->ngroup; i++)
+                        if (is_fed_apart(e, i))
+                                text_printf(h,
+                                            "/* Takes %s for the calls that follow, which begin anew. */\n"
+                                            "int %s_feed_%s(%s *m%s%s);\n",
+                                            group_name(e, i), e->name, group_name(e, i), e->name,
+                                            size_list(e, i, true), input_list(e, i, true, false));
                 text_printf(h, "/* Takes n positions more. */\nint %s_prefill(%s *m%s%s, int64_t n);\n",
-                            e->name, e->name, size_list(e, true), input_list(e, true, false));
+                            e->name, e->name, size_list(e, CALLS, true), input_list(e, CALLS, true, false));
                 text_printf(h,
                             "/* Takes n positions more and gives the outputs of each. */\nint %s_forward(%s "
                             "*m%s%s, int64_t n%s);\n",
-                            e->name, e->name, size_list(e, true), input_list(e, true, false),
+                            e->name, e->name, size_list(e, CALLS, true), input_list(e, CALLS, true, false),
                             output_list(e, true, false));
                 text_printf(h,
                             "/* Takes one position more and gives its outputs (not if they are NULL). "
                             "*/\nint %s_step(%s *m%s%s%s);\n",
-                            e->name, e->name, size_list(e, true), input_list(e, true, true),
+                            e->name, e->name, size_list(e, CALLS, true), input_list(e, CALLS, true, true),
                             output_list(e, true, false));
                 text_printf(h,
                             "/* Positions taken so far; back to none, or to the first n of them. */\nint64_t "
@@ -278,17 +330,17 @@ static void emit_header(const Emit *e, Text *h)
                             e->name, e->name, e->name, e->name, e->name, e->name);
         } else {
                 text_printf(h, "/* The whole model once. */\nint %s_forward(%s *m%s%s%s);\n", e->name,
-                            e->name, size_list(e, true), input_list(e, true, false),
+                            e->name, size_list(e, CALLS, true), input_list(e, CALLS, true, false),
                             output_list(e, true, false));
         }
         text_printf(h, "const char *%s_error(int code);\n#endif\n", e->name);
 }
 
-static void emit_checks(const Emit *e, Text *c, const char *indent)
+static void emit_checks(const Emit *e, int group, Text *c, const char *indent)
 {
         for (int i = 0; i < e->g->ninput; i++) {
                 const Input *in = &e->g->input[i];
-                if (!in->bound)
+                if (!in->bound || !is_given(e, in, group))
                         continue;
                 text_printf(c,
                             "%sfor (int64_t i = 0; i < %s; i++)\n%s        if (%s[i] < 0 || %s[i] >= %" PRId64
@@ -298,16 +350,16 @@ static void emit_checks(const Emit *e, Text *c, const char *indent)
         }
 }
 
-static void emit_sizes(const Emit *e, Text *c)
+static void emit_sizes(const Emit *e, int group, Text *c)
 {
         for (int i = 0; i < e->g->nnamed; i++) {
                 const Named *n = &e->g->named[i];
-                if (e->causal && (i == e->g->time || i == e->g->past))
+                if (!states_size(e, group, i))
                         continue;
                 text_printf(c,
-                            "        if (%s < 1 || %s > %" PRId64
-                            ")\n                return %s_ERROR_RANGE;\n        m->%s = %s;\n",
-                            n->name, n->name, n->bound, e->upper, n->name, n->name);
+                            "        if (%s < 1)\n                return %s_ERROR_RANGE;\n        if (%s > "
+                            "%" PRId64 ")\n                return %s_ERROR_CONTEXT;\n        m->%s = %s;\n",
+                            n->name, e->upper, n->name, n->bound, e->upper, n->name, n->name);
         }
 }
 
@@ -354,19 +406,69 @@ static void emit_later(const Emit *e, Text *c)
         }
 }
 
+/* The parts that have waited for a group, which runs when all of their groups are fed. */
+static void emit_part_runs(const Emit *e, uint64_t bit, Text *c)
+{
+        for (int i = 0; i < e->g->npart; i++) {
+                uint64_t part = e->g->part[i];
+                if (part == bit)
+                        text_printf(c, "        m->part = %d;\n        run(m);\n", i + 1);
+                else if (part & bit)
+                        text_printf(c,
+                                    "        if ((m->fed & %" PRIu64 ") == %" PRIu64
+                                    ") {\n                m->part = %d;\n"
+                                    "                run(m);\n        }\n",
+                                    part, part, i + 1);
+        }
+}
+
+/* A function that takes a group of inputs that is fed apart. */
+static void emit_feed(const Emit *e, int group, Text *c)
+{
+        uint64_t bit = UINT64_C(1) << group;
+        text_printf(c, "int %s_feed_%s(%s *m%s%s)\n{\n        m->fed &= ~(uint64_t)%" PRIu64 ";\n", e->name,
+                    group_name(e, group), e->name, size_list(e, group, true),
+                    input_list(e, group, true, false), bit);
+        for (int i = 0; i < e->g->nnamed; i++)
+                if (states_size(e, group, i) && groups_of_size(e, i) != bit)
+                        text_printf(c,
+                                    "        if (m->%s != %s)\n                m->fed &= ~(uint64_t)%" PRIu64
+                                    ";\n",
+                                    e->g->named[i].name, e->g->named[i].name, groups_of_size(e, i));
+        emit_sizes(e, group, c);
+        emit_checks(e, group, c, "        ");
+        for (int i = 0; i < e->g->ninput; i++)
+                if (is_given(e, &e->g->input[i], group))
+                        text_printf(c, "        m->input_%s = %s;\n", e->g->input[i].name,
+                                    e->g->input[i].name);
+        text_printf(c, "        m->%s = 0;\n        m->fed |= %" PRIu64 ";\n", e->g->named[e->g->past].name,
+                    bit);
+        emit_part_runs(e, bit, c);
+        text_printf(c, "        return %s_OK;\n}\n\n", e->upper);
+}
+
 static void emit_causal_interface(const Emit *e, Text *c)
 {
         const char *time = e->g->named[e->g->time].name, *past = e->g->named[e->g->past].name;
+        for (int group = 0; group < e->g->ngroup; group++)
+                if (is_fed_apart(e, group))
+                        emit_feed(e, group, c);
         text_printf(c,
                     "/* Takes n positions in chunks; the outputs of those from `first` on are wanted. */\n");
         text_printf(c, "static int advance(%s *m%s%s, int64_t n, int64_t first%s)\n{\n", e->name,
-                    size_list(e, true), input_list(e, true, false), output_list(e, true, false));
+                    size_list(e, CALLS, true), input_list(e, CALLS, true, false),
+                    output_list(e, true, false));
         text_printf(c,
                     "        if (n < 0 || n > %" PRId64
                     " - m->%s)\n                return %s_ERROR_CONTEXT;\n",
                     e->g->named[e->g->time].bound, past, e->upper);
-        emit_sizes(e, c);
-        emit_checks(e, c, "        ");
+        if (e->g->fed_apart)
+                text_printf(c,
+                            "        if (m->fed != %" PRIu64
+                            ")\n                return %s_ERROR_UNFED;\n        m->part = -1;\n",
+                            e->g->fed_apart, e->upper);
+        emit_sizes(e, CALLS, c);
+        emit_checks(e, CALLS, c, "        ");
         if (has_dense(e->plan))
                 text_printf(c, "        m->whole = n;\n        m->done = 0;\n");
         emit_later(e, c);
@@ -379,8 +481,9 @@ static void emit_causal_interface(const Emit *e, Text *c)
                 "                m->%s = chunk;\n                m->first = first < chunk ? first : chunk;\n",
                 time);
         for (int i = 0; i < e->g->ninput; i++)
-                text_printf(c, "                m->input_%s = %s;\n", e->g->input[i].name,
-                            e->g->input[i].name);
+                if (is_given(e, &e->g->input[i], CALLS))
+                        text_printf(c, "                m->input_%s = %s;\n", e->g->input[i].name,
+                                    e->g->input[i].name);
         for (int i = 0; i < e->g->noutput; i++)
                 text_printf(c, "                m->output_%s = %s;\n", e->g->output[i].name,
                             e->g->output[i].name);
@@ -402,18 +505,19 @@ static void emit_causal_interface(const Emit *e, Text *c)
                     "                m->%s += chunk;\n                first -= m->first;\n                n "
                     "-= chunk;\n        }\n        return %s_OK;\n}\n\n",
                     past, e->upper);
-        const char *sizes = size_list(e, false);
+        const char *sizes = size_list(e, CALLS, false);
         text_printf(c,
                     "int %s_prefill(%s *m%s%s, int64_t n)\n{\n        return advance(m%s%s, n, n%s);\n}\n\n",
-                    e->name, e->name, size_list(e, true), input_list(e, true, false), sizes,
-                    input_list(e, false, false), output_list(e, false, true));
+                    e->name, e->name, size_list(e, CALLS, true), input_list(e, CALLS, true, false), sizes,
+                    input_list(e, CALLS, false, false), output_list(e, false, true));
         text_printf(
                 c, "int %s_forward(%s *m%s%s, int64_t n%s)\n{\n        return advance(m%s%s, n, 0%s);\n}\n\n",
-                e->name, e->name, size_list(e, true), input_list(e, true, false), output_list(e, true, false),
-                sizes, input_list(e, false, false), output_list(e, false, false));
+                e->name, e->name, size_list(e, CALLS, true), input_list(e, CALLS, true, false),
+                output_list(e, true, false), sizes, input_list(e, CALLS, false, false),
+                output_list(e, false, false));
         text_printf(c, "int %s_step(%s *m%s%s%s)\n{\n        return advance(m%s%s, 1, %s ? 0 : 1%s);\n}\n\n",
-                    e->name, e->name, size_list(e, true), input_list(e, true, true),
-                    output_list(e, true, false), sizes, input_list(e, false, true), any_output(e),
+                    e->name, e->name, size_list(e, CALLS, true), input_list(e, CALLS, true, true),
+                    output_list(e, true, false), sizes, input_list(e, CALLS, false, true), any_output(e),
                     output_list(e, false, false));
         text_printf(c, "int64_t %s_position(const %s *m)\n{\n        return m->%s;\n}\n\n", e->name, e->name,
                     past);
@@ -426,10 +530,10 @@ static void emit_causal_interface(const Emit *e, Text *c)
 
 static void emit_plain_interface(const Emit *e, Text *c)
 {
-        text_printf(c, "int %s_forward(%s *m%s%s%s)\n{\n", e->name, e->name, size_list(e, true),
-                    input_list(e, true, false), output_list(e, true, false));
-        emit_sizes(e, c);
-        emit_checks(e, c, "        ");
+        text_printf(c, "int %s_forward(%s *m%s%s%s)\n{\n", e->name, e->name, size_list(e, CALLS, true),
+                    input_list(e, CALLS, true, false), output_list(e, true, false));
+        emit_sizes(e, CALLS, c);
+        emit_checks(e, CALLS, c, "        ");
         for (int i = 0; i < e->g->ninput; i++)
                 text_printf(c, "        m->input_%s = %s;\n", e->g->input[i].name, e->g->input[i].name);
         for (int i = 0; i < e->g->noutput; i++)
@@ -461,6 +565,12 @@ static void emit_struct(const Emit *e, Text *c)
                 text_printf(c, "        const %s *input_%s;\n", c_type(&e->g->input[i]), e->g->input[i].name);
         for (int i = 0; i < e->g->noutput; i++)
                 text_printf(c, "        float *output_%s;\n", e->g->output[i].name);
+        if (e->g->fed_apart)
+                text_printf(
+                        c,
+                        "        uint64_t fed; /* the groups of inputs that are fed apart and have been */\n"
+                        "        int part; /* what a run computes: 0: all, 1 ..: a part of what is fed "
+                        "apart, -1: the calls' */\n");
         if (!e->alone)
                 text_printf(c, "        Team members;\n        void *mapped;\n        size_t mapped_size;\n");
         text_printf(c,
@@ -469,7 +579,7 @@ static void emit_struct(const Emit *e, Text *c)
                     e->name);
 }
 
-static void emit_calls(const Emit *e, int body, Text *t);
+static void emit_calls(const Emit *e, int body, uint64_t part, Text *t);
 
 static const char *body_name(const Emit *e, const Region *r, int which)
 {
@@ -517,11 +627,13 @@ static bool is_timed(const Plan *p)
         return p->timed && p->by_address;
 }
 
-static void emit_calls(const Emit *e, int body, Text *t)
+static void emit_calls(const Emit *e, int body, uint64_t part, Text *t)
 {
         const KernelList *l = &e->plan->list[body];
         for (int i = 0; i < l->n; i++) {
                 const Kernel *k = l->kernel[i];
+                if (k->part != part)
+                        continue;
                 if (k->barrier)
                         text_printf(t, "team_barrier(m->team);\n");
                 if (k->op == K_REPEAT)
@@ -548,7 +660,7 @@ static void emit_body(const Emit *e, int body, Text *c)
                         int inner = body_number(p, k->region->body[b]);
                         emit_body(e, inner, c);
                         Text *calls = text_new(e->arena);
-                        emit_calls(e, inner, calls);
+                        emit_calls(e, inner, 0, calls);
                         text_printf(c, "static void %s(const %s *m%s%s, int thread)\n{\n",
                                     body_name(e, k->region, b), e->name,
                                     trip_parameters(e->arena, k->region->body[b], true),
@@ -570,6 +682,17 @@ static void emit_wants_taps(const Emit *e, Text *c)
                             any->data);
 }
 
+/* "source and picture" */
+static const char *names_of_groups(const Emit *e, uint64_t groups)
+{
+        const char *names = "";
+        for (int i = 0; i < e->g->ngroup; i++)
+                if (groups >> i & 1)
+                        names = arena_printf(e->arena, "%s%s%s", names, *names ? " and " : "",
+                                             group_name(e, i));
+        return names;
+}
+
 static void emit_program(const Emit *e, Text *c)
 {
         emit_wants_taps(e, c);
@@ -577,7 +700,23 @@ static void emit_program(const Emit *e, Text *c)
         Text *calls = text_new(e->arena);
         if (is_timed(e->plan))
                 text_printf(calls, "if (thread == 0)\n        profile_mark(-1);\n");
-        emit_calls(e, 0, calls);
+        for (int i = 0; i < e->g->npart; i++) {
+                Text *part = text_new(e->arena);
+                emit_calls(e, 0, e->g->part[i], part);
+                text_printf(
+                        c,
+                        "/* What depends on %s alone. */\nstatic void part_%d(const %s *m, int thread)\n{\n",
+                        names_of_groups(e, e->g->part[i]), i + 1, e->name);
+                text_indent(c, part, 1);
+                text_printf(c, "}\n\n");
+                text_printf(calls,
+                            "if (m->part == 0 || m->part == %d) {\n        part_%d(m, thread);\n        "
+                            "team_barrier(m->team);\n}\n",
+                            i + 1, i + 1);
+        }
+        if (e->g->npart)
+                text_printf(calls, "if (m->part > 0)\n        return;\n");
+        emit_calls(e, 0, 0, calls);
         text_printf(
                 c,
                 "/* One call of the model, run by every thread: each kernel does its thread's share. */\n");

@@ -629,6 +629,8 @@ static Fact node_fact(const Facts *f, const Node *n, const Fact *carry)
         case OP_REPEAT: return unknown;
         case OP_READ:
         case OP_APPEND:
+        case OP_KEEP:
+        case OP_KEPT:
         case OP_COUNT: unknown.reach.all = true; return unknown;
         case OP_NEG:
         case OP_EXP:

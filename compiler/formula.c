@@ -130,10 +130,10 @@ static bool is_trip(const Kernel *k, const char *name)
         return false;
 }
 
-/* The buffer whose pointer serves b: the whole that it is a part of, or the part that has a slot for each trip. */
+/* The buffer whose pointer serves b: the whole that it is a part of, or the part that has slots of its own. */
 Buffer *pointed_buffer(Buffer *b)
 {
-        while (b->part_of && b->slots == b->part_of->slots)
+        while (b->part_of && b->slots == b->part_of->slots && b->region == b->part_of->region)
                 b = b->part_of;
         return b;
 }

@@ -12,6 +12,8 @@
  * that no affine walk can read makes its operand a buffer, and the grouping is done again. */
 #include "plan.h"
 
+#include "entries.h"
+
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -228,6 +230,7 @@ static void mark_operands(Fuse *f)
                                 f->must[n->in[k]->id] = true;
                         break;
                 case OP_APPEND: f->must[n->in[1]->id] = true; break;
+                case OP_KEEP: f->must[n->in[0]->id] = true; break;
                 case OP_GATHER: f->must[base_of(n->in[0])->id] = true; break;
                 default: break;
                 }
@@ -402,6 +405,7 @@ static void add_repeats(Fuse *f)
 static void put_in_order(Fuse *f)
 {
         Plan *p = f->plan;
+        const uint64_t *part = parts_of(f->arena, p->graph);
         for (int i = 0; i < f->nkernel; i++)
                 if (f->kernel[i]->at == 0) {
                         const Node *root =
@@ -416,6 +420,8 @@ static void put_in_order(Fuse *f)
                         if (f->kernel[k]->body == p->body[i])
                                 l->kernel[l->n++] = f->kernel[k];
                 qsort(l->kernel, (size_t)l->n, sizeof *l->kernel, by_place);
+                for (int k = 0; k < l->n && i == 0; k++)
+                        l->kernel[k]->part = part[l->kernel[k]->store[0].node->id];
         }
 }
 

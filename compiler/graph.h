@@ -199,12 +199,14 @@ typedef struct {
         Span span;
 } Named;
 
-/* What an instance keeps between calls: rows of `time` along axis, in a slot for each trip of the regions around it. */
+/* What an instance keeps between calls: rows of `time` along axis, or what was computed of inputs that are fed apart; in a
+ * slot for each trip of the regions around it. */
 struct StateVar {
         int id;
         const char *name; /* "layer.attn.k" */
         Type type;        /* of the whole history: the axis has the bound of time */
-        int axis;
+        int axis;       /* -1: no history but one value, of what is fed apart: */
+        uint64_t groups; /* the groups that it depends on */
         int64_t window; /* 0: all of the past; else only this many positions back are read */
         Region *region; /* NULL: top */
         int64_t slots;  /* product of trips */
@@ -259,6 +261,9 @@ struct Graph {
         int time, past; /* after the causal pass: which named dimensions; -1 before */
         Input *input;
         int ninput, ngroup;
+        uint64_t fed_apart; /* after entries: the groups that are given once for many calls; */
+        uint64_t *part;     /* [npart] the sets of groups that have a part of the top body, in its order; the calls last */
+        int npart;
         Output *output;
         int noutput;
         Weight **weight;

@@ -128,7 +128,7 @@ static bool holds_append(const Body *body)
 {
         for (int i = 0; i < body->nnode; i++) {
                 const Node *n = body->node[i];
-                if (n->op == OP_APPEND)
+                if (n->op == OP_APPEND || n->op == OP_KEEP)
                         return true;
                 for (int k = 0; n->op == OP_REPEAT && k < n->attr.region->nbody; k++)
                         if (holds_append(n->attr.region->body[k]))
@@ -139,7 +139,7 @@ static bool holds_append(const Body *body)
 
 static bool keeps_state(const Node *n)
 {
-        if (n->op == OP_APPEND)
+        if (n->op == OP_APPEND || n->op == OP_KEEP)
                 return true;
         for (int k = 0; n->op == OP_REPEAT && k < n->attr.region->nbody; k++)
                 if (holds_append(n->attr.region->body[k]))
@@ -318,19 +318,20 @@ void interp_state_free(InterpState *s)
         free(s);
 }
 
-static Kept *kept_slot(Interp *it, const StateVar *var)
+/* region: of the node that reads or keeps it */
+static Kept *kept_slot(Interp *it, const StateVar *var, const Region *region)
 {
         if (!it->state) {
                 fail(it, arena_printf(it->g->arena, "state %s: none was given", var->name));
                 return NULL;
         }
-        return &it->state->kept[var->id][var->region ? trip_number(it->frame, var->region) : 0];
+        return &it->state->kept[var->id][region ? trip_number(it->frame, region) : 0];
 }
 
 static void read_state(Interp *it, const Node *n, double *out)
 {
         const StateVar *var = n->attr.state;
-        const Kept *kept = kept_slot(it, var);
+        const Kept *kept = kept_slot(it, var, n->body->region);
         int axis = n->attr.axis;
         int64_t past = dim_value(n->type.dim[axis], it->size), outer = 1, inner = 1;
         if (!kept)
@@ -349,17 +350,34 @@ static void read_state(Interp *it, const Node *n, double *out)
                        (size_t)(past * inner) * sizeof *out);
 }
 
+/* What a keep of this run will leave, or one of an earlier run left. */
+static void read_kept(Interp *it, const Node *n, Value *out)
+{
+        const Kept *kept = kept_slot(it, n->attr.state, n->body->region);
+        const double *data = kept ? kept->data : NULL;
+        int64_t count = kept ? kept->count : 0;
+        for (const Pending *p = it->pending; p; p = p->next)
+                if (kept && p->kept == kept) {
+                        data = p->value->data;
+                        count = p->value->count;
+                }
+        if (!data || count != out->count)
+                fail(it, arena_printf(it->g->arena, "state %s has not been kept", n->attr.state->name));
+        else if (count)
+                memcpy(out->data, data, (size_t)count * sizeof *data);
+}
+
 /* The value is the join of past and new; it becomes the state when all has gone well.  Of an axis that is longer than time
  * by n, its last n positions will be new again in the next call. */
 static void append_state(Interp *it, const Node *n, Value *value)
 {
-        Kept *kept = kept_slot(it, n->attr.state);
+        Kept *kept = kept_slot(it, n->attr.state, n->body->region);
         Pending *pending = kept ? malloc(sizeof *pending) : NULL;
         if (!pending) {
                 fail(it, "out of memory");
                 return;
         }
-        int64_t stride = dim_value(n->type.dim[n->attr.axis], it->size),
+        int64_t stride = n->op == OP_KEEP ? 0 : dim_value(n->type.dim[n->attr.axis], it->size),
                 rows = it->size[it->g->past] + it->size[it->g->time];
         *pending = (Pending){it->pending, kept, value_share(value), rows < stride ? rows : stride, stride};
         it->pending = pending;
@@ -411,6 +429,12 @@ static Value *run_op(Interp *it, const Node *n)
         case OP_WEIGHT: load_weight(it, n, out->data); break;
         case OP_CONST: load_literal(it, n, out->data); break;
         case OP_READ: read_state(it, n, out->data); break;
+        case OP_KEPT: read_kept(it, n, out); break;
+        case OP_KEEP:
+                if (out->count)
+                        memcpy(out->data, in[0], (size_t)out->count * sizeof *out->data);
+                append_state(it, n, out);
+                break;
         case OP_APPEND: {
                 Node join = *n;
                 join.op = OP_JOIN;

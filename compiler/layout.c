@@ -390,7 +390,7 @@ static int *find_tiled_keys(const Fuse *f)
                         continue;
                 int axis = key_axis(f->plan, f->kernel[i]->k, &base);
                 bool read_otherwise =
-                        f->forced[base->id] && !f->plan->copy[base->id] && base->op != OP_APPEND;
+                        f->forced[base->id] && !f->plan->copy[base->id] && op_info[base->op].family != STATE;
                 if (axis >= 0 && !read_otherwise)
                         tiled[base->id] = axis;
         }
@@ -412,6 +412,31 @@ static void lay_state(Fuse *f, Node *append, int tiled)
         rows->shift_axis = append->attr.axis;
         rows->shift = dim_named(p->graph->past);
         place(f, append->in[1], rows, append->body, 4 * f->uses->place[append->id] + 2);
+}
+
+/* What is fed apart: one buffer, which its part fills and others read, each with the trips of its own repeats. */
+static void lay_kept(Fuse *f, Node *keep, const int *tiled)
+{
+        Plan *p = f->plan;
+        const StateVar *s = keep->attr.state;
+        int axis = -1;
+        for (int i = 0; i < f->uses->n; i++)
+                if (f->uses->all[i]->op == OP_KEPT && f->uses->all[i]->attr.state == s && axis < 0)
+                        axis = tiled[f->uses->all[i]->id];
+        Buffer *b = p->value[keep->id] = buffer_new(p, IN_STATE, &s->type, s->name);
+        lay_out(p, b, axis);
+        b->index = s->id;
+        b->slots = s->slots;
+        b->slot_stride = b->size;
+        b->region = keep->body->region;
+        for (int i = 0; i < f->uses->n; i++) {
+                const Node *kept = f->uses->all[i];
+                if (kept->op != OP_KEPT || kept->attr.state != s)
+                        continue;
+                p->value[kept->id] = part_buffer(p, b, &s->type, &b->layout, s->name);
+                p->value[kept->id]->region = kept->body->region;
+        }
+        place(f, keep->in[0], b, keep->body, 4 * f->uses->place[keep->id] + 2);
 }
 
 /* Does a kernel of the body still read carried value c when `next` is computed, or at another place than it is written? */
@@ -652,6 +677,8 @@ void layout(Fuse *f)
         for (int i = 0; i < f->uses->n; i++)
                 if (f->uses->all[i]->op == OP_APPEND)
                         lay_state(f, f->uses->all[i], tiled[f->uses->all[i]->id]);
+                else if (f->uses->all[i]->op == OP_KEEP)
+                        lay_kept(f, f->uses->all[i], tiled);
         for (int i = 0; i < f->uses->n; i++)
                 if (f->uses->all[i]->op == OP_REPEAT)
                         lay_repeat(f, f->uses->all[i]);

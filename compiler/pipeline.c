@@ -1,11 +1,12 @@
 /* The pipeline: from a file to a graph, through the passes, to a plan.  Reads as the story it is.
  *
- *   parse, elaborate ─► graph ─ simplify ─ stage ─ causal ─► graph ─ fuse ─ tile ─ plan ─ sync ─► plan */
+ *   parse, elaborate ─► graph ─ simplify ─ stage ─ causal ─ entries ─► graph ─ fuse ─ tile ─ plan ─ sync ─► plan */
 #include <stdio.h>
 #include <string.h>
 
 #include "causal.h"
 #include "driver.h"
+#include "entries.h"
 #include "formula.h"
 #include "gate.h"
 #include "incremental.h"
@@ -20,6 +21,8 @@ const PassInfo pass_table[] = {
         {"causal", "the proof that position i reads positions up to i, and the form with explicit state: "
                    "prefill and step"},
         {"accumulate", "a sum over what a repeat stacks is carried from trip to trip"},
+        {"entries",
+         "what depends on inputs that are fed apart alone is computed when they are fed, and kept"},
         {"fuse", "kernels: attention, products with formulas, merged products, row regions"},
         {"choose", "trips, and rows of them, that a mask's zeros make idle are not run"},
         {"tile", "how each product is blocked for the target's registers and caches"},
@@ -138,6 +141,11 @@ bool model_passes(Model *m, const Options *o)
                 if (!is_off(o, "simplify"))
                         m->graph = simplify(m->graph);
                 after_pass(m->graph, o, "accumulate");
+        }
+        if (!is_off(o,
+                    "entries")) { /* the last: what parts share is in each of them, and must not be made one */
+                m->graph = entries(m->graph);
+                after_pass(m->graph, o, "entries");
         }
         taps_apart(m->graph);
         verify(m->graph, "taps apart");

@@ -128,6 +128,7 @@ struct Kernel {
         double fill;       /* FILL */
         bool tapped;       /* for taps alone */
         int tail;          /* 1: only the rows wanted as output are computed */
+        uint64_t part;     /* of the top body: the groups that it waits for; 0: the calls (Graph.part) */
         int barrier;       /* sync: 1: wait for all threads before it */
         int at;            /* place in its body; 0: that of its root */
         Node *late;        /* or that of this root */

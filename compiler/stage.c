@@ -77,6 +77,8 @@ static Stage own_stage(const Graph *g, const Node *n)
         case OP_CONST: s.trips = n->attr.literal->trips > 1; break;
         case OP_READ:
         case OP_APPEND:
+        case OP_KEEP:
+        case OP_KEPT:
                 s.state = true;
                 s.trips = n->body->region != NULL;
                 break;
@@ -193,7 +195,7 @@ bool stage_is_table(const Graph *g, const Stage *stage, const Node *n)
 static bool is_bound(const Node *n)
 {
         return n->op == OP_CARRY || n->op == OP_REPEAT || n->op == OP_RESULT || n->op == OP_READ ||
-               n->op == OP_APPEND;
+               n->op == OP_APPEND || n->op == OP_KEEP || n->op == OP_KEPT;
 }
 
 static bool stands_in(const Node *n, const Body *body)

@@ -40,6 +40,8 @@ static void sync_body(Plan *p, int body, Pending *pending, int64_t trips)
 {
         for (int i = 0; i < p->list[body].n; i++) {
                 Kernel *k = p->list[body].kernel[i];
+                if (body == 0 && i > 0 && k->part != p->list[body].kernel[i - 1]->part)
+                        pending->n = 0; /* another run of the threads */
                 if (k->op == K_REPEAT) {
                         for (int b = 0; b < k->region->nbody; b++) {
                                 int inner = body_number(p, k->region->body[b]);

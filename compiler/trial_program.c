@@ -82,11 +82,28 @@ static const Type *output_type(const Writer *w, int i)
 
 /* --- arguments ------------------------------------------------------------------------------------------- */
 
+static bool is_fed_apart(const Writer *w, int group)
+{
+        return w->g->fed_apart && (w->g->fed_apart >> group & 1);
+}
+
+/* Whether an input has the size: of the group, or of any that is fed apart. */
+static bool has_size(const Writer *w, int group, int size)
+{
+        for (int i = 0; i < w->g->ninput; i++) {
+                const Input *in = &w->g->input[i];
+                for (int a = 0; a < in->type.rank && is_fed_apart(w, in->group); a++)
+                        if (in->type.dim[a].per[size] && (group < 0 || in->group == group))
+                                return true;
+        }
+        return false;
+}
+
 /* ", 33": sizes that a call states */
 static void add_sizes(const Writer *w, Text *t)
 {
         for (int i = 0; i < w->g->nnamed; i++)
-                if (w->g->past < 0 || (i != w->g->time && i != w->g->past))
+                if ((w->g->past < 0 || (i != w->g->time && i != w->g->past)) && !has_size(w, -1, i))
                         text_printf(t, ", %" PRId64, w->trial->size[i]);
 }
 
@@ -95,12 +112,33 @@ static void add_inputs(const Writer *w, bool step, Text *t)
 {
         for (int i = 0; i < w->g->ninput; i++) {
                 const Type *type = &w->g->input[i].type;
+                if (is_fed_apart(w, w->g->input[i].group))
+                        continue;
                 if (!grows(w->g, type))
                         text_printf(t, ", input_%d", i);
                 else if (step && row(w, type) == 1)
                         text_printf(t, ", input_%d[at]", i);
                 else
                         text_printf(t, ", input_%d + at * %" PRId64, i, row(w, type));
+        }
+}
+
+/* "int error = tale_feed_source(m, 33, input_0);" for each group that is fed apart */
+static void add_feeds(const Writer *w, Text *t)
+{
+        text_printf(t, "int error = 0;\n");
+        for (int i = 0; i < w->g->ninput; i++) {
+                const Input *first = &w->g->input[i];
+                if (!is_fed_apart(w, first->group) || (i > 0 && w->g->input[i - 1].group == first->group))
+                        continue;
+                text_printf(t, "        if (!error)\n                error = %s_feed_%s(m", w->p->c_name,
+                            first->group_name);
+                for (int d = 0; d < w->g->nnamed; d++)
+                        if (has_size(w, first->group, d))
+                                text_printf(t, ", %" PRId64, w->trial->size[d]);
+                for (int k = i; k < w->g->ninput && w->g->input[k].group == first->group; k++)
+                        text_printf(t, ", input_%d", k);
+                text_printf(t, ");\n");
         }
 }
 
@@ -127,6 +165,8 @@ static void add_word(const Writer *w, const char *word, size_t n, Text *t)
                 add_sizes(w, t);
         else if (!strncmp(word, "$inputs", n) || !strncmp(word, "$one", n))
                 add_inputs(w, n == 4, t);
+        else if (!strncmp(word, "$feeds", n))
+                add_feeds(w, t);
         else if (!strncmp(word, "$all", n))
                 text_printf(t, "%s", w->g->past >= 0 ? ", N" : "");
         else if (!strncmp(word, "$outputs", n))

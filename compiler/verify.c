@@ -157,11 +157,12 @@ static void check_state(const Verifier *v, const Node *n)
         check(v, n, s->id >= 0 && s->id < v->g->nstate && v->g->state[s->id] == s,
               "a state that is not the graph's");
         check(v, n, n->attr.axis == s->axis && s->axis < s->type.rank, "a state's axis");
+        check(v, n, (s->axis < 0) == (n->op == OP_KEEP || n->op == OP_KEPT), "a history is appended, a value kept");
         int64_t slots = 1;
         const Body *body = n->body;
         for (; body && body->region; body = outer_body(body))
                 slots *= body->region->trips;
-        check(v, n, s->region == n->body->region, "a state of another region");
+        check(v, n, n->op == OP_KEPT || s->region == n->body->region, "a state of another region");
         check(v, n, s->slots == slots, "a state without one slot a trip");
 }
 
@@ -218,7 +219,9 @@ static void check_leaf(const Verifier *v, const Node *n)
                 break;
         case OP_VIEW: check_view(v, n); break;
         case OP_READ:
-        case OP_APPEND: check_state(v, n); break;
+        case OP_APPEND:
+        case OP_KEEP:
+        case OP_KEPT: check_state(v, n); break;
         case OP_CARRY: check_carry(v, n); break;
         default: break;
         }

@@ -4,8 +4,8 @@
  *   program WEIGHTS INPUTS OUTPUTS     inputs and outputs one after another, as the interface has them
  *
  * Prints "run output element one other" of the first difference of each run that has one; writes what run 0 gives.
- * $model is the model's name; $sizes, $inputs, $one, $outputs are arguments: the sizes, the inputs from position `at` on, those
- * of one position, the outputs of the call.
+ * $model is the model's name; $feeds hands over what is fed apart; $sizes, $inputs, $one, $outputs are arguments: the sizes,
+ * the inputs from position `at` on, those of one position, the outputs of the call.
  *
  * Needs the arrays input_0 .., and of each output its shape and later, what stands in columns after the row's position.
  */
@@ -45,13 +45,14 @@ static int whole($model *m, float *const *output)
 {
         const int64_t at = 0;
         (void)at;
-        return placed($model_forward(m$sizes$inputs$all$outputs), output, 0, N);
+        $feeds
+        return error ? error : placed($model_forward(m$sizes$inputs$all$outputs), output, 0, N);
 }
 
 #if SEQUENTIAL
 static int pieces($model *m, float *const *output)
 {
-        int error = 0;
+        $feeds
         for (int64_t at = 0; at < N && !error; at += PIECE) {
                 int64_t n = at + PIECE < N ? PIECE : N - at;
                 error = placed($model_forward(m$sizes$inputs, n$outputs), output, at, n);
@@ -66,7 +67,7 @@ static int one_step($model *m, float *const *output, int64_t at)
 
 static int steps($model *m, float *const *output)
 {
-        int error = 0;
+        $feeds
         for (int64_t at = 0; at < N && !error; at++)
                 error = one_step(m, output, at);
         return error;
@@ -75,7 +76,8 @@ static int steps($model *m, float *const *output)
 static int prefill_step($model *m, float *const *output)
 {
         const int64_t at = 0;
-        int error = $model_prefill(m$sizes$inputs, N - 1);
+        $feeds
+        error = error ? error : $model_prefill(m$sizes$inputs, N - 1);
         return error ? error : one_step(m, output, N - 1);
 }
 #endif

@@ -17,6 +17,41 @@
 
 /* --- compiling ---------------------------------------------------------------------------------------------------- */
 
+static bool is_fed_apart(const Graph *g, int group)
+{
+        return g->fed_apart && (g->fed_apart >> group & 1);
+}
+
+/* Whether an input has the size: of the group, or of any that is fed apart. */
+static bool has_size(const Graph *g, int group, int size)
+{
+        for (int i = 0; i < g->ninput; i++) {
+                const Input *in = &g->input[i];
+                for (int k = 0; k < in->type.rank && is_fed_apart(g, in->group); k++)
+                        if (in->type.dim[k].per[size] && (group < 0 || in->group == group))
+                                return true;
+        }
+        return false;
+}
+
+/* What is fed apart, in front of the first call. */
+static void add_feeds(const Graph *g, const char *name, Text *t)
+{
+        for (int i = 0; i < g->ninput; i++) {
+                int group = g->input[i].group;
+                if (!is_fed_apart(g, group) || (i > 0 && g->input[i - 1].group == group))
+                        continue;
+                text_printf(t, "        int error_%d = %s_position(m) ? 0 : %s_feed_%s(m", i, name, name,
+                            g->input[i].group_name);
+                for (int d = 0; d < g->nnamed; d++)
+                        if (has_size(g, group, d))
+                                text_printf(t, ", size[%d]", d);
+                for (int k = i; k < g->ninput && g->input[k].group == group; k++)
+                        text_printf(t, ", input[%d]", k);
+                text_printf(t, ");\n        if (error_%d)\n                return error_%d;\n", i, i);
+        }
+}
+
 /* int call(void *model, const int64_t *size, void *const *input, int64_t n, float *const *output), and its like */
 static const char *adapter(Arena *a, const Plan *p)
 {
@@ -44,13 +79,15 @@ static const char *adapter(Arena *a, const Plan *p)
                 "*output);\n"
                 "int variant_call(void *m, const int64_t *size, void *const *input, int64_t n, float *const "
                 "*output)\n{\n"
-                "        (void)size;\n        (void)input;\n        (void)n;\n        return %s_forward(m",
-                name);
+                "        (void)size;\n        (void)input;\n        (void)n;\n");
+        add_feeds(g, name, t);
+        text_printf(t, "        return %s_forward(m", name);
         for (int i = 0; i < g->nnamed; i++)
-                if (g->past < 0 || (i != g->time && i != g->past))
+                if ((g->past < 0 || (i != g->time && i != g->past)) && !has_size(g, -1, i))
                         text_printf(t, ", size[%d]", i);
         for (int i = 0; i < g->ninput; i++)
-                text_printf(t, ", input[%d]", i);
+                if (!is_fed_apart(g, g->input[i].group))
+                        text_printf(t, ", input[%d]", i);
         text_printf(t, g->past >= 0 ? ", n" : "");
         for (int i = 0; i < g->noutput; i++)
                 text_printf(t, ", output[%d]", i);
