@@ -1,0 +1,476 @@
+/* The interface as C: the header, and the functions that callers see. */
+#include <ctype.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "emit_private.h"
+#include "version.h"
+
+static bool is_time(const Plan *p, Dim d)
+{
+        return p->graph->past >= 0 && dim_equal(d, dim_named(p->graph->time));
+}
+
+int64_t row_elements(const Plan *p, const Type *t)
+{
+        int64_t n = 1;
+        for (int a = 0; a < t->rank; a++)
+                if (!is_time(p, t->dim[a]))
+                        n *= bound_of(p, t->dim[a]);
+        return n;
+}
+
+/* An inner axis is named: a call's rows are not one after another. */
+static bool is_dense(const Type *t)
+{
+        bool outermost = true, dense = false;
+        for (int a = 0; a < t->rank; a++) {
+                dense |= !outermost && !dim_is_fixed(t->dim[a]);
+                outermost &= dim_is(t->dim[a], 1);
+        }
+        return dense;
+}
+
+/* "n * (m->source) * 6": elements in a call */
+static const char *element_count(const Emit *e, const Type *t)
+{
+        Text *count = text_new(e->arena);
+        for (int a = 0; a < t->rank; a++) {
+                Dim rest = t->dim[a];
+                bool time = e->causal && rest.per[e->g->time] == 1;
+                if (time)
+                        rest.per[e->g->time] = 0; /* n counts the whole call, m->time the piece at hand */
+                const char *size = time && dim_is(rest, 0) ? "n" : dim_expression(e->arena, e->g, rest);
+                text_printf(count, "%s", a ? " * " : "");
+                text_printf(count,
+                            dim_is_fixed(t->dim[a]) || !strcmp(size, "n") ? "%s"
+                            : time                                        ? "(%s + n)"
+                                                                          : "(%s)",
+                            size);
+        }
+        return t->rank ? count->data : "1";
+}
+
+const char *c_type(const Input *in)
+{
+        return in->type.dtype == REAL ? "float" : "int32_t";
+}
+
+static bool over_time(const Plan *p, const Type *t)
+{
+        for (int a = 0; a < t->rank; a++)
+                if (is_time(p, t->dim[a]))
+                        return true;
+        return false;
+}
+
+static bool is_fed_apart(const Emit *e, int group)
+{
+        return e->g->fed_apart && (e->g->fed_apart >> group & 1);
+}
+
+enum { CALLS = -1 }; /* for a group of inputs: those that calls bring, where others are fed apart */
+
+static bool is_given(const Emit *e, const Input *in, int group)
+{
+        bool apart = is_fed_apart(e, in->group);
+        return group == CALLS ? !apart : apart && in->group == group;
+}
+
+/* ", const int32_t *tokens", or ", tokens" */
+static const char *input_list(const Emit *e, int group, bool types, bool one)
+{
+        Text *t = text_new(e->arena);
+        for (int i = 0; i < e->g->ninput; i++) {
+                const Input *in = &e->g->input[i];
+                if (!is_given(e, in, group))
+                        continue;
+                bool scalar = one && row_elements(e->plan, &in->type) == 1 && over_time(e->plan, &in->type);
+                if (!types)
+                        text_printf(t, ", %s%s", one && scalar ? "&" : "", in->name);
+                else if (scalar)
+                        text_printf(t, ", %s %s", c_type(in), in->name);
+                else
+                        text_printf(t, ", const %s *%s", c_type(in), in->name);
+        }
+        return t->data;
+}
+
+static const char *output_list(const Emit *e, bool types, bool none)
+{
+        Text *t = text_new(e->arena);
+        for (int i = 0; i < e->g->noutput; i++)
+                text_printf(t, ", %s%s", types ? "float *" : "", none ? "NULL" : e->g->output[i].name);
+        return t->data;
+}
+
+/* The groups fed apart whose inputs have the size. */
+static uint64_t groups_of_size(const Emit *e, int size)
+{
+        uint64_t groups = 0;
+        for (int i = 0; i < e->g->ninput; i++) {
+                const Input *in = &e->g->input[i];
+                for (int a = 0; a < in->type.rank && !is_given(e, in, CALLS); a++)
+                        if (in->type.dim[a].per[size])
+                                groups |= UINT64_C(1) << in->group;
+        }
+        return groups;
+}
+
+/* Whether a call states the size: all named dimensions but time and past, if what is fed apart has not stated them. */
+static bool states_size(const Emit *e, int group, int size)
+{
+        if (e->causal && (size == e->g->time || size == e->g->past))
+                return false;
+        uint64_t groups = groups_of_size(e, size);
+        return group == CALLS ? !groups : groups >> group & 1;
+}
+
+/* ", int64_t text" */
+static const char *size_list(const Emit *e, int group, bool types)
+{
+        Text *t = text_new(e->arena);
+        for (int i = 0; i < e->g->nnamed; i++)
+                if (states_size(e, group, i))
+                        text_printf(t, ", %s%s", types ? "int64_t " : "", e->g->named[i].name);
+        return t->data;
+}
+
+/* "[3, time, past + time], a tap: layer[0].attn.scores .." */
+static const char *output_text(const Emit *e, const Output *o)
+{
+        const char *text = type_text(e->arena, e->g, &o->node->type);
+        int growing = 0;
+        for (int a = 0; a < o->node->type.rank && e->causal; a++)
+                growing += o->node->type.dim[a].per[e->g->time] != 0;
+        if (o->tap)
+                text = arena_printf(e->arena, "%s, a tap: %s", text, o->tap);
+        if (growing > 1)
+                text = arena_printf(e->arena,
+                                    "%s; a row for each position of the call, a column for each so far,\n"
+                                    " *     %s in columns after the row's position",
+                                    text,
+                                    isnan(o->later) ? "NaN"
+                                    : o->later == 0 ? "0"
+                                                    : "-inf");
+        return text;
+}
+
+const char *group_name(const Emit *e, int group)
+{
+        int i = 0;
+        while (e->g->input[i].group != group)
+                i++;
+        return e->g->input[i].group_name;
+}
+
+static void emit_shapes(const Emit *e, Text *t)
+{
+        for (int i = 0; i < e->g->ninput; i++)
+                text_printf(t, " * %s: %s%s\n", e->g->input[i].name,
+                            type_text(e->arena, e->g, &e->g->input[i].type),
+                            e->g->input[i].bound
+                                    ? arena_printf(e->arena, ", each 0 to %" PRId64, e->g->input[i].bound - 1)
+                                    : "");
+        for (int i = 0; i < e->g->noutput; i++)
+                text_printf(t, " * %s: %s\n", e->g->output[i].name, output_text(e, &e->g->output[i]));
+}
+
+/* An enumerator; one more _ behind each name that is taken already. */
+static void emit_size(const Emit *e, const char *name, int64_t value, Text *sizes)
+{
+        Text *own = text_new(e->arena);
+        text_printf(own, "%s_", e->upper);
+        for (const char *c = name; *c; c++)
+                text_printf(own, "%c", toupper((unsigned char)*c));
+        const char *last = own->data + strlen(e->upper) + 1;
+        if (!strcmp(last, "OK") || !strcmp(last, "H") || !strncmp(last, "ERROR_", 6))
+                text_printf(own, "_");
+        while (uses_name(sizes->data, own->data))
+                text_printf(own, "_");
+        text_printf(sizes, "        %s = %" PRId64 ",\n", own->data, value);
+}
+
+void emit_header(const Emit *e, Text *h)
+{
+        text_printf(h,
+                    "/* %s: the interface of %s.c, written by lathe %s.\n *\n * Tensors are row-major, "
+                    "outermost axis first.\n",
+                    e->name, e->o->name, LATHE_VERSION);
+        emit_shapes(e, h);
+        text_printf(h, " * Functions return 0 or an error code; %s_error says it in words. */\n", e->name);
+        text_printf(h, "#ifndef %s_H\n#define %s_H\n#include <stddef.h>\n#include <stdint.h>\n\n", e->upper,
+                    e->upper);
+        Text *sizes = text_new(e->arena);
+        for (int i = 0; i < e->g->nhyper; i++) {
+                const Setting *s = &e->g->hyper[i];
+                bool whole = s->kind == SETTING_NUMBER && fabs(s->number) <= INT32_MAX &&
+                             s->number == floor(s->number);
+                if (whole)
+                        emit_size(e, s->name, (int64_t)s->number, sizes);
+        }
+        for (int i = 0; i < e->g->ninput; i++) {
+                const Input *in = &e->g->input[i];
+                if (in->bound && in->bound < INT32_MAX)
+                        emit_size(e, arena_printf(e->arena, "%s_bound", in->name), in->bound, sizes);
+        }
+        if (sizes->n)
+                text_printf(h, "enum {\n%s};\n\n", sizes->data);
+        text_printf(h,
+                    "enum {\n        %s_OK,\n        %s_ERROR_FILE,\n        %s_ERROR_WEIGHTS,\n        "
+                    "%s_ERROR_THREADS,\n"
+                    "        %s_ERROR_MEMORY,\n        %s_ERROR_RANGE,\n        %s_ERROR_CONTEXT,\n        "
+                    "%s_ERROR_FLOAT,\n        %s_ERROR_UNFED\n};\n\n",
+                    e->upper, e->upper, e->upper, e->upper, e->upper, e->upper, e->upper, e->upper, e->upper);
+        text_printf(
+                h, "%s",
+                model_text(e,
+                           "typedef struct $model $model;\n\n"
+                           "/* Bytes that an instance needs, to be aligned to 64. */\n"
+                           "size_t $model_size(int threads);\n"
+                           "/* In memory of the caller's; nothing is allocated.  weights_path: NULL if the "
+                           "weights are in the C file. */\n"
+                           "int $model_init($model *m, const char *weights_path, int threads);\n"
+                           "/* Ends the threads and unmaps the weights; the memory stays the caller's. */\n"
+                           "void $model_close($model *m);\n"
+                           "/* The same in memory of its own; NULL and *error if that fails. */\n"
+                           "$model *$model_new(const char *weights_path, int threads, int *error);\n"
+                           "void $model_free($model *m);\n\n"));
+        if (e->causal) {
+                for (int i = 0; i < e->g->ngroup; i++)
+                        if (is_fed_apart(e, i))
+                                text_printf(h,
+                                            "/* Takes %s for the calls that follow, which begin anew. */\n"
+                                            "int %s_feed_%s(%s *m%s%s);\n",
+                                            group_name(e, i), e->name, group_name(e, i), e->name,
+                                            size_list(e, i, true), input_list(e, i, true, false));
+                text_printf(h, "/* Takes n positions more. */\nint %s_prefill(%s *m%s%s, int64_t n);\n",
+                            e->name, e->name, size_list(e, CALLS, true), input_list(e, CALLS, true, false));
+                text_printf(h,
+                            "/* Takes n positions more and gives the outputs of each. */\nint %s_forward(%s "
+                            "*m%s%s, int64_t n%s);\n",
+                            e->name, e->name, size_list(e, CALLS, true), input_list(e, CALLS, true, false),
+                            output_list(e, true, false));
+                text_printf(h,
+                            "/* Takes one position more and gives its outputs (not if they are NULL). "
+                            "*/\nint %s_step(%s *m%s%s%s);\n",
+                            e->name, e->name, size_list(e, CALLS, true), input_list(e, CALLS, true, true),
+                            output_list(e, true, false));
+                text_printf(h,
+                            "/* Positions taken so far; back to none, or to the first n of them. */\nint64_t "
+                            "%s_position(const %s *m);\n"
+                            "void %s_reset(%s *m);\nint %s_rewind(%s *m, int64_t n);\n",
+                            e->name, e->name, e->name, e->name, e->name, e->name);
+        } else {
+                text_printf(h, "/* The whole model once. */\nint %s_forward(%s *m%s%s%s);\n", e->name,
+                            e->name, size_list(e, CALLS, true), input_list(e, CALLS, true, false),
+                            output_list(e, true, false));
+        }
+        text_printf(h, "const char *%s_error(int code);\n#endif\n", e->name);
+}
+
+static void emit_checks(const Emit *e, int group, Text *c, const char *indent)
+{
+        for (int i = 0; i < e->g->ninput; i++) {
+                const Input *in = &e->g->input[i];
+                if (!in->bound || !is_given(e, in, group))
+                        continue;
+                text_printf(c,
+                            "%sfor (int64_t i = 0; i < %s; i++)\n%s        if (%s[i] < 0 || %s[i] >= %" PRId64
+                            ")\n%s                return %s_ERROR_RANGE;\n",
+                            indent, element_count(e, &in->type), indent, in->name, in->name, in->bound,
+                            indent, e->upper);
+        }
+}
+
+static void emit_sizes(const Emit *e, int group, Text *c)
+{
+        for (int i = 0; i < e->g->nnamed; i++) {
+                const Named *n = &e->g->named[i];
+                if (!states_size(e, group, i))
+                        continue;
+                text_printf(c,
+                            "        if (%s < 1)\n                return %s_ERROR_RANGE;\n        if (%s > "
+                            "%" PRId64 ")\n                return %s_ERROR_CONTEXT;\n        m->%s = %s;\n",
+                            n->name, e->upper, n->name, n->bound, e->upper, n->name, n->name);
+        }
+}
+
+bool advances(const Plan *p, const Type *t)
+{
+        return over_time(p, t) && !is_dense(t);
+}
+
+bool has_dense(const Plan *p)
+{
+        const Graph *g = p->graph;
+        for (int i = 0; i < g->ninput; i++)
+                if (over_time(p, &g->input[i].type) && is_dense(&g->input[i].type))
+                        return true;
+        for (int i = 0; i < g->noutput; i++)
+                if (over_time(p, &g->output[i].node->type) && is_dense(&g->output[i].node->type))
+                        return true;
+        return false;
+}
+
+/* "logits || hidden" */
+static const char *any_output(const Emit *e)
+{
+        Text *t = text_new(e->arena);
+        for (int i = 0; i < e->g->noutput; i++)
+                text_printf(t, "%s%s", i ? " || " : "", e->g->output[i].name);
+        return e->g->noutput > 1 ? arena_printf(e->arena, "(%s)", t->data) : t->data;
+}
+
+/* Columns that no piece of the call computes, since their positions come after all of its rows. */
+static void emit_later(const Emit *e, Text *c)
+{
+        for (int i = 0; i < e->g->noutput; i++) {
+                const Output *o = &e->g->output[i];
+                int growing = 0;
+                for (int a = 0; a < o->node->type.rank; a++)
+                        growing += o->node->type.dim[a].per[e->g->time] != 0;
+                if (growing > 1)
+                        text_printf(c,
+                                    "        for (int64_t i = 0; %s && i < %s; i++)\n                %s[i] = "
+                                    "%s;\n",
+                                    o->name, element_count(e, &o->node->type), o->name,
+                                    float_literal(e->arena, (float)o->later));
+        }
+}
+
+/* The parts that have waited for a group, which runs when all of their groups are fed. */
+static void emit_part_runs(const Emit *e, uint64_t bit, Text *c)
+{
+        for (int i = 0; i < e->g->npart; i++) {
+                uint64_t part = e->g->part[i];
+                if (part == bit)
+                        text_printf(c, "        m->part = %d;\n        run(m);\n", i + 1);
+                else if (part & bit)
+                        text_printf(c,
+                                    "        if ((m->fed & %" PRIu64 ") == %" PRIu64
+                                    ") {\n                m->part = %d;\n"
+                                    "                run(m);\n        }\n",
+                                    part, part, i + 1);
+        }
+}
+
+/* A function that takes a group of inputs that is fed apart. */
+static void emit_feed(const Emit *e, int group, Text *c)
+{
+        uint64_t bit = UINT64_C(1) << group;
+        text_printf(c, "int %s_feed_%s(%s *m%s%s)\n{\n        m->fed &= ~(uint64_t)%" PRIu64 ";\n", e->name,
+                    group_name(e, group), e->name, size_list(e, group, true),
+                    input_list(e, group, true, false), bit);
+        for (int i = 0; i < e->g->nnamed; i++)
+                if (states_size(e, group, i) && groups_of_size(e, i) != bit)
+                        text_printf(c,
+                                    "        if (m->%s != %s)\n                m->fed &= ~(uint64_t)%" PRIu64
+                                    ";\n",
+                                    e->g->named[i].name, e->g->named[i].name, groups_of_size(e, i));
+        emit_sizes(e, group, c);
+        emit_checks(e, group, c, "        ");
+        for (int i = 0; i < e->g->ninput; i++)
+                if (is_given(e, &e->g->input[i], group))
+                        text_printf(c, "        m->input_%s = %s;\n", e->g->input[i].name,
+                                    e->g->input[i].name);
+        text_printf(c, "        m->%s = 0;\n        m->fed |= %" PRIu64 ";\n", e->g->named[e->g->past].name,
+                    bit);
+        emit_part_runs(e, bit, c);
+        text_printf(c, "        return %s_OK;\n}\n\n", e->upper);
+}
+
+void emit_causal_interface(const Emit *e, Text *c)
+{
+        const char *time = e->g->named[e->g->time].name, *past = e->g->named[e->g->past].name;
+        for (int group = 0; group < e->g->ngroup; group++)
+                if (is_fed_apart(e, group))
+                        emit_feed(e, group, c);
+        text_printf(c,
+                    "/* Takes n positions in chunks; the outputs of those from `first` on are wanted. */\n");
+        text_printf(c, "static int advance(%s *m%s%s, int64_t n, int64_t first%s)\n{\n", e->name,
+                    size_list(e, CALLS, true), input_list(e, CALLS, true, false),
+                    output_list(e, true, false));
+        text_printf(c,
+                    "        if (n < 0 || n > %" PRId64
+                    " - m->%s)\n                return %s_ERROR_CONTEXT;\n",
+                    e->g->named[e->g->time].bound, past, e->upper);
+        if (e->g->fed_apart)
+                text_printf(c,
+                            "        if (m->fed != %" PRIu64
+                            ")\n                return %s_ERROR_UNFED;\n        m->part = -1;\n",
+                            e->g->fed_apart, e->upper);
+        emit_sizes(e, CALLS, c);
+        emit_checks(e, CALLS, c, "        ");
+        if (has_dense(e->plan))
+                text_printf(c, "        m->whole = n;\n        m->done = 0;\n");
+        emit_later(e, c);
+        text_printf(c,
+                    "        while (n > 0) {\n                int64_t chunk = n < %" PRId64 " ? n : %" PRId64
+                    ";\n",
+                    e->plan->chunk, e->plan->chunk);
+        text_printf(
+                c,
+                "                m->%s = chunk;\n                m->first = first < chunk ? first : chunk;\n",
+                time);
+        for (int i = 0; i < e->g->ninput; i++)
+                if (is_given(e, &e->g->input[i], CALLS))
+                        text_printf(c, "                m->input_%s = %s;\n", e->g->input[i].name,
+                                    e->g->input[i].name);
+        for (int i = 0; i < e->g->noutput; i++)
+                text_printf(c, "                m->output_%s = %s;\n", e->g->output[i].name,
+                            e->g->output[i].name);
+        text_printf(c, "                run(m);\n");
+        for (int i = 0; i < e->g->noutput; i++)
+                if (advances(e->plan, &e->g->output[i].node->type))
+                        text_printf(c,
+                                    "                if (%s)\n                        %s += (chunk - "
+                                    "m->first) * %" PRId64 ";\n",
+                                    e->g->output[i].name, e->g->output[i].name,
+                                    row_elements(e->plan, &e->g->output[i].node->type));
+        for (int i = 0; i < e->g->ninput; i++)
+                if (advances(e->plan, &e->g->input[i].type))
+                        text_printf(c, "                %s += chunk * %" PRId64 ";\n", e->g->input[i].name,
+                                    row_elements(e->plan, &e->g->input[i].type));
+        if (has_dense(e->plan))
+                text_printf(c, "                m->done += chunk;\n");
+        text_printf(c,
+                    "                m->%s += chunk;\n                first -= m->first;\n                n "
+                    "-= chunk;\n        }\n        return %s_OK;\n}\n\n",
+                    past, e->upper);
+        const char *sizes = size_list(e, CALLS, false);
+        text_printf(c,
+                    "int %s_prefill(%s *m%s%s, int64_t n)\n{\n        return advance(m%s%s, n, n%s);\n}\n\n",
+                    e->name, e->name, size_list(e, CALLS, true), input_list(e, CALLS, true, false), sizes,
+                    input_list(e, CALLS, false, false), output_list(e, false, true));
+        text_printf(
+                c, "int %s_forward(%s *m%s%s, int64_t n%s)\n{\n        return advance(m%s%s, n, 0%s);\n}\n\n",
+                e->name, e->name, size_list(e, CALLS, true), input_list(e, CALLS, true, false),
+                output_list(e, true, false), sizes, input_list(e, CALLS, false, false),
+                output_list(e, false, false));
+        text_printf(c, "int %s_step(%s *m%s%s%s)\n{\n        return advance(m%s%s, 1, %s ? 0 : 1%s);\n}\n\n",
+                    e->name, e->name, size_list(e, CALLS, true), input_list(e, CALLS, true, true),
+                    output_list(e, true, false), sizes, input_list(e, CALLS, false, true), any_output(e),
+                    output_list(e, false, false));
+        text_printf(c, "int64_t %s_position(const %s *m)\n{\n        return m->%s;\n}\n\n", e->name, e->name,
+                    past);
+        text_printf(c, "void %s_reset(%s *m)\n{\n        m->%s = 0;\n}\n\n", e->name, e->name, past);
+        text_printf(c,
+                    "int %s_rewind(%s *m, int64_t n)\n{\n        if (n < 0 || n > m->%s)\n                "
+                    "return %s_ERROR_RANGE;\n        m->%s = n;\n        return %s_OK;\n}\n\n",
+                    e->name, e->name, past, e->upper, past, e->upper);
+}
+
+void emit_plain_interface(const Emit *e, Text *c)
+{
+        text_printf(c, "int %s_forward(%s *m%s%s%s)\n{\n", e->name, e->name, size_list(e, CALLS, true),
+                    input_list(e, CALLS, true, false), output_list(e, true, false));
+        emit_sizes(e, CALLS, c);
+        emit_checks(e, CALLS, c, "        ");
+        for (int i = 0; i < e->g->ninput; i++)
+                text_printf(c, "        m->input_%s = %s;\n", e->g->input[i].name, e->g->input[i].name);
+        for (int i = 0; i < e->g->noutput; i++)
+                text_printf(c, "        m->output_%s = %s;\n", e->g->output[i].name, e->g->output[i].name);
+        text_printf(c, "        run(m);\n        return %s_OK;\n}\n\n", e->upper);
+}
