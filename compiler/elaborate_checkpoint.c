@@ -166,7 +166,7 @@ static int64_t find_trips(Elaborator *e, const Ast *ast, const char *name)
         return -1;
 }
 
-/* A published name with the texts that it asks for: "{prefix}embed" with prefix "bert." is "bert.embed". */
+/* A published name with the texts that it asks for: "{prefix}embed" with prefix "encoder." is "encoder.embed". */
 static const char *with_texts(Elaborator *e, Scope *scope, const char *name)
 {
         const char *text = "", *p = name, *open, *end;

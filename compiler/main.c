@@ -81,7 +81,7 @@ static const Command command_table[] = {
          "MODEL [--weights CKPT] [--storage f32|f16|bf16] -o W.safetensors",
          "weights under their published names",
          "Hash weights (docs/hash-weights.md), or those of a checkpoint.\n"
-         "example: lathe weights models/gpt2.model -o gpt2.safetensors\n"},
+         "example: lathe weights models/tale.model -o tale.safetensors\n"},
         {"show", show_command, "mDxTcy", "MODEL params|taps|cost|plan|graph|passes|c",
          "what a model is and what it costs",
          "  params  every weight with its shape, and how many parameters there are\n"
@@ -92,7 +92,7 @@ static const Command command_table[] = {
          "  graph   the graph after its passes\n"
          "  passes  the passes, in order\n"
          "  c       the C that `lathe build` writes\n"
-         "example: lathe show models/llama2.model cost\n"},
+         "example: lathe show models/tale.model cost\n"},
         {"repl", repl_command, "q", "[MODEL.model | SCRIPT]…",
          "definitions, expressions and commands, line by line",
          "A line is a definition, a statement or an expression of the language, which is answered, or a "
