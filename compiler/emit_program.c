@@ -208,6 +208,7 @@ static void emit_instance_layout(const Emit *e, Text *c)
         const char *whole = has_dense(e->plan) ? "offsetof(%s, whole), offsetof(%s, done)" : "-1, -1";
         text_printf(c, ", ");
         text_printf(c, whole, e->name, e->name);
+        text_printf(c, e->g->fed_apart ? ", offsetof(%s, part)" : ", -1", e->name);
         for (int i = 0; i < e->g->nnamed; i++)
                 text_printf(c, ", offsetof(%s, %s)", e->name, e->g->named[i].name);
         for (int i = 0; i < e->g->ninput; i++)

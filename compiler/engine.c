@@ -200,7 +200,7 @@ void engine_interrupt(Engine *e, bool stop)
 /* --- calls -------------------------------------------------------------------------------------------------------- */
 
 /* Members that are set before a call, by the layout that emit_program_alone() gives. */
-enum { AT_FIRST = 1, AT_WHOLE, AT_DONE, AT_NAMED };
+enum { AT_FIRST = 1, AT_WHOLE, AT_DONE, AT_PART, AT_NAMED };
 
 static int64_t *number_at(Engine *e, int which)
 {
@@ -213,6 +213,15 @@ static void set_number(Engine *e, int which, int64_t value)
         int64_t *at = number_at(e, which);
         if (at)
                 *at = value;
+}
+
+/* Inputs that are fed apart are taken by the call that begins a sequence: what depends on them alone is computed then. */
+static void choose_part(Engine *e, int64_t past)
+{
+        int64_t offset = e->code.instance[AT_PART];
+        int part = past == 0 ? 0 : -1;
+        if (offset >= 0)
+                memcpy(e->instance + offset, &part, sizeof part);
 }
 
 static void set_pointer(Engine *e, int which, const void *value)
@@ -349,6 +358,7 @@ const char *engine_advance(Engine *e, const EngineCall *call, int64_t n, int64_t
                 set_number(e, AT_DONE, taken);
                 set_number(e, AT_NAMED + g->time, chunk);
                 set_number(e, AT_FIRST, unwanted);
+                choose_part(e, *past);
                 run(e);
                 *past += chunk;
                 taken += chunk;

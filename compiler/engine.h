@@ -25,7 +25,8 @@ typedef struct {
         const int64_t *size;      /* [nnamed]: those of time and past are not read */
 } EngineCall;
 
-/* Causal models.  Takes n positions more, the inputs being of these; outputs are those of positions `first` to n alone. */
+/* Causal models.  Takes n positions more, the inputs being of these; inputs that are fed apart (an encoder's) are taken by the
+ * call that begins at position 0 and hold for those that follow.  Outputs are those of positions `first` to n alone. */
 const char *engine_advance(Engine *e, const EngineCall *call, int64_t n, int64_t first);
 int64_t engine_position(const Engine *e);        /* positions taken so far */
 const char *engine_rewind(Engine *e, int64_t n); /* back to the first n */
