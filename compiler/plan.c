@@ -1,12 +1,13 @@
 /* Plan: where every buffer lies.
  *
  * Kernels are numbered in the order in which they run; a buffer lives from the first that touches it to the last.  One that
- * is touched both inside a repeat and outside of it lives through all of its trips.  Buffers of the arena are placed largest
- * first, each at the best fit among those whose lives overlap (as in XNNPACK's planner); the lower bound is the most that
- * lives at once. */
+ * is touched both inside a repeat and outside of it lives through all of its trips.  Buffers of the arena are placed one after
+ * another, each at the best fit among those whose lives overlap: largest first (as in XNNPACK's planner), longest-lived first,
+ * then with what stuck out put first; the best of these tries counts.  The lower bound is the most that lives at once. */
 #include "plan.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct {
         Plan *plan;
@@ -95,6 +96,60 @@ static int64_t best_fit(Buffer **placed, int n, const Buffer *b)
         return best;
 }
 
+/* Places all, in this order; returns the floats that it takes. */
+static int64_t place_in_order(Buffer **live, int n)
+{
+        int64_t size = 0;
+        for (int i = 0; i < n; i++) {
+                live[i]->offset = best_fit(live, i, live[i]);
+                if (live[i]->offset + live[i]->size > size)
+                        size = live[i]->offset + live[i]->size;
+        }
+        return size;
+}
+
+static int by_life(const void *a, const void *b)
+{
+        const Buffer *x = *(Buffer *const *)a, *y = *(Buffer *const *)b;
+        int longer = (y->last - y->first) - (x->last - x->first);
+        return longer ? longer : by_size(a, b);
+}
+
+/* The buffer that ends last goes to the front. */
+static void put_highest_first(Buffer **live, int n)
+{
+        int highest = 0;
+        for (int i = 1; i < n; i++)
+                if (live[i]->offset + live[i]->size > live[highest]->offset + live[highest]->size)
+                        highest = i;
+        Buffer *b = live[highest];
+        memmove(live + 1, live, (size_t)highest * sizeof *live);
+        live[0] = b;
+}
+
+/* The best of some orders; done at once where one meets the lower bound. */
+static int64_t place_best(Arena *a, Buffer **live, int n, int64_t bound)
+{
+        enum { TRIES = 12 };
+        static int (*const order[])(const void *, const void *) = {by_size, by_life};
+        int64_t best = INT64_MAX, *offset = NEW_ARRAY(a, int64_t, n);
+        Buffer **at = NEW_ARRAY(a, Buffer *, n);
+        memcpy(at, live, (size_t)n * sizeof *at);
+        for (int i = 0; i < 2 && best > bound; i++) {
+                qsort(at, (size_t)n, sizeof *at, order[i]);
+                for (int try = 0; try < TRIES && best > bound; try++) {
+                        int64_t size = place_in_order(at, n);
+                        for (int k = 0; k < n && size < best; k++)
+                                offset[k] = live[k]->offset;
+                        best = size < best ? size : best;
+                        put_highest_first(at, n);
+                }
+        }
+        for (int k = 0; k < n; k++)
+                live[k]->offset = offset[k];
+        return best;
+}
+
 static void place_arena(Plan *p, const Lives *l)
 {
         Arena *a = p->graph->arena;
@@ -107,14 +162,6 @@ static void place_arena(Plan *p, const Lives *l)
                 if (b->home == IN_ARENA && !b->part_of && b->first >= 0)
                         live[n++] = b;
         }
-        qsort(live, (size_t)n, sizeof *live, by_size);
-        Buffer **placed = NEW_ARRAY(a, Buffer *, n);
-        for (int i = 0; i < n; i++) {
-                live[i]->offset = p->passes.plan ? best_fit(placed, i, live[i]) : p->arena_size;
-                placed[i] = live[i];
-                if (live[i]->offset + live[i]->size > p->arena_size)
-                        p->arena_size = live[i]->offset + live[i]->size;
-        }
         for (int step = 0; step < l->step; step++) {
                 int64_t sum = 0;
                 for (int i = 0; i < n; i++)
@@ -122,6 +169,14 @@ static void place_arena(Plan *p, const Lives *l)
                                 sum += live[i]->size;
                 if (sum > p->arena_bound)
                         p->arena_bound = sum;
+        }
+        if (p->passes.plan && n) {
+                p->arena_size = place_best(a, live, n, p->arena_bound);
+                return;
+        }
+        for (int i = 0; i < n; i++) { /* a place of its own for each */
+                live[i]->offset = p->arena_size;
+                p->arena_size += live[i]->size;
         }
 }
 
