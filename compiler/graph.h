@@ -205,11 +205,11 @@ struct StateVar {
         int id;
         const char *name; /* "layer.attn.k" */
         Type type;        /* of the whole history: the axis has the bound of time */
-        int axis;       /* -1: no history but one value, of what is fed apart: */
-        uint64_t groups; /* the groups that it depends on */
-        int64_t window; /* 0: all of the past; else only this many positions back are read */
-        Region *region; /* NULL: top */
-        int64_t slots;  /* product of trips */
+        int axis;         /* -1: no history but one value, of what is fed apart: */
+        uint64_t groups;  /* the groups that it depends on */
+        int64_t window;   /* 0: all of the past; else only this many positions back are read */
+        Region *region;   /* NULL: top */
+        int64_t slots;    /* product of trips */
 };
 
 typedef enum { SETTING_NUMBER, SETTING_LIST, SETTING_TEXT, SETTING_BOOL } SettingKind;
@@ -262,7 +262,8 @@ struct Graph {
         Input *input;
         int ninput, ngroup;
         uint64_t fed_apart; /* after entries: the groups that are given once for many calls; */
-        uint64_t *part;     /* [npart] the sets of groups that have a part of the top body, in its order; the calls last */
+        uint64_t *
+                part; /* [npart] the sets of groups that have a part of the top body, in its order; the calls last */
         int npart;
         Output *output;
         int noutput;
