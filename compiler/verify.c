@@ -157,7 +157,8 @@ static void check_state(const Verifier *v, const Node *n)
         check(v, n, s->id >= 0 && s->id < v->g->nstate && v->g->state[s->id] == s,
               "a state that is not the graph's");
         check(v, n, n->attr.axis == s->axis && s->axis < s->type.rank, "a state's axis");
-        check(v, n, (s->axis < 0) == (n->op == OP_KEEP || n->op == OP_KEPT), "a history is appended, a value kept");
+        check(v, n, (s->axis < 0) == (n->op == OP_KEEP || n->op == OP_KEPT),
+              "a history is appended, a value kept");
         int64_t slots = 1;
         const Body *body = n->body;
         for (; body && body->region; body = outer_body(body))
