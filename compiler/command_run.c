@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "clock.h"
 #include "driver.h"
 #include "interrupt.h"
 #include "parse.h"
@@ -20,13 +20,6 @@ static void on_interrupt(int number)
         (void)number;
         atomic_store(&interrupted, true);
         signal(SIGINT, SIG_DFL); /* a second one ends the program */
-}
-
-static double seconds(void)
-{
-        struct timespec t;
-        clock_gettime(CLOCK_MONOTONIC, &t);
-        return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 /* What a run is made of, released in one place. */

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 
+#include "clock.h"
 #include "../runtime/guard.h"
 #include "../runtime/team.h"
 #include "emit.h"
@@ -41,13 +41,6 @@ struct Engine {
         double compile_seconds;
         atomic_bool interrupted;
 };
-
-static double seconds(void)
-{
-        struct timespec t;
-        clock_gettime(CLOCK_MONOTONIC, &t);
-        return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* --- code ------------------------------------------------------------------------------------------------------ */
 

@@ -4,8 +4,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "clock.h"
 #include "emit.h"
 #include "kernels.h"
 
@@ -142,13 +142,6 @@ static bool show_token(Outlet *o, const Tokenizer *t, int32_t previous, int32_t 
 }
 
 /* --- the loop ------------------------------------------------------------------------------------------------------ */
-
-static double seconds(void)
-{
-        struct timespec t;
-        clock_gettime(CLOCK_MONOTONIC, &t);
-        return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 typedef struct {
         Engine *engine;

@@ -7,9 +7,9 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "attention_tap.h"
+#include "clock.h"
 #include "emit.h"
 #include "hash_weights.h"
 #include "interrupt.h"
@@ -26,13 +26,6 @@ void runner_interrupt(void)
         Engine *e = atomic_load(&running);
         if (e)
                 engine_interrupt(e, true);
-}
-
-static double seconds(void)
-{
-        struct timespec t;
-        clock_gettime(CLOCK_MONOTONIC, &t);
-        return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 static bool wrong(const char *why)

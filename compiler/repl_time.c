@@ -6,20 +6,13 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "clock.h"
 #include "pack.h"
 #include "profile.h"
 #include "repl_run.h"
 
 enum { STEPS = 16, READ_BYTES = 1 << 27, PEAK_ROWS = 64, PEAK_WIDTH = 256 };
-
-static double seconds(void)
-{
-        struct timespec t;
-        clock_gettime(CLOCK_MONOTONIC, &t);
-        return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static bool wrong(const char *why)
 {

@@ -6,7 +6,7 @@
 
 #include "causal.h"
 #include "emit.h"
-#include "hash_weights.h"
+#include "inputs.h"
 #include "repl_run.h"
 
 enum {
@@ -20,22 +20,17 @@ static bool wrong(const char *why)
         return false;
 }
 
-static void *hashed_input(const Input *in, const int64_t *size)
+static void *make_input(const Input *in, const int64_t *size)
 {
         int64_t n = type_count(&in->type, size);
-        uint64_t name = hash_name(in->name);
         void *data = malloc((size_t)n * sizeof(float) + 1);
         int32_t *whole = data;
         float *real = data;
-        for (int64_t i = 0; data && i < n; i++) {
-                double u = (hash_weight(name, (uint64_t)i, 1, 0) + 1) / 2, id = floor(u * (double)in->bound);
-                if (in->bound)
-                        whole[i] = (int32_t)(id < (double)in->bound ? id : (double)in->bound - 1);
-                else if (in->type.dtype == REAL)
-                        real[i] = (float)(2 * u - 1);
+        for (int64_t i = 0; data && i < n; i++)
+                if (in->type.dtype == REAL)
+                        real[i] = (float)hashed_input(in, (uint64_t)i);
                 else
-                        whole[i] = (int32_t)floor(2 * u);
-        }
+                        whole[i] = (int32_t)hashed_input(in, (uint64_t)i);
         return data;
 }
 
@@ -85,7 +80,7 @@ bool trace_inputs(Session *s, Trace *t)
         for (int i = 0; good && i < g->ninput; i++) {
                 t->input[i] = t->token
                                       ? memcpy(malloc((size_t)t->ntoken * 4), t->token, (size_t)t->ntoken * 4)
-                                      : hashed_input(&g->input[i], t->size);
+                                      : make_input(&g->input[i], t->size);
                 good = t->input[i] != NULL;
         }
         for (int i = 0; good && i < g->noutput; i++) {
