@@ -11,7 +11,6 @@
 #include "attention_tap.h"
 #include "clock.h"
 #include "emit.h"
-#include "hash_weights.h"
 #include "interrupt.h"
 #include "memory.h"
 #include "taps.h"
