@@ -192,16 +192,9 @@ static void emit_size(const Emit *e, const char *name, int64_t value, Text *size
         text_printf(sizes, "        %s = %" PRId64 ",\n", own->data, value);
 }
 
-void emit_header(const Emit *e, Text *h)
+/* Whole hyperparameters and the bounds of ids, as enumerators. */
+static void declare_sizes(const Emit *e, Text *h)
 {
-        text_printf(h,
-                    "/* %s: the interface of %s.c, written by lathe %s.\n *\n * Tensors are row-major, "
-                    "outermost axis first.\n",
-                    e->name, e->o->name, LATHE_VERSION);
-        emit_shapes(e, h);
-        text_printf(h, " * Functions return 0 or an error code; %s_error says it in words. */\n", e->name);
-        text_printf(h, "#ifndef %s_H\n#define %s_H\n#include <stddef.h>\n#include <stdint.h>\n\n", e->upper,
-                    e->upper);
         Text *sizes = text_new(e->arena);
         for (int i = 0; i < e->g->nhyper; i++) {
                 const Setting *s = &e->g->hyper[i];
@@ -217,6 +210,47 @@ void emit_header(const Emit *e, Text *h)
         }
         if (sizes->n)
                 text_printf(h, "enum {\n%s};\n\n", sizes->data);
+}
+
+static void declare_causal_functions(const Emit *e, Text *h)
+{
+        for (int i = 0; i < e->g->ngroup; i++)
+                if (is_fed_apart(e, i))
+                        text_printf(h,
+                                    "/* Takes %s for the calls that follow, which begin anew. */\n"
+                                    "int %s_feed_%s(%s *m%s%s);\n",
+                                    group_name(e, i), e->name, group_name(e, i), e->name,
+                                    size_list(e, i, true), input_list(e, i, true, false));
+        text_printf(h, "/* Takes n positions more. */\nint %s_prefill(%s *m%s%s, int64_t n);\n", e->name,
+                    e->name, size_list(e, CALLS, true), input_list(e, CALLS, true, false));
+        text_printf(h,
+                    "/* Takes n positions more and gives the outputs of each. */\nint %s_forward(%s "
+                    "*m%s%s, int64_t n%s);\n",
+                    e->name, e->name, size_list(e, CALLS, true), input_list(e, CALLS, true, false),
+                    output_list(e, true, false));
+        text_printf(h,
+                    "/* Takes one position more and gives its outputs (not if they are NULL). "
+                    "*/\nint %s_step(%s *m%s%s%s);\n",
+                    e->name, e->name, size_list(e, CALLS, true), input_list(e, CALLS, true, true),
+                    output_list(e, true, false));
+        text_printf(h,
+                    "/* Positions taken so far; back to none, or to the first n of them. */\nint64_t "
+                    "%s_position(const %s *m);\n"
+                    "void %s_reset(%s *m);\nint %s_rewind(%s *m, int64_t n);\n",
+                    e->name, e->name, e->name, e->name, e->name, e->name);
+}
+
+void emit_header(const Emit *e, Text *h)
+{
+        text_printf(h,
+                    "/* %s: the interface of %s.c, written by lathe %s.\n *\n * Tensors are row-major, "
+                    "outermost axis first.\n",
+                    e->name, e->o->name, LATHE_VERSION);
+        emit_shapes(e, h);
+        text_printf(h, " * Functions return 0 or an error code; %s_error says it in words. */\n", e->name);
+        text_printf(h, "#ifndef %s_H\n#define %s_H\n#include <stddef.h>\n#include <stdint.h>\n\n", e->upper,
+                    e->upper);
+        declare_sizes(e, h);
         text_printf(h,
                     "enum {\n        %s_OK,\n        %s_ERROR_FILE,\n        %s_ERROR_WEIGHTS,\n        "
                     "%s_ERROR_THREADS,\n"
@@ -238,30 +272,7 @@ void emit_header(const Emit *e, Text *h)
                            "$model *$model_new(const char *weights_path, int threads, int *error);\n"
                            "void $model_free($model *m);\n\n"));
         if (e->causal) {
-                for (int i = 0; i < e->g->ngroup; i++)
-                        if (is_fed_apart(e, i))
-                                text_printf(h,
-                                            "/* Takes %s for the calls that follow, which begin anew. */\n"
-                                            "int %s_feed_%s(%s *m%s%s);\n",
-                                            group_name(e, i), e->name, group_name(e, i), e->name,
-                                            size_list(e, i, true), input_list(e, i, true, false));
-                text_printf(h, "/* Takes n positions more. */\nint %s_prefill(%s *m%s%s, int64_t n);\n",
-                            e->name, e->name, size_list(e, CALLS, true), input_list(e, CALLS, true, false));
-                text_printf(h,
-                            "/* Takes n positions more and gives the outputs of each. */\nint %s_forward(%s "
-                            "*m%s%s, int64_t n%s);\n",
-                            e->name, e->name, size_list(e, CALLS, true), input_list(e, CALLS, true, false),
-                            output_list(e, true, false));
-                text_printf(h,
-                            "/* Takes one position more and gives its outputs (not if they are NULL). "
-                            "*/\nint %s_step(%s *m%s%s%s);\n",
-                            e->name, e->name, size_list(e, CALLS, true), input_list(e, CALLS, true, true),
-                            output_list(e, true, false));
-                text_printf(h,
-                            "/* Positions taken so far; back to none, or to the first n of them. */\nint64_t "
-                            "%s_position(const %s *m);\n"
-                            "void %s_reset(%s *m);\nint %s_rewind(%s *m, int64_t n);\n",
-                            e->name, e->name, e->name, e->name, e->name, e->name);
+                declare_causal_functions(e, h);
         } else {
                 text_printf(h, "/* The whole model once. */\nint %s_forward(%s *m%s%s%s);\n", e->name,
                             e->name, size_list(e, CALLS, true), input_list(e, CALLS, true, false),
@@ -381,12 +392,9 @@ static void emit_feed(const Emit *e, int group, Text *c)
         text_printf(c, "        return %s_OK;\n}\n\n", e->upper);
 }
 
-void emit_causal_interface(const Emit *e, Text *c)
+static void emit_advance(const Emit *e, Text *c)
 {
         const char *time = e->g->named[e->g->time].name, *past = e->g->named[e->g->past].name;
-        for (int group = 0; group < e->g->ngroup; group++)
-                if (is_fed_apart(e, group))
-                        emit_feed(e, group, c);
         text_printf(c,
                     "/* Takes n positions in chunks; the outputs of those from `first` on are wanted. */\n");
         text_printf(c, "static int advance(%s *m%s%s, int64_t n, int64_t first%s)\n{\n", e->name,
@@ -439,7 +447,15 @@ void emit_causal_interface(const Emit *e, Text *c)
                     "                m->%s += chunk;\n                first -= m->first;\n                n "
                     "-= chunk;\n        }\n        return %s_OK;\n}\n\n",
                     past, e->upper);
-        const char *sizes = size_list(e, CALLS, false);
+}
+
+void emit_causal_interface(const Emit *e, Text *c)
+{
+        const char *past = e->g->named[e->g->past].name, *sizes = size_list(e, CALLS, false);
+        for (int group = 0; group < e->g->ngroup; group++)
+                if (is_fed_apart(e, group))
+                        emit_feed(e, group, c);
+        emit_advance(e, c);
         text_printf(c,
                     "int %s_prefill(%s *m%s%s, int64_t n)\n{\n        return advance(m%s%s, n, n%s);\n}\n\n",
                     e->name, e->name, size_list(e, CALLS, true), input_list(e, CALLS, true, false), sizes,

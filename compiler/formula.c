@@ -489,6 +489,26 @@ static bool is_one_index(const Address *at, int first, int indexed)
         return sum == 1 && dim_is(at->tile_index.offset, 0);
 }
 
+/* The offsets of 16 elements, from an index in each lane for each indexed axis. */
+static int lane_offsets(Formula *f, const Node *t, int indexed, const int *v, const int64_t *step)
+{
+        int e = -1;
+        for (int i = 0; i < indexed; i++) {
+                const char *last =
+                        dim_expression(f->arena, f->plan->graph, dim_sub(t->type.dim[i], dim_fixed(1)));
+                int kept = vector_define(f, f->lanes, "v_clamp",
+                                         arena_printf(f->arena, "t%d, (float)(%s)", v[i], last), "");
+                int stride = vector_define(f, f->row, "v_set1",
+                                           arena_printf(f->arena, "%lld.0f", (long long)step[i]), "");
+                int term = vector_define(f, f->lanes, "v_mul",
+                                         arena_printf(f->arena, "t%d, t%d", kept, stride), "");
+                e = e < 0 ? term
+                          : vector_define(f, f->lanes, "v_add", arena_printf(f->arena, "t%d, t%d", e, term),
+                                          "");
+        }
+        return e;
+}
+
 /* t[a, b, .., rest]: the indexed axes' numbers come from values; the rest is affine. */
 static int gather(Formula *f, Node *n, const Map *m)
 {
@@ -518,20 +538,7 @@ static int gather(Formula *f, Node *n, const Map *m)
             (in_lanes && (from.tiled || from.coef[f->lane])))
                 return fail(f, t);
         if (in_lanes) {
-                int e = -1;
-                for (int i = 0; i < indexed; i++) {
-                        const char *last = dim_expression(f->arena, f->plan->graph,
-                                                          dim_sub(t->type.dim[i], dim_fixed(1)));
-                        int kept = vector_define(f, f->lanes, "v_clamp",
-                                                 arena_printf(f->arena, "t%d, (float)(%s)", v[i], last), "");
-                        int stride = vector_define(f, f->row, "v_set1",
-                                                   arena_printf(f->arena, "%lld.0f", (long long)step[i]), "");
-                        int term = vector_define(f, f->lanes, "v_mul",
-                                                 arena_printf(f->arena, "t%d, t%d", kept, stride), "");
-                        e = e < 0 ? term
-                                  : vector_define(f, f->lanes, "v_add",
-                                                  arena_printf(f->arena, "t%d, t%d", e, term), "");
-                }
+                int e = lane_offsets(f, t, indexed, v, step);
                 return value_of(
                         f, n, m, true, "v_gather",
                         arena_printf(f->arena, "%s + %s, t%d, 1", p, address_expression(f, &from, false), e));
