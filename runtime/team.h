@@ -138,7 +138,8 @@ static inline int team_spin(Team *team, unsigned phase)
 }
 /* No wake-up is lost: either the last to arrive sees the sleeper counted and waits for the mutex until it
  * sleeps, or the count came later in the one order of sequentially consistent operations and the sleeper sees
- * the new phase. */
+ * the new phase.  The phase moves by an exchange, not a store, since emulators are known that let a store be
+ * overtaken by the load after it (QEMU 7.2 does with 64-bit ARM's stlr and ldar on x86-64). */
 static inline void team_sleep(Team *team, unsigned phase)
 {
         pthread_mutex_lock(&team->mutex);
@@ -160,7 +161,7 @@ static inline void team_barrier(Team *team)
                 return;
         }
         atomic_store_explicit(&team->arrived, 0, memory_order_relaxed);
-        atomic_store(&team->phase, phase + 1);
+        atomic_exchange(&team->phase, phase + 1);
         if (atomic_load(&team->sleepers) == 0)
                 return;
         pthread_mutex_lock(&team->mutex);
