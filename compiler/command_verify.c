@@ -27,7 +27,8 @@ typedef struct {
         Tensor *input, *expected; /* [ninput], [noutput] */
         float **first;            /* [noutput] bits of the first target; NULL before */
         const char *first_target;
-        int done, steps; /* for the bar */
+        const char *without; /* --each-pass: the pass that is off; NULL: none besides those of the options */
+        int done, steps;     /* for the bar */
         bool failed;
 } Verify;
 
@@ -192,24 +193,39 @@ static void tick(Verify *v)
 static const char *const graph_pass[] = {"simplify", "stage", "causal", "accumulate", "entries"};
 enum { GRAPH_PASSES = sizeof graph_pass / sizeof graph_pass[0] };
 
+static bool is_graph_pass(const char *name)
+{
+        for (int i = 0; i < GRAPH_PASSES; i++)
+                if (!strcmp(graph_pass[i], name))
+                        return true;
+        return false;
+}
+
+/* The options, with another pass off. */
+static Options options_of(const Verify *v)
+{
+        Options o = *v->o;
+        if (v->without && o.noff < MAX_DUMPS)
+                o.off[o.noff++] = v->without;
+        return o;
+}
+
 /* The graph once more, with the first n passes done. */
 static bool pass_graph(Verify *v, int n)
 {
-        Options o = *v->o;
+        Options o = options_of(v);
         o.ndump = o.explain = 0;
         for (int i = n; i < GRAPH_PASSES && o.noff < MAX_DUMPS; i++)
                 o.off[o.noff++] = graph_pass[i];
         return model_elaborate(&v->m, v->o, v->o->model) && model_passes(&v->m, &o);
 }
 
-static bool verify_pass(Verify *v, int n)
+/* The interpreter after the first n graph passes, the last of which is called name. */
+static bool verify_graph(Verify *v, int n, const char *name)
 {
-        const char *name = graph_pass[n];
         Checkpoint *checkpoint;
         double error = 0;
-        if (is_off(v->o, name))
-                return true;
-        if (!pass_graph(v, n + 1))
+        if (!pass_graph(v, n))
                 return false;
         WeightSource source = {open_weights(&v->m, v->o, &checkpoint), weights_read};
         if (!source.from)
@@ -234,9 +250,16 @@ static bool verify_pass(Verify *v, int n)
         tick(v);
         if (why)
                 return give_up(arena_printf(&v->m.arena, "the interpreter after %s", name), why);
-        report_error(v, arena_printf(&v->m.arena, "interpreted, %s%s", name, how), error, most_pass_error,
-                     "");
+        const char *what = v->without ? arena_printf(&v->m.arena, "no %s: interpreted%s", v->without,
+                                                     *how ? ", in pieces" : "")
+                                      : arena_printf(&v->m.arena, "interpreted, %s%s", name, how);
+        report_error(v, what, error, most_pass_error, "");
         return true;
+}
+
+static bool verify_pass(Verify *v, int n)
+{
+        return is_off(v->o, graph_pass[n]) || verify_graph(v, n + 1, graph_pass[n]);
 }
 
 /* --- compiled
@@ -288,7 +311,9 @@ static bool verify_code(Verify *v, const Target *target, bool jit)
                 WeightSource source = {open_weights(&v->m, v->o, &checkpoint), weights_read};
                 t.sequential = is_sequential(g, v->size);
                 t.output = NEW_ARRAY(&v->m.arena, float *, g->noutput);
-                Plan *plan = source.from ? model_plan(&v->m, v->o, target) : NULL;
+                Options o = options_of(v);
+                o.explain &= !v->without;
+                Plan *plan = source.from ? model_plan(&v->m, &o, target) : NULL;
                 good = plan && (jit ? trial_jit(plan, &source, &t) : trial(plan, folder, &source, &t));
         }
         for (int i = 0; good && i < v->oracle->noutput; i++)
@@ -298,7 +323,9 @@ static bool verify_code(Verify *v, const Target *target, bool jit)
                 const char *name = arena_printf(&v->m.arena, jit ? "%s, just in time" : "%s", target->name);
                 const char *bits = compare_bits(v, &t, name);
                 v->failed |= !strncmp(bits, "FAIL", 4);
-                report_error(v, arena_printf(&v->m.arena, "compiled, %s", name), error, most_error, bits);
+                const char *what = v->without ? arena_printf(&v->m.arena, "no %s: %s", v->without, name)
+                                              : arena_printf(&v->m.arena, "compiled, %s", name);
+                report_error(v, what, error, most_error, bits);
         }
         for (int i = 0; t.output && v->first != t.output && i < v->oracle->noutput; i++)
                 free(t.output[i]);
@@ -311,6 +338,40 @@ static bool verify_target(Verify *v, const Target *target)
 {
         bool by_cc = v->o->jit != JIT_TCC, by_tcc = v->o->jit != JIT_CC && trial_jit_runs(target);
         return (!by_cc || verify_code(v, target, false)) && (!by_tcc || verify_code(v, target, true));
+}
+
+static void forget_bits(Verify *v)
+{
+        for (int i = 0; v->first && i < v->oracle->noutput; i++)
+                free(v->first[i]);
+        v->first = NULL;
+}
+
+/* All of it once more with a pass off. */
+static bool verify_without(Verify *v, const char *pass, const Target *const *target, int n)
+{
+        if (is_off(v->o, pass))
+                return true;
+        v->without = pass;
+        bool good = !is_graph_pass(pass) || verify_graph(v, GRAPH_PASSES, pass);
+        for (int k = 0; k < n && good; k++)
+                good = verify_target(v, target[k]);
+        return good;
+}
+
+/* Each pass off in turn: first those that change no bit, then those without which bits are compared anew. */
+static bool verify_each_pass(Verify *v, const Target *const *target, int n)
+{
+        bool good = true;
+        for (int i = 0; i < pass_count && good; i++)
+                if (!pass_table[i].orders_sums)
+                        good = verify_without(v, pass_table[i].name, target, n);
+        for (int i = 0; i < pass_count && good; i++)
+                if (pass_table[i].orders_sums) {
+                        forget_bits(v);
+                        good = verify_without(v, pass_table[i].name, target, n);
+                }
+        return good;
 }
 
 static bool can_try(Arena *a, const Options *o, const Target *t)
@@ -343,6 +404,28 @@ int choose_targets(Arena *a, const Options *o, const Target **chosen)
 /* --- the command
  * -------------------------------------------------------------------------------------------------------------- */
 
+/* After a failure: how far off the interpreter is where each of its values is rounded to float.  If that is about as much,
+ * the model asks for more than floats can give: a difference of almost equal values, or a choice between them. */
+static void report_rounded(Verify *v)
+{
+        Checkpoint *checkpoint;
+        v->m.graph = v->oracle;
+        WeightSource source = {open_weights(&v->m, v->o, &checkpoint), weights_read};
+        Tensor *output = NEW_ARRAY(v->oracle->arena, Tensor, v->oracle->noutput);
+        double error = 0;
+        if (!source.from)
+                return;
+        const char *why = interpret_rounded(v->oracle, v->size, v->input, &source, output);
+        for (int i = 0; i < v->oracle->noutput && !why; i++)
+                error = fmax(error, output_error(v, i, output[i].data, NULL));
+        if (why)
+                give_up("the interpreter in floats", why);
+        else
+                printf("%-40s%.1e\n", "the interpreter itself, in floats", error);
+        free_tensors(output, v->oracle->noutput);
+        checkpoint_close(checkpoint);
+}
+
 static bool interpret_oracle(Verify *v)
 {
         Checkpoint *checkpoint;
@@ -368,9 +451,10 @@ static int verify_model(Verify *v)
         int n = choose_targets(&v->m.arena, v->o, target);
         if (n < 0)
                 return WRONG_ENVIRONMENT;
-        v->steps = 1 + GRAPH_PASSES;
+        int trials = 0;
         for (int i = 0; i < n; i++)
-                v->steps += (v->o->jit != JIT_TCC) + (v->o->jit != JIT_CC && trial_jit_runs(target[i]));
+                trials += (v->o->jit != JIT_TCC) + (v->o->jit != JIT_CC && trial_jit_runs(target[i]));
+        v->steps = 1 + GRAPH_PASSES + trials + (v->o->each_pass ? GRAPH_PASSES + pass_count * trials : 0);
         if (!interpret_oracle(v))
                 return WRONG_INPUT;
         report_heading(v);
@@ -380,6 +464,10 @@ static int verify_model(Verify *v)
         for (int i = 0; i < n; i++)
                 if (!verify_target(v, target[i]))
                         return WRONG_ENVIRONMENT;
+        if (v->o->each_pass && !verify_each_pass(v, target, n))
+                return WRONG_INPUT;
+        if (v->failed)
+                report_rounded(v);
         return v->failed ? WRONG_INPUT : DONE;
 }
 
@@ -401,8 +489,7 @@ int verify_command(const Options *o)
                 code = verify_model(&v);
         free_tensors(v.input, v.oracle ? v.oracle->ninput : 0);
         free_tensors(v.expected, v.oracle ? v.oracle->noutput : 0);
-        for (int i = 0; v.first && i < v.oracle->noutput; i++)
-                free(v.first[i]);
+        forget_bits(&v);
         model_free(&v.m);
         return code;
 }

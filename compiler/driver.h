@@ -31,6 +31,7 @@ typedef struct {
         const char *against; /* verify: a file of values that something else computed */
         double bound;        /* 0: the command's own */
         bool interpreter;    /* verify: leave compiled code out */
+        bool each_pass;      /* verify: once more with each pass off */
         /* generation */
         const char *prompt, *prompt_file, *stop[MAX_STOPS];
         int nstop, threads, top_k;
@@ -63,6 +64,7 @@ bool is_off(const Options *o, const char *pass);
 /* pipeline.c */
 typedef struct {
         const char *name, *about;
+        bool orders_sums; /* without it other bits may come out */
 } PassInfo;
 extern const PassInfo pass_table[];
 extern const int pass_count;

@@ -139,7 +139,8 @@ static void emit_wants_taps(const Emit *e, Text *c)
         Text *any = text_new(e->arena);
         for (int i = 0; i < e->g->noutput; i++)
                 if (e->g->output[i].tap)
-                        text_printf(any, "%sm->output_%s", any->n ? " || " : "", e->g->output[i].name);
+                        text_printf(any, "%sm->output_%s != NULL", any->n ? " || " : "",
+                                    e->g->output[i].name);
         if (any->n)
                 text_printf(c, "static int wants_taps(const %s *m)\n{\n        return %s;\n}\n\n", e->name,
                             any->data);

@@ -56,6 +56,7 @@ typedef struct {
         const Tensor *input;
         const WeightSource *weights;
         InterpState *state;
+        bool rounded;      /* every value to float */
         const char *error; /* the first one, in the graph's arena */
         bool *needed;      /* by id, as all below */
         Value **value;
@@ -444,6 +445,8 @@ static Value *run_op(Interp *it, const Node *n)
         }
         default: evaluate(n, it->size, in, out->data); break;
         }
+        for (int64_t i = 0; it->rounded && i < out->count; i++)
+                out->data[i] = (float)out->data[i];
         if (interrupted)
                 fail(it, "interrupted");
         return out;
@@ -585,33 +588,50 @@ static void check_sizes(Interp *it)
         }
 }
 
+static const char *run_nodes(Interp *it, Node *const *want, int nwant, Tensor *output)
+{
+        memset(output, 0, (size_t)nwant * sizeof *output);
+        check_sizes(it);
+        if (!it->error && !prepare(it, want, nwant))
+                fail(it, "out of memory");
+        if (!it->error)
+                run_body(it, it->g->top);
+        for (int i = 0; i < nwant && !it->error; i++)
+                copy_out(it, want[i], &output[i]);
+        settle_state(it);
+        release(it);
+        for (int i = 0; it->error && i < nwant; i++)
+                tensor_free(&output[i]);
+        return it->error;
+}
+
 const char *interpret_nodes(const Graph *g, const int64_t *size, const Tensor *input,
                             const WeightSource *weights, InterpState *state, Node *const *want, int nwant,
                             Tensor *output)
 {
         Interp it = {.g = g, .size = size, .input = input, .weights = weights, .state = state};
-        memset(output, 0, (size_t)nwant * sizeof *output);
-        check_sizes(&it);
-        if (!it.error && !prepare(&it, want, nwant))
-                fail(&it, "out of memory");
-        if (!it.error)
-                run_body(&it, g->top);
-        for (int i = 0; i < nwant && !it.error; i++)
-                copy_out(&it, want[i], &output[i]);
-        settle_state(&it);
-        release(&it);
-        for (int i = 0; it.error && i < nwant; i++)
-                tensor_free(&output[i]);
-        return it.error;
+        return run_nodes(&it, want, nwant, output);
+}
+
+static Node **outputs_of(const Graph *g)
+{
+        Node **want = NEW_ARRAY(g->arena, Node *, g->noutput);
+        for (int i = 0; i < g->noutput; i++)
+                want[i] = g->output[i].node;
+        return want;
 }
 
 const char *interpret(const Graph *g, const int64_t *size, const Tensor *input, const WeightSource *weights,
                       InterpState *state, Tensor *output)
 {
-        Node **want = NEW_ARRAY(g->arena, Node *, g->noutput);
-        for (int i = 0; i < g->noutput; i++)
-                want[i] = g->output[i].node;
-        return interpret_nodes(g, size, input, weights, state, want, g->noutput, output);
+        return interpret_nodes(g, size, input, weights, state, outputs_of(g), g->noutput, output);
+}
+
+const char *interpret_rounded(const Graph *g, const int64_t *size, const Tensor *input,
+                              const WeightSource *weights, Tensor *output)
+{
+        Interp it = {.g = g, .size = size, .input = input, .weights = weights, .rounded = true};
+        return run_nodes(&it, outputs_of(g), g->noutput, output);
 }
 
 void tensor_free(Tensor *t)

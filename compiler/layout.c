@@ -246,9 +246,12 @@ static bool unview(const Node *view, const Buffer *to, Layout *l, int *shift_axi
                 if (a->out == to->shift_axis)
                         *shift_axis = a->axis;
         }
-        for (int a = 0; a < in->rank; a++)
+        for (int a = 0; a < in->rank; a++) {
                 if (!seen[a] && !dim_is(in->dim[a], 1))
                         return false;
+                if (!seen[a])
+                        l->stride[a] = 1; /* any will do; kernels want 1 of the last axis */
+        }
         if ((to->layout.tiled >= 0) != (l->tiled >= 0))
                 return false;
         return (to->shift_axis >= 0) == (*shift_axis >= 0);
@@ -275,7 +278,15 @@ static bool is_dense(const Type *t)
         return false;
 }
 
-/* Where a kernel could not read an input as it is given, it is copied first. */
+/* n lies in a buffer where a kernel can't read it as it has to: it is copied from there first. */
+static void copy_to_read(Fuse *f, Node *n, Buffer *from)
+{
+        Buffer *own = f->plan->value[n->id] = buffer_new(f->plan, IN_ARENA, &n->type, from->name);
+        lay_out(f->plan, own, -1);
+        copy_kernel(f, n, own, n->body, 4 * f->uses->place[n->id] + 1);
+        f->kernel[f->nkernel - 1]->from_copy = from;
+}
+
 static void lay_input(Fuse *f, Node *n)
 {
         Plan *p = f->plan;
@@ -285,12 +296,8 @@ static void lay_input(Fuse *f, Node *n)
         b->index = n->attr.index;
         b->dense = is_dense(&n->type);
         p->value[n->id] = b;
-        if (!f->forced[n->id])
-                return;
-        Buffer *own = p->value[n->id] = buffer_new(p, IN_ARENA, &n->type, name);
-        lay_out(p, own, -1);
-        copy_kernel(f, n, own, n->body, 4 * f->uses->place[n->id] + 1);
-        f->kernel[f->nkernel - 1]->from_copy = b;
+        if (f->forced[n->id])
+                copy_to_read(f, n, b);
 }
 
 static void place(Fuse *f, Node *n, Buffer *to, Body *body, int at);
@@ -351,7 +358,10 @@ static void place(Fuse *f, Node *n, Buffer *to, Body *body, int at)
         bool as_output_only = to->home != IN_OUTPUT || f->uses->nuser[n->id] == 0;
         bool can_tile = to->layout.tiled < 0 || n->type.rank == 0 ||
                         (to->layout.tiled != n->type.rank - 1 && !f->forced[n->id]);
-        if (!is_computed(f, n) || p->value[n->id] || n->body != body || !as_output_only || !can_tile) {
+        bool spaced = f->forced[n->id] && to->layout.tiled < 0 && n->type.rank > 0 &&
+                      to->layout.stride[n->type.rank - 1] != 1; /* not stored so by every kernel */
+        if (!is_computed(f, n) || p->value[n->id] || n->body != body || !as_output_only || !can_tile ||
+            spaced) {
                 copy_kernel(f, n, to, body, at);
                 return;
         }
@@ -578,8 +588,11 @@ static void lay_repeat(Fuse *f, Node *repeat)
         for (int i = 0; i < f->uses->nuser[repeat->id]; i++) {
                 Node *result = f->uses->user[repeat->id][i];
                 p->value[result->id] = value[result->attr.index];
-                if (result->attr.index >= r->ncarry)
-                        value[result->attr.index]->type = result->type;
+                if (result->attr.index < r->ncarry)
+                        continue;
+                value[result->attr.index]->type = result->type;
+                if (f->forced[result->id])
+                        copy_to_read(f, result, value[result->attr.index]);
         }
 }
 

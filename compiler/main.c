@@ -104,8 +104,10 @@ static const Command command_table[] = {
          "  --echo           print a script's lines too, behind their prompts\n"
          "The exit code is 1 if a line of a script or a pipe failed.\n"
          "example: lathe repl models/tale.model\n"},
-        {"verify", verify_command, "mDwTxcabiJy",
-         "MODEL [--weights CKPT] [--against FILE.safetensors [--bound E]] [--interpreter] [--target T]…",
+        {"verify", verify_command, "mDwTxcabiAJy",
+         "MODEL [--weights CKPT] [--against FILE.safetensors [--bound E]] [--interpreter] [--each-pass] "
+         "[--target "
+         "T]…",
          "the interpreter against compiled code",
          "Runs the interpreter on the model as written, on inputs made by hash, 40 positions; then on the "
          "graph after each pass, and\n"
@@ -120,6 +122,7 @@ static const Command command_table[] = {
          "  --bound E        .. how far off the interpreter may be (default 1e-9 of a tensor's largest "
          "value)\n"
          "  --interpreter    leave compiled code out\n"
+         "  --each-pass      then all of it with each pass off in turn (`lathe show MODEL passes`)\n"
          "  --jit tcc        leave out what the system's compiler builds; --jit cc: what libtcc does\n"
          "example: lathe verify models/stories260k.model --target scalar --target avx2\n"},
         {"golden", golden_command, "mDwtopnyTJbuU", "record MODEL [options] | check FILE…",

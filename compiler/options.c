@@ -12,22 +12,23 @@ typedef struct {
 } OptionRow;
 
 static const OptionRow option_table[] = {
-        {'m', "-m", true},         {'D', "-D", true},
-        {'w', "--weights", true},  {'t', "--tokenizer", true},
-        {'o', "-o", true},         {'T', "--target", true},
-        {'M', "--main", false},    {'e', "--embed", false},
-        {'x', "--explain", false}, {'c', "--chunk", true},
-        {'s', "--storage", true},  {'C', "--code-only", false},
-        {'p', "-p", true},         {'f', "-f", true},
-        {'n', "-n", true},         {'E', "--temp", true},
-        {'K', "--top-k", true},    {'P', "--top-p", true},
-        {'N', "--min-p", true},    {'S', "--seed", true},
-        {'R', "--threads", true},  {'z', "--stop", true},
-        {'J', "--jit", true},      {'v', "-v", false},
-        {'H', "--hash", false},    {'a', "--against", true},
-        {'b', "--bound", true},    {'i', "--interpreter", false},
-        {'q', "--echo", false},    {'y', "--tap", true},
-        {'u', "--update", false},  {'U', "--junit", true},
+        {'m', "-m", true},           {'D', "-D", true},
+        {'w', "--weights", true},    {'t', "--tokenizer", true},
+        {'o', "-o", true},           {'T', "--target", true},
+        {'M', "--main", false},      {'e', "--embed", false},
+        {'x', "--explain", false},   {'c', "--chunk", true},
+        {'s', "--storage", true},    {'C', "--code-only", false},
+        {'p', "-p", true},           {'f', "-f", true},
+        {'n', "-n", true},           {'E', "--temp", true},
+        {'K', "--top-k", true},      {'P', "--top-p", true},
+        {'N', "--min-p", true},      {'S', "--seed", true},
+        {'R', "--threads", true},    {'z', "--stop", true},
+        {'J', "--jit", true},        {'v', "-v", false},
+        {'H', "--hash", false},      {'a', "--against", true},
+        {'b', "--bound", true},      {'i', "--interpreter", false},
+        {'q', "--echo", false},      {'y', "--tap", true},
+        {'u', "--update", false},    {'U', "--junit", true},
+        {'A', "--each-pass", false},
 };
 
 bool is_off(const Options *o, const char *pass)
@@ -169,6 +170,7 @@ static bool set(Options *o, const char *command, char letter, const char *value)
         case 'a': o->against = value; return true;
         case 'y': return add(o->tap, &o->ntap, MAX_TAPS, value) || wrong(command, "%s", "too many --tap");
         case 'i': return o->interpreter = true;
+        case 'A': return o->each_pass = true;
         case 'u': return o->update = true;
         case 'U': o->junit = value; return true;
         case 'b': {

@@ -16,18 +16,21 @@
 #include "taps.h"
 
 const PassInfo pass_table[] = {
-        {"simplify", "constants, common subexpressions, dead code, exact algebra"},
-        {"stage", "what does not depend on the trip leaves its repeat; tables of what no input decides"},
-        {"causal", "the proof that position i reads positions up to i, and the form with explicit state: "
-                   "prefill and step"},
-        {"accumulate", "a sum over what a repeat stacks is carried from trip to trip"},
-        {"entries",
-         "what depends on inputs that are fed apart alone is computed when they are fed, and kept"},
-        {"fuse", "kernels: attention, products with formulas, merged products, row regions"},
-        {"choose", "trips, and rows of them, that a mask's zeros make idle are not run"},
-        {"tile", "how each product is blocked for the target's registers and caches"},
-        {"plan", "where every buffer lies in the arena"},
-        {"sync", "the barriers that the data flow needs"},
+        {"simplify", "constants, common subexpressions, dead code, exact algebra", true},
+        {"stage", "what does not depend on the trip leaves its repeat; tables of what no input decides",
+         true},
+        {"causal",
+         "the proof that position i reads positions up to i, and the form with explicit state: "
+         "prefill and step",
+         true},
+        {"accumulate", "a sum over what a repeat stacks is carried from trip to trip", true},
+        {"entries", "what depends on inputs that are fed apart alone is computed when they are fed, and kept",
+         true},
+        {"fuse", "kernels: attention, products with formulas, merged products, row regions", true},
+        {"choose", "trips, and rows of them, that a mask's zeros make idle are not run", false},
+        {"tile", "how each product is blocked for the target's registers and caches", false},
+        {"plan", "where every buffer lies in the arena", false},
+        {"sync", "the barriers that the data flow needs", false},
 };
 const int pass_count = sizeof pass_table / sizeof pass_table[0];
 
@@ -188,7 +191,7 @@ static const char *c_identifier(Arena *a, const char *name)
 
 Plan *model_plan(Model *m, const Options *o, const Target *t)
 {
-        PlanPasses passes = {!is_off(o, "fuse"), !is_off(o, "choose"), !is_off(o, "plan"),
+        PlanPasses passes = {!is_off(o, "fuse"), !is_off(o, "choose"), !is_off(o, "tile"), !is_off(o, "plan"),
                              !is_off(o, "sync")};
         Plan *p = fuse(&m->arena, m->graph, t, o->chunk, passes);
         if (p->unreadable) {

@@ -147,14 +147,15 @@ typedef struct {
 
 /* Passes that can be left out. */
 typedef struct {
-        bool fuse, choose, plan, sync;
+        bool fuse, choose, tile, plan, sync;
 } PlanPasses;
 
 typedef struct {
         Graph *graph;
         const Target *target;
         PlanPasses
-                passes; /* false: every node a kernel; every buffer a place of its own; a barrier before every kernel */
+                passes; /* false: every node a kernel; every trip run; products in one piece; every buffer a place of
+                           its own; a barrier before every kernel */
         const char *c_name;       /* of the model, as a C identifier */
         bool timed;               /* for libtcc: each kernel's time is taken (profile.h) */
         bool by_address;          /* emitted for libtcc: vectors are arrays, handed over by address */

@@ -61,7 +61,7 @@ const char *float_literal(Arena *a, float x)
         if (isnan(x))
                 return "FLOAT_NAN";
         if (isinf(x))
-                return x > 0 ? "FLOAT_INF" : "-FLOAT_INF";
+                return x > 0 ? "FLOAT_INF" : "FLOAT_MINUS_INF";
         if (x == (float)(int)x && x > -1e6f && x < 1e6f && (x != 0 || !signbit(x)))
                 return arena_printf(a, "%d.0f", (int)x);
         return arena_printf(a, "%af", (double)x);

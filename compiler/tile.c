@@ -15,7 +15,7 @@ enum { LONGEST_PIECE = 512, ROWS_AT_ONCE = 192, KEYS_AT_ONCE = 256 };
 
 static void tile_matmul(Plan *p, Kernel *k)
 {
-        int64_t pieces = (k->k_size + LONGEST_PIECE - 1) / LONGEST_PIECE;
+        int64_t pieces = p->passes.tile ? (k->k_size + LONGEST_PIECE - 1) / LONGEST_PIECE : 1;
         k->k_cut = pieces == 1 ? k->k_size : round_up((k->k_size + pieces - 1) / pieces, LANES);
         k->scratch = (ROWS_AT_ONCE + TILE_MOST) * 2 * LANES;
         int64_t n = 0;

@@ -15,6 +15,7 @@ typedef unsigned long size_t;
 #define NULL ((void *)0)
 #define offsetof(type, member) ((size_t)&((type *)0)->member)
 #define FLOAT_INF (1.0f / 0.0f)
+#define FLOAT_MINUS_INF (-1.0f / 0.0f)
 #define FLOAT_NAN (0.0f / 0.0f)
 #define KERNEL static
 

@@ -12,6 +12,9 @@
 
 #define FLOAT_INF (1.0f / 0.0f)
 
+/* tcc takes no -FLOAT_INF where a table is filled */
+#define FLOAT_MINUS_INF (-1.0f / 0.0f)
+
 #define FLOAT_NAN (0.0f / 0.0f)
 
 /* x with every NaN made the same one, 0x7fc00000: before bits are hashed or compared. */

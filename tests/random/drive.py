@@ -1,0 +1,218 @@
+"""Random models through `lathe verify`, two at a time.
+
+    python3 drive.py DRIVER [SEED | FILE.model]...             a line for each: ok, or FAIL and why
+    python3 drive.py DRIVER --seconds S [--first SEED]         seed after seed until the time is up; ends with counts
+    python3 drive.py DRIVER --keep SEED|FILE NAME              a model that fails, made small, to kept/NAME.model
+
+Each model is verified with libtcc on every target that runs here, with each pass off in turn; every eighth has its weights from a
+checkpoint, in turn of f32, f16 and bf16; every tenth's C is built by the system's compiler too, 64-bit ARM's as well.  A model that
+fails is kept with what was said of it, under TMPDIR, and with --seconds is made small there too.
+
+An error alone (never a difference of bits) of at most ten times what the interpreter itself is off when its values are rounded to
+float says that the model asks for more than floats can give; such models are counted as ill-conditioned, and not as compared.
+"""
+
+import concurrent.futures
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+import shrink
+from generate import Model
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SECONDS = 300  # for a model
+PROCESSES = 2
+
+
+def targets(driver):
+    shown = subprocess.run([driver, "targets"], capture_output=True, text=True).stdout
+    found = [m for m in ("avx2", "avx512") if re.search(rf"^{m} .*(runs here|native)", shown, re.M)]
+    cross = all(shutil.which(p) for p in ("aarch64-linux-gnu-gcc", "qemu-aarch64"))
+    return [w for t in ["scalar"] + found + (["neon"] if cross else []) for w in ("--target", t)]
+
+
+class Drive:
+    def __init__(self, driver, work):
+        self.driver, self.work = driver, work
+        self.kept = os.path.join(os.environ.get("TMPDIR", "/tmp"), "lathe-random")
+        self.compilers = targets(driver)
+        self.environment = dict(os.environ, CC=self.compiler())
+
+    def compiler(self):
+        """Quick, and strict: warnings are errors."""
+        path = os.path.join(self.work, "cc")
+        with open(path, "w") as f:
+            cc = "clang" if shutil.which("clang") else os.environ.get("CC", "cc")
+            f.write(f'#!/bin/sh\nexec {cc} "$@" -O0 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror\n')
+        os.chmod(path, 0o755)
+        return path
+
+    def lathe(self, *arguments):
+        return subprocess.run([self.driver, *arguments], capture_output=True, text=True, errors="replace", env=self.environment,
+                              timeout=SECONDS)
+
+    def runs(self, seed, path, text):
+        """The options of each run of verify."""
+        own = shrink.options_in(text)
+        yield own if "--jit" in own else own + ["--jit", "tcc", "--each-pass"]
+        if seed is not None and seed % 10 == 0:
+            yield own + self.compilers
+        if seed is not None and seed % 8 == 3:
+            weights = path.replace(".model", ".safetensors")
+            wrote = self.lathe("weights", path, "--storage", ["f32", "f16", "bf16"][seed // 8 % 3], "-o", weights)
+            if wrote.returncode:
+                raise RuntimeError(wrote.stderr)
+            yield own + ["--jit", "tcc", "--weights", weights]
+
+    def verify(self, seed, path, text):
+        """None: all is well; 'ill'; or (what was said, options)."""
+        ill = False
+        try:
+            for options in self.runs(seed, path, text):
+                run = self.lathe("verify", path, *options)
+                if run.returncode == 0:
+                    continue
+                if not is_ill(run.stdout):
+                    return run.stdout + run.stderr, options
+                ill = True
+        except subprocess.TimeoutExpired as late:
+            return f"not done after {SECONDS} s: {' '.join(late.cmd)}", None
+        except RuntimeError as error:
+            return str(error), None
+        return "ill" if ill else None
+
+    def one(self, what):
+        """A seed or a file: its name, and as verify says."""
+        seed = None if what.endswith(".model") else int(what)
+        path, name = what, "kept " + os.path.basename(what)[:-6]
+        if seed is None:
+            with open(path) as f:
+                text = f.read()
+        else:
+            text, name, path = Model(seed).write(), f"random {seed}", os.path.join(self.work, f"random{seed}.model")
+            with open(path, "w") as f:
+                f.write(text)
+        said = self.verify(seed, path, text)
+        if said and said != "ill" and seed is not None:
+            os.makedirs(self.kept, exist_ok=True)
+            shutil.copy(path, self.kept)
+            with open(os.path.join(self.kept, f"random{seed}.log"), "w") as f:
+                f.write(said[0])
+        if seed is not None:
+            for end in (".model", ".safetensors"):
+                if os.path.exists(path[:-6] + end):
+                    os.remove(path[:-6] + end)
+        return name, said
+
+    def all(self, whats):
+        """Of each in order, with no more than a few ahead."""
+        with concurrent.futures.ThreadPoolExecutor(PROCESSES) as pool:
+            ahead = []
+            for what in whats:
+                ahead.append(pool.submit(self.one, what))
+                if len(ahead) > 2 * PROCESSES:
+                    yield ahead.pop(0).result()
+            for future in ahead:
+                yield future.result()
+
+
+def is_ill(said):
+    wrong = [line for line in said.split("\n") if "FAIL" in line]
+    itself = re.search(r"^the interpreter itself, in floats +(\S+)", said, re.M)
+    if not wrong or not itself:
+        return False
+    size = [re.match(r".{40}(\S+) +FAIL: more than \S+(; (?!FAIL).*)?$", line) for line in wrong]
+    return all(m and not line.startswith("interpreted") and ": interpreted" not in line and
+               float(m.group(1)) <= 10 * float(itself.group(1)) for m, line in zip(size, wrong))
+
+
+def small(driver, path, target, options):
+    """The shrunk model beside it; its name, or why there is none."""
+    with open(target, "w") as f:
+        run = subprocess.run([sys.executable, os.path.join(HERE, "shrink.py"), driver, path] + options, stdout=f,
+                             stderr=subprocess.PIPE, text=True)
+    if run.returncode:
+        os.remove(target)
+    return run.stderr.strip()
+
+
+def seeds_until(end, first):
+    while time.monotonic() < end:
+        yield str(first)
+        first += 1
+
+
+def drive_long(drive, seconds, first):
+    begun, counts, failed = time.monotonic(), {"compared": 0, "ill": 0}, []
+    for name, said in drive.all(seeds_until(begun + seconds, first)):
+        counts["ill" if said == "ill" else "compared"] += 1
+        if said and said != "ill":
+            failed.append(name)
+            path = os.path.join(drive.kept, name.replace(" ", "") + ".model")
+            print(f"\rFAIL {name}: {path}", flush=True)
+            print("     " + small(drive.driver, path, path.replace(".model", ".small"), said[1] or []), flush=True)
+        elif sys.stderr.isatty():
+            sys.stderr.write(f"\r{counts['compared']} compared, {len(failed)} failed, {int(time.monotonic() - begun)} s ")
+    hours = (time.monotonic() - begun) / 3600
+    total = sum(counts.values())
+    print(f"\r{counts['compared']} models compared, seeds {first} to {first + total - 1}, {counts['ill']} more ill-conditioned, "
+          f"{len(failed)} failed; {int(total / hours)} an hour")
+    return 1 if failed else 0
+
+
+def drive_list(drive, whats):
+    failed = ill = 0
+    for name, said in drive.all(whats):
+        ill += said == "ill"
+        if not said or said == "ill":
+            print("ok", name + (", ill-conditioned" if said else ""), flush=True)
+            continue
+        failed += 1
+        where = f": {drive.kept}/{name.replace(' ', '')}.model" if name.startswith("random") else ""
+        print(f"FAIL {name}{where}")
+        print("".join(f"     {line}\n" for line in said[0].split("\n")[-12:]), end="", flush=True)
+    print(f"{len(whats) - failed - ill} compared, {ill} ill-conditioned, {failed} failed")
+    return 1 if failed else 0
+
+
+def keep(drive, what, name):
+    path = what
+    if not what.endswith(".model"):
+        path = os.path.join(drive.work, f"random{what}.model")
+        with open(path, "w") as f:
+            f.write(Model(int(what)).write())
+    with open(path) as f:
+        said = drive.verify(None if path == what else int(what), path, f.read())
+    if not said or said == "ill":
+        sys.exit(f"{what}: nothing is wrong with it")
+    target = os.path.join(HERE, "kept", name + ".model")
+    print(small(drive.driver, path, target, said[1] or []))
+    if not os.path.exists(target):
+        return 1
+    with open(target) as f:
+        lines = [line for line in f if not line.startswith("# verify:")]
+    with open(path) as f:
+        own = shrink.options_in(f.read())
+    own += ["--jit", "cc", "--target", "scalar"] if "--each-pass" not in (said[1] or []) and "--jit" not in own else []
+    with open(target, "w") as f:
+        f.writelines(([f"# verify: {' '.join(own)}\n"] if own else []) + lines)
+    return 0
+
+
+def main(driver, *arguments):
+    with tempfile.TemporaryDirectory() as work:
+        drive = Drive(os.path.abspath(driver), work)
+        if arguments[0] == "--keep":
+            return keep(drive, *arguments[1:])
+        if arguments[0] == "--seconds":
+            return drive_long(drive, float(arguments[1]), int(arguments[3]) if len(arguments) > 2 else 1001)
+        return drive_list(drive, list(arguments))
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
