@@ -1,5 +1,4 @@
-"""What models are made of: attention with its masks and positions, experts, convolutions, vectors of conditions, blocks of their
-own, repeats."""
+"""What models are made of: attention with its masks and positions, experts, convolutions, blocks of their own, repeats."""
 
 from core import MOST_ELEMENTS, SIZES, Value
 
@@ -23,8 +22,9 @@ class Blocks:
     def position(self, heads, d, rows):
         """A scheme for heads of width d, and what it asks to stand before."""
         r = self.r
+        two_sided = "false" if self.causal else "true"
         found = ["none", "none", f"alibi(heads: {heads})", f"alibi(heads: {heads}, steepest: 4, scale: 0.5)",
-                 f"relative(heads: {heads}, two_sided: {'false' if self.causal else 'true'}, buckets: 8, far: 11)"]
+                 f"(relative(heads: {heads}, two_sided: {two_sided}, buckets: 8, far: 11) as place{self.fresh()})"]
         if d % 2 == 0:
             found += ["rope", "rope(interleaved: true)", "rope(theta: 100, scaling: linear_scaling(factor: 4), stretch: 1.5)",
                       "rope(theta: 100, scaling: llama3_scaling(factor: 8, original: 16))",
@@ -192,77 +192,6 @@ class Blocks:
             return self.let(f"{m} @ {x.name} * 0.25", x.shape, x.most * 8)
         return self.let(f"max(where({m}[.., none] == 1, {x.name}[none], -8), axis: 1)", x.shape, max(x.most, 8))
 
-    # ---- of vision and diffusion ----
-
-    def library(self, module):
-        if f"import {module}" not in self.imports:
-            self.imports.append(f"import {module}")
-
-    def do_condition(self):
-        """A vector of conditions scales, shifts and weighs rows."""
-        x = self.rows(lambda y: y.shape[1] > 1)
-        scalars = [v.name for v in self.pool if not v.shape and v.kind == "real"]
-        if not x:
-            return None
-        self.library("diffusion")
-        c, d = self.fresh(), x.shape[1]
-        step = self.r.pick(scalars) if scalars else "0.3"
-        self.line(f"{c} = embedder(timestep({step}, width: 8), {d})")
-        if self.r.chance(50):
-            six = self.fresh()
-            self.line(f"{six} = vectors({c}, n: 6)")
-            mask = "causal" if self.causal else "none"
-            block = f"attend_{c}"
-            self.line(f"block {block}(x) = attention(x, heads: 2, head_dim: 3, mask: {mask})")
-            self.line(f"block ffn_{c}(x) = mlp(x, 9)")
-            return self.let(f"dit_layer({x.name}, {six}, attend: {block}, ffn: ffn_{c}, eps: 0.01)", x.shape, x.most + 9)
-        a, b = self.fresh(), self.fresh()
-        self.line(f"{a}, {b} = vectors({c}, n: 2)")
-        return self.let(f"modulated({x.name}, {a}, {b}, eps: 0.01)", x.shape, 10)
-
-    def do_picture(self):
-        """Patches of a picture and back, windows of a grid, learned places."""
-        if self.time:
-            return None
-        r = self.r
-        x = self.any(lambda y: len(y.shape) == 3 and y.shape[1] == y.shape[2] and y.shape[1] % 2 == 0)
-        if x and r.chance(60):
-            self.library("vision")
-            patch = r.pick([p for p in (2, 4) if x.shape[1] % p == 0])
-            c, n = x.shape[0], x.shape[1] // patch
-            shape = [n * n, c * patch * patch]
-            if r.chance(40):
-                name = f"placed{self.fresh()}"
-                return self.let(f"with_places(with_tokens(patches({x.name}, patch: {patch})) as {name})", [shape[0] + 1, shape[1]], x.most + 2)
-            return self.let(f"patches({x.name}, patch: {patch})", shape, x.most)
-        x = self.rows(lambda y: y.shape[0] in (4, 16, 36) and y.shape[1] > 1)
-        if x:
-            self.library("swin")
-            side = int(x.shape[0] ** 0.5)
-            size = r.pick([s for s in (2, 3) if side % s == 0])
-            return self.let(f"window_attention({x.name}, heads: {r.pick([h for h in (1, 2, 3) if x.shape[1] % h == 0])}, side: {side}, "
-                            f"size: {size}, shift: {r.below(size)})", x.shape, x.most * 2)
-        x = self.rows(lambda y: y.shape[1] > 1)
-        if not x:
-            return None
-        self.library("vision")
-        if r.chance(50):
-            return self.let(f"layer_scale({x.name})", x.shape, x.most)
-        self.library("contrastive")
-        return self.let(f"unit({x.name} + 0.5)", x.shape, 1)
-
-    def do_streams(self):
-        """Two sequences that attend to each other."""
-        x = self.rows(lambda y: y.shape[1] % 2 == 0)
-        y = self.any(lambda z: x and len(z.shape) == 2 and z.shape[1] == x.shape[1] and z is not x)
-        if not y or self.causal or (self.time and x.shape[0] == y.shape[0]):
-            return None
-        self.library("joint")
-        a, b = self.fresh(), self.fresh()
-        self.line(f"{a}, {b} = joint_attention({x.name}, {y.name}, heads: 2{self.maybe(40, ', norm: rmsnorm(eps: 0.01)')}) as joint{a}")
-        self.add(a, x.shape, x.most * 2)
-        return self.add(b, y.shape, y.most * 2)
-
     # ---- blocks of the model's own ----
 
     def do_block(self):
@@ -305,7 +234,7 @@ class Blocks:
         if r.chance(40):
             self.let(f"{carried.name} * (1 + {i}) / {r.pick([2, 7])}", x.shape, 6 * trips)
         if r.chance(30):
-            self.let(f"at([0.5, -1, 0.25], {i}) * {carried.name}", x.shape, 6)
+            self.let(f"at([0.5, -1, 0.25], {i}) * {carried.name} / len([1, 2])", x.shape, 6)
         if r.chance(20) and x.shape[-1] > trips + 1:
             self.let(f"{carried.name}[.., {i}..{i} + 1] + {carried.name}", x.shape, 12)
         for _ in range(1 + r.below(4)):

@@ -139,7 +139,7 @@ class Formulas:
         if self.size(x.shape[-1]) <= 97 and not (self.causal and x.shape[-1] == self.time):
             text, _ = self.decided(x)
             size = self.size(x.shape[-1])
-            found += [(f"top({text}, {1 + r.below(size)})", x.shape), (f"top({text}, 2)", x.shape)]
+            found += [(f"top({text}, {1 + r.below(size)})", x.shape), (f"top({text}, {min(size, 2)})", x.shape)]
         if a:
             found += [(f"{a.name} {op} {r.below(4)}", a.shape) for op in ("<", "<=", "==", "!=", ">", ">=")]
         if b:

@@ -17,9 +17,10 @@ from blocks import Blocks
 from core import MOST_ELEMENTS, SIZES, Core
 from families import Families
 from formulas import Formulas
+from library import Library
 
 
-class Model(Core, Formulas, Blocks, Families):
+class Model(Core, Formulas, Blocks, Library, Families):
     def __init__(self, seed):
         super().__init__(seed)
         self.imports, self.before = [], []
@@ -31,7 +32,7 @@ class Model(Core, Formulas, Blocks, Families):
                 [self.do_integers, self.do_truths, self.do_real, self.do_lookup, self.do_block, self.do_running]
         if not deep:
             kinds += [self.do_attention] * 4 + [self.do_repeat] * 2 + [self.do_over, self.do_experts] + \
-                     [self.do_condition, self.do_picture, self.do_streams, self.do_position, self.do_tokens, self.do_length]
+                     [self.do_condition, self.do_picture, self.do_streams, self.do_grid, self.do_pool, self.do_position, self.do_tokens, self.do_length]
         elif self.r.chance(30):
             kinds = [self.do_attention, self.do_attention, self.do_experts, self.do_over, self.do_repeat]
         for _ in range(20):

@@ -22,7 +22,7 @@ import sys
 import tempfile
 
 TRIALS = 1500
-SECONDS = 60  # for a trial
+SECONDS = 120  # for a trial
 
 BINARY = {"or", "and", "==", "!=", "<", ">", "<=", ">=", "+", "-", "*", "/", "//", "%", "@", "^"}
 
@@ -149,7 +149,7 @@ def statement(t):
     if head == "loop":
         return f"loop {rest[0]} {body(rest)}"
     if head == "import":
-        return f"import {rest[-1]}"
+        return f"import {next(r for r in rest if r != '-')}"
     if head == "model":
         return f"model {rest[0]}{'' if rest[1] == '-' else ' : ' + rest[1]} {body(rest[2])}"
     raise ValueError(f"no statement: {head}")
@@ -243,7 +243,7 @@ class Shrinker:
     # ---- edits ----
 
     def bodies(self):
-        return [p for p, t in places(self.tree) if isinstance(t, list) and t[:1] == ["do"]]
+        return [p for p, t in places(self.tree) if isinstance(t, list) and t[:1] in (["do"], ["file"])]
 
     def find(self, path):
         """What stands at a path, or None."""
