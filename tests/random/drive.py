@@ -3,6 +3,7 @@
     python3 drive.py DRIVER [SEED | FILE.model]...             a line for each: ok, or FAIL and why
     python3 drive.py DRIVER --seconds S [--first SEED]         seed after seed until the time is up; ends with counts
     python3 drive.py DRIVER --keep SEED|FILE NAME              a model that fails, made small, to kept/NAME.model
+    python3 drive.py DRIVER --shrinking                        a test of shrinking
     PROCESSES: how many at a time, if not two
 
 Each model is printed from its tree and parsed again (`lathe parse --check`), then verified with libtcc on every target that runs
@@ -154,15 +155,18 @@ def seeds_until(end, first):
 
 def drive_long(drive, seconds, first):
     begun, counts, failed = time.monotonic(), {"compared": 0, "ill": 0}, []
-    for name, said in drive.all(seeds_until(begun + seconds, first)):
-        counts["ill" if said == "ill" else "compared"] += 1
-        if said and said != "ill":
-            failed.append(name)
-            path = os.path.join(drive.kept, name.replace(" ", "") + ".model")
-            print(f"\rFAIL {name}: {path}", flush=True)
-            print("     " + small(drive.driver, path, path.replace(".model", ".small"), said[1] or []), flush=True)
-        elif sys.stderr.isatty():
-            sys.stderr.write(f"\r{counts['compared']} compared, {len(failed)} failed, {int(time.monotonic() - begun)} s ")
+    try:
+        for name, said in drive.all(seeds_until(begun + seconds, first)):
+            counts["ill" if said == "ill" else "compared"] += 1
+            if said and said != "ill":
+                failed.append(name)
+                path = os.path.join(drive.kept, name.replace(" ", "") + ".model")
+                print(f"\rFAIL {name}: {path}", flush=True)
+                print("     " + small(drive.driver, path, path.replace(".model", ".small"), said[1] or []), flush=True)
+            elif sys.stderr.isatty():
+                sys.stderr.write(f"\r{counts['compared']} compared, {len(failed)} failed, {int(time.monotonic() - begun)} s ")
+    except KeyboardInterrupt:
+        print("\rinterrupted")
     hours = (time.monotonic() - begun) / 3600
     total = sum(counts.values())
     print(f"\r{counts['compared']} models compared, seeds {first} to {first + total - 1}, {counts['ill']} more ill-conditioned, "
@@ -183,6 +187,20 @@ def drive_list(drive, whats):
         print("".join(f"     {line}\n" for line in said[0].split("\n")[-12:]), end="", flush=True)
     print(f"{len(whats) - failed - ill} compared, {ill} ill-conditioned, {failed} failed")
     return 1 if failed else 0
+
+
+def check_shrinking(drive):
+    """A mistake hidden in a large model comes out alone."""
+    path = os.path.join(drive.work, "mistake.model")
+    text = Model(2).write().rstrip().rstrip("}")
+    with open(path, "w") as f:
+        f.write(text + "    repeat again[k] : 3 { hidden = softmax(iota(5) * k) @ missing }\n}\n")
+    said = small(drive.driver, path, path + ".small", ["--jit", "tcc"])
+    with open(path + ".small") as f:
+        found = [line.strip() for line in f if line.strip() and not line.startswith("#")]
+    good = len(found) <= 4 and any("missing" in line for line in found)
+    print(f"ok random shrinking ({len(text.split())} words)" if good else f"FAIL random shrinking: {said}: {' / '.join(found)}")
+    return 0 if good else 1
 
 
 def keep(drive, what, name):
@@ -214,6 +232,8 @@ def main(driver, *arguments):
         drive = Drive(os.path.abspath(driver), work)
         if arguments[0] == "--keep":
             return keep(drive, *arguments[1:])
+        if arguments[0] == "--shrinking":
+            return check_shrinking(drive)
         if arguments[0] == "--seconds":
             return drive_long(drive, float(arguments[1]), int(arguments[3]) if len(arguments) > 2 else 1001)
         return drive_list(drive, list(arguments))

@@ -116,10 +116,11 @@ class Model(Core, Formulas, Blocks, Library, Families):
     # ---- the whole ----
 
     def outputs(self):
-        """What nothing else uses, and then some; positions outermost."""
+        """What nothing else uses, and then some; of a causal model they run over positions."""
         def fit(v):
-            return v.name.startswith("v") and (not self.time or (v.shape[:1] == [self.time] and not self.composite(v.shape[1:])) or
-                                               (not self.causal and not self.composite(v.shape)))
+            rows = v.shape.count(self.time)
+            return v.name.startswith("v") and (not self.time or (rows <= 1 and rows >= self.causal and
+                                                                 sum(not isinstance(d, int) for d in v.shape) == rows))
 
         made = [v for v in self.pool if fit(v)]
         idle = [v for v in made if v.name not in self.used][-6:]
