@@ -76,11 +76,16 @@ Value path_field(Elaborator *e, const PathValue *path, const Ast *field)
 Value path_index(Elaborator *e, const PathValue *path, Scope *scope, const Ast *index)
 {
         int64_t i;
-        int regions = 0;
-        for (const PathNode *p = path->node; p; p = p->outer)
-                regions += p->is_region;
-        if (index->nkid != 2 || path->nindex >= regions)
+        int around = 0;
+        const PathNode *region = NULL;
+        for (const PathNode *p = path->node->outer; p; p = p->outer)
+                if (p->is_region)
+                        around++, region = p;
+        if (index->nkid != 2 || path->nindex > around)
                 return fail(e, index->span, "%s has one index", path_name(e, path->node));
+        if (path->nindex < around)
+                return fail(e, index->span, "a trip of %s is one of a trip of %s: write %s[i] too",
+                            path_name(e, path->node), path_name(e, region), region->name);
         if (!want_int(e, eval(e, scope, index->kid[1], NULL), index->kid[1]->span, "a trip", &i))
                 return POISON;
         if (i < 0 || i >= path->node->trips)
@@ -106,25 +111,14 @@ static int64_t slot_at(const Weight *w, const PathValue *path)
         return w->slot_of[trip];
 }
 
-Node *path_weight(Elaborator *e, const PathValue *path, Span span)
+/* The weight in the trips that the path names; NULL if they lack it. */
+static Node *weight_in_trips(Elaborator *e, const PathValue *path, Span span)
 {
         const Weight *first = path->node->weight;
-        if (!first) {
-                fail(e, span, "%s is no weight", path_name(e, path->node));
-                if (path->node->child)
-                        diag_hint(e->diag, "it has weights under it: %s.%s ..", path->node->name,
-                                  path->node->child->name);
-                return NULL;
-        }
-        if (first->nregion != path->nindex) {
-                fail(e, span, "%s is a weight in every trip: say which, as %s[i]", path_name(e, path->node),
-                     first->nregion > 0 ? first->region[first->nregion - 1]->name : path->node->name);
-                return NULL;
-        }
         for (int i = 0; i < e->g->nweight; i++) {
                 Weight *w = e->g->weight[first->id + i < e->g->nweight ? first->id + i
                                                                        : first->id + i - e->g->nweight];
-                if (w->path != first->path)
+                if (w->path != first->path || w->nregion != path->nindex)
                         continue;
                 int64_t slot = slot_at(w, path);
                 if (slot >= 0)
@@ -132,6 +126,37 @@ Node *path_weight(Elaborator *e, const PathValue *path, Span span)
                                         (Attr){.weight = w, .slot = (int)slot}, w->type, span, e->where);
         }
         e->missing_weight = true;
+        return NULL;
+}
+
+/* Repeats whose index the path leaves out, the inner ones, are stacked outermost. */
+static Node *stacked_weight(Elaborator *e, const PathValue *path, Span span)
+{
+        const Weight *first = path->node->weight;
+        if (path->nindex == first->nregion)
+                return weight_in_trips(e, path, span);
+        PathValue inner = *path;
+        int trips = (int)first->region[inner.nindex++]->trips;
+        Value *item = NEW_ARRAY(e->arena, Value, trips);
+        for (int t = 0; t < trips; t++) {
+                inner.index[path->nindex] = t;
+                Node *n = stacked_weight(e, &inner, span);
+                if (!n)
+                        return NULL;
+                item[t] = (Value){.kind = V_TENSOR, .tensor = n};
+        }
+        Value v = stack_values(e, trips, item, 0, span);
+        return is_poison(v) ? NULL : v.tensor;
+}
+
+Node *path_weight(Elaborator *e, const PathValue *path, Span span)
+{
+        if (path->node->weight)
+                return stacked_weight(e, path, span);
+        fail(e, span, "%s is no weight", path_name(e, path->node));
+        if (path->node->child)
+                diag_hint(e->diag, "it has weights under it: %s.%s ..", path->node->name,
+                          path->node->child->name);
         return NULL;
 }
 
