@@ -7,7 +7,10 @@ from transformers import BertConfig, BertForPreTraining
 model = common.load(BertForPreTraining(BertConfig(
     vocab_size=37, max_position_embeddings=32, num_hidden_layers=2, num_attention_heads=3, hidden_size=12,
     intermediate_size=20, attn_implementation="eager")), "bert")
-values = common.taps({f"encoder.layer[{i}].ln2": layer.output for i, layer in enumerate(model.bert.encoder.layer)})
+values = common.taps(common.parts_of(model.bert.encoder.layer, {
+    "attn": "attention.output.dense", "ln1.y": "attention.output", "ffn": "output.dense", "ln2": "output"},
+    "encoder.layer") | {"embed_norm": model.bert.embeddings, "first": model.bert.pooler.dense,
+                        "lm_norm": model.cls.predictions.transform})
 ids = common.tokens(19, 37)
 types = (torch.arange(19) > 7).long()
 keep = (torch.arange(19) < 16).long()

@@ -151,18 +151,40 @@ def tokens(count, vocab):
 
 def taps(modules, batch=True):
     """modules: a submodule of the reference for each tap path. Returns a dictionary that the next run fills with
-    their values (of several results the first), without the leading batch axis of 1."""
+    their values (of several results the first), without the leading batch axis of 1. A pair of a submodule and a function
+    gives what that makes of the submodule's input and result."""
     values = {}
 
-    def keep(path):
-        def hook(module, args, result):
-            value = result[0] if isinstance(result, (tuple, list)) else result
-            values[path] = value.detach()[0] if batch else value.detach()
+    def keep(path, pick):
+        def hook(module, args, kwargs, result):
+            if pick:
+                value = pick(args[0] if args else kwargs["hidden_states"], result)
+            else:
+                value = result[0] if isinstance(result, (tuple, list)) else result
+                value = value[0] if batch else value
+            values[path] = value.detach()
         return hook
 
     for path, module in modules.items():
-        module.register_forward_hook(keep(path))
+        module, pick = module if isinstance(module, tuple) else (module, None)
+        module.register_forward_hook(keep(path, pick), with_kwargs=True)
     return values
+
+
+def entry(module):
+    """For taps: what enters a submodule, without the batch axis."""
+    return module, lambda given, result: given[0]
+
+
+def shaped(module, *shape):
+    """For taps: what a submodule gives, in another shape."""
+    return module, lambda given, result: result.reshape(shape)
+
+
+def parts_of(layers, parts, path="layer"):
+    """For taps: of each layer, for each of our names, the submodule of that name there."""
+    return {f"{path}[{i}].{ours}": layer.get_submodule(theirs)
+            for i, layer in enumerate(layers) for ours, theirs in parts.items()}
 
 
 def versions():
@@ -201,19 +223,15 @@ def record(name, inputs, outputs, taps=None, patches=()):
     print(f"{name}: {references.get(name, '')}, {len(header) - 1} tensors, {path.stat().st_size:,} bytes")
 
 
-def decoder(name, module, count=24, prefix="", layers=None, parts=None, computed=(), renamed=None, patches=(),
-            path="layer"):
+def decoder(name, module, count=24, prefix="", layers=(), parts=None, computed=(), renamed=None, patches=(),
+            path="layer", more=None):
     """A causal language model, whole: loads, runs on `count` tokens, records logits. layers: its list of layers, and
     parts: for each of our instances in a layer (attn, ffn) the submodule's name there; these are recorded too. path: what our
-    layers are called."""
+    layers are called. more: further taps."""
     if name not in references:  # by published()
         module = load(module, name, prefix, computed, renamed)
     vocab = module.get_input_embeddings().weight.shape[0]
-    paths = {}
-    for i, layer in enumerate(layers or []):
-        for ours, theirs in (parts or {}).items():
-            paths[f"{path}[{i}].{ours}"] = layer.get_submodule(theirs)
-    values = taps(paths)
+    values = taps(parts_of(layers, parts or {}, path) | (more or {}))
     ids = tokens(count, vocab)
     with torch.no_grad():
         logits = module(input_ids=ids[None], use_cache=False).logits[0]

@@ -12,4 +12,11 @@ config = DeepseekV2Config(
     rope_parameters={"rope_type": "yarn", "rope_theta": 10000.0, "factor": 5.0, "beta_fast": 32, "beta_slow": 1,
                      "mscale": 0.707, "mscale_all_dim": 0.707, "original_max_position_embeddings": 8})
 model = common.published("deepseek_v2", DeepseekV2ForCausalLM, config)
-common.decoder("deepseek_v2", model, layers=model.model.layers, parts={"attn": "self_attn"})
+layers = model.model.layers
+more = {"embedded": common.entry(layers[0]), "layer[0].ffn": layers[0].mlp, "final": model.model.norm}
+for i in 1, 2:
+    more[f"layer[{i}].ffn"] = common.shaped(layers[i].mlp.experts, 24, 24)
+    more[f"layer[{i}].shared_ffn"] = common.shaped(layers[i].mlp.shared_experts, 24, 24)
+common.decoder("deepseek_v2", model, layers=layers, parts={
+    "ln1": "input_layernorm", "attn.q_norm": "self_attn.q_a_layernorm", "attn.kv_norm": "self_attn.kv_a_layernorm",
+    "attn": "self_attn", "ln2": "post_attention_layernorm", "x": ""}, more=more)

@@ -20,6 +20,11 @@ def wave(*shape):
     return torch.sin(1.7 * torch.arange(count) ** 1.3).reshape(shape)
 
 
+def second(module):
+    """For taps: the second result of a layer of two streams."""
+    return module, lambda given, result: result[1][0]
+
+
 def run(module, inputs, paths):
     values = common.taps(paths)
     with torch.no_grad():
@@ -35,8 +40,11 @@ def dit():
         module.pos_embed.data = torch.tensor(get_2d_sincos_pos_embed(24, 3)).double()[None]
     module = common.load(module, "dit", computed=["pos_embed"])
     latent, step, label = wave(4, 6, 6), torch.tensor(417.), torch.tensor(3)
-    paths = {f"layer[{i}].body.{ours}": block.get_submodule(theirs) for i, block in enumerate(module.blocks)
-             for ours, theirs in {"attn": "attn", "ffn": "mlp"}.items()}
+    paths = common.parts_of(module.blocks, {"body.attn": "attn", "body.ffn": "mlp", "body": ""}) | {
+        "step_embed": module.t_embedder, "embed": module.x_embedder, "out": module.final_layer}
+    for i, block in enumerate(module.blocks):
+        paths[f"layer[{i}].ada"] = common.shaped(block.adaLN_modulation, 6, 24)
+    paths["final_ada"] = common.shaped(module.final_layer.adaLN_modulation, 2, 24)
     found, values = run(module, {"x": latent[None], "t": step[None], "y": label[None]}, paths)
     common.record("dit", {"step": step, "class": label, "latent": latent}, {"noise": found[0]}, values)
 
@@ -63,8 +71,12 @@ def sd3(name, **more):
         pos_embed_max_size=7, **more)
     module = common.load(module, name, computed=["pos_embed.pos_embed"])
     latent, text, pooled, step = wave(4, 8, 8), wave(5, 20), wave(10), torch.tensor(417.)
-    paths = {f"layer[{i}].{ours}": block.get_submodule(theirs) for i, block in enumerate(module.transformer_blocks)
-             for ours, theirs in {"x_out": "attn.to_out.0", "x.ffn": "ff"}.items()}
+    paths = common.parts_of(module.transformer_blocks, {"x_out": "attn.to_out.0", "x.ffn": "ff"}) | common.parts_of(
+        module.transformer_blocks[:-1], {"y_out": "attn.to_add_out", "y.ffn": "ff_context", "y": ""}) | {
+            "c": module.time_text_embed, "text_embed": module.context_embedder, "modulated": module.norm_out,
+            "out": module.proj_out, "embed": (module.pos_embed.proj, lambda given, result: result[0].flatten(1).T)}
+    for i, block in enumerate(module.transformer_blocks):
+        paths[f"layer[{i}].x"] = second(block)
     found, values = run(module, {"hidden_states": latent[None], "encoder_hidden_states": text[None],
                                  "pooled_projections": pooled[None], "timestep": step[None]}, paths)
     common.record(name, {"text": text, "pooled": pooled, "step": step, "latent": latent},
@@ -89,11 +101,15 @@ def flux():
     # are 1e-4 off and the answer 2e-5, here as there. Small ones keep the comparison sharp.
     step, guidance = torch.tensor(1 / 8), torch.tensor(1 / 4)
     places = torch.tensor([[0, i // 4, i % 4] for i in range(12)])
-    paths = {f"double_layer[{i}].{ours}": block.get_submodule(theirs)
-             for i, block in enumerate(module.transformer_blocks)
-             for ours, theirs in {"x_out": "attn.to_out.0", "x.ffn": "ff", "y.ffn": "ff_context"}.items()}
-    paths.update({f"single_layer[{i}].out": block.proj_out
-                  for i, block in enumerate(module.single_transformer_blocks)})
+    paths = common.parts_of(module.transformer_blocks, {
+        "x_out": "attn.to_out.0", "y_out": "attn.to_add_out", "x.ffn": "ff", "y.ffn": "ff_context", "y": ""},
+        "double_layer") | common.parts_of(module.single_transformer_blocks, {"out": "proj_out"}, "single_layer") | {
+            "c": module.time_text_embed, "embed": module.x_embedder, "text_embed": module.context_embedder,
+            "modulated": module.norm_out}
+    for i, block in enumerate(module.transformer_blocks):
+        paths[f"double_layer[{i}].x"] = second(block)
+    for i, block in enumerate(module.single_transformer_blocks):
+        paths[f"single_layer[{i}].z"] = block, lambda given, result: torch.cat(result, dim=1)[0]
     found, values = run(module, {
         "hidden_states": latent[None], "encoder_hidden_states": text[None], "pooled_projections": pooled[None],
         "timestep": step[None], "img_ids": places, "txt_ids": torch.zeros(5, 3, dtype=torch.int64),
@@ -114,6 +130,13 @@ def latte():
         for i, block in enumerate(blocks):
             paths[f"layer[{i}].{ours}.attn"] = block.attn1
             paths[f"layer[{i}].{ours}.ffn"] = block.ff
+            paths[f"layer[{i}].{ours}"] = block
+    for i, block in enumerate(module.transformer_blocks):
+        paths[f"layer[{i}].in_space.x.cross"] = block.attn2
+    paths["caption"] = module.caption_projection, lambda given, result: result[0]
+    paths["ada"] = common.shaped(module.adaln_single.linear, 6, 24)
+    paths["modulated.layernorm"] = module.norm_out
+    paths["out"] = module.proj_out
     values = common.taps(paths, batch=False)
     with torch.no_grad():
         found = module(latent[None], timestep=step[None], encoder_hidden_states=text[None])

@@ -24,4 +24,7 @@ model = Gemma3ForCausalLM(Gemma3TextConfig(
     head_dim=6, sliding_window=7, query_pre_attn_scalar=9, rope_parameters={
         "full_attention": {"rope_type": "linear", "rope_theta": 1e6, "factor": 8.0},
         "sliding_attention": {"rope_type": "default", "rope_theta": 1e4}}, **common_sizes))
-common.decoder("gemma3", model, layers=model.model.layers, parts={"attn": "self_attn"})
+common.decoder("gemma3", model, layers=model.model.layers, parts={
+    "ln1": "input_layernorm", "attn": "self_attn", "post1": "post_attention_layernorm", "ln2": "pre_feedforward_layernorm",
+    "ffn": "mlp", "post2": "post_feedforward_layernorm", "x": ""}, more={
+        "embed_norm": common.entry(model.model.layers[0]), "final": model.model.norm})

@@ -8,4 +8,6 @@ config = MixtralConfig(
     num_attention_heads=4, num_key_value_heads=2, num_local_experts=5, num_experts_per_tok=2, sliding_window=None,
     rms_norm_eps=1e-5, rope_parameters={"rope_type": "default", "rope_theta": 1e6})
 model = common.published("mixtral", MixtralForCausalLM, config)
-common.decoder("mixtral", model, layers=model.model.layers, parts={"attn": "self_attn", "ffn": "mlp"})
+common.decoder("mixtral", model, layers=model.model.layers, parts={
+    "ln1": "input_layernorm", "attn": "self_attn", "ln2": "post_attention_layernorm", "ffn": "mlp", "x": ""}, more={
+        "embed_norm": common.entry(model.model.layers[0]), "final": model.model.norm})

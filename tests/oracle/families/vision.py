@@ -12,6 +12,7 @@ import torch
 import transformers
 
 LAYER = {"attn": "attention", "ffn": "mlp"}
+WHOLE_LAYER = LAYER | {"ln1": "layernorm_before", "ln2": "layernorm_after", "x": ""}
 
 
 def picture(side, channels=3):
@@ -19,10 +20,8 @@ def picture(side, channels=3):
     return torch.sin(1.7 * torch.arange(channels * side * side) ** 1.3).reshape(channels, side, side)
 
 
-def run(name, module, layers, pixels, logits=True):
-    paths = {f"layer[{i}].{ours}": layer.get_submodule(theirs)
-             for i, layer in enumerate(layers) for ours, theirs in LAYER.items()}
-    values = common.taps(paths)
+def run(module, layers, pixels, parts=LAYER, **more):
+    values = common.taps(common.parts_of(layers, parts) | more)
     with torch.no_grad():
         found = module(pixels[None])
     return found, values
@@ -36,7 +35,9 @@ def vit():
     module = common.published("vit", transformers.ViTForImageClassification, config(
         transformers.ViTConfig, intermediate_size=40, image_size=12, patch_size=4, num_labels=5))
     pixels = picture(12)
-    found, values = run("vit", module, module.vit.layers, pixels)
+    found, values = run(
+        module, module.vit.layers, pixels, WHOLE_LAYER, start=common.entry(module.vit.layers[0]),
+        embed=(module.vit.embeddings.patch_embeddings, lambda given, result: result[0]), final=module.vit.layernorm)
     common.record("vit", {"pixels": pixels}, {"logits": found.logits[0]}, values)
 
 
@@ -57,7 +58,7 @@ def deit():
     module = common.published("deit", transformers.DeiTForImageClassificationWithTeacher, config(
         transformers.DeiTConfig, intermediate_size=96, image_size=12, patch_size=4, num_labels=5))
     pixels = picture(12)
-    found, values = run("deit", module, module.deit.layers, pixels)
+    found, values = run(module, module.deit.layers, pixels)
     common.record("deit", {"pixels": pixels}, {"logits": found.logits[0]}, values)
 
 
@@ -65,7 +66,7 @@ def dinov2():
     module = common.published("dinov2", transformers.Dinov2Model, config(
         transformers.Dinov2Config, image_size=15, patch_size=5, use_mask_token=False))
     pixels = picture(15)
-    found, values = run("dinov2", module, module.encoder.layer, pixels)
+    found, values = run(module, module.encoder.layer, pixels)
     common.record("dinov2", {"pixels": pixels}, {"features": found.last_hidden_state[0]}, values)
 
 
@@ -74,7 +75,7 @@ def dinov2_registers():
         transformers.Dinov2WithRegistersConfig, image_size=15, patch_size=5, mlp_ratio=2, num_register_tokens=3,
         use_swiglu_ffn=True), unread=["embeddings.mask_token"])
     pixels = picture(15)
-    found, values = run("dinov2_registers", module, module.encoder.layer, pixels)
+    found, values = run(module, module.encoder.layer, pixels)
     common.record("dinov2_registers", {"pixels": pixels}, {"features": found.last_hidden_state[0]}, values)
 
 
@@ -89,10 +90,14 @@ def contrastive(name, kind, configuration, seen, tokens, text, vision, **more):
             part.position_ids = torch.arange(part.position_embedding.num_embeddings)[None]
     pixels = picture(12)
     paths = {}
+    layer = {"attn": "self_attn", "ffn": "mlp", "ln1": "layer_norm1", "ln2": "layer_norm2", "x": ""}
     for ours, tower, variable in ("text", module.text_model, "y"), ("image", module.vision_model, seen):
-        for i, layer in enumerate(tower.encoder.layers):
-            paths[f"{ours}.{variable}.layer[{i}].attn"] = layer.self_attn
-            paths[f"{ours}.{variable}.layer[{i}].ffn"] = layer.mlp
+        paths |= common.parts_of(tower.encoder.layers, layer, f"{ours}.{variable}.layer")
+        paths[f"{ours}.placed"] = tower.embeddings
+    paths["text.final"] = module.text_model.final_layer_norm
+    if hasattr(module.vision_model, "pre_layrnorm"):  # that is how it is spelled
+        paths["image.pre_norm"] = module.vision_model.pre_layrnorm
+    paths["image.final"] = module.vision_model.post_layernorm
     values = common.taps(paths, batch=False)
     with torch.no_grad():
         found = module(input_ids=tokens, pixel_values=pixels[None])

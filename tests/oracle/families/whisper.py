@@ -15,7 +15,15 @@ model = WhisperForConditionalGeneration(WhisperConfig(
 with torch.no_grad():
     model.model.encoder.embed_positions.weight.copy_(sinusoids(17, 12))
 model = common.load(model, "whisper", computed=["model.encoder.embed_positions.weight"])
-values = common.taps({"encoder": model.model.encoder.layer_norm})
+encoder, decoder = model.model.encoder, model.model.decoder
+LAYER = {"ln1": "self_attn_layer_norm", "attn": "self_attn", "ffn": "fc2", "x": ""}
+values = common.taps(
+    common.parts_of(encoder.layers, LAYER | {"ln2": "final_layer_norm"}, "encoder.layer") |
+    common.parts_of(decoder.layers, LAYER | {"ln2": "encoder_attn_layer_norm", "cross": "encoder_attn",
+                                             "ln3": "final_layer_norm"}, "decoder.layer") |
+    {"conv1": (encoder.conv1, lambda given, result: result[0].T),
+     "conv2": (encoder.conv2, lambda given, result: result[0].T),
+     "encoder": encoder.layer_norm, "decoder_position": common.entry(decoder.layers[0]), "decoder": decoder.layer_norm})
 mel = torch.sin(torch.arange(5 * 34) * 1.7).reshape(5, 34)
 ids = common.tokens(23, 37)
 with torch.no_grad():
