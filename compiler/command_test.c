@@ -165,9 +165,9 @@ void check_requirements(Diag *diag, const Graph *g, const Tensor *value)
         for (int i = 0; i < g->nrequire; i++) {
                 const Requirement *r = &g->require[i];
                 if (r->left)
-                        check_equal(diag, r, &value[2 * i], &value[2 * i + 1]);
+                        check_equal(diag, r, &value[2L * i], &value[2L * i + 1]);
                 else
-                        check_true(diag, r, &value[2 * i + 1]);
+                        check_true(diag, r, &value[2L * i + 1]);
         }
 }
 
@@ -177,11 +177,11 @@ static void run_test(Model *m, Graph *g, Diag *diag)
         int64_t size[MAX_NAMED] = {0};
         for (int i = 0; i < g->nnamed; i++)
                 size[i] = g->named[i].bound;
-        Node **want = NEW_ARRAY(&m->arena, Node *, 2 * g->nrequire);
-        Tensor *value = NEW_ARRAY(&m->arena, Tensor, 2 * g->nrequire);
+        Node **want = NEW_ARRAY(&m->arena, Node *, 2L * g->nrequire);
+        Tensor *value = NEW_ARRAY(&m->arena, Tensor, 2L * g->nrequire);
         for (int i = 0; i < g->nrequire; i++) {
-                want[2 * i] = g->require[i].left ? g->require[i].left : g->require[i].right;
-                want[2 * i + 1] = g->require[i].right;
+                want[2L * i] = g->require[i].left ? g->require[i].left : g->require[i].right;
+                want[2L * i + 1] = g->require[i].right;
         }
         if (g->ninput) {
                 diag_error(diag, g->input[0].span, "a test has no inputs");

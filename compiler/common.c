@@ -63,7 +63,7 @@ static uint64_t node_hash(const Node *n)
         uint64_t hash = mix(UINT64_C(0xcbf29ce484222325), (uint64_t)n->op);
         for (int i = 0; i < n->nin; i++)
                 hash = mix(hash, (uint64_t)input(n, i)->id);
-        hash = mix(hash, (uint64_t)(n->attr.index + 31 * n->attr.axis));
+        hash = mix(hash, (uint64_t)n->attr.index + 31 * (uint64_t)n->attr.axis);
         hash = mix(hash, n->attr.weight ? (uint64_t)n->attr.weight->id : 0);
         if (n->op == OP_CONST && n->attr.literal->count > 0) {
                 uint64_t bits;

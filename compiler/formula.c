@@ -169,7 +169,7 @@ const char *pointer_name(Formula *f, Buffer *b)
 static int known(const KnownList *l, const Node *n, const Map *m)
 {
         for (int i = 0; i < l->n; i++)
-                if (l->at[i].node == n && !memcmp(&l->at[i].map, m, sizeof *m))
+                if (l->at[i].node == n && map_same(&l->at[i].map, m))
                         return l->at[i].number;
         return -1;
 }

@@ -74,7 +74,7 @@ static bool is_taken(const Fuse *f, const char *name)
                 if (body)
                         digits = strspn(name + n + 6, "0123456789");
                 if (belongs(name, r->name) ||
-                    (digits > 0 && name[n + 6 + digits] == '\0' && atoi(name + n + 6) < r->nbody))
+                    (digits > 0 && name[n + 6 + digits] == '\0' && strtol(name + n + 6, NULL, 10) < r->nbody))
                         return true;
         }
         return false;

@@ -36,7 +36,7 @@ static const Part parts[] = {
         {"output.weight", IF_UNTIED, 2, {VOCAB, DIM}},
 };
 
-enum { PARTS = sizeof parts / sizeof *parts, HEADER = 7 };
+enum { PARTS = sizeof parts / sizeof *parts, HEADER = 7, HEADER_BYTES = 4 * HEADER };
 
 static const char *const keys[HEADER] = {"dim",        "hidden_dim", "n_layers", "n_heads",
                                          "n_kv_heads", "vocab_size", "seq_len"};
@@ -51,15 +51,15 @@ typedef struct {
 static int32_t number_at(const CkFile *file, int index)
 {
         int32_t number;
-        memcpy(&number, file->data + 4 * index, sizeof number);
+        memcpy(&number, file->data + 4L * index, sizeof number);
         return number;
 }
 
 static bool read_header(const CkFile *file, Header *header, CkError *err)
 {
-        if (file->size < 4 * HEADER)
+        if (file->size < HEADER_BYTES)
                 return ck_fail(err, "%s: %lld bytes, but a llama2.c checkpoint begins with a header of %d",
-                               file->path, (long long)file->size, 4 * HEADER);
+                               file->path, (long long)file->size, HEADER_BYTES);
         if (!memcmp(file->data, "24ka", 4))
                 return ck_fail(err, "%s: llama2.c's newer format: export it with --version 0", file->path);
         if (!memcmp(file->data, "PK\3\4", 4))
@@ -116,7 +116,7 @@ static bool is_present(const Header *header, const Part *part)
 /* Lays the parts end to end, before anything is allocated: they have to fill the file exactly. */
 static bool place_parts(const CkFile *file, const Header *header, int64_t offset[PARTS], CkError *err)
 {
-        int64_t at = 4 * HEADER;
+        int64_t at = HEADER_BYTES;
         for (int i = 0; i < PARTS; i++) {
                 CkTensor tensor = part_tensor(file, header, &parts[i]);
                 int64_t copies = parts[i].presence == EACH_LAYER ? header->layers : 1;

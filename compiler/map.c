@@ -7,6 +7,8 @@
  * a buffer of its own. */
 #include "plan.h"
 
+#include <string.h>
+
 /* The last axis runs in lanes; an axis over a named dimension runs outermost, as buffers lie. */
 Domain domain_of(const Graph *g, const Type *t)
 {
@@ -59,6 +61,11 @@ Map map_fold(const Map *m, int axis, int digit)
         r.axis[axis] = (AxisIndex){0};
         r.axis[axis].coef[digit] = 1;
         return r;
+}
+
+bool map_same(const Map *a, const Map *b)
+{
+        return a->rank == b->rank && !memcmp(a->axis, b->axis, (size_t)a->rank * sizeof *a->axis);
 }
 
 bool map_uses(const Map *m, int digit)

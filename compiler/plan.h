@@ -189,6 +189,7 @@ Map map_broadcast(const Map *m,
 Map map_fold(const Map *m, int axis, int digit); /* in a fold's input: axis runs with digit */
 typedef enum { MAP_OK, MAP_REFINE, MAP_FAIL } MapResult;
 MapResult map_view(const Domain *d, const Map *m, const View *v, int in_rank, Map *out, Refine *refine);
+bool map_same(const Map *a, const Map *b);
 bool map_uses(const Map *m, int digit);
 typedef struct {
         Dim offset; /* floats; the tiled axis's part apart */

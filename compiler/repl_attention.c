@@ -94,7 +94,7 @@ static void print_head(const Heat *h, int64_t head)
 
 /* --- as a picture ---------------------------------------------------------------------------------------------------------- */
 
-enum { MARGIN = 8, LABELLED_CELL = 10 };
+enum { MARGIN = 8, LABELLED_CELL = 10, LEAST_WIDTH = 30 * LETTER_WIDTH };
 
 static void paint_head(const Heat *h, int64_t head, Picture *p, int x, int y, int cell, int margin)
 {
@@ -128,9 +128,9 @@ static bool paint(const Heat *h, const char *path)
         int margin = h->label && cell >= LABELLED_CELL ? LABEL * LETTER_WIDTH + 6 : 4;
         while (across * across < n)
                 across++;
-        int64_t width = margin + h->columns * cell + 2 * MARGIN,
-                height = LETTER_HEIGHT + margin + h->rows * cell + 2 * MARGIN;
-        width = width < 30 * LETTER_WIDTH ? 30 * LETTER_WIDTH : width;
+        int64_t width = margin + h->columns * cell + MARGIN + MARGIN,
+                height = LETTER_HEIGHT + margin + h->rows * cell + MARGIN + MARGIN;
+        width = width < LEAST_WIDTH ? LEAST_WIDTH : width;
         Picture p;
         if (!picture_new(&p, across * width, (n + across - 1) / across * height))
                 return wrong("%s: the picture is too large", path);

@@ -164,7 +164,7 @@ static bool print_plans(const char *before, const char *now)
                 printf("the same plan\n");
                 return true;
         }
-        Line *a = calloc(2 * MOST_LINES, sizeof *a), *b = a + MOST_LINES;
+        Line *a = calloc((size_t)2 * MOST_LINES, sizeof *a), *b = a + MOST_LINES;
         int m = a ? cut_lines(before, a) : 0, n = a ? cut_lines(now, b) : 0;
         uint16_t *length = calloc((size_t)(m + 1) * (size_t)(n + 1), sizeof *length);
         if (a && length)

@@ -45,7 +45,7 @@ static size_t common_length(const Completions *c)
 static void list_words(const Completions *c)
 {
         struct winsize size;
-        int columns = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || !size.ws_col ? 80 : size.ws_col, width = 0;
+        int columns = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || !size.ws_col ? 80 : size.ws_col, width = 1;
         for (int i = 0; i < c->n; i++)
                 width = (int)strlen(c->word[i]) + 2 > width ? (int)strlen(c->word[i]) + 2 : width;
         int each = columns / width > 0 ? columns / width : 1;

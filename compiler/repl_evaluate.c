@@ -85,8 +85,8 @@ static bool compute(Evaluation *v)
         Node **node = NEW_ARRAY(&v->arena, Node *, n + v->nwant);
         v->value = NEW_ARRAY(&v->arena, Tensor, n + v->nwant);
         for (int i = 0; i < g->nrequire; i++) {
-                node[2 * i] = g->require[i].left ? g->require[i].left : g->require[i].right;
-                node[2 * i + 1] = g->require[i].right;
+                node[2L * i] = g->require[i].left ? g->require[i].left : g->require[i].right;
+                node[2L * i + 1] = g->require[i].right;
         }
         for (int i = 0; i < v->nwant; i++)
                 node[n + i] = v->want[i];

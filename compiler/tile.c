@@ -17,7 +17,7 @@ static void tile_matmul(Plan *p, Kernel *k)
 {
         int64_t pieces = p->passes.tile ? (k->k_size + LONGEST_PIECE - 1) / LONGEST_PIECE : 1;
         k->k_cut = pieces == 1 ? k->k_size : round_up((k->k_size + pieces - 1) / pieces, LANES);
-        k->scratch = (ROWS_AT_ONCE + TILE_MOST) * 2 * LANES;
+        k->scratch = INT64_C(2) * LANES * (ROWS_AT_ONCE + TILE_MOST);
         int64_t n = 0;
         for (int i = 0; i < k->nsegment; i++)
                 n += k->segment[i].n * k->segment[i].nproduct;
@@ -35,7 +35,7 @@ static void tile_attention(Kernel *k)
 {
         int64_t head_dim = k->q->type.dim[k->q->type.rank - 1].fixed;
         int64_t v_dim = k->v->type.dim[k->v->type.rank - 1].fixed;
-        k->scratch = TILE_MOST * (head_dim + KEYS_AT_ONCE + 2 * round_up(v_dim, LANES) + 2 * LANES);
+        k->scratch = TILE_MOST * (head_dim + KEYS_AT_ONCE + 2 * round_up(v_dim, LANES) + INT64_C(2) * LANES);
 }
 
 void tile(Plan *p)

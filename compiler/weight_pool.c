@@ -126,7 +126,7 @@ static Packed *find(WeightPool *pool, uint64_t key, int64_t slots)
 /* Address space costs nothing: a buffer with slots gets space for some more. */
 static Packed *add(WeightPool *pool, uint64_t key, const Buffer *b)
 {
-        int64_t room = b->slots > 1 ? 4 * b->slots : 1, left = pool->floats - pool->end - 2 * LANES;
+        int64_t room = b->slots > 1 ? 4 * b->slots : 1, left = pool->floats - pool->end - INT64_C(2) * LANES;
         while (room > b->slots && room > left / b->slot_stride)
                 room /= 2;
         room = room < b->slots ? b->slots : room;
