@@ -1,6 +1,7 @@
 /* lathe check: parse, elaborate, prove; silent when all is well.
  *
- * Of each file every model that lacks no hyperparameter, or the one of -m, and every test. */
+ * Of each file every model that lacks no hyperparameter, or the one of -m, and every test; of the other models what they
+ * set. */
 #include <stdio.h>
 
 #include "driver.h"
@@ -37,6 +38,10 @@ static bool check_program(Model *m, const Options *o)
         bool good = true;
         for (int i = 0; i < n; i++)
                 good &= check_model(m, o, name[i]);
+        diag_clear(&m->diag);
+        check_open_models(m->program, o->override, o->noverride, &m->diag);
+        diag_print(&m->diag, stderr);
+        good &= m->diag.count == 0;
         return check_tests(m) && good;
 }
 

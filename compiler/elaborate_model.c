@@ -540,6 +540,32 @@ static const Ast *choose_model(Program *p, const char *which, File **file, const
         return found ? found : last;
 }
 
+static bool is_parent(const Ast *tree, const char *name)
+{
+        for (int i = 0; i < tree->nkid; i++)
+                if (tree->kid[i]->kind == AST_MODEL && tree->kid[i]->kid[0] &&
+                    tree->kid[i]->kid[0]->name == name)
+                        return true;
+        return false;
+}
+
+void check_open_models(Program *p, const Override *override, int noverride, Diag *diag)
+{
+        const Ast *tree = p->main->tree;
+        for (int i = 0; i < tree->nkid; i++) {
+                Chain c;
+                const Ast *model = tree->kid[i];
+                if (model->kind != AST_MODEL || is_complete(p, model, override, noverride) ||
+                    !find_chain(p, model, p->main, &c, NULL))
+                        continue;
+                check_settings(elaborator_new(p, model->name, diag), &c, 0);
+                Names given = given_names(p, &c, override, noverride);
+                if (c.n > 1 && !is_parent(tree, model->name))
+                        diag_note(diag, model->name_span, "%s was not checked further, it lacks %s",
+                                  model->name, missing_names(p, &c, &given));
+        }
+}
+
 Graph *elaborate_model(Program *p, const char *which, const Override *override, int noverride, Diag *diag)
 {
         Chain chain;

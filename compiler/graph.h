@@ -375,6 +375,9 @@ Program *program_load(Arena *arena, Interner *names, Diag *diag, const char *pat
 Graph *elaborate_model(Program *p, const char *which, const Override *override, int noverride, Diag *diag);
 /* the names of the main file's models that lack no hyperparameter, in order */
 const char **program_models(Program *p, const Override *override, int noverride, int *n);
+/* Of the others: settings that no ancestor declares, as errors; and, as notes, which models lack a value that are nobody's
+ * parents. */
+void check_open_models(Program *p, const Override *override, int noverride, Diag *diag);
 int program_ntest(const Program *p);
 Graph *elaborate_test(Program *p, int which, Diag *diag);
 const char *program_test_name(const Program *p, int which);

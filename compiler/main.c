@@ -72,6 +72,7 @@ static const Command command_table[] = {
          "can be elaborated, that\n"
          "`loop generate` stands around a causal model, and that its checkpoint section gives every weight "
          "exactly once.\n"
+         "Of other models: that what they set is declared; a note says what they lack.\n"
          "example: lathe check models/*.model\n"},
         {"test", test_command, "", "FILE…", "run the tests written in the language",
          "Runs every `test \"…\" { require … }` of the files by the interpreter, in double precision, with "
