@@ -145,10 +145,12 @@ static const char *interpret_pieces(const Verify *v, const Graph *g, const Weigh
 static const char *interpret_whole(const Verify *v, const Graph *g, const WeightSource *w, double *error)
 {
         Tensor *output = NEW_ARRAY(g->arena, Tensor, g->noutput);
-        const char *why = interpret(g, v->size, v->input, w, NULL, output);
+        InterpState *state = interp_state_new(g);
+        const char *why = state ? interpret(g, v->size, v->input, w, state, output) : "out of memory";
         for (int i = 0; i < g->noutput && !why; i++)
                 *error = fmax(*error, output_error(v, i, output[i].data, NULL));
         free_tensors(output, g->noutput);
+        interp_state_free(state);
         return why;
 }
 

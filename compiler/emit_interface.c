@@ -212,15 +212,20 @@ static void declare_sizes(const Emit *e, Text *h)
                 text_printf(h, "enum {\n%s};\n\n", sizes->data);
 }
 
-static void declare_causal_functions(const Emit *e, Text *h)
+static void declare_feeds(const Emit *e, Text *h)
 {
         for (int i = 0; i < e->g->ngroup; i++)
                 if (is_fed_apart(e, i))
                         text_printf(h,
-                                    "/* Takes %s for the calls that follow, which begin anew. */\n"
+                                    "/* Takes %s for the calls that follow%s. */\n"
                                     "int %s_feed_%s(%s *m%s%s);\n",
-                                    group_name(e, i), e->name, group_name(e, i), e->name,
-                                    size_list(e, i, true), input_list(e, i, true, false));
+                                    group_name(e, i), e->causal ? ", which begin anew" : "", e->name,
+                                    group_name(e, i), e->name, size_list(e, i, true),
+                                    input_list(e, i, true, false));
+}
+
+static void declare_causal_functions(const Emit *e, Text *h)
+{
         text_printf(h, "/* Takes n positions more. */\nint %s_prefill(%s *m%s%s, int64_t n);\n", e->name,
                     e->name, size_list(e, CALLS, true), input_list(e, CALLS, true, false));
         text_printf(h,
@@ -271,13 +276,14 @@ void emit_header(const Emit *e, Text *h)
                            "/* The same in memory of its own; NULL and *error if that fails. */\n"
                            "$model *$model_new(const char *weights_path, int threads, int *error);\n"
                            "void $model_free($model *m);\n\n"));
-        if (e->causal) {
+        declare_feeds(e, h);
+        if (e->causal)
                 declare_causal_functions(e, h);
-        } else {
-                text_printf(h, "/* The whole model once. */\nint %s_forward(%s *m%s%s%s);\n", e->name,
+        else
+                text_printf(h, "/* The whole model once%s. */\nint %s_forward(%s *m%s%s%s);\n",
+                            e->g->fed_apart ? ", but for what was computed when it was fed" : "", e->name,
                             e->name, size_list(e, CALLS, true), input_list(e, CALLS, true, false),
                             output_list(e, true, false));
-        }
         text_printf(h, "const char *%s_error(int code);\n#endif\n", e->name);
 }
 
@@ -386,10 +392,28 @@ static void emit_feed(const Emit *e, int group, Text *c)
                 if (is_given(e, &e->g->input[i], group))
                         text_printf(c, "        m->input_%s = %s;\n", e->g->input[i].name,
                                     e->g->input[i].name);
-        text_printf(c, "        m->%s = 0;\n        m->fed |= %" PRIu64 ";\n", e->g->named[e->g->past].name,
-                    bit);
+        if (e->causal)
+                text_printf(c, "        m->%s = 0;\n", e->g->named[e->g->past].name);
+        text_printf(c, "        m->fed |= %" PRIu64 ";\n", bit);
         emit_part_runs(e, bit, c);
         text_printf(c, "        return %s_OK;\n}\n\n", e->upper);
+}
+
+static void emit_feeds(const Emit *e, Text *c)
+{
+        for (int group = 0; group < e->g->ngroup; group++)
+                if (is_fed_apart(e, group))
+                        emit_feed(e, group, c);
+}
+
+/* What is fed apart has to be there, and is not computed again. */
+static void emit_fed_check(const Emit *e, Text *c)
+{
+        if (e->g->fed_apart)
+                text_printf(c,
+                            "        if (m->fed != %" PRIu64
+                            ")\n                return %s_ERROR_UNFED;\n        m->part = -1;\n",
+                            e->g->fed_apart, e->upper);
 }
 
 static void emit_advance(const Emit *e, Text *c)
@@ -400,15 +424,11 @@ static void emit_advance(const Emit *e, Text *c)
         text_printf(c, "static int advance(%s *m%s%s, int64_t n, int64_t first%s)\n{\n", e->name,
                     size_list(e, CALLS, true), input_list(e, CALLS, true, false),
                     output_list(e, true, false));
+        emit_fed_check(e, c);
         text_printf(c,
                     "        if (n < 0 || n > %" PRId64
                     " - m->%s)\n                return %s_ERROR_CONTEXT;\n",
                     e->g->named[e->g->time].bound, past, e->upper);
-        if (e->g->fed_apart)
-                text_printf(c,
-                            "        if (m->fed != %" PRIu64
-                            ")\n                return %s_ERROR_UNFED;\n        m->part = -1;\n",
-                            e->g->fed_apart, e->upper);
         emit_sizes(e, CALLS, c);
         emit_checks(e, CALLS, c, "        ");
         if (has_dense(e->plan))
@@ -452,9 +472,7 @@ static void emit_advance(const Emit *e, Text *c)
 void emit_causal_interface(const Emit *e, Text *c)
 {
         const char *past = e->g->named[e->g->past].name, *sizes = size_list(e, CALLS, false);
-        for (int group = 0; group < e->g->ngroup; group++)
-                if (is_fed_apart(e, group))
-                        emit_feed(e, group, c);
+        emit_feeds(e, c);
         emit_advance(e, c);
         text_printf(c,
                     "int %s_prefill(%s *m%s%s, int64_t n)\n{\n        return advance(m%s%s, n, n%s);\n}\n\n",
@@ -480,12 +498,16 @@ void emit_causal_interface(const Emit *e, Text *c)
 
 void emit_plain_interface(const Emit *e, Text *c)
 {
+        emit_feeds(e, c);
         text_printf(c, "int %s_forward(%s *m%s%s%s)\n{\n", e->name, e->name, size_list(e, CALLS, true),
                     input_list(e, CALLS, true, false), output_list(e, true, false));
+        emit_fed_check(e, c);
         emit_sizes(e, CALLS, c);
         emit_checks(e, CALLS, c, "        ");
         for (int i = 0; i < e->g->ninput; i++)
-                text_printf(c, "        m->input_%s = %s;\n", e->g->input[i].name, e->g->input[i].name);
+                if (is_given(e, &e->g->input[i], CALLS))
+                        text_printf(c, "        m->input_%s = %s;\n", e->g->input[i].name,
+                                    e->g->input[i].name);
         for (int i = 0; i < e->g->noutput; i++)
                 text_printf(c, "        m->output_%s = %s;\n", e->g->output[i].name, e->g->output[i].name);
         text_printf(c, "        run(m);\n        return %s_OK;\n}\n\n", e->upper);

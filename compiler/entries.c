@@ -1,8 +1,10 @@
 /* Entries: what depends on inputs that are fed apart alone is computed when they are fed.
  *
- * Inputs declared together are fed together.  In a graph with state the groups without an axis of time are given once for
- * many calls: the source of a translation, a spectrogram, a condition.  What depends on them alone, and on weights, is
- * taken out of the calls, also out of a repeat; what the calls read of it is kept, in a slot for each trip.
+ * Inputs declared together are fed together.  Calls bring the groups that the outputs follow: in a graph with state those
+ * with an axis of time; in another those with a named axis of an output, or with an output's shape but for one axis, as a
+ * noisy picture has it.  Where there are such, the other groups are given once for many calls: the source of a translation,
+ * a spectrogram, a prompt, the step of a diffusion.  What depends on them alone, and on weights, is taken out of the
+ * calls, also out of a repeat; what the calls read of it is kept, in a slot for each trip.
  *
  *   memory = encoder(source)                     memory = encoder(source)                    when source is fed
  *   repeat layer:                                repeat layer_kept:
@@ -14,6 +16,8 @@
  * one of them is fed again.  What a part reads of another is kept too; views of it are made anew.  What depends on nothing
  * that is fed is computed in each part that needs it.  Weights have their slots by the repeat around them, so one that a
  * repeat reads both in a part and in the calls keeps its users in the calls.
+ *
+ * A value whose sizes a group states depends on that group.
  *
  * Before: a graph after the causal pass, simplified.  After: the top body's nodes part by part, the calls last. */
 #include "entries.h"
@@ -56,41 +60,78 @@ static const uint64_t CALLS = UINT64_C(1) << 62, SEVERAL = UINT64_C(1) << 63;
 
 /* --- what depends on what --- */
 
-static bool has_time(const Graph *g, Dim d)
-{
-        return d.per[g->time] || d.per[g->past];
-}
-
-static bool type_has_time(const Graph *g, const Type *t)
+static bool has_size(const Type *t, int which)
 {
         for (int i = 0; i < t->rank; i++)
-                if (has_time(g, t->dim[i]))
+                if (t->dim[i].per[which])
+                        return true;
+        return false;
+}
+
+/* Whether they share a named axis, or differ in one axis at most. */
+static bool is_like(const Graph *g, const Type *in, const Type *out)
+{
+        int same = 0;
+        for (int i = 0; i < g->nnamed; i++)
+                if (has_size(in, i) && has_size(out, i))
+                        return true;
+        for (int i = 0; i < in->rank && in->rank == out->rank; i++)
+                same += dim_equal(in->dim[i], out->dim[i]);
+        return same > 0 && same >= in->rank - 1;
+}
+
+static bool is_followed(const Graph *g, const Type *in)
+{
+        if (g->past >= 0)
+                return has_size(in, g->time);
+        for (int i = 0; i < g->noutput; i++)
+                if (is_like(g, in, &g->output[i].node->type))
                         return true;
         return false;
 }
 
 static uint64_t groups_fed_apart(const Graph *g)
 {
-        uint64_t apart = 0, called = 0;
+        uint64_t all = 0, called = 0;
         for (int i = 0; i < g->ninput; i++) {
                 uint64_t group = UINT64_C(1) << g->input[i].group;
-                apart |= group;
-                if (type_has_time(g, &g->input[i].type))
+                all |= group;
+                if (is_followed(g, &g->input[i].type))
                         called |= group;
         }
-        return apart & ~called;
+        return called ? all & ~called : 0;
 }
 
-static When own_when(const Split *s, const Node *n)
+/* The groups that state the named sizes.  False if the calls do. */
+static bool are_sizes_early(const Split *s, const Type *t, const Dim *d, uint64_t *groups)
 {
         const Graph *g = s->g;
-        if (type_has_time(g, &n->type))
+        for (int i = 0; i < g->nnamed; i++) {
+                uint64_t states = 0;
+                if (!has_size(t, i) && !(d && d->per[i]))
+                        continue;
+                for (int k = 0; k < g->ninput; k++)
+                        if (s->early >> g->input[k].group & 1 && has_size(&g->input[k].type, i))
+                                states |= UINT64_C(1) << g->input[k].group;
+                if (!states)
+                        return false;
+                *groups |= states;
+        }
+        return true;
+}
+
+/* By itself, without its inputs; adds the groups that it depends on. */
+static When own_when(const Split *s, const Node *n, uint64_t *groups)
+{
+        const Graph *g = s->g;
+        bool measures = n->op == OP_INDEX || n->op == OP_SIZE;
+        if (!are_sizes_early(s, &n->type, measures ? &n->attr.dim : NULL, groups))
                 return LATE;
         switch ((int)n->op) {
-        case OP_INPUT: return s->early >> g->input[n->attr.index].group & 1 ? EARLY : LATE;
+        case OP_INPUT:
+                *groups |= UINT64_C(1) << g->input[n->attr.index].group;
+                return s->early >> g->input[n->attr.index].group & 1 ? EARLY : LATE;
         case OP_WEIGHT: return s->held[n->attr.weight->id] ? LATE : FREE;
-        case OP_INDEX:
-        case OP_SIZE: return has_time(g, n->attr.dim) ? LATE : FREE;
         case OP_READ:
         case OP_APPEND: return LATE;
         default: return FREE;
@@ -126,11 +167,11 @@ static void classify(Split *s, const Body *body, When carry, uint64_t groups)
 {
         for (int i = 0; i < body->nnode; i++) {
                 const Node *n = body->node[i];
-                When when = own_when(s, n);
-                uint64_t all = n->op == OP_INPUT ? UINT64_C(1) << s->g->input[n->attr.index].group : 0;
+                uint64_t all = 0;
+                When when = own_when(s, n, &all);
                 if (n->op == OP_CARRY) {
                         when = carry > when ? carry : when;
-                        all = groups;
+                        all |= groups;
                 }
                 for (int k = 0; k < n->nin; k++) {
                         int id = n->in[k]->id;
@@ -465,7 +506,7 @@ static void join_parts(Split *s)
 
 Graph *entries(Graph *g)
 {
-        uint64_t early = g->past >= 0 && g->ngroup <= MAX_GROUPS ? groups_fed_apart(g) : 0;
+        uint64_t early = g->ngroup <= MAX_GROUPS ? groups_fed_apart(g) : 0;
         for (int i = 0; i < g->noutput; i++)
                 early = g->output[i].tap ? 0 : early; /* taps leave every kernel as it is */
         if (!early)

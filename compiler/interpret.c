@@ -378,8 +378,9 @@ static void append_state(Interp *it, const Node *n, Value *value)
                 fail(it, "out of memory");
                 return;
         }
-        int64_t stride = n->op == OP_KEEP ? 0 : dim_value(n->type.dim[n->attr.axis], it->size),
-                rows = it->size[it->g->past] + it->size[it->g->time];
+        bool appends = n->op == OP_APPEND;
+        int64_t stride = appends ? dim_value(n->type.dim[n->attr.axis], it->size) : 0,
+                rows = appends ? it->size[it->g->past] + it->size[it->g->time] : 0;
         *pending = (Pending){it->pending, kept, value_share(value), rows < stride ? rows : stride, stride};
         it->pending = pending;
 }

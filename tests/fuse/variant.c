@@ -41,8 +41,10 @@ static void add_feeds(const Graph *g, const char *name, Text *t)
                 int group = g->input[i].group;
                 if (!is_fed_apart(g, group) || (i > 0 && g->input[i - 1].group == group))
                         continue;
-                text_printf(t, "        int error_%d = %s_position(m) ? 0 : %s_feed_%s(m", i, name, name,
-                            g->input[i].group_name);
+                text_printf(t, "        int error_%d = ", i);
+                if (g->past >= 0)
+                        text_printf(t, "%s_position(m) ? 0 : ", name);
+                text_printf(t, "%s_feed_%s(m", name, g->input[i].group_name);
                 for (int d = 0; d < g->nnamed; d++)
                         if (has_size(g, group, d))
                                 text_printf(t, ", size[%d]", d);
