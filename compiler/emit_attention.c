@@ -1,14 +1,17 @@
 /* Attention as C: strides read off the maps of q, k, v and the output, the score formula as a function, and the bounds
  * of the live keys read off the mask.
  *
- * The kernel's domain is the product's loops (rows, heads, width) with two digits more: the width of a head, and the keys. */
+ * The kernel's domain is the product's loops (outer, heads, rows, width) with two digits more: the width of a head, and the
+ * keys.  Of the loops around the rows the runtime's kernel knows the heads; what stands around these, such as frames or
+ * windows, are loops in the emitted function, whose units of work threads share as well. */
 #include "formula.h"
 
 typedef struct {
         Address q, k, v, out;
         Buffer *q_buffer, *k_buffer, *v_buffer;
         int row, head, share, width, depth,
-                keys; /* digits; head: of key heads; share: queries of one key head, or -1 */
+                keys;                 /* digits; head: of key heads; share: queries of one key head, or -1 */
+        int outer[MAX_DIGIT], nouter; /* digits around them, outermost first */
 } Walks;
 
 static MapResult walk(Formula *f, Node *x, const Map *product, int axis0, int digit0, int axis1, int digit1,
@@ -29,27 +32,48 @@ static MapResult walk(Formula *f, Node *x, const Map *product, int axis0, int di
         return address_through(f->plan, &f->domain, &m, x, NULL, at, b, &f->refine);
 }
 
+static bool is_fixed(const Formula *f, int digit)
+{
+        return dim_is_fixed(f->domain.digit[digit].size);
+}
+
+/* Whether queries of digit `inner` share the keys and values of digit `head`. */
+static bool shares_keys(const Formula *f, const Walks *w, int head, int inner)
+{
+        int64_t n = f->domain.digit[inner].size.fixed;
+        return is_fixed(f, head) && is_fixed(f, inner) && w->k.coef[inner] == 0 && w->v.coef[inner] == 0 &&
+               w->q.coef[head] == n * w->q.coef[inner] && w->out.coef[head] == n * w->out.coef[inner];
+}
+
 /* The digits of the product's axes; false: an axis is cut in a way that the kernel does not know. */
 static bool find_digits(const Formula *f, int rank, Walks *w)
 {
         w->row = w->head = w->share = w->width = -1;
+        w->nouter = 0;
         for (int i = 0; i < f->loops; i++) {
                 int axis = f->domain.digit[i].axis;
-                if (axis == rank - 1) {
-                        if (w->width >= 0)
-                                return false;
+                if (axis == rank - 1 && w->width >= 0)
+                        return false;
+                if (axis == rank - 1)
                         w->width = i;
-                } else if (axis == rank - 2) {
-                        if (w->row >= 0)
-                                return false;
+                else if (axis < rank - 2)
+                        w->outer[w->nouter++] = i;
+                else if (w->row < 0 || is_fixed(f, w->row)) {
+                        if (w->row >= 0) /* of rows in several digits the last ones are the kernel's */
+                                w->outer[w->nouter++] = w->row;
                         w->row = i;
-                } else if (w->head < 0) {
-                        w->head = i;
-                } else if (w->share < 0) {
-                        w->share = i;
                 } else {
                         return false;
                 }
+        }
+        const int *last = &w->outer[w->nouter - 1];
+        bool rows_cut = w->nouter > 0 && f->domain.digit[*last].axis == rank - 2;
+        if (rows_cut || w->nouter == 0 || !is_fixed(f, *last))
+                return w->width >= 0;
+        w->head = w->outer[--w->nouter];
+        if (w->nouter > 0 && shares_keys(f, w, last[-1], *last)) {
+                w->share = w->head;
+                w->head = w->outer[--w->nouter];
         }
         return w->width >= 0;
 }
@@ -70,14 +94,10 @@ static bool fits_kernel(const Formula *f, const Walks *w)
                 return false;
         if (wide && (w->v.coef[w->width] != 1 || w->out.coef[w->width] != 1))
                 return false;
-        if (!dim_is(w->k.tile_index.offset, 0))
-                return false;
-        if (w->share < 0)
-                return true;
-        int64_t n = f->domain.digit[w->share].size.fixed;
-        return w->k.coef[w->share] == 0 && w->v.coef[w->share] == 0 &&
-               w->q.coef[w->head] == n * w->q.coef[w->share] &&
-               w->out.coef[w->head] == n * w->out.coef[w->share];
+        for (int i = 0; i < f->domain.n; i++)
+                if (i != w->keys && w->k.tile_index.coef[i] != 0)
+                        return false;
+        return dim_is(w->k.tile_index.offset, 0);
 }
 
 /* Finds every walk, cutting the domain where a view asks for it; false: the kernel can't be made. */
@@ -357,11 +377,32 @@ static void digit_line(const Formula *f, int digit, const char *value, const Tex
                 text_printf(out, "const int64_t i%d = %s;\n", digit, value);
 }
 
+/* Digits out of one number, the last ones lowest. */
+static void number_lines(const Formula *f, const int *digit, int n, const char *number, const Text *body,
+                         Text *out)
+{
+        const char *lower = NULL; /* how many values the digits after this one have */
+        for (int i = n - 1; i >= 0; i--) {
+                const char *size = loop_size(f, digit[i]);
+                const char *rest = lower ? arena_printf(f->arena, "%s / %s", number, lower) : number;
+                if (i > 0)
+                        rest = arena_printf(f->arena, lower ? "(%s) %% %s" : "%s %% %s", rest, size);
+                digit_line(f, digit[i], rest, body, out);
+                lower = lower ? arena_printf(f->arena, "(%s * %s)", lower, size) : size;
+        }
+}
+
+/* The kernel counts heads from the first of all that are around it. */
 static void head_lines(const Formula *f, const Walks *w, const Text *body, Text *out)
 {
-        long long n = w->share >= 0 ? (long long)f->domain.digit[w->share].size.fixed : 0;
-        digit_line(f, w->head, n ? arena_printf(f->arena, "head / %lld", n) : "head", body, out);
-        digit_line(f, w->share, arena_printf(f->arena, "head %% %lld", n), body, out);
+        int digit[MAX_DIGIT], n = 0;
+        for (; n < w->nouter; n++)
+                digit[n] = w->outer[n];
+        if (w->head >= 0)
+                digit[n++] = w->head;
+        if (w->share >= 0)
+                digit[n++] = w->share;
+        number_lines(f, digit, n, "head", body, out);
         digit_line(f, w->row, "row", body, out);
 }
 
@@ -416,55 +457,96 @@ static void emit_live(Formula *f, Kernel *k, const Walks *w, const Bounds *b, Te
                 inner, (const char *[]){"head", "row", "lo", "hi", NULL}, out);
 }
 
-static void emit_call(Formula *f, Kernel *k, const Walks *w, Text *out)
+/* Where an operand begins: by the digits around the kernel's own. */
+static const char *operand(Formula *f, const Walks *w, Buffer *b, const Address *at)
+{
+        int64_t coef[MAX_DIGIT] = {0};
+        for (int i = 0; i < w->nouter; i++)
+                coef[w->outer[i]] = at->coef[w->outer[i]];
+        return pointer_at(f, b, index_expression(f, at->offset, coef, false));
+}
+
+/* "const Attention a = {..};" */
+static void describe(Formula *f, Kernel *k, const Walks *w, long long heads, long long kv_heads, Text *out)
 {
         Arena *a = f->arena;
-        Text *call = text_new(a), *body = text_new(a);
-        int64_t share = w->share >= 0 ? f->domain.digit[w->share].size.fixed : 1;
-        int64_t groups = w->head >= 0 ? f->domain.digit[w->head].size.fixed : 1;
-        bool all_share =
-                w->share < 0 && w->head >= 0 && along(&w->k, w->head) == 0 && along(&w->v, w->head) == 0;
-        int64_t heads = groups * share, kv_heads = all_share ? 1 : groups;
         int inner = w->share >= 0 ? w->share : w->head;
-        const int64_t none[MAX_DIGIT] = {0};
         Address q = w->q, o = w->out;
         if (k->tail) {
                 q.offset = dim_add(q.offset, dim_scale(dim_named(NAMED_FIRST), along(&q, w->row)));
                 o.offset = dim_add(o.offset, dim_scale(dim_named(NAMED_FIRST), along(&o, w->row)));
         }
-        long long d = (long long)f->domain.digit[w->depth].size.fixed,
-                  dv = (long long)f->domain.digit[w->width].size.fixed;
-        text_printf(call, "const Attention a = {\n");
-        text_printf(call, "        .q = %s, .q_row = %lld, .q_head = %lld,\n",
-                    pointer_at(f, w->q_buffer, index_expression(f, q.offset, none, false)),
+        text_printf(out, "const Attention a = {\n");
+        text_printf(out, "        .q = %s, .q_row = %lld, .q_head = %lld,\n", operand(f, w, w->q_buffer, &q),
                     (long long)along(&q, w->row), (long long)along(&q, inner));
-        text_printf(call, "        .k = %s, .k_head = %lld, .k_tile = %lld,\n",
-                    pointer_at(f, w->k_buffer, index_expression(f, w->k.offset, none, false)),
-                    (long long)along(&w->k, w->head), (long long)w->k.tile);
-        text_printf(call, "        .v = %s, .v_head = %lld, .v_key = %lld,\n",
-                    pointer_at(f, w->v_buffer, index_expression(f, w->v.offset, none, false)),
-                    (long long)along(&w->v, w->head), (long long)along(&w->v, w->keys));
-        text_printf(call, "        .out = %s, .out_row = %lld, .out_head = %lld,\n",
-                    pointer_at(f, k->store[0].to, index_expression(f, o.offset, none, false)),
-                    (long long)along(&o, w->row), (long long)along(&o, inner));
+        text_printf(out, "        .k = %s, .k_head = %lld, .k_tile = %lld,\n",
+                    operand(f, w, w->k_buffer, &w->k), (long long)along(&w->k, w->head),
+                    (long long)w->k.tile);
+        text_printf(out, "        .v = %s, .v_head = %lld, .v_key = %lld,\n",
+                    operand(f, w, w->v_buffer, &w->v), (long long)along(&w->v, w->head),
+                    (long long)along(&w->v, w->keys));
+        text_printf(out, "        .out = %s, .out_row = %lld, .out_head = %lld,\n",
+                    operand(f, w, k->store[0].to, &o), (long long)along(&o, w->row),
+                    (long long)along(&o, inner));
         text_printf(
-                call,
+                out,
                 "        .heads = %lld, .kv_heads = %lld, .head_dim = %lld, .v_dim = %lld, .scale = 1.0f,\n",
-                (long long)heads, (long long)kv_heads, d, dv);
-        text_printf(call, "        .keys = %s, .first_row = %s, .ctx = &place,\n};\n",
+                heads, kv_heads, (long long)f->domain.digit[w->depth].size.fixed,
+                (long long)f->domain.digit[w->width].size.fixed);
+        if (w->nouter)
+                text_printf(out, "        .first_head = (int)around * %lld,\n", heads);
+        text_printf(out, "        .keys = %s, .first_row = %s, .ctx = &place,\n};\n",
                     dim_expression(a, f->plan->graph, f->domain.digit[w->keys].size),
                     k->tail ? "m->first" : "0");
-        text_printf(call, "const int64_t rows = %s;\n", w->row >= 0 ? loop_size(f, w->row) : "1");
-        text_printf(call, "const int64_t units = ATTENTION_UNITS(%lld, %lld, rows);\n", (long long)heads,
-                    (long long)kv_heads);
-        text_printf(call,
-                    "attention(&a, %s_score, %s_live, (int)share(units, thread, m->threads), "
-                    "(int)share(units, thread + 1, m->threads),\n",
-                    k->name, k->name);
-        text_printf(call, "          rows, m->scratch + thread * SCRATCH);\n");
+}
+
+/* "16 * m->frames": how often the kernel's heads and rows come */
+static const char *times_around(Formula *f, const Walks *w)
+{
+        const char *times = loop_size(f, w->outer[0]);
+        for (int i = 1; i < w->nouter; i++)
+                times = arena_printf(f->arena, "%s * %s", times, loop_size(f, w->outer[i]));
+        return times;
+}
+
+static void emit_call(Formula *f, Kernel *k, const Walks *w, Text *out)
+{
+        Arena *a = f->arena;
+        Text *call = text_new(a), *body = text_new(a), *digits = text_new(a);
+        int64_t share = w->share >= 0 ? f->domain.digit[w->share].size.fixed : 1;
+        int64_t groups = w->head >= 0 ? f->domain.digit[w->head].size.fixed : 1;
+        bool all_share =
+                w->share < 0 && w->head >= 0 && along(&w->k, w->head) == 0 && along(&w->v, w->head) == 0;
+        long long heads = groups * share, kv_heads = all_share ? 1 : groups;
+        const char *units = arena_printf(a, "ATTENTION_UNITS(%lld, %lld, rows)", heads, kv_heads);
+        const char *rows = w->row >= 0 ? loop_size(f, w->row) : "1";
+        describe(f, k, w, heads, kv_heads, call);
         declare_place(f, body);
         declare_pointers(f, body);
-        text_indent(body, call, 0);
+        if (w->nouter == 0) {
+                text_indent(body, call, 0);
+                text_printf(body, "const int64_t rows = %s;\nconst int64_t units = %s;\n", rows, units);
+                text_printf(body,
+                            "attention(&a, %s_score, %s_live, (int)share(units, thread, m->threads), "
+                            "(int)share(units, thread + 1, m->threads),\n",
+                            k->name, k->name);
+                text_printf(body, "          rows, m->scratch + thread * SCRATCH);\n");
+        } else {
+                text_printf(body, "const int64_t rows = %s, units = %s, all = %s * units;\n", rows, units,
+                            times_around(f, w));
+                text_printf(body, "const int64_t end = share(all, thread + 1, m->threads);\n"
+                                  "for (int64_t unit = share(all, thread, m->threads), next; unit < end; "
+                                  "unit = next) {\n"
+                                  "        const int64_t around = unit / units, begin = around * units;\n");
+                number_lines(f, w->outer, w->nouter, "around", call, digits);
+                text_indent(body, digits, 1);
+                text_printf(body, "        next = begin + units < end ? begin + units : end;\n");
+                text_indent(body, call, 1);
+                text_printf(body,
+                            "        attention(&a, %s_score, %s_live, (int)(unit - begin), (int)(next - "
+                            "begin), rows, m->scratch + thread * SCRATCH);\n}\n",
+                            k->name, k->name);
+        }
         open_function(f->plan, k, out, body);
 }
 

@@ -460,7 +460,8 @@ static bool walks_time(const Plan *p, const Kernel *k)
                 Domain d = domain_of(p->graph, &root->type);
                 if (k->op == K_MATMUL && i < k->nstore)
                         continue;
-                if (d.n < 2 || !dim_equal(d.digit[0].size, dim_named(p->graph->time)))
+                bool rows = k->op != K_ATTENTION || d.digit[0].axis == root->type.rank - 2;
+                if (d.n < 2 || !rows || !dim_equal(d.digit[0].size, dim_named(p->graph->time)))
                         return false;
         }
         return k->op != K_REPEAT;

@@ -8,7 +8,7 @@
  *            |
  *          product --- v
  *
- * Expects [heads, T, ..] or [T, ..] operands.  What stops a fusion is explained. */
+ * Expects operands [.., T, d] with any axes in front.  What stops a fusion is explained. */
 #include "plan.h"
 
 typedef struct {
@@ -81,8 +81,8 @@ static const char *match(const Fuse *f, Node *product, Formula *s)
         Node *softmax = product->in[0];
         if (f->apart[product->id])
                 return "its operands can't be read where they lie";
-        if (softmax->type.rank < 2 || softmax->type.rank > 3)
-                return "only [heads, rows, keys] and [rows, keys] are";
+        if (softmax->type.rank < 2)
+                return "it has no rows";
         if (product->in[1]->type.rank > softmax->type.rank)
                 return "the values have more axes than the scores";
         if (softmax->nin != 1)

@@ -37,6 +37,7 @@ typedef struct {
         int heads, kv_heads, head_dim, v_dim; /* heads is a multiple of kv_heads */
         float scale;                          /* of q, rounded once; 1 leaves q as it is */
         int64_t keys, first_row;              /* keys that there are; the absolute position of row 0 */
+        int first_head;                       /* of head 0 the number that score and live are told */
         const void *ctx;                      /* for score and live */
 } Attention;
 
@@ -98,7 +99,7 @@ KERNEL void attention_begin(const Attention *a, Live *live, AttentionTile *t)
                 }
                 t->lo[i] = 0;
                 t->hi[i] = a->keys;
-                live(a->ctx, head, a->first_row + row, &t->lo[i], &t->hi[i]);
+                live(a->ctx, a->first_head + head, a->first_row + row, &t->lo[i], &t->hi[i]);
                 t->lo[i] = t->lo[i] > 0 ? t->lo[i] : 0;
                 t->hi[i] = t->hi[i] < a->keys ? t->hi[i] : a->keys;
                 t->begun[i] = 0;
@@ -162,7 +163,7 @@ KERNEL void attention_softmax(const Attention *a, Score *score, AttentionTile *t
 {
         const v16 masked = v_set1(-FLOAT_INF), zero = v_set1(0);
         const v16 from = v_set1((float)t->from[i]), to = v_set1((float)t->to[i]);
-        int head = attention_head(a, t, i), begin = t->from[i] / 16 * 16;
+        int head = a->first_head + attention_head(a, t, i), begin = t->from[i] / 16 * 16;
         int64_t row = a->first_row + attention_row(a, t, i);
         float *s = t->s + i * ATTENTION_BLOCK;
         v16 most = masked, dead = zero, sum = zero;
