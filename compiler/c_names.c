@@ -17,7 +17,7 @@ static const char *const word[] = {
         "m", "j", "n", "i", "row", "rows", "end", "thread", "threads", "acc", "panel", "s", "head", "col",
         "from", "to", "place", "context", "lo", "hi", "units", "a", "first", "chunk", "error", "arg", "run",
         "program", "advance", "found", "count", "weights", "arena", "state", "scratch", "team", "members",
-        "mapped", "mapped_size", "whole", "done"};
+        "mapped", "mapped_size", "whole", "done", "fed", "part", "all", "unit", "next", "around", "begin"};
 
 static bool is_letter(char c)
 {
