@@ -5,6 +5,7 @@
  * keys.  Of the loops around the rows the runtime's kernel knows the heads; what stands around these, such as frames or
  * windows, are loops in the emitted function, whose units of work threads share as well. */
 #include "formula.h"
+#include "live_keys.h"
 
 typedef struct {
         Address q, k, v, out;
@@ -133,242 +134,6 @@ static bool find_walks(Formula *f, Kernel *k, Walks *w)
         }
 }
 
-/* --- bounds of the live keys ------------------------------------------------------------------------------- */
-
-/* n as offset + sum of coef * digit, if it is that. */
-static bool affine(Formula *f, const Node *n, const Map *m, AxisIndex *x)
-{
-        AxisIndex a, b;
-        Map in;
-        Refine refine;
-        switch (n->op) {
-        case OP_CONST: {
-                double value = n->attr.literal->value[0];
-                if (n->attr.literal->count != 1 || n->attr.literal->trips != 1 ||
-                    value != (double)(int64_t)value)
-                        return false;
-                *x = (AxisIndex){.offset = dim_fixed((int64_t)value)};
-                return true;
-        }
-        case OP_SIZE: *x = (AxisIndex){.offset = n->attr.dim}; return true;
-        case OP_INDEX:
-                *x = m->axis[0];
-                x->offset = dim_add(x->offset, n->attr.dim);
-                return true;
-        case OP_VIEW:
-                return map_view(&f->domain, m, n->attr.view, n->in[0]->type.rank, &in, &refine) == MAP_OK &&
-                       affine(f, n->in[0], &in, x);
-        case OP_ADD:
-        case OP_SUB: {
-                Map at = map_broadcast(m, &n->in[0]->type), bt = map_broadcast(m, &n->in[1]->type);
-                if (!affine(f, n->in[0], &at, &a) || !affine(f, n->in[1], &bt, &b))
-                        return false;
-                int64_t sign = n->op == OP_ADD ? 1 : -1;
-                x->offset = dim_add(a.offset, dim_scale(b.offset, sign));
-                for (int i = 0; i < MAX_DIGIT; i++)
-                        x->coef[i] = a.coef[i] + sign * b.coef[i];
-                return true;
-        }
-        case OP_NEG:
-                if (!affine(f, n->in[0], m, &a))
-                        return false;
-                x->offset = dim_scale(a.offset, -1);
-                for (int i = 0; i < MAX_DIGIT; i++)
-                        x->coef[i] = -a.coef[i];
-                return true;
-        default: return false;
-        }
-}
-
-typedef struct {
-        AxisIndex x;
-        int64_t by; /* floor(x / by) */
-} Quotient;
-
-static bool quotient(Formula *f, const Node *n, const Map *m, Quotient *q)
-{
-        Map in;
-        Refine refine;
-        AxisIndex by;
-        q->by = 1;
-        if (n->op == OP_VIEW &&
-            map_view(&f->domain, m, n->attr.view, n->in[0]->type.rank, &in, &refine) == MAP_OK)
-                return quotient(f, n->in[0], &in, q);
-        if (n->op != OP_FLOORDIV)
-                return affine(f, n, m, &q->x);
-        Map at = map_broadcast(m, &n->in[0]->type), bt = map_broadcast(m, &n->in[1]->type);
-        if (n->in[1]->op != OP_CONST || !affine(f, n->in[1], &bt, &by) || by.offset.fixed < 1)
-                return false;
-        q->by = by.offset.fixed;
-        return affine(f, n->in[0], &at, &q->x);
-}
-
-/* C's division rounds down what is not below 0. */
-static bool divides_down(const Quotient *q)
-{
-        bool down = q->x.offset.fixed >= 0;
-        for (int i = 0; i < MAX_NAMED; i++)
-                down = down && q->x.offset.per[i] >= 0;
-        for (int i = 0; i < MAX_DIGIT; i++)
-                down = down && q->x.coef[i] >= 0;
-        return down || q->by == 1;
-}
-
-typedef struct {
-        const char *low, *high; /* expressions, or NULL */
-} Bounds;
-
-static const char *tighter(Formula *f, const char *a, const char *b, const char *op)
-{
-        return a ? arena_printf(f->arena, "(%s) %s (%s) ? (%s) : (%s)", a, op, b, a, b) : b;
-}
-
-/* Narrows the bounds by floor(x / p) - floor(y / q) >= least, with the key in x or in y alone: then it is
- * key + rest >= p (floor(y / q) + least), or key + rest < q (floor(x / p) - least + 1). */
-static bool bound_by_quotients(Formula *f, const Quotient *x, const Quotient *y, int64_t least, int keys,
-                               Bounds *bounds)
-{
-        const Quotient *key = x->x.coef[keys] != 0 ? x : y, *other = key == x ? y : x;
-        if (key->x.coef[keys] != 1 || other->x.coef[keys] != 0 || !divides_down(other))
-                return false;
-        int64_t rest[MAX_DIGIT];
-        for (int i = 0; i < MAX_DIGIT; i++)
-                rest[i] = i == keys ? 0 : -key->x.coef[i];
-        const char *whole = index_expression(f, other->x.offset, other->x.coef, true);
-        if (other->by > 1)
-                whole = arena_printf(f->arena, "(%s) / %lld", whole, (long long)other->by);
-        Dim offset =
-                dim_add(dim_scale(key->x.offset, -1), dim_fixed(key->by * (key == x ? least : 1 - least)));
-        const char *e = arena_printf(f->arena, "%lld * (%s) + (%s)", (long long)key->by, whole,
-                                     index_expression(f, offset, rest, true));
-        if (key == x)
-                bounds->low = tighter(f, bounds->low, e, ">");
-        else
-                bounds->high = tighter(f, bounds->high, e, "<");
-        return true;
-}
-
-/* Narrows the bounds by `a - b >= least`; false: that is no bound on the keys. */
-static bool bound_by(Formula *f, const Node *a, const Node *b, const Map *m, int64_t least, int keys,
-                     Bounds *bounds)
-{
-        if (b->op == OP_MAX || a->op == OP_MIN) {
-                const Node *both = b->op == OP_MAX ? b : a;
-                bool first = both == b ? bound_by(f, a, b->in[0], m, least, keys, bounds)
-                                       : bound_by(f, a->in[0], b, m, least, keys, bounds);
-                bool second = both == b ? bound_by(f, a, b->in[1], m, least, keys, bounds)
-                                        : bound_by(f, a->in[1], b, m, least, keys, bounds);
-                return first && second;
-        }
-        Quotient x, y;
-        Map am = map_broadcast(m, &a->type), bm = map_broadcast(m, &b->type);
-        if (!quotient(f, a, &am, &x) || !quotient(f, b, &bm, &y))
-                return false;
-        if (x.by > 1 || y.by > 1)
-                return bound_by_quotients(f, &x, &y, least, keys, bounds);
-        Dim offset = dim_add(dim_sub(x.x.offset, y.x.offset), dim_fixed(-least));
-        int64_t coef[MAX_DIGIT];
-        for (int i = 0; i < MAX_DIGIT; i++)
-                coef[i] = x.x.coef[i] - y.x.coef[i];
-        int64_t c = coef[keys];
-        coef[keys] = 0;
-        if (c == -1) { /* key <= offset + .. */
-                const char *e = index_expression(f, dim_add(offset, dim_fixed(1)), coef, true);
-                bounds->high = tighter(f, bounds->high, e, "<");
-        } else if (c == 1) { /* key >= -(offset + ..) */
-                for (int i = 0; i < MAX_DIGIT; i++)
-                        coef[i] = -coef[i];
-                const char *e = index_expression(f, dim_scale(offset, -1), coef, true);
-                bounds->low = tighter(f, bounds->low, e, ">");
-        }
-        return c == 1 || c == -1;
-}
-
-static bool bound_condition(Formula *f, const Node *c, const Map *m, bool want, int keys, Bounds *bounds);
-
-/* Narrows by one of two conditions: to what holds both their bounds, which is not all that they say. */
-static bool bound_either(Formula *f, const Node *c, const Map *m, bool want, int keys, Bounds *bounds)
-{
-        Bounds side[2] = {{0}, {0}};
-        for (int i = 0; i < 2; i++) {
-                Map at = map_broadcast(m, &c->in[i]->type);
-                bound_condition(f, c->in[i], &at, want, keys, &side[i]);
-        }
-        if (side[0].low && side[1].low)
-                bounds->low = tighter(f, bounds->low, tighter(f, side[0].low, side[1].low, "<"), ">");
-        if (side[0].high && side[1].high)
-                bounds->high = tighter(f, bounds->high, tighter(f, side[0].high, side[1].high, ">"), "<");
-        return false;
-}
-
-/* Narrows by a condition that live keys meet; true: the bounds say all of it. */
-static bool bound_condition(Formula *f, const Node *c, const Map *m, bool want, int keys, Bounds *bounds)
-{
-        Map in = *m, next;
-        Refine refine;
-        switch (c->op) {
-        case OP_NOT: return bound_condition(f, c->in[0], m, !want, keys, bounds);
-        case OP_VIEW:
-                return map_view(&f->domain, &in, c->attr.view, c->in[0]->type.rank, &next, &refine) ==
-                               MAP_OK &&
-                       bound_condition(f, c->in[0], &next, want, keys, bounds);
-        case OP_AND:
-        case OP_OR: {
-                if ((c->op == OP_AND) != want)
-                        return bound_either(f, c, m, want, keys, bounds);
-                Map am = map_broadcast(m, &c->in[0]->type), bm = map_broadcast(m, &c->in[1]->type);
-                bool a = bound_condition(f, c->in[0], &am, want, keys, bounds);
-                bool b = bound_condition(f, c->in[1], &bm, want, keys, bounds);
-                return a && b;
-        }
-        case OP_LESS: /* a < b: b - a >= 1; not: a - b >= 0 */
-                return want ? bound_by(f, c->in[1], c->in[0], m, 1, keys, bounds)
-                            : bound_by(f, c->in[0], c->in[1], m, 0, keys, bounds);
-        case OP_LESSEQ: /* a <= b: b - a >= 0; not: a - b >= 1 */
-                return want ? bound_by(f, c->in[1], c->in[0], m, 0, keys, bounds)
-                            : bound_by(f, c->in[0], c->in[1], m, 1, keys, bounds);
-        case OP_EQUAL: {
-                if (!want || c->in[0]->type.dtype != INT || c->in[1]->type.dtype != INT)
-                        return false;
-                bool least = bound_by(f, c->in[0], c->in[1], m, 0, keys, bounds);
-                bool most = bound_by(f, c->in[1], c->in[0], m, 0, keys, bounds);
-                return least && most;
-        }
-        default: return false;
-        }
-}
-
-static bool is_minus_infinity(const Node *n)
-{
-        return n->op == OP_CONST && n->attr.literal->count == 1 && n->attr.literal->trips == 1 &&
-               n->attr.literal->value[0] < -1e300;
-}
-
-/* Walks down from the softmax's input through what keeps -inf.  A mask that the bounds say whole is left out of the formula:
- * *bare is then what stands under it. */
-static void bound_score(Formula *f, Node *n, const Map *m, int keys, Bounds *bounds, Node **bare)
-{
-        if (n->op == OP_WHERE) {
-                Map c = map_broadcast(m, &n->in[0]->type), x = map_broadcast(m, &n->in[1]->type);
-                bool masks_else = is_minus_infinity(n->in[2]), masks_then = is_minus_infinity(n->in[1]);
-                if (!masks_else && !masks_then)
-                        return;
-                bool whole = bound_condition(f, n->in[0], &c, masks_else, keys, bounds);
-                Node *rest = n->in[masks_else ? 1 : 2];
-                if (!same_dims(&rest->type, &n->type))
-                        return;
-                if (whole && *bare == n)
-                        *bare = rest;
-                bound_score(f, rest, &x, keys, bounds, bare);
-        } else if (n->op == OP_ADD) {
-                Node *top = NULL;
-                for (int i = 0; i < 2; i++) {
-                        Map at = map_broadcast(m, &n->in[i]->type);
-                        bound_score(f, n->in[i], &at, keys, bounds, &top);
-                }
-        }
-}
-
 /* --- the functions -------------------------------------------------------------------------------------------- */
 
 static void digit_line(const Formula *f, int digit, const char *value, const Text *body, Text *out)
@@ -441,6 +206,7 @@ static Node *emit_score(Formula *f, Kernel *k, const Walks *w, Node *score, cons
 static void emit_live(Formula *f, Kernel *k, const Walks *w, const Bounds *b, Text *out)
 {
         Text *inner = text_new(f->arena), *digits = text_new(f->arena), *body = text_new(f->arena);
+        declare_row_tables(f, b, inner);
         if (b->low)
                 text_printf(body, "*lo = %s;\n", b->low);
         if (b->high)
@@ -565,7 +331,7 @@ Node *emit_attention(Plan *p, Kernel *k, Text *out)
         Bounds bounds = {0};
         Node *bare = k->score;
         f.lane = w.keys;
-        bound_score(&f, k->score, &at, w.keys, &bounds, &bare);
+        live_keys(&f, k->score, &at, w.keys, &bounds, &bare);
         Buffer *named[] = {w.q_buffer, w.k_buffer, w.v_buffer, k->store[0].to};
         for (int i = 0; i < 4; i++)
                 pointer_name(&f, named[i]);

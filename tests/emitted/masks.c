@@ -1,6 +1,6 @@
 /* Which tiles of 16 keys attention looks at under a mask: those from the first live key of a row to its last and no others.
  * Built with MODEL, the emitted file, in which every call of the score formula counts; ALIVE(i, j), whether key j is live
- * in row i; CAUSAL, if the model takes its rows in pieces.  What comes out is compared with the definition in double. */
+ * in row i; CAUSAL, if the model takes its rows in pieces; FIXED, if it has so many and no others.  What comes out is compared with the definition in double. */
 static long scored;
 #include MODEL
 
@@ -56,6 +56,8 @@ int main(int argc, char **argv)
                 error = masked_attention_forward(m, q + at * WIDTH, k + at * WIDTH, v + at * WIDTH, n,
                                                  y + at * WIDTH);
         }
+#elif FIXED
+        error = m ? masked_attention_forward(m, q, k, v, y) : error;
 #else
         error = m ? masked_attention_forward(m, ROWS, q, k, v, y) : error;
 #endif
