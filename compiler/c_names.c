@@ -19,6 +19,10 @@ static const char *const word[] = {
         "program", "advance", "found", "count", "weights", "arena", "state", "scratch", "team", "members",
         "mapped", "mapped_size", "whole", "done", "fed", "part", "all", "unit", "next", "around", "begin"};
 
+/* .. of an instance for several sequences */
+static const char *const batch_word[] = {"sequence", "sequences", "range", "ranges",
+                                         "of",       "slot",      "kept",  "fed"};
+
 static bool is_letter(char c)
 {
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
@@ -96,8 +100,17 @@ bool is_c_word(const char *name)
         return numbered || is_called(name);
 }
 
+static bool is_batch_word(const char *name)
+{
+        for (size_t i = 0; i < sizeof batch_word / sizeof *batch_word; i++)
+                if (!strcmp(name, batch_word[i]))
+                        return true;
+        return false;
+}
+
 typedef struct {
         Graph *graph;
+        bool batched;
         const char **name;
         int n;
 } Names;
@@ -114,7 +127,8 @@ static bool is_taken(const Names *names, const char *name)
 static const char *give(Names *names, const char *name, const char *what)
 {
         Arena *a = names->graph->arena;
-        const char *own = is_c_word(name) ? arena_printf(a, "%s_%s", name, what) : name;
+        bool word_of_ours = is_c_word(name) || (names->batched && is_batch_word(name));
+        const char *own = word_of_ours ? arena_printf(a, "%s_%s", name, what) : name;
         const char *given = own;
         for (int i = 2; is_taken(names, given); i++)
                 given = arena_printf(a, "%s_%d", own, i);
@@ -147,10 +161,10 @@ static const char *tap_name(Arena *a, const char *name)
         return id;
 }
 
-void name_for_c(Graph *g)
+void name_for_c(Graph *g, bool batched)
 {
-        Names names = {g, NEW_ARRAY(g->arena, const char *, g->nnode + g->nnamed + g->ninput + g->noutput),
-                       0};
+        int most = g->nnode + g->nnamed + g->ninput + g->noutput;
+        Names names = {g, batched, NEW_ARRAY(g->arena, const char *, most), 0};
         for (int i = 0; i < g->nnamed; i++)
                 g->named[i].name = give(&names, g->named[i].name, "size");
         for (int i = 0; i < g->ninput; i++)

@@ -269,7 +269,8 @@ static bool verify_pass(Verify *v, int n)
 
 static const char *call_text(Arena *a, const TrialRun *r)
 {
-        static const char *const call[] = {"the whole", "pieces of 7", "steps", "prefill, then a step"};
+        static const char *const call[] = {"the whole", "pieces of 7", "steps", "prefill, then a step",
+                                           "batches"};
         return arena_printf(a, "%s by %d thread%s", call[r->call], r->threads, r->threads > 1 ? "s" : "");
 }
 
@@ -296,8 +297,10 @@ static const char *compare_bits(Verify *v, const Trial *t, const char *target)
                 return arena_printf(a, "as %s", v->first_target);
         v->first = t->output;
         v->first_target = target;
-        return t->sequential ? "the same by 1, 2 and 3 threads, whole and in pieces"
-                             : "the same by 1, 2 and 3 threads";
+        return t->sequential && v->o->slots > 1
+                       ? "the same by 1, 2 and 3 threads, whole, in pieces and in batches"
+               : t->sequential ? "the same by 1, 2 and 3 threads, whole and in pieces"
+                               : "the same by 1, 2 and 3 threads";
 }
 
 /* jit: through libtcc in this process, else built by the system's compiler. */

@@ -11,7 +11,14 @@
 /* exit codes */
 enum { DONE = 0, WRONG_INPUT = 1, WRONG_USAGE = 2, WRONG_ENVIRONMENT = 3 };
 
-enum { MAX_OVERRIDES = 64, MAX_FILES = 256, MAX_DUMPS = 16, MAX_TARGETS = 8, MAX_TAPS = 64 };
+enum {
+        MAX_OVERRIDES = 64,
+        MAX_FILES = 256,
+        MAX_DUMPS = 16,
+        MAX_TARGETS = 8,
+        MAX_TAPS = 64,
+        MAX_SLOTS = 1024
+};
 
 typedef struct {
         const char *file[MAX_FILES]; /* what is no option: model files, and words of the command */
@@ -27,6 +34,7 @@ typedef struct {
         const char *dump[MAX_DUMPS], *off[MAX_DUMPS]; /* --dump=PASS, --no-PASS */
         int ndump, noff;
         int64_t chunk;
+        int slots; /* sequences that an instance holds */
         const char *storage;
         const char *against; /* verify: a file of values that something else computed */
         double bound;        /* 0: the command's own */

@@ -16,9 +16,11 @@ static void dump_kernels(FILE *f, const Plan *p, int body, int depth)
                 const Kernel *k = p->list[body].kernel[i];
                 fprintf(f, "%*s%-3s %-13s %s%s", depth * 2, "", k->barrier ? "|" : "", kernel_word[k->op],
                         k->name,
-                        k->tail     ? " (wanted rows)"
-                        : k->listed ? " (found rows)"
-                                    : "");
+                        k->tail          ? " (wanted rows)"
+                        : k->listed      ? " (found rows)"
+                        : k->by_sequence ? " (by sequence)"
+                        : k->by_row      ? " (rows find their sequence)"
+                                         : "");
                 if (k->op == K_MATMUL)
                         for (int s = 0; s < k->nsegment; s++)
                                 fprintf(f, "%s %" PRId64 "x%" PRId64 "%s", s ? "," : "", k->k_size,

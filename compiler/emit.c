@@ -36,7 +36,8 @@ uint64_t layout_hash(const Plan *p)
         return h;
 }
 
-/* Text with $model and $MODEL replaced by the model's name, $program by what threads run. */
+/* Text with $model and $MODEL replaced by the model's name, $program by what threads run, $time and $past by the members
+ * that count new rows and positions taken. */
 const char *model_text(const Emit *e, const char *text)
 {
         Text *t = text_new(e->arena);
@@ -48,14 +49,17 @@ const char *model_text(const Emit *e, const char *text)
                 }
                 text_add(t, at, dollar - at);
                 bool lower = !strncmp(dollar, "$model", 6), upper = !strncmp(dollar, "$MODEL", 6),
-                     program = !strncmp(dollar, "$program", 8);
+                     program = !strncmp(dollar, "$program", 8), past = !strncmp(dollar, "$past", 5),
+                     time = !strncmp(dollar, "$time", 5);
                 text_printf(t, "%s",
                             lower         ? e->name
+                            : past        ? e->g->named[e->g->past].name
+                            : time        ? e->g->named[e->g->time].name
                             : upper       ? e->upper
                             : !program    ? "$"
                             : e->portable ? "best_program()"
                                           : "program");
-                at = dollar + (lower || upper ? 6 : program ? 8 : 1);
+                at = dollar + (lower || upper ? 6 : program ? 8 : past || time ? 5 : 1);
         }
         return t->data;
 }
@@ -142,13 +146,14 @@ static void emit_comment(const Emit *e, Text *c)
         const Plan *p = e->plan;
         text_printf(c, "/* %s: %s%s\n *\n", e->name, e->causal ? "a causal model" : "a model",
                     arena_printf(e->arena, ", written by lathe %s.", LATHE_VERSION));
-        text_printf(
-                c,
-                " * %" PRId64
-                " parameters; %.1f MFLOP a position; weights %.1f MB f32, cache %.1f MB, arena %.2f MB%s.\n",
-                e->o->parameters, (double)e->o->flops_token / 1e6, 4e-6 * (double)p->weights_size,
-                4e-6 * (double)p->state_size, 4e-6 * (double)p->arena_size,
-                e->causal ? arena_printf(e->arena, " at %" PRId64 " positions a call", p->chunk) : "");
+        text_printf(c,
+                    " * %" PRId64 " parameters; %.1f MFLOP a position; weights %.1f MB f32, cache %.1f MB%s, "
+                                  "arena %.2f MB%s.\n",
+                    e->o->parameters, (double)e->o->flops_token / 1e6, 4e-6 * (double)p->weights_size,
+                    4e-6 * (double)p->state_size,
+                    is_batched(e) ? arena_printf(e->arena, " for each of %d sequences", p->slots) : "",
+                    4e-6 * (double)p->arena_size,
+                    e->causal ? arena_printf(e->arena, " at %" PRId64 " positions a call", p->chunk) : "");
         text_printf(c,
                     " * %d barriers a call.  The same bits with any number of threads, in any chunks, on any "
                     "target.\n",
@@ -172,14 +177,23 @@ void emit_guard_macros(const Emit *e, Text *c)
                             missing->data, t->name, *t->flags ? t->flags : "a compiler for that processor");
 }
 
+static const char *batch_constants(const Emit *e)
+{
+        const Plan *p = e->plan;
+        return arena_printf(e->arena,
+                            "#define SLOTS %d\n#define ROWS %" PRId64 "\n#define POSITIONS %" PRId64
+                            "\n#define TAILS_APART %d\n",
+                            p->slots, p->bound[e->g->time], e->g->named[e->g->time].bound, p->tails_apart);
+}
+
 static void emit_constants(const Emit *e, Text *c)
 {
         text_printf(c, "#define LAYOUT_HASH UINT64_C(0x%016" PRIx64 ")\n", layout_hash(e->plan));
         text_printf(c,
                     "#define WEIGHT_FLOATS %" PRId64 "\n#define ARENA_FLOATS %" PRId64
-                    "\n#define STATE_FLOATS %" PRId64 "\n#define SCRATCH %" PRId64 "\n\n",
+                    "\n#define STATE_FLOATS %" PRId64 "\n#define SCRATCH %" PRId64 "\n%s\n",
                     e->plan->weights_size, e->plan->arena_size + LANES, e->plan->state_size + LANES,
-                    scratch_size(e->plan));
+                    scratch_size(e->plan), is_batched(e) ? batch_constants(e) : "");
 }
 
 void emit_tile(const Target *t, Text *c)
@@ -243,14 +257,40 @@ static void emit_choice(const Emit *e, const char *kernels, Text *c)
         text_printf(c, "        return program;\n}\n\n");
 }
 
+/* The beginning of model.h, with the errors of a batch behind the others. */
+static void emit_errors(const Emit *e, const char *text, int64_t n, Text *c)
+{
+        const char *rest = strstr(text, "        default:\n");
+        if (!is_batched(e)) {
+                text_add(c, text, n);
+                return;
+        }
+        text_add(c, text, rest - text);
+        text_printf(
+                c, "%s",
+                model_text(e, "        case $MODEL_ERROR_SLOT:\n                return \"there is no such "
+                              "slot\";\n"
+                              "        case $MODEL_ERROR_TWICE:\n                return \"a slot stands "
+                              "twice in a batch\";\n"
+                              "        case $MODEL_ERROR_ROWS:\n                return \"more positions in a "
+                              "batch than a call takes\";\n"));
+        text_add(c, rest, n - (rest - text));
+}
+
 /* What stands between kernels and command line: weights, instance, the model's functions. */
 static void emit_instance(const Emit *e, Text *c)
 {
         const char *model = model_text(e, embedded_text("model.h"));
         const char *start = strstr(model, "#include"), *map = strstr(model, "/* The weight file:"),
                    *rest = strstr(model, "static size_t aligned(");
-        text_add(c, start, (e->o->embed ? map : rest) - start);
+        emit_errors(e, start, (e->o->embed ? map : rest) - start, c);
         emit_weights(e, c);
+        if (is_batched(e)) {
+                const char *size = strstr(rest, model_text(e, "size_t $model_size"));
+                text_add(c, rest, size - rest);
+                emit_slots(e, c);
+                rest = strstr(rest, model_text(e, "int $model_init"));
+        }
         text_printf(c, "%s\n", rest);
         if (e->causal)
                 emit_causal_interface(e, c);
@@ -295,6 +335,11 @@ static void emit_all(const Emit *e, Text *c)
         text_printf(user, "%s%s%s", before->data, kernels->data, after->data);
         paste_runtime(c, files, NULL, user->data);
         text_printf(c, "%s", user->data);
+}
+
+bool is_batched(const Emit *e)
+{
+        return e->plan->slots > 1;
 }
 
 Emit emit_new(Plan *p, const EmitOptions *o)

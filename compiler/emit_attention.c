@@ -238,7 +238,8 @@ static void describe(Formula *f, Kernel *k, const Walks *w, long long heads, lon
         Arena *a = f->arena;
         int inner = w->share >= 0 ? w->share : w->head;
         Address q = w->q, o = w->out;
-        if (k->tail) {
+        bool begins = w->row >= 0 && begins_at_first(f, w->row);
+        if (begins) {
                 q.offset = dim_add(q.offset, dim_scale(dim_named(NAMED_FIRST), along(&q, w->row)));
                 o.offset = dim_add(o.offset, dim_scale(dim_named(NAMED_FIRST), along(&o, w->row)));
         }
@@ -263,7 +264,7 @@ static void describe(Formula *f, Kernel *k, const Walks *w, long long heads, lon
                 text_printf(out, "        .first_head = (int)around * %lld,\n", heads);
         text_printf(out, "        .keys = %s, .first_row = %s, .ctx = &place,\n};\n",
                     dim_expression(a, f->plan->graph, f->domain.digit[w->keys].size),
-                    k->tail ? "m->first" : "0");
+                    begins ? "m->first" : "0");
 }
 
 /* "16 * m->frames": how often the kernel's heads and rows come */

@@ -70,16 +70,14 @@ static bool is_fed_apart(const Emit *e, int group)
         return e->g->fed_apart && (e->g->fed_apart >> group & 1);
 }
 
-enum { CALLS = -1 }; /* for a group of inputs: those that calls bring, where others are fed apart */
-
-static bool is_given(const Emit *e, const Input *in, int group)
+bool is_given(const Emit *e, const Input *in, int group)
 {
         bool apart = is_fed_apart(e, in->group);
         return group == CALLS ? !apart : apart && in->group == group;
 }
 
 /* ", const int32_t *tokens", or ", tokens" */
-static const char *input_list(const Emit *e, int group, bool types, bool one)
+const char *input_list(const Emit *e, int group, bool types, bool one)
 {
         Text *t = text_new(e->arena);
         for (int i = 0; i < e->g->ninput; i++) {
@@ -97,7 +95,7 @@ static const char *input_list(const Emit *e, int group, bool types, bool one)
         return t->data;
 }
 
-static const char *output_list(const Emit *e, bool types, bool none)
+const char *output_list(const Emit *e, bool types, bool none)
 {
         Text *t = text_new(e->arena);
         for (int i = 0; i < e->g->noutput; i++)
@@ -118,6 +116,11 @@ static uint64_t groups_of_size(const Emit *e, int size)
         return groups;
 }
 
+bool is_kept(const Emit *e, int size)
+{
+        return groups_of_size(e, size) != 0;
+}
+
 /* Whether a call states the size: all named dimensions but time and past, if what is fed apart has not stated them. */
 static bool states_size(const Emit *e, int group, int size)
 {
@@ -128,7 +131,7 @@ static bool states_size(const Emit *e, int group, int size)
 }
 
 /* ", int64_t text" */
-static const char *size_list(const Emit *e, int group, bool types)
+const char *size_list(const Emit *e, int group, bool types)
 {
         Text *t = text_new(e->arena);
         for (int i = 0; i < e->g->nnamed; i++)
@@ -208,6 +211,10 @@ static void declare_sizes(const Emit *e, Text *h)
                 if (in->bound && in->bound < INT32_MAX)
                         emit_size(e, arena_printf(e->arena, "%s_bound", in->name), in->bound, sizes);
         }
+        if (is_batched(e)) {
+                emit_size(e, "slots", e->plan->slots, sizes);
+                emit_size(e, "batch_rows", e->plan->bound[e->g->time], sizes);
+        }
         if (sizes->n)
                 text_printf(h, "enum {\n%s};\n\n", sizes->data);
 }
@@ -243,6 +250,8 @@ static void declare_causal_functions(const Emit *e, Text *h)
                     "%s_position(const %s *m);\n"
                     "void %s_reset(%s *m);\nint %s_rewind(%s *m, int64_t n);\n",
                     e->name, e->name, e->name, e->name, e->name, e->name);
+        if (is_batched(e))
+                declare_batch(e, h);
 }
 
 void emit_header(const Emit *e, Text *h)
@@ -260,8 +269,11 @@ void emit_header(const Emit *e, Text *h)
                     "enum {\n        %s_OK,\n        %s_ERROR_FILE,\n        %s_ERROR_WEIGHTS,\n        "
                     "%s_ERROR_THREADS,\n"
                     "        %s_ERROR_MEMORY,\n        %s_ERROR_RANGE,\n        %s_ERROR_CONTEXT,\n        "
-                    "%s_ERROR_FLOAT,\n        %s_ERROR_UNFED\n};\n\n",
-                    e->upper, e->upper, e->upper, e->upper, e->upper, e->upper, e->upper, e->upper, e->upper);
+                    "%s_ERROR_FLOAT,\n        %s_ERROR_UNFED%s\n};\n\n",
+                    e->upper, e->upper, e->upper, e->upper, e->upper, e->upper, e->upper, e->upper, e->upper,
+                    is_batched(e) ? model_text(e, ",\n        $MODEL_ERROR_SLOT,\n        "
+                                                  "$MODEL_ERROR_TWICE,\n        $MODEL_ERROR_ROWS")
+                                  : "");
         text_printf(
                 h, "%s",
                 model_text(e,
@@ -287,7 +299,7 @@ void emit_header(const Emit *e, Text *h)
         text_printf(h, "const char *%s_error(int code);\n#endif\n", e->name);
 }
 
-static void emit_checks(const Emit *e, int group, Text *c, const char *indent)
+void emit_checks(const Emit *e, int group, Text *c, const char *indent)
 {
         for (int i = 0; i < e->g->ninput; i++) {
                 const Input *in = &e->g->input[i];
@@ -301,7 +313,7 @@ static void emit_checks(const Emit *e, int group, Text *c, const char *indent)
         }
 }
 
-static void emit_sizes(const Emit *e, int group, Text *c)
+void emit_sizes(const Emit *e, int group, Text *c)
 {
         for (int i = 0; i < e->g->nnamed; i++) {
                 const Named *n = &e->g->named[i];
@@ -449,7 +461,7 @@ static void emit_advance(const Emit *e, Text *c)
         for (int i = 0; i < e->g->noutput; i++)
                 text_printf(c, "                m->output_%s = %s;\n", e->g->output[i].name,
                             e->g->output[i].name);
-        text_printf(c, "                run(m);\n");
+        text_printf(c, "                %s(m);\n", is_batched(e) ? "run_alone" : "run");
         for (int i = 0; i < e->g->noutput; i++)
                 if (advances(e->plan, &e->g->output[i].node->type))
                         text_printf(c,
@@ -473,6 +485,8 @@ void emit_causal_interface(const Emit *e, Text *c)
 {
         const char *past = e->g->named[e->g->past].name, *sizes = size_list(e, CALLS, false);
         emit_feeds(e, c);
+        if (is_batched(e))
+                emit_batch(e, c);
         emit_advance(e, c);
         text_printf(c,
                     "int %s_prefill(%s *m%s%s, int64_t n)\n{\n        return advance(m%s%s, n, n%s);\n}\n\n",

@@ -131,6 +131,9 @@ void declare_pointers(Formula *f, Text *out)
                         Buffer *own = whole_buffer(b);
                         while (own->alias)
                                 own = own->alias;
+                        if (own->apart)
+                                slot = arena_printf(f->arena, "%s + m->slot * %lld", slot,
+                                                    (long long)(own->size / f->plan->slots));
                         text_printf(out, "%sfloat *%s = m->%s + %lld%s; /* %s */\n", constant, name,
                                     home[b->home], (long long)own->offset, slot, shape_comment(f, b));
                 }
@@ -208,13 +211,22 @@ void open_function(const Plan *p, const Kernel *k, Text *out, const Text *body)
         text_printf(out, "}\n\n");
 }
 
+/* Wanted rows alone, or those of one sequence of a batch? */
+bool begins_at_first(const Formula *f, int digit)
+{
+        const Kernel *k = f->kernel;
+        const Graph *g = f->plan->graph;
+        return k->tail ? digit == 0
+                       : k->by_sequence && dim_equal(f->domain.digit[digit].size, dim_named(g->time));
+}
+
 /* A size as an expression, the rows before the first wanted one left out. */
 const char *loop_size(const Formula *f, int digit)
 {
         Dim size = f->domain.digit[digit].size;
         if (digit == 0 && f->listed)
                 return "count";
-        if (digit == 0 && f->kernel->tail)
+        if (begins_at_first(f, digit))
                 size = dim_sub(size, dim_named(NAMED_FIRST));
         const char *e = dim_expression(f->arena, f->plan->graph, size);
         return strchr(e, ' ') ? arena_printf(f->arena, "(%s)", e) : e;
@@ -233,7 +245,7 @@ void declare_digits(const Formula *f, int n, const char *from, const Text *body,
                         text_printf(e, " / %s", loop_size(f, k));
                 if (i > 0)
                         text_printf(e, " %% %s", loop_size(f, i));
-                if (i == 0 && f->kernel->tail)
+                if (begins_at_first(f, i))
                         text_printf(e, " + m->first");
                 text_printf(out,
                             i == 0 && f->listed ? "const int64_t %s = found[%s];\n"
@@ -250,6 +262,16 @@ const char *row_count(const Formula *f, int n)
         return n ? e->data : "1";
 }
 
+/* The view of a product's row, whose number counts the first digits of the domain together. */
+static const char *instance_of_row(const Formula *f)
+{
+        Text *row = text_new(f->arena);
+        text_printf(row, "row");
+        for (int i = 1; i < f->loops - 1; i++)
+                text_printf(row, " / %s", loop_size(f, i));
+        return arena_printf(f->arena, "place->m->of[%s]", row->data);
+}
+
 /* A function that a kernel calls back: it finds instance and trips behind `context`. */
 void open_callback(Formula *f, const char *head, const Text *body, const char *const *parameter, Text *out)
 {
@@ -258,7 +280,10 @@ void open_callback(Formula *f, const char *head, const Text *body, const char *c
         Text *lines = text_new(f->arena);
         bool place = false;
         if (uses_name(body->data, "m")) {
-                text_printf(lines, "        const %s *m = place->m;\n", f->plan->c_name);
+                text_printf(lines, "        const %s *m = %s;\n", f->plan->c_name,
+                            f->kernel->by_row && looks_at_sequence(f->plan->graph, body->data)
+                                    ? instance_of_row(f)
+                                    : "place->m");
                 place = true;
         }
         for (int i = 0; i < n; i++)
@@ -370,7 +395,8 @@ static Node *emit_loop(Plan *p, Kernel *k, Text *out)
                         text_indent(inner, f.lanes, 0);
                         text_indent(inner, stores, 0);
                 } else {
-                        text_printf(inner, "for (int64_t j = 0; j < %s; j += 16) {\n", lanes);
+                        text_printf(inner, "for (int64_t j = %s; j < %s; j += 16) {\n",
+                                    begins_at_first(&f, n) ? "m->first" : "0", lanes);
                         if (!f.whole_lanes)
                                 text_printf(inner,
                                             "        const int n = %s - j < 16 ? (int)(%s - j) : 16;\n",

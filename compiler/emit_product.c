@@ -73,8 +73,8 @@ static bool row_walk(Formula *f, Node *x, Buffer **b, const char **at, int64_t *
                         return false;
         }
         Dim offset = a.offset;
-        if (f->kernel->tail)
-                offset = dim_add(offset, dim_scale(dim_named(NAMED_FIRST), rows ? a.coef[0] : 0));
+        if (rows && begins_at_first(f, 0))
+                offset = dim_add(offset, dim_scale(dim_named(NAMED_FIRST), a.coef[0]));
         const int64_t none[MAX_DIGIT] = {0};
         *at = pointer_at(f, *b, index_expression(f, offset, none, false));
         return true;

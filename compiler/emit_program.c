@@ -6,6 +6,17 @@
 #include "emit_private.h"
 #include "paste.h"
 
+/* What a slot keeps from call to call. */
+static void emit_kept(const Emit *e, Text *c)
+{
+        text_printf(c, "        struct {\n                int64_t past;\n");
+        for (int i = 0; i < e->g->nnamed; i++)
+                if (is_kept(e, i))
+                        text_printf(c, "                int64_t %s;\n", e->g->named[i].name);
+        text_printf(c, "%s        } kept[SLOTS]; /* of the slots, but for the selected one */\n",
+                    e->g->fed_apart ? "                uint64_t fed;\n" : "");
+}
+
 /* Its first members are those of InstanceHead in engine.c. */
 void emit_struct(const Emit *e, Text *c)
 {
@@ -22,8 +33,22 @@ void emit_struct(const Emit *e, Text *c)
         if (has_dense(e->plan))
                 text_printf(c, "        int64_t whole, done; /* positions of the caller's whole call; of it, "
                                "those taken */\n");
-        text_printf(
-                c, "        int64_t first; /* the first position of this call whose outputs are wanted */\n");
+        text_printf(c, is_batched(e)
+                               ? "        int64_t first; /* the first row: of a sequence, or wanted */\n"
+                               : "        int64_t first; /* the first position of this call whose "
+                                 "outputs are wanted */\n");
+        if (is_batched(e))
+                text_printf(c,
+                            "        int slot, sequences, ranges;\n"
+                            "        /* This instance as each sequence of the call sees it: the slot's "
+                            "state, rows "
+                            "first to time - 1, row r\n"
+                            "           at position past + r; as kernels see it that compute wanted rows; "
+                            "and the "
+                            "sequence of each row. */\n"
+                            "        %s *sequence, *range; /* [sequences], [ranges] */\n"
+                            "        const %s **of;        /* [time] */\n",
+                            e->name, e->name);
         for (int i = 0; i < e->g->ninput; i++)
                 text_printf(c, "        const %s *input_%s;\n", c_type(&e->g->input[i]), e->g->input[i].name);
         for (int i = 0; i < e->g->noutput; i++)
@@ -36,6 +61,8 @@ void emit_struct(const Emit *e, Text *c)
                         "apart, -1: the calls' */\n");
         if (!e->alone)
                 text_printf(c, "        Team members;\n        void *mapped;\n        size_t mapped_size;\n");
+        if (!e->alone && is_batched(e))
+                emit_kept(e, c);
         text_printf(c,
                     "};\n\n/* What a function that a kernel calls back finds behind its context. */\ntypedef "
                     "struct {\n        const %s *m;\n        int64_t trip[8];\n} Place;\n\n",
@@ -90,6 +117,17 @@ static bool is_timed(const Plan *p)
         return p->timed && p->by_address;
 }
 
+static void emit_call(const Emit *e, const Kernel *k, Text *t)
+{
+        const char *trips = trip_parameters(e->arena, k->body, false), *rows = row_parameters(k, false);
+        if (is_batched(e) && (k->tail || k->by_sequence))
+                text_printf(t, "for (int i = 0; i < m->%ss; i++)\n        %s(&m->%s[i]%s%s, thread);\n",
+                            k->tail ? "range" : "sequence", k->name, k->tail ? "range" : "sequence", trips,
+                            rows);
+        else
+                text_printf(t, "%s(m%s%s, thread);\n", k->name, trips, rows);
+}
+
 static void emit_calls(const Emit *e, int body, uint64_t part, Text *t)
 {
         const KernelList *l = &e->plan->list[body];
@@ -102,8 +140,7 @@ static void emit_calls(const Emit *e, int body, uint64_t part, Text *t)
                 if (k->op == K_REPEAT)
                         emit_repeat(e, k, t);
                 else if (k->op != K_FIND)
-                        text_printf(t, "%s(m%s%s, thread);\n", k->name,
-                                    trip_parameters(e->arena, k->body, false), row_parameters(k, false));
+                        emit_call(e, k, t);
                 if (is_timed(e->plan) && k->op != K_REPEAT)
                         text_printf(t, "if (thread == 0)\n        profile_mark(%d);\n", k->step);
         }
@@ -210,6 +247,11 @@ static void emit_instance_layout(const Emit *e, Text *c)
         text_printf(c, ", ");
         text_printf(c, whole, e->name, e->name);
         text_printf(c, e->g->fed_apart ? ", offsetof(%s, part)" : ", -1", e->name);
+        for (int i = 0; i < 6; i++) {
+                static const char *const member[] = {"slot",     "sequences", "ranges",
+                                                     "sequence", "range",     "of"};
+                text_printf(c, is_batched(e) ? ", offsetof(%s, %s)" : ", -1", e->name, member[i]);
+        }
         for (int i = 0; i < e->g->nnamed; i++)
                 text_printf(c, ", offsetof(%s, %s)", e->name, e->g->named[i].name);
         for (int i = 0; i < e->g->ninput; i++)

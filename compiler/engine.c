@@ -24,6 +24,11 @@ typedef struct {
         int threads;
 } InstanceHead;
 
+/* What a slot keeps from call to call, but for the selected one, whose position is the instance's. */
+typedef struct {
+        int64_t past, size[MAX_NAMED];
+} Kept;
+
 struct Engine {
         Plan *plan;
         JitMode mode;
@@ -38,6 +43,9 @@ struct Engine {
         size_t memory_size;
         char *instance;
         float **output; /* [noutput], NULL but for the first */
+        float *state;   /* [slots][slot_floats] */
+        Kept *kept;     /* [slots] */
+        int slot;       /* the selected one */
         double compile_seconds;
         atomic_bool interrupted;
 };
@@ -108,11 +116,25 @@ static size_t aligned(size_t n)
         return (n + 63) / 64 * 64;
 }
 
+static size_t slot_floats(const Plan *p)
+{
+        return (size_t)p->state_size + LANES;
+}
+
+/* Of several sequences: two views for each, and a pointer for each row. */
+static size_t views_size(const Engine *e)
+{
+        const Plan *p = e->plan;
+        return p->slots == 1 ? 0
+                             : aligned(2 * (size_t)p->slots * (size_t)e->code.instance[0]) +
+                                       aligned((size_t)p->chunk * sizeof(void *));
+}
+
 static const char *take_memory(Engine *e, const float *weights, int threads)
 {
         const Plan *p = e->plan;
-        size_t own = aligned((size_t)e->code.instance[0]), arena = (size_t)p->arena_size + LANES,
-               state = (size_t)p->state_size + LANES;
+        size_t own = aligned((size_t)e->code.instance[0]) + views_size(e),
+               arena = (size_t)p->arena_size + LANES, state = slot_floats(p) * (size_t)p->slots;
         e->memory_size = own + (arena + state + (size_t)scratch_size(p) * (size_t)threads) * sizeof(float);
         e->memory = mmap(NULL, e->memory_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (e->memory == MAP_FAILED) {
@@ -125,7 +147,7 @@ static const char *take_memory(Engine *e, const float *weights, int threads)
         InstanceHead *i = e->memory;
         i->weights = weights;
         i->arena = (float *)(void *)(e->instance + own);
-        i->state = i->arena + arena;
+        i->state = e->state = i->arena + arena;
         i->scratch = i->state + state;
         i->team = &e->team;
         i->threads = threads;
@@ -142,7 +164,10 @@ Engine *engine_new(Plan *p, const float *weights, int threads, JitMode mode, con
         e->mode = mode;
         e->most_threads = threads;
         e->output = calloc((size_t)p->graph->noutput + 1, sizeof *e->output);
-        if (!e->output) {
+        e->kept = calloc((size_t)p->slots, sizeof *e->kept);
+        if (!e->output || !e->kept) {
+                free(e->output);
+                free(e->kept);
                 free(e);
                 return NULL;
         }
@@ -172,6 +197,7 @@ void engine_free(Engine *e)
                 munmap(e->memory, e->memory_size);
         free_code(e);
         free(e->output);
+        free(e->kept);
         free(e);
 }
 
@@ -193,7 +219,19 @@ void engine_interrupt(Engine *e, bool stop)
 /* --- calls -------------------------------------------------------------------------------------------------------- */
 
 /* Members that are set before a call, by the layout that emit_program_alone() gives. */
-enum { AT_FIRST = 1, AT_WHOLE, AT_DONE, AT_PART, AT_NAMED };
+enum {
+        AT_FIRST = 1,
+        AT_WHOLE,
+        AT_DONE,
+        AT_PART,
+        AT_SLOT,
+        AT_SEQUENCES,
+        AT_RANGES,
+        AT_SEQUENCE,
+        AT_RANGE,
+        AT_OF,
+        AT_NAMED
+};
 
 static int64_t *number_at(Engine *e, int which)
 {
@@ -247,6 +285,121 @@ static void run(Engine *e)
         FloatState outside = float_enter();
         team_run(&e->team, e->code.program, e->instance);
         float_leave(outside);
+}
+
+/* --- several sequences ------------------------------------------------------------------------------------------- */
+
+static void keep_slot(Engine *e)
+{
+        e->kept[e->slot].past = *position(e);
+}
+
+static void set_int(const Engine *e, char *instance, int which, int value)
+{
+        memcpy(instance + e->code.instance[which], &value, sizeof value);
+}
+
+static void set_in(const Engine *e, char *instance, int which, int64_t value)
+{
+        memcpy(instance + e->code.instance[which], &value, sizeof value);
+}
+
+/* The instance, or a view of it, becomes one of the slot; row 0 is at position past - row. */
+static void take_slot(const Engine *e, char *instance, int slot, int64_t row)
+{
+        const Graph *g = e->plan->graph;
+        InstanceHead *head = (InstanceHead *)(void *)instance;
+        head->state = e->state + (size_t)slot * slot_floats(e->plan);
+        set_int(e, instance, AT_SLOT, slot);
+        set_in(e, instance, AT_NAMED + g->past, e->kept[slot].past - row);
+        for (int i = 0; i < g->nnamed && g->fed_apart; i++)
+                if (i != g->time && i != g->past)
+                        set_in(e, instance, AT_NAMED + i, e->kept[slot].size[i]);
+}
+
+/* A range's outputs lie behind those of the rows wanted before it. */
+static void skip_outputs(const Engine *e, char *view, int64_t rows)
+{
+        const Graph *g = e->plan->graph;
+        for (int i = 0; i < g->noutput; i++) {
+                char *at = view + e->code.instance[AT_NAMED + g->nnamed + g->ninput + i];
+                float *to;
+                memcpy(&to, at, sizeof to);
+                to = to ? to + rows * row_elements(e->plan, &g->output[i].node->type) : NULL;
+                memcpy(at, &to, sizeof to);
+        }
+}
+
+/* The views for a call of these sequences: see batch.h of the runtime, which does the same for emitted C. */
+static void see_sequences(Engine *e, const EngineSequence *s, int sequences)
+{
+        const Plan *p = e->plan;
+        size_t size = (size_t)e->code.instance[0];
+        char *sequence = e->instance + aligned(size), *range = sequence + (size_t)p->slots * size;
+        const void **of = (const void **)(void *)(sequence + aligned(2 * (size_t)p->slots * size));
+        int64_t row = 0, given = 0, end = -1;
+        int ranges = 0, at_time = AT_NAMED + p->graph->time;
+        for (int i = 0; i < sequences; i++) {
+                char *own = sequence + (size_t)i * size, *wanted = range + (size_t)ranges * size;
+                int64_t first = row + s[i].first;
+                memcpy(own, e->instance, size);
+                take_slot(e, own, s[i].slot, row);
+                set_in(e, own, AT_FIRST, row);
+                set_in(e, own, at_time, row + s[i].n);
+                for (int64_t k = 0; k < s[i].n; k++)
+                        of[row++] = own;
+                if (s[i].first == s[i].n)
+                        continue;
+                if (!p->tails_apart && end == first) {
+                        set_in(e, wanted - size, at_time, row);
+                } else {
+                        memcpy(wanted, own, size);
+                        set_in(e, wanted, AT_FIRST, first);
+                        skip_outputs(e, wanted, given);
+                        ranges++;
+                }
+                end = row;
+                given += s[i].n - s[i].first;
+        }
+        set_number(e, at_time, row);
+        set_int(e, e->instance, AT_SEQUENCES, sequences);
+        set_int(e, e->instance, AT_RANGES, ranges);
+        set_pointer(e, AT_SEQUENCE, sequence);
+        set_pointer(e, AT_RANGE, range);
+        set_pointer(e, AT_OF, of);
+}
+
+const char *engine_select(Engine *e, int slot)
+{
+        if (slot < 0 || slot >= e->plan->slots)
+                return "there is no such slot";
+        if (e->plan->slots == 1)
+                return NULL;
+        keep_slot(e);
+        take_slot(e, e->instance, e->slot = slot, 0);
+        return NULL;
+}
+
+static const char *check_sequences(const Engine *e, const EngineSequence *s, int sequences, int64_t *rows)
+{
+        const Graph *g = e->plan->graph;
+        *rows = 0;
+        for (int i = 0; i < sequences; i++) {
+                if (s[i].slot < 0 || s[i].slot >= e->plan->slots)
+                        return "there is no such slot";
+                for (int k = 0; k < i; k++)
+                        if (s[k].slot == s[i].slot)
+                                return "a slot stands twice in a batch";
+                int64_t past = e->kept[s[i].slot].past;
+                if (s[i].n < 1 || s[i].first < 0 || s[i].first > s[i].n)
+                        return "a sequence takes one position or more";
+                if (s[i].n > g->named[g->time].bound - past)
+                        return "more positions than the model has room for";
+                if (g->fed_apart && past == 0)
+                        return "a sequence with inputs that are fed apart begins with a call of its own";
+                *rows += s[i].n;
+        }
+        return *rows > e->plan->bound[g->time] ? "more positions in a batch than a call takes" : NULL;
 }
 
 static const char *set_sizes(Engine *e, const EngineCall *call)
@@ -327,6 +480,17 @@ static void fill_later(const Engine *e, const EngineCall *call, int64_t n, int64
         }
 }
 
+/* A call of the selected slot's sequence alone. */
+static void see_alone(Engine *e, const EngineCall *call, int64_t n, int64_t first)
+{
+        const Graph *g = e->plan->graph;
+        if (*position(e) == 0)
+                for (int i = 0; i < g->nnamed; i++)
+                        e->kept[e->slot].size[i] = call->size[i];
+        keep_slot(e);
+        see_sequences(e, &(EngineSequence){e->slot, n, first}, 1);
+}
+
 const char *engine_advance(Engine *e, const EngineCall *call, int64_t n, int64_t first)
 {
         const Graph *g = e->plan->graph;
@@ -352,11 +516,36 @@ const char *engine_advance(Engine *e, const EngineCall *call, int64_t n, int64_t
                 set_number(e, AT_NAMED + g->time, chunk);
                 set_number(e, AT_FIRST, unwanted);
                 choose_part(e, *past);
+                if (e->plan->slots > 1)
+                        see_alone(e, call, chunk, unwanted);
                 run(e);
                 *past += chunk;
                 taken += chunk;
                 given += chunk - unwanted;
         }
+        return NULL;
+}
+
+const char *engine_batch(Engine *e, const EngineSequence *s, int sequences, const EngineCall *call)
+{
+        int64_t n;
+        if (e->plan->slots == 1)
+                return "this plan is for one sequence a call";
+        keep_slot(e);
+        const char *wrong = check_sequences(e, s, sequences, &n);
+        if (!wrong && n > 0)
+                wrong = begin_call(e, call, n);
+        if (wrong || n == 0)
+                return wrong;
+        if (atomic_load(&e->interrupted))
+                return "interrupted";
+        point(e, call, 0, 0);
+        choose_part(e, -1);
+        see_sequences(e, s, sequences);
+        run(e);
+        for (int i = 0; i < sequences; i++)
+                e->kept[s[i].slot].past += s[i].n;
+        take_slot(e, e->instance, e->slot, 0);
         return NULL;
 }
 

@@ -31,6 +31,17 @@ const char *engine_advance(Engine *e, const EngineCall *call, int64_t n, int64_t
 int64_t engine_position(const Engine *e);        /* positions taken so far */
 const char *engine_rewind(Engine *e, int64_t n); /* back to the first n */
 
+/* Of a plan for several slots: the functions above are about the slot that was selected last, 0 at first. */
+const char *engine_select(Engine *e, int slot);
+/* One sequence of a batch: it takes n positions more; outputs are those of its positions `first` to n. */
+typedef struct {
+        int slot;
+        int64_t n, first;
+} EngineSequence;
+/* Takes positions of several sequences at once, at most plan->chunk together.  Inputs lie one sequence after another, as do the
+ * outputs that are wanted.  What is fed apart is taken by engine_advance, which begins a sequence. */
+const char *engine_batch(Engine *e, const EngineSequence *s, int sequences, const EngineCall *call);
+
 /* Other models: the whole at once. */
 const char *engine_forward(Engine *e, const EngineCall *call);
 

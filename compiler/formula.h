@@ -65,6 +65,7 @@ void open_callback(Formula *f, const char *head, const Text *body, const char *c
 bool uses_name(const char *body, const char *name);
 void unused(Text *t, const char *body, const char *name); /* a cast to void if body does not use the name */
 void unused_trips(Text *t, const Body *b, const char *body);
+bool begins_at_first(const Formula *f, int digit); /* its loop leaves out the rows before m->first */
 const char *loop_size(const Formula *f, int digit);
 const char *row_count(const Formula *f, int n);
 void open_function(const Plan *p, const Kernel *k, Text *out,

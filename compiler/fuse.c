@@ -531,18 +531,19 @@ static bool relieve(Fuse *f, Node *stuck)
         return next[root->id] = true;
 }
 
-Plan *fuse(Arena *a, Graph *g, const Target *target, int64_t chunk, PlanPasses passes)
+Plan *fuse(Arena *a, Graph *g, const Target *target, int64_t chunk, int slots, PlanPasses passes)
 {
         Plan *p = NEW(a, Plan);
         p->graph = g;
         p->target = target;
         p->chunk = chunk;
+        p->slots = slots > 1 ? slots : 1;
         p->passes = passes;
         for (int i = 0; i < g->nnamed; i++)
                 p->bound[i] = g->named[i].bound;
         if (g->past >= 0)
                 p->bound[g->time] = chunk < g->named[g->time].bound ? chunk : g->named[g->time].bound;
-        name_for_c(g);
+        name_for_c(g, slots > 1);
         add_bodies(p, g->top);
         Fuse f = {.arena = a, .plan = p, .uses = uses_of(a, g)};
         f.owner = NEW_ARRAY(a, Kernel *, g->nnode);

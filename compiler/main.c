@@ -21,7 +21,7 @@ typedef struct {
 } Command;
 
 static const Command command_table[] = {
-        {"build", build_command, "mDwtoTMexcCy",
+        {"build", build_command, "mDwtoTMexcCyL",
          "MODEL [--weights CKPT] [--tokenizer TOK] [--target T] [--main] [--embed] [-o OUT.c]",
          "a model to C",
          "Writes OUT.c, OUT.h and, unless --embed, OUT.weights.\n"
@@ -34,6 +34,8 @@ static const Command command_table[] = {
          "  --embed          the weights too are in the C file\n"
          "  --code-only      no weight file\n"
          "  --chunk N        positions taken in one go (default 64)\n"
+         "  --slots N        of a causal model: an instance holds N sequences, and a call takes positions of "
+         "several\n"
          "  --tap NAME,…     values as further outputs (`lathe show MODEL taps` lists names)\n"
          "  --explain        say what was fused, and what stopped it\n"
          "  --no-PASS, --dump=PASS\n"
@@ -83,7 +85,7 @@ static const Command command_table[] = {
          "weights under their published names",
          "Hash weights (docs/hash-weights.md), or those of a checkpoint.\n"
          "example: lathe weights models/tale.model -o tale.safetensors\n"},
-        {"show", show_command, "mDxTcy", "MODEL params|taps|cost|plan|graph|passes|c",
+        {"show", show_command, "mDxTcyL", "MODEL params|taps|cost|plan|graph|passes|c",
          "what a model is and what it costs",
          "  params  every weight with its shape, and how many parameters there are\n"
          "  taps    the names of all values, with their shapes (of a repeat: of all trips)\n"
@@ -105,7 +107,7 @@ static const Command command_table[] = {
          "  --echo           print a script's lines too, behind their prompts\n"
          "The exit code is 1 if a line of a script or a pipe failed.\n"
          "example: lathe repl models/tale.model\n"},
-        {"verify", verify_command, "mDwTxcabiAJy",
+        {"verify", verify_command, "mDwTxcabiAJyL",
          "MODEL [--weights CKPT] [--against FILE.safetensors [--bound E]] [--interpreter] [--each-pass] "
          "[--target "
          "T]…",
@@ -124,6 +126,9 @@ static const Command command_table[] = {
          "value)\n"
          "  --interpreter    leave compiled code out\n"
          "  --each-pass      then all of it with each pass off in turn (`lathe show MODEL passes`)\n"
+         "  --slots N        an instance holds N sequences; calls that take positions of all of them are "
+         "compared "
+         "too\n"
          "  --jit tcc        leave out what the system's compiler builds; --jit cc: what libtcc does\n"
          "example: lathe verify models/stories260k.model --target scalar --target avx2\n"},
         {"golden", golden_command, "mDwtopnyTJbuU", "record MODEL [options] | check FILE…",

@@ -28,7 +28,7 @@ static const OptionRow option_table[] = {
         {'b', "--bound", true},      {'i', "--interpreter", false},
         {'q', "--echo", false},      {'y', "--tap", true},
         {'u', "--update", false},    {'U', "--junit", true},
-        {'A', "--each-pass", false},
+        {'A', "--each-pass", false}, {'L', "--slots", true},
 };
 
 bool is_off(const Options *o, const char *pass)
@@ -137,6 +137,10 @@ static bool set_generation(Options *o, const char *command, char letter, const c
                 good = number(command, "--seed", value, 0, 9e15, &x);
                 o->seed = (uint64_t)x;
                 break;
+        case 'L':
+                good = number(command, "--slots", value, 1, MAX_SLOTS, &x);
+                o->slots = (int)x;
+                break;
         case 'R':
                 good = number(command, "--threads", value, 1, 64, &x);
                 o->threads = (int)x;
@@ -208,7 +212,8 @@ static bool pass_option(Options *o, const char *command, const char *arg, bool *
 
 bool options_read(Options *o, const char *command, const char *takes, int argc, char **argv)
 {
-        *o = (Options){.chunk = 64, .storage = "f32", .steps = INT64_MAX, .seed = 1, .threads = 1};
+        *o = (Options){
+                .chunk = 64, .slots = 1, .storage = "f32", .steps = INT64_MAX, .seed = 1, .threads = 1};
         for (int i = 0; i < argc; i++) {
                 const char *arg = argv[i];
                 bool is_one = false;

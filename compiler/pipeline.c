@@ -193,7 +193,7 @@ Plan *model_plan(Model *m, const Options *o, const Target *t)
 {
         PlanPasses passes = {!is_off(o, "fuse"), !is_off(o, "choose"), !is_off(o, "tile"), !is_off(o, "plan"),
                              !is_off(o, "sync")};
-        Plan *p = fuse(&m->arena, m->graph, t, o->chunk, passes);
+        Plan *p = fuse(&m->arena, m->graph, t, o->chunk, o->slots, passes);
         if (p->unreadable) {
                 diag_error(&m->diag, p->unreadable->span, "no code can be made for this %s %s",
                            op_info[p->unreadable->op].text,
@@ -204,6 +204,11 @@ Plan *model_plan(Model *m, const Options *o, const Target *t)
         }
         p->c_name = c_identifier(&m->arena, m->graph->name);
         tile(p);
+        const char *why_alone = batch(p);
+        if (why_alone) {
+                fprintf(stderr, "lathe: --slots: %s\n", why_alone);
+                return NULL;
+        }
         plan_memory(p);
         sync_kernels(p);
         if (is_dumped(o, "fuse") || is_dumped(o, "plan") || is_dumped(o, "sync"))

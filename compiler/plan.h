@@ -69,7 +69,8 @@ struct Buffer {
         Node *table;    /* .. or a node that depends on constants and indices alone, worked out beforehand */
         int shift_axis; /* -1, or the axis whose index i is stored at i + shift: rows of the past stand before */
         Dim shift;
-        int index; /* IN_INPUT, IN_OUTPUT: which; IN_STATE: which StateVar */
+        int index;  /* IN_INPUT, IN_OUTPUT: which; IN_STATE: which StateVar */
+        bool apart; /* IN_ARENA: each slot of a batch has its own, `size / slots` floats apart */
         bool dense; /* IN_INPUT, IN_OUTPUT: an inner axis is named, so strides follow from the sizes of the call */
         int64_t offset;  /* plan: floats from the start of its home */
         int first, last; /* plan: the span of kernels in which it is live */
@@ -128,6 +129,8 @@ struct Kernel {
         double fill;       /* FILL */
         bool tapped;       /* for taps alone */
         int tail;          /* 1: only the rows wanted as output are computed */
+        bool by_sequence;  /* batch: runs for each sequence by itself, over its rows .. */
+        bool by_row;       /* .. MATMUL: over all rows at once, whose epilogue finds the row's sequence */
         uint64_t part;     /* of the top body: the groups that it waits for; 0: the calls (Graph.part) */
         int barrier;       /* sync: 1: wait for all threads before it */
         int at;            /* place in its body; 0: that of its root */
@@ -160,6 +163,8 @@ typedef struct {
         bool timed;               /* for libtcc: each kernel's time is taken (profile.h) */
         bool by_address;          /* emitted for libtcc: vectors are arrays, handed over by address */
         int64_t chunk;            /* most new rows a call */
+        int slots;                /* most sequences a call */
+        bool tails_apart;         /* batch: a kernel of wanted rows looks at the sequence */
         int64_t bound[MAX_NAMED]; /* most of each named dimension within one call */
         Buffer **value;           /* by node id: where it is stored, or NULL */
         bool *copy;               /* by node id: a view that is stored as it is seen */
@@ -241,7 +246,7 @@ typedef struct {
         Kernel **kernel; /* all, unordered */
         int nkernel, cap_kernel;
 } Fuse;
-Plan *fuse(Arena *a, Graph *g, const Target *target, int64_t chunk, PlanPasses passes);
+Plan *fuse(Arena *a, Graph *g, const Target *target, int64_t chunk, int slots, PlanPasses passes);
 void explain(Plan *p, const char *format, ...);
 Kernel *fuse_kernel(Fuse *f, KernelOp op, Node *root);
 bool same_dims(const Type *a, const Type *b);
@@ -261,7 +266,8 @@ int64_t round_up(int64_t n, int64_t to);
 
 /* c_names.c */
 bool is_c_word(const char *name); /* a keyword, or something of the runtime or of every emitted function */
-void name_for_c(Graph *g);        /* repeats, inputs, outputs and dimensions get names that C can bear */
+/* repeats, inputs, outputs and dimensions get names that C can bear */
+void name_for_c(Graph *g, bool batched);
 
 /* emit_kernel.c: a kernel as a C function (out NULL: only try).  NULL, or the node that needs a buffer of its own. */
 struct Text;
@@ -269,8 +275,11 @@ Node *emit_kernel(Plan *p, Kernel *k, struct Text *out);
 
 /* dump_plan.c: kernels in order with their barriers, then buffers with home, offset, size and life */
 void plan_dump(FILE *f, const Plan *p);
-/* tile.c, plan.c, sync.c */
+/* tile.c, batch.c, plan.c, sync.c */
 void tile(Plan *p);
+const char *batch(Plan *p); /* NULL, or why a call can't take several sequences */
+bool looks_at_sequence(const Graph *g,
+                       const char *text); /* does C depend on what differs between sequences? */
 void plan_memory(Plan *p);
 void sync_kernels(Plan *p);
 #endif

@@ -6,7 +6,7 @@
 #include "plan.h"
 
 /* The calls that all must give the same bits. */
-typedef enum { TRIAL_WHOLE, TRIAL_PIECES, TRIAL_STEPS, TRIAL_PREFILL_STEP } TrialCall;
+typedef enum { TRIAL_WHOLE, TRIAL_PIECES, TRIAL_STEPS, TRIAL_PREFILL_STEP, TRIAL_BATCH } TrialCall;
 typedef struct {
         TrialCall call;
         int threads;
@@ -14,6 +14,9 @@ typedef struct {
 extern const TrialRun trial_run[];
 extern const int trial_runs;
 enum { TRIAL_PIECE = 7 }; /* positions a piece */
+/* Whether a plan and its inputs are run so.  In a batch every slot takes positions at a pace of its own: slot threads - 1
+ * the inputs, which is compared, the others the same ones from the last to the first. */
+bool trial_applies(const TrialRun *run, const Plan *p, bool sequential);
 
 typedef struct {
         const int64_t *size; /* [MAX_NAMED] */

@@ -18,6 +18,8 @@ typedef struct {
         void **input;          /* [ninput]: floats or int32_t */
         const void **input_at; /* those of a call */
         float **output, **output_at;
+        void **together; /* [ninput]: of a batch, row after row .. */
+        float **given;   /* [noutput]: .. and what it gives */
 } TrialJit;
 
 static int64_t elements(const TrialJit *t, const Type *type)
@@ -41,6 +43,30 @@ bool trial_jit_runs(const Target *t)
         return kernels_of(t) && target_runs_here(t);
 }
 
+static bool take_outputs(TrialJit *t)
+{
+        for (int i = 0; i < t->g->noutput; i++) {
+                t->output[i] = malloc(((size_t)elements(t, &t->g->output[i].node->type) + 1) * sizeof(float));
+                if (!t->output[i])
+                        return false;
+        }
+        return true;
+}
+
+/* Room for the rows of a batch. */
+static bool take_batch_rows(TrialJit *t)
+{
+        int64_t rows = t->plan->bound[t->g->time];
+        bool good = true;
+        for (int i = 0; i < t->g->ninput; i++)
+                good &= (t->together[i] = malloc((size_t)(rows * row(t, &t->g->input[i].type) + 1) * 4)) !=
+                        NULL;
+        for (int i = 0; i < t->g->noutput; i++)
+                good &= (t->given[i] = malloc((size_t)(rows * row(t, &t->g->output[i].node->type) + 1) *
+                                              4)) != NULL;
+        return good;
+}
+
 static bool take_inputs(TrialJit *t)
 {
         for (int i = 0; i < t->g->ninput; i++) {
@@ -57,12 +83,7 @@ static bool take_inputs(TrialJit *t)
                 if (!real)
                         return false;
         }
-        for (int i = 0; i < t->g->noutput; i++) {
-                t->output[i] = malloc(((size_t)elements(t, &t->g->output[i].node->type) + 1) * sizeof(float));
-                if (!t->output[i])
-                        return false;
-        }
-        return true;
+        return take_outputs(t) && (t->plan->slots == 1 || take_batch_rows(t));
 }
 
 /* Positions run along an inner axis: pieces give it in pieces, which are not compared. */
@@ -91,6 +112,99 @@ static const char *piece(TrialJit *t, int64_t at, int64_t n, bool wanted)
         EngineCall call = {t->input_at, t->output_at, t->trial->size};
         return g->past >= 0 ? engine_advance(t->engine, &call, n, wanted ? 0 : n)
                             : engine_forward(t->engine, &call);
+}
+
+/* The inputs of n positions from `at` on, or of as many from the last but `at` back, as rows of a batch. */
+static void put_together(TrialJit *t, int64_t to, int64_t at, int64_t n, bool backwards)
+{
+        for (int i = 0; i < t->g->ninput; i++) {
+                const Type *type = &t->g->input[i].type;
+                int64_t size = grows(t->g, type) ? row(t, type) : 0;
+                for (int64_t k = 0; k < n; k++) {
+                        int64_t from = backwards ? positions(t) - 1 - at - k : at + k;
+                        memcpy((char *)t->together[i] + 4 * (to + k) * size,
+                               (char *)t->input[i] + 4 * from * size, (size_t)(4 * size));
+                }
+                t->input_at[i] = size ? t->together[i] : t->input[i];
+        }
+}
+
+typedef struct {
+        int64_t *at;  /* [slots]: positions taken */
+        int shown;    /* the slot whose outputs count .. */
+        int64_t n;    /* .. of which this call takes so many .. */
+        int64_t from; /* .. whose outputs stand behind so many rows */
+} TrialBatch;
+
+/* Each slot takes of what is left at a pace of its own: as in trial.h of the runtime. */
+static int plan_batch(TrialJit *t, TrialBatch *b, int call, EngineSequence *s)
+{
+        int slots = t->plan->slots, n = 0;
+        int64_t rows = 0, wanted = 0;
+        b->n = 0;
+        for (int i = 0; i < slots; i++) {
+                int slot = (i + call) % slots;
+                int64_t pace = 1 + (call + slot) % 3 * (5 * slot + call) % TRIAL_PIECE,
+                        rest = positions(t) - b->at[slot], room = t->plan->bound[t->g->time] - rows;
+                pace = pace < rest ? pace : rest;
+                pace = pace < room ? pace : room;
+                if (pace == 0)
+                        continue;
+                int64_t first = slot == b->shown ? 0 : call % 2 ? pace : pace - 1;
+                if (slot == b->shown) {
+                        b->n = pace;
+                        b->from = wanted;
+                }
+                s[n++] = (EngineSequence){slot, pace, first};
+                put_together(t, rows, b->at[slot], pace, slot != b->shown);
+                rows += pace;
+                wanted += pace - first;
+        }
+        return n;
+}
+
+static void take_batch(TrialJit *t, TrialBatch *b, const EngineSequence *s, int n)
+{
+        for (int i = 0; i < t->g->noutput; i++) {
+                int64_t size = row(t, &t->g->output[i].node->type);
+                memcpy(t->output[i] + b->at[b->shown] * size, t->given[i] + b->from * size,
+                       (size_t)(b->n * size) * sizeof(float));
+        }
+        for (int i = 0; i < n; i++)
+                b->at[s[i].slot] += s[i].n;
+}
+
+/* One position of a slot, whose inputs that are fed apart are taken with it. */
+static const char *begin_slot(TrialJit *t, TrialBatch *b, int slot)
+{
+        const char *error = engine_select(t->engine, slot);
+        if (!error)
+                error = engine_rewind(t->engine, 0);
+        if (!error && t->g->fed_apart) {
+                error = piece(t, 0, 1, slot == b->shown);
+                b->at[slot] = 1;
+        }
+        return error;
+}
+
+static const char *run_batch(TrialJit *t, int shown)
+{
+        Arena *a = t->g->arena;
+        int slots = t->plan->slots, n = 1;
+        TrialBatch b = {.at = NEW_ARRAY(a, int64_t, slots), .shown = shown};
+        EngineSequence *s = NEW_ARRAY(a, EngineSequence, slots);
+        const char *error = NULL;
+        for (int i = 0; i < t->g->noutput; i++) /* as NaN, so that what is not written shows */
+                memset(t->output[i], 0xff, (size_t)elements(t, &t->g->output[i].node->type) * sizeof(float));
+        for (int i = slots - 1; i >= 0 && !error; i--)
+                error = begin_slot(t, &b, i);
+        for (int call = 0; n && !error; call++) {
+                n = plan_batch(t, &b, call, s);
+                error = engine_batch(t->engine, s, n, &(EngineCall){t->input_at, t->given, t->trial->size});
+                if (!error)
+                        take_batch(t, &b, s, n);
+        }
+        return error;
 }
 
 static const char *run_calls(TrialJit *t, TrialCall call)
@@ -149,11 +263,13 @@ static const char *run_all(TrialJit *t)
         const char *error = take_inputs(t) ? NULL : "out of memory";
         t->trial->run = -1;
         for (int i = 0; i < trial_runs && !error; i++) {
-                if (trial_run[i].call != TRIAL_WHOLE && !t->trial->sequential)
+                if (!trial_applies(&trial_run[i], t->plan, t->trial->sequential))
                         continue;
                 error = engine_set_threads(t->engine, trial_run[i].threads);
                 if (!error)
-                        error = run_calls(t, trial_run[i].call);
+                        error = trial_run[i].call == TRIAL_BATCH
+                                        ? run_batch(t, (trial_run[i].threads - 1) % t->plan->slots)
+                                        : run_calls(t, trial_run[i].call);
                 if (!error && i == 0)
                         error = keep_first(t) ? NULL : "out of memory";
                 else if (!error)
@@ -179,7 +295,9 @@ const char *trial_engine(Plan *p, const float *weights, JitMode mode, Trial *res
                       .input = NEW_ARRAY(g->arena, void *, g->ninput),
                       .input_at = NEW_ARRAY(g->arena, const void *, g->ninput),
                       .output = NEW_ARRAY(g->arena, float *, g->noutput),
-                      .output_at = NEW_ARRAY(g->arena, float *, g->noutput)};
+                      .output_at = NEW_ARRAY(g->arena, float *, g->noutput),
+                      .together = NEW_ARRAY(g->arena, void *, g->ninput),
+                      .given = NEW_ARRAY(g->arena, float *, g->noutput)};
         const char *error = NULL;
         t.engine = engine_new(p, weights, most_threads(), mode, &error);
         if (t.engine)
@@ -187,8 +305,12 @@ const char *trial_engine(Plan *p, const float *weights, JitMode mode, Trial *res
         engine_free(t.engine);
         for (int i = 0; i < g->ninput; i++)
                 free(t.input[i]);
-        for (int i = 0; i < g->noutput; i++)
+        for (int i = 0; i < g->ninput; i++)
+                free(t.together[i]);
+        for (int i = 0; i < g->noutput; i++) {
                 free(t.output[i]);
+                free(t.given[i]);
+        }
         return error;
 }
 

@@ -107,6 +107,33 @@ static void add_sizes(const Writer *w, Text *t)
                         text_printf(t, ", %" PRId64, w->trial->size[i]);
 }
 
+/* The inputs of a batch, row after row, and how a sequence's are put there. */
+static void add_batch(const Writer *w, Text *t)
+{
+        text_printf(t, "#define SLOTS %d\n", w->p->slots);
+        if (w->p->slots == 1)
+                return;
+        Text *copies = text_new(w->p->graph->arena);
+        for (int i = 0; i < w->g->ninput; i++) {
+                const Input *in = &w->g->input[i];
+                if (is_fed_apart(w, in->group))
+                        continue;
+                int64_t size = row(w, &in->type);
+                text_printf(t, "static %s together_%d[ROWS * %" PRId64 "];\n",
+                            in->type.dtype == REAL ? "float" : "int32_t", i, size);
+                text_printf(copies,
+                            "                memcpy(together_%d + (row + k) * %" PRId64
+                            ", input_%d + from * %" PRId64 ", (size_t)%" PRId64 " * 4);\n",
+                            i, size, i, size, size);
+        }
+        text_printf(t,
+                    "static void put_together(int64_t row, int64_t at, int64_t n, int backwards)\n{\n"
+                    "        for (int64_t k = 0; k < n; k++) {\n                int64_t from = backwards ? N "
+                    "- 1 - "
+                    "at - k : at + k;\n%s        }\n}\n\n",
+                    copies->data);
+}
+
 /* ", input_0 + at * 8"; a step takes one number by value */
 static void add_inputs(const Writer *w, bool step, Text *t)
 {
@@ -148,12 +175,19 @@ static void add_outputs(const Writer *w, Text *t)
                 text_printf(t, ", given[%d]", i);
 }
 
+static void add_together(const Writer *w, Text *t)
+{
+        for (int i = 0; i < w->g->ninput; i++)
+                if (!is_fed_apart(w, w->g->input[i].group))
+                        text_printf(t, ", together_%d", i);
+}
+
 static void add_runs(const Writer *w, Text *t)
 {
-        static const char *const function[] = {"whole", "pieces", "steps", "prefill_step"};
+        static const char *const function[] = {"whole", "pieces", "steps", "prefill_step", "batch"};
         for (int i = 0; i < trial_runs; i++)
-                if (trial_run[i].call == TRIAL_WHOLE || w->trial->sequential)
-                        text_printf(t, "%s{%s, %d, %d, %d}", i ? ", " : "", function[trial_run[i].call],
+                if (trial_applies(&trial_run[i], w->p, w->trial->sequential))
+                        text_printf(t, "{%s, %d, %d, %d}, ", function[trial_run[i].call],
                                     trial_run[i].threads, i, trial_run[i].call == TRIAL_PREFILL_STEP);
 }
 
@@ -171,6 +205,8 @@ static void add_word(const Writer *w, const char *word, size_t n, Text *t)
                 text_printf(t, "%s", w->g->past >= 0 ? ", N" : "");
         else if (!strncmp(word, "$outputs", n))
                 add_outputs(w, t);
+        else if (!strncmp(word, "$together", n))
+                add_together(w, t);
         else if (!strncmp(word, "$runs", n))
                 add_runs(w, t);
 }
@@ -179,8 +215,11 @@ static void add_word(const Writer *w, const char *word, size_t n, Text *t)
 
 static void add_arrays(const Writer *w, Text *t)
 {
-        text_printf(t, "#define SEQUENTIAL %d\nenum { OUTPUTS = %d, N = %" PRId64 ", PIECE = %d };\n",
-                    w->trial->sequential, w->g->noutput, w->n, TRIAL_PIECE);
+        text_printf(t,
+                    "#define SEQUENTIAL %d\nenum { OUTPUTS = %d, N = %" PRId64 ", PIECE = %d, ROWS = %" PRId64
+                    " };\n",
+                    w->trial->sequential, w->g->noutput, w->n, TRIAL_PIECE,
+                    w->g->time >= 0 ? w->p->bound[w->g->time] : 1);
         for (int i = 0; i < w->g->ninput; i++) {
                 const Input *in = &w->g->input[i];
                 text_printf(t, "static %s input_%d[%" PRId64 "];\n",
@@ -223,6 +262,7 @@ const char *trial_program(Arena *a, const Plan *p, const Trial *trial, const cha
                     header);
         add_arrays(&w, t);
         add_read_inputs(&w, t);
+        add_batch(&w, t);
         const char *at = embedded_text("trial.h");
         for (at = strstr(at, "*/") + 2; *at;) { /* its first comment is about the words */
                 size_t n = strcspn(at, "$");

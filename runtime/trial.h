@@ -5,7 +5,8 @@
  *
  * Prints "run output element one other" of the first difference of each run that has one; writes what run 0 gives.
  * $model is the model's name; $feeds hands over what is fed apart; $sizes, $inputs, $one, $outputs are arguments: the sizes,
- * the inputs from position `at` on, those of one position, the outputs of the call.
+ * the inputs from position `at` on, those of one position, the outputs of the call; $together
+ * the inputs that put_together() has put row after row.
  *
  * Needs the arrays input_0 .., and of each output its shape and later, what stands in columns after the row's position.
  */
@@ -19,25 +20,25 @@ static int64_t count(int i, int64_t rows, int64_t end)
 }
 
 /* The rows of n positions from `at` on to their places among all. */
-static void place(int i, float *all, int64_t at, int64_t n)
+static void place(int i, float *all, int64_t at, int64_t n, const float *from)
 {
         const Shape *s = &shape[i];
         int64_t rows = s->rows ? n : 1, columns = s->columns ? at + n + s->extra : 1,
-                width = s->columns ? N + s->extra : 1, k = 0;
+                width = s->columns ? N + s->extra : 1;
         for (int64_t o = 0; o < s->outer; o++)
                 for (int64_t r = 0; r < rows; r++)
                         for (int64_t middle = 0; middle < s->middle; middle++) {
                                 int64_t row = (o * (s->rows ? N : 1) + (s->rows ? at : 0) + r) * s->middle + middle;
                                 float *to = all + row * width * s->inner;
                                 for (int64_t c = 0; c < width * s->inner; c++)
-                                        to[c] = c < columns * s->inner ? given[i][k++] : later[i];
+                                        to[c] = c < columns * s->inner ? *from++ : later[i];
                         }
 }
 
 static int placed(int error, float *const *output, int64_t at, int64_t n)
 {
         for (int i = 0; i < OUTPUTS && !error; i++)
-                place(i, output[i], at, n);
+                place(i, output[i], at, n, given[i]);
         return error;
 }
 
@@ -82,6 +83,58 @@ static int prefill_step($model *m, float *const *output)
 }
 #endif
 
+#if SEQUENTIAL && SLOTS > 1
+static int feed($model *m, int slot)
+{
+        int select = $model_select(m, slot);
+        if (select)
+                return select;
+        $feeds
+        return error;
+}
+
+static int shown; /* the slot whose outputs count */
+
+/* Every slot takes positions at a pace of its own; but for the one shown, from the last to the first. */
+static int batch($model *m, float *const *output)
+{
+        int64_t at[SLOTS] = {0};
+        int error = 0, left = 1;
+        for (int i = 0; i < SLOTS && !error; i++)
+                error = feed(m, i);
+        for (int call = 0; left && !error; call++) {
+                $model_sequence s[SLOTS];
+                int64_t rows = 0, wanted = 0, before = 0;
+                int n = 0, which = -1;
+                for (int i = 0; i < SLOTS; i++) {
+                        int slot = (i + call) % SLOTS;
+                        int64_t pace = 1 + (call + slot) % 3 * (5 * slot + call) % PIECE, rest = N - at[slot];
+                        pace = pace < rest ? pace : rest;
+                        pace = pace < ROWS - rows ? pace : ROWS - rows;
+                        if (pace == 0)
+                                continue;
+                        int64_t first = slot == shown ? 0 : call % 2 ? pace : pace - 1;
+                        if (slot == shown) {
+                                which = n;
+                                before = wanted;
+                        }
+                        s[n++] = ($model_sequence){slot, pace, first};
+                        put_together(rows, at[slot], pace, slot != shown);
+                        rows += pace;
+                        wanted += pace - first;
+                }
+                left = n;
+                error = $model_batch(m, s, n$sizes$together$outputs);
+                for (int i = 0; i < OUTPUTS && which >= 0 && !error; i++)
+                        place(i, output[i], at[shown], s[which].n, given[i] + before * count(i, 1, 0));
+                for (int i = 0; i < n; i++)
+                        at[s[i].slot] += s[i].n;
+        }
+        return error;
+}
+
+#endif
+
 static const struct {
         int (*call)($model *m, float *const *output);
         int threads, number, last_only;
@@ -123,10 +176,10 @@ static int write_outputs(const char *path, float *const *output)
         return f && !fclose(f) && good;
 }
 
-/* Starts as NaN, so that what is not written shows. */
+/* Starts as NaN, so that what is not written shows; room for the rows of a batch. */
 static float *new_output(int i)
 {
-        size_t n = sizeof(float) * (size_t)count(i, N, N);
+        size_t n = sizeof(float) * (size_t)count(i, N + (SLOTS > 1 ? ROWS : 0), N);
         float *output = malloc(n + 1);
         if (output)
                 memset(output, 0xff, n);
@@ -144,6 +197,9 @@ static int call(int r, const char *weights, float **output)
                 if (!given[i] || !output[i])
                         exit(1);
         }
+#if SEQUENTIAL && SLOTS > 1
+        shown = (run[r].threads - 1) % SLOTS;
+#endif
         if (m)
                 error = run[r].call(m, output);
         $model_free(m);

@@ -1,0 +1,28 @@
+/*
+ * Memory of an instance that holds several sequences: each slot has a state of its own, and for a call two views of the
+ * instance.  $model and $MODEL stand for the model's name.
+ *
+ * Needs aligned() of model.h, the model's struct, SLOTS and ROWS.
+ */
+static size_t views_size(void)
+{
+        return aligned(2 * SLOTS * sizeof($model)) + aligned(ROWS * sizeof(const $model *));
+}
+
+size_t $model_size(int threads)
+{
+        size_t floats = (size_t)ARENA_FLOATS + (size_t)STATE_FLOATS * SLOTS + (size_t)SCRATCH * (size_t)(threads > 0 ? threads : 1);
+        return aligned(sizeof($model)) + views_size() + aligned(floats * sizeof(float));
+}
+
+/* Views and floats of the instance follow its struct. */
+static void lay_out($model *m)
+{
+        char *memory = (char *)m + aligned(sizeof *m);
+        m->sequence = ($model *)(void *)memory;
+        m->range = m->sequence + SLOTS;
+        m->of = (const $model **)(void *)(memory + aligned(2 * SLOTS * sizeof *m));
+        m->arena = (float *)(void *)(memory + views_size());
+        m->state = m->arena + ARENA_FLOATS;
+        m->scratch = m->state + (size_t)STATE_FLOATS * SLOTS;
+}
