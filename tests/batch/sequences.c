@@ -10,7 +10,7 @@
 
 #include "model.h"
 
-enum { SEQUENCES = 5, LENGTH = 150 };
+enum { SEQUENCES = 5, LENGTH = 80 };
 static int32_t tokens[SEQUENCES][LENGTH];
 static float expected[SEQUENCES][LENGTH][TALE_VOCAB];
 static uint64_t seed = 1;
