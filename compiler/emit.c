@@ -148,7 +148,7 @@ static void emit_comment(const Emit *e, Text *c)
                     arena_printf(e->arena, ", written by lathe %s.", LATHE_VERSION));
         text_printf(c,
                     " * %" PRId64 " parameters; %.1f MFLOP a position; weights %.1f MB f32, cache %.1f MB%s, "
-                                  "arena %.2f MB%s.\n",
+                    "arena %.2f MB%s.\n",
                     e->o->parameters, (double)e->o->flops_token / 1e6, 4e-6 * (double)p->weights_size,
                     4e-6 * (double)p->state_size,
                     is_batched(e) ? arena_printf(e->arena, " for each of %d sequences", p->slots) : "",
