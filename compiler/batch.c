@@ -122,8 +122,8 @@ static bool has_rows_within(const Plan *p, const Kernel *k)
         bool within = false;
         for (int a = 0; a < t->rank && k->op == K_ATTENTION; a++)
                 within |= a != t->rank - 2 && is_time(p, t->dim[a]);
-        return within || (t->rank > 0 && is_time(p, t->dim[t->rank - 1]) &&
-                          (k->op == K_MATMUL || k->op == K_PLAIN));
+        return within ||
+               (t->rank > 0 && is_time(p, t->dim[t->rank - 1]) && (k->op == K_MATMUL || k->op == K_PLAIN));
 }
 
 /* All trips are run, for all rows: what finds the rows would have to find them for each sequence. */
