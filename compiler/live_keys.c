@@ -82,9 +82,11 @@ static bool quotient_of_index(const Node *n, const Map *m, Quotient *q)
         q->by = 0;
         while (q->by < count && value[q->by] == 0)
                 q->by++;
-        for (int64_t i = 0; i < count; i++)
-                if (q->by == 0 || value[i] != (double)(i / q->by))
+        for (int64_t i = 0; i < count; i++) {
+                int64_t expected = q->by ? i / q->by : -1;
+                if (value[i] != (double)expected)
                         return false;
+        }
         q->x = m->axis[axis];
         return true;
 }
