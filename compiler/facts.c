@@ -337,13 +337,16 @@ static bool may_be_empty(const Facts *f, Dim d)
         return dim_least(f->graph, d) < 1;
 }
 
-static Fact sum_fact(const Facts *f, const Fact *a, const Type *t, int axis)
+static Fact sum_fact(const Facts *f, const Node *n, const Fact *a, const Type *t, int axis)
 {
         Fact y = fact_unknown();
         y.reach = fold_reach(f, a, t->dim, t->rank, axis, AT_0);
         y.kinds = kinds_of_sum(a->kinds);
         y.exact_zero = a->exact_zero;
-        if (may_be_empty(f, t->dim[axis])) {
+        if (axis == t->rank - 1 && fact_positive_rows(f, n->in[0])) {
+                y.kinds = POSITIVE;
+                y.exact_zero = false;
+        } else if (may_be_empty(f, t->dim[axis])) {
                 y.kinds |= ZERO;
                 y.exact_zero = true;
         }
@@ -598,7 +601,7 @@ static Fact fold_fact(const Facts *f, const Node *n)
         const Fact *a = &f->of[n->in[0]->id];
         const Type *t = &n->in[0]->type;
         switch ((int)n->op) {
-        case OP_SUM: return sum_fact(f, a, t, n->attr.axis);
+        case OP_SUM: return sum_fact(f, n, a, t, n->attr.axis);
         case OP_MAXOF: return maximum_fact(f, a, t, n->attr.axis);
         case OP_ARGMAX: return argmax_fact(f, a, t, n->attr.axis);
         default: return largest_fact(f, a, t, t->rank - 1);

@@ -91,6 +91,9 @@ Fact fact_where(const Facts *f, const Fact *c, const Fact *a, const Fact *b);
 Fact fact_join(const Facts *f, const Fact *a, const Fact *b); /* either */
 unsigned kinds_of_sum(unsigned kinds);
 unsigned kinds_of_product(unsigned a, unsigned b);
+/* Whether no element of a row of n, along its last axis, is negative and one at least is positive: a softmax of finite
+ * scores, and what is left of it, or of positive numbers, where all but the largest are made 0. */
+bool fact_positive_rows(const Facts *f, const Node *n);
 
 /* Of the ops that move elements; the facts of their inputs are known. */
 Fact fact_view(const Facts *f, const Node *n);

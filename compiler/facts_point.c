@@ -346,3 +346,24 @@ unsigned kinds_of_product(unsigned a, unsigned b)
         Fact p = {.kinds = a}, q = {.kinds = b};
         return kinds_of_op(OP_MUL, &p, &q, false);
 }
+
+bool fact_positive_rows(const Facts *f, const Node *n)
+{
+        const Type *t = &n->type;
+        const Node *c = n->nin ? n->in[0] : NULL;
+        if (t->rank == 0 || dim_least(f->graph, t->dim[t->rank - 1]) < 1)
+                return false;
+        if (f->of[n->id].kinds == POSITIVE)
+                return true;
+        if (n->op == OP_SOFTMAX)
+                return n->nin == 1 && !(f->of[c->id].kinds & ~(unsigned)FINITE);
+        if (n->op != OP_WHERE || c->op != OP_TOP || c->type.rank != t->rank)
+                return false;
+        const Node *p = n->in[1], *largest_of = c->in[0];
+        const Fact *rest = &f->of[n->in[2]->id];
+        if (p->type.rank != t->rank || !rest->constant || rest->value != 0)
+                return false;
+        if (largest_of == p)
+                return fact_positive_rows(f, p);
+        return f->of[p->id].kinds == POSITIVE && !(f->of[largest_of->id].kinds & NOT_A_NUMBER);
+}
