@@ -18,11 +18,26 @@ struct ArenaChunk {
         _Alignas(ALIGNMENT) char bytes[];
 };
 
+const char no_memory[] = "out of memory";
+
+bool lacks_memory(const char *wrong)
+{
+        return wrong && !strncmp(wrong, no_memory, strlen(no_memory));
+}
+
+static void say_and_abort(void)
+{
+        fputs("lathe: out of memory\n", stderr);
+        abort();
+}
+
+void (*arena_without_memory)(void) = say_and_abort;
+
 void arena_fail(Arena *arena)
 {
         if (arena->out_of_memory)
                 longjmp(*arena->out_of_memory, 1);
-        fputs("lathe: out of memory\n", stderr);
+        arena_without_memory();
         abort();
 }
 

@@ -4,13 +4,14 @@
  * pass. Nothing in it is freed by itself, so that trees and graphs need no owner per node.
  *
  * A failed allocation never returns. The driver may set `arena.out_of_memory` to a jmp_buf of its own; then
- * arena_alloc jumps there with value 1 (the arena stays valid and may be freed). Without one it prints
- * "lathe: out of memory" and aborts. */
+ * arena_alloc jumps there with value 1 (the arena stays valid and may be freed). Without one it calls
+ * arena_without_memory, which does not return. */
 #ifndef ARENA_H
 #define ARENA_H
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef struct ArenaChunk ArenaChunk;
@@ -18,8 +19,15 @@ typedef struct ArenaChunk ArenaChunk;
 typedef struct Arena {
         ArenaChunk *chunk;      /* newest first */
         int64_t total;          /* bytes held from the system */
-        jmp_buf *out_of_memory; /* where a failed allocation goes; NULL: message and abort */
+        jmp_buf *out_of_memory; /* where a failed allocation goes; NULL: arena_without_memory() */
 } Arena;
+
+/* The driver's, set before anything else runs: ends the process. By default a message and abort(). */
+extern void (*arena_without_memory)(void);
+
+/* What functions that return what is wrong in words return where memory is short, or how that begins. */
+extern const char no_memory[];
+bool lacks_memory(const char *wrong); /* NULL: nothing is wrong */
 
 /* Start empty with `Arena arena = {0};`. Pointers are 16-aligned, bytes zero; size may be 0, never negative.
  */

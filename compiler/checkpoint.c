@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "checkpoint.h"
+#include "ending.h"
 #include "float16.h"
 
 _Static_assert(sizeof(void *) == 8, "checkpoints are mapped whole: 64-bit addresses");
@@ -73,6 +74,17 @@ bool ck_type_readable(CkType type)
 bool ck_fail(CkError *err, const char *format, ...)
 {
         va_list arguments;
+        err->environment = false;
+        va_start(arguments, format);
+        vsnprintf(err->message, sizeof err->message, format, arguments);
+        va_end(arguments);
+        return false;
+}
+
+bool ck_lack(CkError *err, const char *format, ...)
+{
+        va_list arguments;
+        err->environment = true;
         va_start(arguments, format);
         vsnprintf(err->message, sizeof err->message, format, arguments);
         va_end(arguments);
@@ -107,7 +119,7 @@ static bool map_file(CkFile *file, CkError *err)
         struct stat status;
         file->descriptor = open(file->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
         if (file->descriptor < 0 || fstat(file->descriptor, &status))
-                return ck_fail(err, "%s: cannot open: %s", file->path, strerror(errno));
+                return ck_lack(err, "%s: cannot open: %s", file->path, strerror(errno));
         if (!S_ISREG(status.st_mode))
                 return ck_fail(err, "%s: not a regular file, which a checkpoint has to be", file->path);
         if (status.st_size == 0)
@@ -115,16 +127,19 @@ static bool map_file(CkFile *file, CkError *err)
         file->size = status.st_size;
         void *data = mmap(NULL, (size_t)file->size, PROT_READ, MAP_PRIVATE, file->descriptor, 0);
         if (data == MAP_FAILED)
-                return ck_fail(err, "%s: cannot map %lld bytes: %s", file->path, (long long)file->size,
+                return ck_lack(err, "%s: cannot map %lld bytes: %s", file->path, (long long)file->size,
                                strerror(errno));
         file->data = data;
+        file->entry = ending_mapping(data, (size_t)file->size, file->path);
         return true;
 }
 
 static void release_file(CkFile *file)
 {
-        if (file->data)
+        if (file->data) {
+                ending_forget(file->entry);
                 munmap((void *)file->data, (size_t)file->size);
+        }
         if (file->descriptor >= 0)
                 close(file->descriptor);
         free(file->path);
@@ -140,7 +155,7 @@ const CkFile *checkpoint_map(Checkpoint *checkpoint, const char *path, CkError *
         char *copy = file ? strdup(path) : NULL;
         if (!copy) {
                 free(file);
-                ck_fail(err, "%s: out of memory", path);
+                ck_lack(err, "%s: out of memory", path);
                 return NULL;
         }
         *file = (CkFile){.path = copy, .descriptor = -1};
@@ -177,13 +192,13 @@ bool checkpoint_add(Checkpoint *checkpoint, const CkTensor *tensor, CkError *err
                 int capacity = checkpoint->capacity ? 2 * checkpoint->capacity : 64;
                 CkTensor *grown = realloc(checkpoint->tensor, (size_t)capacity * sizeof *grown);
                 if (!grown)
-                        return ck_fail(err, "%s: out of memory", tensor->file->path);
+                        return ck_lack(err, "%s: out of memory", tensor->file->path);
                 checkpoint->tensor = grown;
                 checkpoint->capacity = capacity;
         }
         char *name = strdup(tensor->name);
         if (!name)
-                return ck_fail(err, "%s: out of memory", tensor->file->path);
+                return ck_lack(err, "%s: out of memory", tensor->file->path);
         CkTensor *added = &checkpoint->tensor[checkpoint->count++];
         *added = *tensor;
         added->name = name;
@@ -218,7 +233,7 @@ static bool choose_in_directory(const char *path, char **chosen, CkError *err)
         Choice single = {.found = 0}, sharded = {.found = 0};
         DIR *directory = opendir(path);
         if (!directory)
-                return ck_fail(err, "%s: cannot open: %s", path, strerror(errno));
+                return ck_lack(err, "%s: cannot open: %s", path, strerror(errno));
         for (struct dirent *entry; (entry = readdir(directory));) {
                 if (ck_ends_with(entry->d_name, ".safetensors.index.json"))
                         choose(&sharded, entry->d_name, index);
@@ -237,7 +252,7 @@ static bool choose_in_directory(const char *path, char **chosen, CkError *err)
         size_t size = strlen(path) + strlen(choice->name) + 2;
         *chosen = malloc(size);
         if (!*chosen)
-                return ck_fail(err, "%s: out of memory", path);
+                return ck_lack(err, "%s: out of memory", path);
         snprintf(*chosen, size, "%s%s%s", path, ck_ends_with(path, "/") ? "" : "/", choice->name);
         return true;
 }
@@ -280,7 +295,7 @@ static bool open_path(Checkpoint *checkpoint, const char *path, CkError *err)
 {
         struct stat status;
         if (stat(path, &status))
-                return ck_fail(err, "%s: cannot open: %s", path, strerror(errno));
+                return ck_lack(err, "%s: cannot open: %s", path, strerror(errno));
         if (!S_ISDIR(status.st_mode))
                 return open_file(checkpoint, path, err);
         char *chosen = NULL;
@@ -295,7 +310,7 @@ Checkpoint *checkpoint_open(const char *path, CkError *err)
         if (checkpoint)
                 checkpoint->path = strdup(path);
         if (!checkpoint || !checkpoint->path)
-                ck_fail(err, "%s: out of memory", path);
+                ck_lack(err, "%s: out of memory", path);
         else if (open_path(checkpoint, path, err))
                 return checkpoint;
         checkpoint_close(checkpoint);

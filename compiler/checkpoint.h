@@ -49,6 +49,7 @@ bool ck_type_readable(CkType type);
 /* What went wrong, in one line: the path, the tensor or byte, what was expected, what to do. */
 typedef struct {
         char message[512];
+        bool environment; /* memory, the disk, a file that can't be opened; not what is in it */
 } CkError;
 
 typedef struct CkFile CkFile;
@@ -117,6 +118,7 @@ struct CkFile {
         int descriptor;
         const unsigned char *data; /* [size], mapped */
         int64_t size;
+        int entry; /* of ending.h */
 };
 
 typedef struct {
@@ -145,6 +147,10 @@ bool checkpoint_set_meta(Checkpoint *checkpoint, const char *key, int64_t value,
 __attribute__((format(printf, 2, 3)))
 #endif
 bool ck_fail(CkError *err, const char *format, ...);
+#ifdef __GNUC__
+__attribute__((format(printf, 2, 3)))
+#endif
+bool ck_lack(CkError *err, const char *format, ...); /* the same for what the environment lacks */
 
 /* A name from a file made fit for a message: shortened, control characters replaced. */
 typedef struct {

@@ -18,15 +18,17 @@ static void split_path(Arena *a, const char *out, const char **stem, const char 
         *base = slash ? slash + 1 : *stem;
 }
 
-bool load_tokenizer(const Options *o, const Graph *g, Tokenizer *t)
+bool load_tokenizer(Model *m, const Options *o, Tokenizer *t)
 {
+        const Graph *g = m->graph;
         int64_t vocab = 0;
         for (int i = 0; i < g->ninput; i++)
                 if (g->input[i].bound)
                         vocab = g->input[i].bound;
-        CkError error;
+        CkError error = {.environment = false};
         if (vocab > 0 && vocab < INT32_MAX && tokenizer_read(o->tokenizer, (int)vocab, t, &error))
                 return true;
+        m->lacking = error.environment;
         fprintf(stderr, "lathe: %s\n",
                 vocab ? error.message
                       : "a tokenizer is for a model with an input of token ids; this one has none");
@@ -43,6 +45,7 @@ Weights *open_weights(Model *m, const Options *o, Checkpoint **checkpoint)
         *checkpoint = checkpoint_open(o->weights, &error);
         if (!*checkpoint) {
                 fprintf(stderr, "lathe: %s\n", error.message);
+                m->lacking = error.environment;
                 return NULL;
         }
         Weights *w = weights_loaded(&m->arena, m->graph, *checkpoint, &m->diag);
@@ -65,7 +68,7 @@ static int write_model(Model *m, const Options *o, Plan *p, const Tokenizer *tok
         split_path(&m->arena, o->out ? o->out : arena_printf(&m->arena, "%s.c", p->c_name), &stem, &base);
         WeightSource source = {weights, weights_read};
         float *packed = o->embed ? calloc((size_t)p->weights_size, sizeof *packed) : NULL;
-        const char *error = !o->embed ? NULL : packed ? pack_weights(p, &source, packed) : "out of memory";
+        const char *error = !o->embed ? NULL : packed ? pack_weights(p, &source, packed) : no_memory;
         EmitOptions options = {.name = base,
                                .with_main = o->with_main,
                                .embed = o->embed,
@@ -77,14 +80,17 @@ static int write_model(Model *m, const Options *o, Plan *p, const Tokenizer *tok
         if (!error)
                 emit(p, &options, c, h);
         free(packed);
-        if (!error && !o->embed && !o->code_only)
-                error = write_weights(arena_printf(&m->arena, "%s.weights", stem), layout_hash(p), p,
-                                      &source);
-        if (error && *error)
+        if (error) {
                 fprintf(stderr, "lathe: weights: %s\n", error);
-        bool good = !error && write_file(arena_printf(&m->arena, "%s.c", stem), c->data, c->n) &&
-                    write_file(arena_printf(&m->arena, "%s.h", stem), h->data, h->n);
-        return good ? DONE : WRONG_ENVIRONMENT;
+                return WRONG_ENVIRONMENT;
+        }
+        WrittenFile file[3];
+        int n = 0;
+        if ((o->embed || o->code_only ||
+             output_weights(&file[n++], arena_printf(&m->arena, "%s.weights", stem), p, &source)) &&
+            output_bytes(&file[n++], arena_printf(&m->arena, "%s.c", stem), c->data, c->n))
+                output_bytes(&file[n++], arena_printf(&m->arena, "%s.h", stem), h->data, h->n);
+        return output_finish(file, n) ? DONE : WRONG_ENVIRONMENT;
 }
 
 int build_command(const Options *o)
@@ -94,9 +100,8 @@ int build_command(const Options *o)
         Checkpoint *checkpoint = NULL;
         Tokenizer tokenizer = {0};
         if (model_load(&m, o, &code)) {
-                code = WRONG_INPUT;
                 Weights *weights = NULL;
-                bool good = model_passes(&m, o) && (!o->tokenizer || load_tokenizer(o, m.graph, &tokenizer));
+                bool good = model_passes(&m, o) && (!o->tokenizer || load_tokenizer(&m, o, &tokenizer));
                 if (good && o->with_main && !can_generate(m.graph)) {
                         fprintf(stderr,
                                 "lathe: --main is for a causal model from one input of token ids [time] to "
@@ -108,8 +113,8 @@ int build_command(const Options *o)
                         weights = open_weights(&m, o, &checkpoint);
                 Plan *plan =
                         weights ? model_plan(&m, o, target_find(o->ntarget ? o->target[0] : "native")) : NULL;
-                if (plan)
-                        code = write_model(&m, o, plan, o->tokenizer ? &tokenizer : NULL, weights);
+                code = plan ? write_model(&m, o, plan, o->tokenizer ? &tokenizer : NULL, weights)
+                            : failure_code(&m);
         }
         tokenizer_free(&tokenizer);
         checkpoint_close(checkpoint);

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "ending.h"
 #include "golden.h"
 #include "kernels.h"
 #include "taps.h"
@@ -32,8 +33,8 @@ static int compare_taps(const void *a, const void *b)
 static bool choose_taps(Golden *g)
 {
         Model m;
-        int code, n = 0;
-        bool good = model_load(&m, &g->o, &code);
+        int n = 0;
+        bool good = model_load(&m, &g->o, &g->code);
         Tap *tap = good ? taps_of(&m.arena, m.graph, &n) : NULL;
         if (n)
                 qsort(tap, (size_t)n, sizeof *tap, compare_taps);
@@ -103,9 +104,10 @@ static int record(const Options *o)
         g.o.chunk = 64;
         if (g.o.steps == INT64_MAX)
                 g.o.steps = 0;
-        int code = WRONG_INPUT;
         int given = g.o.ntap;
-        if (choose_taps(&g)) {
+        bool chosen = choose_taps(&g);
+        int code = g.code;
+        if (chosen) {
                 if (given)
                         g.o.ntap = given;
                 g.path = o->out ? o->out : arena_printf(&g.arena, "%s.golden", g.o.model);
@@ -113,6 +115,7 @@ static int record(const Options *o)
                 const char *wrong = golden_run(&g, t, o->jit == JIT_CC ? JIT_CC : JIT_TCC);
                 if (!wrong && !given)
                         drop_repeated(&g);
+                code = g.code;
                 if (wrong)
                         fprintf(stderr, "lathe golden: %s: %s\n", o->file[1], wrong);
                 else
@@ -129,9 +132,10 @@ typedef struct {
         const char *path;
         const Target *target;
         JitMode mode;
-        pid_t process; /* 0: not begun, or ended */
+        pid_t process;    /* 0: not begun, or ended */
+        int entry, error; /* of ending.h; why it can't be started */
         FILE *said;
-        bool good;
+        int code; /* that it exited with */
 } Job;
 
 static const char *mode_name(JitMode mode)
@@ -163,85 +167,79 @@ static bool within(const GoldenValue *was, const GoldenValue *is, double bound)
         return good;
 }
 
-static void say_where(FILE *to, const GoldenValue *was, const GoldenValue *is)
+static void say_where(Text *to, const GoldenValue *was, const GoldenValue *is)
 {
         for (int end = 0; end < 2; end++)
                 for (int i = 0; i < was->shown; i++) {
                         float a = end ? was->last[i] : was->first[i], b = end ? is->last[i] : is->first[i];
                         if (!memcmp(&a, &b, sizeof a))
                                 continue;
-                        fprintf(to,
-                                "     %s value %d was %.9g, is %.9g: %" PRId64
-                                " units in the last place apart\n",
-                                end ? "last" : "first", i, (double)a, (double)b, ulps(a, b));
+                        text_printf(to,
+                                    "     %s value %d was %.9g, is %.9g: %" PRId64
+                                    " units in the last place apart\n",
+                                    end ? "last" : "first", i, (double)a, (double)b, ulps(a, b));
                         return;
                 }
-        fprintf(to, "     not in the values that are kept; norm was %.6g, is %.6g\n", was->norm, is->norm);
+        text_printf(to, "     not in the values that are kept; norm was %.6g, is %.6g\n", was->norm,
+                    is->norm);
 }
 
 /* The first value that differs; true: none. */
-static bool compare(FILE *to, const Golden *was, const Golden *is, double bound)
+static bool compare(Text *to, const Golden *was, const Golden *is, double bound)
 {
         int n = was->nvalue < is->nvalue ? was->nvalue : is->nvalue;
         for (int i = 0; i < n; i++) {
                 const GoldenValue *a = &was->value[i], *b = &is->value[i];
                 if (strcmp(a->name, b->name) || strcmp(a->shape, b->shape)) {
-                        fprintf(to, "     value %d was %s %s, is %s %s\n", i + 1, a->name, a->shape, b->name,
-                                b->shape);
+                        text_printf(to, "     value %d was %s %s, is %s %s\n", i + 1, a->name, a->shape,
+                                    b->name, b->shape);
                         return false;
                 }
                 if (a->hash == b->hash || (bound > 0 && within(a, b, bound)))
                         continue;
-                fprintf(to, "     %s %s is the first that differs\n", a->name, a->shape);
+                text_printf(to, "     %s %s is the first that differs\n", a->name, a->shape);
                 say_where(to, a, b);
                 return false;
         }
         if (was->nvalue != is->nvalue) {
-                fprintf(to, "     %d values were recorded, and there are %d\n", was->nvalue, is->nvalue);
+                text_printf(to, "     %d values were recorded, and there are %d\n", was->nvalue, is->nvalue);
                 return false;
         }
         if (bound > 0 || !was->text || (is->text && !strcmp(was->text, is->text)))
                 return true;
-        fprintf(to, "     the text was %s\n     and is %s\n", was->text, is->text ? is->text : "none");
+        text_printf(to, "     the text was %s\n     and is %s\n", was->text, is->text ? is->text : "none");
         return false;
 }
 
-static void say_what_changed(FILE *to, const Golden *was, const Golden *is)
+static void say_what_changed(Text *to, const Golden *was, const Golden *is)
 {
         if (was->spec != is->spec)
-                fprintf(to, "     the model is not what it was when this was recorded\n");
+                text_printf(to, "     the model is not what it was when this was recorded\n");
         if (was->weights_hash != is->weights_hash)
-                fprintf(to, "     %s has other bytes than when this was recorded\n", was->o.weights);
+                text_printf(to, "     %s has other bytes than when this was recorded\n", was->o.weights);
         if (was->tokenizer_hash != is->tokenizer_hash)
-                fprintf(to, "     %s has other bytes than when this was recorded\n", was->o.tokenizer);
+                text_printf(to, "     %s has other bytes than when this was recorded\n", was->o.tokenizer);
 }
 
-static bool check_one(const Job *j, double bound)
+static int check_one(const Job *j, double bound)
 {
         Golden was, is;
-        if (!golden_read(&was, j->path))
-                return false;
-        golden_read(&is, j->path);
+        if (!golden_read(&was, j->path) || !golden_read(&is, j->path))
+                return was.code ? was.code : is.code;
         const char *wrong = golden_run(&is, j->target, j->mode);
-        bool good = false;
-        FILE *to = stdout;
-        char *detail = NULL;
-        size_t n = 0;
-        FILE *log = open_memstream(&detail, &n);
-        if (log && !wrong) {
-                good = compare(log, &was, &is, bound);
+        int code = wrong ? is.code : DONE;
+        Text *log = text_new(&is.arena);
+        if (wrong)
+                text_printf(log, "     %s\n", wrong);
+        else {
+                code = compare(log, &was, &is, bound) ? DONE : WRONG_INPUT;
                 say_what_changed(log, &was, &is);
         }
-        if (log && wrong)
-                fprintf(log, "     %s\n", wrong);
-        if (log)
-                fclose(log);
-        fprintf(to, "%s %s %s %s\n%s", good ? "ok" : "FAIL", j->path, j->target->name, mode_name(j->mode),
-                detail ? detail : "");
-        free(detail);
+        printf("%s %s %s %s\n%s", code ? "FAIL" : "ok", j->path, j->target->name, mode_name(j->mode),
+               log->data);
         arena_free(&is.arena);
         arena_free(&was.arena);
-        return good;
+        return code;
 }
 
 static void begin(Job *j, double bound)
@@ -249,28 +247,46 @@ static void begin(Job *j, double bound)
         j->said = tmpfile();
         fflush(NULL);
         j->process = j->said ? fork() : -1;
-        if (j->process)
+        if (j->process) {
+                j->error = errno;
+                j->entry = j->process > 0 ? ending_process(j->process) : -1;
                 return;
+        }
+        int own = dup(STDERR_FILENO);
         dup2(fileno(j->said), STDOUT_FILENO);
         dup2(fileno(j->said), STDERR_FILENO);
-        bool good = check_one(j, bound);
-        fflush(NULL);
-        _exit(good ? DONE : WRONG_INPUT);
+        int code = check_one(j, bound);
+        if (!fflush(stdout) && !ferror(stdout))
+                _exit(code);
+        dprintf(own, "lathe golden: a temporary file can't be written\n");
+        _exit(WRONG_ENVIRONMENT);
 }
 
 static void end(Job *j)
 {
-        int status = 1;
+        int status = WRONG_ENVIRONMENT << 8;
+        while (j->process > 0 && waitpid(j->process, &status, 0) < 0 && errno == EINTR)
+                ;
         if (j->process > 0)
-                waitpid(j->process, &status, 0);
-        else
-                printf("FAIL %s: no process can be started: %s\n", j->path, strerror(errno));
-        j->good = WIFEXITED(status) && WEXITSTATUS(status) == DONE;
+                ending_forget(j->entry);
+        else {
+                printf("FAIL %s %s %s: no process can be started\n", j->path, j->target->name,
+                       mode_name(j->mode));
+                fprintf(stderr, "lathe golden: no process can be started: %s\n", strerror(j->error));
+        }
+        j->code = WIFEXITED(status) ? WEXITSTATUS(status) : WRONG_ENVIRONMENT;
         char line[4096];
+        bool any = false;
         if (j->said)
                 rewind(j->said);
-        while (j->said && fgets(line, sizeof line, j->said))
+        for (; j->said && fgets(line, sizeof line, j->said); any = true)
                 fputs(line, stdout);
+        if (j->process > 0 && !any && WIFEXITED(status)) {
+                printf("FAIL %s %s %s: what it says can't be kept\n", j->path, j->target->name,
+                       mode_name(j->mode));
+                fprintf(stderr, "lathe golden: a temporary file can't be read\n");
+                j->code = WRONG_ENVIRONMENT;
+        }
         if (j->process > 0 && !WIFEXITED(status))
                 printf("FAIL %s %s %s: ended by signal %d\n", j->path, j->target->name, mode_name(j->mode),
                        WTERMSIG(status));
@@ -280,70 +296,70 @@ static void end(Job *j)
 /* As many at once as there are cores; in their order. */
 static int run_jobs(Job *job, int n, double bound)
 {
-        int cores = (int)sysconf(_SC_NPROCESSORS_ONLN), begun = 0, passed = 0;
+        int cores = (int)sysconf(_SC_NPROCESSORS_ONLN), begun = 0, passed = 0, worst = DONE;
         for (int i = 0; i < n; i++) {
                 for (; begun < n && begun < i + (cores > 0 ? cores : 1); begun++)
                         begin(&job[begun], bound);
                 end(&job[i]);
-                passed += job[i].good;
+                passed += job[i].code == DONE;
+                worst = job[i].code > worst ? job[i].code : worst;
         }
         printf("%d passed, %d failed\n", passed, n - passed);
-        return passed == n ? DONE : WRONG_INPUT;
+        return worst;
 }
 
 /* --- reports --------------------------------------------------------------------------------------------------------- */
 
-static void xml(FILE *f, const char *text)
+static void xml(Text *t, const char *text)
 {
         for (; *text; text++)
                 switch (*text) {
-                case '&': fputs("&amp;", f); break;
-                case '<': fputs("&lt;", f); break;
-                case '"': fputs("&quot;", f); break;
-                default: fputc(*text, f);
+                case '&': text_add(t, "&amp;", 5); break;
+                case '<': text_add(t, "&lt;", 4); break;
+                case '"': text_add(t, "&quot;", 6); break;
+                default: text_add(t, text, 1);
                 }
 }
 
 static bool write_junit(const char *path, Job *job, int n)
 {
-        char *text = NULL, line[4096];
-        size_t size = 0;
-        FILE *f = open_memstream(&text, &size);
+        char line[4096];
+        Arena arena = {0};
+        Text *t = text_new(&arena);
         int failed = 0;
-        if (!f)
-                return false;
         for (int i = 0; i < n; i++)
-                failed += !job[i].good;
-        fprintf(f,
+                failed += job[i].code != DONE;
+        text_printf(
+                t,
                 "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"lathe golden\" tests=\"%d\" "
                 "failures=\"%d\">\n",
                 n, failed);
         for (int i = 0; i < n; i++) {
-                fprintf(f, "  <testcase classname=\"");
-                xml(f, job[i].path);
-                fprintf(f, "\" name=\"%s %s\">", job[i].target->name, mode_name(job[i].mode));
-                if (!job[i].good) {
-                        fprintf(f, "<failure>");
-                        for (rewind(job[i].said); fgets(line, sizeof line, job[i].said);)
-                                xml(f, line);
-                        fprintf(f, "</failure>");
+                text_printf(t, "  <testcase classname=\"");
+                xml(t, job[i].path);
+                text_printf(t, "\" name=\"%s %s\">", job[i].target->name, mode_name(job[i].mode));
+                if (job[i].code != DONE) {
+                        text_printf(t, "<failure>");
+                        if (job[i].said)
+                                rewind(job[i].said);
+                        while (job[i].said && fgets(line, sizeof line, job[i].said))
+                                xml(t, line);
+                        text_printf(t, "</failure>");
                 }
-                fprintf(f, "</testcase>\n");
+                text_printf(t, "</testcase>\n");
         }
-        fprintf(f, "</testsuite>\n");
-        fclose(f);
-        bool good = write_file(path, text, (int64_t)size);
-        free(text);
+        text_printf(t, "</testsuite>\n");
+        bool good = write_file(path, t->data, t->n);
+        arena_free(&arena);
         return good;
 }
 
 /* What is found takes the place of what was; lines that change are shown. */
-static bool update(const char *path)
+static int update(const char *path)
 {
         Golden was, is;
-        if (!golden_read(&was, path))
-                return false;
-        golden_read(&is, path);
+        if (!golden_read(&was, path) || !golden_read(&is, path))
+                return was.code ? was.code : is.code;
         const char *wrong = golden_run(&is, target_find("native"), JIT_TCC);
         if (wrong)
                 fprintf(stderr, "lathe golden: %s: %s\n", path, wrong);
@@ -361,10 +377,10 @@ static bool update(const char *path)
         }
         if (!wrong)
                 printf("%s: %d values changed\n", path, changed);
-        bool good = !wrong && golden_write(&is);
+        int code = wrong ? is.code : golden_write(&is) ? DONE : WRONG_ENVIRONMENT;
         arena_free(&was.arena);
         arena_free(&is.arena);
-        return good;
+        return code;
 }
 
 /* --- the command ------------------------------------------------------------------------------------------------------ */
@@ -403,7 +419,7 @@ static int check(const Options *o)
                 return WRONG_ENVIRONMENT;
         Job *job = calloc((size_t)(o->nfile - 1) * (size_t)targets * 2 + 1, sizeof *job);
         if (!job)
-                return WRONG_ENVIRONMENT;
+                end_without_memory();
         for (int i = 1; i < o->nfile; i++)
                 for (int t = 0; t < targets; t++)
                         for (int k = 0; k < 2; k++)
@@ -433,8 +449,9 @@ int golden_command(const Options *o)
         if (!o->update)
                 return check(o);
         int code = DONE;
-        for (int i = 1; i < o->nfile; i++)
-                if (!update(o->file[i]))
-                        code = WRONG_INPUT;
+        for (int i = 1; i < o->nfile; i++) {
+                int one = update(o->file[i]);
+                code = one > code ? one : code;
+        }
         return code;
 }

@@ -1,7 +1,7 @@
 /* lathe repl: reads lines from a terminal, a script or a pipe, and sees to each.
  *
  * On a terminal libedit edits them, keeps a history and completes; elsewhere nothing but the answers is printed, and the exit
- * code tells whether a line failed.  Ctrl-C drops the line or stops the work at hand; the end of input leaves. */
+ * code tells whether a line failed.  On a terminal Ctrl-C drops the line or stops the work at hand; the end of input leaves. */
 #include "repl.h"
 
 #include <errno.h>
@@ -66,8 +66,14 @@ static Got read_line(Reader *r, bool more, const char **line, size_t *length)
         }
         errno = 0;
         ssize_t n = getline(&r->buffer, &r->capacity, r->stream);
+        if (n < 0 && errno == EINTR)
+                return DROPPED;
+        if (n < 0 && !feof(r->stream)) {
+                fprintf(stderr, "lathe: can't read %s: %s\n", r->path, strerror(errno));
+                r->failed = true;
+        }
         if (n < 0)
-                return errno == EINTR ? DROPPED : END_OF_INPUT;
+                return END_OF_INPUT;
         if (n > 0 && r->buffer[n - 1] == '\n')
                 r->buffer[--n] = 0;
         if (n > 0 && r->buffer[n - 1] == '\r')
@@ -254,6 +260,7 @@ static int run_input(Session *s, bool echo)
         Reader r = {.s = s, .stream = stdin, .path = "<stdin>", .from = "", .echo = echo};
         if (isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)) {
                 s->interactive = true;
+                catch_interrupts();
                 r.edit = editor_new(s);
                 printf("lathe " LATHE_VERSION "; :help lists the commands\n");
         }
@@ -273,7 +280,6 @@ int repl_command(const Options *o)
                 return WRONG_ENVIRONMENT;
         }
         memory_limit();
-        catch_interrupts();
         for (int i = 0; i < o->nfile && !s.has_quit; i++) {
                 bool is_model = is_model_file(o->file[i]);
                 int code = !is_model                      ? run_script(&s, o->file[i], o->echo)

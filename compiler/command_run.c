@@ -9,6 +9,7 @@
 
 #include "clock.h"
 #include "driver.h"
+#include "ending.h"
 #include "interrupt.h"
 #include "parse.h"
 #include "weight_pool.h"
@@ -19,7 +20,15 @@ static void on_interrupt(int number)
 {
         (void)number;
         atomic_store(&interrupted, true);
-        signal(SIGINT, SIG_DFL); /* a second one ends the program */
+        ending_catch(SIGINT); /* a second one ends the program */
+}
+
+/* Where it is ignored it stays so. */
+static void catch_interrupt(void)
+{
+        struct sigaction act = {.sa_handler = on_interrupt}, before;
+        if (!sigaction(SIGINT, NULL, &before) && before.sa_handler != SIG_IGN)
+                sigaction(SIGINT, &act, NULL);
 }
 
 /* What a run is made of, released in one place. */
@@ -43,19 +52,23 @@ static int wrong(const char *message)
 static int load_weights(Session *s, const float **weights)
 {
         const Options *o = s->o;
-        if (o->weights && is_packed_file(o->weights)) {
+        const char *why = NULL;
+        if (o->weights && is_packed_file(o->weights, &why)) {
                 const char *error = packed_file_open(o->weights, s->plan, &s->file);
                 *weights = s->file.weights;
-                return error ? (wrong(error), WRONG_INPUT) : DONE;
+                return !error ? DONE : s->file.lacking ? wrong(error) : (wrong(error), WRONG_INPUT);
+        }
+        if (why) {
+                fprintf(stderr, "lathe: %s: cannot open: %s\n", o->weights, why);
+                return WRONG_ENVIRONMENT;
         }
         Checkpoint *checkpoint;
         Weights *w = open_weights(&s->m, o, &checkpoint);
-        int code = WRONG_INPUT;
+        int code = failure_code(&s->m);
         if (w) {
                 WeightSource source = {w, weights_read};
                 s->pool = pool_new();
-                const char *error =
-                        s->pool ? pool_fit(s->pool, s->plan, &source, 1, weights) : "out of memory";
+                const char *error = s->pool ? pool_fit(s->pool, s->plan, &source, 1, weights) : no_memory;
                 code = error ? wrong(error) : DONE;
         }
         checkpoint_close(checkpoint);
@@ -68,8 +81,8 @@ static int prepare(Session *s)
         int code;
         if (!model_load(&s->m, o, &code))
                 return code;
-        if (!model_passes(&s->m, o) || (o->tokenizer && !load_tokenizer(o, s->m.graph, &s->tokenizer)))
-                return WRONG_INPUT;
+        if (!model_passes(&s->m, o) || (o->tokenizer && !load_tokenizer(&s->m, o, &s->tokenizer)))
+                return failure_code(&s->m);
         const char *why = why_not_generating(s->m.graph);
         if (why) {
                 fprintf(stderr, "lathe run: %s can't generate: it %s; `lathe verify` runs any model\n",
@@ -91,7 +104,8 @@ static int prepare(Session *s)
 
 /* --- the prompt ------------------------------------------------------------------------------------------------- */
 
-static int32_t *numbers(const char *text, const Graph *g, int64_t *count)
+/* false after a message; *found, malloc'd, is NULL where memory is short */
+static bool numbers(const char *text, const Graph *g, int32_t **found, int64_t *count)
 {
         int32_t *tokens = malloc((strlen(text) / 2 + 2) * sizeof *tokens);
         int64_t n = 0;
@@ -103,12 +117,13 @@ static int32_t *numbers(const char *text, const Graph *g, int64_t *count)
                 fprintf(stderr, "lathe run: without --tokenizer the prompt is token numbers, not \"%.20s\"\n",
                         text);
                 free(tokens);
-                return NULL;
+                return false;
         }
         if (tokens && n == 0 && !loop_tokens(g, "start", &tokens[n++], 1))
                 tokens[0] = 1;
         *count = n;
-        return tokens;
+        *found = tokens;
+        return true;
 }
 
 /* Tokens, malloc'd; NULL after a message, with *code. */
@@ -132,20 +147,21 @@ static int32_t *read_prompt(Session *s, int64_t *count, int *code)
                 n = all->length;
                 text = all->text;
         }
-        if (!o->tokenizer)
-                return numbers(text, s->m.graph, count);
-        int32_t *tokens = text_to_tokens(&s->tokenizer, text, n, count);
+        int32_t *tokens = NULL;
+        if (o->tokenizer)
+                tokens = text_to_tokens(&s->tokenizer, text, n, count);
+        else if (!numbers(text, s->m.graph, &tokens, count))
+                return NULL;
         if (!tokens)
-                *code = wrong("out of memory");
+                *code = wrong(no_memory);
         return tokens;
 }
 
 /* --- output ------------------------------------------------------------------------------------------------------ */
 
-static void show(void *to, const char *text, int64_t n)
+static bool show(void *to, const char *text, int64_t n)
 {
-        fwrite(text, 1, (size_t)n, to);
-        fflush(to);
+        return fwrite(text, 1, (size_t)n, to) == (size_t)n && !fflush(to);
 }
 
 /* Bytes of weights that a step reads: those of its products. */
@@ -203,27 +219,29 @@ static int generate_text(Session *s)
                           .interrupted = &interrupted};
         memcpy(how.stop, o->stop, sizeof how.stop);
         Generated made;
+        catch_interrupt();
         const char *error =
                 generate(s->engine, s->plan, o->tokenizer ? &s->tokenizer : NULL, tokens, n, &how, &made);
         free(tokens);
         bool stopped = atomic_load(&interrupted);
-        if (error && !stopped)
+        int why = errno;
+        if (error && error != output_failed && !stopped)
                 fprintf(stderr, "lathe run: %s\n", error);
         if (o->hash && !error)
                 fprintf(stderr, "hash %016" PRIx64 "\n", made.hash);
         if (o->verbose)
                 report(s, n, &made);
-        if (fflush(stdout) || ferror(stdout)) {
-                fprintf(stderr, "lathe run: standard output: %s\n", strerror(errno));
+        if (error == output_failed || fflush(stdout) || ferror(stdout)) {
+                fprintf(stderr, "lathe run: standard output: %s\n",
+                        strerror(error == output_failed ? why : errno));
                 return WRONG_ENVIRONMENT;
         }
-        return stopped ? INTERRUPTED : error ? WRONG_INPUT : DONE;
+        return stopped ? INTERRUPTED : lacks_memory(error) ? WRONG_ENVIRONMENT : error ? WRONG_INPUT : DONE;
 }
 
 int run_command(const Options *o)
 {
         Session s = {.o = o, .begin = seconds()};
-        signal(SIGINT, on_interrupt);
         int code = prepare(&s);
         if (code == DONE)
                 code = generate_text(&s);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "driver.h"
+#include "ending.h"
 #include "weights.h"
 
 typedef struct {
@@ -189,6 +190,8 @@ static void run_test(Model *m, Graph *g, Diag *diag)
         }
         WeightSource source = {weights_hashed(&m->arena, g), weights_read};
         const char *error = interpret_nodes(g, size, NULL, &source, NULL, want, 2 * g->nrequire, value);
+        if (lacks_memory(error))
+                end_without_memory();
         if (error)
                 diag_error(diag, (Span){0}, "%s", error);
         else

@@ -130,7 +130,7 @@ static const char *interpret_pieces(const Verify *v, const Graph *g, const Weigh
 {
         double **whole = NEW_ARRAY(g->arena, double *, g->noutput);
         InterpState *state = interp_state_new(g);
-        const char *why = state ? NULL : "out of memory";
+        const char *why = state ? NULL : no_memory;
         for (int i = 0; i < g->noutput; i++)
                 whole[i] = NEW_ARRAY(g->arena, double, type_count(&v->oracle->output[i].node->type, v->size));
         int64_t n = g->past >= 0 ? v->size[g->time] : 1;
@@ -178,8 +178,9 @@ static void report_error(Verify *v, const char *what, double error, double most,
         fflush(stdout);
 }
 
-static bool give_up(const char *what, const char *why)
+static bool give_up(Verify *v, const char *what, const char *why)
 {
+        v->m.lacking |= lacks_memory(why);
         fprintf(stderr, "lathe verify: %s: %s\n", what, why);
         return false;
 }
@@ -251,7 +252,7 @@ static bool verify_graph(Verify *v, int n, const char *name)
         checkpoint_close(checkpoint);
         tick(v);
         if (why)
-                return give_up(arena_printf(&v->m.arena, "the interpreter after %s", name), why);
+                return give_up(v, arena_printf(&v->m.arena, "the interpreter after %s", name), why);
         const char *what = v->without ? arena_printf(&v->m.arena, "no %s: interpreted%s", v->without,
                                                      *how ? ", in pieces" : "")
                                       : arena_printf(&v->m.arena, "interpreted, %s%s", name, how);
@@ -440,7 +441,7 @@ static bool interpret_oracle(Verify *v)
                 source.from ? interpret(v->oracle, v->size, v->input, &source, NULL, v->expected) : NULL;
         checkpoint_close(checkpoint);
         tick(v);
-        return source.from && (!why || give_up("the interpreter", why));
+        return source.from && (!why || give_up(v, "the interpreter", why));
 }
 
 static int verify_model(Verify *v)
@@ -461,11 +462,11 @@ static int verify_model(Verify *v)
                 trials += (v->o->jit != JIT_TCC) + (v->o->jit != JIT_CC && trial_jit_runs(target[i]));
         v->steps = 1 + GRAPH_PASSES + trials + (v->o->each_pass ? GRAPH_PASSES + pass_count * trials : 0);
         if (!interpret_oracle(v))
-                return WRONG_INPUT;
+                return failure_code(&v->m);
         report_heading(v);
         for (int i = 0; i < GRAPH_PASSES; i++)
                 if (!verify_pass(v, i))
-                        return WRONG_INPUT;
+                        return failure_code(&v->m);
         for (int i = 0; i < n; i++)
                 if (!verify_target(v, target[i]))
                         return WRONG_ENVIRONMENT;

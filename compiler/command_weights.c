@@ -17,7 +17,7 @@ static int write_published(Model *m, const Options *o)
         bool mapped = weights_check(m->graph, &m->diag);
         diag_print(&m->diag, stderr);
         Weights *weights = mapped ? open_weights(m, o, &checkpoint) : NULL;
-        int code = WRONG_INPUT;
+        int code = failure_code(m);
         if (weights) {
                 bool written = weights_write(m->graph, weights, o->out, storage_type(o->storage), &error);
                 if (!written)

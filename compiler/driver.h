@@ -63,7 +63,14 @@ typedef struct {
         Graph *oracle;    /* as elaborated */
         Node *not_causal; /* where the proof failed; NULL: causal, or nothing grows */
         const char *why_not;
+        bool lacking; /* open_weights() or load_tokenizer() failed by the environment */
 } Model;
+
+/* The exit code for what of a model has failed. */
+static inline int failure_code(const Model *m)
+{
+        return m->lacking ? WRONG_ENVIRONMENT : WRONG_INPUT;
+}
 
 /* options.c: false after a message: wrong usage.  `takes` lists the options that the command knows, by letters of its row */
 bool options_read(Options *o, const char *command, const char *takes, int argc, char **argv);
@@ -92,7 +99,7 @@ int64_t parameter_count(const Graph *g);
 Weights *open_weights(Model *m, const Options *o, Checkpoint **checkpoint);
 
 /* For a model with an input of token ids; false after a message. */
-bool load_tokenizer(const Options *o, const Graph *g, Tokenizer *t);
+bool load_tokenizer(Model *m, const Options *o, Tokenizer *t);
 
 /* commands; each returns an exit code */
 int build_command(const Options *o);
@@ -116,8 +123,19 @@ int show_model(Model *m, const Options *o, const char *part);
 /* command_test.c: what does not hold, into diag; value[2 i], value[2 i + 1]: the two sides of requirement i */
 void check_requirements(Diag *diag, const Graph *g, const Tensor *value);
 
-/* output.c: files are written aside and renamed when complete */
-bool write_file(const char *path, const char *bytes, int64_t n); /* false after a message */
-/* Packs into the file itself.  NULL; else it was reported, and what is returned (perhaps "") is the reason to add. */
-const char *write_weights(const char *path, uint64_t layout, Plan *p, const WeightSource *from);
+/* output.c: files are written aside; those of one output_finish() take their places when all of them are complete */
+typedef struct {
+        const char *path, *error;
+        char *aside;
+        FILE *file;
+        int entry; /* of ending.h */
+} WrittenFile;
+bool output_bytes(WrittenFile *o, const char *path, const char *bytes, int64_t n); /* false with o->error */
+bool output_weights(WrittenFile *o, const char *path, Plan *p,
+                    const WeightSource *from); /* packed into the file itself */
+bool output_finish(WrittenFile *o,
+                   int n); /* false after a message: one had an error, or can't be put in its place */
+/* One file; false after a message. */
+bool write_file(const char *path, const char *bytes, int64_t n); /* -: to standard output */
+bool write_weights(const char *path, Plan *p, const WeightSource *from);
 #endif

@@ -95,15 +95,7 @@ static void emit_weights(const Emit *e, Text *c)
 
 static void emit_tokenizer(const Tokenizer *t, Text *c)
 {
-        char *bytes = NULL;
-        size_t n = 0;
-        FILE *f = open_memstream(&bytes, &n);
-        if (!f)
-                arena_fail(c->arena);
-        tokenizer_emit(t, f);
-        fclose(f);
-        text_add(c, bytes, (int64_t)n);
-        free(bytes);
+        tokenizer_emit(t, c);
         text_printf(c, "\n");
 }
 

@@ -4,6 +4,7 @@
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include "engine.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -66,7 +67,8 @@ static const char *compile_now(Engine *e)
         Arena *a = e->plan->graph->arena;
         CcBuild *b = cc_start(e->plan);
         if (!b)
-                return "--jit cc: no C compiler can be started (cc, or what $CC names)";
+                return arena_printf(a, "--jit cc: no C compiler can be started (cc, or what $CC names): %s",
+                                    strerror(errno));
         if (cc_poll(b, true, &e->code) == CC_DONE) {
                 cc_free(b);
                 e->optimised = true;
@@ -157,7 +159,7 @@ static const char *take_memory(Engine *e, const float *weights, int threads)
 Engine *engine_new(Plan *p, const float *weights, int threads, JitMode mode, const char **why)
 {
         Engine *e = calloc(1, sizeof *e);
-        *why = "out of memory";
+        *why = no_memory;
         if (!e)
                 return NULL;
         e->plan = p;

@@ -18,6 +18,8 @@ static _Thread_local const Tokenizer *vocabulary;
 #define token_sorted (vocabulary->sorted)
 #include "../runtime/tokenizer.h"
 
+const char output_failed[] = "the output can't be written";
+
 const char *why_not_generating(const Graph *g)
 {
         if (g->past < 0)
@@ -88,12 +90,13 @@ typedef struct {
         const Generation *how;
         char *held;
         int64_t n, cap;
+        const char *wrong;
 } Outlet;
 
 static void release(Outlet *o, int64_t n)
 {
-        if (n > 0)
-                o->how->show(o->how->to, o->held, n);
+        if (n > 0 && !o->how->show(o->how->to, o->held, n))
+                o->wrong = output_failed;
         memmove(o->held, o->held + n, (size_t)(o->n - n));
         o->n -= n;
 }
@@ -112,14 +115,16 @@ static bool may_stop(const Outlet *o, int64_t at, bool *stop)
         return begins;
 }
 
-/* false: a stop text, or out of memory */
+/* false: a stop text, or o->wrong */
 static bool pour(Outlet *o, const char *text, int64_t n)
 {
         if (o->n + n > o->cap) {
                 int64_t cap = 2 * (o->n + n);
                 char *more = realloc(o->held, (size_t)cap);
-                if (!more)
+                if (!more) {
+                        o->wrong = no_memory;
                         return false;
+                }
                 o->held = more;
                 o->cap = cap;
         }
@@ -130,7 +135,7 @@ static bool pour(Outlet *o, const char *text, int64_t n)
         while (at < o->n && !may_stop(o, at, &stop))
                 at++;
         release(o, at);
-        return !stop;
+        return !stop && !o->wrong;
 }
 
 static bool show_token(Outlet *o, const Tokenizer *t, int32_t previous, int32_t token, char *piece)
@@ -166,7 +171,7 @@ static const char *take_prompt(Run *r, const int32_t *tokens, int64_t n, uint64_
                         bool fits = chunk < INT64_MAX / r->vocab / 4;
                         logits = fits ? malloc((size_t)(chunk * r->vocab) * sizeof *logits) : NULL;
                         if (!logits)
-                                return "out of memory";
+                                return no_memory;
                 }
                 wrong = engine_tokens(r->engine, tokens + i, chunk, 0, logits);
                 if (!wrong && logits)
@@ -239,12 +244,13 @@ const char *generate(Engine *e, const Plan *p, const Tokenizer *tokenizer, const
         r.logits = malloc((size_t)r.vocab * sizeof *r.logits);
         r.order = malloc((size_t)r.vocab * sizeof *r.order);
         char *piece = malloc(tokenizer ? (size_t)tokenizer->longest + 1 : 1);
-        const char *wrong = "out of memory";
+        const char *wrong = no_memory;
         if (r.logits && r.order && piece)
                 wrong = loop(&r, &outlet, tokenizer, tokens, n, piece, result);
         bool stopped = false;
         if (outlet.n && !(may_stop(&outlet, 0, &stopped) && stopped))
                 release(&outlet, outlet.n);
+        wrong = wrong ? wrong : outlet.wrong;
         free(outlet.held);
         free(piece);
         free(r.order);

@@ -26,7 +26,7 @@ typedef struct {
         const char *stop[MAX_STOPS]; /* texts that end it; they are not shown */
         int nstop;
         bool hash; /* of all logits, those of the prompt's positions too */
-        void (*show)(void *to, const char *text, int64_t n);
+        bool (*show)(void *to, const char *text, int64_t n); /* false: it can't be written */
         void *to;
         atomic_bool *
                 interrupted; /* or NULL: set from elsewhere, it ends the generation after the token at hand */
@@ -39,7 +39,8 @@ typedef struct {
 } Generated;
 
 /* Goes on after tokens [n], at least one, which the engine has not taken yet.  tokenizer NULL: tokens are shown as numbers.
- * NULL, or what is wrong. */
+ * NULL, or what is wrong: output_failed if `show` was false. */
+extern const char output_failed[];
 const char *generate(Engine *e, const Plan *p, const Tokenizer *tokenizer, const int32_t *tokens, int64_t n,
                      const Generation *how, Generated *result);
 

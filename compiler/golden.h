@@ -37,6 +37,7 @@ typedef struct {
         GoldenValue *value;
         int nvalue, cap_value;
         const char *text; /* greedy, quoted; or NULL */
+        int code;         /* an exit code: of what was wrong last */
 } Golden;
 
 /* golden_file.c: false after a message */
@@ -46,6 +47,6 @@ void golden_value_line(const GoldenValue *v, Text *to); /* as it stands in the f
 GoldenValue *golden_value_new(Golden *g);               /* behind the others */
 
 /* golden_run.c: fills values, text and hashes of g from its options: on a target, by a compiler, whole; other threads and
- * pieces must give the same bits.  NULL, or what is wrong. */
+ * pieces must give the same bits.  NULL, or what is wrong, with g->code. */
 const char *golden_run(Golden *g, const Target *t, JitMode mode);
 #endif

@@ -304,6 +304,7 @@ bool golden_read(Golden *g, const char *path)
         const Source *all = read_source(&g->arena, path, &why);
         if (!all) {
                 fprintf(stderr, "lathe: %s: %s\n", path, why);
+                g->code = WRONG_ENVIRONMENT;
                 return false;
         }
         Reading r = {.g = g};
@@ -323,5 +324,6 @@ bool golden_read(Golden *g, const char *path)
                 fail(&r, "it names no model");
         if (r.wrong)
                 fprintf(stderr, "%s:%d: error: %s\n", path, r.line, r.wrong);
+        g->code = r.wrong ? WRONG_INPUT : DONE;
         return !r.wrong;
 }

@@ -1,4 +1,5 @@
 /* What a golden file is about, worked out. */
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -49,19 +50,20 @@ static bool hash_file(const char *path, uint64_t *hash)
         return good;
 }
 
-/* Of the graph as its dump shows it. */
-static uint64_t hash_graph(const Graph *g)
+/* Of the graph as its dump shows it.  Not by open_memstream(): glibc's loses text without a word where memory is short. */
+static bool hash_graph(const Graph *g, uint64_t *hash)
 {
-        char *text = NULL;
-        size_t n = 0;
-        FILE *f = open_memstream(&text, &n);
-        if (!f)
-                return 0;
-        graph_dump(f, g);
-        fclose(f);
-        uint64_t h = hash_bytes(HASH_START, (const unsigned char *)text, n);
-        free(text);
-        return h;
+        FILE *f = tmpfile();
+        if (f)
+                graph_dump(f, g);
+        bool good = f && !fflush(f) && !ferror(f) && !fseek(f, 0, SEEK_SET);
+        *hash = HASH_START;
+        for (int c; good && (c = getc(f)) != EOF;)
+                *hash = (*hash ^ (unsigned)c) * UINT64_C(0x100000001b3);
+        good = good && !ferror(f);
+        if (f)
+                fclose(f);
+        return good;
 }
 
 /* --- making ready --------------------------------------------------------------------------------------------------- */
@@ -76,7 +78,7 @@ static const char *read_prompt(Run *r, const Graph *g)
         const char *text = o->prompt;
         if (o->tokenizer) {
                 r->token = text_to_tokens(&r->tokenizer, text, (int64_t)strlen(text), &r->ntoken);
-                return r->token ? NULL : "out of memory";
+                return r->token ? NULL : no_memory;
         }
         char *end;
         r->token = malloc((strlen(text) / 2 + 2) * sizeof *r->token);
@@ -85,7 +87,9 @@ static const char *read_prompt(Run *r, const Graph *g)
         for (int64_t i = 0; i < r->ntoken; i++)
                 if (r->token[i] < 0)
                         return "the prompt has a number that is no token";
-        return r->token && r->ntoken && !*text ? NULL : "without a tokenizer the prompt is token numbers";
+        if (!r->token)
+                return no_memory;
+        return r->ntoken && !*text ? NULL : "without a tokenizer the prompt is token numbers";
 }
 
 static const char *make_inputs(Run *r)
@@ -94,7 +98,7 @@ static const char *make_inputs(Run *r)
         hashed_sizes(g, r->size);
         r->input = NEW_ARRAY(&r->m.arena, Tensor, g->ninput);
         if (!r->golden->o.prompt)
-                return hashed_inputs(g, r->size, r->input) ? NULL : "out of memory";
+                return hashed_inputs(g, r->size, r->input) ? NULL : no_memory;
         const char *wrong = read_prompt(r, g);
         if (wrong)
                 return wrong;
@@ -105,43 +109,59 @@ static const char *make_inputs(Run *r)
         *t = (Tensor){.rank = 1, .dim = {r->ntoken}, .data = malloc((size_t)r->ntoken * sizeof(double))};
         for (int64_t i = 0; t->data && i < r->ntoken; i++)
                 t->data[i] = r->token[i];
-        return t->data ? NULL : "out of memory";
+        return t->data ? NULL : no_memory;
 }
 
 /* Of the model whatever is tapped. */
-static uint64_t hash_untapped(const Options *o)
+static const char *hash_untapped(Golden *golden)
 {
-        Options plain = *o;
+        Options plain = golden->o;
         Model m;
-        int code;
+        const char *wrong = NULL;
         plain.ntap = 0;
-        uint64_t h = model_load(&m, &plain, &code) ? hash_graph(m.oracle) : 0;
+        if (!model_load(&m, &plain, &golden->code))
+                wrong = "the model can't be read";
+        else if (!hash_graph(m.oracle, &golden->spec)) {
+                golden->code = WRONG_ENVIRONMENT;
+                wrong = arena_printf(&golden->arena, "a temporary file can't be written: %s",
+                                     strerror(errno));
+        }
         model_free(&m);
-        return h;
+        return wrong;
 }
 
 static const char *load(Run *r, const Target *target)
 {
         Golden *golden = r->golden;
         const Options *o = &golden->o;
-        int code;
-        if (!model_load(&r->m, o, &code))
+        if (!model_load(&r->m, o, &golden->code))
                 return "the model can't be read";
-        golden->spec = hash_untapped(o);
+        const char *wrong = hash_untapped(golden);
+        if (wrong)
+                return wrong;
+        golden->code = WRONG_INPUT;
         if (!model_passes(&r->m, o))
                 return "the model can't be compiled";
-        if (o->tokenizer && (!load_tokenizer(o, r->m.graph, &r->tokenizer) ||
-                             !hash_file(o->tokenizer, &golden->tokenizer_hash)))
+        if (o->tokenizer && !load_tokenizer(&r->m, o, &r->tokenizer)) {
+                golden->code = failure_code(&r->m);
                 return "the tokenizer can't be read";
+        }
         r->plan = model_plan(&r->m, o, target);
         if (!r->plan)
                 return "the model can't be compiled";
         Weights *w = open_weights(&r->m, o, &r->checkpoint);
-        if (!w || (o->weights && !hash_file(o->weights, &golden->weights_hash)))
+        if (!w) {
+                golden->code = failure_code(&r->m);
+                return "the weights can't be read";
+        }
+        golden->code = WRONG_ENVIRONMENT;
+        if (o->tokenizer && !hash_file(o->tokenizer, &golden->tokenizer_hash))
+                return "the tokenizer can't be read";
+        if (o->weights && !hash_file(o->weights, &golden->weights_hash))
                 return "the weights can't be read";
         WeightSource source = {w, weights_read};
         r->pool = pool_new();
-        return r->pool ? pool_fit(r->pool, r->plan, &source, 1, &r->weights) : "out of memory";
+        return r->pool ? pool_fit(r->pool, r->plan, &source, 1, &r->weights) : no_memory;
 }
 
 /* --- values ------------------------------------------------------------------------------------------------------------ */
@@ -225,7 +245,7 @@ static void add_values(Run *r)
 
 /* --- text -------------------------------------------------------------------------------------------------------------- */
 
-static void gather(void *to, const char *text, int64_t n)
+static bool gather(void *to, const char *text, int64_t n)
 {
         Text *t = to;
         for (int64_t i = 0; i < n; i++) {
@@ -235,14 +255,17 @@ static void gather(void *to, const char *text, int64_t n)
                 else
                         text_printf(t, c == '\n' ? "\\n" : c < ' ' || c == 127 ? "\\x%02x" : "%c", c);
         }
+        return true;
 }
 
 static const char *make_text(Run *r, JitMode mode)
 {
         Golden *g = r->golden;
         const char *wrong = why_not_generating(r->m.graph);
-        if (!r->token || wrong)
+        if (!r->token || wrong) {
+                g->code = WRONG_INPUT;
                 return "steps are for a model that generates, and want a prompt";
+        }
         Engine *e = engine_new(r->plan, r->weights, 1, mode, &wrong);
         if (!e)
                 return wrong;
@@ -261,6 +284,7 @@ static const char *work_out(Run *r, JitMode mode)
 {
         const Graph *g = r->m.graph;
         const char *wrong = make_inputs(r);
+        r->golden->code = wrong && !lacks_memory(wrong) ? WRONG_INPUT : WRONG_ENVIRONMENT;
         if (wrong)
                 return wrong;
         r->trial = (Trial){.size = r->size, .input = r->input, .sequential = is_sequential(g, r->size)};

@@ -249,7 +249,9 @@ static void load_weight(Interp *it, const Node *n, double *out)
         int64_t slot = weight_slot(it, n);
         const Weight *w = n->attr.weight;
         if (slot < 0 || !it->weights || !it->weights->weight(it->weights->from, w, slot, out))
-                fail(it, arena_printf(it->g->arena, "weight %s could not be read", w->path));
+                fail(it,
+                     arena_printf(it->g->arena, "%s, or the file has become shorter: weight %s can't be read",
+                                  no_memory, w->path));
 }
 
 static void load_literal(const Interp *it, const Node *n, double *out)
@@ -375,7 +377,7 @@ static void append_state(Interp *it, const Node *n, Value *value)
         Kept *kept = kept_slot(it, n->attr.state, n->body->region);
         Pending *pending = kept ? malloc(sizeof *pending) : NULL;
         if (!pending) {
-                fail(it, "out of memory");
+                fail(it, no_memory);
                 return;
         }
         bool appends = n->op == OP_APPEND;
@@ -402,7 +404,7 @@ static void settle_state(Interp *it)
         for (Pending *p = it->pending, *next; p; p = next) {
                 next = p->next;
                 if (!it->error && !keep_pending(p))
-                        fail(it, "out of memory");
+                        fail(it, no_memory);
                 value_drop(p->value);
                 free(p);
         }
@@ -483,7 +485,7 @@ static void run_repeat(Interp *it, const Node *n)
         const Region *region = n->attr.region;
         Value **result = calloc((size_t)(region->ncarry + region->nstack) + 1, sizeof *result);
         if (!result) {
-                fail(it, "out of memory");
+                fail(it, no_memory);
                 return;
         }
         it->result[n->id] = result;
@@ -553,7 +555,7 @@ static void copy_out(Interp *it, const Node *n, Tensor *t)
         const Value *v = it->value[n->id];
         t->data = malloc((size_t)v->count * sizeof *t->data + 1);
         if (!t->data) {
-                fail(it, "out of memory");
+                fail(it, no_memory);
                 return;
         }
         memcpy(t->data, v->data, (size_t)v->count * sizeof *t->data);
@@ -594,7 +596,7 @@ static const char *run_nodes(Interp *it, Node *const *want, int nwant, Tensor *o
         memset(output, 0, (size_t)nwant * sizeof *output);
         check_sizes(it);
         if (!it->error && !prepare(it, want, nwant))
-                fail(it, "out of memory");
+                fail(it, no_memory);
         if (!it->error)
                 run_body(it, it->g->top);
         for (int i = 0; i < nwant && !it->error; i++)

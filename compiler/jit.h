@@ -17,7 +17,7 @@ const char *jit_tcc(Plan *p, JitCode *code);
 void jit_tcc_free(JitCode *code);
 
 typedef struct CcBuild CcBuild;
-CcBuild *cc_start(Plan *p); /* NULL: no compiler can be started */
+CcBuild *cc_start(Plan *p); /* NULL with errno: no compiler can be started */
 typedef enum { CC_RUNNING, CC_DONE, CC_FAILED } CcState;
 CcState cc_poll(CcBuild *b, bool wait, JitCode *code); /* CC_DONE once: code is the caller's then */
 const char *cc_message(const CcBuild *b); /* after CC_FAILED: what the compiler said, or why there is none */

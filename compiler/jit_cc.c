@@ -14,6 +14,7 @@
 
 #include "driver.h"
 #include "emit.h"
+#include "ending.h"
 
 extern char **environ;
 
@@ -22,9 +23,12 @@ enum { MAX_ARGUMENTS = 32, LONGEST_MESSAGE = 2000 };
 struct CcBuild {
         char *folder;
         char *source, *object, *log;
-        pid_t compiler; /* 0: it has ended */
+        pid_t compiler;                   /* a group of processes; 0: it has ended */
+        int folder_entry, compiler_entry; /* of ending.h */
         char message[LONGEST_MESSAGE];
 };
+
+static const char *const file_name[] = {"program.c", "program.so", "log", NULL};
 
 static char *path_in(const char *folder, const char *name)
 {
@@ -43,13 +47,39 @@ static int split(char *words, char **list, int n, int most)
         return n;
 }
 
+/* A group of its own: it ends when we say. */
+static int start(CcBuild *b, char *const *argument)
+{
+        posix_spawn_file_actions_t actions;
+        posix_spawnattr_t attributes;
+        int error = posix_spawn_file_actions_init(&actions);
+        if (error)
+                return error;
+        error = posix_spawnattr_init(&attributes);
+        if (!error) {
+                error = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+                if (!error)
+                        error = posix_spawn_file_actions_addopen(&actions, 1, b->log,
+                                                                 O_WRONLY | O_CREAT | O_TRUNC, 0600);
+                if (!error)
+                        error = posix_spawn_file_actions_adddup2(&actions, 1, 2);
+                if (!error)
+                        error = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+                pid_t child = 0;
+                if (!error)
+                        error = posix_spawnp(&child, argument[0], &actions, &attributes, argument, environ);
+                b->compiler = error ? 0 : child;
+                posix_spawnattr_destroy(&attributes);
+        }
+        posix_spawn_file_actions_destroy(&actions);
+        return error;
+}
+
 /* Starts the compiler, its output to the log; false with errno. */
 static bool spawn(CcBuild *b, const Target *t)
 {
         const char *compiler = getenv("CC") && *getenv("CC") ? getenv("CC") : "cc";
         char *words = strdup(compiler), *flags = strdup(t->flags), *argument[MAX_ARGUMENTS + 12];
-        posix_spawn_file_actions_t actions;
-        posix_spawnattr_t attributes;
         int error = ENOMEM;
         if (words && flags) {
                 static char *const fixed[] = {"-std=c11", "-O2", "-w", "-shared", "-fPIC", "-pthread", "-o"};
@@ -60,20 +90,11 @@ static bool spawn(CcBuild *b, const Target *t)
                 argument[n++] = b->object;
                 argument[n++] = b->source;
                 argument[n] = NULL;
-                posix_spawn_file_actions_init(&actions);
-                posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-                posix_spawn_file_actions_addopen(&actions, 1, b->log, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-                posix_spawn_file_actions_adddup2(&actions, 1, 2);
-                posix_spawnattr_init(&attributes);
-                posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP); /* it ends when we say */
-                error = posix_spawnp(&b->compiler, argument[0], &actions, &attributes, argument, environ);
-                posix_spawnattr_destroy(&attributes);
-                posix_spawn_file_actions_destroy(&actions);
+                error = start(b, argument);
         }
         free(words);
         free(flags);
-        if (error)
-                b->compiler = 0;
+        b->compiler_entry = error ? -1 : ending_process(-b->compiler);
         errno = error;
         return !error;
 }
@@ -87,18 +108,24 @@ CcBuild *cc_start(Plan *p)
         const char *parent = getenv("TMPDIR");
         b->folder = path_in(parent && *parent ? parent : "/tmp", "lathe-XXXXXX");
         if (!b->folder || !mkdtemp(b->folder)) {
+                int why = errno;
                 free(b->folder);
                 free(b);
+                errno = why;
                 return NULL;
         }
-        b->source = path_in(b->folder, "program.c");
-        b->object = path_in(b->folder, "program.so");
-        b->log = path_in(b->folder, "log");
+        b->folder_entry = ending_folder(b->folder, file_name);
+        b->compiler_entry = -1;
+        b->source = path_in(b->folder, file_name[0]);
+        b->object = path_in(b->folder, file_name[1]);
+        b->log = path_in(b->folder, file_name[2]);
         emit_program_alone(p, NULL, text);
         if (b->source && b->object && b->log && write_file(b->source, text->data, text->n) &&
             spawn(b, p->target))
                 return b;
+        int why = errno;
         cc_free(b);
+        errno = why;
         return NULL;
 }
 
@@ -139,6 +166,8 @@ CcState cc_poll(CcBuild *b, bool wait, JitCode *code)
         while (ended < 0 && errno == EINTR && wait);
         if (ended == 0 || (ended < 0 && errno == EINTR))
                 return CC_RUNNING;
+        ending_forget(b->compiler_entry);
+        b->compiler_entry = -1;
         b->compiler = 0;
         if (ended > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0)
                 return open_object(b, code);
@@ -155,11 +184,9 @@ void cc_free(CcBuild *b)
 {
         if (!b)
                 return;
-        if (b->compiler) {
-                kill(-b->compiler, SIGTERM); /* not KILL: it removes what it has written */
-                while (waitpid(b->compiler, NULL, 0) < 0 && errno == EINTR)
-                        ;
-        }
+        if (b->compiler)
+                end_process(-b->compiler);
+        ending_forget(b->compiler_entry);
         char *file[] = {b->source, b->object, b->log};
         for (int i = 0; i < 3; i++) {
                 if (file[i])
@@ -167,6 +194,7 @@ void cc_free(CcBuild *b)
                 free(file[i]);
         }
         rmdir(b->folder);
+        ending_forget(b->folder_entry);
         free(b->folder);
         free(b);
 }

@@ -11,6 +11,7 @@
 #include "../runtime/guard.h"
 #include "../runtime/team.h"
 #include "emit.h"
+#include "ending.h"
 #include "kernels.h"
 #include "paste.h"
 #include "profile.h"
@@ -129,14 +130,16 @@ const char *jit_tcc(Plan *p, JitCode *code)
         emit_program_alone(p, declarations(a, kernels), text);
         Complaint complaint = {.arena = a};
         pthread_mutex_lock(&one_at_a_time);
+        ending_enter_tcc(&complaint.message);
         TCCState *s = tcc_new();
-        const char *error = "out of memory";
+        const char *error = no_memory;
         if (s) {
                 tcc_set_error_func(s, &complaint, complain);
                 error = compile(s, kernels, text->data, code);
         }
         if (s && error)
                 tcc_delete(s);
+        ending_leave_tcc();
         pthread_mutex_unlock(&one_at_a_time);
         if (!error)
                 return NULL;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "driver.h"
+#include "ending.h"
 #include "parse.h"
 #include "version.h"
 
@@ -230,9 +231,12 @@ int main(int argc, char **argv)
 #ifdef SIGXFSZ
         signal(SIGXFSZ, SIG_IGN); /* a limit on files is reported as an error of the write */
 #endif
+        arena_without_memory = end_without_memory;
+        ending_watch();
         int code = run(argc, argv);
+        errno = 0; /* of what was written before nothing else is known */
         if (!fflush(stdout) && !ferror(stdout))
                 return code;
-        fprintf(stderr, "lathe: standard output: %s\n", strerror(errno));
+        fprintf(stderr, "lathe: standard output: %s\n", errno ? strerror(errno) : "it can't be written");
         return WRONG_ENVIRONMENT;
 }

@@ -35,13 +35,14 @@ static const char *pack_weight(const Plan *p, const Buffer *b, const WeightSourc
         int64_t count = type_count(&w->type, NULL), dim[MAX_RANK];
         double *value = malloc((size_t)(count > 0 ? count : 1) * sizeof *value);
         if (!value)
-                return "out of memory";
+                return no_memory;
         for (int a = 0; a < w->type.rank; a++)
                 dim[a] = w->type.dim[a].fixed;
         for (int64_t slot = begin; slot < w->slots; slot++) {
                 if (!from->weight(from->from, w, slot, value)) {
                         free(value);
-                        return arena_printf(p->graph->arena, "%s can't be read",
+                        return arena_printf(p->graph->arena,
+                                            "%s, or the file has become shorter: %s can't be read", no_memory,
                                             weight_slot_name(p->graph->arena, w, slot));
                 }
                 scatter(&b->layout, dim, w->type.rank, value,
@@ -61,7 +62,7 @@ static const char *pack_table(const Plan *p, const Buffer *b, const WeightSource
         Tensor *input = calloc((size_t)g->ninput + 1, sizeof *input), output = {0};
         Node *want = b->table;
         const char *error =
-                input ? interpret_nodes(g, size, input, from, NULL, &want, 1, &output) : "out of memory";
+                input ? interpret_nodes(g, size, input, from, NULL, &want, 1, &output) : no_memory;
         if (!error)
                 scatter(&b->layout, output.dim, output.rank, output.data, all + b->offset);
         tensor_free(&output);

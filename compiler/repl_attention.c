@@ -158,7 +158,7 @@ static bool show_heat(Session *s, Heat *h, const Trace *t, const char *path)
                 return false;
         }
         if (!make_labels(h, s, t))
-                return wrong("%s", "out of memory");
+                return wrong("%s", no_memory);
         for (int64_t i = 0; !path && i < h->heads; i++)
                 if (h->head < 0 || h->head == i)
                         print_head(h, i);

@@ -43,15 +43,23 @@ void snapshot_free(Snapshot *t)
         free(t);
 }
 
+/* By way of a file: glibc's open_memstream() loses text without a word where memory is short. */
 static char *plan_text(const Plan *p)
 {
-        char *text = NULL;
-        size_t n;
-        FILE *f = open_memstream(&text, &n);
-        if (!f)
-                return NULL;
-        plan_dump(f, p);
-        return fclose(f) ? (free(text), NULL) : text;
+        FILE *f = tmpfile();
+        if (f)
+                plan_dump(f, p);
+        long n = f && !fflush(f) && !ferror(f) ? ftell(f) : -1;
+        char *text = n >= 0 && !fseek(f, 0, SEEK_SET) ? malloc((size_t)n + 1) : NULL;
+        if (text && fread(text, 1, (size_t)n, f) != (size_t)n) {
+                free(text);
+                text = NULL;
+        }
+        if (text)
+                text[n] = 0;
+        if (f)
+                fclose(f);
+        return text;
 }
 
 /* The trace's outputs become the snapshot's. */
@@ -73,7 +81,7 @@ static void take_outputs(Snapshot *to, const Graph *g, Trace *t)
 
 static Snapshot *snapshot_new(Session *s)
 {
-        Trace t;
+        Trace t = {0};
         Snapshot *now = calloc(1, sizeof *now);
         const Graph *g = s->runner->model.graph;
         bool good = now && !engine_rewind(s->runner->engine, 0) && trace_inputs(s, &t);
@@ -82,6 +90,10 @@ static Snapshot *snapshot_new(Session *s)
                 now->plan = plan_text(s->runner->plan);
                 now->output = calloc((size_t)g->noutput + 1, sizeof *now->output);
         }
+        if (!now || !now->plan || !now->output)
+                fprintf(stderr,
+                        "lathe: error: what was run can't be kept for :diff: no memory, or no temporary "
+                        "file\n");
         if (good && now->plan && now->output && trace_run(s, &t))
                 take_outputs(now, g, &t);
         else
@@ -172,7 +184,7 @@ static bool print_plans(const char *before, const char *now)
         bool good = a && length;
         free(length);
         free(a);
-        return good || wrong("out of memory");
+        return good || wrong(no_memory);
 }
 
 /* --- outputs ------------------------------------------------------------------------------------------------------------- */

@@ -81,7 +81,7 @@ static double *read_right(const Node *product, const Attention *at, Weights *wei
         bool good = value && stored && weights_read(weights, w, slot_at(w, at), stored);
         const double *in[] = {stored};
         if (!good)
-                wrong(value && stored ? "a weight can't be read" : "out of memory");
+                wrong(value && stored ? "a weight can't be read" : no_memory);
         else if (right == leaf)
                 memcpy(value, stored, (size_t)count * sizeof *value);
         else if (right->in[0] == leaf)
@@ -132,7 +132,7 @@ static bool print_values(const Heads *h)
         free(b);
         free(value);
         free(rank);
-        return good || wrong("out of memory");
+        return good || wrong(no_memory);
 }
 
 /* --- the command ------------------------------------------------------------------------------------------------------------ */

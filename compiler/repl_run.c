@@ -137,11 +137,11 @@ static bool build_all(Session *s, Runner *r, RunnerKind kind)
         if (!r->engine)
                 return wrong(why);
         atomic_store(&running, r->engine);
-        CkError error; /* a tokenizer of another vocabulary is no use here */
+        CkError error = {.environment = false}; /* a tokenizer of another vocabulary is no use here */
         if (o.tokenizer && takes_text(m->graph))
                 r->has_tokenizer =
                         tokenizer_read(o.tokenizer, (int)m->graph->input[0].bound, &r->tokenizer, &error);
-        return true;
+        return !error.environment || wrong(error.message);
 }
 
 static bool is_same(const Session *s, const Runner *r, RunnerKind kind)
@@ -173,7 +173,7 @@ bool runner_fit(Session *s, RunnerKind kind)
         if (!setjmp(out_of_memory))
                 good = build_all(s, r, kind);
         else
-                wrong("out of memory");
+                wrong(no_memory);
         s->words.out_of_memory = s->files->out_of_memory = r->model.arena.out_of_memory = NULL;
         s->program->diag = NULL;
         if (!good)
@@ -229,7 +229,7 @@ int32_t *prompt_of(Session *s, int64_t *n)
         int32_t *token = r->has_tokenizer ? text_to_tokens(&r->tokenizer, text, (int64_t)strlen(text), n)
                                           : numbers(text, g->input[0].bound, n);
         if (!token && r->has_tokenizer)
-                wrong("out of memory");
+                wrong(no_memory);
         if (token && *n == 0 && !loop_tokens(g, "start", &token[(*n)++], 1))
                 token[0] = g->input[0].bound > 1;
         return token;
@@ -249,10 +249,9 @@ void label_of(const Session *s, int32_t token, char *text, size_t room)
 
 /* --- :run ------------------------------------------------------------------------------------------------------------- */
 
-static void show(void *to, const char *text, int64_t n)
+static bool show(void *to, const char *text, int64_t n)
 {
-        fwrite(text, 1, (size_t)n, to);
-        fflush(to);
+        return fwrite(text, 1, (size_t)n, to) == (size_t)n && !fflush(to);
 }
 
 static bool generate_text(Session *s, int64_t steps)
@@ -289,7 +288,7 @@ static bool print_outputs(Session *s)
                 int width = printf("%s = ", g->output[i].name);
                 if (value)
                         print_tensor(stdout, &(Shown){REAL, g->output[i].node->type.rank, dim, value}, width);
-                good = value || wrong("out of memory");
+                good = value || wrong(no_memory);
                 free(value);
         }
         trace_free(s, &t);
@@ -319,7 +318,7 @@ static bool set_prompt(Session *s, const char *text)
 {
         char *copy = strdup(text);
         if (!copy)
-                return wrong("out of memory");
+                return wrong(no_memory);
         free(s->prompt);
         s->prompt = copy;
         return true;
@@ -392,7 +391,7 @@ bool next_tokens(Session *s, const Words *w)
                 return false;
         int64_t vocab = row_elements(s->runner->plan, &s->runner->model.graph->output[0].node->type);
         float *logits = malloc((size_t)vocab * sizeof *logits);
-        const char *error = logits ? last_logits(s, logits) : "out of memory";
+        const char *error = logits ? last_logits(s, logits) : no_memory;
         if (!error)
                 print_likeliest(s, logits, vocab, most);
         else if (*error)

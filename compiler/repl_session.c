@@ -246,25 +246,35 @@ bool session_load(Session *s, const char *path)
         return good;
 }
 
-static void save_span(FILE *f, Span span)
+/* The span's bytes and a line end, to where there is room for them; how many. */
+static size_t save_span(char *to, Span span)
 {
-        fwrite(span.source->text + span.begin, 1, (size_t)(span.end - span.begin), f);
-        fputc('\n', f);
+        size_t n = (size_t)(span.end - span.begin);
+        if (to) {
+                memcpy(to, span.source->text + span.begin, n);
+                to[n] = '\n';
+        }
+        return n + 1;
+}
+
+static size_t save_all(const Session *s, char *to)
+{
+        size_t n = 0;
+        for (int i = 0; i < s->nimport; i++)
+                n += save_span(to ? to + n : NULL, s->import[i].ast->span);
+        for (int i = 0; i < s->nitem; i++)
+                n += save_span(to ? to + n : NULL, s->item[i]->def.ast->span);
+        return n;
 }
 
 /* Imports by name or path, then the definitions as they were written. */
 bool session_save(const Session *s, const char *path)
 {
-        char *text = NULL;
-        size_t n = 0;
-        FILE *f = open_memstream(&text, &n);
-        if (!f)
+        size_t n = save_all(s, NULL);
+        char *text = malloc(n + 1);
+        if (!text)
                 return fprintf(stderr, "lathe: out of memory\n"), false;
-        for (int i = 0; i < s->nimport; i++)
-                save_span(f, s->import[i].ast->span);
-        for (int i = 0; i < s->nitem; i++)
-                save_span(f, s->item[i]->def.ast->span);
-        fclose(f);
+        save_all(s, text);
         bool good = write_file(path, text, (int64_t)n);
         free(text);
         return good;

@@ -209,7 +209,7 @@ static bool print_profile(Session *s, const ProfileRow *profile, int steps, cons
 {
         Row *row = calloc((size_t)steps, sizeof *row);
         if (!row)
-                return wrong("out of memory");
+                return wrong(no_memory);
         int n = list_kernels(s->runner->plan, row, steps);
         for (int i = 0; i < n; i++) {
                 row[i].flops = flops_of(row[i].kernel, size);
@@ -295,8 +295,7 @@ bool show_times(Session *s, const Words *w)
                 for (int i = 0; i < p->list[b].n; i++)
                         steps = p->list[b].kernel[i]->step >= steps ? p->list[b].kernel[i]->step + 1 : steps;
         ProfileRow *profile = calloc((size_t)steps, sizeof *profile);
-        bool good =
-                trace_inputs(s, &t) && (profile || wrong("out of memory")) && time_all(s, &t, profile, steps);
+        bool good = trace_inputs(s, &t) && (profile || wrong(no_memory)) && time_all(s, &t, profile, steps);
         trace_free(s, &t);
         free(profile);
         return good;

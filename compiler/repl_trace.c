@@ -88,7 +88,7 @@ bool trace_inputs(Session *s, Trace *t)
                 t->output[i] = malloc((size_t)t->count[i] * sizeof(float) + 64);
                 good = t->output[i] != NULL;
         }
-        return good || wrong("out of memory");
+        return good || wrong(no_memory);
 }
 
 bool trace_run(Session *s, Trace *t)
@@ -209,7 +209,7 @@ bool print_tap(Session *s, const Words *w)
                              &(Shown){REAL, s->runner->model.graph->output[i].node->type.rank, dim, value},
                              0);
         else if (good)
-                good = wrong("out of memory");
+                good = wrong(no_memory);
         free(value);
         trace_free(s, &t);
         return good;

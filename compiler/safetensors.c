@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "checkpoint.h"
+#include "ending.h"
 #include "float16.h"
 
 enum {
@@ -45,12 +46,33 @@ bool safetensors_probe(const CkFile *file)
                (file->size > PREFIX && header_length(file) <= MAX_JSON && file->data[PREFIX] == '{');
 }
 
+/* jansson says of memory that is short that the text is wrong, or nothing at all. */
+static _Thread_local bool json_starved;
+
+static void *json_memory(size_t n)
+{
+        void *memory = malloc(n);
+        json_starved |= !memory;
+        return memory;
+}
+
+static void begin_json(void)
+{
+        json_set_alloc_funcs(json_memory, free);
+        json_starved = false;
+}
+
 static json_t *parse_json(const CkFile *file, int64_t offset, int64_t length, CkError *err)
 {
         json_error_t error;
+        begin_json();
         json_t *json =
                 json_loadb((const char *)file->data + offset, (size_t)length, JSON_REJECT_DUPLICATES, &error);
-        if (!json)
+        if (json_starved) {
+                ck_lack(err, "%s: out of memory", file->path);
+                json_decref(json);
+                json = NULL;
+        } else if (!json)
                 ck_fail(err, "%s: byte %lld: not valid JSON: %s", file->path,
                         (long long)(offset + error.position), ck_quote(error.text).text);
         else if (!json_is_object(json)) {
@@ -214,7 +236,7 @@ static bool read_tensors(Checkpoint *checkpoint, const CkFile *file, json_t *hea
         bool good = true;
         Extent *extent = calloc(json_object_size(header) + 1, sizeof *extent);
         if (!extent)
-                return ck_fail(err, "%s: out of memory", file->path);
+                return ck_lack(err, "%s: out of memory", file->path);
         json_object_foreach(header, name, entry)
         {
                 if (!strcmp(name, metadata))
@@ -262,7 +284,7 @@ static const CkFile *open_shard(Checkpoint *checkpoint, const CkFile *index, con
         size_t folder = slash ? (size_t)(slash + 1 - index->path) : 0, size = folder + strlen(shard) + 1;
         char *path = malloc(size);
         if (!path) {
-                ck_fail(err, "%s: out of memory", index->path);
+                ck_lack(err, "%s: out of memory", index->path);
                 return NULL;
         }
         memcpy(path, index->path, folder);
@@ -309,7 +331,7 @@ static bool read_shards(Checkpoint *checkpoint, const CkFile *index, const json_
                     !check_shard(checkpoint, index, map, shard, first, err))
                         return false;
                 if (json_object_set_new(opened, shard, json_true()))
-                        return ck_fail(err, "%s: out of memory", index->path);
+                        return ck_lack(err, "%s: out of memory", index->path);
         }
         return true;
 }
@@ -325,7 +347,7 @@ static bool check_complete(const Checkpoint *checkpoint, const CkFile *index, co
         json_t *held = json_object();
         for (int i = 0; held && i < checkpoint_count(checkpoint); i++)
                 json_object_set_new(held, checkpoint_at(checkpoint, i)->name, json_true());
-        ck_fail(err, "%s: out of memory", index->path);
+        ck_lack(err, "%s: out of memory", index->path);
         json_object_foreach((json_t *)map, name, value)
         {
                 if (held && !json_object_get(held, name)) {
@@ -363,8 +385,8 @@ bool safetensors_index_read(Checkpoint *checkpoint, const CkFile *file, CkError 
 
 typedef struct {
         const char *path;
-        char *aside; /* where the bytes go until they are complete */
-        int descriptor;
+        char *aside;           /* where the bytes go until they are complete */
+        int descriptor, entry; /* the latter of ending.h */
         int n;
         const CkOutput *tensors;
         CkTensor *measured; /* [n] */
@@ -412,7 +434,7 @@ static bool describe_all(const Writer *writer, json_t *header, CkError *err)
 {
         int64_t begin = 0;
         if (json_object_set_new(header, metadata, json_pack("{s:s}", "format", "pt")))
-                return ck_fail(err, "%s: out of memory", writer->path);
+                return ck_lack(err, "%s: out of memory", writer->path);
         for (int i = 0; i < writer->n; i++) {
                 const CkTensor *tensor = &writer->measured[writer->order[i]];
                 if (tensor->bytes > INT64_MAX - begin)
@@ -434,7 +456,7 @@ static bool write_bytes(const Writer *writer, const void *data, size_t size, CkE
         while (size) {
                 ssize_t written = write(writer->descriptor, from, size);
                 if (written < 0 && errno != EINTR)
-                        return ck_fail(err, "%s: cannot write: %s", writer->path, strerror(errno));
+                        return ck_lack(err, "%s: cannot write: %s", writer->path, strerror(errno));
                 if (written > 0) {
                         from += written;
                         size -= (size_t)written;
@@ -446,14 +468,19 @@ static bool write_bytes(const Writer *writer, const void *data, size_t size, CkE
 static bool write_header(const Writer *writer, CkError *err)
 {
         char spaces[ALIGNMENT];
+        begin_json();
         json_t *header = json_object();
         char *text = NULL;
         bool good = header && describe_all(writer, header, err);
         if (good)
                 text = json_dumps(header, JSON_COMPACT | JSON_PRESERVE_ORDER);
         json_decref(header);
-        if (!good || !text)
-                return good ? ck_fail(err, "%s: out of memory", writer->path) : false;
+        if (json_starved || !header || (good && !text)) {
+                free(text);
+                return ck_lack(err, "%s: out of memory", writer->path);
+        }
+        if (!good)
+                return false;
         size_t size = strlen(text), padding = (ALIGNMENT - (PREFIX + size) % ALIGNMENT) % ALIGNMENT;
         uint64_t length = size + padding;
         memset(spaces, ' ', sizeof spaces);
@@ -497,7 +524,7 @@ static bool write_data(const Writer *writer, CkFill *fill, void *context, CkErro
         uint16_t *half = malloc(CK_BLOCK * sizeof *half);
         bool good = block && half;
         if (!good)
-                ck_fail(err, "%s: out of memory", writer->path);
+                ck_lack(err, "%s: out of memory", writer->path);
         for (int i = 0; good && i < writer->n; i++)
                 good = write_tensor(writer, writer->order[i], fill, context, block, half, err);
         free(block);
@@ -514,12 +541,13 @@ static bool open_aside(Writer *writer, CkError *err)
         size_t size = strlen(writer->path) + 32;
         writer->aside = malloc(size);
         if (!writer->aside)
-                return ck_fail(err, "%s: out of memory", writer->path);
+                return ck_lack(err, "%s: out of memory", writer->path);
         snprintf(writer->aside, size, "%s.%ld.part", writer->path, (long)getpid());
+        writer->entry = ending_file(writer->aside);
         unlink(writer->aside);
         writer->descriptor = open(writer->aside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (writer->descriptor < 0)
-                return ck_fail(err, "%s: cannot write: %s", writer->path, strerror(errno));
+                return ck_lack(err, "%s: cannot write: %s", writer->path, strerror(errno));
         return true;
 }
 
@@ -527,14 +555,15 @@ static bool finish(Writer *writer, bool good, CkError *err)
 {
         if (writer->descriptor >= 0) {
                 if (good && fsync(writer->descriptor))
-                        good = ck_fail(err, "%s: cannot write: %s", writer->path, strerror(errno));
+                        good = ck_lack(err, "%s: cannot write: %s", writer->path, strerror(errno));
                 if (close(writer->descriptor) && good)
-                        good = ck_fail(err, "%s: cannot write: %s", writer->path, strerror(errno));
+                        good = ck_lack(err, "%s: cannot write: %s", writer->path, strerror(errno));
                 if (good && rename(writer->aside, writer->path))
-                        good = ck_fail(err, "%s: cannot rename to it: %s", writer->path, strerror(errno));
+                        good = ck_lack(err, "%s: cannot rename to it: %s", writer->path, strerror(errno));
                 if (!good)
                         unlink(writer->aside);
         }
+        ending_forget(writer->entry);
         free(writer->aside);
         free(writer->measured);
         free(writer->order);
@@ -544,12 +573,12 @@ static bool finish(Writer *writer, bool good, CkError *err)
 bool safetensors_write(const char *path, int n, const CkOutput *tensors, CkFill *fill, void *context,
                        CkError *err)
 {
-        Writer writer = {.path = path, .descriptor = -1, .n = n, .tensors = tensors};
+        Writer writer = {.path = path, .descriptor = -1, .entry = -1, .n = n, .tensors = tensors};
         writer.measured = calloc((size_t)n + 1, sizeof *writer.measured);
         writer.order = calloc((size_t)n + 1, sizeof *writer.order);
         bool good = writer.measured && writer.order;
         if (!good)
-                ck_fail(err, "%s: out of memory", path);
+                ck_lack(err, "%s: out of memory", path);
         good = good && order_outputs(&writer, err) && open_aside(&writer, err) &&
                write_header(&writer, err) && write_data(&writer, fill, context, err);
         return finish(&writer, good, err);

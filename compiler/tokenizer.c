@@ -20,7 +20,7 @@ static bool load(Input *input, CkError *err)
 {
         FILE *file = fopen(input->path, "rb");
         if (!file)
-                return ck_fail(err, "%s: cannot open: %s", input->path, strerror(errno));
+                return ck_lack(err, "%s: cannot open: %s", input->path, strerror(errno));
         bool good = true;
         for (int64_t capacity = 0; good && !feof(file);) {
                 if (input->size == capacity) {
@@ -34,7 +34,7 @@ static bool load(Input *input, CkError *err)
                         input->size += (int64_t)fread(input->data + input->size, 1,
                                                       (size_t)(capacity - input->size), file);
                 if (good && ferror(file))
-                        good = ck_fail(err, "%s: cannot read: %s", input->path, strerror(errno));
+                        good = ck_lack(err, "%s: cannot read: %s", input->path, strerror(errno));
         }
         fclose(file);
         return good;
@@ -131,14 +131,14 @@ static bool parse(Input *input, Tokenizer *tokenizer, CkError *err)
         tokenizer->score = calloc(vocab, sizeof *tokenizer->score);
         tokenizer->sorted = calloc(vocab, sizeof *tokenizer->sorted);
         if (!tokenizer->bytes || !tokenizer->offset || !tokenizer->score || !tokenizer->sorted)
-                return ck_fail(err, "%s: out of memory", input->path);
+                return ck_lack(err, "%s: out of memory", input->path);
         for (int token = 0; token < tokenizer->vocab; token++)
                 if (!read_token(input, token, longest, tokenizer, err))
                         return false;
         if (input->at != input->size)
                 return ck_fail(err, "%s: %lld bytes follow token %d, the last of the model's vocabulary",
                                input->path, (long long)(input->size - input->at), tokenizer->vocab - 1);
-        return sort_tokens(tokenizer) || ck_fail(err, "%s: out of memory", input->path);
+        return sort_tokens(tokenizer) || ck_lack(err, "%s: out of memory", input->path);
 }
 
 bool tokenizer_read(const char *path, int vocab, Tokenizer *tokenizer, CkError *err)
@@ -162,39 +162,40 @@ void tokenizer_free(Tokenizer *tokenizer)
         *tokenizer = (Tokenizer){0};
 }
 
-static void emit_integers(FILE *out, const char *declaration, const uint32_t *value, int n)
+static void emit_integers(Text *out, const char *declaration, const uint32_t *value, int n)
 {
-        fprintf(out, "%s = {", declaration);
+        text_printf(out, "%s = {", declaration);
         for (int i = 0; i < n; i++)
-                fprintf(out, "%s%u,", i % 16 ? " " : "\n        ", value[i]);
-        fprintf(out, "\n};\n\n");
+                text_printf(out, "%s%u,", i % 16 ? " " : "\n        ", value[i]);
+        text_printf(out, "\n};\n\n");
 }
 
-static void emit_bytes(const Tokenizer *tokenizer, FILE *out)
+static void emit_bytes(const Tokenizer *tokenizer, Text *out)
 {
-        fprintf(out, "/* The tokens' bytes, end to end. */\nstatic const unsigned char token_bytes[] = {");
+        text_printf(out,
+                    "/* The tokens' bytes, end to end. */\nstatic const unsigned char token_bytes[] = {");
         for (uint32_t i = 0; i < tokenizer->offset[tokenizer->vocab]; i++)
-                fprintf(out, "%s%u,", i % 24 ? "" : "\n        ", tokenizer->bytes[i]);
-        fprintf(out, "\n};\n\n");
+                text_printf(out, "%s%u,", i % 24 ? "" : "\n        ", tokenizer->bytes[i]);
+        text_printf(out, "\n};\n\n");
 }
 
-static void emit_scores(const Tokenizer *tokenizer, FILE *out)
+static void emit_scores(const Tokenizer *tokenizer, Text *out)
 {
-        fprintf(out, "/* Which merge comes first: the highest. */\n"
-                     "static const float token_score[TOKENIZER_VOCAB] = {");
+        text_printf(out, "/* Which merge comes first: the highest. */\n"
+                         "static const float token_score[TOKENIZER_VOCAB] = {");
         for (int i = 0; i < tokenizer->vocab; i++) {
                 float score = tokenizer->score[i];
                 bool whole = score >= -0x1p24f && score <= 0x1p24f && score == (float)(int32_t)score;
-                fprintf(out, i % 16 ? " " : "\n        ");
-                fprintf(out, whole ? "%.0f," : "%af,", (double)score);
+                text_printf(out, i % 16 ? " " : "\n        ");
+                text_printf(out, whole ? "%.0f," : "%af,", (double)score);
         }
-        fprintf(out, "\n};\n\n");
+        text_printf(out, "\n};\n\n");
 }
 
-void tokenizer_emit(const Tokenizer *tokenizer, FILE *out)
+void tokenizer_emit(const Tokenizer *tokenizer, Text *out)
 {
-        fprintf(out, "enum { TOKENIZER_VOCAB = %d, TOKENIZER_LONGEST = %d };\n\n", tokenizer->vocab,
-                tokenizer->longest);
+        text_printf(out, "enum { TOKENIZER_VOCAB = %d, TOKENIZER_LONGEST = %d };\n\n", tokenizer->vocab,
+                    tokenizer->longest);
         emit_bytes(tokenizer, out);
         emit_integers(out,
                       "/* Token i is token_bytes[token_offset[i]] and on, up to token_offset[i + 1]. */\n"

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "checkpoint.h"
+#include "text.h"
 
 typedef struct {
         int vocab;
@@ -23,7 +24,7 @@ typedef struct {
 bool tokenizer_read(const char *path, int vocab, Tokenizer *tokenizer, CkError *err);
 void tokenizer_free(Tokenizer *tokenizer);
 
-/* Writes the constants that runtime/tokenizer.h needs, as C; check ferror afterwards. */
-void tokenizer_emit(const Tokenizer *tokenizer, FILE *out);
+/* Writes the constants that runtime/tokenizer.h needs, as C. */
+void tokenizer_emit(const Tokenizer *tokenizer, Text *out);
 
 #endif

@@ -3,7 +3,6 @@
 #include "trial.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 
 #include "driver.h"
 #include "emit.h"
+#include "ending.h"
 #include "trial_program.h"
 
 const TrialRun trial_run[] = {{TRIAL_WHOLE, 1},  {TRIAL_WHOLE, 2}, {TRIAL_WHOLE, 3},        {TRIAL_STEPS, 1},
@@ -27,24 +27,8 @@ bool trial_applies(const TrialRun *run, const Plan *p, bool sequential)
 /* --- the folder ---------------------------------------------------------------------------------------------- */
 
 static const char *const file_name[] = {"model.c", "model.h", "model.weights", "program.c", "program",
-                                        "inputs",  "outputs", "differences",   "log"};
-static char *current; /* for a signal: the folder that must go */
-
-static void remove_folder(const char *folder)
-{
-        if (!chdir(folder))
-                for (size_t i = 0; i < sizeof file_name / sizeof file_name[0]; i++)
-                        unlink(file_name[i]);
-        rmdir(folder);
-}
-
-static void on_signal(int number)
-{
-        if (current)
-                remove_folder(current);
-        signal(number, SIG_DFL);
-        raise(number);
-}
+                                        "inputs",  "outputs", "differences",   "log",       NULL};
+static int folder_entry = -1; /* of ending.h */
 
 char *trial_folder(void)
 {
@@ -60,11 +44,7 @@ char *trial_folder(void)
                 free(folder);
                 return NULL;
         }
-        current = folder;
-        signal(SIGINT, on_signal);
-        signal(SIGTERM, on_signal);
-        signal(SIGHUP, on_signal);
-        signal(SIGABRT, on_signal);
+        folder_entry = ending_folder(folder, file_name);
         return folder;
 }
 
@@ -72,13 +52,13 @@ void trial_remove(char *folder)
 {
         if (!folder)
                 return;
-        for (size_t i = 0; i < sizeof file_name / sizeof file_name[0]; i++) {
+        for (int i = 0; file_name[i]; i++) {
                 char path[4096];
                 snprintf(path, sizeof path, "%s/%s", folder, file_name[i]);
                 unlink(path);
         }
         rmdir(folder);
-        current = NULL;
+        ending_forget(folder_entry);
         free(folder);
 }
 
@@ -94,10 +74,10 @@ static int shell(const char *folder, const char *command)
                         execl("/bin/sh", "sh", "-c", command, (char *)NULL);
                 _exit(127);
         }
-        int status;
-        while (child > 0 && waitpid(child, &status, 0) < 0)
-                if (errno != EINTR)
-                        return 127;
+        int status = 127 << 8, entry = child > 0 ? ending_process(child) : -1;
+        while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+                ;
+        ending_forget(entry);
         return child > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : 127;
 }
 
@@ -179,10 +159,12 @@ static bool read_outputs(const char *path, const Graph *g, Trial *trial)
         return good;
 }
 
-static void read_differences(const char *path, Trial *trial)
+/* "end" behind the differences: without it they are not all there. */
+static bool read_differences(const char *path, Trial *trial)
 {
         long at;
         double one, other;
+        char word[8] = "";
         FILE *f = fopen(path, "r");
         trial->run = -1;
         if (f && fscanf(f, "%d %d %ld %lf %lf", &trial->run, &trial->at_output, &at, &one, &other) == 5) {
@@ -190,8 +172,10 @@ static void read_differences(const char *path, Trial *trial)
                 trial->one = (float)one;
                 trial->other = (float)other;
         }
+        bool good = f && (trial->run >= 0 || (fscanf(f, "%7s", word) == 1 && !strcmp(word, "end")));
         if (f)
                 fclose(f);
+        return good;
 }
 
 static bool write_sources(Plan *p, const char *folder, const WeightSource *weights, const Trial *trial)
@@ -201,10 +185,8 @@ static bool write_sources(Plan *p, const char *folder, const WeightSource *weigh
         Text *c = text_new(a), *h = text_new(a);
         emit(p, &options, c, h);
         const char *program = trial_program(a, p, trial, "model.h");
-        const char *error = write_weights(path_in(a, folder, "model.weights"), layout_hash(p), p, weights);
-        if (error && *error)
-                fprintf(stderr, "lathe verify: weights: %s\n", error);
-        if (error || !write_file(path_in(a, folder, "model.c"), c->data, c->n) ||
+        if (!write_weights(path_in(a, folder, "model.weights"), p, weights) ||
+            !write_file(path_in(a, folder, "model.c"), c->data, c->n) ||
             !write_file(path_in(a, folder, "model.h"), h->data, h->n) ||
             !write_file(path_in(a, folder, "program.c"), program, (int64_t)strlen(program)))
                 return false;
@@ -234,12 +216,12 @@ bool trial(Plan *p, const char *folder, const WeightSource *weights, Trial *resu
         int status =
                 shell(folder, arena_printf(a, "%s%s./program model.weights inputs outputs >differences 2>log",
                                            is_cross(t) ? emulator : "", is_cross(t) ? " " : ""));
-        if (status || !read_outputs(path_in(a, folder, "outputs"), p->graph, result)) {
+        if (status || !read_outputs(path_in(a, folder, "outputs"), p->graph, result) ||
+            !read_differences(path_in(a, folder, "differences"), result)) {
                 fprintf(stderr, "lathe verify: %s: the compiled model failed (exit status %d)\n", t->name,
                         status);
                 copy_to_stderr(path_in(a, folder, "log"));
                 return false;
         }
-        read_differences(path_in(a, folder, "differences"), result);
         return true;
 }

@@ -260,7 +260,7 @@ static bool keep_first(TrialJit *t)
 
 static const char *run_all(TrialJit *t)
 {
-        const char *error = take_inputs(t) ? NULL : "out of memory";
+        const char *error = take_inputs(t) ? NULL : no_memory;
         t->trial->run = -1;
         for (int i = 0; i < trial_runs && !error; i++) {
                 if (!trial_applies(&trial_run[i], t->plan, t->trial->sequential))
@@ -271,7 +271,7 @@ static const char *run_all(TrialJit *t)
                                         ? run_batch(t, (trial_run[i].threads - 1) % t->plan->slots)
                                         : run_calls(t, trial_run[i].call);
                 if (!error && i == 0)
-                        error = keep_first(t) ? NULL : "out of memory";
+                        error = keep_first(t) ? NULL : no_memory;
                 else if (!error)
                         compare(t, i);
         }
@@ -318,7 +318,7 @@ bool trial_jit(Plan *p, const WeightSource *weights, Trial *result)
 {
         const float *base = NULL;
         WeightPool *pool = pool_new();
-        const char *error = pool ? pool_fit(pool, p, weights, 1, &base) : "out of memory";
+        const char *error = pool ? pool_fit(pool, p, weights, 1, &base) : no_memory;
         if (!error)
                 error = trial_engine(p, base, JIT_TCC, result);
         if (error)

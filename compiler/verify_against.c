@@ -97,7 +97,9 @@ static bool read_values(Against *v, Record *r)
         const CkTensor *t = r->given;
         r->value = malloc((size_t)t->count * sizeof *r->value + 1);
         if (!r->value)
-                return wrong(v, "out of memory");
+                v->m.lacking = true;
+        if (!r->value)
+                return wrong(v, no_memory);
         if (ck_type_readable(t->dtype)) {
                 if (!checkpoint_read_f64(t, 0, t->count, r->value))
                         return wrong(v, "%s can't be read", t->name);
@@ -391,6 +393,7 @@ static bool interpret_against(Against *v)
         WeightSource source = {open_weights(&v->m, v->o, &checkpoint), weights_read};
         Tensor *output = NEW_ARRAY(&v->m.arena, Tensor, g->noutput);
         const char *why = source.from ? interpret(g, v->size, inputs_of(v), &source, NULL, output) : NULL;
+        v->m.lacking |= lacks_memory(why);
         if (why)
                 fprintf(stderr, "lathe verify: the interpreter: %s\n", why);
         else if (source.from)
@@ -464,7 +467,7 @@ static int compare_with(Against *v)
                 return WRONG_ENVIRONMENT;
         print_heading(v);
         if (!interpret_against(v))
-                return WRONG_INPUT;
+                return failure_code(&v->m);
         for (int i = 0; i < n; i++)
                 if (!target_against(v, target[i]))
                         return WRONG_ENVIRONMENT;
@@ -476,9 +479,8 @@ int verify_against(const Options *o)
         Against v = {.o = o};
         int code;
         if (model_load(&v.m, o, &code)) {
-                code = WRONG_INPUT;
-                if (read_file(&v) && check_shapes(&v))
-                        code = compare_with(&v);
+                bool good = read_file(&v) && check_shapes(&v);
+                code = good ? compare_with(&v) : failure_code(&v.m);
         }
         for (int i = 0; i < v.n; i++)
                 free(v.record[i].value);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "emit.h"
+#include "ending.h"
 #include "pack.h"
 
 enum { HEAD = 4096 }; /* bytes before the floats of a file */
@@ -193,7 +194,7 @@ const char *pool_fit(WeightPool *pool, Plan *p, const WeightSource *from, uint64
         for (int i = 0; i < pool->n; i++)
                 pool->packed[i].used = false;
         drop_if_stale(pool, p, origin);
-        const char *error = begin ? place_buffers(pool, p, origin, begin) : "out of memory";
+        const char *error = begin ? place_buffers(pool, p, origin, begin) : no_memory;
         if (!error)
                 error = pack_buffers(p, from, begin, pool->base);
         if (error) { /* what is half packed must not be found again */
@@ -207,15 +208,29 @@ const char *pool_fit(WeightPool *pool, Plan *p, const WeightSource *from, uint64
 
 /* --- files ----------------------------------------------------------------------------------------------------- */
 
-bool is_packed_file(const char *path)
+/* All of n bytes from the place, whatever is read at once; false with errno, 0 if the file ends before. */
+static bool read_at(int file, void *to, size_t n, off_t at)
+{
+        for (size_t done = 0; done < n;) {
+                ssize_t got = pread(file, (char *)to + done, n - done, at + (off_t)done);
+                if (got == 0)
+                        errno = 0;
+                if (got == 0 || (got < 0 && errno != EINTR))
+                        return false;
+                done += got > 0 ? (size_t)got : 0;
+        }
+        return true;
+}
+
+bool is_packed_file(const char *path, const char **why)
 {
         char head[8];
-        int file = open(path, O_RDONLY);
-        bool good =
-                file >= 0 && read(file, head, sizeof head) == sizeof head && !memcmp(head, "lathe 1\n", 8);
+        int file = open(path, O_RDONLY | O_CLOEXEC);
+        bool good = file >= 0 && read_at(file, head, sizeof head, 0);
+        *why = good || (file >= 0 && (errno == 0 || errno == EISDIR)) ? NULL : strerror(errno);
         if (file >= 0)
                 close(file);
-        return good;
+        return good && !memcmp(head, "lathe 1\n", 8);
 }
 
 const char *packed_file_open(const char *path, const Plan *p, PackedFile *file)
@@ -223,18 +238,20 @@ const char *packed_file_open(const char *path, const Plan *p, PackedFile *file)
         Arena *a = p->graph->arena;
         struct stat about;
         uint64_t head[3];
-        *file = (PackedFile){0};
-        int f = open(path, O_RDONLY);
+        *file = (PackedFile){.lacking = true};
+        int f = open(path, O_RDONLY | O_CLOEXEC);
         if (f < 0)
                 return arena_printf(a, "%s: %s", path, strerror(errno));
-        bool read = !fstat(f, &about) && pread(f, head, sizeof head, 0) == (ssize_t)sizeof head;
-        bool ours = read && !memcmp(head, "lathe 1\n", 8) && head[1] == layout_hash(p) &&
-                    head[2] == (uint64_t)p->weights_size &&
+        bool read = !fstat(f, &about) && (read_at(f, head, sizeof head, 0) || errno == 0);
+        bool ours = read && about.st_size > HEAD && !memcmp(head, "lathe 1\n", 8) &&
+                    head[1] == layout_hash(p) && head[2] == (uint64_t)p->weights_size &&
                     (uint64_t)about.st_size == HEAD + sizeof(float) * (uint64_t)p->weights_size;
         void *at = ours ? mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_PRIVATE, f, 0) : MAP_FAILED;
+        int error = errno;
         close(f);
         if (!read)
-                return arena_printf(a, "%s can't be read", path);
+                return arena_printf(a, "%s can't be read: %s", path, strerror(error));
+        file->lacking = ours;
         if (!ours)
                 return arena_printf(
                         a,
@@ -242,15 +259,19 @@ const char *packed_file_open(const char *path, const Plan *p, PackedFile *file)
                         "options packs one",
                         path);
         if (at == MAP_FAILED)
-                return arena_printf(a, "%s can't be mapped: %s", path, strerror(errno));
-        *file = (PackedFile){(const float *)(const void *)((const char *)at + HEAD), at,
-                             (size_t)about.st_size};
+                return arena_printf(a, "%s can't be mapped: %s", path, strerror(error));
+        *file = (PackedFile){.weights = (const float *)(const void *)((const char *)at + HEAD),
+                             .mapped = at,
+                             .size = (size_t)about.st_size,
+                             .entry = ending_mapping(at, (size_t)about.st_size, path)};
         return NULL;
 }
 
 void packed_file_close(PackedFile *file)
 {
-        if (file->mapped)
+        if (file->mapped) {
+                ending_forget(file->entry);
                 munmap(file->mapped, file->size);
+        }
         *file = (PackedFile){0};
 }

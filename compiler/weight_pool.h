@@ -19,8 +19,10 @@ typedef struct {
         const float *weights;
         void *mapped;
         size_t size;
+        int entry;    /* of ending.h */
+        bool lacking; /* what is wrong is the environment */
 } PackedFile;
-bool is_packed_file(const char *path);
+bool is_packed_file(const char *path, const char **why); /* *why: if that can't be told */
 const char *packed_file_open(const char *path, const Plan *p, PackedFile *file);
 void packed_file_close(PackedFile *file);
 #endif

@@ -56,7 +56,7 @@ static bool assemble(Writer *w, int tensor, CkError *err)
                 good = place_piece(w, piece[0], i ? piece[-1] : NULL, &slot);
         }
         free(slot);
-        return (w->value && good) || ck_fail(err, "%s: out of memory", p->name);
+        return (w->value && good) || ck_lack(err, "%s: out of memory", p->name);
 }
 
 static bool fill_hashed(void *context, int tensor, int64_t first, int64_t count, float *out, CkError *err)
@@ -76,7 +76,7 @@ static bool fill_loaded(void *context, int tensor, int64_t first, int64_t count,
         const Writer *w = context;
         const CkTensor *t = w->weights->tensor[tensor];
         return checkpoint_read_f32(t, first, count, out) ||
-               ck_fail(err, "%s: can't be read any more: the file has become shorter", t->file->path);
+               ck_lack(err, "%s: can't be read any more: the file has become shorter", t->file->path);
 }
 
 static bool write_tensors(Writer *w, const char *path, CkType storage, CkError *err)
@@ -84,7 +84,7 @@ static bool write_tensors(Writer *w, const char *path, CkType storage, CkError *
         int n = w->map->npublished;
         CkOutput *output = calloc((size_t)n + 1, sizeof *output);
         if (!output)
-                return ck_fail(err, "%s: out of memory", path);
+                return ck_lack(err, "%s: out of memory", path);
         for (int i = 0; i < n; i++) {
                 const Published *p = &w->map->published[i];
                 output[i] = (CkOutput){.name = p->name, .dtype = storage, .rank = p->rank};

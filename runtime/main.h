@@ -2,7 +2,9 @@
  * The command line of an emitted model that generates.
  */
 #include <errno.h>
+#include <signal.h>
 #include <time.h>
+#include <unistd.h>
 
 typedef struct {
         const char *prompt, *weights;
@@ -214,7 +216,8 @@ static int generate($model *m, Options *o, int32_t *tokens, int64_t n, float *lo
                 if (is_stop(next))
                         break;
                 show_token(token, next);
-                fflush(stdout);
+                if (fflush(stdout) || ferror(stdout))
+                        break; /* main() says so */
                 token = next;
         }
         if (o->hash)
@@ -225,9 +228,20 @@ static int generate($model *m, Options *o, int32_t *tokens, int64_t n, float *lo
         return error;
 }
 
+/* A page of the weights that can't be had. */
+static void on_bus_error(int number)
+{
+        static const char text[] = "the weights can't be read any more: the file has become shorter, or the disk fails\n";
+        (void)number;
+        ssize_t written = write(STDERR_FILENO, text, sizeof text - 1);
+        (void)written;
+        _exit(3);
+}
+
 int main(int argc, char **argv)
 {
         (void)argc;
+        signal(SIGBUS, on_bus_error);
         Options o = options(argv);
         int error = 0, status = 0;
         int64_t n = 0;

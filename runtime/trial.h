@@ -220,5 +220,5 @@ int main(int argc, char **argv)
                 for (int i = 0; i < OUTPUTS; i++)
                         free(output[i]);
         }
-        return !write_outputs(argv[3], first);
+        return !write_outputs(argv[3], first) || printf("end\n") < 0 || fflush(stdout);
 }

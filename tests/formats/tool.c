@@ -204,7 +204,11 @@ int main(int argc, char **argv)
                 Tokenizer tokenizer;
                 if (!tokenizer_read(argv[2], atoi(argv[3]), &tokenizer, &err))
                         return refuse(&err);
-                tokenizer_emit(&tokenizer, stdout);
+                Arena arena = {0};
+                Text *text = text_new(&arena);
+                tokenizer_emit(&tokenizer, text);
+                fwrite(text->data, 1, (size_t)text->n, stdout);
+                arena_free(&arena);
                 tokenizer_free(&tokenizer);
                 return ferror(stdout) != 0;
         }

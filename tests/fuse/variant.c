@@ -107,11 +107,10 @@ static bool write_variant(Variant *v, Model *m, const Options *o, const char *fo
         emit(v->plan, &options, c, h);
         const char *text = adapter(a, v->plan);
         v->weights = arena_printf(a, "%s/model.weights", folder);
-        const char *error = source.from ? write_weights(v->weights, layout_hash(v->plan), v->plan, &source)
-                                        : "no weights";
-        if (error)
-                printf("MISTAKEN: %s: weights: %s\n", v->way->name, error);
-        return !error && write_file(arena_printf(a, "%s/model.c", folder), c->data, c->n) &&
+        bool good = source.from && write_weights(v->weights, v->plan, &source);
+        if (!good)
+                printf("MISTAKEN: %s: no weights\n", v->way->name);
+        return good && write_file(arena_printf(a, "%s/model.c", folder), c->data, c->n) &&
                write_file(arena_printf(a, "%s/model.h", folder), h->data, h->n) &&
                write_file(arena_printf(a, "%s/adapter.c", folder), text, (int64_t)strlen(text));
 }
