@@ -425,7 +425,7 @@ static void report_rounded(Verify *v)
         for (int i = 0; i < v->oracle->noutput && !why; i++)
                 error = fmax(error, output_error(v, i, output[i].data, NULL));
         if (why)
-                give_up("the interpreter in floats", why);
+                give_up(v, "the interpreter in floats", why);
         else
                 printf("%-40s%.1e\n", "the interpreter itself, in floats", error);
         free_tensors(output, v->oracle->noutput);
@@ -471,7 +471,7 @@ static int verify_model(Verify *v)
                 if (!verify_target(v, target[i]))
                         return WRONG_ENVIRONMENT;
         if (v->o->each_pass && !verify_each_pass(v, target, n))
-                return WRONG_INPUT;
+                return failure_code(&v->m);
         if (v->failed)
                 report_rounded(v);
         return v->failed ? WRONG_INPUT : DONE;

@@ -399,7 +399,7 @@ static bool holds_tensors(const Trial *t, const Checkpoint *file, const Tensor *
  * are the same. */
 static bool round_trip(Trial *t)
 {
-        CkError err = {""};
+        CkError err = {.message = ""};
         Weights *hashed = weights_hashed(&t->arena, t->g);
         if (!weights_write(t->g, hashed, file_name, CK_F32, &err))
                 return printf("%s\n", err.message), false;
