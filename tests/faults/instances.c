@@ -19,10 +19,10 @@ typedef struct {
 static void *work(void *arg)
 {
         Worker *w = arg;
-        tiny *m = tiny_new(w->weights, w->threads, &w->error);
+        pocket *m = pocket_new(w->weights, w->threads, &w->error);
         for (int i = 0; m && i < STEPS && !w->error; i++)
-                w->error = tiny_step(m, 3 * i + 1, w->logits[i]);
-        tiny_free(m);
+                w->error = pocket_step(m, 3 * i + 1, w->logits[i]);
+        pocket_free(m);
         return NULL;
 }
 
