@@ -146,7 +146,7 @@ static const char *interpret_whole(const Verify *v, const Graph *g, const Weight
 {
         Tensor *output = NEW_ARRAY(g->arena, Tensor, g->noutput);
         InterpState *state = interp_state_new(g);
-        const char *why = state ? interpret(g, v->size, v->input, w, state, output) : "out of memory";
+        const char *why = state ? interpret(g, v->size, v->input, w, state, output) : no_memory;
         for (int i = 0; i < g->noutput && !why; i++)
                 *error = fmax(*error, output_error(v, i, output[i].data, NULL));
         free_tensors(output, g->noutput);
