@@ -29,6 +29,7 @@ typedef struct {
         const char *first_target;
         const char *without; /* --each-pass: the pass that is off; NULL: none besides those of the options */
         int done, steps;     /* for the bar */
+        bool rings;          /* states of the compiled code are rings */
         bool failed;
 } Verify;
 
@@ -320,6 +321,7 @@ static bool verify_code(Verify *v, const Target *target, bool jit)
                 Options o = options_of(v);
                 o.explain &= !v->without;
                 Plan *plan = source.from ? model_plan(&v->m, &o, target) : NULL;
+                v->rings |= plan && plan->nring;
                 good = plan && (jit ? trial_jit(plan, &source, &t) : trial(plan, folder, &source, &t));
         }
         for (int i = 0; good && i < v->oracle->noutput; i++)
@@ -471,6 +473,8 @@ static int verify_model(Verify *v)
                 if (!verify_target(v, target[i]))
                         return WRONG_ENVIRONMENT;
         if (v->o->each_pass && !verify_each_pass(v, target, n))
+                return failure_code(&v->m);
+        if (!v->o->each_pass && v->rings && !verify_without(v, "ring", target, 1))
                 return failure_code(&v->m);
         if (v->failed)
                 report_rounded(v);

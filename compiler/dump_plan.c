@@ -53,7 +53,10 @@ void plan_dump(FILE *f, const Plan *p)
                         fprintf(f, "%5d - %-5d", b->first, b->last);
                 else
                         fprintf(f, "%12s ", "");
-                fprintf(f, " %s %s\n", b->name, type_text(p->graph->arena, p->graph, &b->type));
+                fprintf(f, " %s %s", b->name, type_text(p->graph->arena, p->graph, &b->type));
+                if (b->ring >= 0)
+                        fprintf(f, ", %" PRId64 " positions held", p->ring[b->ring].size);
+                fprintf(f, "\n");
         }
         fprintf(f,
                 "\nweights %" PRId64 " floats, state %" PRId64 ", arena %" PRId64 " (lower bound %" PRId64

@@ -109,8 +109,8 @@ static void declare_dimension(Elaborator *e, Scope *scope, const Ast *name, int6
                         diag_note(e->diag, g->named[i].span, "first here");
                         return;
                 }
-        if (g->nnamed == MAX_NAMED) {
-                fail(e, name->span, "a model has at most %d named dimensions", MAX_NAMED);
+        if (g->nnamed == MAX_DECLARED) {
+                fail(e, name->span, "a model has at most %d named dimensions", MAX_DECLARED);
                 return;
         }
         g->named[g->nnamed] = (Named){name->name, bound, name->span};

@@ -18,7 +18,7 @@ void emit(Plan *p, const EmitOptions *o, Text *c, Text *h);
 
 /* The same program without an interface, for an engine: `lathe_program(instance, thread)`, and `lathe_instance[]`: the
  * instance's size, then the offsets of its `first`, `whole`, `done`, `part`, `slot`, `sequences`, `ranges`, `sequence`,
- * `range` and `of` (-1: none), of the size of each named dimension, each
+ * `range`, `of` and `base` (-1: none), of the size of each named dimension, each
  * input and each output.  given: for libtcc, the declarations of what lathe hands over (runtime/jit.h and the kernels), vectors
  * being passed by address; NULL: for the system's compiler, with all that the program needs. */
 void emit_program_alone(Plan *p, const char *given, Text *c);

@@ -79,6 +79,13 @@ static bool find_digits(const Formula *f, int rank, Walks *w)
         return w->width >= 0;
 }
 
+/* The first position that a buffer of keys or values holds. */
+static Dim first_held(const Buffer *b)
+{
+        int ring = ring_of(b);
+        return ring < 0 ? dim_fixed(0) : dim_named(NAMED_BASE + ring);
+}
+
 static int64_t along(const Address *a, int digit)
 {
         return digit < 0 ? 0 : a->coef[digit];
@@ -98,7 +105,7 @@ static bool fits_kernel(const Formula *f, const Walks *w)
         for (int i = 0; i < f->domain.n; i++)
                 if (i != w->keys && w->k.tile_index.coef[i] != 0)
                         return false;
-        return dim_is(w->k.tile_index.offset, 0);
+        return dim_equal(w->k.tile_index.offset, dim_scale(first_held(w->k_buffer), -1));
 }
 
 /* Finds every walk, cutting the domain where a view asks for it; false: the kernel can't be made. */
@@ -237,7 +244,8 @@ static void describe(Formula *f, Kernel *k, const Walks *w, long long heads, lon
 {
         Arena *a = f->arena;
         int inner = w->share >= 0 ? w->share : w->head;
-        Address q = w->q, o = w->out;
+        Address q = w->q, o = w->out, v = w->v;
+        v.offset = dim_add(v.offset, dim_scale(first_held(w->v_buffer), along(&v, w->keys)));
         bool begins = w->row >= 0 && begins_at_first(f, w->row);
         if (begins) {
                 q.offset = dim_add(q.offset, dim_scale(dim_named(NAMED_FIRST), along(&q, w->row)));
@@ -249,9 +257,12 @@ static void describe(Formula *f, Kernel *k, const Walks *w, long long heads, lon
         text_printf(out, "        .k = %s, .k_head = %lld, .k_tile = %lld,\n",
                     operand(f, w, w->k_buffer, &w->k), (long long)along(&w->k, w->head),
                     (long long)w->k.tile);
-        text_printf(out, "        .v = %s, .v_head = %lld, .v_key = %lld,\n",
-                    operand(f, w, w->v_buffer, &w->v), (long long)along(&w->v, w->head),
-                    (long long)along(&w->v, w->keys));
+        text_printf(out, "        .v = %s, .v_head = %lld, .v_key = %lld,\n", operand(f, w, w->v_buffer, &v),
+                    (long long)along(&v, w->head), (long long)along(&v, w->keys));
+        if (ring_of(w->k_buffer) >= 0 || ring_of(w->v_buffer) >= 0)
+                text_printf(out, "        .first_key = %s, .first_value = %s,\n",
+                            dim_expression(a, f->plan->graph, first_held(w->k_buffer)),
+                            dim_expression(a, f->plan->graph, first_held(w->v_buffer)));
         text_printf(out, "        .out = %s, .out_row = %lld, .out_head = %lld,\n",
                     operand(f, w, k->store[0].to, &o), (long long)along(&o, w->row),
                     (long long)along(&o, inner));

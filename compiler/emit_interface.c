@@ -219,6 +219,18 @@ static void declare_sizes(const Emit *e, Text *h)
                 text_printf(h, "enum {\n%s};\n\n", sizes->data);
 }
 
+/* How far back positions can be taken where windows move on. */
+static const char *rewind_text(const Emit *e)
+{
+        if (!e->plan->nring)
+                return "";
+        return arena_printf(e->arena,
+                            ".  Caches of windows\n * move on: the last %" PRId64
+                            " positions can be taken back, and what is still held before them;\n"
+                            " * further back is %s_ERROR_REWIND, and changes nothing",
+                            e->plan->ring[0].spare, e->upper);
+}
+
 static void declare_feeds(const Emit *e, Text *h)
 {
         for (int i = 0; i < e->g->ngroup; i++)
@@ -246,10 +258,10 @@ static void declare_causal_functions(const Emit *e, Text *h)
                     e->name, e->name, size_list(e, CALLS, true), input_list(e, CALLS, true, true),
                     output_list(e, true, false));
         text_printf(h,
-                    "/* Positions taken so far; back to none, or to the first n of them. */\nint64_t "
+                    "/* Positions taken so far; back to none, or to the first n of them%s. */\nint64_t "
                     "%s_position(const %s *m);\n"
                     "void %s_reset(%s *m);\nint %s_rewind(%s *m, int64_t n);\n",
-                    e->name, e->name, e->name, e->name, e->name, e->name);
+                    rewind_text(e), e->name, e->name, e->name, e->name, e->name, e->name);
         if (is_batched(e))
                 declare_batch(e, h);
 }
@@ -269,8 +281,9 @@ void emit_header(const Emit *e, Text *h)
                     "enum {\n        %s_OK,\n        %s_ERROR_FILE,\n        %s_ERROR_WEIGHTS,\n        "
                     "%s_ERROR_THREADS,\n"
                     "        %s_ERROR_MEMORY,\n        %s_ERROR_RANGE,\n        %s_ERROR_CONTEXT,\n        "
-                    "%s_ERROR_FLOAT,\n        %s_ERROR_UNFED%s\n};\n\n",
+                    "%s_ERROR_FLOAT,\n        %s_ERROR_UNFED,\n        %s_ERROR_REWIND%s\n};\n\n",
                     e->upper, e->upper, e->upper, e->upper, e->upper, e->upper, e->upper, e->upper, e->upper,
+                    e->upper,
                     is_batched(e) ? model_text(e, ",\n        $MODEL_ERROR_SLOT,\n        "
                                                   "$MODEL_ERROR_TWICE,\n        $MODEL_ERROR_ROWS")
                                   : "");
@@ -405,7 +418,7 @@ static void emit_feed(const Emit *e, int group, Text *c)
                         text_printf(c, "        m->input_%s = %s;\n", e->g->input[i].name,
                                     e->g->input[i].name);
         if (e->causal)
-                text_printf(c, "        m->%s = 0;\n", e->g->named[e->g->past].name);
+                text_printf(c, "        %s_reset(m);\n", e->name);
         text_printf(c, "        m->fed |= %" PRIu64 ";\n", bit);
         emit_part_runs(e, bit, c);
         text_printf(c, "        return %s_OK;\n}\n\n", e->upper);
@@ -426,6 +439,30 @@ static void emit_fed_check(const Emit *e, Text *c)
                             "        if (m->fed != %" PRIu64
                             ")\n                return %s_ERROR_UNFED;\n        m->part = -1;\n",
                             e->g->fed_apart, e->upper);
+}
+
+/* The rings and their states, as tables. */
+static void emit_rings(const Emit *e, Text *c)
+{
+        const Plan *p = e->plan;
+        if (!p->nring)
+                return;
+        text_printf(c, "/* Positions that are read before a row's own, spare ones, positions held. */\n"
+                       "static const Ring rings[] = {\n");
+        for (int i = 0; i < p->nring; i++)
+                text_printf(c, "        {%" PRId64 ", %" PRId64 ", %" PRId64 "},\n", p->ring[i].back,
+                            p->ring[i].spare, p->ring[i].size);
+        text_printf(c,
+                    "};\n\n/* Ring, floats before it, slots, floats of a slot, floats of 16 positions. */\n"
+                    "static const RingState held[] = {\n");
+        for (int i = 0; i < p->nbuffer; i++) {
+                if (p->buffer[i]->ring < 0)
+                        continue;
+                RingState s = ring_state(p->buffer[i]);
+                text_printf(c, "        {%d, %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64 "}, /* %s */\n",
+                            s.ring, s.offset, s.slots, s.slot, s.tile, p->buffer[i]->name);
+        }
+        text_printf(c, "};\n\n");
 }
 
 static void emit_advance(const Emit *e, Text *c)
@@ -461,6 +498,11 @@ static void emit_advance(const Emit *e, Text *c)
         for (int i = 0; i < e->g->noutput; i++)
                 text_printf(c, "                m->output_%s = %s;\n", e->g->output[i].name,
                             e->g->output[i].name);
+        if (e->plan->nring)
+                text_printf(c,
+                            "                for (int i = 0; i < %d; i++)\n                        "
+                            "ring_make_room(&rings[i], i, &m->base[i], held, %d, m->state, m->%s, chunk);\n",
+                            e->plan->nring, ring_states(e->plan), past);
         text_printf(c, "                %s(m);\n", is_batched(e) ? "run_alone" : "run");
         for (int i = 0; i < e->g->noutput; i++)
                 if (advances(e->plan, &e->g->output[i].node->type))
@@ -481,12 +523,30 @@ static void emit_advance(const Emit *e, Text *c)
                     past, e->upper);
 }
 
+static void emit_rewind(const Emit *e, Text *c)
+{
+        const char *past = e->g->named[e->g->past].name;
+        text_printf(c,
+                    "int %s_rewind(%s *m, int64_t n)\n{\n        if (n < 0 || n > m->%s)\n                "
+                    "return %s_ERROR_RANGE;\n",
+                    e->name, e->name, past, e->upper);
+        if (e->plan->nring)
+                text_printf(c,
+                            "        if (n == 0)\n                %s_reset(m);\n"
+                            "        for (int i = 0; i < %d; i++)\n"
+                            "                if (!ring_reaches(&rings[i], m->base[i], n))\n"
+                            "                        return %s_ERROR_REWIND;\n",
+                            e->name, e->plan->nring, e->upper);
+        text_printf(c, "        m->%s = n;\n        return %s_OK;\n}\n\n", past, e->upper);
+}
+
 void emit_causal_interface(const Emit *e, Text *c)
 {
         const char *past = e->g->named[e->g->past].name, *sizes = size_list(e, CALLS, false);
         emit_feeds(e, c);
         if (is_batched(e))
                 emit_batch(e, c);
+        emit_rings(e, c);
         emit_advance(e, c);
         text_printf(c,
                     "int %s_prefill(%s *m%s%s, int64_t n)\n{\n        return advance(m%s%s, n, n%s);\n}\n\n",
@@ -503,11 +563,11 @@ void emit_causal_interface(const Emit *e, Text *c)
                     output_list(e, false, false));
         text_printf(c, "int64_t %s_position(const %s *m)\n{\n        return m->%s;\n}\n\n", e->name, e->name,
                     past);
-        text_printf(c, "void %s_reset(%s *m)\n{\n        m->%s = 0;\n}\n\n", e->name, e->name, past);
-        text_printf(c,
-                    "int %s_rewind(%s *m, int64_t n)\n{\n        if (n < 0 || n > m->%s)\n                "
-                    "return %s_ERROR_RANGE;\n        m->%s = n;\n        return %s_OK;\n}\n\n",
-                    e->name, e->name, past, e->upper, past, e->upper);
+        text_printf(c, "void %s_reset(%s *m)\n{\n        m->%s = 0;\n", e->name, e->name, past);
+        if (e->plan->nring)
+                text_printf(c, "        memset(m->base, 0, sizeof m->base);\n");
+        text_printf(c, "}\n\n");
+        emit_rewind(e, c);
 }
 
 void emit_plain_interface(const Emit *e, Text *c)

@@ -59,6 +59,11 @@ void emit_struct(const Emit *e, Text *c)
                         "        uint64_t fed; /* the groups of inputs that are fed apart and have been */\n"
                         "        int part; /* what a run computes: 0: all, 1 ..: a part of what is fed "
                         "apart, -1: the calls' */\n");
+        if (e->plan->nring)
+                text_printf(c,
+                            "        int64_t base[%d]; /* of each ring, the first position that its states "
+                            "hold */\n",
+                            e->plan->nring);
         if (!e->alone)
                 text_printf(c, "        Team members;\n        void *mapped;\n        size_t mapped_size;\n");
         if (!e->alone && is_batched(e))
@@ -252,6 +257,7 @@ static void emit_instance_layout(const Emit *e, Text *c)
                                                      "sequence", "range",     "of"};
                 text_printf(c, is_batched(e) ? ", offsetof(%s, %s)" : ", -1", e->name, member[i]);
         }
+        text_printf(c, e->plan->nring ? ", offsetof(%s, base)" : ", -1", e->name);
         for (int i = 0; i < e->g->nnamed; i++)
                 text_printf(c, ", offsetof(%s, %s)", e->name, e->g->named[i].name);
         for (int i = 0; i < e->g->ninput; i++)

@@ -43,10 +43,11 @@ struct Engine {
         void *memory;
         size_t memory_size;
         char *instance;
-        float **output; /* [noutput], NULL but for the first */
-        float *state;   /* [slots][slot_floats] */
-        Kept *kept;     /* [slots] */
-        int slot;       /* the selected one */
+        float **output;  /* [noutput], NULL but for the first */
+        float *state;    /* [slots][slot_floats] */
+        Kept *kept;      /* [slots] */
+        int slot;        /* the selected one */
+        RingState *held; /* [ring_states] */
         double compile_seconds;
         atomic_bool interrupted;
 };
@@ -167,12 +168,17 @@ Engine *engine_new(Plan *p, const float *weights, int threads, JitMode mode, con
         e->most_threads = threads;
         e->output = calloc((size_t)p->graph->noutput + 1, sizeof *e->output);
         e->kept = calloc((size_t)p->slots, sizeof *e->kept);
-        if (!e->output || !e->kept) {
+        e->held = calloc((size_t)ring_states(p) + 1, sizeof *e->held);
+        if (!e->output || !e->kept || !e->held) {
                 free(e->output);
                 free(e->kept);
+                free(e->held);
                 free(e);
                 return NULL;
         }
+        for (int i = 0, n = 0; i < p->nbuffer; i++)
+                if (p->buffer[i]->ring >= 0)
+                        e->held[n++] = ring_state(p->buffer[i]);
         double begin = seconds();
         *why = mode == JIT_CC ? compile_now(e) : jit_tcc(p, &e->code);
         e->compile_seconds = seconds() - begin;
@@ -200,6 +206,7 @@ void engine_free(Engine *e)
         free_code(e);
         free(e->output);
         free(e->kept);
+        free(e->held);
         free(e);
 }
 
@@ -232,6 +239,7 @@ enum {
         AT_SEQUENCE,
         AT_RANGE,
         AT_OF,
+        AT_BASE,
         AT_NAMED
 };
 
@@ -278,8 +286,27 @@ const char *engine_rewind(Engine *e, int64_t n)
                 return n ? "this model is not causal: it keeps no positions" : NULL;
         if (n < 0 || n > *position(e))
                 return "there are not so many positions to go back to";
+        const Plan *p = e->plan;
+        int64_t *base = number_at(e, AT_BASE);
+        for (int i = 0; i < p->nring && n == 0; i++)
+                base[i] = 0;
+        for (int i = 0; i < p->nring; i++)
+                if (!ring_reaches(&p->ring[i], base[i], n))
+                        return arena_printf(p->graph->arena,
+                                            "position %lld can't be gone back to: what it reads of the %lld "
+                                            "positions before is no longer held",
+                                            (long long)n, (long long)p->ring[i].back);
         *position(e) = n;
         return NULL;
+}
+
+static void make_room(Engine *e, int64_t past, int64_t n)
+{
+        const Plan *p = e->plan;
+        int64_t *base = number_at(e, AT_BASE);
+        float *state = ((const InstanceHead *)e->memory)->state;
+        for (int i = 0; i < p->nring; i++)
+                ring_make_room(&p->ring[i], i, &base[i], e->held, ring_states(p), state, past, n);
 }
 
 static void run(Engine *e)
@@ -520,6 +547,7 @@ const char *engine_advance(Engine *e, const EngineCall *call, int64_t n, int64_t
                 choose_part(e, *past);
                 if (e->plan->slots > 1)
                         see_alone(e, call, chunk, unwanted);
+                make_room(e, *past, chunk);
                 run(e);
                 *past += chunk;
                 taken += chunk;

@@ -357,11 +357,10 @@ static StateVar *keep(Split *s, Node *n)
         state = s->state[n->id] = NEW(g->arena, StateVar);
         Part *own = part_for(s, s->groups[n->id]);
         Node *value = value_in(s, own, n);
-        *state = (StateVar){.id = g->nstate, .name = kept_name(g->arena, n), .type = n->type, .slots = 1};
+        *state = (StateVar){.id = g->nstate, .name = kept_name(g->arena, n), .type = n->type};
         state->groups = own->groups;
         state->axis = -1;
-        for (const Region *r = n->body->region; r; r = r->repeat->body->region)
-                state->slots *= r->trips;
+        state->slots = trip_slots(g->arena, n->body, &state->slot_of);
         state->region = value->body->region;
         g->state = arena_grow(g->arena, g->state, g->nstate * (int64_t)sizeof *g->state,
                               (g->nstate + 1) * (int64_t)sizeof *g->state);

@@ -25,7 +25,9 @@ const char *dim_expression(Arena *a, const Graph *g, Dim d)
         for (int i = 0; i < MAX_NAMED; i++) {
                 if (!d.per[i])
                         continue;
-                const char *name = i == NAMED_FIRST ? "first" : g->named[i].name;
+                const char *name = i == NAMED_FIRST  ? "first"
+                                   : i >= NAMED_BASE ? arena_printf(a, "base[%d]", i - NAMED_BASE)
+                                                     : g->named[i].name;
                 text_printf(t, "%s", d.per[i] < 0 ? (t->n ? " - " : "-") : t->n ? " + " : "");
                 if (d.per[i] != 1 && d.per[i] != -1)
                         text_printf(t, "%lld * ", (long long)(d.per[i] < 0 ? -d.per[i] : d.per[i]));

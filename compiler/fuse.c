@@ -438,6 +438,7 @@ static Node *attempt(Fuse *f)
         find_products(f);
         group(f);
         add_repeats(f);
+        choose_rings(f);
         layout(f);
         if (p->passes.choose)
                 choose_rows(f);

@@ -72,6 +72,26 @@ bool is_visible_from(const Node *n, const Body *from)
         return from != NULL;
 }
 
+int64_t trip_slots(Arena *a, const Body *body, const int32_t **slot_of)
+{
+        int64_t trips = 1, slots = 0;
+        for (const Region *r = body->region; r; r = r->repeat->body->region)
+                trips *= r->trips;
+        int32_t *slot = NEW_ARRAY(a, int32_t, trips);
+        for (int64_t trip = 0; trip < trips; trip++) {
+                int64_t rest = trip;
+                bool taken = true;
+                for (const Body *b = body; b->region; b = b->region->repeat->body) {
+                        const Region *r = b->region;
+                        taken = taken && r->body[r->body_of[rest % r->trips]] == b;
+                        rest /= r->trips;
+                }
+                slot[trip] = taken ? (int32_t)slots++ : -1;
+        }
+        *slot_of = slots < trips ? slot : NULL;
+        return slots;
+}
+
 double literal_at(const Node *n, int64_t trip, int64_t i)
 {
         const Literal *literal = n->attr.literal;

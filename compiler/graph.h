@@ -16,7 +16,8 @@
 #include "ast.h"
 #include "diag.h"
 
-enum { MAX_NAMED = 6, MAX_RANK = 8, MAX_ATOM = 16 };
+/* A model declares at most MAX_DECLARED named dimensions; the rest of a size's are of passes: past, and those of plan.h. */
+enum { MAX_DECLARED = 6, MAX_NAMED = 11, MAX_RANK = 8, MAX_ATOM = 16 };
 
 typedef enum { REAL, INT, BOOL } DType;
 
@@ -209,7 +210,9 @@ struct StateVar {
         uint64_t groups;  /* the groups that it depends on */
         int64_t window;   /* 0: all of the past; else only this many positions back are read */
         Region *region;   /* NULL: top */
-        int64_t slots;    /* product of trips */
+        int64_t slots;    /* trips of the regions around it that have it */
+        const int32_t
+                *slot_of; /* [product of trips, outermost slowest]: slot, or -1; NULL: all trips have it */
 };
 
 typedef enum { SETTING_NUMBER, SETTING_LIST, SETTING_TEXT, SETTING_BOOL } SettingKind;
@@ -288,6 +291,8 @@ Graph *graph_new(Arena *arena, const char *name);
 Body *body_new(Graph *g, Region *region);
 Node *node_new(Graph *g, Body *body, Op op, int nin, Node *const *in, Attr attr, Type type, Span span,
                Instance *where);
+/* The slots of what stands in the body: how many of the trips around it take it, and the slot of each (StateVar.slot_of). */
+int64_t trip_slots(Arena *a, const Body *body, const int32_t **slot_of);
 void body_append(Graph *g, Body *body, Node *n); /* for passes that move nodes; node_new does it itself */
 bool is_tapped(const Graph *g, const Node *n);   /* computed for taps alone */
 bool is_movement(const Node *n);                 /* family MOVE */

@@ -171,9 +171,7 @@ static StateVar *state_new(Rewrite *m, const Node *n, const Form *form)
         s->type.dim[s->axis] = dim_fixed(dim_bound(m->old, n->type.dim[s->axis]));
         s->window = form->back < 0 ? 0 : form->back > 1 ? form->back : 1;
         s->region = r ? m->region[r->repeat->id] : NULL;
-        s->slots = 1;
-        for (; r; r = r->repeat->body->region)
-                s->slots *= r->trips;
+        s->slots = trip_slots(g->arena, n->body, &s->slot_of);
         if (g->nstate == m->cap_state) {
                 int cap = m->cap_state ? 2 * m->cap_state : 16;
                 g->state = arena_grow(g->arena, g->state, m->cap_state * (int64_t)sizeof *g->state,
@@ -462,9 +460,7 @@ Graph *incremental(Graph *g, int time, Node **why_not)
         *why_not = NULL;
         Forms *forms = forms_wanted(&scratch, g, time);
         Graph *steps = NULL;
-        if (g->nnamed == MAX_NAMED)
-                *why_not = g->noutput ? g->output[0].node : NULL;
-        else if (forms->stuck)
+        if (forms->stuck)
                 *why_not = (Node *)forms->stuck;
         else
                 steps = make_graph(g, time, forms);

@@ -328,7 +328,8 @@ static Kept *kept_slot(Interp *it, const StateVar *var, const Region *region)
                 fail(it, arena_printf(it->g->arena, "state %s: none was given", var->name));
                 return NULL;
         }
-        return &it->state->kept[var->id][region ? trip_number(it->frame, region) : 0];
+        int64_t trip = region ? trip_number(it->frame, region) : 0;
+        return &it->state->kept[var->id][var->slot_of ? var->slot_of[trip] : trip];
 }
 
 static void read_state(Interp *it, const Node *n, double *out)

@@ -34,7 +34,7 @@ static Buffer *buffer_new(Plan *p, Home home, const Type *t, const char *name)
         b->name = name;
         b->id = p->nbuffer;
         b->slots = 1;
-        b->shift_axis = b->layout.tiled = -1;
+        b->shift_axis = b->layout.tiled = b->ring = -1;
         if (p->nbuffer == p->cap_buffer) {
                 int64_t old = p->cap_buffer * (int64_t)sizeof(Buffer *);
                 p->cap_buffer = p->cap_buffer ? 2 * p->cap_buffer : 64;
@@ -42,6 +42,12 @@ static Buffer *buffer_new(Plan *p, Home home, const Type *t, const char *name)
                                        p->cap_buffer * (int64_t)sizeof(Buffer *));
         }
         return p->buffer[p->nbuffer++] = b;
+}
+
+/* Elements along an axis for which there is room. */
+static int64_t extent(const Plan *p, const Buffer *b, int axis)
+{
+        return b->ring >= 0 && axis == b->shift_axis ? p->ring[b->ring].size : bound_of(p, b->type.dim[axis]);
 }
 
 /* The last axis innermost, named dimensions outermost, the rest in order between; `tiled` (or -1) counts in tiles of 16. */
@@ -57,12 +63,12 @@ static void lay_out(const Plan *p, Buffer *b, int tiled)
                         if (own != kind || a == tiled)
                                 continue;
                         b->layout.stride[a] = stride;
-                        stride *= bound_of(p, t->dim[a]);
+                        stride *= extent(p, b, a);
                 }
         b->size = stride;
         if (tiled >= 0) {
                 b->layout.tile = stride;
-                b->size = stride * (round_up(bound_of(p, t->dim[tiled]), LANES) / LANES);
+                b->size = stride * (round_up(extent(p, b, tiled), LANES) / LANES);
         }
         b->size = round_up(b->size, LANES);
 }
@@ -412,15 +418,21 @@ static void lay_state(Fuse *f, Node *append, int tiled)
         Plan *p = f->plan;
         StateVar *s = append->attr.state;
         Buffer *b = buffer_new(p, IN_STATE, &append->type, s->name);
+        b->ring = p->ring_of[s->id];
+        if (b->ring >= 0) {
+                b->shift_axis = append->attr.axis;
+                b->shift = dim_scale(dim_named(NAMED_BASE + b->ring), -1);
+        }
         lay_out(p, b, tiled);
         b->index = s->id;
         b->slots = s->slots;
+        b->slot_of = s->slot_of;
         b->slot_stride = b->size;
         b->region = append->body->region;
         p->value[append->id] = b;
         Buffer *rows = part_buffer(p, b, &append->in[1]->type, &b->layout, s->name);
         rows->shift_axis = append->attr.axis;
-        rows->shift = dim_named(p->graph->past);
+        rows->shift = dim_add(b->shift, dim_named(p->graph->past));
         place(f, append->in[1], rows, append->body, 4 * f->uses->place[append->id] + 2);
 }
 
@@ -437,6 +449,7 @@ static void lay_kept(Fuse *f, Node *keep, const int *tiled)
         lay_out(p, b, axis);
         b->index = s->id;
         b->slots = s->slots;
+        b->slot_of = s->slot_of;
         b->slot_stride = b->size;
         b->region = keep->body->region;
         for (int i = 0; i < f->uses->n; i++) {

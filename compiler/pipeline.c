@@ -28,6 +28,7 @@ const PassInfo pass_table[] = {
          true},
         {"fuse", "kernels: attention, products with formulas, merged products, row regions", true},
         {"choose", "trips, and rows of them, that a mask's zeros make idle are not run", false},
+        {"ring", "states that are read within a window hold that and not the whole context", false},
         {"tile", "how each product is blocked for the target's registers and caches", false},
         {"plan", "where every buffer lies in the arena", false},
         {"sync", "the barriers that the data flow needs", false},
@@ -191,8 +192,8 @@ static const char *c_identifier(Arena *a, const char *name)
 
 Plan *model_plan(Model *m, const Options *o, const Target *t)
 {
-        PlanPasses passes = {!is_off(o, "fuse"), !is_off(o, "choose"), !is_off(o, "tile"), !is_off(o, "plan"),
-                             !is_off(o, "sync")};
+        PlanPasses passes = {!is_off(o, "fuse"), !is_off(o, "choose"), !is_off(o, "ring"),
+                             !is_off(o, "tile"), !is_off(o, "plan"),   !is_off(o, "sync")};
         Plan *p = fuse(&m->arena, m->graph, t, o->chunk, o->slots, passes);
         if (p->unreadable) {
                 diag_error(&m->diag, p->unreadable->span, "no code can be made for this %s %s",

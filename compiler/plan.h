@@ -6,6 +6,7 @@
  *   graph ── fuse ──► kernels and buffers ── tile ── plan ── sync ──► program ── emit ──► C */
 #ifndef PLAN_H
 #define PLAN_H
+#include "../runtime/ring.h"
 #include "graph.h"
 #include "target.h"
 
@@ -13,8 +14,11 @@ enum {
         MAX_DIGIT = 8,
         LANES = 16,
         TILE_MOST = 12 /* rows of any target's tile */,
-        NAMED_FIRST = MAX_NAMED - 1 /* the first row wanted as output */
+        MAX_RINGS = 3,
+        NAMED_FIRST = MAX_NAMED - 1,         /* the first row wanted as output */
+        NAMED_BASE = NAMED_FIRST - MAX_RINGS /* of each ring: the first position that its states hold */
 };
+_Static_assert(MAX_DECLARED + 1 <= NAMED_BASE, "declared sizes, past, bases, first");
 
 /* A loop of a kernel, outermost first; the last is the one that runs in lanes.  Axis `axis` of the kernel's roots is the
  * sum of stride * digit over the digits of that axis. */
@@ -63,6 +67,7 @@ struct Buffer {
         int64_t size;    /* floats of one slot; 0: a part of another's */
         int64_t slots;   /* weights and state: slots, `slot_stride` floats apart */
         int64_t slot_stride;
+        int ring; /* IN_STATE: of which it is, so that its shift_axis holds less than the context; else -1 */
         const int32_t *slot_of; /* NULL: the slot is the trip */
         Region *region;         /* weights and state: whose trips the slots are; the innermost */
         Weight *weight;         /* IN_WEIGHTS: a weight .. */
@@ -150,7 +155,7 @@ typedef struct {
 
 /* Passes that can be left out. */
 typedef struct {
-        bool fuse, choose, tile, plan, sync;
+        bool fuse, choose, ring, tile, plan, sync;
 } PlanPasses;
 
 typedef struct {
@@ -168,8 +173,11 @@ typedef struct {
         int64_t bound[MAX_NAMED]; /* most of each named dimension within one call */
         Buffer **value;           /* by node id: where it is stored, or NULL */
         bool *copy;               /* by node id: a view that is stored as it is seen */
-        bool *single;             /* by node id: what stores it computes one element at a time */
-        Node *unreadable;         /* no kernel can be made that computes with this node; NULL: all is well */
+        Ring ring[MAX_RINGS];     /* what states that are read within a window hold of it */
+        int nring;
+        int *ring_of;     /* by number of the state: its ring, or -1 */
+        bool *single;     /* by node id: what stores it computes one element at a time */
+        Node *unreadable; /* no kernel can be made that computes with this node; NULL: all is well */
         Buffer **buffer;
         int nbuffer, cap_buffer;
         KernelList *list; /* by body number */
@@ -257,6 +265,12 @@ void merge_matmuls(Fuse *f);
 
 /* choose.c: trips that need not run */
 void choose_rows(Fuse *f);
+
+/* ring.c: states that need not hold the whole context */
+void choose_rings(Fuse *f);
+int ring_of(const Buffer *b); /* of what b is a part of, or -1 */
+RingState ring_state(const Buffer *b);
+int ring_states(const Plan *p); /* how many buffers are states of rings: those whose `ring` is not -1 */
 
 /* layout.c: a buffer for every value that needs one */
 void layout(Fuse *f);

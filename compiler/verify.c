@@ -159,12 +159,12 @@ static void check_state(const Verifier *v, const Node *n)
         check(v, n, n->attr.axis == s->axis && s->axis < s->type.rank, "a state's axis");
         check(v, n, (s->axis < 0) == (n->op == OP_KEEP || n->op == OP_KEPT),
               "a history is appended, a value kept");
-        int64_t slots = 1;
-        const Body *body = n->body;
-        for (; body && body->region; body = outer_body(body))
-                slots *= body->region->trips;
+        const int32_t *slot_of;
+        Arena scratch = {0};
+        int64_t slots = trip_slots(&scratch, n->body, &slot_of);
+        arena_free(&scratch);
         check(v, n, n->op == OP_KEPT || s->region == n->body->region, "a state of another region");
-        check(v, n, s->slots == slots, "a state without one slot a trip");
+        check(v, n, s->slots == slots, "a state without one slot for each of its trips");
 }
 
 static void check_carry(const Verifier *v, const Node *n)

@@ -32,7 +32,9 @@ typedef struct {
         int64_t k_head, k_tile;
         const float *v; /* key j of key head g at v + g * v_head + j * v_key: [v_dim] */
         int64_t v_head, v_key;
-        float *out; /* row i of head h at out + i * out_row + h * out_head: [v_dim] */
+        int64_t k_first, v_first; /* the positions of the first key at k and at v, multiples of 16: those
+                                   * before are masked */
+        float *out;               /* row i of head h at out + i * out_row + h * out_head: [v_dim] */
         int64_t out_row, out_head;
         int heads, kv_heads, head_dim, v_dim; /* heads is a multiple of kv_heads */
         float scale;                          /* of q, rounded once; 1 leaves q as it is */
@@ -45,7 +47,7 @@ typedef struct {
  * Elementwise: lanes outside the bounds may hold anything. */
 typedef v16 Score(const void *ctx, v16 s, int head, int64_t row, int64_t col);
 
-/* Bounds of an absolute row: keys outside [*lo, *hi) are masked.  They come in as [0, keys). */
+/* Bounds of an absolute row: keys outside [*lo, *hi) are masked.  They come in as all keys that there are. */
 typedef void Live(const void *ctx, int head, int64_t row, int64_t *lo, int64_t *hi);
 
 /* Units of work, which threads share: unit u is tile u mod T of key head u / T, where T is the number of
@@ -88,6 +90,7 @@ KERNEL int64_t attention_row(const Attention *a, const AttentionTile *t, int i)
 
 KERNEL void attention_begin(const Attention *a, Live *live, AttentionTile *t)
 {
+        const int64_t first = a->k_first > a->v_first ? a->k_first : a->v_first;
         for (int i = 0; i < t->count; i++) {
                 int head = attention_head(a, t, i);
                 int64_t row = attention_row(a, t, i);
@@ -97,10 +100,10 @@ KERNEL void attention_begin(const Attention *a, Live *live, AttentionTile *t)
                         v16 scaled = v_mul(v_load_n(q + d, lanes), v_set1(a->scale));
                         v_store_n(t->q + i * a->head_dim + d, scaled, lanes);
                 }
-                t->lo[i] = 0;
+                t->lo[i] = first;
                 t->hi[i] = a->keys;
                 live(a->ctx, a->first_head + head, a->first_row + row, &t->lo[i], &t->hi[i]);
-                t->lo[i] = t->lo[i] > 0 ? t->lo[i] : 0;
+                t->lo[i] = t->lo[i] > first ? t->lo[i] : first;
                 t->hi[i] = t->hi[i] < a->keys ? t->hi[i] : a->keys;
                 t->begun[i] = 0;
         }
@@ -148,7 +151,7 @@ KERNEL void attention_scores(const Attention *a, AttentionTile *t, int64_t block
                      .x_row = a->head_dim,
                      .x_step = 1,
                      .rows = TILE_ROWS,
-                     .w = a->k + t->kv * a->k_head + (block + from) / 16 * a->k_tile,
+                     .w = a->k + t->kv * a->k_head + (block + from - a->k_first) / 16 * a->k_tile,
                      .w_panel = panel,
                      .w_step = 16,
                      .storage = STORAGE_F32};
@@ -189,45 +192,53 @@ KERNEL void attention_softmax(const Attention *a, Score *score, AttentionTile *t
         v_store(t->block_l + i * 16, sum);
 }
 
-/* block_o += p_j v_j over keys from <= j < to, live in each of `count` rows from row i on; whole vectors of
- * v_dim. */
-KERNEL void attention_values_of(const Attention *a, const AttentionTile *t, const float *v, int i, int count,
+/* Values of a key. */
+KERNEL const float *attention_value(const Attention *a, const AttentionTile *t, int64_t key)
+{
+        return a->v + t->kv * a->v_head + (key - a->v_first) * a->v_key;
+}
+
+/* block_o += p_j v_j over keys from <= j < to of the block, live in each of `count` rows from row i on; whole
+ * vectors of v_dim. */
+KERNEL void attention_values_of(const Attention *a, const AttentionTile *t, int64_t block, int i, int count,
                                 int from, int to)
 {
+        if (from >= to)
+                return;
         Factors f = {.x = t->s + i * ATTENTION_BLOCK + from,
                      .x_row = ATTENTION_BLOCK,
                      .x_step = 1,
                      .rows = TILE_ROWS,
-                     .w = v + from * a->v_key,
+                     .w = attention_value(a, t, block + from),
                      .w_panel = 16,
                      .w_step = a->v_key,
                      .storage = STORAGE_F32};
         f.next = (const char *)((const float *)f.w + 16 * a->v_key);
         f.next_panel = 16 * (int64_t)sizeof(float);
         f.next_step = a->v_key * (int64_t)sizeof(float);
-        if (from < to)
-                attention_product(t->block_o + i * t->width, t->width, &f, to - from, 0, count,
-                                  a->v_dim / 16);
+        attention_product(t->block_o + i * t->width, t->width, &f, to - from, 0, count, a->v_dim / 16);
 }
 
 /* block_o[i] from column c on: the chain over row i's live keys, one by one. */
-KERNEL void attention_values_live(const Attention *a, const AttentionTile *t, const float *v, int i, int c)
+KERNEL void attention_values_live(const Attention *a, const AttentionTile *t, int64_t block, int i, int c)
 {
-        const float *p = t->s + i * ATTENTION_BLOCK;
+        const int from = t->from[i];
+        const float *p = t->s + i * ATTENTION_BLOCK, *v = attention_value(a, t, block + from);
         for (; c < a->v_dim; c += 16) {
                 int lanes = a->v_dim - c < 16 ? a->v_dim - c : 16;
                 v16 sum = v_set1(0);
-                for (int j = t->from[i]; j < t->to[i]; j++)
+                for (int j = from; j < t->to[i]; j++)
                         if (!(p[j] < 0))
-                                sum = v_fma(v_set1(p[j]), v_load_n(v + j * a->v_key + c, lanes), sum);
+                                sum = v_fma(v_set1(p[j]), v_load_n(v + (j - from) * a->v_key + c, lanes),
+                                            sum);
                 v_store(t->block_o + i * t->width + c, sum);
         }
 }
 
-/* The values of a block, [key][v_dim] at v, weighed by the probabilities.  Keys that live in every row go
+/* The values of a block of keys weighed by the probabilities.  Keys that live in every row go
  * through the register tile, those before and behind row by row; a row with holes, and columns beyond the
  * whole vectors, key by key. */
-KERNEL void attention_values(const Attention *a, const AttentionTile *t, const float *v)
+KERNEL void attention_values(const Attention *a, const AttentionTile *t, int64_t block)
 {
         int first = 0, end = 0, whole[12] = {0}, rows = t->count == 1 ? 1 : t->count <= 4 ? 4 : TILE_ROWS;
         for (int i = 0; i < t->count; i++) {
@@ -246,11 +257,11 @@ KERNEL void attention_values(const Attention *a, const AttentionTile *t, const f
                 int from = before ? t->from[i] : common ? first : end;
                 int to = common ? end : before && first < t->to[i] ? first : t->to[i];
                 if (common || whole[i])
-                        attention_values_of(a, t, v, i, common ? t->count : 1, from, to);
+                        attention_values_of(a, t, block, i, common ? t->count : 1, from, to);
         }
         for (int i = 0; i < t->count; i++)
                 if (t->live[i] > 0)
-                        attention_values_live(a, t, v, i, whole[i] ? a->v_dim / 16 * 16 : 0);
+                        attention_values_live(a, t, block, i, whole[i] ? a->v_dim / 16 * 16 : 0);
 }
 
 /* Takes the block into row i. */
@@ -301,7 +312,7 @@ KERNEL void attention_tile(const Attention *a, Score *score, Live *live, Attenti
                 for (int i = 0; i < t->count; i++)
                         if (t->from[i] < t->to[i])
                                 attention_softmax(a, score, t, i, block);
-                attention_values(a, t, a->v + t->kv * a->v_head + block * a->v_key);
+                attention_values(a, t, block);
                 for (int i = 0; i < t->count; i++)
                         if (t->live[i] > 0)
                                 attention_merge(t, i);

@@ -30,6 +30,8 @@ const char *$model_error(int code)
                 return "more positions than the model has room for";
         case $MODEL_ERROR_FLOAT:
                 return "this build does not round as it must: compile with -std=c11 and without -ffast-math or -ffp-contract=fast";
+        case $MODEL_ERROR_REWIND:
+                return "the positions before are no longer held: windows have moved on";
         case $MODEL_ERROR_UNFED:
                 return "inputs that are fed apart have not been fed yet";
         default:

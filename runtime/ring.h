@@ -1,0 +1,48 @@
+/*
+ * Rings: states that hold less than the whole context, since they are read no further back than a window.
+ *
+ *      position     0 ........ base ............ past - back ...... past ... past + n ....... base + size
+ *      held                     | taken back, perhaps   | read by rows to come | new rows |  free    |
+ *
+ * Rows lie one after another, as they would in a state that holds all: a row's place is its position less base.
+ * Where a call's new rows would not fit, all that is still read moves to the front, and base goes up by as much, a
+ * multiple of 16, which keeps tiles of 16 keys what they are.  So a row moves once in about as many positions
+ * as are free then.  No result depends on base.
+ */
+#include <stdint.h>
+#include <string.h>
+
+typedef struct {
+        int64_t back;  /* how many positions before its own a row reads */
+        int64_t spare; /* how many more are kept, for positions that are taken back */
+        int64_t size;  /* positions held: at least back + spare + 15 and the new ones of a call */
+} Ring;
+
+/* A state of a ring: slots `slot` floats apart, each [size / 16][tile]. */
+typedef struct {
+        int ring;
+        int64_t offset, slots, slot, tile;
+} RingState;
+
+/* Makes room in ring r, which holds positions from *base on, for n positions after `past`.  held: the states
+ * of all rings. */
+static inline void ring_make_room(const Ring *ring, int r, int64_t *base, const RingState *held, int states,
+                                  float *state, int64_t past, int64_t n)
+{
+        if (past + n <= *base + ring->size)
+                return;
+        const int64_t first = (past - ring->back - ring->spare) / 16 * 16;
+        for (int i = 0; i < states; i++)
+                for (int64_t slot = 0; held[i].ring == r && slot < held[i].slots; slot++) {
+                        float *to = state + held[i].offset + slot * held[i].slot;
+                        memmove(to, to + (first - *base) / 16 * held[i].tile,
+                                sizeof *to * (size_t)((past - first + 15) / 16 * held[i].tile));
+                }
+        *base = first;
+}
+
+/* Whether a ring that begins at `base` holds what is read by rows that follow the first n. */
+static inline int ring_reaches(const Ring *ring, int64_t base, int64_t n)
+{
+        return base == 0 || n - ring->back >= base;
+}
