@@ -173,7 +173,26 @@ static void show_bytes(Arena *a, const char *what, int64_t count)
                in_units(a, 2 * count, "B"));
 }
 
-static void show_states(Arena *a, const Graph *g)
+/* By number of the state: how many positions compiled code holds of it; 0: all. */
+static const int64_t *positions_held(Model *m, const Options *o)
+{
+        Graph *g = m->graph;
+        int64_t *held = NEW_ARRAY(&m->arena, int64_t, g->nstate);
+        Options quiet = *o;
+        Named named[MAX_NAMED];
+        bool windows = false;
+        quiet.ndump = quiet.explain = 0;
+        for (int i = 0; i < g->nstate; i++)
+                windows |= g->state[i]->window > 0;
+        memcpy(named, g->named, sizeof named);
+        Plan *p = windows ? model_plan(m, &quiet, target_find(o->ntarget ? o->target[0] : "native")) : NULL;
+        memcpy(g->named, named, sizeof named); /* which a plan gives names for C */
+        for (int i = 0; p && i < g->nstate; i++)
+                held[i] = p->ring_of[i] >= 0 ? p->ring[p->ring_of[i]].size : 0;
+        return held;
+}
+
+static void show_states(Arena *a, const Graph *g, const int64_t *held)
 {
         for (int i = 0; i < g->nstate; i++) {
                 const StateVar *s = g->state[i];
@@ -182,7 +201,9 @@ static void show_states(Arena *a, const Graph *g)
                         printf(" x %" PRId64, s->slots);
                 if (s->window)
                         printf(", of which %" PRId64 " positions are read", s->window);
-                printf(": %s values\n", grouped(a, state_count(g, s)));
+                if (held[i])
+                        printf(" and %" PRId64 " held", held[i]);
+                printf(": %s values\n", grouped(a, state_count(g, s, held[i])));
         }
 }
 
@@ -193,7 +214,7 @@ static void whole_call(const Graph *g, int time, int64_t *size)
                 size[i] = i == g->past ? 0 : i == time ? 1 : g->named[i].bound;
 }
 
-static int show_cost(Model *m)
+static int show_cost(Model *m, const Options *o)
 {
         const Graph *g = m->graph;
         Arena *a = &m->arena;
@@ -206,8 +227,10 @@ static int show_cost(Model *m)
         printf("%s\n", g->name);
         show_bytes(a, "weights", parameter_count(g));
         if (g->nstate) {
-                show_bytes(a, arena_printf(a, "cache for %s positions", grouped(a, bound)), cache_count(g));
-                show_states(a, g);
+                const int64_t *held = positions_held(m, o);
+                show_bytes(a, arena_printf(a, "cache for %s positions", grouped(a, bound)),
+                           cache_count(g, held));
+                show_states(a, g, held);
         }
         for (int i = 0; i < g->nnamed; i++)
                 if (i != time && i != g->past)
@@ -283,7 +306,7 @@ static int show_part(Model *m, const Options *o, Part part)
         if (!model_passes(m, o))
                 return WRONG_INPUT;
         switch (part) {
-        case COST: return show_cost(m);
+        case COST: return show_cost(m, o);
         case GRAPH: graph_dump(stdout, m->graph); return DONE;
         case PLAN:
         case C: {

@@ -142,20 +142,20 @@ int64_t cost_per_token(const Graph *g)
         return plus(f.product.factor[0], f.pair.factor[0]);
 }
 
-int64_t state_count(const Graph *g, const StateVar *s)
+int64_t state_count(const Graph *g, const StateVar *s, int64_t held)
 {
         int64_t count = s->slots, size[MAX_NAMED] = {0};
         for (int i = 0; i < g->nnamed; i++)
                 size[i] = g->named[i].bound;
         for (int a = 0; a < s->type.rank; a++)
-                count = times(count, dim_value(s->type.dim[a], size));
+                count = times(count, a == s->axis && held ? held : dim_value(s->type.dim[a], size));
         return count;
 }
 
-int64_t cache_count(const Graph *g)
+int64_t cache_count(const Graph *g, const int64_t *held)
 {
         int64_t count = 0;
         for (int i = 0; i < g->nstate; i++)
-                count = plus(count, state_count(g, g->state[i]));
+                count = plus(count, state_count(g, g->state[i], held[i]));
         return count;
 }

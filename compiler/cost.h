@@ -29,7 +29,8 @@ int64_t polynomial_at(const Polynomial *p, int64_t n);
 /* Of the first position: products and pairs where time = 1, past = 0, all else at its bound. */
 int64_t cost_per_token(const Graph *g);
 
-/* Values that an instance keeps between calls, at the bound of time, in one state and in all. */
-int64_t state_count(const Graph *g, const StateVar *s);
-int64_t cache_count(const Graph *g);
+/* Values that an instance keeps between calls, at the bound of time, in one state and in all.  held: positions that are held of
+ * the state, by its number; 0: all. */
+int64_t state_count(const Graph *g, const StateVar *s, int64_t held);
+int64_t cache_count(const Graph *g, const int64_t *held);
 #endif

@@ -32,9 +32,8 @@ typedef struct {
         int64_t k_head, k_tile;
         const float *v; /* key j of key head g at v + g * v_head + j * v_key: [v_dim] */
         int64_t v_head, v_key;
-        int64_t k_first, v_first; /* the positions of the first key at k and at v, multiples of 16: those
-                                   * before are masked */
-        float *out;               /* row i of head h at out + i * out_row + h * out_head: [v_dim] */
+        int64_t first_key, first_value; /* whose keys lie at k, values at v; multiples of 16 */
+        float *out;                     /* row i of head h at out + i * out_row + h * out_head: [v_dim] */
         int64_t out_row, out_head;
         int heads, kv_heads, head_dim, v_dim; /* heads is a multiple of kv_heads */
         float scale;                          /* of q, rounded once; 1 leaves q as it is */
@@ -90,7 +89,7 @@ KERNEL int64_t attention_row(const Attention *a, const AttentionTile *t, int i)
 
 KERNEL void attention_begin(const Attention *a, Live *live, AttentionTile *t)
 {
-        const int64_t first = a->k_first > a->v_first ? a->k_first : a->v_first;
+        const int64_t first = a->first_key > a->first_value ? a->first_key : a->first_value;
         for (int i = 0; i < t->count; i++) {
                 int head = attention_head(a, t, i);
                 int64_t row = attention_row(a, t, i);
@@ -151,7 +150,7 @@ KERNEL void attention_scores(const Attention *a, AttentionTile *t, int64_t block
                      .x_row = a->head_dim,
                      .x_step = 1,
                      .rows = TILE_ROWS,
-                     .w = a->k + t->kv * a->k_head + (block + from - a->k_first) / 16 * a->k_tile,
+                     .w = a->k + t->kv * a->k_head + (block + from - a->first_key) / 16 * a->k_tile,
                      .w_panel = panel,
                      .w_step = 16,
                      .storage = STORAGE_F32};
@@ -195,7 +194,7 @@ KERNEL void attention_softmax(const Attention *a, Score *score, AttentionTile *t
 /* Values of a key. */
 KERNEL const float *attention_value(const Attention *a, const AttentionTile *t, int64_t key)
 {
-        return a->v + t->kv * a->v_head + (key - a->v_first) * a->v_key;
+        return a->v + t->kv * a->v_head + (key - a->first_value) * a->v_key;
 }
 
 /* block_o += p_j v_j over keys from <= j < to of the block, live in each of `count` rows from row i on; whole
