@@ -450,7 +450,7 @@ static int verify_model(Verify *v)
 {
         const Target *target[MAX_TARGETS];
         v->oracle = v->m.graph;
-        hashed_sizes(v->oracle, v->size);
+        hashed_sizes(v->oracle, v->o->steps == INT64_MAX ? HASHED_POSITIONS : v->o->steps, v->size);
         v->input = NEW_ARRAY(&v->m.arena, Tensor, v->oracle->ninput);
         if (!hashed_inputs(v->oracle, v->size, v->input)) {
                 fprintf(stderr, "lathe verify: out of memory\n");

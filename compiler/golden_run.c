@@ -95,7 +95,7 @@ static const char *read_prompt(Run *r, const Graph *g)
 static const char *make_inputs(Run *r)
 {
         const Graph *g = r->m.graph;
-        hashed_sizes(g, r->size);
+        hashed_sizes(g, HASHED_POSITIONS, r->size);
         r->input = NEW_ARRAY(&r->m.arena, Tensor, g->ninput);
         if (!r->golden->o.prompt)
                 return hashed_inputs(g, r->size, r->input) ? NULL : no_memory;

@@ -150,7 +150,7 @@ struct Body {
 
 struct Region {
         const char *name; /* "layer" */
-        Node *repeat;     /* its REPEAT node; repeat->body is the body around it */
+        Node *repeat;     /* its REPEAT node; repeat->body is the body around it; NULL: nothing needed it */
         int64_t trips;
         Body **body; /* the distinct bodies */
         int nbody;

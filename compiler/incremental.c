@@ -328,14 +328,20 @@ static void copy_weights(Rewrite *m)
         }
 }
 
-/* The weights' regions, once these are made; one that nothing wants stays as it was. */
+/* The weights' regions, once these are made; one that nothing wants belongs to no repeat any more. */
 static void move_weights(const Rewrite *m)
 {
         for (int i = 0; i < m->g->nweight; i++) {
                 Weight *w = m->g->weight[i];
                 for (int r = 0; r < w->nregion; r++) {
-                        Region *made = m->region[w->region[r]->repeat->id];
-                        w->region[r] = made ? made : w->region[r];
+                        const Region *old = w->region[r];
+                        Region *made = old->repeat ? m->region[old->repeat->id] : NULL;
+                        if (!made) {
+                                made = NEW(m->g->arena, Region);
+                                *made = *old;
+                                made->repeat = NULL;
+                        }
+                        w->region[r] = made;
                 }
         }
 }

@@ -6,13 +6,13 @@
 
 #include "hash_weights.h"
 
-enum { POSITIONS = 40, FEWER = 7 };
+enum { FEWER = 7 };
 
-void hashed_sizes(const Graph *g, int64_t *size)
+void hashed_sizes(const Graph *g, int64_t positions, int64_t *size)
 {
         for (int i = 0; i < g->nnamed; i++) {
-                int64_t want = POSITIONS - FEWER * i, bound = g->named[i].bound;
-                size[i] = want < bound ? want : bound;
+                int64_t want = positions - FEWER * i, bound = g->named[i].bound;
+                size[i] = want < 1 ? 1 : want < bound ? want : bound;
         }
 }
 

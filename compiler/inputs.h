@@ -3,8 +3,10 @@
 #define INPUTS_H
 #include "graph.h"
 
-/* Sizes [nnamed] of named dimensions: 40, of each further one 7 fewer, or as many as there may be. */
-void hashed_sizes(const Graph *g, int64_t *size);
+enum { HASHED_POSITIONS = 40 }; /* where nobody says how many */
+
+/* Sizes [nnamed] of named dimensions: so many positions, of each further one 7 fewer, or as many as there may be. */
+void hashed_sizes(const Graph *g, int64_t positions, int64_t *size);
 /* Element i of an input: an id below its bound, a float from -1 to 1, or 0 or 1. */
 double hashed_input(const Input *in, uint64_t i);
 /* All inputs [ninput]; tensor_free releases each.  false: out of memory. */

@@ -108,7 +108,7 @@ static const Command command_table[] = {
          "  --echo           print a script's lines too, behind their prompts\n"
          "The exit code is 1 if a line of a script or a pipe failed.\n"
          "example: lathe repl models/tale.model\n"},
-        {"verify", verify_command, "mDwTxcabiAJyL",
+        {"verify", verify_command, "mDwTxcabiAJyLn",
          "MODEL [--weights CKPT] [--against FILE.safetensors [--bound E]] [--interpreter] [--each-pass] "
          "[--target "
          "T]…",
@@ -125,6 +125,7 @@ static const Command command_table[] = {
          "something else\n"
          "  --bound E        .. how far off the interpreter may be (default 1e-9 of a tensor's largest "
          "value)\n"
+         "  -n N             so many positions, if the model takes as many\n"
          "  --interpreter    leave compiled code out\n"
          "  --each-pass      then all of it with each pass off in turn (`lathe show MODEL passes`)\n"
          "  --slots N        an instance holds N sequences; calls that take positions of all of them are "

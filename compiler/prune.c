@@ -123,13 +123,27 @@ static void prune_region(Pruner *p, Node *repeat)
         }
 }
 
+/* Weights may still name the regions of a repeat that goes. */
+static void leave_regions(const Node *n)
+{
+        if (n->op != OP_REPEAT)
+                return;
+        Region *region = n->attr.region;
+        region->repeat = NULL;
+        for (int k = 0; k < region->nbody; k++)
+                for (int i = 0; i < region->body[k]->nnode; i++)
+                        leave_regions(region->body[k]->node[i]);
+}
+
 static void prune_body(Pruner *p, Body *body)
 {
         int kept = 0;
         for (int i = 0; i < body->nnode; i++) {
                 Node *n = body->node[i];
-                if (!p->live[n->id])
+                if (!p->live[n->id]) {
+                        leave_regions(n);
                         continue;
+                }
                 body->node[kept++] = n;
                 if (n->op == OP_CARRY)
                         n->attr.index = p->carried[body->region->repeat->id]->index[n->attr.index];

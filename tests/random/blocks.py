@@ -50,7 +50,9 @@ class Blocks:
         heads = r.pick([1, 2, 3, 4, 6])
         groups = r.pick([g for g in range(1, heads + 1) if heads % g == 0])
         d = r.pick([2, 3, 4, 5, 8, 16, 17])
-        if heads * self.size(x.shape[0]) * max(self.size(x.shape[0]), d) > 4 * MOST_ELEMENTS:
+        if self.long:
+            heads = groups = r.pick([1, 2])
+        if heads * self.size(x.shape[0]) * max(self.size(x.shape[0]), d) > 4 * MOST_ELEMENTS * (1 + 20 * self.long):
             return None
         memory = x
         if r.chance(25):  # to something else, which in a causal model does not run over positions

@@ -47,6 +47,7 @@ class Core:
         self.bounds = {}  # of named dimensions
         self.time = None
         self.causal = False
+        self.long = False  # many positions: over chunks, and over the blocks of attention
         self.used = set()  # names of values that something is made of
 
     # ---- writing ----
@@ -101,7 +102,7 @@ class Core:
         return n
 
     def fits(self, shape):
-        return len(shape) <= 5 and self.elements(shape) <= MOST_ELEMENTS
+        return len(shape) <= 5 and self.elements(shape) <= MOST_ELEMENTS * (1 + 20 * self.long)
 
     def grows(self, x):
         return self.time is not None and self.time in x.shape

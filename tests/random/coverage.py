@@ -62,6 +62,8 @@ FORMS = {
     "output: several": r"output out1",
     "options: taps": r"^# verify:.*--tap",
     "options: chunk": r"^# verify:.*--chunk",
+    "options: positions": r"^# verify:.*-n ",
+    "keys: more than 256": r"input x : real\[(257|300|513)|upto\((257|300)",
     "shared": r"shared",
     "block of the model": r"block b",
     "several results": r"v\d+, v\d+ = b",

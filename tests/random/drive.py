@@ -65,12 +65,15 @@ class Drive:
         yield own if "--jit" in own else own + ["--jit", "tcc", "--each-pass"]
         if seed is not None and seed % 20 == 10:
             yield own + self.compilers
-        if seed is not None and seed % 7 == 3:
-            weights = path.replace(".model", ".safetensors")
-            wrote = self.lathe("weights", path, "--storage", ["f32", "f16", "bf16"][seed // 7 % 3], "-o", weights)
+        storage = re.search(r"^# weights: (\w+)", text, re.M)
+        if storage or (seed is not None and seed % 7 == 3):
+            storage = storage.group(1) if storage else ["f32", "f16", "bf16"][seed // 7 % 3]
+            weights = os.path.join(self.work, os.path.basename(path)[:-5] + storage)
+            wrote = self.lathe("weights", path, "--storage", storage, "-o", weights)
             if wrote.returncode:
                 raise RuntimeError(wrote.stderr)
             yield own + ["--jit", "tcc", "--weights", weights]
+            os.remove(weights)
 
     def verify(self, seed, path, text):
         """None: all is well; 'ill'; or (what was said, options)."""
@@ -110,9 +113,7 @@ class Drive:
             with open(os.path.join(self.kept, f"random{seed}.log"), "w") as f:
                 f.write(said[0])
         if seed is not None:
-            for end in (".model", ".safetensors"):
-                if os.path.exists(path[:-6] + end):
-                    os.remove(path[:-6] + end)
+            os.remove(path)
         return name, said
 
     def all(self, whats):
@@ -221,9 +222,10 @@ def keep(drive, what, name):
         lines = [line for line in f if not line.startswith("# verify:")]
     with open(path) as f:
         own = shrink.options_in(f.read())
-    own += ["--jit", "cc", "--target", "scalar"] if "--each-pass" not in (said[1] or []) and "--jit" not in own else []
+    stored = [f"# weights: {option.split('.')[-1]}\n" for option in (said[1] or []) if option.startswith(drive.work)]
+    own += ["--jit", "cc", "--target", "scalar"] if "--jit" not in (said[1] or []) else []
     with open(target, "w") as f:
-        f.writelines(([f"# verify: {' '.join(own)}\n"] if own else []) + lines)
+        f.writelines(stored + ([f"# verify: {' '.join(own)}\n"] if own else []) + lines)
     return 0
 
 

@@ -44,7 +44,7 @@ class Model(Core, Formulas, Blocks, Library, Families):
     def sequence(self, name, dimension):
         """Tokens or rows over a dimension."""
         if self.r.chance(50):
-            vocab, d = self.r.pick([7, 50, 96, 129]), self.r.pick(SIZES[3:])
+            vocab, d = self.r.pick([7, 50, 96, 129]), self.r.pick(SIZES[3:7] if self.long else SIZES[3:])
             self.line(f"input {name} : id({vocab})[{dimension}]")
             self.add(name, [dimension], vocab, kind="int")
             self.let(f"{self.weight([vocab, d])}[{name}]", [dimension, d], 1)
@@ -54,7 +54,7 @@ class Model(Core, Formulas, Blocks, Library, Families):
             self.let(f"reshape({name}, [{dimension}, {2 * d}])", [dimension, 2 * d], 1, exact=True)
             self.causal = False
         else:
-            d = self.r.pick(SIZES)
+            d = self.r.pick(SIZES[:7] if self.long else SIZES)
             self.line(f"input {name} : real[{dimension}, {d}]")
             self.add(name, [dimension, d], 1, exact=True)
 
@@ -85,7 +85,8 @@ class Model(Core, Formulas, Blocks, Library, Families):
 
     def inputs_over_time(self):
         self.time = "time"
-        self.bounds["time"] = self.r.pick([17, 31, 40, 57, 16, 29])
+        self.long = self.r.chance(6)
+        self.bounds["time"] = self.r.pick([130, 257, 300] if self.long else [17, 31, 40, 57, 16, 29])
         self.causal = self.r.chance(60)
         self.line(f"time : upto({self.bounds['time']})")
         self.sequence("x", "time")
@@ -95,6 +96,11 @@ class Model(Core, Formulas, Blocks, Library, Families):
             self.apart()
 
     def inputs_of_fixed_shape(self):
+        if self.r.chance(5):
+            self.long, shape = True, [self.r.pick([257, 300, 513]), self.r.pick([2, 3, 8])]
+            self.line(f"input x : real[{shape[0]}, {shape[1]}]")
+            self.add("x", shape, 1, exact=True)
+            return
         for name in ["x", "y", "z"][:1 + self.r.below(3)]:
             rank = 1 + self.r.below(3) + (name == "x")
             shape = [self.r.pick(SIZES) for _ in range(min(rank, 3))]
@@ -135,9 +141,9 @@ class Model(Core, Formulas, Blocks, Library, Families):
 
     def options(self):
         """For verify, behind # verify:"""
-        r, found = self.r, []
+        r, found = self.r, ["-n", str(self.bounds["time"] - self.r.below(3))] if self.long and self.time else []
         if r.chance(25):
-            found += ["--chunk", str(r.pick([1, 2, 5, 16]))]
+            found += ["--chunk", str(r.pick([7, 64, 100] if self.long else [1, 2, 5, 16]))]
         taps = [v for v in self.pool if v.name.startswith("v") and (not self.time or v.shape[:1] == [self.time] and
                                                                     not self.composite(v.shape[1:]))]
         if r.chance(15) and taps and len(set(v.name for v in taps)) == len(taps):
@@ -153,7 +159,7 @@ class Model(Core, Formulas, Blocks, Library, Families):
             options = self.r.pick([[], [], ["--chunk", "3"]])
         else:
             self.inputs_over_time() if self.seed % 2 == 0 else self.inputs_of_fixed_shape()
-            for _ in range(5 + self.r.below(10)):
+            for _ in range(3 + self.r.below(4) if self.long else 5 + self.r.below(10)):
                 self.step()
             self.outputs()
             options = self.options()

@@ -182,6 +182,11 @@ def places(tree, path=()):
 
 def failure(driver, path, options):
     """How verify fails: what kind, and how large an error; None if it does not."""
+    if "--weights" in options:  # those of this model, stored as the file's name ends
+        at = options.index("--weights") + 1
+        weights = path.replace(".model", "." + options[at].split(".")[-1])
+        subprocess.run([driver, "weights", path, "--storage", weights.split(".")[-1], "-o", weights], capture_output=True)
+        options = options[:at] + [weights] + options[at + 1:]
     try:
         run = subprocess.run([driver, "verify", path] + options, capture_output=True, text=True, timeout=SECONDS,
                              errors="replace")
@@ -190,7 +195,7 @@ def failure(driver, path, options):
     if run.returncode == 0:
         return None
     said = re.sub(r"[^\n]*verifying[^\n]*\r", "", run.stderr)
-    if run.returncode < 0 or run.returncode > 3:
+    if run.returncode < 0 or run.returncode > 3 or "ERROR: AddressSanitizer" in said:
         broken = re.search(r"after [\w ]+: .*|[\w./]+:\d+: .*: Assertion.*|ERROR: \w+: [\w-]+", said)
         return f"crash {run.returncode} {re.sub('[0-9]+', '', broken.group(0)) if broken else ''}", 0
     wrong = [line for line in run.stdout.split("\n") if "FAIL" in line]
