@@ -1,7 +1,5 @@
 /* lathe golden: records what a model's outputs are, and holds it to that. */
 #include <errno.h>
-#include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -9,19 +7,16 @@
 
 #include "ending.h"
 #include "golden.h"
-#include "kernels.h"
 #include "taps.h"
-#include "text.h"
-#include "trial.h"
 
 /* --- record ------------------------------------------------------------------------------------------------------- */
 
-/* Without --tap: what each block called in a repeat gives, position by position. */
+/* Without --tap: what each block called in an outermost repeat gives, position by position. */
 static bool is_block_output(const Graph *g, const Tap *t)
 {
-        const char *dot = strchr(t->name, '.');
-        return dot && !strchr(dot + 1, '.') && strstr(t->name, "[i].") && t->in_all_trips &&
-               t->type.dtype == REAL && t->type.rank > 1 && g->nnamed && !dim_is_fixed(t->type.dim[1]);
+        const char *all = strstr(t->name, "[i].");
+        return all && !strpbrk(all + 4, ".[") && t->in_all_trips && t->type.dtype == REAL &&
+               t->type.rank > 1 && (!g->nnamed || !dim_is_fixed(t->type.dim[1]));
 }
 
 static int compare_taps(const void *a, const void *b)
@@ -99,9 +94,15 @@ static int record(const Options *o)
                 fprintf(stderr, "lathe golden record: wants one model; `lathe help golden` says more\n");
                 return WRONG_USAGE;
         }
+        if (o->prompt && o->inputs) {
+                fprintf(stderr, "lathe golden record: inputs are a prompt or a file; `lathe help golden` "
+                                "says more\n");
+                return WRONG_USAGE;
+        }
         g.o.file[0] = o->file[1];
         g.o.nfile = 1;
         g.o.chunk = 64;
+        g.o.threads = 0;
         if (g.o.steps == INT64_MAX)
                 g.o.steps = 0;
         int given = g.o.ntap;
@@ -112,7 +113,8 @@ static int record(const Options *o)
                         g.o.ntap = given;
                 g.path = o->out ? o->out : arena_printf(&g.arena, "%s.golden", g.o.model);
                 const Target *t = target_find(o->ntarget ? o->target[0] : "native");
-                const char *wrong = golden_run(&g, t, o->jit == JIT_CC ? JIT_CC : JIT_TCC);
+                bool jit = o->jit != JIT_CC && trial_jit_runs(t);
+                const char *wrong = golden_run(&g, t, jit ? JUST_IN_TIME : AHEAD_OF_TIME);
                 if (!wrong && !given)
                         drop_repeated(&g);
                 code = g.code;
@@ -127,256 +129,139 @@ static int record(const Options *o)
 
 /* --- check ---------------------------------------------------------------------------------------------------------- */
 
-/* One golden file on one target by one compiler: a process of its own. */
-typedef struct {
-        const char *path;
-        const Target *target;
-        JitMode mode;
-        pid_t process;    /* 0: not begun, or ended */
-        int entry, error; /* of ending.h; why it can't be started */
-        FILE *said;
-        int code; /* that it exited with */
-} Job;
-
-static const char *mode_name(JitMode mode)
+const char *golden_how(const GoldenCheck *c)
 {
-        return mode == JIT_CC ? "cc" : "tcc";
+        return c->when == JUST_IN_TIME ? "tcc" : "cc";
 }
 
-/* Floats between a and b. */
-static int64_t ulps(float a, float b)
+/* The file as it stands, and as it is found now, with what the command says instead. */
+static bool read_twice(const char *path, const Options *o, Golden *was, Golden *is)
 {
-        int32_t i, k;
-        memcpy(&i, &a, sizeof i);
-        memcpy(&k, &b, sizeof k);
-        int64_t x = i < 0 ? INT32_MIN - (int64_t)i : i, y = k < 0 ? INT32_MIN - (int64_t)k : k;
-        return x > y ? x - y : y - x;
-}
-
-static bool close_enough(double was, double is, double scale, double bound)
-{
-        return was == is || (isnan(was) && isnan(is)) || fabs(was - is) <= bound * scale;
-}
-
-static bool within(const GoldenValue *was, const GoldenValue *is, double bound)
-{
-        bool good = close_enough(was->norm, is->norm, was->norm, bound);
-        for (int i = 0; i < was->shown; i++)
-                good = good && close_enough(was->first[i], is->first[i], was->norm, bound) &&
-                       close_enough(was->last[i], is->last[i], was->norm, bound);
-        return good;
-}
-
-static void say_where(Text *to, const GoldenValue *was, const GoldenValue *is)
-{
-        for (int end = 0; end < 2; end++)
-                for (int i = 0; i < was->shown; i++) {
-                        float a = end ? was->last[i] : was->first[i], b = end ? is->last[i] : is->first[i];
-                        if (!memcmp(&a, &b, sizeof a))
-                                continue;
-                        text_printf(to,
-                                    "     %s value %d was %.9g, is %.9g: %" PRId64
-                                    " units in the last place apart\n",
-                                    end ? "last" : "first", i, (double)a, (double)b, ulps(a, b));
-                        return;
-                }
-        text_printf(to, "     not in the values that are kept; norm was %.6g, is %.6g\n", was->norm,
-                    is->norm);
-}
-
-/* The first value that differs; true: none. */
-static bool compare(Text *to, const Golden *was, const Golden *is, double bound)
-{
-        int n = was->nvalue < is->nvalue ? was->nvalue : is->nvalue;
-        for (int i = 0; i < n; i++) {
-                const GoldenValue *a = &was->value[i], *b = &is->value[i];
-                if (strcmp(a->name, b->name) || strcmp(a->shape, b->shape)) {
-                        text_printf(to, "     value %d was %s %s, is %s %s\n", i + 1, a->name, a->shape,
-                                    b->name, b->shape);
-                        return false;
-                }
-                if (a->hash == b->hash || (bound > 0 && within(a, b, bound)))
-                        continue;
-                text_printf(to, "     %s %s is the first that differs\n", a->name, a->shape);
-                say_where(to, a, b);
+        *is = (Golden){.code = DONE};
+        if (!golden_read(was, path) || !golden_read(is, path))
                 return false;
-        }
-        if (was->nvalue != is->nvalue) {
-                text_printf(to, "     %d values were recorded, and there are %d\n", was->nvalue, is->nvalue);
-                return false;
-        }
-        if (bound > 0 || !was->text || (is->text && !strcmp(was->text, is->text)))
-                return true;
-        text_printf(to, "     the text was %s\n     and is %s\n", was->text, is->text ? is->text : "none");
-        return false;
+        if (o->weights)
+                is->o.weights = o->weights;
+        is->o.chunk = o->chunk;
+        is->o.slots = o->slots;
+        is->o.ntap = o->slots > 1 ? 0 : is->o.ntap;
+        is->o.threads = o->given['R'] ? o->threads : 0;
+        return true;
 }
 
-static void say_what_changed(Text *to, const Golden *was, const Golden *is)
+/* In batches there are outputs, and no taps. */
+static void keep_outputs(Golden *was, const Golden *is)
 {
-        if (was->spec != is->spec)
-                text_printf(to, "     the model is not what it was when this was recorded\n");
-        if (was->weights_hash != is->weights_hash)
-                text_printf(to, "     %s has other bytes than when this was recorded\n", was->o.weights);
-        if (was->tokenizer_hash != is->tokenizer_hash)
-                text_printf(to, "     %s has other bytes than when this was recorded\n", was->o.tokenizer);
+        int n = 0;
+        for (int i = 0; i < was->nvalue; i++)
+                for (int k = 0; k < is->nvalue; k++)
+                        if (!strcmp(was->value[i].name, is->value[k].name))
+                                was->value[n++] = was->value[i];
+        was->nvalue = n;
 }
 
-static int check_one(const Job *j, double bound)
+static int check_one(const GoldenCheck *c, const Options *o)
 {
         Golden was, is;
-        if (!golden_read(&was, j->path) || !golden_read(&is, j->path))
+        if (!read_twice(c->path, o, &was, &is))
                 return was.code ? was.code : is.code;
-        const char *wrong = golden_run(&is, j->target, j->mode);
+        const char *wrong = golden_run(&is, c->target, c->when);
         int code = wrong ? is.code : DONE;
         Text *log = text_new(&is.arena);
+        if (o->slots > 1)
+                keep_outputs(&was, &is);
         if (wrong)
                 text_printf(log, "     %s\n", wrong);
-        else {
-                code = compare(log, &was, &is, bound) ? DONE : WRONG_INPUT;
-                say_what_changed(log, &was, &is);
-        }
-        printf("%s %s %s %s\n%s", code ? "FAIL" : "ok", j->path, j->target->name, mode_name(j->mode),
-               log->data);
+        else
+                code = golden_compare(log, &was, &is, o->bound) ? DONE : WRONG_INPUT;
+        printf("%s %s %s %s\n%s", code ? "FAIL" : "ok", c->path, c->target->name, golden_how(c),
+               log->data ? log->data : "");
         arena_free(&is.arena);
         arena_free(&was.arena);
         return code;
 }
 
-static void begin(Job *j, double bound)
+static void begin(GoldenCheck *c, const Options *o)
 {
-        j->said = tmpfile();
+        c->said = tmpfile();
         fflush(NULL);
-        j->process = j->said ? fork() : -1;
-        if (j->process) {
-                j->error = errno;
-                j->entry = j->process > 0 ? ending_process(j->process) : -1;
+        c->process = c->said ? fork() : -1;
+        if (c->process) {
+                c->error = errno;
+                c->entry = c->process > 0 ? ending_process(c->process) : -1;
                 return;
         }
         int own = dup(STDERR_FILENO);
-        dup2(fileno(j->said), STDOUT_FILENO);
-        dup2(fileno(j->said), STDERR_FILENO);
-        int code = check_one(j, bound);
+        dup2(fileno(c->said), STDOUT_FILENO);
+        dup2(fileno(c->said), STDERR_FILENO);
+        int code = check_one(c, o);
         if (!fflush(stdout) && !ferror(stdout))
                 _exit(code);
         dprintf(own, "lathe golden: a temporary file can't be written\n");
         _exit(WRONG_ENVIRONMENT);
 }
 
-static void end(Job *j)
+static void say_failure(const GoldenCheck *c, const char *why)
+{
+        printf("FAIL %s %s %s: %s\n", c->path, c->target->name, golden_how(c), why);
+}
+
+static void end(GoldenCheck *c)
 {
         int status = WRONG_ENVIRONMENT << 8;
-        while (j->process > 0 && waitpid(j->process, &status, 0) < 0 && errno == EINTR)
+        while (c->process > 0 && waitpid(c->process, &status, 0) < 0 && errno == EINTR)
                 ;
-        if (j->process > 0)
-                ending_forget(j->entry);
+        if (c->process > 0)
+                ending_forget(c->entry);
         else {
-                printf("FAIL %s %s %s: no process can be started\n", j->path, j->target->name,
-                       mode_name(j->mode));
-                fprintf(stderr, "lathe golden: no process can be started: %s\n", strerror(j->error));
+                say_failure(c, "no process can be started");
+                fprintf(stderr, "lathe golden: no process can be started: %s\n", strerror(c->error));
         }
-        j->code = WIFEXITED(status) ? WEXITSTATUS(status) : WRONG_ENVIRONMENT;
+        c->code = WIFEXITED(status) ? WEXITSTATUS(status) : WRONG_ENVIRONMENT;
         char line[4096];
         bool any = false;
-        if (j->said)
-                rewind(j->said);
-        for (; j->said && fgets(line, sizeof line, j->said); any = true)
+        if (c->said)
+                rewind(c->said);
+        for (; c->said && fgets(line, sizeof line, c->said); any = true)
                 fputs(line, stdout);
-        if (j->process > 0 && !any && WIFEXITED(status)) {
-                printf("FAIL %s %s %s: what it says can't be kept\n", j->path, j->target->name,
-                       mode_name(j->mode));
+        if (c->process > 0 && !any && WIFEXITED(status)) {
+                say_failure(c, "what it says can't be kept");
                 fprintf(stderr, "lathe golden: a temporary file can't be read\n");
-                j->code = WRONG_ENVIRONMENT;
+                c->code = WRONG_ENVIRONMENT;
         }
-        if (j->process > 0 && !WIFEXITED(status))
-                printf("FAIL %s %s %s: ended by signal %d\n", j->path, j->target->name, mode_name(j->mode),
+        if (c->process > 0 && !WIFEXITED(status))
+                printf("FAIL %s %s %s: ended by signal %d\n", c->path, c->target->name, golden_how(c),
                        WTERMSIG(status));
         fflush(stdout);
 }
 
 /* As many at once as there are cores; in their order. */
-static int run_jobs(Job *job, int n, double bound)
+static int run_checks(GoldenCheck *c, int n, const Options *o)
 {
         int cores = (int)sysconf(_SC_NPROCESSORS_ONLN), begun = 0, passed = 0, worst = DONE;
         for (int i = 0; i < n; i++) {
                 for (; begun < n && begun < i + (cores > 0 ? cores : 1); begun++)
-                        begin(&job[begun], bound);
-                end(&job[i]);
-                passed += job[i].code == DONE;
-                worst = job[i].code > worst ? job[i].code : worst;
+                        begin(&c[begun], o);
+                end(&c[i]);
+                passed += c[i].code == DONE;
+                worst = c[i].code > worst ? c[i].code : worst;
         }
         printf("%d passed, %d failed\n", passed, n - passed);
         return worst;
 }
 
-/* --- reports --------------------------------------------------------------------------------------------------------- */
-
-static void xml(Text *t, const char *text)
-{
-        for (; *text; text++)
-                switch (*text) {
-                case '&': text_add(t, "&amp;", 5); break;
-                case '<': text_add(t, "&lt;", 4); break;
-                case '"': text_add(t, "&quot;", 6); break;
-                default: text_add(t, text, 1);
-                }
-}
-
-static bool write_junit(const char *path, Job *job, int n)
-{
-        char line[4096];
-        Arena arena = {0};
-        Text *t = text_new(&arena);
-        int failed = 0;
-        for (int i = 0; i < n; i++)
-                failed += job[i].code != DONE;
-        text_printf(
-                t,
-                "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"lathe golden\" tests=\"%d\" "
-                "failures=\"%d\">\n",
-                n, failed);
-        for (int i = 0; i < n; i++) {
-                text_printf(t, "  <testcase classname=\"");
-                xml(t, job[i].path);
-                text_printf(t, "\" name=\"%s %s\">", job[i].target->name, mode_name(job[i].mode));
-                if (job[i].code != DONE) {
-                        text_printf(t, "<failure>");
-                        if (job[i].said)
-                                rewind(job[i].said);
-                        while (job[i].said && fgets(line, sizeof line, job[i].said))
-                                xml(t, line);
-                        text_printf(t, "</failure>");
-                }
-                text_printf(t, "</testcase>\n");
-        }
-        text_printf(t, "</testsuite>\n");
-        bool good = write_file(path, t->data, t->n);
-        arena_free(&arena);
-        return good;
-}
-
 /* What is found takes the place of what was; lines that change are shown. */
-static int update(const char *path)
+static int update(const char *path, const Options *o)
 {
         Golden was, is;
-        if (!golden_read(&was, path) || !golden_read(&is, path))
+        if (!read_twice(path, o, &was, &is))
                 return was.code ? was.code : is.code;
-        const char *wrong = golden_run(&is, target_find("native"), JIT_TCC);
+        const char *wrong = golden_run(&is, target_find("native"), JUST_IN_TIME);
         if (wrong)
                 fprintf(stderr, "lathe golden: %s: %s\n", path, wrong);
-        int changed = 0;
-        for (int i = 0; !wrong && (i < was.nvalue || i < is.nvalue); i++) {
-                Text *before = text_new(&is.arena), *after = text_new(&is.arena);
-                if (i < was.nvalue)
-                        golden_value_line(&was.value[i], before);
-                if (i < is.nvalue)
-                        golden_value_line(&is.value[i], after);
-                if (!strcmp(before->data, after->data))
-                        continue;
-                changed++;
-                printf("%s%s%s%s", before->n ? "-" : "", before->data, after->n ? "+" : "", after->data);
-        }
-        if (!wrong)
-                printf("%s: %d values changed\n", path, changed);
+        else
+                printf("%s: %d lines changed\n", path,
+                       golden_diff(stdout, &is.arena, golden_text(&was), golden_text(&is)));
         int code = wrong ? is.code : golden_write(&is) ? DONE : WRONG_ENVIRONMENT;
         arena_free(&was.arena);
         arena_free(&is.arena);
@@ -385,72 +270,111 @@ static int update(const char *path)
 
 /* --- the command ------------------------------------------------------------------------------------------------------ */
 
-/* A golden check asks for the kernels of its target, whoever calls them. */
-static int targets_of(const Options *o, const Target **target)
+/* What a target lacks to be tried so; NULL: nothing. */
+static const char *lacks(Arena *a, const Target *t, When when)
 {
-        int n = 0;
-        for (int i = 0; i < o->ntarget; i++) {
-                target[n] = target_find(o->target[i]);
-                if (!trial_jit_runs(target[n])) {
-                        fprintf(stderr, "lathe golden: %s doesn't run here\n", target[n]->name);
-                        return 0;
-                }
-                n++;
-        }
-        for (int i = 0; i < target_count && !o->ntarget; i++)
-                if (trial_jit_runs(&target_table[i]))
-                        target[n++] = &target_table[i];
-        return n;
+        if (when == AHEAD_OF_TIME)
+                return trial_lacks(a, t);
+        return trial_jit_runs(t) ? NULL : "libtcc's kernels for it";
 }
 
-/* By libtcc on every target; by the system's compiler, which takes its time, on the native one, unless it is asked for. */
-static bool is_asked(const Options *o, const Target *t, JitMode mode)
+/* Just in time on every target that runs here; ahead of time, which takes the system's compiler its time, on the native one. Named
+ * targets in both ways, or in those that are possible. */
+static bool is_asked(const Options *o, const Target *t, When when)
 {
-        return o->jit == mode ||
-               (o->jit == JIT_AUTO && (mode == JIT_TCC || o->ntarget || t == target_find("native")));
+        bool named = false;
+        for (int i = 0; i < o->ntarget; i++)
+                named |= target_find(o->target[i]) == t;
+        if (o->ntarget ? !named : when == AHEAD_OF_TIME ? t != target_find("native") : !trial_jit_runs(t))
+                return false;
+        return o->jit == JIT_AUTO || (o->jit == JIT_TCC) == (when == JUST_IN_TIME);
+}
+
+typedef struct {
+        const Target *target;
+        When when;
+} Way;
+
+/* Ways to check a file; 0 after a message. */
+static int choose_ways(const Options *o, Way *way)
+{
+        Arena scratch = {0};
+        int n = 0;
+        for (int i = 0; i < target_count; i++) {
+                const Target *t = &target_table[i];
+                int before = n;
+                const char *missing = NULL;
+                for (When when = JUST_IN_TIME + 1; when-- > AHEAD_OF_TIME;) {
+                        if (!is_asked(o, t, when))
+                                continue;
+                        const char *lack = lacks(&scratch, t, when);
+                        if (!lack)
+                                way[n++] = (Way){t, when};
+                        missing = lack ? lack : missing;
+                }
+                if (!missing || (n > before && o->jit == JIT_AUTO))
+                        continue;
+                fprintf(stderr, "lathe golden: target %s can't be tried here; missing: %s\n", t->name,
+                        missing);
+                n = 0;
+                break;
+        }
+        arena_free(&scratch);
+        return n;
 }
 
 static int check(const Options *o)
 {
-        static const JitMode mode[] = {JIT_TCC, JIT_CC};
-        const Target *target[MAX_TARGETS];
-        int targets = targets_of(o, target), n = 0;
-        if (!targets)
+        Way way[2 * MAX_TARGETS];
+        int ways = choose_ways(o, way), n = 0;
+        if (!ways)
                 return WRONG_ENVIRONMENT;
-        Job *job = calloc((size_t)(o->nfile - 1) * (size_t)targets * 2 + 1, sizeof *job);
-        if (!job)
+        GoldenCheck *c = calloc((size_t)(o->nfile - 1) * (size_t)ways, sizeof *c);
+        if (!c)
                 end_without_memory();
         for (int i = 1; i < o->nfile; i++)
-                for (int t = 0; t < targets; t++)
-                        for (int k = 0; k < 2; k++)
-                                if (is_asked(o, target[t], mode[k]))
-                                        job[n++] = (Job){
-                                                .path = o->file[i], .target = target[t], .mode = mode[k]};
-        int code = run_jobs(job, n, o->bound);
-        if (o->junit && !write_junit(o->junit, job, n))
+                for (int k = 0; k < ways; k++)
+                        c[n++] = (GoldenCheck){
+                                .path = o->file[i], .target = way[k].target, .when = way[k].when};
+        int code = run_checks(c, n, o);
+        if (o->junit && !golden_junit(o->junit, c, n))
                 code = WRONG_ENVIRONMENT;
         for (int i = 0; i < n; i++)
-                if (job[i].said)
-                        fclose(job[i].said);
-        free(job);
+                if (c[i].said)
+                        fclose(c[i].said);
+        free(c);
         return code;
+}
+
+/* Options that `record` or `check` takes and the other does not. */
+static bool refuses(const Options *o, const char *what, const char *letters)
+{
+        for (; *letters; letters++)
+                if (o->given[(unsigned char)*letters]) {
+                        fprintf(stderr, "lathe golden %s: takes no %s; `lathe help golden` says more\n", what,
+                                option_name(*letters));
+                        return true;
+                }
+        return false;
 }
 
 int golden_command(const Options *o)
 {
         const char *what = o->nfile ? o->file[0] : "";
         if (!strcmp(what, "record"))
-                return record(o);
+                return refuses(o, what, "bcLRuU") ? WRONG_USAGE : record(o);
         if (strcmp(what, "check") || o->nfile < 2) {
                 fprintf(stderr,
                         "lathe golden: record MODEL, or check FILE…; `lathe help golden` says more\n");
                 return WRONG_USAGE;
         }
+        if (refuses(o, what, o->update ? "mDtopnyIbTJULR" : "mDtopnyI"))
+                return WRONG_USAGE;
         if (!o->update)
                 return check(o);
         int code = DONE;
         for (int i = 1; i < o->nfile; i++) {
-                int one = update(o->file[i]);
+                int one = update(o->file[i], o);
                 code = one > code ? one : code;
         }
         return code;

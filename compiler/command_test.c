@@ -84,12 +84,9 @@ static const char *index_text(Arena *a, const Tensor *shape, int64_t i)
         return shape->rank ? arena_printf(a, " at [%s]", text) : "";
 }
 
-static const char *shape_text(Arena *a, const Tensor *t)
+static const char *tensor_text(Arena *a, const Tensor *t)
 {
-        const char *text = "";
-        for (int i = 0; i < t->rank; i++)
-                text = arena_printf(a, "%s%s%lld", text, i ? ", " : "", (long long)t->dim[i]);
-        return t->rank ? arena_printf(a, "[%s]", text) : "a number";
+        return t->rank ? shape_text(a, t->rank, t->dim) : "a number";
 }
 
 /* The shortest text that is read back as the same number. */
@@ -133,7 +130,7 @@ static bool check_equal(Diag *diag, const Requirement *r, const Tensor *left, co
                                     allowed ? arena_printf(a, ", more than %s", allowed) : ""));
         }
         diag_hint(diag, "shapes %s and %s; %lld of %lld elements differ, by %.3g at most",
-                  shape_text(a, left), shape_text(a, right), (long long)d.apart, (long long)d.compared,
+                  tensor_text(a, left), tensor_text(a, right), (long long)d.apart, (long long)d.compared,
                   d.most);
         return false;
 }
@@ -154,7 +151,7 @@ static bool check_true(Diag *diag, const Requirement *r, const Tensor *condition
         Arena *a = diag->arena;
         report(diag, r, arena_printf(a, "this is false%s", index_text(a, condition, first)));
         if (condition->rank)
-                diag_hint(diag, "shape %s; false in %lld of %lld elements", shape_text(a, condition),
+                diag_hint(diag, "shape %s; false in %lld of %lld elements", tensor_text(a, condition),
                           (long long)wrong, (long long)count);
         return false;
 }

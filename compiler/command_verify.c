@@ -11,11 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "driver.h"
 #include "inputs.h"
 #include "progress.h"
-#include "trial.h"
-#include "trial_program.h"
+#include "verification.h"
 
 static const double most_error = 1e-5, most_pass_error = 1e-9;
 
@@ -30,44 +28,20 @@ typedef struct {
         const char *without; /* --each-pass: the pass that is off; NULL: none besides those of the options */
         int done, steps;     /* for the bar */
         bool rings;          /* states of the compiled code are rings */
+        double bound;        /* of compiled code */
         bool failed;
 } Verify;
 
-/* --- errors ----------------------------------------------------------------------------------------------------- */
-
-static double element_error(double found, double expected)
-{
-        if (found == expected || (isnan(found) && isnan(expected)))
-                return 0;
-        double d = fabs(found - expected);
-        return isfinite(d) ? d : INFINITY;
-}
-
-/* What a call of compiled code can't know of an output (number i), and of all positions its element k is. */
-static bool is_hidden(const Verify *v, int i, int64_t k)
+/* The largest error of output i. */
+static double output_error(const Verify *v, int i, Values found)
 {
         const Graph *g = v->m.graph;
+        const Type *t = &v->oracle->output[i].node->type;
         OutputShape shape = output_shape(g, &g->output[i].node->type, v->size);
-        return isnan(g->output[i].later) && is_later(&shape, k);
-}
-
-/* Of output i: found as doubles or, if that is NULL, as floats. */
-static double output_error(const Verify *v, int i, const double *found, const float *narrow)
-{
-        const Tensor *expected = &v->expected[i];
-        double most = 0, scale = 0;
-        int64_t n = 1;
-        for (int a = 0; a < expected->rank; a++)
-                n *= expected->dim[a];
-        for (int64_t k = 0; k < n; k++) {
-                double d = element_error(found ? found[k] : (double)narrow[k], expected->data[k]),
-                       size = fabs(expected->data[k]);
-                if (is_hidden(v, i, k))
-                        continue;
-                most = d > most ? d : most;
-                scale = isfinite(size) && size > scale ? size : scale;
-        }
-        return most == 0 ? 0 : most / (scale > 0 ? scale : 1);
+        int64_t at;
+        /* in columns after a row's position a call of compiled code has nothing */
+        return largest_error(found, v->expected[i].data, type_count(t, v->size),
+                             isnan(g->output[i].later) ? &shape : NULL, &at);
 }
 
 /* --- the interpreter ---------------------------------------------------------------------------------------------- */
@@ -138,7 +112,7 @@ static const char *interpret_pieces(const Verify *v, const Graph *g, const Weigh
         for (int64_t at = 0; at < n && !why; at += piece)
                 why = interpret_piece(v, g, w, state, at, at + piece < n ? piece : n - at, whole);
         for (int i = 0; i < g->noutput && !why; i++)
-                *error = fmax(*error, output_error(v, i, whole[i], NULL));
+                *error = fmax(*error, output_error(v, i, (Values){whole[i], NULL}));
         interp_state_free(state);
         return why;
 }
@@ -149,21 +123,18 @@ static const char *interpret_whole(const Verify *v, const Graph *g, const Weight
         InterpState *state = interp_state_new(g);
         const char *why = state ? interpret(g, v->size, v->input, w, state, output) : no_memory;
         for (int i = 0; i < g->noutput && !why; i++)
-                *error = fmax(*error, output_error(v, i, output[i].data, NULL));
+                *error = fmax(*error, output_error(v, i, (Values){output[i].data, NULL}));
         free_tensors(output, g->noutput);
         interp_state_free(state);
         return why;
 }
 
-/* --- the report -----------------------------------------------------------------------------------------------------
- */
+/* --- the report -------------------------------------------------------------------------------------- */
 
 static void report_heading(const Verify *v)
 {
-        printf("%s", v->oracle->name);
-        for (int i = 0; i < v->oracle->nnamed; i++)
-                printf("%s%s = %" PRId64, i ? ", " : ": ", v->oracle->named[i].name, v->size[i]);
-        printf("\n%-40s%-9s%s\n", "", "error", "bits");
+        print_sizes(v->oracle, v->size);
+        printf("%-40s%-9s%s\n", "", "error", "bits");
         fflush(stdout);
 }
 
@@ -191,8 +162,7 @@ static void tick(Verify *v)
         progress("verifying", ++v->done, v->steps);
 }
 
-/* --- after each pass
- * --------------------------------------------------------------------------------------------------- */
+/* --- after each pass ------------------------------------------------------------------------------------- */
 
 static const char *const graph_pass[] = {"simplify", "stage", "causal", "accumulate", "entries"};
 enum { GRAPH_PASSES = sizeof graph_pass / sizeof graph_pass[0] };
@@ -266,8 +236,7 @@ static bool verify_pass(Verify *v, int n)
         return is_off(v->o, graph_pass[n]) || verify_graph(v, n + 1, graph_pass[n]);
 }
 
-/* --- compiled
- * ------------------------------------------------------------------------------------------------------------- */
+/* --- compiled -------------------------------------------------------------------------------------------- */
 
 static const char *call_text(Arena *a, const TrialRun *r)
 {
@@ -305,47 +274,34 @@ static const char *compare_bits(Verify *v, const Trial *t, const char *target)
                                : "the same by 1, 2 and 3 threads";
 }
 
-/* jit: through libtcc in this process, else built by the system's compiler. */
-static bool verify_code(Verify *v, const Target *target, bool jit)
+static bool verify_code(Verify *v, const Target *target, When when)
 {
-        Checkpoint *checkpoint = NULL;
         Trial t = {.size = v->size, .input = v->input};
         double error = 0;
-        char *folder = jit ? NULL : trial_folder();
-        bool good = (folder || jit) && pass_graph(v, GRAPH_PASSES);
-        if (good) {
-                Graph *g = v->m.graph;
-                WeightSource source = {open_weights(&v->m, v->o, &checkpoint), weights_read};
-                t.sequential = is_sequential(g, v->size);
-                t.output = NEW_ARRAY(&v->m.arena, float *, g->noutput);
-                Options o = options_of(v);
-                o.explain &= !v->without;
-                Plan *plan = source.from ? model_plan(&v->m, &o, target) : NULL;
-                v->rings |= plan && plan->nring;
-                good = plan && (jit ? trial_jit(plan, &source, &t) : trial(plan, folder, &source, &t));
-        }
+        if (!is_tried(v->o, target, when))
+                return true;
+        Options o = options_of(v);
+        o.explain &= !v->without;
+        bool good = pass_graph(v, GRAPH_PASSES) && trial_of_model(&v->m, &o, target, when, &t);
+        v->rings |= t.rings;
         for (int i = 0; good && i < v->oracle->noutput; i++)
-                error = fmax(error, output_error(v, i, NULL, t.output[i]));
+                error = fmax(error, output_error(v, i, (Values){NULL, t.output[i]}));
         tick(v);
         if (good) {
-                const char *name = arena_printf(&v->m.arena, jit ? "%s, just in time" : "%s", target->name);
-                const char *bits = compare_bits(v, &t, name);
+                const char *name = trial_text(&v->m.arena, target, when), *bits = compare_bits(v, &t, name);
                 v->failed |= !strncmp(bits, "FAIL", 4);
                 const char *what = v->without ? arena_printf(&v->m.arena, "no %s: %s", v->without, name)
                                               : arena_printf(&v->m.arena, "compiled, %s", name);
-                report_error(v, what, error, most_error, bits);
+                report_error(v, what, error, v->bound, bits);
         }
         for (int i = 0; t.output && v->first != t.output && i < v->oracle->noutput; i++)
                 free(t.output[i]);
-        checkpoint_close(checkpoint);
-        trial_remove(folder);
         return good;
 }
 
 static bool verify_target(Verify *v, const Target *target)
 {
-        bool by_cc = v->o->jit != JIT_TCC, by_tcc = v->o->jit != JIT_CC && trial_jit_runs(target);
-        return (!by_cc || verify_code(v, target, false)) && (!by_tcc || verify_code(v, target, true));
+        return verify_code(v, target, AHEAD_OF_TIME) && verify_code(v, target, JUST_IN_TIME);
 }
 
 static void forget_bits(Verify *v)
@@ -382,35 +338,7 @@ static bool verify_each_pass(Verify *v, const Target *const *target, int n)
         return good;
 }
 
-static bool can_try(Arena *a, const Options *o, const Target *t)
-{
-        const char *lacks = o->jit != JIT_TCC   ? trial_lacks(a, t)
-                            : trial_jit_runs(t) ? NULL
-                                                : "libtcc's kernels for it";
-        if (lacks)
-                fprintf(stderr, "lathe verify: target %s can't be tried here: %s is missing\n", t->name,
-                        lacks);
-        return !lacks;
-}
-
-int choose_targets(Arena *a, const Options *o, const Target **chosen)
-{
-        int n = 0;
-        if (o->interpreter)
-                return 0;
-        for (; n < o->ntarget; n++)
-                if (!can_try(a, o, chosen[n] = target_find(o->target[n])))
-                        return -1;
-        if (!n && !can_try(a, o, target_find("native")))
-                return -1;
-        for (int i = 0; i < target_count && !o->ntarget && n < MAX_TARGETS; i++)
-                if (o->jit == JIT_TCC ? trial_jit_runs(&target_table[i]) : !trial_lacks(a, &target_table[i]))
-                        chosen[n++] = &target_table[i];
-        return n;
-}
-
-/* --- the command
- * -------------------------------------------------------------------------------------------------------------- */
+/* --- the command ----------------------------------------------------------------------------------------- */
 
 /* After a failure: how far off the interpreter is where each of its values is rounded to float.  If that is about as much,
  * the model asks for more than floats can give: a difference of almost equal values, or a choice between them. */
@@ -425,7 +353,7 @@ static void report_rounded(Verify *v)
                 return;
         const char *why = interpret_rounded(v->oracle, v->size, v->input, &source, output);
         for (int i = 0; i < v->oracle->noutput && !why; i++)
-                error = fmax(error, output_error(v, i, output[i].data, NULL));
+                error = fmax(error, output_error(v, i, (Values){output[i].data, NULL}));
         if (why)
                 give_up(v, "the interpreter in floats", why);
         else
@@ -461,7 +389,7 @@ static int verify_model(Verify *v)
                 return WRONG_ENVIRONMENT;
         int trials = 0;
         for (int i = 0; i < n; i++)
-                trials += (v->o->jit != JIT_TCC) + (v->o->jit != JIT_CC && trial_jit_runs(target[i]));
+                trials += is_tried(v->o, target[i], AHEAD_OF_TIME) + is_tried(v->o, target[i], JUST_IN_TIME);
         v->steps = 1 + GRAPH_PASSES + trials + (v->o->each_pass ? GRAPH_PASSES + pass_count * trials : 0);
         if (!interpret_oracle(v))
                 return failure_code(&v->m);
@@ -476,6 +404,9 @@ static int verify_model(Verify *v)
                 return failure_code(&v->m);
         if (!v->o->each_pass && v->rings && !verify_without(v, "ring", target, 1))
                 return failure_code(&v->m);
+        When when = n && is_tried(v->o, target[0], JUST_IN_TIME) ? JUST_IN_TIME : AHEAD_OF_TIME;
+        if (n && !v->o->each_pass && !verify_table(&v->m, v->o, target[0], when, v->size, v->input, v->bound))
+                return WRONG_ENVIRONMENT;
         if (v->failed)
                 report_rounded(v);
         return v->failed ? WRONG_INPUT : DONE;
@@ -483,7 +414,7 @@ static int verify_model(Verify *v)
 
 int verify_command(const Options *o)
 {
-        Verify v = {.o = o};
+        Verify v = {.o = o, .bound = o->bound > 0 ? o->bound : most_error};
         int code;
         if (o->nfile > 1) {
                 fprintf(stderr, "lathe verify: one model at a time; `lathe help verify` says more\n");
@@ -491,10 +422,6 @@ int verify_command(const Options *o)
         }
         if (o->against)
                 return verify_against(o);
-        if (o->bound > 0) {
-                fprintf(stderr, "lathe verify: --bound goes with --against\n");
-                return WRONG_USAGE;
-        }
         if (model_load(&v.m, o, &code))
                 code = verify_model(&v);
         free_tensors(v.input, v.oracle ? v.oracle->ninput : 0);

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "text.h"
+
 enum { DEFAULT_LIMIT = 20, TAB = 8, WINDOW = 110, CONTEXT = 30, LONGEST_NAME = 64 };
 
 typedef enum Severity { ERROR, NOTE } Severity;
@@ -167,28 +169,6 @@ typedef struct Glyph {
         int width; /* columns */
         char shown[16];
 } Glyph;
-
-/* The length of the UTF-8 sequence at text, 0 if it is none; its code point. */
-static int decode_utf8(const char *text, int32_t length, uint32_t *code)
-{
-        static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-        unsigned char first = (unsigned char)text[0];
-        int bytes = first < 0x80             ? 1
-                    : (first & 0xe0) == 0xc0 ? 2
-                    : (first & 0xf0) == 0xe0 ? 3
-                    : (first & 0xf8) == 0xf0 ? 4
-                                             : 0;
-        if (bytes == 0 || bytes > length)
-                return 0;
-        *code = bytes == 1 ? first : first & (0x7fu >> bytes);
-        for (int i = 1; i < bytes; i++) {
-                if (((unsigned char)text[i] & 0xc0) != 0x80)
-                        return 0;
-                *code = *code << 6 | ((unsigned char)text[i] & 0x3f);
-        }
-        bool surrogate = *code >= 0xd800 && *code < 0xe000;
-        return *code < least[bytes] || *code > 0x10ffff || surrogate ? 0 : bytes;
-}
 
 /* Columns of a character: none for marks set over the one before, two for wide East Asian and pictographs. */
 static int display_width(uint32_t code)

@@ -48,9 +48,11 @@ typedef struct {
         uint64_t seed;
         JitMode jit;
         bool verbose, hash;
-        const char *junit; /* golden: a report as JUnit XML */
+        const char *inputs; /* golden: a file of inputs */
+        const char *junit;  /* golden: a report as JUnit XML */
         bool update;
         bool with_main, embed, explain, code_only, echo;
+        bool given[128]; /* by the option's letter */
 } Options;
 
 /* A model on its way: everything lives in the arena. */
@@ -74,6 +76,7 @@ static inline int failure_code(const Model *m)
 
 /* options.c: false after a message: wrong usage.  `takes` lists the options that the command knows, by letters of its row */
 bool options_read(Options *o, const char *command, const char *takes, int argc, char **argv);
+const char *option_name(char letter); /* "--weights" */
 bool is_off(const Options *o, const char *pass);
 
 /* pipeline.c */
@@ -110,9 +113,6 @@ int test_command(const Options *o);
 int weights_command(const Options *o);
 int show_command(const Options *o);
 int verify_command(const Options *o);
-int verify_against(const Options *o); /* verify_against.c */
-/* command_verify.c: the targets asked for, or all that can be tried here, the native one at least; -1 after a message. */
-int choose_targets(Arena *a, const Options *o, const Target **chosen);
 int targets_command(const Options *o);
 int repl_command(const Options *o);
 

@@ -207,3 +207,17 @@ void graph_dump(FILE *f, const Graph *g)
         for (int i = 0; i < g->noutput; i++)
                 fprintf(f, "output %s %%%d\n", g->output[i].name, g->output[i].node->id);
 }
+
+const char *setting_text(Arena *a, const Setting *s)
+{
+        const char *text = "";
+        switch (s->kind) {
+        case SETTING_NUMBER: return arena_printf(a, "%.15g", s->number);
+        case SETTING_TEXT: return arena_printf(a, "\"%s\"", s->text);
+        case SETTING_BOOL: return s->number != 0 ? "true" : "false";
+        case SETTING_LIST: break;
+        }
+        for (int i = 0; i < s->nlist; i++)
+                text = arena_printf(a, "%s%s%.15g", text, i ? ", " : "", s->list[i]);
+        return arena_printf(a, "[%s]", text);
+}

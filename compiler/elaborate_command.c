@@ -16,25 +16,12 @@ static void print_region(FILE *f, const Region *region, int depth)
                                 print_region(f, region->body[i]->node[k]->attr.region, depth + 1);
 }
 
-static void print_setting(FILE *f, const Setting *s)
-{
-        fprintf(f, " %s", s->name);
-        if (s->kind == SETTING_TEXT)
-                fprintf(f, " \"%s\"", s->text);
-        else if (s->kind == SETTING_BOOL)
-                fprintf(f, " %s", s->number != 0 ? "true" : "false");
-        else if (s->kind == SETTING_NUMBER)
-                fprintf(f, " %.15g", s->number);
-        for (int i = 0; s->kind == SETTING_LIST && i < s->nlist; i++)
-                fprintf(f, "%s%.15g%s", i ? ", " : " [", s->list[i], i + 1 == s->nlist ? "]" : "");
-}
-
 /* Weights with shape and slots, repeats with their bodies, outputs, settings, entries: one line each. */
 static void print_summary(FILE *f, const Graph *g, Arena *arena)
 {
         for (int i = 0; i < g->nhyper; i++)
-                fprintf(f, i ? "" : "hyper"), print_setting(f, &g->hyper[i]),
-                        fprintf(f, i + 1 == g->nhyper ? "\n" : "");
+                fprintf(f, "%s %s %s%s", i ? "" : "hyper", g->hyper[i].name,
+                        setting_text(arena, &g->hyper[i]), i + 1 == g->nhyper ? "\n" : "");
         for (int i = 0; i < g->ninput; i++)
                 fprintf(f, "input %s %s group %d %s\n", g->input[i].name,
                         type_text(arena, g, &g->input[i].type), g->input[i].group, g->input[i].group_name);
@@ -54,7 +41,8 @@ static void print_summary(FILE *f, const Graph *g, Arena *arena)
         for (int i = 0; i < g->nloop; i++) {
                 fprintf(f, "loop %s", g->loop[i].name);
                 for (int k = 0; k < g->loop[i].nsetting; k++)
-                        print_setting(f, &g->loop[i].setting[k]);
+                        fprintf(f, " %s %s", g->loop[i].setting[k].name,
+                                setting_text(arena, &g->loop[i].setting[k]));
                 fprintf(f, "\n");
         }
         for (int i = 0; i < g->nentry; i++) {

@@ -69,6 +69,8 @@ static void write_head(Golden *g, Text *t)
         text_printf(t, "lathe golden 1\nmodel %s %s\n", relative(g, o->file[0]), o->model);
         for (int i = 0; i < o->noverride; i++)
                 text_printf(t, "set %s %s\n", o->override[i].name, o->override[i].value);
+        if (g->hyper)
+                text_printf(t, "hyper %s\n", g->hyper);
         if (o->weights)
                 text_printf(t, "weights %s 0x%016" PRIx64 "\n", relative(g, o->weights), g->weights_hash);
         else
@@ -77,6 +79,8 @@ static void write_head(Golden *g, Text *t)
                 text_printf(t, "tokenizer %s 0x%016" PRIx64 "\n", relative(g, o->tokenizer),
                             g->tokenizer_hash);
         text_printf(t, "spec 0x%016" PRIx64 "\n", g->spec);
+        if (o->inputs)
+                text_printf(t, "inputs %s 0x%016" PRIx64 "\n", relative(g, o->inputs), g->inputs_hash);
         if (o->prompt) {
                 text_printf(t, "prompt ");
                 write_bytes(t, o->prompt);
@@ -88,9 +92,9 @@ static void write_head(Golden *g, Text *t)
                 text_printf(t, "tap %s\n", o->tap[i]);
 }
 
-void golden_value_line(const GoldenValue *v, Text *t)
+static void write_value(const GoldenValue *v, Text *t)
 {
-        text_printf(t, "%s %s 0x%016" PRIx64 " norm %.6g first", v->name, v->shape, v->hash, v->norm);
+        text_printf(t, "%s %s 0x%016" PRIx64 " norm %.17g first", v->name, v->shape, v->hash, v->norm);
         for (int i = 0; i < v->shown; i++)
                 text_printf(t, " %.9g", (double)v->first[i]);
         text_printf(t, " last");
@@ -99,16 +103,22 @@ void golden_value_line(const GoldenValue *v, Text *t)
         text_printf(t, "\n");
 }
 
-bool golden_write(Golden *g)
+const char *golden_text(Golden *g)
 {
         Text *t = text_new(&g->arena);
         write_head(g, t);
         text_printf(t, "\n");
         for (int i = 0; i < g->nvalue; i++)
-                golden_value_line(&g->value[i], t);
+                write_value(&g->value[i], t);
         if (g->text)
                 text_printf(t, "text %s\n", g->text);
-        return write_file(g->path, t->data, t->n);
+        return t->data;
+}
+
+bool golden_write(Golden *g)
+{
+        const char *text = golden_text(g);
+        return write_file(g->path, text, (int64_t)strlen(text));
 }
 
 /* --- reading --------------------------------------------------------------------------------------------------------- */
@@ -212,6 +222,12 @@ static bool read_head_line(Reading *r, const char *key)
                 return read_model(r);
         if (!strcmp(key, "set"))
                 return read_setting(r);
+        if (!strcmp(key, "hyper")) {
+                g->hyper = r->at;
+                return true;
+        }
+        if (!strcmp(key, "inputs"))
+                return read_file_line(r, &g->o.inputs, &g->inputs_hash);
         if (!strcmp(key, "weights"))
                 return !strcmp(r->at, "by hash") || read_file_line(r, &g->o.weights, &g->weights_hash);
         if (!strcmp(key, "tokenizer"))
@@ -229,7 +245,8 @@ static bool read_head_line(Reading *r, const char *key)
                 g->o.tap[g->o.ntap++] = r->at;
                 return true;
         }
-        return fail(r, "no such line is known: model, set, weights, tokenizer, spec, prompt, steps or tap");
+        return fail(r, "no such line is known: model, set, hyper, weights, tokenizer, spec, inputs, prompt, "
+                       "steps or tap");
 }
 
 GoldenValue *golden_value_new(Golden *g)
@@ -300,7 +317,7 @@ bool golden_read(Golden *g, const char *path)
 {
         const char *why = NULL;
         *g = (Golden){.path = path};
-        g->o = (Options){.chunk = 64, .storage = "f32", .threads = 1};
+        g->o = (Options){.chunk = 64, .slots = 1, .storage = "f32", .threads = 1};
         const Source *all = read_source(&g->arena, path, &why);
         if (!all) {
                 fprintf(stderr, "lathe: %s: %s\n", path, why);

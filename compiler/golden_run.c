@@ -8,6 +8,7 @@
 #include "golden.h"
 #include "inputs.h"
 #include "parse.h"
+#include "recorded.h"
 #include "taps.h"
 #include "text.h"
 #include "trial.h"
@@ -20,13 +21,15 @@ typedef struct {
         Model m;
         Plan *plan;
         Checkpoint *checkpoint;
+        WeightSource source;
         Tokenizer tokenizer;
-        WeightPool *pool;
-        const float *weights;
+        Recorded given;       /* inputs from a file */
+        WeightPool *pool;     /* just in time .. */
+        const float *weights; /* .. packed */
         int64_t size[MAX_NAMED];
         int32_t *token; /* of the prompt */
         int64_t ntoken;
-        Tensor *input;
+        Tensor *input, *trial_input; /* made here; what is taken */
         Trial trial;
 } Run;
 
@@ -92,11 +95,24 @@ static const char *read_prompt(Run *r, const Graph *g)
         return r->ntoken && !*text ? NULL : "without a tokenizer the prompt is token numbers";
 }
 
+static const char *read_inputs(Run *r)
+{
+        const char *path = r->golden->o.inputs,
+                   *wrong = recorded_read(&r->given, r->m.oracle, path, INPUTS_ALONE);
+        if (wrong)
+                return wrong;
+        memcpy(r->size, r->given.size, sizeof r->size);
+        r->trial_input = recorded_inputs(&r->given);
+        return hash_file(path, &r->golden->inputs_hash) ? NULL : "the inputs can't be read";
+}
+
 static const char *make_inputs(Run *r)
 {
         const Graph *g = r->m.graph;
+        if (r->golden->o.inputs)
+                return read_inputs(r);
         hashed_sizes(g, HASHED_POSITIONS, r->size);
-        r->input = NEW_ARRAY(&r->m.arena, Tensor, g->ninput);
+        r->trial_input = r->input = NEW_ARRAY(&r->m.arena, Tensor, g->ninput);
         if (!r->golden->o.prompt)
                 return hashed_inputs(g, r->size, r->input) ? NULL : no_memory;
         const char *wrong = read_prompt(r, g);
@@ -130,7 +146,17 @@ static const char *hash_untapped(Golden *golden)
         return wrong;
 }
 
-static const char *load(Run *r, const Target *target)
+/* "layers 4; eps 1e-05" */
+static const char *hypers_of(Arena *a, const Graph *g)
+{
+        const char *text = NULL;
+        for (int i = 0; i < g->nhyper; i++)
+                text = arena_printf(a, "%s%s%s %s", text ? text : "", text ? "; " : "", g->hyper[i].name,
+                                    setting_text(a, &g->hyper[i]));
+        return text;
+}
+
+static const char *load(Run *r, const Target *target, When when)
 {
         Golden *golden = r->golden;
         const Options *o = &golden->o;
@@ -140,6 +166,7 @@ static const char *load(Run *r, const Target *target)
         if (wrong)
                 return wrong;
         golden->code = WRONG_INPUT;
+        golden->hyper = hypers_of(&golden->arena, r->m.oracle);
         if (!model_passes(&r->m, o))
                 return "the model can't be compiled";
         if (o->tokenizer && !load_tokenizer(&r->m, o, &r->tokenizer)) {
@@ -159,9 +186,11 @@ static const char *load(Run *r, const Target *target)
                 return "the tokenizer can't be read";
         if (o->weights && !hash_file(o->weights, &golden->weights_hash))
                 return "the weights can't be read";
-        WeightSource source = {w, weights_read};
+        r->source = (WeightSource){w, weights_read};
+        if (when == AHEAD_OF_TIME)
+                return NULL;
         r->pool = pool_new();
-        return r->pool ? pool_fit(r->pool, r->plan, &source, 1, &r->weights) : no_memory;
+        return r->pool ? pool_fit(r->pool, r->plan, &r->source, 1, &r->weights) : no_memory;
 }
 
 /* --- values ------------------------------------------------------------------------------------------------------------ */
@@ -174,7 +203,7 @@ static void add_value(Golden *g, const char *name, const char *shape, const floa
         v->shown = n < SHOWN ? (int)n : SHOWN;
         double squares = 0;
         for (int64_t i = 0; i < n; i++)
-                squares += (double)x[i] * (double)x[i];
+                squares += isfinite(x[i]) ? (double)x[i] * (double)x[i] : 0;
         v->norm = sqrt(squares);
         for (int i = 0; i < v->shown; i++) {
                 v->first[i] = x[i];
@@ -182,14 +211,13 @@ static void add_value(Golden *g, const char *name, const char *shape, const floa
         }
 }
 
-static const char *shape_text(Arena *a, const Type *t, const int64_t *size, int from)
+/* The shape of a value without its first `from` axes. */
+static const char *value_shape(Arena *a, const Type *t, const int64_t *size, int from)
 {
-        Text *s = text_new(a);
-        text_printf(s, "[");
+        int64_t dim[MAX_RANK];
         for (int i = from; i < t->rank; i++)
-                text_printf(s, "%s%" PRId64, i > from ? ", " : "", dim_value(t->dim[i], size));
-        text_printf(s, "]");
-        return s->data;
+                dim[i - from] = dim_value(t->dim[i], size);
+        return shape_text(a, t->rank - from, dim);
 }
 
 static const char *name_of(const Output *o)
@@ -214,7 +242,7 @@ static void add_trip(Run *r, int output, int64_t trip)
         int64_t n = type_count(t, r->size) / dim_value(t->dim[0], r->size);
         add_value(r->golden,
                   arena_printf(a, "%.*s[%" PRId64 "]%s", length, name_of(o), trip, name_of(o) + length + 3),
-                  shape_text(a, t, r->size, 1), r->trial.output[output] + trip * n, n);
+                  value_shape(a, t, r->size, 1), r->trial.output[output] + trip * n, n);
 }
 
 /* Taps before outputs, and those of one repeat trip by trip: as they are computed. */
@@ -230,8 +258,9 @@ static void add_values(Run *r)
                         int length = stacked(o);
                         if (!length) {
                                 const Type *t = &o->node->type;
-                                add_value(r->golden, name_of(o), shape_text(&r->golden->arena, t, r->size, 0),
-                                          r->trial.output[i], type_count(t, r->size));
+                                add_value(r->golden, name_of(o),
+                                          value_shape(&r->golden->arena, t, r->size, 0), r->trial.output[i],
+                                          type_count(t, r->size));
                                 continue;
                         }
                         while (end < g->noutput && stacked(&g->output[end]) == length &&
@@ -247,74 +276,143 @@ static void add_values(Run *r)
 
 static bool gather(void *to, const char *text, int64_t n)
 {
-        Text *t = to;
-        for (int64_t i = 0; i < n; i++) {
-                unsigned char c = (unsigned char)text[i];
-                if (c == '"' || c == '\\')
-                        text_printf(t, "\\%c", c);
-                else
-                        text_printf(t, c == '\n' ? "\\n" : c < ' ' || c == 127 ? "\\x%02x" : "%c", c);
-        }
+        text_add(to, text, n);
         return true;
 }
 
-static const char *make_text(Run *r, JitMode mode)
+/* In quotes, as a line of UTF-8. */
+static const char *quoted(Arena *a, const Text *text)
 {
-        Golden *g = r->golden;
-        const char *wrong = why_not_generating(r->m.graph);
-        if (!r->token || wrong) {
-                g->code = WRONG_INPUT;
-                return "steps are for a model that generates, and want a prompt";
+        Text *t = text_new(a);
+        int bytes;
+        text_printf(t, "\"");
+        for (int64_t i = 0; i < text->n; i += bytes) {
+                const char *at = text->data + i;
+                uint32_t code;
+                bytes = decode_utf8(at, (int32_t)(text->n - i < 4 ? text->n - i : 4), &code);
+                if (bytes == 0 || code < ' ' || code == 127)
+                        text_printf(t, *at == '\n' ? "\\n" : "\\x%02x", (unsigned)(unsigned char)*at);
+                else
+                        text_printf(t, "%s%.*s", code == '"' || code == '\\' ? "\\" : "", bytes, at);
+                bytes = bytes ? bytes : 1;
         }
-        Engine *e = engine_new(r->plan, r->weights, 1, mode, &wrong);
+        text_printf(t, "\"");
+        return t->data;
+}
+
+/* Just in time by an engine. */
+static const char *generate_text(Run *r, Text *t)
+{
+        const char *wrong;
+        Engine *e = engine_new(r->plan, r->weights, 1, JIT_TCC, &wrong);
         if (!e)
                 return wrong;
-        Text *t = text_new(&g->arena);
+        const Golden *g = r->golden;
         Generation how = {.steps = g->o.steps, .chunk = INT64_MAX, .show = gather, .to = t};
         Generated made;
-        text_printf(t, "\"");
         wrong = generate(e, r->plan, g->o.tokenizer ? &r->tokenizer : NULL, r->token, r->ntoken, &how, &made);
-        text_printf(t, "\"");
-        g->text = t->data;
         engine_free(e);
         return wrong;
 }
 
-static const char *work_out(Run *r, JitMode mode)
+/* Ahead of time: what the program of the trial has made, up to a stop token. */
+static const char *text_of_trial(Run *r, Text *t)
+{
+        int32_t stop[64], previous = r->token[r->ntoken - 1];
+        int nstop = loop_tokens(r->m.graph, "stop", stop, 64);
+        bool spelled = r->golden->o.tokenizer != NULL;
+        char *piece = spelled ? malloc((size_t)r->tokenizer.longest + 1) : NULL;
+        if (spelled && !piece)
+                return no_memory;
+        for (int64_t i = 0; i < r->trial.ntoken; i++) {
+                int32_t token = r->trial.token[i];
+                for (int k = 0; k < nstop; k++)
+                        if (stop[k] == token)
+                                i = r->trial.ntoken;
+                if (i == r->trial.ntoken)
+                        break;
+                if (spelled)
+                        text_add(t, piece, token_to_text(&r->tokenizer, previous, token, piece));
+                else
+                        text_printf(t, "%d ", token);
+                previous = token;
+        }
+        free(piece);
+        return NULL;
+}
+
+/* The steps that fit behind the prompt. */
+static int64_t steps_of(const Run *r)
 {
         const Graph *g = r->m.graph;
+        int64_t room = g->time >= 0 ? g->named[g->time].bound - (r->ntoken - 1) : 0;
+        return r->golden->o.steps < room ? r->golden->o.steps : room;
+}
+
+static const char *make_text(Run *r, When when)
+{
+        Text *t = text_new(&r->golden->arena);
+        const char *wrong = when == JUST_IN_TIME ? generate_text(r, t) : text_of_trial(r, t);
+        r->golden->text = quoted(&r->golden->arena, t);
+        return wrong;
+}
+
+/* --- the whole ----------------------------------------------------------------------------------------------------------- */
+
+static const char *try_it(Run *r, When when)
+{
+        if (when == JUST_IN_TIME)
+                return trial_engine(r->plan, r->weights, JIT_TCC, &r->trial);
+        char *folder = trial_folder();
+        bool good = folder && trial(r->plan, folder, &r->source, &r->trial);
+        trial_remove(folder);
+        return good ? NULL : "what is emitted can't be built and run";
+}
+
+static const char *work_out(Run *r, When when)
+{
+        const Graph *g = r->m.graph;
+        Golden *golden = r->golden;
         const char *wrong = make_inputs(r);
         r->golden->code = wrong && !lacks_memory(wrong) ? WRONG_INPUT : WRONG_ENVIRONMENT;
         if (wrong)
                 return wrong;
-        r->trial = (Trial){.size = r->size, .input = r->input, .sequential = is_sequential(g, r->size)};
+        if (golden->o.steps && (!r->token || why_not_generating(g))) {
+                golden->code = WRONG_INPUT;
+                return "steps are for a model that generates, and want a prompt";
+        }
+        r->trial = (Trial){.size = r->size, .input = r->trial_input, .threads = golden->o.threads};
+        r->trial.steps = golden->o.steps ? steps_of(r) : 0;
+        r->trial.sequential = is_sequential(g, r->size);
         r->trial.output = NEW_ARRAY(&r->m.arena, float *, g->noutput);
-        wrong = trial_engine(r->plan, r->weights, mode, &r->trial);
+        wrong = try_it(r, when);
         if (wrong)
                 return wrong;
+        golden->code = r->trial.run >= 0 ? WRONG_INPUT : golden->code;
         if (r->trial.run >= 0)
-                return arena_printf(&r->golden->arena,
+                return arena_printf(&golden->arena,
                                     "%s[%" PRId64 "] is %a, and by other threads or pieces %a",
                                     g->output[r->trial.at_output].name, r->trial.at, (double)r->trial.one,
                                     (double)r->trial.other);
         add_values(r);
-        return r->golden->o.steps ? make_text(r, mode) : NULL;
+        return golden->o.steps ? make_text(r, when) : NULL;
 }
 
-const char *golden_run(Golden *g, const Target *t, JitMode mode)
+const char *golden_run(Golden *g, const Target *t, When when)
 {
         Run r = {.golden = g};
         g->nvalue = 0;
         g->text = NULL;
-        const char *wrong = load(&r, t);
+        const char *wrong = load(&r, t, when);
         if (!wrong)
-                wrong = work_out(&r, mode);
+                wrong = work_out(&r, when);
         if (wrong)
                 wrong = arena_strdup(&g->arena, wrong);
         for (int i = 0; r.trial.output && i < r.m.graph->noutput; i++)
                 free(r.trial.output[i]);
         for (int i = 0; r.input && i < r.m.graph->ninput; i++)
                 tensor_free(&r.input[i]);
+        recorded_free(&r.given);
         free(r.token);
         checkpoint_close(r.checkpoint);
         tokenizer_free(&r.tokenizer);

@@ -320,6 +320,8 @@ bool type_broadcast(const Type *a, const Type *b, Type *out); /* shapes right-al
 const char *dim_text(Arena *a, const Graph *g, Dim d);        /* "time + 4" */
 const char *type_text(Arena *a, const Graph *g,
                       const Type *t); /* "[heads, time, 64]" with numbers for fixed dims */
+const char *shape_text(Arena *a, int rank, const int64_t *shape); /* "[64, 172]" */
+const char *setting_text(Arena *a, const Setting *s); /* dump.c: its value, as a model file has it */
 
 /* view.c: making and combining affine maps.  The makers return x itself where nothing changes, one map where x is a view
  * already and the two combine, and NULL where the move cannot be expressed or leaves the bounds of x. */

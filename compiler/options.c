@@ -29,7 +29,16 @@ static const OptionRow option_table[] = {
         {'q', "--echo", false},      {'y', "--tap", true},
         {'u', "--update", false},    {'U', "--junit", true},
         {'A', "--each-pass", false}, {'L', "--slots", true},
+        {'I', "--inputs", true},
 };
+
+const char *option_name(char letter)
+{
+        for (size_t i = 0; i < sizeof option_table / sizeof option_table[0]; i++)
+                if (option_table[i].letter == letter)
+                        return option_table[i].name;
+        return "";
+}
 
 bool is_off(const Options *o, const char *pass)
 {
@@ -177,6 +186,7 @@ static bool set(Options *o, const char *command, char letter, const char *value)
         case 'A': return o->each_pass = true;
         case 'u': return o->update = true;
         case 'U': o->junit = value; return true;
+        case 'I': o->inputs = value; return true;
         case 'b': {
                 char *end;
                 o->bound = strtod(value, &end);
@@ -242,6 +252,7 @@ bool options_read(Options *o, const char *command, const char *takes, int argc, 
                         return wrong(command, "unknown option %s", arg);
                 if (row->value && !value && i + 1 == argc)
                         return wrong(command, "%s wants a value", arg);
+                o->given[(unsigned char)row->letter] = true;
                 if (!set(o, command, row->letter, !row->value ? "" : value ? value : argv[++i]))
                         return false;
         }

@@ -10,8 +10,8 @@
  *
  * What becomes a kernel is decided by who uses what; a use by a tap would be one more.  So every node that an output
  * needs and that a tap needs too is copied, back to what lies in memory in any case: state, carried values, results of
- * repeats.  A copy is made once for all taps; but scores and weights of attention are copied once more where a tap shows
- * them, so that the attention of a value further on is one kernel in its copy as well, and has the same bits.
+ * repeats.  A copy is made once for all taps; but scores and weights of attention, and their keys, are copied once more where a
+ * tap shows them, so that the attention of a value further on is one kernel in its copy as well, and has the same bits.
  *
  * Before: a graph whose passes are done.  After: no node that an output needs is used by a node made for taps, but for those
  * that lie in memory; Graph.tapped says which nodes are for taps, Graph.stands_for which nodes are copies.  No other graph pass may
@@ -27,7 +27,7 @@ typedef struct {
         Arena scratch;
         Needed needed; /* by the outputs; of ids below `limit` */
         int limit;
-        bool *inside;   /* by id: scores or weights of attention */
+        bool *inside;   /* by id: scores or weights of attention, or keys that these read */
         Node **copy[2]; /* by id: the copy; [1]: of what is inside attention, for a tap that shows it */
         Node **same;    /* by id: of what lies in memory, and is shown itself */
 } Apart;
@@ -44,12 +44,29 @@ static bool same_shape(const Node *a, const Node *b)
         return true;
 }
 
+/* Lies in memory, and is used by taps as it is. */
+static bool is_stored(const Node *n)
+{
+        return n->op == OP_CARRY || n->op == OP_READ || n->op == OP_APPEND || n->op == OP_REPEAT ||
+               n->op == OP_RESULT;
+}
+
+/* The keys of a product of scores, with the views through which it reads them. */
+static void mark_keys(Apart *p, const Node *n)
+{
+        for (; n->op == OP_VIEW; n = n->in[0])
+                p->inside[n->id] = true;
+        p->inside[n->id] |= !is_stored(n);
+}
+
 static void mark_scores(Apart *p, const Node *n, const Node *weights)
 {
         if (!same_shape(n, weights) || p->inside[n->id])
                 return;
         bool product = n->op == OP_MATMUL, formula = op_info[n->op].family == POINT;
         p->inside[n->id] = product || formula || n == weights;
+        if (product)
+                mark_keys(p, n->in[1]);
         for (int i = 0; p->inside[n->id] && !product && i < n->nin; i++)
                 mark_scores(p, n->in[i], weights);
 }
@@ -66,13 +83,6 @@ static void find_attention(Apart *p, const Body *b)
 }
 
 /* --- copies ----------------------------------------------------------------------------------------------------------- */
-
-/* Lies in memory, and is used by taps as it is. */
-static bool is_stored(const Node *n)
-{
-        return n->op == OP_CARRY || n->op == OP_READ || n->op == OP_APPEND || n->op == OP_REPEAT ||
-               n->op == OP_RESULT;
-}
 
 /* n times 1, x being n or its copy: what lies in memory, computed once more. */
 static Node *same(Apart *p, const Node *n, Node *x)

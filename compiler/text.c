@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -65,4 +66,25 @@ const char *float_literal(Arena *a, float x)
         if (x == (float)(int)x && x > -1e6f && x < 1e6f && (x != 0 || !signbit(x)))
                 return arena_printf(a, "%d.0f", (int)x);
         return arena_printf(a, "%af", (double)x);
+}
+
+int decode_utf8(const char *text, int32_t length, uint32_t *code)
+{
+        static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+        unsigned char first = (unsigned char)text[0];
+        int bytes = first < 0x80             ? 1
+                    : (first & 0xe0) == 0xc0 ? 2
+                    : (first & 0xf0) == 0xe0 ? 3
+                    : (first & 0xf8) == 0xf0 ? 4
+                                             : 0;
+        if (bytes == 0 || bytes > length)
+                return 0;
+        *code = bytes == 1 ? first : first & (0x7fu >> bytes);
+        for (int i = 1; i < bytes; i++) {
+                if (((unsigned char)text[i] & 0xc0) != 0x80)
+                        return 0;
+                *code = *code << 6 | ((unsigned char)text[i] & 0x3f);
+        }
+        bool surrogate = *code >= 0xd800 && *code < 0xe000;
+        return *code < least[bytes] || *code > 0x10ffff || surrogate ? 0 : bytes;
 }

@@ -24,10 +24,15 @@ bool trial_applies(const TrialRun *run, const Plan *p, bool sequential)
         return run->call == TRIAL_WHOLE || (sequential && (run->call != TRIAL_BATCH || p->slots > 1));
 }
 
+int trial_threads(const Trial *t, const TrialRun *run)
+{
+        return t->threads && run->threads == 3 ? t->threads : run->threads;
+}
+
 /* --- the folder ---------------------------------------------------------------------------------------------- */
 
 static const char *const file_name[] = {"model.c", "model.h", "model.weights", "program.c", "program",
-                                        "inputs",  "outputs", "differences",   "log",       NULL};
+                                        "inputs",  "outputs", "said",          "log",       NULL};
 static int folder_entry = -1; /* of ending.h */
 
 char *trial_folder(void)
@@ -39,8 +44,7 @@ char *trial_folder(void)
         if (folder)
                 snprintf(folder, n, "%s/lathe-XXXXXX", parent);
         if (!folder || !mkdtemp(folder)) {
-                fprintf(stderr, "lathe verify: %s: no folder can be made there: %s\n", parent,
-                        strerror(errno));
+                fprintf(stderr, "lathe: %s: no folder can be made there: %s\n", parent, strerror(errno));
                 free(folder);
                 return NULL;
         }
@@ -159,20 +163,27 @@ static bool read_outputs(const char *path, const Graph *g, Trial *trial)
         return good;
 }
 
-/* "end" behind the differences: without it they are not all there. */
-static bool read_differences(const char *path, Trial *trial)
+/* Lines of differences, of which the first counts, and of tokens; "end" behind them: without it they are not all there. */
+static bool read_said(const char *path, Arena *a, Trial *trial)
 {
         long at;
         double one, other;
-        char word[8] = "";
+        char line[256] = "";
         FILE *f = fopen(path, "r");
         trial->run = -1;
-        if (f && fscanf(f, "%d %d %ld %lf %lf", &trial->run, &trial->at_output, &at, &one, &other) == 5) {
-                trial->at = at;
-                trial->one = (float)one;
-                trial->other = (float)other;
+        trial->token = NEW_ARRAY(a, int32_t, trial->steps + 1);
+        trial->ntoken = 0;
+        while (f && fgets(line, sizeof line, f)) {
+                if (!strncmp(line, "token ", 6) && trial->ntoken < trial->steps) {
+                        trial->token[trial->ntoken++] = (int32_t)strtol(line + 6, NULL, 10);
+                } else if (trial->run < 0 && sscanf(line, "%d %d %ld %lf %lf", &trial->run, &trial->at_output,
+                                                    &at, &one, &other) == 5) {
+                        trial->at = at;
+                        trial->one = (float)one;
+                        trial->other = (float)other;
+                }
         }
-        bool good = f && (trial->run >= 0 || (fscanf(f, "%7s", word) == 1 && !strcmp(word, "end")));
+        bool good = f && !strcmp(line, "end\n");
         if (f)
                 fclose(f);
         return good;
@@ -192,7 +203,7 @@ static bool write_sources(Plan *p, const char *folder, const WeightSource *weigh
                 return false;
         if (write_inputs(path_in(a, folder, "inputs"), p->graph, trial))
                 return true;
-        fprintf(stderr, "lathe verify: %s/inputs: %s\n", folder, strerror(errno));
+        fprintf(stderr, "lathe: %s/inputs: %s\n", folder, strerror(errno));
         return false;
 }
 
@@ -208,18 +219,15 @@ bool trial(Plan *p, const char *folder, const WeightSource *weights, Trial *resu
                 arena_printf(a, "%s -std=c11 -O2 %s%s -o program program.c model.c -lpthread >log 2>&1",
                              compiler_of(t), t->flags, is_cross(t) ? " -static" : "");
         if (shell(folder, build)) {
-                fprintf(stderr, "lathe verify: %s: %s can't compile what was written:\n", t->name,
-                        compiler_of(t));
+                fprintf(stderr, "lathe: %s: %s can't compile what was written:\n", t->name, compiler_of(t));
                 copy_to_stderr(path_in(a, folder, "log"));
                 return false;
         }
-        int status =
-                shell(folder, arena_printf(a, "%s%s./program model.weights inputs outputs >differences 2>log",
-                                           is_cross(t) ? emulator : "", is_cross(t) ? " " : ""));
+        int status = shell(folder, arena_printf(a, "%s%s./program model.weights inputs outputs >said 2>log",
+                                                is_cross(t) ? emulator : "", is_cross(t) ? " " : ""));
         if (status || !read_outputs(path_in(a, folder, "outputs"), p->graph, result) ||
-            !read_differences(path_in(a, folder, "differences"), result)) {
-                fprintf(stderr, "lathe verify: %s: the compiled model failed (exit status %d)\n", t->name,
-                        status);
+            !read_said(path_in(a, folder, "said"), a, result)) {
+                fprintf(stderr, "lathe: %s: the compiled model failed (exit status %d)\n", t->name, status);
                 copy_to_stderr(path_in(a, folder, "log"));
                 return false;
         }

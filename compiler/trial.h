@@ -5,6 +5,9 @@
 #include "engine.h"
 #include "plan.h"
 
+/* Code of a target is made by the system's compiler, ahead of time, or by libtcc in this process. */
+typedef enum { AHEAD_OF_TIME, JUST_IN_TIME } When;
+
 /* The calls that all must give the same bits. */
 typedef enum { TRIAL_WHOLE, TRIAL_PIECES, TRIAL_STEPS, TRIAL_PREFILL_STEP, TRIAL_BATCH } TrialCall;
 typedef struct {
@@ -20,14 +23,20 @@ bool trial_applies(const TrialRun *run, const Plan *p, bool sequential);
 
 typedef struct {
         const int64_t *size; /* [MAX_NAMED] */
+        bool rings;          /* states are rings */
         bool sequential;     /* takes its sequence in pieces too */
         const Tensor *input; /* [ninput] */
+        int threads;         /* at most, instead of trial_run's 3; 0: as there */
+        int64_t steps;       /* ahead of time: so many greedy tokens after the inputs .. */
         float **output;      /* [noutput], malloc'd: what one thread makes of the whole */
         int run;             /* the first whose bits differ; -1: none */
         int at_output;       /* there: which output, which element, and the two values */
         int64_t at;
         float one, other;
+        int32_t *token; /* .. which are these */
+        int64_t ntoken;
 } Trial;
+int trial_threads(const Trial *t, const TrialRun *run);
 
 /* A folder of its own under TMPDIR; NULL after a message.  trial_remove empties and removes it. */
 char *trial_folder(void);

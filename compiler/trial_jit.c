@@ -265,7 +265,7 @@ static const char *run_all(TrialJit *t)
         for (int i = 0; i < trial_runs && !error; i++) {
                 if (!trial_applies(&trial_run[i], t->plan, t->trial->sequential))
                         continue;
-                error = engine_set_threads(t->engine, trial_run[i].threads);
+                error = engine_set_threads(t->engine, trial_threads(t->trial, &trial_run[i]));
                 if (!error)
                         error = trial_run[i].call == TRIAL_BATCH
                                         ? run_batch(t, (trial_run[i].threads - 1) % t->plan->slots)
@@ -278,11 +278,11 @@ static const char *run_all(TrialJit *t)
         return error;
 }
 
-static int most_threads(void)
+static int most_threads(const Trial *t)
 {
         int most = 1;
         for (int i = 0; i < trial_runs; i++)
-                most = trial_run[i].threads > most ? trial_run[i].threads : most;
+                most = trial_threads(t, &trial_run[i]) > most ? trial_threads(t, &trial_run[i]) : most;
         return most;
 }
 
@@ -299,7 +299,7 @@ const char *trial_engine(Plan *p, const float *weights, JitMode mode, Trial *res
                       .together = NEW_ARRAY(g->arena, void *, g->ninput),
                       .given = NEW_ARRAY(g->arena, float *, g->noutput)};
         const char *error = NULL;
-        t.engine = engine_new(p, weights, most_threads(), mode, &error);
+        t.engine = engine_new(p, weights, most_threads(result), mode, &error);
         if (t.engine)
                 error = run_all(&t);
         engine_free(t.engine);
@@ -322,7 +322,7 @@ bool trial_jit(Plan *p, const WeightSource *weights, Trial *result)
         if (!error)
                 error = trial_engine(p, base, JIT_TCC, result);
         if (error)
-                fprintf(stderr, "lathe verify: %s, just in time: %s\n", p->target->name, error);
+                fprintf(stderr, "lathe: %s, just in time: %s\n", p->target->name, error);
         pool_free(pool);
         return !error;
 }

@@ -188,7 +188,8 @@ static void add_runs(const Writer *w, Text *t)
         for (int i = 0; i < trial_runs; i++)
                 if (trial_applies(&trial_run[i], w->p, w->trial->sequential))
                         text_printf(t, "{%s, %d, %d, %d}, ", function[trial_run[i].call],
-                                    trial_run[i].threads, i, trial_run[i].call == TRIAL_PREFILL_STEP);
+                                    trial_threads(w->trial, &trial_run[i]), i,
+                                    trial_run[i].call == TRIAL_PREFILL_STEP);
 }
 
 static void add_word(const Writer *w, const char *word, size_t n, Text *t)
@@ -215,6 +216,7 @@ static void add_word(const Writer *w, const char *word, size_t n, Text *t)
 
 static void add_arrays(const Writer *w, Text *t)
 {
+        text_printf(t, "#define STEPS %" PRId64 "\n", w->trial->steps);
         text_printf(t,
                     "#define SEQUENTIAL %d\nenum { OUTPUTS = %d, N = %" PRId64 ", PIECE = %d, ROWS = %" PRId64
                     " };\n",

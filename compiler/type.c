@@ -223,3 +223,11 @@ const char *type_text(Arena *a, const Graph *g, const Type *t)
                 text = arena_printf(a, "%s%s%s", text, i ? ", " : "", dim_text(a, g, t->dim[i]));
         return arena_printf(a, "%s]", text);
 }
+
+const char *shape_text(Arena *a, int rank, const int64_t *shape)
+{
+        const char *text = "[";
+        for (int i = 0; i < rank; i++)
+                text = arena_printf(a, "%s%s%lld", text, i ? ", " : "", (long long)shape[i]);
+        return arena_printf(a, "%s]", text);
+}

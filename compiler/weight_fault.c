@@ -30,14 +30,6 @@ void fault_list(const Faults *faults, Diag *diag)
                 diag_hint(diag, "and %lld more", (long long)(faults->n - FAULTS_LISTED));
 }
 
-const char *shape_text(Arena *a, int rank, const int64_t *shape)
-{
-        const char *text = "[";
-        for (int i = 0; i < rank; i++)
-                text = arena_printf(a, "%s%s%lld", text, i ? ", " : "", (long long)shape[i]);
-        return arena_printf(a, "%s]", text);
-}
-
 int64_t weight_shape(const Weight *w, int64_t shape[MAX_RANK])
 {
         int64_t count = 1;

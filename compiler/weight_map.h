@@ -75,7 +75,5 @@ void fault_add(Faults *faults, Span span, const char *format, ...) __attribute__
 const char *fault_count(const Faults *faults, const char *noun);
 void fault_list(const Faults *faults, Diag *diag); /* the notes, after the error */
 
-/* "[64, 172]" */
-const char *shape_text(Arena *a, int rank, const int64_t *shape);
 int64_t weight_shape(const Weight *w, int64_t shape[MAX_RANK]); /* the sizes; returns their product */
 #endif

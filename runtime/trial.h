@@ -3,7 +3,8 @@
  *
  *   program WEIGHTS INPUTS OUTPUTS     inputs and outputs one after another, as the interface has them
  *
- * Prints "run output element one other" of the first difference of each run that has one; writes what run 0 gives.
+ * Prints "run output element one other" of the first difference of each run that has one, and "token N" of each of STEPS
+ * greedy tokens after the inputs; writes what run 0 gives.
  * $model is the model's name; $feeds hands over what is fed apart; $sizes, $inputs, $one, $outputs are arguments: the sizes,
  * the inputs from position `at` on, those of one position, the outputs of the call; $together
  * the inputs that put_together() has put row after row.
@@ -132,7 +133,28 @@ static int batch($model *m, float *const *output)
         }
         return error;
 }
+#endif
 
+#if STEPS
+/* The likeliest token after the inputs, and after each that was made: of the first output, whatever the others are. */
+static int greedy($model *m)
+{
+        const int64_t vocab = count(0, 1, 0), at = 0;
+        int error = N > 1 ? $model_prefill(m$sizes$inputs, N - 1) : 0;
+        int32_t token = input_0[N - 1];
+        float *logits = malloc((size_t)vocab * sizeof *logits);
+        for (int i = 0; i < STEPS && logits && !error; i++) {
+                const int32_t input_0[1] = {token};
+                float *const given[OUTPUTS] = {logits};
+                error = $model_step(m$sizes$one$outputs);
+                token = 0;
+                for (int32_t k = 1; k < vocab; k++)
+                        token = logits[k] > logits[token] ? k : token;
+                printf("token %d\n", (int)token);
+        }
+        free(logits);
+        return error;
+}
 #endif
 
 static const struct {
@@ -220,5 +242,12 @@ int main(int argc, char **argv)
                 for (int i = 0; i < OUTPUTS; i++)
                         free(output[i]);
         }
+#if STEPS
+        int error;
+        $model *m = $model_new(argv[1], 1, &error);
+        if (!m || greedy(m))
+                return 1;
+        $model_free(m);
+#endif
         return !write_outputs(argv[3], first) || printf("end\n") < 0 || fflush(stdout);
 }

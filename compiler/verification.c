@@ -1,0 +1,103 @@
+/* What the kinds of `lathe verify` have in common. */
+#include "verification.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+/* --- targets ------------------------------------------------------------------------------------------------------ */
+
+static bool can_try(Arena *a, const Options *o, const Target *t)
+{
+        const char *lacks = o->jit != JIT_TCC   ? trial_lacks(a, t)
+                            : trial_jit_runs(t) ? NULL
+                                                : "libtcc's kernels for it";
+        if (lacks)
+                fprintf(stderr, "lathe verify: target %s can't be tried here: %s is missing\n", t->name,
+                        lacks);
+        return !lacks;
+}
+
+int choose_targets(Arena *a, const Options *o, const Target **chosen)
+{
+        int n = 0;
+        if (o->interpreter)
+                return 0;
+        for (; n < o->ntarget; n++)
+                if (!can_try(a, o, chosen[n] = target_find(o->target[n])))
+                        return -1;
+        if (!n && !can_try(a, o, target_find("native")))
+                return -1;
+        for (int i = 0; i < target_count && !o->ntarget && n < MAX_TARGETS; i++)
+                if (o->jit == JIT_TCC ? trial_jit_runs(&target_table[i]) : !trial_lacks(a, &target_table[i]))
+                        chosen[n++] = &target_table[i];
+        return n;
+}
+
+bool is_tried(const Options *o, const Target *target, When when)
+{
+        return when == AHEAD_OF_TIME ? o->jit != JIT_TCC : o->jit != JIT_CC && trial_jit_runs(target);
+}
+
+const char *trial_text(Arena *a, const Target *target, When when)
+{
+        return arena_printf(a, when == JUST_IN_TIME ? "%s, just in time" : "%s", target->name);
+}
+
+bool trial_of_model(Model *m, const Options *o, const Target *target, When when, Trial *t)
+{
+        Checkpoint *checkpoint = NULL;
+        char *folder = when == AHEAD_OF_TIME ? trial_folder() : NULL;
+        bool good = folder || when == JUST_IN_TIME;
+        if (good) {
+                WeightSource source = {open_weights(m, o, &checkpoint), weights_read};
+                t->sequential = is_sequential(m->graph, t->size);
+                t->output = NEW_ARRAY(&m->arena, float *, m->graph->noutput);
+                Plan *plan = source.from ? model_plan(m, o, target) : NULL;
+                t->rings = plan && plan->nring;
+                good = plan && (folder ? trial(plan, folder, &source, t) : trial_jit(plan, &source, t));
+        }
+        checkpoint_close(checkpoint);
+        trial_remove(folder);
+        return good;
+}
+
+/* --- errors ------------------------------------------------------------------------------------------------------- */
+
+double value_at(Values v, int64_t i)
+{
+        return v.wide ? v.wide[i] : (double)v.narrow[i];
+}
+
+static double difference(double found, double expected)
+{
+        if (found == expected || (isnan(found) && isnan(expected)))
+                return 0;
+        double d = fabs(found - expected);
+        return isfinite(d) ? d : INFINITY;
+}
+
+double largest_error(Values found, const double *expected, int64_t n, const OutputShape *hides, int64_t *at)
+{
+        double most = 0, scale = 0;
+        *at = 0;
+        for (int64_t i = 0; i < n; i++) {
+                double size = fabs(expected[i]), d = difference(value_at(found, i), expected[i]);
+                if (hides && is_later(hides, i))
+                        continue;
+                if (d > most) {
+                        most = d;
+                        *at = i;
+                }
+                scale = isfinite(size) && size > scale ? size : scale;
+        }
+        return most == 0 ? 0 : most / (scale > 0 ? scale : 1);
+}
+
+void print_sizes(const Graph *g, const int64_t *size)
+{
+        printf("%s", g->name);
+        for (int i = 0; i < g->nnamed; i++)
+                printf("%s%s = %" PRId64, i ? ", " : ": ", g->named[i].name, size[i]);
+        printf("\n");
+}
