@@ -87,7 +87,7 @@ static void emit_batch_call(const Emit *e, Text *c)
                 text_printf(c,
                             "        for (int i = 0; i < sequences; i++)\n                if "
                             "(m->kept[s[i].slot].fed != %" PRIu64 ")\n                        return "
-                            "%s_ERROR_UNFED;\n        m->part = -1;\n",
+                            "%s_ERROR_UNFED;\n        m->fed_part = -1;\n",
                             e->g->fed_apart, e->upper);
         emit_sizes(e, CALLS, c);
         emit_checks(e, CALLS, c, "        ");

@@ -388,11 +388,11 @@ static void emit_part_runs(const Emit *e, uint64_t bit, Text *c)
         for (int i = 0; i < e->g->npart; i++) {
                 uint64_t part = e->g->part[i];
                 if (part == bit)
-                        text_printf(c, "        m->part = %d;\n        run(m);\n", i + 1);
+                        text_printf(c, "        m->fed_part = %d;\n        run(m);\n", i + 1);
                 else if (part & bit)
                         text_printf(c,
                                     "        if ((m->fed & %" PRIu64 ") == %" PRIu64
-                                    ") {\n                m->part = %d;\n"
+                                    ") {\n                m->fed_part = %d;\n"
                                     "                run(m);\n        }\n",
                                     part, part, i + 1);
         }
@@ -437,7 +437,7 @@ static void emit_fed_check(const Emit *e, Text *c)
         if (e->g->fed_apart)
                 text_printf(c,
                             "        if (m->fed != %" PRIu64
-                            ")\n                return %s_ERROR_UNFED;\n        m->part = -1;\n",
+                            ")\n                return %s_ERROR_UNFED;\n        m->fed_part = -1;\n",
                             e->g->fed_apart, e->upper);
 }
 

@@ -57,7 +57,7 @@ void emit_struct(const Emit *e, Text *c)
                 text_printf(
                         c,
                         "        uint64_t fed; /* the groups of inputs that are fed apart and have been */\n"
-                        "        int part; /* what a run computes: 0: all, 1 ..: a part of what is fed "
+                        "        int fed_part; /* what a run computes: 0: all, 1 ..: a part of what is fed "
                         "apart, -1: the calls' */\n");
         if (e->plan->nring)
                 text_printf(c,
@@ -215,13 +215,14 @@ void emit_program(const Emit *e, Text *c)
                         names_of_groups(e, e->g->part[i]), i + 1, e->name);
                 text_indent(c, part, 1);
                 text_printf(c, "}\n\n");
-                text_printf(calls,
-                            "if (m->part == 0 || m->part == %d) {\n        part_%d(m, thread);\n        "
-                            "team_barrier(m->team);\n}\n",
-                            i + 1, i + 1);
+                text_printf(
+                        calls,
+                        "if (m->fed_part == 0 || m->fed_part == %d) {\n        part_%d(m, thread);\n        "
+                        "team_barrier(m->team);\n}\n",
+                        i + 1, i + 1);
         }
         if (e->g->npart)
-                text_printf(calls, "if (m->part > 0)\n        return;\n");
+                text_printf(calls, "if (m->fed_part > 0)\n        return;\n");
         emit_calls(e, 0, 0, calls);
         text_printf(
                 c,
