@@ -29,19 +29,31 @@ static Node *condition_of(const Body *b)
         return condition;
 }
 
-/* Can n be computed before the trip, from what stands outside it? */
-static bool is_known_before(const Fuse *f, const Node *n, const Body *b)
+/* Can n be computed before the trip, from what stands outside it?  known [nnode]: whether inputs in the body can. */
+static bool is_known_by(const Fuse *f, const Node *n, const Body *b, const bool *known)
 {
-        if (n->body != b)
-                return true;
         const Buffer *own = f->plan->value[n->id];
         if (own)
                 return own->home == IN_LITERAL;
         bool may = (op_info[n->op].family == POINT && n->op != OP_TOP) || n->op == OP_VIEW ||
                    n->op == OP_GATHER || n->op == OP_CONST;
         for (int i = 0; may && i < n->nin; i++)
-                may = is_known_before(f, n->in[i], b);
+                may = n->in[i]->body != b || known[n->in[i]->id];
         return may;
+}
+
+/* By id, of the body's nodes. */
+static const bool *find_known(const Fuse *f, const Body *b)
+{
+        bool *known = NEW_ARRAY(f->arena, bool, f->plan->graph->nnode);
+        for (int i = 0; i < b->nnode; i++)
+                known[b->node[i]->id] = is_known_by(f, b->node[i], b, known);
+        return known;
+}
+
+static bool is_known_before(const Node *n, const Body *b, const bool *known)
+{
+        return n->body != b || known[n->id];
 }
 
 static bool keeps_rows_apart(const Node *n, const Node *condition)
@@ -59,9 +71,10 @@ static bool keeps_rows_apart(const Node *n, const Node *condition)
 /* Does row t of whatever the body computes need row t alone of what it computes before? */
 static bool rows_stand_alone(const Fuse *f, const Body *b, const Node *condition)
 {
+        const bool *known = find_known(f, b);
         for (int i = 0; i < b->nnode; i++) {
                 const Node *n = b->node[i];
-                if (is_known_before(f, n, b) || base_of((Node *)n)->op == OP_WEIGHT)
+                if (is_known_before(n, b, known) || base_of((Node *)n)->op == OP_WEIGHT)
                         continue;
                 if (n->type.rank != 2 || condition->type.rank != 2 || !keeps_rows_apart(n, condition))
                         return false;
@@ -127,7 +140,8 @@ static Kernel *finder(Fuse *f, const Region *r, const char **why)
         for (int a = 0; a < t->rank; a++)
                 rows *= bound_of(f->plan, t->dim[a]);
         *why = "their gate is not known before they run";
-        if (!is_known_before(f, condition, b) || !dim_is(t->dim[t->rank - 1], 1) || rows > MOST_ROWS)
+        if (!is_known_before(condition, b, find_known(f, b)) || !dim_is(t->dim[t->rank - 1], 1) ||
+            rows > MOST_ROWS)
                 return NULL;
         Kernel *k = fuse_kernel(f, K_FIND, condition);
         k->name = arena_printf(f->arena, "%s_find", r->name);

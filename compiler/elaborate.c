@@ -37,6 +37,9 @@ bool stopped(Elaborator *e, Span span)
         e->work++;
         if (e->g->nnode > MAX_NODES)
                 fail(e, span, "the graph has more than %d nodes", MAX_NODES);
+        else if (e->g->deepest > MAX_TOWER)
+                fail(e, span, "more than %d operations in a row, each on the one before: a repeat may say it",
+                     MAX_TOWER);
         else if (e->work > MAX_WORK)
                 fail(e, span, "elaboration does not come to an end: more than %d expressions", MAX_WORK);
         else if (interrupted)

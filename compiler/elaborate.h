@@ -12,6 +12,7 @@
 enum {
         MAX_DEPTH = 64,       /* instances inside instances */
         MAX_NODES = 1000000,  /* nodes kept in the graph */
+        MAX_TOWER = 10000,    /* nodes one on another: passes may recurse */
         MAX_TRIPS = 100000,   /* of nested repeats together */
         MAX_BODIES = 255,     /* distinct bodies of a repeat: Region.body_of is bytes */
         MAX_REGIONS = 4,      /* repeats inside repeats: Weight.region */

@@ -35,6 +35,7 @@ typedef struct {
         Node *stuck;   /* the node that needs a buffer */
         Refine refine; /* or: the cut that the domain needs */
         bool refined;
+        int looked; /* live_keys.c: nodes looked at for bounds */
 } Formula;
 
 /* The value of n at map: its variable's number, or -1 with stuck or refined set. */

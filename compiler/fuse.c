@@ -261,7 +261,7 @@ static void find_products(Fuse *f)
                 merge_matmuls(f);
 }
 
-/* Cheap to work out again wherever it is needed, and never worth a buffer. */
+/* Cheap to work out again wherever it is needed, and never worth a buffer: known of its inputs. */
 static bool is_trivial(const Fuse *f, const Node *n)
 {
         if (f->table[n->id] || f->must[n->id])
@@ -274,9 +274,36 @@ static bool is_trivial(const Fuse *f, const Node *n)
                                 n->op != OP_MUL && n->op != OP_ADD && n->op != OP_SUB && n->op != OP_NEG))
                 return false;
         for (int i = 0; i < n->nin; i++)
-                if (!is_trivial(f, n->in[i]))
+                if (!f->trivial[n->in[i]->id])
                         return false;
         return true;
+}
+
+static void find_trivial(Fuse *f)
+{
+        for (int i = 0; i < f->uses->n; i++) {
+                const Node *n = f->uses->all[i];
+                f->trivial[n->id] = is_trivial(f, n);
+        }
+}
+
+/* Of nodes that stand one on another without end, one in so many gets a buffer: formulas are walked by recursion. */
+static void cut_towers(Fuse *f)
+{
+        enum { HIGHEST = 200 };
+        int *height = NEW_ARRAY(f->arena, int, f->plan->graph->nnode);
+        for (int i = 0; i < f->uses->n; i++) {
+                const Node *n = f->uses->all[i];
+                for (int k = 0; k < n->nin; k++)
+                        if (height[n->in[k]->id] >= height[n->id])
+                                height[n->id] = height[n->in[k]->id] + 1;
+                bool stored = op_info[n->op].family == STATE || op_info[n->op].family == CONTROL ||
+                              n->op == OP_MATMUL;
+                f->forced[n->id] = !stored && height[n->id] >= HIGHEST;
+                f->plan->copy[n->id] = f->forced[n->id] && n->op == OP_VIEW;
+                if (stored || f->forced[n->id])
+                        height[n->id] = 0;
+        }
 }
 
 /* The one kernel that uses n (through views); NULL: none, or several; *folded: through a view or a broadcast on the way */
@@ -342,11 +369,12 @@ static bool needs_kernel(const Fuse *f, const Node *n)
 
 static void group(Fuse *f)
 {
+        find_trivial(f);
         for (int i = f->uses->n - 1; i >= 0; i--) {
                 Node *n = f->uses->all[i];
                 if (!needs_kernel(f, n))
                         continue;
-                if (is_trivial(f, n))
+                if (f->trivial[n->id])
                         continue;
                 bool several = false, viewed = false;
                 Kernel *k = sole_user(f, n, NULL, &several, &viewed);
@@ -555,7 +583,9 @@ Plan *fuse(Arena *a, Graph *g, const Target *target, int64_t chunk, int slots, P
         f.apart = NEW_ARRAY(a, bool, g->nnode);
         f.bare = NEW_ARRAY(a, bool, g->nnode);
         f.idle = NEW_ARRAY(a, bool, g->nnode);
+        f.trivial = NEW_ARRAY(a, bool, g->nnode);
         f.table = find_tables(&f);
+        cut_towers(&f);
         while ((p->unreadable = attempt(&f)))
                 if (!relieve(&f, p->unreadable))
                         return p;

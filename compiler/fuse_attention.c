@@ -25,21 +25,25 @@ static bool within(const Formula *s, const Node *n)
         return false;
 }
 
-/* Does n depend on a product of two computed tensors of the scores' shape?  Then the path to it is the formula. */
-static bool reaches_core(const Node *n, const Type *scores, int depth)
+typedef enum { UNKNOWN, NO, YES } Answer;
+
+/* Does n depend on a product of two computed tensors of the scores' shape?  Then the path to it is the formula.  known [nnode]:
+ * answers so far. */
+static bool reaches_core(const Fuse *f, const Node *n, const Type *scores, uint8_t *known)
 {
-        if (n->op == OP_MATMUL && same_dims(&n->type, scores))
-                return true;
-        if (op_info[n->op].family != POINT || n->op == OP_TOP || !same_dims(&n->type, scores) || depth > 64)
-                return false;
-        for (int i = 0; i < n->nin; i++)
-                if (reaches_core(n->in[i], scores, depth + 1))
-                        return true;
-        return false;
+        if (known[n->id])
+                return known[n->id] == YES;
+        bool is_core = n->op == OP_MATMUL && same_dims(&n->type, scores), reaches = is_core;
+        bool formula = op_info[n->op].family == POINT && n->op != OP_TOP && same_dims(&n->type, scores) &&
+                       !f->forced[n->id];
+        for (int i = 0; formula && !reaches && i < n->nin; i++)
+                reaches = reaches_core(f, n->in[i], scores, known);
+        known[n->id] = reaches ? YES : NO;
+        return reaches;
 }
 
 /* Collects the formula from n down to the core.  NULL, or why not. */
-static const char *collect(const Fuse *f, Formula *s, Node *n, const Type *scores)
+static const char *collect(const Fuse *f, Formula *s, Node *n, const Type *scores, uint8_t *known)
 {
         if (within(s, n))
                 return NULL;
@@ -52,11 +56,11 @@ static const char *collect(const Fuse *f, Formula *s, Node *n, const Type *score
         }
         s->node[s->n++] = n;
         for (int i = 0; i < n->nin; i++) {
-                if (!reaches_core(n->in[i], scores, 0))
+                if (!reaches_core(f, n->in[i], scores, known))
                         continue;
                 if (n->in[i]->body != n->body)
                         return "its scores come from outside the repeat";
-                const char *why = collect(f, s, n->in[i], scores);
+                const char *why = collect(f, s, n->in[i], scores, known);
                 if (why)
                         return why;
         }
@@ -89,9 +93,10 @@ static const char *match(const Fuse *f, Node *product, Formula *s)
                 return "it has a sink";
         if (f->uses->nuser[softmax->id] != 1 || f->uses->pinned[softmax->id])
                 return "its weights are used elsewhere";
-        if (!reaches_core(softmax->in[0], &softmax->type, 0))
+        uint8_t *known = NEW_ARRAY(f->arena, uint8_t, f->plan->graph->nnode);
+        if (!reaches_core(f, softmax->in[0], &softmax->type, known))
                 return "its scores are no formula of one product";
-        const char *why = collect(f, s, softmax->in[0], &softmax->type);
+        const char *why = collect(f, s, softmax->in[0], &softmax->type, known);
         if (why)
                 return why;
         if (leaves(f, s, softmax))

@@ -9,15 +9,22 @@
 
 #include <math.h>
 
-/* The TOP node without which n is false; NULL: there is none. */
-static const Node *mask_of(const Node *n)
+/* Nodes that are looked at for one gate: what is longer has none. */
+enum { LONGEST = 500 };
+
+/* The TOP node without which n is false; NULL: there is none.  *left: nodes that may yet be looked at. */
+static const Node *mask_of(const Node *n, int *left)
 {
-        const Node *first = n->nin > 0 ? mask_of(n->in[0]) : NULL;
+        if (--*left < 0)
+                return NULL;
         switch ((int)n->op) {
         case OP_TOP: return n;
-        case OP_AND: return first ? first : mask_of(n->in[1]);
+        case OP_AND: {
+                const Node *first = mask_of(n->in[0], left);
+                return first ? first : mask_of(n->in[1], left);
+        }
         case OP_VIEW:
-        case OP_GATHER: return first;
+        case OP_GATHER: return mask_of(n->in[0], left);
         default: return NULL;
         }
 }
@@ -44,30 +51,32 @@ static bool is_minus_inf(const Node *n)
 }
 
 /* The TOP node without which n is 0; NULL: there is none. */
-static const Node *zero_off(const Node *n)
+static const Node *zero_off(const Node *n, int *left)
 {
+        if (--*left < 0)
+                return NULL;
         switch ((int)n->op) {
         case OP_WHERE: {
-                const Node *top = mask_of(n->in[0]), *a = zero_off(n->in[1]);
-                bool other = is_zero(n->in[2]) || zero_off(n->in[2]);
+                const Node *top = mask_of(n->in[0], left), *a = zero_off(n->in[1], left);
+                bool other = is_zero(n->in[2]) || zero_off(n->in[2], left);
                 return !other ? NULL : is_zero(n->in[2]) && top ? top : a;
         }
         case OP_MUL: {
-                const Node *a = zero_off(n->in[0]);
-                return a ? a : zero_off(n->in[1]);
+                const Node *a = zero_off(n->in[0], left);
+                return a ? a : zero_off(n->in[1], left);
         }
         case OP_REAL_OF: {
-                const Node *top = mask_of(n->in[0]);
-                return top ? top : zero_off(n->in[0]);
+                const Node *top = mask_of(n->in[0], left);
+                return top ? top : zero_off(n->in[0], left);
         }
         case OP_SOFTMAX: {
                 const Node *x = n->in[0];
-                return x->op == OP_WHERE && is_minus_inf(x->in[2]) ? mask_of(x->in[0]) : NULL;
+                return x->op == OP_WHERE && is_minus_inf(x->in[2]) ? mask_of(x->in[0], left) : NULL;
         }
         case OP_DIV:
         case OP_NEG:
         case OP_VIEW:
-        case OP_GATHER: return zero_off(n->in[0]);
+        case OP_GATHER: return zero_off(n->in[0], left);
         default: return NULL;
         }
 }
@@ -84,23 +93,27 @@ static bool is_row_factor(const Node *n, const Type *rows)
         return true;
 }
 
-static bool find_factor(Node *n, const Type *rows, Gate *gate)
+static bool find_factor(Node *n, const Type *rows, Gate *gate, int *left)
 {
-        gate->top = is_row_factor(n, rows) ? zero_off(n) : NULL;
+        if (--*left < 0)
+                return false;
+        gate->top = is_row_factor(n, rows) ? zero_off(n, left) : NULL;
         gate->factor = n;
         if (gate->top)
                 return true;
         switch ((int)n->op) {
-        case OP_MUL: return find_factor(n->in[0], rows, gate) || find_factor(n->in[1], rows, gate);
+        case OP_MUL:
+                return find_factor(n->in[0], rows, gate, left) || find_factor(n->in[1], rows, gate, left);
         case OP_DIV:
-        case OP_NEG: return find_factor(n->in[0], rows, gate);
+        case OP_NEG: return find_factor(n->in[0], rows, gate, left);
         default: return false;
         }
 }
 
 bool find_gate(Node *value, Gate *gate)
 {
-        return find_factor(value, &value->type, gate);
+        int left = LONGEST;
+        return find_factor(value, &value->type, gate, &left);
 }
 
 Node *added_to_carry(const Body *b, int index)

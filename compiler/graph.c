@@ -51,6 +51,9 @@ Node *node_new(Graph *g, Body *body, Op op, int nin, Node *const *in, Attr attr,
         n->in = NEW_ARRAY(g->arena, Node *, nin);
         if (nin)
                 memcpy(n->in, in, (size_t)nin * sizeof *in);
+        for (int i = 0; i < nin; i++)
+                n->depth = in[i]->depth >= n->depth ? in[i]->depth + 1 : n->depth;
+        g->deepest = n->depth > g->deepest ? n->depth : g->deepest;
         body_append(g, body, n);
         return n;
 }

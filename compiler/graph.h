@@ -108,7 +108,8 @@ typedef struct {
 
 struct Node {
         Op op;
-        int id; /* unique in the graph, < graph->nnode */
+        int id;    /* unique in the graph, < graph->nnode */
+        int depth; /* as it was made: how many nodes stand one on another, up to it */
         int nin;
         Node **in;
         Attr attr;
@@ -258,7 +259,8 @@ struct Graph {
         const char *name; /* the model's, or the test's */
         const Source *source;
         Body *top;
-        int nnode; /* ids given out */
+        int nnode;   /* ids given out */
+        int deepest; /* the largest Node.depth */
         Named named[MAX_NAMED];
         int nnamed;
         int time, past; /* after the causal pass: which named dimensions; -1 before */

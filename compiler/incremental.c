@@ -31,6 +31,7 @@ typedef struct {
         Forms *forms;
         Region **region; /* [old nnode] of a repeat: its region in the new graph */
         Weight **weight; /* [nweight] copies */
+        Node **copy;     /* [old nnode] of checkpoint entries' nodes */
         int cap_state;
 } Rewrite;
 
@@ -351,7 +352,9 @@ static Node *copy_tree(Rewrite *m, const Node *n)
 {
         if (!n)
                 return NULL;
-        Node *copy = NEW(m->g->arena, Node);
+        if (m->copy[n->id])
+                return m->copy[n->id];
+        Node *copy = m->copy[n->id] = NEW(m->g->arena, Node);
         *copy = *n;
         copy->id = m->g->nnode++;
         copy->body = m->g->top;
@@ -366,6 +369,7 @@ static Node *copy_tree(Rewrite *m, const Node *n)
 static void copy_entries(Rewrite *m)
 {
         Graph *g = m->g;
+        m->copy = NEW_ARRAY(g->arena, Node *, m->old->nnode);
         g->entry = NEW_ARRAY(g->arena, CkEntry, g->nentry);
         for (int i = 0; i < g->nentry; i++) {
                 g->entry[i] = m->old->entry[i];

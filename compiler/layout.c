@@ -528,11 +528,15 @@ static void lay_next(Fuse *f, Body *b, int i, Buffer *carried)
                 copy_kernel(f, next, carried, b, end);
 }
 
-/* Is n read when the repeat has begun: behind it, or in its trips?  What has no buffer is read where its users are computed. */
-static bool outlives(const Fuse *f, const Node *n, const Node *repeat)
+/* Is n read when the repeat has begun: behind it, or in its trips?  What has no buffer is read where its users are computed.
+ * seen [nnode]: nodes that were asked about, and are not. */
+static bool outlives(const Fuse *f, const Node *n, const Node *repeat, bool *seen)
 {
         if (f->uses->pinned[n->id])
                 return true;
+        if (seen[n->id])
+                return false;
+        seen[n->id] = true;
         for (int i = 0; i < f->uses->nuser[n->id]; i++) {
                 const Node *user = f->uses->user[n->id][i];
                 if (user == repeat)
@@ -540,19 +544,21 @@ static bool outlives(const Fuse *f, const Node *n, const Node *repeat)
                 if (user->body != repeat->body)
                         return true;
                 if (f->must[user->id] ? f->uses->place[user->id] > f->uses->place[repeat->id]
-                                      : outlives(f, user, repeat))
+                                      : outlives(f, user, repeat, seen))
                         return true;
         }
         return false;
 }
 
 /* The same of n or a part that would lie in its place. */
-static bool part_outlives(const Fuse *f, Node *n, const Node *repeat)
+static bool part_outlives(const Fuse *f, Node *n, const Node *repeat, bool *seen)
 {
         n = base_of(n);
-        bool parts = n->op == OP_JOIN || n->op == OP_PAD, any = outlives(f, n, repeat);
-        for (int i = 0; parts && i < n->nin; i++)
-                any |= part_outlives(f, n->in[i], repeat);
+        if (seen[n->id])
+                return false;
+        bool parts = n->op == OP_JOIN || n->op == OP_PAD, any = outlives(f, n, repeat, seen);
+        for (int i = 0; parts && !any && i < n->nin; i++)
+                any = part_outlives(f, n->in[i], repeat, seen);
         return any;
 }
 
@@ -560,7 +566,10 @@ static bool part_outlives(const Fuse *f, Node *n, const Node *repeat)
 static void lay_first(Fuse *f, Node *first, const Node *repeat, Buffer *carried)
 {
         int at = 4 * f->uses->place[repeat->id] + 1;
-        if (part_outlives(f, first, repeat))
+        Arena scratch = {.out_of_memory = f->arena->out_of_memory};
+        bool outlived = part_outlives(f, first, repeat, NEW_ARRAY(&scratch, bool, f->plan->graph->nnode));
+        arena_free(&scratch);
+        if (outlived)
                 copy_kernel(f, first, carried, repeat->body, at);
         else
                 place(f, first, carried, repeat->body, at);

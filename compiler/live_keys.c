@@ -8,12 +8,24 @@
  * maxima of those. */
 #include "live_keys.h"
 
+#include <string.h>
+
+/* What masks are written with is short; of what is long, nothing is said.  In nodes looked at, and in bytes of an expression. */
+enum { MOST_NODES = 500, LONGEST = 4000 };
+
+static bool is_looked_through(Formula *f)
+{
+        return ++f->looked > MOST_NODES;
+}
+
 /* n as offset + sum of coef * digit, if it is that. */
 static bool affine(Formula *f, const Node *n, const Map *m, AxisIndex *x)
 {
         AxisIndex a, b;
         Map in;
         Refine refine;
+        if (is_looked_through(f))
+                return false;
         switch (n->op) {
         case OP_CONST: {
                 double value = n->attr.literal->value[0];
@@ -123,9 +135,16 @@ static bool divides_down(const Quotient *q)
         return down || q->by == 1;
 }
 
-static const char *tighter(Formula *f, const char *a, const char *b, const char *op)
+/* *a becomes the one of the two that is `op` the other; false, and it stays: the expression would be too long. */
+static bool choose_bound(Formula *f, const char **a, const char *b, const char *op)
 {
-        return a ? arena_printf(f->arena, "(%s) %s (%s) ? (%s) : (%s)", a, op, b, a, b) : b;
+        if (!*a)
+                *a = b;
+        else if (strlen(*a) + strlen(b) > LONGEST)
+                return false;
+        else if (strcmp(*a, b) != 0)
+                *a = arena_printf(f->arena, "(%s) %s (%s) ? (%s) : (%s)", *a, op, b, *a, b);
+        return true;
 }
 
 /* "first[i1]", a table of whole numbers that are known */
@@ -146,6 +165,8 @@ static const char *of_row(Formula *f, const Node *n, const Map *m, int keys, Bou
         Quotient q;
         Map in;
         Refine refine;
+        if (is_looked_through(f))
+                return NULL;
         if (quotient(f, n, m, &q)) {
                 if (q.x.coef[keys] != 0 || !divides_down(&q))
                         return NULL;
@@ -162,10 +183,11 @@ static const char *of_row(Formula *f, const Node *n, const Map *m, int keys, Bou
                 return NULL;
         Map at = map_broadcast(m, &n->in[0]->type), bt = map_broadcast(m, &n->in[1]->type);
         const char *a = of_row(f, n->in[0], &at, keys, bounds), *b = of_row(f, n->in[1], &bt, keys, bounds);
-        if (!a || !b)
+        if (!a || !b || strlen(a) + strlen(b) > LONGEST)
                 return NULL;
         if (n->op == OP_MIN || n->op == OP_MAX)
-                return arena_printf(f->arena, "(%s)", tighter(f, a, b, n->op == OP_MIN ? "<" : ">"));
+                return choose_bound(f, &a, b, n->op == OP_MIN ? "<" : ">") ? arena_printf(f->arena, "(%s)", a)
+                                                                           : NULL;
         return arena_printf(f->arena, "(%s) %s (%s)", a, n->op == OP_ADD ? "+" : "-", b);
 }
 
@@ -183,17 +205,15 @@ static bool bound_by_row(Formula *f, const Quotient *key, const char *row, bool 
                 dim_add(dim_scale(key->x.offset, -1), dim_fixed(key->by * (from_below ? least : 1 - least)));
         const char *e = arena_printf(f->arena, "%lld * (%s) + (%s)", (long long)key->by, row,
                                      index_expression(f, offset, rest, true));
-        if (from_below)
-                bounds->low = tighter(f, bounds->low, e, ">");
-        else
-                bounds->high = tighter(f, bounds->high, e, "<");
-        return true;
+        return from_below ? choose_bound(f, &bounds->low, e, ">") : choose_bound(f, &bounds->high, e, "<");
 }
 
 /* Narrows the bounds by `a - b >= least`; false: that is no bound on the keys. */
 static bool bound_by(Formula *f, const Node *a, const Node *b, const Map *m, int64_t least, int keys,
                      Bounds *bounds)
 {
+        if (is_looked_through(f))
+                return false;
         if (b->op == OP_MAX || a->op == OP_MIN) {
                 const Node *both = b->op == OP_MAX ? b : a;
                 bool first = both == b ? bound_by(f, a, b->in[0], m, least, keys, bounds)
@@ -220,14 +240,15 @@ static bool bound_by(Formula *f, const Node *a, const Node *b, const Map *m, int
         coef[keys] = 0;
         if (c == -1) { /* key <= offset + .. */
                 const char *e = index_expression(f, dim_add(offset, dim_fixed(1)), coef, true);
-                bounds->high = tighter(f, bounds->high, e, "<");
-        } else if (c == 1) { /* key >= -(offset + ..) */
+                return choose_bound(f, &bounds->high, e, "<");
+        }
+        if (c == 1) { /* key >= -(offset + ..) */
                 for (int i = 0; i < MAX_DIGIT; i++)
                         coef[i] = -coef[i];
                 const char *e = index_expression(f, dim_scale(offset, -1), coef, true);
-                bounds->low = tighter(f, bounds->low, e, ">");
+                return choose_bound(f, &bounds->low, e, ">");
         }
-        return c == 1 || c == -1;
+        return false;
 }
 
 static bool bound_condition(Formula *f, const Node *c, const Map *m, bool want, int keys, Bounds *bounds);
@@ -245,10 +266,10 @@ static bool bound_either(Formula *f, const Node *c, const Map *m, bool want, int
                         bounds->table[bounds->ntable++] = side[i].table[k];
                 }
         }
-        if (side[0].low && side[1].low)
-                bounds->low = tighter(f, bounds->low, tighter(f, side[0].low, side[1].low, "<"), ">");
-        if (side[0].high && side[1].high)
-                bounds->high = tighter(f, bounds->high, tighter(f, side[0].high, side[1].high, ">"), "<");
+        if (side[0].low && side[1].low && choose_bound(f, &side[0].low, side[1].low, "<"))
+                choose_bound(f, &bounds->low, side[0].low, ">");
+        if (side[0].high && side[1].high && choose_bound(f, &side[0].high, side[1].high, ">"))
+                choose_bound(f, &bounds->high, side[0].high, "<");
         return false;
 }
 
@@ -257,6 +278,8 @@ static bool bound_condition(Formula *f, const Node *c, const Map *m, bool want, 
 {
         Map in = *m, next;
         Refine refine;
+        if (is_looked_through(f))
+                return false;
         switch (c->op) {
         case OP_NOT: return bound_condition(f, c->in[0], m, !want, keys, bounds);
         case OP_VIEW:
@@ -299,8 +322,10 @@ static bool is_minus_infinity(const Node *n)
  * *bare is then what stands under it. */
 void live_keys(Formula *f, Node *n, const Map *m, int keys, Bounds *bounds, Node **bare)
 {
+        if (is_looked_through(f))
+                return;
         if (n->op == OP_WHERE) {
-                Map c = map_broadcast(m, &n->in[0]->type), x = map_broadcast(m, &n->in[1]->type);
+                Map c = map_broadcast(m, &n->in[0]->type);
                 bool masks_else = is_minus_infinity(n->in[2]), masks_then = is_minus_infinity(n->in[1]);
                 if (!masks_else && !masks_then)
                         return;
@@ -310,6 +335,7 @@ void live_keys(Formula *f, Node *n, const Map *m, int keys, Bounds *bounds, Node
                         return;
                 if (whole && *bare == n)
                         *bare = rest;
+                Map x = map_broadcast(m, &rest->type);
                 live_keys(f, rest, &x, keys, bounds, bare);
         } else if (n->op == OP_ADD) {
                 Node *top = NULL;

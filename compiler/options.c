@@ -85,7 +85,7 @@ static bool set_override(Options *o, const char *command, const char *text)
         return true;
 }
 
-/* A number from low to high. */
+/* A number from low to high; else *x is low. */
 static bool number(const char *command, const char *option, const char *value, double low, double high,
                    double *x)
 {
@@ -93,6 +93,7 @@ static bool number(const char *command, const char *option, const char *value, d
         *x = strtod(value, &end);
         if (end != value && !*end && *x >= low && *x <= high)
                 return true;
+        *x = low;
         fprintf(stderr, "lathe %s: %s wants a number from %g to %g, not %s; `lathe help %s` says more\n",
                 command, option, low, high, value, command);
         return false;

@@ -251,6 +251,7 @@ typedef struct {
         Kernel *stuck;   /* the kernel that the last attempt could not make */
         bool *table;     /* by id: worked out beforehand .. */
         bool *idle;      /* .. or needed for that alone */
+        bool *trivial;   /* by id: worked out again wherever it is needed, never worth a buffer */
         Kernel **kernel; /* all, unordered */
         int nkernel, cap_kernel;
 } Fuse;

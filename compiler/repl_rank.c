@@ -23,21 +23,33 @@ static const Node *under_views(const Node *n)
         return n;
 }
 
-/* Whether it depends on inputs; state[id]: 0 unknown, 1 no, 2 yes. */
+/* Bits of state[id].  A search looks at each node once. */
+enum { COMPUTED = 3, IN_CORE = 4, IN_QUERIES = 8, IN_KEYS = 16 };
+
+/* Whether it depends on inputs; state[id] & COMPUTED: 0 unknown, 1 no, 2 yes. */
 static bool is_computed(const Node *n, uint8_t *state)
 {
-        if (state[n->id])
-                return state[n->id] == 2;
+        if (state[n->id] & COMPUTED)
+                return (state[n->id] & COMPUTED) == 2;
         bool computed = n->op == OP_INPUT || n->op == OP_CARRY || n->op == OP_RESULT;
         for (int i = 0; !computed && i < n->nin; i++)
                 computed = is_computed(n->in[i], state);
-        state[n->id] = computed ? 2 : 1;
+        state[n->id] |= computed ? 2 : 1;
         return computed;
+}
+
+static bool was_seen(const Node *n, uint8_t *state, int bit)
+{
+        bool seen = state[n->id] & bit;
+        state[n->id] |= (uint8_t)bit;
+        return seen;
 }
 
 /* The product of two computed tensors that the scores come from. */
 static const Node *find_core(const Node *n, uint8_t *state)
 {
+        if (was_seen(n, state, IN_CORE))
+                return NULL;
         if (n->op == OP_MATMUL && is_computed(n->in[0], state) && is_computed(n->in[1], state))
                 return n;
         for (int i = 0; i < n->nin; i++) {
@@ -49,12 +61,15 @@ static const Node *find_core(const Node *n, uint8_t *state)
 }
 
 /* The product with a weight that an operand comes from, through what moves, turns, adds or scales. */
-static const Node *find_projection(const Node *n, uint8_t *state)
+static const Node *find_projection(const Node *n, uint8_t *state, int search)
 {
+        if (was_seen(n, state, search))
+                return NULL;
         if (n->op == OP_MATMUL)
                 return under_views(n->in[1])->op == OP_WEIGHT ? n : NULL;
         for (int i = 0; i < n->nin; i++) {
-                const Node *found = is_computed(n->in[i], state) ? find_projection(n->in[i], state) : NULL;
+                const Node *found =
+                        is_computed(n->in[i], state) ? find_projection(n->in[i], state, search) : NULL;
                 if (found)
                         return found;
         }
@@ -141,8 +156,8 @@ static bool rank_of(Model *m, Weights *weights, const Attention *at)
 {
         uint8_t *state = NEW_ARRAY(&m->arena, uint8_t, m->graph->nnode);
         const Node *core = find_core(at->softmax->in[0], state);
-        const Node *q = core ? find_projection(core->in[0], state) : NULL;
-        const Node *k = core ? find_projection(core->in[1], state) : NULL;
+        const Node *q = core ? find_projection(core->in[0], state, IN_QUERIES) : NULL;
+        const Node *k = core ? find_projection(core->in[1], state, IN_KEYS) : NULL;
         if (!q || !k)
                 return wrong("no products with weights lead to the queries and keys of this attention");
         const Type *tq = &q->in[1]->type, *tk = &k->in[1]->type;

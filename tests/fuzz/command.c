@@ -1,0 +1,56 @@
+/* The command line: an argument a line.  Commands that have read their options do nothing. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness.h"
+
+#define build_command heard_command
+#define run_command heard_command
+#define golden_command heard_command
+#define check_command heard_command
+#define test_command heard_command
+#define weights_command heard_command
+#define show_command heard_command
+#define verify_command heard_command
+#define targets_command heard_command
+#define repl_command heard_command
+#define parse_command heard_words
+#define elaborate_command heard_words
+#define main lathe_main
+#include "../../compiler/main.c"
+#undef main
+
+int heard_words(int argc, char **argv)
+{
+        return argc > 0 && !argv[0] ? WRONG_USAGE : DONE;
+}
+
+/* Every number is within what its option says. */
+int heard_command(const Options *o)
+{
+        bool good = o->nfile <= MAX_FILES && o->noverride <= MAX_OVERRIDES && o->ntap <= MAX_TAPS &&
+                    o->ndump <= MAX_DUMPS && o->ntarget <= MAX_TARGETS && o->nstop <= MAX_STOPS &&
+                    o->steps >= 0 && o->threads >= 1 && o->threads <= 64 && o->chunk >= 1 && o->top_p >= 0 &&
+                    o->top_p <= 1 && o->temperature >= 0;
+        harness_require(good, "an option is out of its bounds");
+        return DONE;
+}
+
+enum { MAX_WORDS = 400 };
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+        char *text = harness_text(data, size), *argv[MAX_WORDS + 2] = {"lathe"};
+        int argc = 1;
+        for (char *at = text; at && argc <= MAX_WORDS; argc++) {
+                argv[argc] = at;
+                at = strchr(at, '\n');
+                if (at)
+                        *at++ = 0;
+        }
+        harness_listen();
+        int code = run(argc, argv);
+        harness_heard_why(code != DONE);
+        free(text);
+        return 0;
+}
