@@ -67,12 +67,11 @@ static bool find_digits(const Formula *f, int rank, Walks *w)
                         return false;
                 }
         }
-        const int *last = &w->outer[w->nouter - 1];
-        bool rows_cut = w->nouter > 0 && f->domain.digit[*last].axis == rank - 2;
-        if (rows_cut || w->nouter == 0 || !is_fixed(f, *last))
+        int last = w->nouter > 0 ? w->outer[w->nouter - 1] : -1;
+        if (last < 0 || f->domain.digit[last].axis == rank - 2 || !is_fixed(f, last))
                 return w->width >= 0;
         w->head = w->outer[--w->nouter];
-        if (w->nouter > 0 && shares_keys(f, w, last[-1], *last)) {
+        if (w->nouter > 0 && shares_keys(f, w, w->outer[w->nouter - 1], last)) {
                 w->share = w->head;
                 w->head = w->outer[--w->nouter];
         }
