@@ -123,6 +123,23 @@ bool write_file(const char *to, const char *bytes, int64_t n)
         return true;
 }
 
+bool output_bytes(WrittenFile *o, const char *to, const char *bytes, int64_t n)
+{
+        *o = (WrittenFile){.path = to};
+        return write_file(to, bytes, n);
+}
+
+bool output_weights(WrittenFile *o, const char *to, Plan *p, const WeightSource *from)
+{
+        *o = (WrittenFile){.path = to};
+        return write_weights(to, p, from);
+}
+
+bool output_finish(WrittenFile *o, int n)
+{
+        return o && n >= 0;
+}
+
 bool write_weights(const char *to, Plan *p, const WeightSource *from)
 {
         (void)to, (void)p, (void)from;

@@ -77,7 +77,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         harness_require(code >= 0 && code <= 3, "an exit code that is none");
         const char *said = harness_heard();
         harness_require(code == 0 || strstr(said, "small: "), "refused without a word");
-        if (is_packed_file(path)) {
+        const char *unknown = NULL;
+        if (is_packed_file(path, &unknown)) {
                 PackedFile file;
                 const char *why = packed_file_open(path, harness_small_plan(), &file);
                 harness_require(!why == !code, "lathe and emitted C see it differently");
