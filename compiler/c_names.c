@@ -17,7 +17,8 @@ static const char *const word[] = {
         "m", "j", "n", "i", "row", "rows", "end", "thread", "threads", "acc", "panel", "s", "head", "col",
         "from", "to", "place", "context", "lo", "hi", "units", "a", "first", "chunk", "error", "arg", "run",
         "program", "advance", "found", "count", "weights", "arena", "state", "scratch", "team", "members",
-        "mapped", "mapped_size", "whole", "done", "fed", "part", "all", "unit", "next", "around", "begin", "base", "rings", "held"};
+        "mapped", "mapped_size", "whole", "done", "fed", "fed_part", "part", "all", "unit", "next", "around",
+        "begin", "base", "rings", "held"};
 
 /* .. of an instance for several sequences */
 static const char *const batch_word[] = {"sequence", "sequences", "range", "ranges",

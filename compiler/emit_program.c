@@ -252,7 +252,7 @@ static void emit_instance_layout(const Emit *e, Text *c)
         const char *whole = has_dense(e->plan) ? "offsetof(%s, whole), offsetof(%s, done)" : "-1, -1";
         text_printf(c, ", ");
         text_printf(c, whole, e->name, e->name);
-        text_printf(c, e->g->fed_apart ? ", offsetof(%s, part)" : ", -1", e->name);
+        text_printf(c, e->g->fed_apart ? ", offsetof(%s, fed_part)" : ", -1", e->name);
         for (int i = 0; i < 6; i++) {
                 static const char *const member[] = {"slot",     "sequences", "ranges",
                                                      "sequence", "range",     "of"};
