@@ -43,7 +43,8 @@ OutputShape output_shape(const Graph *g, const Type *t, const int64_t *size)
 bool is_later(const OutputShape *s, int64_t k)
 {
         int64_t width = s->columns + s->extra;
-        return s->columns && k / s->inner % width > k / (s->inner * width * s->middle) % s->rows + s->extra;
+        return s->columns && s->rows &&
+               k / s->inner % width > k / (s->inner * width * s->middle) % s->rows + s->extra;
 }
 
 bool grows(const Graph *g, const Type *t)
