@@ -88,7 +88,8 @@ static bool print_cache(Session *s)
         Graph *g = simplify(s->g), *steps = incremental(g, growing_dimension(g), &stuck);
         if (!steps)
                 return printf("no state form\n"), false;
-        printf("%" PRId64 "\n", cache_count(steps));
+        int64_t *all = NEW_ARRAY(steps->arena, int64_t, steps->nstate);
+        printf("%" PRId64 "\n", cache_count(steps, all));
         return true;
 }
 
