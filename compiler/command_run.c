@@ -26,7 +26,7 @@ static void on_interrupt(int number)
 /* Where it is ignored it stays so. */
 static void catch_interrupt(void)
 {
-        struct sigaction act = {.sa_handler = on_interrupt}, before;
+        struct sigaction act = {.sa_handler = on_interrupt, .sa_flags = SA_RESTART}, before;
         if (!sigaction(SIGINT, NULL, &before) && before.sa_handler != SIG_IGN)
                 sigaction(SIGINT, &act, NULL);
 }

@@ -212,11 +212,12 @@ static const char *loop(Run *r, Outlet *outlet, const Tokenizer *t, const int32_
                 int32_t next = choose(r);
                 if (result->made == 0)
                         first = seconds();
-                if (is_stop(r, next) || !show_token(outlet, t, token, next, piece))
-                        break;
-                token = next;
+                bool ends = is_stop(r, next) || !show_token(outlet, t, token, next, piece);
                 if (r->how->interrupted && atomic_load(r->how->interrupted))
                         wrong = "interrupted";
+                if (ends)
+                        break;
+                token = next;
         }
         result->first_seconds = first - begin;
         result->rest_seconds = seconds() - first;

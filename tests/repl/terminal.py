@@ -83,7 +83,9 @@ class Terminal:
 
     def leave(self):
         try:
-            self.press("\x04", "no such text: it ends")
+            self.press("\x15\x04", "no such text: it ends")  # also if a key before stands in the line
+        except TimeoutError:
+            os.kill(self.pid, signal.SIGKILL)
         except OSError:  # the other side is closed
             pass
         return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
