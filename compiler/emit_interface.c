@@ -344,14 +344,24 @@ bool advances(const Plan *p, const Type *t)
         return over_time(p, t) && !is_dense(t);
 }
 
+/* Do strides of t follow from the positions of the whole call? */
+static bool is_dense_over_time(const Plan *p, const Type *t)
+{
+        const Graph *g = p->graph;
+        bool counts = false;
+        for (int a = 0; a < t->rank; a++)
+                counts |= is_time(p, t->dim[a]) || (g->past >= 0 && t->dim[a].per[g->past] != 0);
+        return counts && is_dense(t);
+}
+
 bool has_dense(const Plan *p)
 {
         const Graph *g = p->graph;
         for (int i = 0; i < g->ninput; i++)
-                if (over_time(p, &g->input[i].type) && is_dense(&g->input[i].type))
+                if (is_dense_over_time(p, &g->input[i].type))
                         return true;
         for (int i = 0; i < g->noutput; i++)
-                if (over_time(p, &g->output[i].node->type) && is_dense(&g->output[i].node->type))
+                if (is_dense_over_time(p, &g->output[i].node->type))
                         return true;
         return false;
 }
