@@ -45,19 +45,6 @@ bool looks_at_sequence(const Graph *g, const char *text)
         return names_member(text, "state") || names_member(text, "slot");
 }
 
-static bool is_time(const Plan *p, Dim d)
-{
-        return dim_equal(d, dim_named(p->graph->time));
-}
-
-static bool has_rows(const Plan *p, const Type *t)
-{
-        for (int a = 0; a < t->rank; a++)
-                if (is_time(p, t->dim[a]))
-                        return true;
-        return false;
-}
-
 /* Can the row of a finished result be told from the number that the product's epilogue is given? */
 static bool rows_are_outermost(const Plan *p, const Kernel *k)
 {
@@ -65,7 +52,7 @@ static bool rows_are_outermost(const Plan *p, const Kernel *k)
         for (int i = 1; i < d.n; i++)
                 if (!dim_is_fixed(d.digit[i].size))
                         return false;
-        return d.n > 1 && is_time(p, d.digit[0].size);
+        return d.n > 1 && dim_is_positions(p->graph, d.digit[0].size);
 }
 
 static const char *text_of(Plan *p, Kernel *k)
@@ -108,7 +95,7 @@ static void set_apart(Batch *b, const Kernel *k)
         for (int i = 0; i < k->nstore + k->nsegment && k->by_sequence; i++) {
                 Buffer *to =
                         whole_buffer(i < k->nstore ? k->store[i].to : k->segment[i - k->nstore].store.to);
-                if (to->home != IN_ARENA || to->apart || has_rows(b->plan, &to->type))
+                if (to->home != IN_ARENA || to->apart || type_has_positions(b->plan->graph, &to->type))
                         continue;
                 to->apart = b->changed = true;
                 to->size *= b->plan->slots;
@@ -121,9 +108,9 @@ static bool has_rows_within(const Plan *p, const Kernel *k)
         const Type *t = &(k->op == K_MATMUL ? k->segment[0].product[0] : k->store[0].node)->type;
         bool within = false;
         for (int a = 0; a < t->rank && k->op == K_ATTENTION; a++)
-                within |= a != t->rank - 2 && is_time(p, t->dim[a]);
-        return within ||
-               (t->rank > 0 && is_time(p, t->dim[t->rank - 1]) && (k->op == K_MATMUL || k->op == K_PLAIN));
+                within |= a != t->rank - 2 && dim_is_positions(p->graph, t->dim[a]);
+        return within || (t->rank > 0 && dim_is_positions(p->graph, t->dim[t->rank - 1]) &&
+                          (k->op == K_MATMUL || k->op == K_PLAIN));
 }
 
 /* All trips are run, for all rows: what finds the rows would have to find them for each sequence. */
@@ -198,7 +185,7 @@ static bool is_of_rows(const Plan *p, const Type *t)
         for (int a = 1; a < t->rank; a++)
                 if (!dim_is_fixed(t->dim[a]))
                         return false;
-        return t->rank > 0 && is_time(p, t->dim[0]);
+        return t->rank > 0 && dim_is_positions(p->graph, t->dim[0]);
 }
 
 static const char *why_alone(const Plan *p)
@@ -208,7 +195,7 @@ static const char *why_alone(const Plan *p)
                 return arena_printf(g->arena, "%s is not causal, and takes one sequence a call", g->name);
         for (int i = 0; i < g->ninput; i++) {
                 const Input *in = &g->input[i];
-                bool apart = g->fed_apart >> in->group & 1;
+                bool apart = is_fed_apart(g, in->group);
                 if (!apart && !is_of_rows(p, &in->type))
                         return arena_printf(g->arena, "the input %s %s is not a row for each position",
                                             in->name, type_text(g->arena, g, &in->type));
@@ -223,7 +210,8 @@ static const char *why_alone(const Plan *p)
         for (int i = 0; i < p->nbuffer; i++) {
                 const Type *t = &p->buffer[i]->type;
                 for (int a = 0; a < t->rank; a++)
-                        if (t->dim[a].per[g->time] && !t->dim[a].per[g->past] && !is_time(p, t->dim[a]))
+                        if (t->dim[a].per[g->time] && !t->dim[a].per[g->past] &&
+                            !dim_is_positions(p->graph, t->dim[a]))
                                 return arena_printf(g->arena, "%s has rows beside those of positions: %s",
                                                     p->buffer[i]->name, type_text(g->arena, g, t));
         }

@@ -5,18 +5,6 @@
 #include <stdio.h>
 
 #include "driver.h"
-#include "weights.h"
-
-static bool check_model(Model *m, const Options *o, const char *name)
-{
-        diag_clear(&m->diag);
-        if (!model_elaborate(m, o, name))
-                return false;
-        bool mapped = weights_check(m->graph, &m->diag);
-        diag_print(&m->diag, stderr);
-        diag_clear(&m->diag);
-        return model_passes(m, o) && mapped;
-}
 
 static bool check_tests(Model *m)
 {
@@ -32,12 +20,12 @@ static bool check_tests(Model *m)
 static bool check_program(Model *m, const Options *o)
 {
         if (o->model)
-                return check_model(m, o, o->model);
+                return model_check(m, o, o->model);
         int n;
         const char **name = program_models(m->program, o->override, o->noverride, &n);
         bool good = true;
         for (int i = 0; i < n; i++)
-                good &= check_model(m, o, name[i]);
+                good &= model_check(m, o, name[i]);
         diag_clear(&m->diag);
         check_open_models(m->program, o->override, o->noverride, &m->diag);
         diag_print(&m->diag, stderr);

@@ -94,6 +94,8 @@ bool model_elaborate(Model *m, const Options *o, const char *which);
 bool model_load(Model *m, const Options *o, int *code);
 /* The graph passes: simplify, stage, causal.  want_steps: an error if the model is not causal. */
 bool model_passes(Model *m, const Options *o);
+/* As lathe check: elaborated, mapped onto its weights, and through the graph passes. */
+bool model_check(Model *m, const Options *o, const char *which);
 /* Kernels, memory and barriers for a target; NULL after a message. */
 Plan *model_plan(Model *m, const Options *o, const Target *t);
 void model_free(Model *m);

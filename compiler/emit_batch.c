@@ -91,12 +91,7 @@ static void emit_batch_call(const Emit *e, Text *c)
                             e->g->fed_apart, e->upper);
         emit_sizes(e, CALLS, c);
         emit_checks(e, CALLS, c, "        ");
-        for (int i = 0; i < e->g->ninput; i++)
-                if (is_given(e, &e->g->input[i], CALLS))
-                        text_printf(c, "        m->input_%s = %s;\n", e->g->input[i].name,
-                                    e->g->input[i].name);
-        for (int i = 0; i < e->g->noutput; i++)
-                text_printf(c, "        m->output_%s = %s;\n", e->g->output[i].name, e->g->output[i].name);
+        emit_pointers(e, CALLS, c, "        ");
         text_printf(
                 c,
                 "        see_sequences(m, s, sequences);\n        run(m);\n        for (int i = 0; i < "

@@ -7,29 +7,13 @@
 #include "emit_private.h"
 #include "version.h"
 
-static bool is_time(const Plan *p, Dim d)
-{
-        return p->graph->past >= 0 && dim_equal(d, dim_named(p->graph->time));
-}
-
 int64_t row_elements(const Plan *p, const Type *t)
 {
         int64_t n = 1;
         for (int a = 0; a < t->rank; a++)
-                if (!is_time(p, t->dim[a]))
+                if (!dim_is_positions(p->graph, t->dim[a]))
                         n *= bound_of(p, t->dim[a]);
         return n;
-}
-
-/* An inner axis is named: a call's rows are not one after another. */
-static bool is_dense(const Type *t)
-{
-        bool outermost = true, dense = false;
-        for (int a = 0; a < t->rank; a++) {
-                dense |= !outermost && !dim_is_fixed(t->dim[a]);
-                outermost &= dim_is(t->dim[a], 1);
-        }
-        return dense;
 }
 
 /* "n * (m->source) * 6": elements in a call */
@@ -57,22 +41,9 @@ const char *c_type(const Input *in)
         return in->type.dtype == REAL ? "float" : "int32_t";
 }
 
-static bool over_time(const Plan *p, const Type *t)
-{
-        for (int a = 0; a < t->rank; a++)
-                if (is_time(p, t->dim[a]))
-                        return true;
-        return false;
-}
-
-static bool is_fed_apart(const Emit *e, int group)
-{
-        return e->g->fed_apart && (e->g->fed_apart >> group & 1);
-}
-
 bool is_given(const Emit *e, const Input *in, int group)
 {
-        bool apart = is_fed_apart(e, in->group);
+        bool apart = is_fed_apart(e->g, in->group);
         return group == CALLS ? !apart : apart && in->group == group;
 }
 
@@ -84,7 +55,8 @@ const char *input_list(const Emit *e, int group, bool types, bool one)
                 const Input *in = &e->g->input[i];
                 if (!is_given(e, in, group))
                         continue;
-                bool scalar = one && row_elements(e->plan, &in->type) == 1 && over_time(e->plan, &in->type);
+                bool scalar =
+                        one && row_elements(e->plan, &in->type) == 1 && type_has_positions(e->g, &in->type);
                 if (!types)
                         text_printf(t, ", %s%s", one && scalar ? "&" : "", in->name);
                 else if (scalar)
@@ -234,7 +206,7 @@ static const char *rewind_text(const Emit *e)
 static void declare_feeds(const Emit *e, Text *h)
 {
         for (int i = 0; i < e->g->ngroup; i++)
-                if (is_fed_apart(e, i))
+                if (is_fed_apart(e->g, i))
                         text_printf(h,
                                     "/* Takes %s for the calls that follow%s. */\n"
                                     "int %s_feed_%s(%s *m%s%s);\n",
@@ -326,6 +298,17 @@ void emit_checks(const Emit *e, int group, Text *c, const char *indent)
         }
 }
 
+/* Where the inputs of a group lie; and the outputs, which calls give. */
+void emit_pointers(const Emit *e, int group, Text *c, const char *indent)
+{
+        for (int i = 0; i < e->g->ninput; i++)
+                if (is_given(e, &e->g->input[i], group))
+                        text_printf(c, "%sm->input_%s = %s;\n", indent, e->g->input[i].name,
+                                    e->g->input[i].name);
+        for (int i = 0; i < e->g->noutput && group == CALLS; i++)
+                text_printf(c, "%sm->output_%s = %s;\n", indent, e->g->output[i].name, e->g->output[i].name);
+}
+
 void emit_sizes(const Emit *e, int group, Text *c)
 {
         for (int i = 0; i < e->g->nnamed; i++) {
@@ -341,7 +324,7 @@ void emit_sizes(const Emit *e, int group, Text *c)
 
 bool advances(const Plan *p, const Type *t)
 {
-        return over_time(p, t) && !is_dense(t);
+        return type_has_positions(p->graph, t) && !type_is_dense(t);
 }
 
 /* Do strides of t follow from the positions of the whole call? */
@@ -350,8 +333,9 @@ static bool is_dense_over_time(const Plan *p, const Type *t)
         const Graph *g = p->graph;
         bool counts = false;
         for (int a = 0; a < t->rank; a++)
-                counts |= is_time(p, t->dim[a]) || (g->past >= 0 && t->dim[a].per[g->past] != 0);
-        return counts && is_dense(t);
+                counts |= dim_is_positions(p->graph, t->dim[a]) ||
+                          (g->past >= 0 && t->dim[a].per[g->past] != 0);
+        return counts && type_is_dense(t);
 }
 
 bool has_dense(const Plan *p)
@@ -423,10 +407,7 @@ static void emit_feed(const Emit *e, int group, Text *c)
                                     e->g->named[i].name, e->g->named[i].name, groups_of_size(e, i));
         emit_sizes(e, group, c);
         emit_checks(e, group, c, "        ");
-        for (int i = 0; i < e->g->ninput; i++)
-                if (is_given(e, &e->g->input[i], group))
-                        text_printf(c, "        m->input_%s = %s;\n", e->g->input[i].name,
-                                    e->g->input[i].name);
+        emit_pointers(e, group, c, "        ");
         if (e->causal)
                 text_printf(c, "        %s_reset(m);\n", e->name);
         text_printf(c, "        m->fed |= %" PRIu64 ";\n", bit);
@@ -437,7 +418,7 @@ static void emit_feed(const Emit *e, int group, Text *c)
 static void emit_feeds(const Emit *e, Text *c)
 {
         for (int group = 0; group < e->g->ngroup; group++)
-                if (is_fed_apart(e, group))
+                if (is_fed_apart(e->g, group))
                         emit_feed(e, group, c);
 }
 
@@ -501,13 +482,7 @@ static void emit_advance(const Emit *e, Text *c)
                 c,
                 "                m->%s = chunk;\n                m->first = first < chunk ? first : chunk;\n",
                 time);
-        for (int i = 0; i < e->g->ninput; i++)
-                if (is_given(e, &e->g->input[i], CALLS))
-                        text_printf(c, "                m->input_%s = %s;\n", e->g->input[i].name,
-                                    e->g->input[i].name);
-        for (int i = 0; i < e->g->noutput; i++)
-                text_printf(c, "                m->output_%s = %s;\n", e->g->output[i].name,
-                            e->g->output[i].name);
+        emit_pointers(e, CALLS, c, "                ");
         if (e->plan->nring)
                 text_printf(c,
                             "                for (int i = 0; i < %d; i++)\n                        "
@@ -588,11 +563,6 @@ void emit_plain_interface(const Emit *e, Text *c)
         emit_fed_check(e, c);
         emit_sizes(e, CALLS, c);
         emit_checks(e, CALLS, c, "        ");
-        for (int i = 0; i < e->g->ninput; i++)
-                if (is_given(e, &e->g->input[i], CALLS))
-                        text_printf(c, "        m->input_%s = %s;\n", e->g->input[i].name,
-                                    e->g->input[i].name);
-        for (int i = 0; i < e->g->noutput; i++)
-                text_printf(c, "        m->output_%s = %s;\n", e->g->output[i].name, e->g->output[i].name);
+        emit_pointers(e, CALLS, c, "        ");
         text_printf(c, "        run(m);\n        return %s_OK;\n}\n\n", e->upper);
 }

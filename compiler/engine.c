@@ -249,20 +249,28 @@ static int64_t *number_at(Engine *e, int which)
         return offset < 0 ? NULL : (int64_t *)(void *)(e->instance + offset);
 }
 
+/* In the instance or a view of it; members that the model does not have are passed over. */
+static void set_int(const Engine *e, char *instance, int which, int value)
+{
+        if (e->code.instance[which] >= 0)
+                memcpy(instance + e->code.instance[which], &value, sizeof value);
+}
+
+static void set_in(const Engine *e, char *instance, int which, int64_t value)
+{
+        if (e->code.instance[which] >= 0)
+                memcpy(instance + e->code.instance[which], &value, sizeof value);
+}
+
 static void set_number(Engine *e, int which, int64_t value)
 {
-        int64_t *at = number_at(e, which);
-        if (at)
-                *at = value;
+        set_in(e, e->instance, which, value);
 }
 
 /* Inputs that are fed apart are taken by the call that begins a sequence: what depends on them alone is computed then. */
 static void choose_part(Engine *e, int64_t past)
 {
-        int64_t offset = e->code.instance[AT_PART];
-        int part = past == 0 ? 0 : -1;
-        if (offset >= 0)
-                memcpy(e->instance + offset, &part, sizeof part);
+        set_int(e, e->instance, AT_PART, past == 0 ? 0 : -1);
 }
 
 static void set_pointer(Engine *e, int which, const void *value)
@@ -321,16 +329,6 @@ static void run(Engine *e)
 static void keep_slot(Engine *e)
 {
         e->kept[e->slot].past = *position(e);
-}
-
-static void set_int(const Engine *e, char *instance, int which, int value)
-{
-        memcpy(instance + e->code.instance[which], &value, sizeof value);
-}
-
-static void set_in(const Engine *e, char *instance, int which, int64_t value)
-{
-        memcpy(instance + e->code.instance[which], &value, sizeof value);
 }
 
 /* The instance, or a view of it, becomes one of the slot; row 0 is at position past - row. */

@@ -63,6 +63,11 @@ bool is_tapped(const Graph *g, const Node *n)
         return g->tapped && g->tapped[n->id];
 }
 
+bool is_fed_apart(const Graph *g, int group)
+{
+        return g->fed_apart && (g->fed_apart >> group & 1);
+}
+
 bool is_movement(const Node *n)
 {
         return op_info[n->op].family == MOVE;

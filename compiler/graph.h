@@ -297,6 +297,7 @@ Node *node_new(Graph *g, Body *body, Op op, int nin, Node *const *in, Attr attr,
 int64_t trip_slots(Arena *a, const Body *body, const int32_t **slot_of);
 void body_append(Graph *g, Body *body, Node *n); /* for passes that move nodes; node_new does it itself */
 bool is_tapped(const Graph *g, const Node *n);   /* computed for taps alone */
+bool is_fed_apart(const Graph *g, int group);    /* its inputs are given once for many calls */
 bool is_movement(const Node *n);                 /* family MOVE */
 bool is_visible_from(const Node *n, const Body *from);     /* n stands in `from` or in a body around it */
 double literal_at(const Node *n, int64_t trip, int64_t i); /* element i of a CONST in a trip of its region */
@@ -315,6 +316,9 @@ bool dim_div(Dim a, Dim b, Dim *quotient);     /* false: not exact */
 int64_t dim_value(Dim a, const int64_t *size); /* size[MAX_NAMED] of the named dimensions */
 int64_t dim_bound(const Graph *g, Dim a);      /* the largest value for any sizes */
 int64_t dim_least(const Graph *g, Dim a);      /* the smallest; `past` may be 0, other names are at least 1 */
+bool dim_is_positions(const Graph *g, Dim d);  /* of a causal graph, the positions of a call */
+bool type_has_positions(const Graph *g, const Type *t);
+bool type_is_dense(const Type *t); /* an inner axis is named: row-major strides follow from the call */
 int64_t type_count(const Type *t, const int64_t *size); /* elements */
 bool type_is_fixed(const Type *t);
 bool type_equal(const Type *a, const Type *b);                /* dtype and shape */

@@ -272,18 +272,6 @@ static void copy_kernel(Fuse *f, Node *n, Buffer *to, Body *body, int at)
         k->at = at;
 }
 
-/* Does row-major order ask for strides that only the call knows? */
-static bool is_dense(const Type *t)
-{
-        bool outermost = true;
-        for (int a = 0; a < t->rank; a++) {
-                if (!outermost && !dim_is_fixed(t->dim[a]))
-                        return true;
-                outermost &= dim_is(t->dim[a], 1);
-        }
-        return false;
-}
-
 /* n lies in a buffer where a kernel can't read it as it has to: it is copied from there first. */
 static void copy_to_read(Fuse *f, Node *n, Buffer *from)
 {
@@ -300,7 +288,7 @@ static void lay_input(Fuse *f, Node *n)
         Buffer *b = buffer_new(p, IN_INPUT, &n->type, name);
         lay_out(p, b, -1);
         b->index = n->attr.index;
-        b->dense = is_dense(&n->type);
+        b->dense = type_is_dense(&n->type);
         p->value[n->id] = b;
         if (f->forced[n->id])
                 copy_to_read(f, n, b);
@@ -625,7 +613,7 @@ static void lay_output(Fuse *f, int i)
         Buffer *b = buffer_new(p, IN_OUTPUT, &o->node->type, o->name);
         lay_out(p, b, -1);
         b->index = i;
-        b->dense = is_dense(&o->node->type);
+        b->dense = type_is_dense(&o->node->type);
         if (b->dense) {
                 copy_kernel(f, o->node, b, p->graph->top, 4 * p->graph->top->nnode + 4);
                 return;

@@ -190,6 +190,17 @@ static const char *c_identifier(Arena *a, const char *name)
         return is_runtime_word(id) ? arena_printf(a, "%s_model", id) : id;
 }
 
+bool model_check(Model *m, const Options *o, const char *which)
+{
+        diag_clear(&m->diag);
+        if (!model_elaborate(m, o, which))
+                return false;
+        bool mapped = weights_check(m->graph, &m->diag);
+        diag_print(&m->diag, stderr);
+        diag_clear(&m->diag);
+        return model_passes(m, o) && mapped;
+}
+
 Plan *model_plan(Model *m, const Options *o, const Target *t)
 {
         PlanPasses passes = {!is_off(o, "fuse"), !is_off(o, "choose"), !is_off(o, "ring"),

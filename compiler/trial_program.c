@@ -83,17 +83,12 @@ static const Type *output_type(const Writer *w, int i)
 
 /* --- arguments ------------------------------------------------------------------------------------------- */
 
-static bool is_fed_apart(const Writer *w, int group)
-{
-        return w->g->fed_apart && (w->g->fed_apart >> group & 1);
-}
-
 /* Whether an input has the size: of the group, or of any that is fed apart. */
 static bool has_size(const Writer *w, int group, int size)
 {
         for (int i = 0; i < w->g->ninput; i++) {
                 const Input *in = &w->g->input[i];
-                for (int a = 0; a < in->type.rank && is_fed_apart(w, in->group); a++)
+                for (int a = 0; a < in->type.rank && is_fed_apart(w->g, in->group); a++)
                         if (in->type.dim[a].per[size] && (group < 0 || in->group == group))
                                 return true;
         }
@@ -117,7 +112,7 @@ static void add_batch(const Writer *w, Text *t)
         Text *copies = text_new(w->p->graph->arena);
         for (int i = 0; i < w->g->ninput; i++) {
                 const Input *in = &w->g->input[i];
-                if (is_fed_apart(w, in->group))
+                if (is_fed_apart(w->g, in->group))
                         continue;
                 int64_t size = row(w, &in->type);
                 text_printf(t, "static %s together_%d[ROWS * %" PRId64 "];\n",
@@ -140,7 +135,7 @@ static void add_inputs(const Writer *w, bool step, Text *t)
 {
         for (int i = 0; i < w->g->ninput; i++) {
                 const Type *type = &w->g->input[i].type;
-                if (is_fed_apart(w, w->g->input[i].group))
+                if (is_fed_apart(w->g, w->g->input[i].group))
                         continue;
                 if (!grows(w->g, type))
                         text_printf(t, ", input_%d", i);
@@ -157,7 +152,7 @@ static void add_feeds(const Writer *w, Text *t)
         text_printf(t, "int error = 0;\n");
         for (int i = 0; i < w->g->ninput; i++) {
                 const Input *first = &w->g->input[i];
-                if (!is_fed_apart(w, first->group) || (i > 0 && w->g->input[i - 1].group == first->group))
+                if (!is_fed_apart(w->g, first->group) || (i > 0 && w->g->input[i - 1].group == first->group))
                         continue;
                 text_printf(t, "        if (!error)\n                error = %s_feed_%s(m", w->p->c_name,
                             first->group_name);
@@ -179,7 +174,7 @@ static void add_outputs(const Writer *w, Text *t)
 static void add_together(const Writer *w, Text *t)
 {
         for (int i = 0; i < w->g->ninput; i++)
-                if (!is_fed_apart(w, w->g->input[i].group))
+                if (!is_fed_apart(w->g, w->g->input[i].group))
                         text_printf(t, ", together_%d", i);
 }
 

@@ -153,6 +153,30 @@ int64_t dim_least(const Graph *g, Dim a)
         return dim_extreme(g, a, -1);
 }
 
+bool dim_is_positions(const Graph *g, Dim d)
+{
+        return g->past >= 0 && dim_equal(d, dim_named(g->time));
+}
+
+bool type_has_positions(const Graph *g, const Type *t)
+{
+        for (int a = 0; a < t->rank; a++)
+                if (dim_is_positions(g, t->dim[a]))
+                        return true;
+        return false;
+}
+
+bool type_is_dense(const Type *t)
+{
+        bool outermost = true;
+        for (int a = 0; a < t->rank; a++) {
+                if (!outermost && !dim_is_fixed(t->dim[a]))
+                        return true;
+                outermost &= dim_is(t->dim[a], 1);
+        }
+        return false;
+}
+
 int64_t type_count(const Type *t, const int64_t *size)
 {
         int64_t count = 1;

@@ -11,13 +11,7 @@
 /* As `lathe check`, then `lathe build --code-only`. */
 static bool compile(Model *m, const Options *o, const char *name)
 {
-        diag_clear(&m->diag);
-        if (!model_elaborate(m, o, name))
-                return false;
-        bool mapped = weights_check(m->graph, &m->diag);
-        diag_print(&m->diag, stderr);
-        diag_clear(&m->diag);
-        Plan *p = model_passes(m, o) && mapped ? model_plan(m, o, target_find("scalar")) : NULL;
+        Plan *p = model_check(m, o, name) ? model_plan(m, o, target_find("scalar")) : NULL;
         if (!p)
                 return false;
         EmitOptions options = {.name = "f", .parameters = parameter_count(m->graph)};
