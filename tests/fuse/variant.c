@@ -17,11 +17,6 @@
 
 /* --- compiling ---------------------------------------------------------------------------------------------------- */
 
-static bool is_fed_apart(const Graph *g, int group)
-{
-        return g->fed_apart && (g->fed_apart >> group & 1);
-}
-
 /* Whether an input has the size: of the group, or of any that is fed apart. */
 static bool has_size(const Graph *g, int group, int size)
 {

@@ -175,7 +175,7 @@ def interrupted_run():
     t = Terminal("models/stories15m.model")
     t.answer(":set context 100000")
     t.send(':run "1" 99000\r')
-    t.wait(" ", " ", " ", " ")
+    t.wait(*" " * 40)  # of its tokens: more than an echo of the line has, or two
     if "interrupted" not in t.press("\x03", PROMPT):
         return "a run was not interrupted"
     t.answer(":model", "stories15m")
