@@ -42,10 +42,10 @@ static void on_interrupt(int signal_number)
         runner_interrupt();
 }
 
-/* flags: 0 where a read waits for a line, which ends then; SA_RESTART elsewhere, so that no output is lost. */
-static void catch_interrupts(int flags)
+/* SA_RESTART, so that no output is lost; where a line is waited for it ends all the same (repl_edit.c). */
+static void catch_interrupts(void)
 {
-        struct sigaction act = {.sa_handler = on_interrupt, .sa_flags = flags};
+        struct sigaction act = {.sa_handler = on_interrupt, .sa_flags = SA_RESTART};
         sigemptyset(&act.sa_mask);
         sigaction(SIGINT, &act, NULL);
 }
@@ -58,11 +58,9 @@ typedef enum { LINE, END_OF_INPUT, DROPPED } Got;
 static Got read_line(Reader *r, bool more, const char **line, size_t *length)
 {
         if (r->edit) {
-                catch_interrupts(0);
                 Got got = editor_line(r->edit, more ? more_prompt : prompt, line, length) ? LINE
                           : interrupted                                                   ? DROPPED
                                                                                           : END_OF_INPUT;
-                catch_interrupts(SA_RESTART);
                 r->line += got == LINE;
                 return got;
         }
@@ -262,7 +260,7 @@ static int run_input(Session *s, bool echo)
         Reader r = {.s = s, .stream = stdin, .path = "<stdin>", .from = "", .echo = echo};
         if (isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)) {
                 s->interactive = true;
-                catch_interrupts(SA_RESTART);
+                catch_interrupts();
                 r.edit = editor_new(s);
                 printf("lathe " LATHE_VERSION "; :help lists the commands\n");
         }

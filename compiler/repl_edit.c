@@ -3,11 +3,16 @@
  * The history is in $LATHE_HISTORY, else ~/.lathe_history; an empty name keeps none. */
 #include "repl_edit.h"
 
+#include <errno.h>
 #include <histedit.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/select.h>
 #include <unistd.h>
+#include <wchar.h>
 
 #include "interrupt.h"
 
@@ -21,6 +26,7 @@ struct LineEditor {
         const char *prompt;
         char *line;
         size_t capacity;
+        sigset_t outside; /* the signals held back outside of el_gets() */
 };
 
 static char *prompt_of(EditLine *el)
@@ -80,6 +86,59 @@ static unsigned char complete(EditLine *el, int key)
         return result;
 }
 
+/* --- keys ----------------------------------------------------------------------------------------------------------- */
+
+/* Signals are let in only while a key is waited for: one that cuts a write short would lose what it shows. */
+static void hold_signals(LineEditor *e)
+{
+        static const int held[] = {SIGINT, SIGWINCH, SIGTSTP, SIGCONT};
+        sigset_t set;
+        sigemptyset(&set);
+        for (size_t i = 0; i < sizeof held / sizeof held[0]; i++)
+                sigaddset(&set, held[i]);
+        pthread_sigmask(SIG_BLOCK, &set, &e->outside);
+}
+
+/* Whether there is something to read; what a change of the window has moved is drawn again. */
+static bool wait_for_key(LineEditor *e)
+{
+        static const struct timespec now;
+        fd_set input;
+        for (;;) {
+                FD_ZERO(&input);
+                FD_SET(STDIN_FILENO, &input);
+                if (pselect(STDIN_FILENO + 1, &input, NULL, NULL, NULL, &e->outside) > 0)
+                        return true;
+                while (errno == EINTR) { /* libedit hands a signal on: until none is left */
+                        errno = 0;
+                        pselect(0, NULL, NULL, NULL, &now, &e->outside);
+                }
+                if (errno || atomic_load(&interrupted))
+                        return false;
+                el_set(e->el, EL_REFRESH);
+        }
+}
+
+/* The next character of the terminal's encoding, what is none skipped: 1, 0 at the end, -1 for an error or an interrupt. */
+static int read_key(EditLine *el, wchar_t *key)
+{
+        LineEditor *e;
+        mbstate_t state = {0};
+        el_get(el, EL_CLIENTDATA, &e);
+        while (wait_for_key(e)) {
+                char byte;
+                ssize_t n = read(STDIN_FILENO, &byte, 1);
+                if (n <= 0)
+                        return (int)n;
+                size_t used = mbrtowc(key, &byte, 1, &state);
+                if (used <= 1)
+                        return 1;
+                if (used == (size_t)-1)
+                        memset(&state, 0, sizeof state);
+        }
+        return -1;
+}
+
 /* --- the editor -------------------------------------------------------------------------------------------------------- */
 
 static char *history_file(void)
@@ -117,6 +176,7 @@ LineEditor *editor_new(struct Session *s)
         el_set(e->el, EL_EDITOR, "emacs");
         el_set(e->el, EL_HIST, history, e->history);
         el_set(e->el, EL_SIGNAL, 1);
+        el_set(e->el, EL_GETCFN, read_key);
         el_set(e->el, EL_ADDFN, "lathe-complete", "complete a name", complete);
         el_set(e->el, EL_BIND, "^I", "lathe-complete", NULL);
         el_set(e->el, EL_BIND, "^R", "em-inc-search-prev", NULL);
@@ -152,7 +212,11 @@ bool editor_line(LineEditor *e, const char *prompt, const char **line, size_t *l
 {
         int n = 0;
         e->prompt = prompt;
+        el_set(e->el, EL_PREP_TERM,
+               1); /* before the prompt: later, keys typed at once would miss the editor */
+        hold_signals(e);
         const char *text = el_gets(e->el, &n);
+        pthread_sigmask(SIG_SETMASK, &e->outside, NULL);
         if (!text || n <= 0) {
                 if (interrupted)
                         el_reset(e->el);
