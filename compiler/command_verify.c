@@ -25,6 +25,7 @@ typedef struct {
         Tensor *input, *expected; /* [ninput], [noutput] */
         float **first;            /* [noutput] bits of the first target; NULL before */
         const char *first_target;
+        Trial known[MAX_TARGETS][2]; /* [target][When]: with no pass off; the outputs are ours */
         const char *without; /* --each-pass: the pass that is off; NULL: none besides those of the options */
         int done, steps;     /* for the bar */
         bool rings;          /* states of the compiled code are rings */
@@ -274,15 +275,42 @@ static const char *compare_bits(Verify *v, const Trial *t, const char *target)
                                : "the same by 1, 2 and 3 threads";
 }
 
+/* The trial of the same program with no pass off is this one's too.  False: out of memory. */
+static bool take_known(const Verify *v, const Trial *known, Trial *t)
+{
+        float **output = t->output;
+        uint64_t program = t->program;
+        bool good = true;
+        *t = *known;
+        t->output = output;
+        t->program = program;
+        for (int i = 0; i < v->oracle->noutput && good; i++) {
+                size_t size = (size_t)type_count(&v->oracle->output[i].node->type, v->size) * sizeof(float);
+                output[i] = malloc(size + 1);
+                good = output[i] != NULL;
+                if (good)
+                        memcpy(output[i], known->output[i], size);
+        }
+        return good;
+}
+
+static void free_outputs(const Verify *v, float **output)
+{
+        for (int i = 0; output && i < v->oracle->noutput; i++)
+                free(output[i]);
+}
+
 static bool verify_code(Verify *v, const Target *target, When when)
 {
-        Trial t = {.size = v->size, .input = v->input};
-        double error = 0;
         if (!is_tried(v->o, target, when))
                 return true;
+        Trial *known = &v->known[target - target_table][when];
+        Trial t = {.size = v->size, .input = v->input, .known = known->program};
+        double error = 0;
         Options o = options_of(v);
         o.explain &= !v->without;
-        bool good = pass_graph(v, GRAPH_PASSES) && trial_of_model(&v->m, &o, target, when, &t);
+        bool good = pass_graph(v, GRAPH_PASSES) && trial_of_model(&v->m, &o, target, when, &t) &&
+                    (!t.same || take_known(v, known, &t) || give_up(v, target->name, no_memory));
         v->rings |= t.rings;
         for (int i = 0; good && i < v->oracle->noutput; i++)
                 error = fmax(error, output_error(v, i, (Values){NULL, t.output[i]}));
@@ -294,8 +322,10 @@ static bool verify_code(Verify *v, const Target *target, When when)
                                               : arena_printf(&v->m.arena, "compiled, %s", name);
                 report_error(v, what, error, v->bound, bits);
         }
-        for (int i = 0; t.output && v->first != t.output && i < v->oracle->noutput; i++)
-                free(t.output[i]);
+        if (good && !v->without)
+                *known = t;
+        else if (v->first != t.output)
+                free_outputs(v, t.output);
         return good;
 }
 
@@ -306,8 +336,12 @@ static bool verify_target(Verify *v, const Target *target)
 
 static void forget_bits(Verify *v)
 {
-        for (int i = 0; v->first && i < v->oracle->noutput; i++)
-                free(v->first[i]);
+        bool is_known = false;
+        for (int i = 0; i < MAX_TARGETS; i++)
+                for (int k = 0; k < 2; k++)
+                        is_known |= v->known[i][k].output == v->first;
+        if (!is_known)
+                free_outputs(v, v->first);
         v->first = NULL;
 }
 
@@ -427,6 +461,9 @@ int verify_command(const Options *o)
         free_tensors(v.input, v.oracle ? v.oracle->ninput : 0);
         free_tensors(v.expected, v.oracle ? v.oracle->noutput : 0);
         forget_bits(&v);
+        for (int i = 0; i < MAX_TARGETS; i++)
+                for (int k = 0; k < 2; k++)
+                        free_outputs(&v, v.known[i][k].output);
         model_free(&v.m);
         return code;
 }

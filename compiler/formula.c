@@ -200,7 +200,7 @@ static int remember(Formula *f, const Node *n, const Map *m, bool lane, int numb
 {
         KnownList *l = lane ? &f->lane_known : &f->row_known;
         if (l->n == l->cap) {
-                int cap = l->cap ? 2 * l->cap : 16;
+                int cap = l->cap ? 2 * l->cap : 4; /* a map is large */
                 l->at = arena_grow(f->arena, l->at, l->cap * (int64_t)sizeof *l->at,
                                    cap * (int64_t)sizeof *l->at);
                 l->cap = cap;

@@ -72,6 +72,14 @@ int loop_tokens(const Graph *g, const char *setting, int32_t *token, int most)
         return n;
 }
 
+uint64_t hash_bytes(uint64_t h, const void *bytes, size_t n)
+{
+        const unsigned char *b = bytes;
+        for (size_t i = 0; i < n; i++)
+                h = (h ^ b[i]) * UINT64_C(0x100000001b3);
+        return h;
+}
+
 uint64_t hash_floats(uint64_t h, const float *x, int64_t n)
 {
         for (int64_t i = 0; i < n; i++) {

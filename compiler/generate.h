@@ -49,4 +49,5 @@ int loop_tokens(const Graph *g, const char *setting, int32_t *token, int most);
 /* FNV-1a over the bits of x [n], every NaN the same; a hash begins as HASH_START */
 #define HASH_START UINT64_C(0xcbf29ce484222325)
 uint64_t hash_floats(uint64_t h, const float *x, int64_t n);
+uint64_t hash_bytes(uint64_t h, const void *bytes, size_t n);
 #endif

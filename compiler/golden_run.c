@@ -33,13 +33,6 @@ typedef struct {
         Trial trial;
 } Run;
 
-static uint64_t hash_bytes(uint64_t h, const unsigned char *b, size_t n)
-{
-        for (size_t i = 0; i < n; i++)
-                h = (h ^ b[i]) * UINT64_C(0x100000001b3);
-        return h;
-}
-
 static bool hash_file(const char *path, uint64_t *hash)
 {
         FILE *f = fopen(path, "rb");

@@ -4,6 +4,11 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+
+#include "emit.h"
+#include "generate.h"
+#include "pack.h"
 
 /* --- targets ------------------------------------------------------------------------------------------------------ */
 
@@ -44,6 +49,32 @@ const char *trial_text(Arena *a, const Target *target, When when)
         return arena_printf(a, when == JUST_IN_TIME ? "%s, just in time" : "%s", target->name);
 }
 
+/* A hash of all that a trial depends on besides its inputs: the code, and the weights as it reads them. */
+static const char *hash_program(Plan *p, const WeightSource *weights, uint64_t *hash)
+{
+        float *packed = calloc((size_t)p->weights_size + 1, sizeof *packed);
+        const char *error = packed ? pack_weights(p, weights, packed) : no_memory;
+        if (!error) {
+                EmitOptions options = {.name = "model"};
+                Text *c = text_new(p->graph->arena), *h = text_new(p->graph->arena);
+                emit(p, &options, c, h);
+                *hash = hash_bytes(HASH_START, c->data, (size_t)c->n);
+                *hash = hash_floats(*hash, packed, p->weights_size);
+        }
+        free(packed);
+        return error;
+}
+
+/* Whether the plan's program is the one that is known, if it is to be told. */
+static bool compare_program(Plan *p, const Options *o, const WeightSource *weights, Trial *t)
+{
+        const char *error = o->each_pass ? hash_program(p, weights, &t->program) : NULL;
+        if (error)
+                fprintf(stderr, "lathe verify: %s\n", error);
+        t->same = !error && t->known && t->known == t->program;
+        return !error;
+}
+
 bool trial_of_model(Model *m, const Options *o, const Target *target, When when, Trial *t)
 {
         Checkpoint *checkpoint = NULL;
@@ -55,7 +86,9 @@ bool trial_of_model(Model *m, const Options *o, const Target *target, When when,
                 t->output = NEW_ARRAY(&m->arena, float *, m->graph->noutput);
                 Plan *plan = source.from ? model_plan(m, o, target) : NULL;
                 t->rings = plan && plan->nring;
-                good = plan && (folder ? trial(plan, folder, &source, t) : trial_jit(plan, &source, t));
+                good = plan && compare_program(plan, o, &source, t);
+                if (good && !t->same)
+                        good = folder ? trial(plan, folder, &source, t) : trial_jit(plan, &source, t);
         }
         checkpoint_close(checkpoint);
         trial_remove(folder);
