@@ -140,25 +140,34 @@ static When own_when(const Split *s, const Node *n, uint64_t *groups)
 
 static void classify(Split *s, const Body *body, When carry, uint64_t groups);
 
-/* What a repeat carries is taken as one: it is as late as anything in its bodies. */
+/* n depends on what `on` does.  Whether that is news. */
+static bool depend(Split *s, const Node *n, const Node *on)
+{
+        When *when = &s->when[n->id];
+        bool changed = s->when[on->id] > *when || (s->groups[on->id] & ~s->groups[n->id]);
+        *when = s->when[on->id] > *when ? s->when[on->id] : *when;
+        s->groups[n->id] |= s->groups[on->id];
+        return changed;
+}
+
+/* What a repeat carries is taken as one: it is as late as anything in its bodies, or that they hand over. */
 static void classify_repeat(Split *s, const Node *n)
 {
         const Region *r = n->attr.region;
-        When *when = &s->when[n->id];
         for (bool changed = true; changed;) {
                 changed = false;
                 for (int k = 0; k < r->nbody; k++) {
                         const Body *b = r->body[k];
-                        classify(s, b, *when, s->groups[n->id]);
-                        for (int i = 0; i < b->nnode; i++) {
-                                int id = b->node[i]->id;
-                                changed |= s->when[id] > *when || (s->groups[id] & ~s->groups[n->id]);
-                                *when = s->when[id] > *when ? s->when[id] : *when;
-                                s->groups[n->id] |= s->groups[id];
-                        }
+                        classify(s, b, s->when[n->id], s->groups[n->id]);
+                        for (int i = 0; i < b->nnode; i++)
+                                changed |= depend(s, n, b->node[i]);
+                        for (int i = 0; i < r->ncarry; i++)
+                                changed |= depend(s, n, b->next[i]);
+                        for (int i = 0; i < r->nstack; i++)
+                                changed |= depend(s, n, b->stack[i]);
                 }
         }
-        for (int k = 0; *when == EARLY && k < r->nbody; k++)
+        for (int k = 0; s->when[n->id] == EARLY && k < r->nbody; k++)
                 for (int i = 0; i < r->body[k]->nnode; i++)
                         s->groups[r->body[k]->node[i]->id] = s->groups[n->id]; /* it goes as a whole */
 }
@@ -548,8 +557,14 @@ static void belongs(uint64_t *part, const Body *body, uint64_t groups)
                 const Node *n = body->node[i];
                 for (int k = 0; k < n->nin; k++)
                         part[n->in[k]->id] |= groups;
-                for (int k = 0; n->op == OP_REPEAT && k < n->attr.region->nbody; k++)
-                        belongs(part, n->attr.region->body[k], groups);
+                const Region *r = n->op == OP_REPEAT ? n->attr.region : NULL;
+                for (int k = 0; r && k < r->nbody; k++) {
+                        belongs(part, r->body[k], groups);
+                        for (int j = 0; j < r->ncarry; j++)
+                                part[r->body[k]->next[j]->id] |= groups;
+                        for (int j = 0; j < r->nstack; j++)
+                                part[r->body[k]->stack[j]->id] |= groups;
+                }
         }
 }
 
