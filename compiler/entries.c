@@ -150,6 +150,19 @@ static bool depend(Split *s, const Node *n, const Node *on)
         return changed;
 }
 
+/* A repeat that is fed goes to one part with all that it has inside. */
+static void take_whole(Split *s, const Node *repeat, uint64_t groups)
+{
+        const Region *r = repeat->attr.region;
+        for (int k = 0; k < r->nbody; k++)
+                for (int i = 0; i < r->body[k]->nnode; i++) {
+                        const Node *n = r->body[k]->node[i];
+                        s->groups[n->id] = groups;
+                        if (n->op == OP_REPEAT)
+                                take_whole(s, n, groups);
+                }
+}
+
 /* What a repeat carries is taken as one: it is as late as anything in its bodies, or that they hand over. */
 static void classify_repeat(Split *s, const Node *n)
 {
@@ -167,9 +180,8 @@ static void classify_repeat(Split *s, const Node *n)
                                 changed |= depend(s, n, b->stack[i]);
                 }
         }
-        for (int k = 0; s->when[n->id] == EARLY && k < r->nbody; k++)
-                for (int i = 0; i < r->body[k]->nnode; i++)
-                        s->groups[r->body[k]->node[i]->id] = s->groups[n->id]; /* it goes as a whole */
+        if (s->when[n->id] == EARLY)
+                take_whole(s, n, s->groups[n->id]);
 }
 
 static void classify(Split *s, const Body *body, When carry, uint64_t groups)
