@@ -173,7 +173,7 @@ class Blocks:
         n, r = self.r.pick([2, 3, 4]), self.r
         if r.chance(30):  # the row before
             return self.let(f"pad({x.name}, axis: 0, before: 1)[..-1]", x.shape, x.most)
-        if not self.time and x.shape[0] > 4 and r.chance(60):
+        if not self.time and isinstance(x.shape[0], int) and x.shape[0] > 4 and r.chance(60):
             pad, stride, out = r.below(2), 1 + r.below(2), r.pick(SIZES)
             rows = (x.shape[0] + 2 * pad - 3) // stride + 1
             return self.let(f"conv1d({x.name}, {out}, size: 3, stride: {stride}, pad: {pad})", [rows, out], x.most * 2)
