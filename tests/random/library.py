@@ -35,7 +35,7 @@ class Library:
         if self.time:
             return None
         r = self.r
-        x = self.any(lambda y: len(y.shape) == 3 and y.shape[1] == y.shape[2] and y.shape[1] % 2 == 0)
+        x = self.any(lambda y: len(y.shape) == 3 and y.shape[1] == y.shape[2] and y.shape[1] in range(0, 999, 2))
         if x and r.chance(60):
             self.library("vision")
             patch = r.pick([p for p in (2, 4) if x.shape[1] % p == 0])
