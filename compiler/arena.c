@@ -1,6 +1,7 @@
 /* Memory: arenas and interned strings. See arena.h.
  *
- * An arena is a list of chunks; an allocation takes the next bytes of the newest chunk, or opens a new one. A
+ * An arena is a list of chunks; an allocation takes the next bytes of the newest chunk, or opens a new one, as
+ * large as all before: the system hands out large ones zeroed, without a second pass over them. A
  * large request gets a chunk of its own, put behind the newest, so that the room left there is not lost. The
  * interner is an open-addressed hash table (FNV-1a) that doubles when half full. */
 #include "arena.h"
@@ -10,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALIGNMENT = 16, CHUNK_SIZE = 1 << 16, FIRST_SLOTS = 256 };
+enum { ALIGNMENT = 16, CHUNK_SIZE = 1 << 16, LARGEST_CHUNK = 1 << 20, FIRST_SLOTS = 256 };
 
 struct ArenaChunk {
         ArenaChunk *next;
@@ -58,7 +59,10 @@ static ArenaChunk *chunk_for(Arena *arena, int64_t size)
         if (newest && newest->size - newest->used >= size)
                 return newest;
         bool own = newest && size > CHUNK_SIZE / 4;
-        ArenaChunk *chunk = chunk_new(arena, own || size > CHUNK_SIZE ? size : CHUNK_SIZE);
+        int64_t usual = arena->total < CHUNK_SIZE      ? CHUNK_SIZE
+                        : arena->total < LARGEST_CHUNK ? arena->total
+                                                       : LARGEST_CHUNK;
+        ArenaChunk *chunk = chunk_new(arena, own || size > usual ? size : usual);
         ArenaChunk **link = own ? &newest->next : &arena->chunk;
         chunk->next = *link;
         *link = chunk;
