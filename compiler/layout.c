@@ -296,23 +296,46 @@ static void lay_input(Fuse *f, Node *n)
 
 static void place(Fuse *f, Node *n, Buffer *to, Body *body, int at);
 
+/* Whether what begins at `at` along the axis is a matter of strides alone; else the axis's index itself is shifted. */
+static bool is_strided(const Buffer *to, int axis, Dim at)
+{
+        return dim_is(at, 0) || (dim_is_fixed(at) && axis != to->layout.tiled);
+}
+
+/* A buffer shifts one axis: whether a part of n in `to` would shift another one. */
+static bool shifts_cross(const Node *n, const Buffer *to)
+{
+        int axis = n->attr.axis;
+        Dim at = n->op == OP_PAD ? n->attr.before : dim_fixed(0);
+        if ((n->op != OP_PAD && n->op != OP_JOIN) || to->shift_axis < 0 || to->shift_axis == axis)
+                return false;
+        for (int i = 0; i < n->nin && is_strided(to, axis, at); i++)
+                at = i + 1 < n->nin ? dim_add(at, n->in[i]->type.dim[axis]) : at;
+        return !is_strided(to, axis, at);
+}
+
+/* The part of a join or a pad for an input of it that begins at `at` along the axis. */
+static Buffer *part_from(Plan *p, Buffer *to, const Node *in, int axis, Dim at)
+{
+        Buffer *part = part_buffer(p, to, &in->type, &to->layout, to->name);
+        part->shift_axis = to->shift_axis;
+        if (!is_strided(to, axis, at)) {
+                part->shift = dim_add(to->shift_axis == axis ? to->shift : dim_fixed(0), at);
+                part->shift_axis = axis;
+        } else if (!dim_is(at, 0)) {
+                part->layout.offset += at.fixed * to->layout.stride[axis];
+        }
+        return part;
+}
+
 static void place_parts(Fuse *f, Node *join, Buffer *to)
 {
         Dim at = dim_fixed(0);
-        int axis = join->attr.axis;
         for (int i = 0; i < join->nin; i++) {
                 Node *in = join->in[i];
-                Buffer *part = part_buffer(f->plan, to, &in->type, &to->layout, to->name);
-                part->shift_axis = to->shift_axis;
-                bool moved = !dim_is(at, 0);
-                if (moved && dim_is_fixed(at) && axis != to->layout.tiled) {
-                        part->layout.offset += at.fixed * to->layout.stride[axis];
-                } else if (moved) { /* the axis's index itself is shifted */
-                        part->shift = dim_add(part->shift_axis == axis ? part->shift : dim_fixed(0), at);
-                        part->shift_axis = axis;
-                }
+                Buffer *part = part_from(f->plan, to, in, join->attr.axis, at);
                 place(f, in, part, join->body, 4 * f->uses->place[join->id] + 2);
-                at = dim_add(at, in->type.dim[axis]);
+                at = dim_add(at, in->type.dim[join->attr.axis]);
         }
 }
 
@@ -322,9 +345,7 @@ static void place_padded(Fuse *f, Node *pad, Buffer *to)
         fill->store[0].to = to;
         fill->fill = pad->attr.value;
         fill->at = 4 * f->uses->place[pad->id] + 1;
-        Buffer *part = part_buffer(f->plan, to, &pad->in[0]->type, &to->layout, to->name);
-        part->shift_axis = pad->attr.axis;
-        part->shift = dim_add(to->shift_axis == pad->attr.axis ? to->shift : dim_fixed(0), pad->attr.before);
+        Buffer *part = part_from(f->plan, to, pad->in[0], pad->attr.axis, pad->attr.before);
         copy_kernel(f, pad->in[0], part, pad->body, 4 * f->uses->place[pad->id] + 2);
 }
 
@@ -355,7 +376,7 @@ static void place(Fuse *f, Node *n, Buffer *to, Body *body, int at)
         bool spaced = f->forced[n->id] && to->layout.tiled < 0 && n->type.rank > 0 &&
                       to->layout.stride[n->type.rank - 1] != 1; /* not stored so by every kernel */
         if (!is_computed(f, n) || p->value[n->id] || n->body != body || !as_output_only || !can_tile ||
-            spaced) {
+            spaced || shifts_cross(n, to)) {
                 copy_kernel(f, n, to, body, at);
                 return;
         }
@@ -529,8 +550,8 @@ static bool outlives(const Fuse *f, const Node *n, const Node *repeat, bool *see
                 const Node *user = f->uses->user[n->id][i];
                 if (user == repeat)
                         continue;
-                if (user->body != repeat->body)
-                        return true;
+                if (user->body != repeat->body || (user->op == OP_VIEW && f->uses->pinned[user->id]))
+                        return true; /* what is given out as a view is copied at the end */
                 if (f->must[user->id] ? f->uses->place[user->id] > f->uses->place[repeat->id]
                                       : outlives(f, user, repeat, seen))
                         return true;

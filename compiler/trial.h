@@ -8,8 +8,15 @@
 /* Code of a target is made by the system's compiler, ahead of time, or by libtcc in this process. */
 typedef enum { AHEAD_OF_TIME, JUST_IN_TIME } When;
 
-/* The calls that all must give the same bits. */
-typedef enum { TRIAL_WHOLE, TRIAL_PIECES, TRIAL_STEPS, TRIAL_PREFILL_STEP, TRIAL_BATCH } TrialCall;
+/* The calls that all must give the same bits; the tail, the whole with the outputs of its last third, is an engine's alone. */
+typedef enum {
+        TRIAL_WHOLE,
+        TRIAL_PIECES,
+        TRIAL_STEPS,
+        TRIAL_PREFILL_STEP,
+        TRIAL_BATCH,
+        TRIAL_TAIL
+} TrialCall;
 typedef struct {
         TrialCall call;
         int threads;

@@ -95,8 +95,8 @@ static bool is_dense(const Graph *g, const Type *type)
         return false;
 }
 
-/* Positions from `at` on, n of them; wanted: their outputs too. */
-static const char *piece(TrialJit *t, int64_t at, int64_t n, bool wanted)
+/* Positions from `at` on, n of them; the outputs of those from the first on are wanted. */
+static const char *piece(TrialJit *t, int64_t at, int64_t n, int64_t first)
 {
         const Graph *g = t->g;
         for (int i = 0; i < g->ninput; i++) {
@@ -105,13 +105,13 @@ static const char *piece(TrialJit *t, int64_t at, int64_t n, bool wanted)
         }
         for (int i = 0; i < g->noutput; i++) {
                 const Type *type = &g->output[i].node->type;
-                bool whole = n == positions(t) || !is_dense(g, type);
-                t->output_at[i] =
-                        wanted && whole ? t->output[i] + (grows(g, type) ? at * row(t, type) : 0) : NULL;
+                bool whole = n - first == positions(t) || !is_dense(g, type);
+                t->output_at[i] = first < n && whole
+                                          ? t->output[i] + (grows(g, type) ? (at + first) * row(t, type) : 0)
+                                          : NULL;
         }
         EngineCall call = {t->input_at, t->output_at, t->trial->size};
-        return g->past >= 0 ? engine_advance(t->engine, &call, n, wanted ? 0 : n)
-                            : engine_forward(t->engine, &call);
+        return g->past >= 0 ? engine_advance(t->engine, &call, n, first) : engine_forward(t->engine, &call);
 }
 
 /* The inputs of n positions from `at` on, or of as many from the last but `at` back, as rows of a batch. */
@@ -181,7 +181,7 @@ static const char *begin_slot(TrialJit *t, TrialBatch *b, int slot)
         if (!error)
                 error = engine_rewind(t->engine, 0);
         if (!error && t->g->fed_apart) {
-                error = piece(t, 0, 1, slot == b->shown);
+                error = piece(t, 0, 1, slot != b->shown);
                 b->at[slot] = 1;
         }
         return error;
@@ -194,8 +194,6 @@ static const char *run_batch(TrialJit *t, int shown)
         TrialBatch b = {.at = NEW_ARRAY(a, int64_t, slots), .shown = shown};
         EngineSequence *s = NEW_ARRAY(a, EngineSequence, slots);
         const char *error = NULL;
-        for (int i = 0; i < t->g->noutput; i++) /* as NaN, so that what is not written shows */
-                memset(t->output[i], 0xff, (size_t)elements(t, &t->g->output[i].node->type) * sizeof(float));
         for (int i = slots - 1; i >= 0 && !error; i--)
                 error = begin_slot(t, &b, i);
         for (int call = 0; n && !error; call++) {
@@ -207,17 +205,25 @@ static const char *run_batch(TrialJit *t, int shown)
         return error;
 }
 
+/* Where the last third of the positions begins. */
+static int64_t tail(const TrialJit *t)
+{
+        return positions(t) - (positions(t) + 2) / 3;
+}
+
 static const char *run_calls(TrialJit *t, TrialCall call)
 {
         int64_t n = positions(t), step = call == TRIAL_WHOLE ? n : call == TRIAL_PIECES ? TRIAL_PIECE : 1;
         const char *error = engine_rewind(t->engine, 0);
         if (call == TRIAL_PREFILL_STEP) {
                 if (!error && n > 1)
-                        error = piece(t, 0, n - 1, false);
-                return error ? error : piece(t, n - 1, 1, true);
+                        error = piece(t, 0, n - 1, n - 1);
+                return error ? error : piece(t, n - 1, 1, 0);
         }
+        if (call == TRIAL_TAIL)
+                return error ? error : piece(t, 0, n, tail(t));
         for (int64_t at = 0; at < n && !error; at += step)
-                error = piece(t, at, n - at < step ? n - at : step, true);
+                error = piece(t, at, n - at < step ? n - at : step, 0);
         return error;
 }
 
@@ -232,6 +238,8 @@ static void compare(TrialJit *t, int run)
                         continue;
                 if (trial_run[run].call == TRIAL_PREFILL_STEP && grows(t->g, type))
                         k = (positions(t) - 1) * row(t, type);
+                if (trial_run[run].call == TRIAL_TAIL && grows(t->g, type))
+                        k = tail(t) * row(t, type);
                 for (; k < n; k++) {
                         float one = trial->output[i][k], other = t->output[i][k];
                         if (!memcmp(&one, &other, sizeof one) || (isnan(one) && isnan(other)))
@@ -265,6 +273,9 @@ static const char *run_all(TrialJit *t)
         for (int i = 0; i < trial_runs && !error; i++) {
                 if (!trial_applies(&trial_run[i], t->plan, t->trial->sequential))
                         continue;
+                for (int k = 0; k < t->g->noutput; k++) /* as NaN, so that what is not written shows */
+                        memset(t->output[k], 0xff,
+                               (size_t)elements(t, &t->g->output[k].node->type) * sizeof(float));
                 error = engine_set_threads(t->engine, trial_threads(t->trial, &trial_run[i]));
                 if (!error)
                         error = trial_run[i].call == TRIAL_BATCH

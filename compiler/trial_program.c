@@ -182,7 +182,8 @@ static void add_runs(const Writer *w, Text *t)
 {
         static const char *const function[] = {"whole", "pieces", "steps", "prefill_step", "batch"};
         for (int i = 0; i < trial_runs; i++)
-                if (trial_applies(&trial_run[i], w->p, w->trial->sequential))
+                if (trial_run[i].call != TRIAL_TAIL &&
+                    trial_applies(&trial_run[i], w->p, w->trial->sequential))
                         text_printf(t, "{%s, %d, %d, %d}, ", function[trial_run[i].call],
                                     trial_threads(w->trial, &trial_run[i]), i,
                                     trial_run[i].call == TRIAL_PREFILL_STEP);
