@@ -37,7 +37,7 @@ static Node *emit_epilogue(Plan *p, Kernel *k, const Segment *s, Text *out)
         text_indent(rest, store, 0);
         declare_digits(&f, n, "row", rest, inner);
         text_printf(inner, "const int64_t j = (int64_t)panel%s * 16;\n", s->nproduct == 2 ? " / 2" : "");
-        if (!f.whole_lanes)
+        if (!f.whole_lanes && uses_name(rest->data, "n"))
                 text_printf(inner, "const int n = %lld - j < 16 ? (int)(%lld - j) : 16;\n", (long long)s->n,
                             (long long)s->n);
         text_indent(inner, rest, 0);

@@ -639,7 +639,7 @@ static void lay_output(Fuse *f, int i)
                 copy_kernel(f, o->node, b, p->graph->top, 4 * p->graph->top->nnode + 4);
                 return;
         }
-        for (int a = 0; p->graph->past >= 0 && a < o->node->type.rank - 1; a++)
+        for (int a = 0; p->graph->past >= 0 && a < o->node->type.rank; a++)
                 if (dim_equal(o->node->type.dim[a], dim_named(p->graph->time))) {
                         b->shift_axis = a;
                         b->shift = dim_scale(dim_named(NAMED_FIRST), -1);

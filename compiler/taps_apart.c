@@ -216,6 +216,37 @@ static void list_tapped(Apart *p, const Body *b)
         }
 }
 
+/* What a state of a tap keeps for later calls is computed in each call, whether the tap is wanted or not. */
+static void run_always(Apart *p, const Node *n)
+{
+        const Region *around = n->body->region;
+        if (!p->g->tapped[n->id])
+                return;
+        p->g->tapped[n->id] = false;
+        for (int i = 0; i < n->nin; i++)
+                run_always(p, n->in[i]);
+        const Region *r = n->op == OP_REPEAT ? n->attr.region : NULL;
+        for (int k = 0; r && k < r->nbody; k++) {
+                for (int i = 0; i < r->ncarry; i++)
+                        run_always(p, r->body[k]->next[i]);
+                for (int i = 0; i < r->nstack; i++)
+                        run_always(p, r->body[k]->stack[i]);
+        }
+        if (around)
+                run_always(p, around->repeat);
+}
+
+static void run_states(Apart *p, const Body *b)
+{
+        for (int i = 0; i < b->nnode; i++) {
+                const Node *n = b->node[i];
+                if (n->op == OP_APPEND)
+                        run_always(p, n);
+                for (int k = 0; n->op == OP_REPEAT && k < n->attr.region->nbody; k++)
+                        run_states(p, n->attr.region->body[k]);
+        }
+}
+
 static bool has_taps(const Graph *g)
 {
         for (int i = 0; i < g->noutput; i++)
@@ -243,5 +274,6 @@ void taps_apart(Graph *g)
         g->tapped = NEW_ARRAY(g->arena, bool, g->nnode);
         g->stands_for = NEW_ARRAY(g->arena, Node *, g->nnode);
         list_tapped(&p, g->top);
+        run_states(&p, g->top);
         arena_free(&p.scratch);
 }

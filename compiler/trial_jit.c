@@ -194,6 +194,7 @@ static const char *run_batch(TrialJit *t, int shown)
         TrialBatch b = {.at = NEW_ARRAY(a, int64_t, slots), .shown = shown};
         EngineSequence *s = NEW_ARRAY(a, EngineSequence, slots);
         const char *error = NULL;
+        engine_forget(t->engine);
         for (int i = slots - 1; i >= 0 && !error; i--)
                 error = begin_slot(t, &b, i);
         for (int call = 0; n && !error; call++) {
@@ -215,6 +216,7 @@ static const char *run_calls(TrialJit *t, TrialCall call)
 {
         int64_t n = positions(t), step = call == TRIAL_WHOLE ? n : call == TRIAL_PIECES ? TRIAL_PIECE : 1;
         const char *error = engine_rewind(t->engine, 0);
+        engine_forget(t->engine);
         if (call == TRIAL_PREFILL_STEP) {
                 if (!error && n > 1)
                         error = piece(t, 0, n - 1, n - 1);
