@@ -490,7 +490,8 @@ static bool walks_time(const Plan *p, const Kernel *k)
                 if (k->op == K_MATMUL && i < k->nstore)
                         continue;
                 bool rows = k->op != K_ATTENTION || d.digit[0].axis == root->type.rank - 2;
-                if (d.n < (k->op == K_LOOP ? 1 : 2) || !rows || !dim_equal(d.digit[0].size, dim_named(p->graph->time)))
+                if (d.n < (k->op == K_LOOP ? 1 : 2) || !rows ||
+                    !dim_equal(d.digit[0].size, dim_named(p->graph->time)))
                         return false;
         }
         return k->op != K_REPEAT;

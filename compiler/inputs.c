@@ -11,7 +11,7 @@ enum { FEWER = 7 };
 void hashed_sizes(const Graph *g, int64_t positions, int64_t *size)
 {
         for (int i = 0; i < g->nnamed; i++) {
-                int64_t want = positions - FEWER * i, bound = g->named[i].bound;
+                int64_t want = positions - (int64_t)FEWER * i, bound = g->named[i].bound;
                 size[i] = want < 1 ? 1 : want < bound ? want : bound;
         }
 }
