@@ -157,12 +157,14 @@ static const char *take_memory(Engine *e, const float *weights, int threads)
         return NULL;
 }
 
+enum { MOST_NOISE = 1 << 26 }; /* bytes: a context of gigabytes is not written for this */
+
 void engine_forget(Engine *e)
 {
         const Plan *p = e->plan;
         float *arena = ((const InstanceHead *)e->memory)->arena;
-        size_t n = (size_t)p->arena_size + LANES + slot_floats(p) * (size_t)p->slots;
-        memset(arena, 0x4b, n * sizeof *arena); /* 13323083, which stays finite */
+        size_t n = ((size_t)p->arena_size + LANES + slot_floats(p) * (size_t)p->slots) * sizeof *arena;
+        memset(arena, 0x4b, n < MOST_NOISE ? n : MOST_NOISE); /* 13323083, which stays finite */
 }
 
 Engine *engine_new(Plan *p, const float *weights, int threads, JitMode mode, const char **why)

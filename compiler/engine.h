@@ -17,7 +17,7 @@ Engine *engine_new(Plan *p, const float *weights, int threads, JitMode mode, con
 void engine_free(Engine *e);
 /* Goes on with another number of threads, at most those that it was made with. */
 const char *engine_set_threads(Engine *e, int threads);
-/* Noise in what calls have left behind: nothing of a sequence that is begun anew may depend on it. */
+/* Noise in what calls have left behind, as far as that is quick: nothing of a sequence that is begun anew may depend on it. */
 void engine_forget(Engine *e);
 
 /* What one call takes and gives, by the graph's numbers of inputs, outputs and named dimensions.  Tensors are row-major. */
