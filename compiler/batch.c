@@ -202,9 +202,8 @@ static const char *why_alone(const Plan *p)
         }
         for (int i = 0; i < g->noutput; i++) {
                 const Type *t = &g->output[i].node->type;
-                if (t->rank < 2 || !is_of_rows(p, t))
-                        return arena_printf(g->arena,
-                                            "the output %s %s is not a row of numbers for each position",
+                if (!is_of_rows(p, t))
+                        return arena_printf(g->arena, "the output %s %s is not a row for each position",
                                             g->output[i].name, type_text(g->arena, g, t));
         }
         for (int i = 0; i < p->nbuffer; i++) {
