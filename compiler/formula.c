@@ -394,13 +394,13 @@ static int fold(Formula *f, Node *n, const Map *m)
         return fold_loop(f, n, m, size, n->op == OP_MAXOF, value, &outer);
 }
 
-/* What a softmax's folds are known by: its node, at a map without its last axis, of a rank that no tensor has. */
-enum { MAXIMUM = MAX_RANK + 1, SUM, ALL_MAXIMUM, ALL_SUM };
+/* What a softmax's folds are known by: its node, at a map whose last axis looks where no tensor has elements. */
+enum { MAXIMUM = 1, SUM, ALL_MAXIMUM, ALL_SUM };
 
-static Map fold_key(const Map *row, int which)
+static Map fold_key(const Map *row, const Node *n, int which)
 {
         Map key = *row;
-        key.rank = which;
+        key.axis[n->type.rank - 1].offset = dim_fixed(-which);
         return key;
 }
 
@@ -425,7 +425,7 @@ static int softmax_fold(Formula *f, Node *n, const Map *m, const Map *key, int m
 /* The maximum and, where that is given, the sum; a sink takes part in both. */
 static int softmax_over_row(Formula *f, Node *n, const Map *m, const Map *row, int which, int maximum)
 {
-        Map key = fold_key(row, which), all_key = fold_key(row, which == SUM ? ALL_SUM : ALL_MAXIMUM);
+        Map key = fold_key(row, n, which), all_key = fold_key(row, n, which == SUM ? ALL_SUM : ALL_MAXIMUM);
         int found = known(&f->row_known, n, &all_key);
         if (found >= 0)
                 return found;

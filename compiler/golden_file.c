@@ -238,7 +238,7 @@ static bool read_head_line(Reading *r, const char *key)
                 return read_prompt(r);
         if (!strcmp(key, "steps")) {
                 bool good = read_number(r, &steps) && steps >= 0 && steps <= 1e9;
-                g->o.steps = (int64_t)steps;
+                g->o.steps = good ? (int64_t)steps : 0;
                 return good || fail(r, "steps are 0 to 1000000000");
         }
         if (!strcmp(key, "tap") && g->o.ntap < MAX_TAPS) {

@@ -141,11 +141,21 @@ static bool parse(Input *input, Tokenizer *tokenizer, CkError *err)
         return sort_tokens(tokenizer) || ck_lack(err, "%s: out of memory", input->path);
 }
 
+static bool is_large_enough(int vocab, const char *path, CkError *err)
+{
+        enum { UNKNOWN, BEGIN, END, LEAST };
+        return vocab >= LEAST ||
+               ck_fail(err,
+                       "%s: the model's vocabulary of %d is too small: tokens %d to %d are the "
+                       "unknown, the beginning and the end",
+                       path, vocab, UNKNOWN, END);
+}
+
 bool tokenizer_read(const char *path, int vocab, Tokenizer *tokenizer, CkError *err)
 {
         Input input = {.path = path};
         *tokenizer = (Tokenizer){.vocab = vocab};
-        bool good = vocab > 0 || ck_fail(err, "%s: the model has no vocabulary", path);
+        bool good = is_large_enough(vocab, path, err);
         good = good && load(&input, err) && parse(&input, tokenizer, err);
         free(input.data);
         if (!good)
