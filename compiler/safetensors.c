@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
+#include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,11 +49,15 @@ bool safetensors_probe(const CkFile *file)
 
 /* jansson says of memory that is short that the text is wrong, or nothing at all. */
 static _Thread_local bool json_starved;
+static _Thread_local jmp_buf *
+        json_way_out; /* not NULL: taken at once, since jansson 2.14 may use the memory that it was not given */
 
 static void *json_memory(size_t n)
 {
         void *memory = malloc(n);
         json_starved |= !memory;
+        if (!memory && json_way_out)
+                longjmp(*json_way_out, 1);
         return memory;
 }
 
@@ -62,17 +67,26 @@ static void begin_json(void)
         json_starved = false;
 }
 
+/* NULL: wrong, or too little memory; what was read so far is then lost. */
+static json_t *load_json(const char *text, size_t length, json_error_t *error)
+{
+        jmp_buf way_out;
+        json_t *json = NULL;
+        json_way_out = &way_out;
+        if (!setjmp(way_out))
+                json = json_loadb(text, length, JSON_REJECT_DUPLICATES, error);
+        json_way_out = NULL;
+        return json_starved ? NULL : json;
+}
+
 static json_t *parse_json(const CkFile *file, int64_t offset, int64_t length, CkError *err)
 {
         json_error_t error;
         begin_json();
-        json_t *json =
-                json_loadb((const char *)file->data + offset, (size_t)length, JSON_REJECT_DUPLICATES, &error);
-        if (json_starved) {
+        json_t *json = load_json((const char *)file->data + offset, (size_t)length, &error);
+        if (json_starved)
                 ck_lack(err, "%s: out of memory", file->path);
-                json_decref(json);
-                json = NULL;
-        } else if (!json)
+        else if (!json)
                 ck_fail(err, "%s: byte %lld: not valid JSON: %s", file->path,
                         (long long)(offset + error.position), ck_quote(error.text).text);
         else if (!json_is_object(json)) {

@@ -16,6 +16,17 @@ typedef struct {
         int64_t size, at;
 } Input;
 
+/* Room for twice as much. */
+static bool grow(Input *input, int64_t *capacity, CkError *err)
+{
+        *capacity = *capacity ? 2 * *capacity : 1 << 16;
+        if (*capacity > MAX_FILE)
+                return ck_fail(err, "%s: too large for a tokenizer", input->path);
+        unsigned char *grown = realloc(input->data, (size_t)*capacity);
+        input->data = grown ? grown : input->data;
+        return grown || ck_lack(err, "%s: out of memory", input->path);
+}
+
 static bool load(Input *input, CkError *err)
 {
         FILE *file = fopen(input->path, "rb");
@@ -23,13 +34,8 @@ static bool load(Input *input, CkError *err)
                 return ck_lack(err, "%s: cannot open: %s", input->path, strerror(errno));
         bool good = true;
         for (int64_t capacity = 0; good && !feof(file);) {
-                if (input->size == capacity) {
-                        capacity = capacity ? 2 * capacity : 1 << 16;
-                        unsigned char *grown =
-                                capacity > MAX_FILE ? NULL : realloc(input->data, (size_t)capacity);
-                        good = grown || ck_fail(err, "%s: too large for a tokenizer", input->path);
-                        input->data = grown ? grown : input->data;
-                }
+                if (input->size == capacity)
+                        good = grow(input, &capacity, err);
                 if (good)
                         input->size += (int64_t)fread(input->data + input->size, 1,
                                                       (size_t)(capacity - input->size), file);
