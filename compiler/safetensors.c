@@ -47,10 +47,10 @@ bool safetensors_probe(const CkFile *file)
                (file->size > PREFIX && header_length(file) <= MAX_JSON && file->data[PREFIX] == '{');
 }
 
-/* jansson says of memory that is short that the text is wrong, or nothing at all. */
+/* jansson says of memory that is short that the text is wrong, or nothing at all; 2.14 may even use what it was not given, so
+ * reading a text ends at once where there is a way out. */
 static _Thread_local bool json_starved;
-static _Thread_local jmp_buf *
-        json_way_out; /* not NULL: taken at once, since jansson 2.14 may use the memory that it was not given */
+static _Thread_local jmp_buf *json_way_out;
 
 static void *json_memory(size_t n)
 {
