@@ -23,8 +23,10 @@ static bool grow(Input *input, int64_t *capacity, CkError *err)
         if (*capacity > MAX_FILE)
                 return ck_fail(err, "%s: too large for a tokenizer", input->path);
         unsigned char *grown = realloc(input->data, (size_t)*capacity);
-        input->data = grown ? grown : input->data;
-        return grown || ck_lack(err, "%s: out of memory", input->path);
+        if (!grown)
+                return ck_lack(err, "%s: out of memory", input->path);
+        input->data = grown;
+        return true;
 }
 
 static bool load(Input *input, CkError *err)
