@@ -481,7 +481,7 @@ static Node *attempt(Fuse *f)
         return NULL;
 }
 
-/* Do the loops of what k computes begin with new positions? */
+/* Do the loops of what k computes begin with new positions?  One loop alone, over positions in lanes, is K_LOOP's. */
 static bool walks_time(const Plan *p, const Kernel *k)
 {
         for (int i = 0; i < k->nstore + k->nsegment; i++) {

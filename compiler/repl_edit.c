@@ -212,8 +212,8 @@ bool editor_line(LineEditor *e, const char *prompt, const char **line, size_t *l
 {
         int n = 0;
         e->prompt = prompt;
-        el_set(e->el, EL_PREP_TERM,
-               1); /* before the prompt: later, keys typed at once would miss the editor */
+        /* before the prompt: later, keys typed at once would miss the editor */
+        el_set(e->el, EL_PREP_TERM, 1);
         hold_signals(e);
         const char *text = el_gets(e->el, &n);
         pthread_sigmask(SIG_SETMASK, &e->outside, NULL);

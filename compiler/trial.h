@@ -36,11 +36,11 @@ typedef struct {
         int threads;         /* at most, instead of trial_run's 3; 0: as there */
         int64_t steps;       /* ahead of time: so many greedy tokens after the inputs .. */
         float **output;      /* [noutput], malloc'd: what one thread makes of the whole */
-        uint64_t program;    /* a hash of the code and the packed weights, if it is wanted .. */
-        uint64_t known; /* .. and that of a program that need not run again: then there is no output .. */
-        bool same;      /* .. because it is that */
-        int run;        /* the first whose bits differ; -1: none */
-        int at_output;  /* there: which output, which element, and the two values */
+        uint64_t program;    /* a hash of the code and the packed weights, if it is wanted */
+        uint64_t known;      /* that of a program which need not run again, or 0 */
+        bool same;           /* it was that one: nothing ran, and there is no output */
+        int run;             /* the first whose bits differ; -1: none */
+        int at_output;       /* there: which output, which element, and the two values */
         int64_t at;
         float one, other;
         int32_t *token; /* .. which are these */
