@@ -108,15 +108,22 @@ static bool contradict(const Graph *g, const Affine *a, const Affine *b)
         return affine_add(a, 1, b, &sum) && is_constant(&sum) && dim_bound(g, sum.constant) < 0;
 }
 
+/* Whether a >= 0 wherever: indices are at least 0. */
+static bool always_holds(const Graph *g, const Affine *a)
+{
+        for (int i = 0; i < AXES; i++)
+                if (a->coef[i] < 0)
+                        return false;
+        return dim_least(g, a->constant) >= 0;
+}
+
 /* Adds a term to a clause in the making; false: the clause can never hold. */
 static bool add_term(const Graph *g, Draft *d, const Affine *a)
 {
-        if (is_constant(a)) {
-                if (dim_bound(g, a->constant) < 0)
-                        return false;
-                if (dim_least(g, a->constant) >= 0)
-                        return true;
-        }
+        if (is_constant(a) && dim_bound(g, a->constant) < 0)
+                return false;
+        if (always_holds(g, a))
+                return true;
         for (int i = 0; i < d->n; i++) {
                 if (affine_equal(&d->term[i], a))
                         return true;
@@ -206,9 +213,26 @@ static void add_clause(Union *u, Clause c)
         u->clause[u->n++] = c;
 }
 
+/* Whether one of two terms always holds: whole numbers, so that a <= -1 and b <= -1 need a + b <= -2. */
+static bool is_either_way(const Graph *g, const Affine *a, const Affine *b)
+{
+        Affine sum;
+        return affine_add(a, 1, b, &sum) && is_constant(&sum) && dim_least(g, sum.constant) >= -1;
+}
+
+static bool says_nothing(const Graph *g, const Union *u)
+{
+        for (int i = 0; i < u->n; i++)
+                for (int j = 0; j < i; j++)
+                        if (u->clause[i].n == 1 && u->clause[j].n == 1 &&
+                            is_either_way(g, u->clause[i].term, u->clause[j].term))
+                                return true;
+        return u->full;
+}
+
 static const Cond *keep_union(Maker m, const Union *u)
 {
-        if (u->full)
+        if (says_nothing(m.graph, u))
                 return &TRUE_COND;
         if (u->n == 0)
                 return &FALSE_COND;
@@ -639,6 +663,33 @@ bool cases_constant(const Cases *a, int64_t *value)
             !dim_is_fixed(low->affine.constant))
                 return false;
         *value = low->affine.constant.fixed;
+        return true;
+}
+
+/* The most that sign * the form can be on the axes of t. */
+static int64_t affine_most(const Graph *g, const Affine *a, const Type *t, int sign)
+{
+        Dim constant = dim_scale(a->constant, sign);
+        for (int i = 0; i < t->rank; i++)
+                if (sign * a->coef[i] > 0)
+                        constant = dim_add(constant, dim_scale(dim_sub(t->dim[i], dim_fixed(1)), sign * a->coef[i]));
+        return dim_bound(g, constant);
+}
+
+static bool bound_within(const Graph *g, const Bound *b, int n, const Type *t, int sign, int64_t most)
+{
+        for (int i = 0; i < n; i++)
+                if (affine_most(g, &b[i].affine, t, sign) <= most * b[i].den)
+                        return true;
+        return false;
+}
+
+bool cases_within(const Graph *g, const Cases *a, const Type *t, int64_t most)
+{
+        for (int i = 0; a && i < a->n; i++)
+                if (!bound_within(g, a->at[i].high, a->at[i].nhigh, t, 1, most) ||
+                    !bound_within(g, a->at[i].low, a->at[i].nlow, t, -1, most))
+                        return false;
         return true;
 }
 

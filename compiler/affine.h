@@ -93,6 +93,8 @@ const Cases *cases_max(Maker m, const Cases *a, const Cases *b);
 const Cases *cases_choose(Maker m, const Cond *if_a, const Cases *a, const Cond *if_b, const Cases *b);
 const Cases *cases_map(Maker m, const Cases *a, const AxisMap *map);
 bool cases_constant(const Cases *a, int64_t *value);
+/* Whether no element of a tensor of this type can be beyond -most .. most. */
+bool cases_within(const Graph *g, const Cases *a, const Type *t, int64_t most);
 /* a <= b + slack */
 const Cond *cases_at_most(Maker m, const Cases *a, const Cases *b, int64_t slack);
 

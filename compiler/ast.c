@@ -506,6 +506,7 @@ static void print_line(Printer *p, const Ast *tree)
                 fprintf(p->stream, "loop %s", tree->name);
                 print_body(p, tree);
                 return;
+        case AST_LOOP_NONE: fprintf(p->stream, "loop %s none", tree->name); return;
         case AST_SETTING:
         case AST_RULE:
                 fprintf(p->stream, "%s ", tree->name);

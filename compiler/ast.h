@@ -53,6 +53,7 @@
         X(OUTPUT, "output")         /* its name           EXPR */                                            \
         X(CHECKPOINT_USE, "checkpoint-use") /*            EXPR */                                            \
         X(LOOP, "loop")             /* its name           SETTING… */                                        \
+        X(LOOP_NONE, "loop-none")   /* its name */                                                           \
         X(SETTING, "set")           /* its name           EXPR */                                            \
         /* expressions */                                                                                    \
         X(NAME, "name")             /* the name */                                                           \

@@ -80,7 +80,7 @@ static bool judge(Batch *b, Kernel *k)
         const char *text = text_of(p, k);
         if (k->by_sequence || !looks_at_sequence(p->graph, text))
                 return false;
-        const char *own = strstr(text, arena_printf(p->graph->arena, "static void %s(", k->name));
+        const char *own = strstr(text, arena_printf(p->graph->arena, "STEP void %s(", k->name));
         if (k->op == K_MATMUL && !k->tail && !looks_at_sequence(p->graph, own) && rows_are_outermost(p, k)) {
                 bool first = !k->by_row;
                 return first && (k->by_row = true);
@@ -169,7 +169,7 @@ static void judge_body(Batch *b, int body)
                                 b->why = arena_printf(p->graph->arena,
                                                       "the output %s is computed along with what every "
                                                       "position needs",
-                                                      o->name);
+                                                      output_name(o));
                         if (k->by_sequence && has_rows_within(p, k))
                                 b->why = arena_printf(p->graph->arena,
                                                       "%s computes with positions along an inner axis",
@@ -204,7 +204,7 @@ static const char *why_alone(const Plan *p)
                 const Type *t = &g->output[i].node->type;
                 if (!is_of_rows(p, t))
                         return arena_printf(g->arena, "the output %s %s is not a row for each position",
-                                            g->output[i].name, type_text(g->arena, g, t));
+                                            output_name(&g->output[i]), type_text(g->arena, g, t));
         }
         for (int i = 0; i < p->nbuffer; i++) {
                 const Type *t = &p->buffer[i]->type;

@@ -406,16 +406,22 @@ static bool infer_op(const Context *c, Type *type)
         return false;
 }
 
-static bool check_elements(const Context *c, const Type *type)
+bool type_is_bounded(const Graph *g, const Type *type, int64_t times)
 {
-        int64_t count = 1;
+        int64_t count = times;
         for (int i = 0; i < type->rank; i++) {
-                int64_t size = dim_bound(c->g, type->dim[i]);
+                int64_t size = dim_bound(g, type->dim[i]);
                 if (size > 0 && count > MAX_ELEMENTS / size)
-                        return fail(c, "a tensor of shape %s has too many elements", shape(c, type));
+                        return false;
                 count *= size > 0 ? size : 1;
         }
         return true;
+}
+
+static bool check_elements(const Context *c, const Type *type)
+{
+        return type_is_bounded(c->g, type, 1) ||
+               fail(c, "a tensor of shape %s has too many elements: more than 2^42", shape(c, type));
 }
 
 bool infer_type(Graph *g, Diag *diag, const Node *draft, Type *type)

@@ -1,6 +1,7 @@
 /* Builtins: what can't be written in the language itself.  Each is a row of the table at the end;
  * compile-time numbers go through the same names as tensors. */
 #include "elaborate.h"
+#include "real_functions.h"
 
 #include <math.h>
 #include <string.h>
@@ -37,17 +38,15 @@ static double real_of(double x)
         {                                                                                                    \
                 return unary_op(c->e, op, fold, c->pos[0], c->span);                                         \
         }
-POINTWISE(exp, OP_EXP, exp)
-POINTWISE(log, OP_LOG, log)
+POINTWISE(exp, OP_EXP, real_exp)
+POINTWISE(log, OP_LOG, real_log)
 POINTWISE(sqrt, OP_SQRT, sqrt)
-POINTWISE(sin, OP_SIN, sin)
-POINTWISE(cos, OP_COS, cos)
-POINTWISE(tanh, OP_TANH, tanh)
+POINTWISE(sin, OP_SIN, real_sin)
+POINTWISE(cos, OP_COS, real_cos)
+POINTWISE(tanh, OP_TANH, real_tanh)
 POINTWISE(floor, OP_FLOOR, floor)
 POINTWISE(real, OP_REAL_OF, real_of)
-
-/* erf is not in every libm's good shape, but a compile-time number only needs double precision. */
-POINTWISE(erf, OP_ERF, erf)
+POINTWISE(erf, OP_ERF, real_erf)
 #undef POINTWISE
 
 static Value run_abs(const Call *c)

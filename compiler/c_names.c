@@ -6,19 +6,34 @@
 
 #include "paste.h"
 
-static const char *const word[] = {
+static const char *const keyword[] = {
         /* C */
         "alignas", "alignof", "asm", "auto", "bool", "break", "case", "char", "const", "continue", "default",
         "do", "double", "else", "enum", "extern", "false", "float", "for", "fortran", "goto", "if", "inline",
         "int", "long", "register", "restrict", "return", "short", "signed", "sizeof", "static", "struct",
         "switch", "true", "typedef", "typeof", "union", "unsigned", "void", "volatile", "while", "main",
-        "linux", "unix",
-        /* variables and members of what is emitted */
-        "m", "j", "n", "i", "row", "rows", "end", "thread", "threads", "acc", "panel", "s", "head", "col",
-        "from", "to", "place", "context", "lo", "hi", "units", "a", "first", "chunk", "error", "arg", "run",
-        "program", "advance", "found", "count", "weights", "arena", "state", "scratch", "team", "members",
-        "mapped", "mapped_size", "whole", "done", "fed", "fed_part", "part", "all", "unit", "next", "around",
-        "begin", "base", "rings", "held"};
+        "linux", "unix", "errno", "stdin", "stdout", "stderr", "EOF", "BUFSIZ", "NAN", "INFINITY", "I",
+        /* C++, for the header */
+        "and", "and_eq", "bitand", "bitor", "catch", "char8_t", "char16_t", "char32_t", "class", "compl",
+        "concept", "consteval", "constexpr", "constinit", "const_cast", "co_await", "co_return", "co_yield",
+        "decltype", "delete", "dynamic_cast", "explicit", "export", "friend", "mutable", "namespace", "new",
+        "noexcept", "not", "not_eq", "nullptr", "operator", "or", "or_eq", "private", "protected", "public",
+        "reinterpret_cast", "requires", "static_assert", "static_cast", "template", "this", "thread_local",
+        "throw", "try", "typeid", "typename", "using", "virtual", "wchar_t", "xor", "xor_eq"};
+
+/* variables and members of what is emitted */
+static const char *const variable[] = {
+        "m",       "j",       "n",           "i",     "row",     "rows",  "end",      "thread",  "threads",
+        "acc",     "panel",   "s",           "head",  "col",     "from",  "to",       "place",   "context",
+        "lo",      "hi",      "units",       "a",     "first",   "chunk", "error",    "arg",     "run",
+        "program", "advance", "found",       "count", "weights", "arena", "state",    "scratch", "team",
+        "members", "mapped",  "mapped_size", "whole", "done",    "fed",   "fed_part", "part",    "all",
+        "unit",    "next",    "around",      "begin", "base",    "rings", "held"};
+
+/* Functions and structs of the headers that are included; first parts of functions that end as a model's do ("sem_init"). */
+static const char *const library_word[] = {
+#include "c_library.def"
+};
 
 /* .. of an instance for several sequences */
 static const char *const batch_word[] = {"sequence", "sequences", "range", "ranges",
@@ -30,7 +45,7 @@ static bool is_letter(char c)
 }
 
 /* "} v16;" or "typedef __m512 v16;" */
-static bool ends_typedef(const char *text, const char *at, size_t n)
+static bool ends_typedef(const char *text, const char *at, int64_t n)
 {
         if (at[n] != ';' || at - text < 2 || at[-1] != ' ')
                 return false;
@@ -40,73 +55,130 @@ static bool ends_typedef(const char *text, const char *at, size_t n)
         return at[-2] == '}' || !strncmp(line, "typedef ", 8);
 }
 
-/* --- functions, macros and types of the runtime: a hash table, filled at the first question ------------------- */
+/* A macro, as far as a name tells: "NULL", "TILE_ROWS" */
+static bool is_capital(const char *at, int64_t n)
+{
+        for (int64_t i = 0; i < n; i++)
+                if (at[i] >= 'a' && at[i] <= 'z')
+                        return false;
+        return n > 1 && (at[0] < '0' || at[0] > '9');
+}
+
+/* --- words of the runtime: a hash table, filled at the first question ----------------------------------------- */
 
 enum { WORDS = 8192 };
 
 typedef struct {
         const char *at;
-        size_t n;
+        int64_t n;
+        bool outer; /* a function, a macro or a type; else a variable or a member */
 } Word;
 
 static Word runtime_word[WORDS];
-static size_t runtime_words;
+static int runtime_words;
 
 /* Where a word stands, or would. */
-static Word *place_of(const char *at, size_t n)
+static Word *place_of(const char *at, int64_t n)
 {
         unsigned h = 2166136261u;
-        for (size_t i = 0; i < n; i++)
+        for (int64_t i = 0; i < n; i++)
                 h = (h ^ (unsigned char)at[i]) * 16777619u;
         for (h %= WORDS; runtime_word[h].at; h = (h + 1) % WORDS)
-                if (runtime_word[h].n == n && !memcmp(runtime_word[h].at, at, n))
+                if (runtime_word[h].n == n && !memcmp(runtime_word[h].at, at, (size_t)n))
                         break;
         return &runtime_word[h];
 }
 
 static void gather_words(const char *text)
 {
-        for (const char *at = text; *at;) {
-                size_t n = 0;
-                while (is_letter(at[n]))
-                        n++;
-                if (n && (at[n] == '(' || ends_typedef(text, at, n)) && runtime_words < WORDS / 2) {
-                        Word *place = place_of(at, n);
-                        runtime_words += !place->at;
-                        *place = (Word){at, n};
-                }
-                at += n ? n : 1;
+        const char *next = text, *end = text + strlen(text), *at;
+        int64_t n;
+        while ((at = next_identifier(&next, end, &n)) && runtime_words < WORDS / 2) {
+                if (at > text && at[-1] == '$') /* the model's own */
+                        continue;
+                Word *place = place_of(at, n);
+                runtime_words += !place->at;
+                bool outer = *next == '(' || is_capital(at, n) || ends_typedef(text, at, n);
+                *place = (Word){at, n, place->outer || outer};
         }
 }
 
-static bool is_called(const char *name)
+/* NULL: the runtime does not have it. */
+static const Word *runtime_word_of(const char *name)
 {
         if (!runtime_words)
                 for (const EmbeddedFile *file = embedded_file; file->name; file++)
                         if (!strstr(file->name, ".model"))
                                 gather_words(file->text);
-        return place_of(name, strlen(name))->at;
+        const Word *word = place_of(name, (int64_t)strlen(name));
+        return word->at ? word : NULL;
+}
+
+#define IS_AMONG(list, name) is_among(list, sizeof list / sizeof *list, name)
+
+static bool is_among(const char *const *list, size_t n, const char *name)
+{
+        for (size_t i = 0; i < n; i++)
+                if (!strcmp(name, list[i]))
+                        return true;
+        return false;
 }
 
 bool is_c_word(const char *name)
 {
-        for (size_t i = 0; i < sizeof word / sizeof *word; i++)
-                if (!strcmp(name, word[i]))
-                        return true;
+        if (IS_AMONG(keyword, name) || IS_AMONG(variable, name))
+                return true;
         for (int op = 0; op < OP_COUNT; op++)
                 if (!strcmp(name, op_info[op].text))
                         return true;
         bool numbered = (name[0] == 't' || name[0] == 'i' || name[0] == 'x' || name[0] == 'c') &&
                         name[1] >= '0' && name[1] <= '9';
-        return numbered || is_called(name);
+        bool reserved = name[0] == '_' && (name[1] == '_' || (name[1] >= 'A' && name[1] <= 'Z'));
+        const Word *known = runtime_word_of(name);
+        return numbered || reserved || (known && known->outer);
 }
 
-static bool is_batch_word(const char *name)
+/* Does the emitted code use the word for something of its own?  It may be anywhere in it, a local variable too. */
+static bool is_emitted_word(const char *name)
 {
-        for (size_t i = 0; i < sizeof batch_word / sizeof *batch_word; i++)
-                if (!strcmp(name, batch_word[i]))
-                        return true;
-        return false;
+        return runtime_word_of(name) || is_c_word(name) || IS_AMONG(batch_word, name);
+}
+
+static bool is_identifier(const char *name)
+{
+        for (const char *c = name; *c; c++)
+                if (!is_letter(*c))
+                        return false;
+        return *name && (*name < '0' || *name > '9');
+}
+
+const char *c_word_kind(const char *name)
+{
+        return IS_AMONG(keyword, name)        ? "a keyword or a macro of C or C++"
+               : IS_AMONG(library_word, name) ? "a word of the C library"
+               : is_emitted_word(name)        ? "a word of the emitted code"
+                                              : NULL;
+}
+
+const char *c_name_fault(const char *name)
+{
+        if (!is_identifier(name))
+                return "no identifier of C";
+        if (*name == '_' || strstr(name, "__"))
+                return "a name that C or C++ keeps for itself";
+        return c_word_kind(name);
+}
+
+const char *c_model_name(Arena *a, const char *name)
+{
+        char *id = arena_strdup(a, name);
+        for (char *c = id; *c; c++)
+                if (!is_letter(*c))
+                        *c = '_';
+        if (!c_name_fault(id))
+                return id;
+        bool front = *id == '_' || (*id >= '0' && *id <= '9');
+        return arena_printf(a, front ? "model_%s" : "%s_model", id + strspn(id, "_"));
 }
 
 typedef struct {
@@ -128,7 +200,8 @@ static bool is_taken(const Names *names, const char *name)
 static const char *give(Names *names, const char *name, const char *what)
 {
         Arena *a = names->graph->arena;
-        bool word_of_ours = is_c_word(name) || (names->batched && is_batch_word(name));
+        bool word_of_ours =
+                is_c_word(name) || is_taken(names, name) || (names->batched && IS_AMONG(batch_word, name));
         const char *own = word_of_ours ? arena_printf(a, "%s_%s", name, what) : name;
         const char *given = own;
         for (int i = 2; is_taken(names, given); i++)
@@ -162,17 +235,25 @@ static const char *tap_name(Arena *a, const char *name)
         return id;
 }
 
-void name_for_c(Graph *g, bool batched)
+void name_for_c(Graph *g, const char *c_name, bool batched)
 {
-        int most = g->nnode + g->nnamed + g->ninput + g->noutput;
+        int most = 1 + g->nnode + g->nnamed + g->ninput + g->noutput;
         Names names = {g, batched, NEW_ARRAY(g->arena, const char *, most), 0};
-        for (int i = 0; i < g->nnamed; i++)
-                g->named[i].name = give(&names, g->named[i].name, "size");
-        for (int i = 0; i < g->ninput; i++)
-                g->input[i].name = give(&names, g->input[i].name, "input");
-        for (int i = 0; i < g->noutput; i++)
-                g->output[i].name = give(
-                        &names, g->output[i].tap ? tap_name(g->arena, g->output[i].tap) : g->output[i].name,
-                        "output");
+        names.name[names.n++] = c_name;
+        for (int i = 0; i < g->nnamed; i++) {
+                if (!g->named[i].said)
+                        g->named[i].said = g->named[i].name;
+                g->named[i].name = give(&names, g->named[i].said, "size");
+        }
+        for (int i = 0; i < g->ninput; i++) {
+                Input *in = &g->input[i];
+                in->said = input_name(in);
+                in->name = give(&names, in->said, "input");
+        }
+        for (int i = 0; i < g->noutput; i++) {
+                Output *o = &g->output[i];
+                o->said = output_name(o);
+                o->name = give(&names, o->tap ? tap_name(g->arena, o->tap) : o->said, "output");
+        }
         name_regions(&names, g->top);
 }

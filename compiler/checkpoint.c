@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "checkpoint.h"
+#include "sniff.h"
 #include "ending.h"
 #include "float16.h"
 
@@ -279,12 +280,12 @@ static bool open_file(Checkpoint *checkpoint, const char *path, CkError *err)
         for (size_t i = 0; i < sizeof formats / sizeof *formats && !checkpoint->format; i++)
                 if (formats[i].probe(file))
                         checkpoint->format = &formats[i];
-        if (!checkpoint->format)
-                return ck_fail(
-                        err,
-                        "%s: no format that lathe reads: expected .safetensors, a .safetensors.index.json, a "
-                        "directory with one of them, or a llama2.c .bin",
-                        path);
+        const char *other = format_of(file->data, file->size);
+        if (!checkpoint->format || (checkpoint->format->probe == llama2c_probe && other))
+                return ck_fail(err,
+                               "%s: %s%s: expected .safetensors, a .safetensors.index.json, a "
+                               "directory with one of them, or a llama2.c .bin",
+                               path, other ? "this is " : "no format that lathe reads", other ? other : "");
         if (!checkpoint->format->read(checkpoint, file, err))
                 return false;
         sort_tensors(checkpoint);
@@ -339,6 +340,11 @@ const char *checkpoint_path(const Checkpoint *checkpoint)
 const char *checkpoint_format(const Checkpoint *checkpoint)
 {
         return checkpoint->format->name;
+}
+
+const CkFile *checkpoint_file(const Checkpoint *checkpoint, int index)
+{
+        return index < checkpoint->nfile ? checkpoint->file[index] : NULL;
 }
 
 int checkpoint_count(const Checkpoint *checkpoint)

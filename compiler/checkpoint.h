@@ -75,6 +75,8 @@ const char *checkpoint_path(const Checkpoint *checkpoint); /* as it was opened *
 const char *
 checkpoint_format(const Checkpoint *checkpoint); /* "safetensors", "sharded safetensors", "llama2.c" */
 
+/* Its files in the order in which they were opened; NULL behind the last. */
+const CkFile *checkpoint_file(const Checkpoint *checkpoint, int index);
 /* Tensors in ascending order of their names' bytes. */
 int checkpoint_count(const Checkpoint *checkpoint);
 const CkTensor *checkpoint_at(const Checkpoint *checkpoint, int index);

@@ -36,10 +36,6 @@ static bool check_program(Model *m, const Options *o)
 int check_command(const Options *o)
 {
         int worst = DONE;
-        if (!o->nfile) {
-                fprintf(stderr, "lathe check: which files? `lathe help check` says more\n");
-                return WRONG_USAGE;
-        }
         for (int i = 0; i < o->nfile; i++) {
                 Model m;
                 int code;

@@ -91,12 +91,10 @@ static int record(const Options *o)
 {
         Golden g = {.o = *o};
         if (o->nfile != 2) {
-                fprintf(stderr, "lathe golden record: wants one model; `lathe help golden` says more\n");
-                return WRONG_USAGE;
-        }
-        if (o->prompt && o->inputs) {
-                fprintf(stderr, "lathe golden record: inputs are a prompt or a file; `lathe help golden` "
-                                "says more\n");
+                fprintf(stderr,
+                        "lathe golden record: wants one model; %s is too much; `lathe help golden` "
+                        "says more\n",
+                        o->file[2]);
                 return WRONG_USAGE;
         }
         g.o.file[0] = o->file[1];
@@ -138,8 +136,10 @@ const char *golden_how(const GoldenCheck *c)
 static bool read_twice(const char *path, const Options *o, Golden *was, Golden *is)
 {
         *is = (Golden){.code = DONE};
-        if (!golden_read(was, path) || !golden_read(is, path))
+        if (!golden_read(was, path) || !golden_read(is, path)) {
+                fprintf(stderr, "%s\n", was->why ? was->why : is->why);
                 return false;
+        }
         if (o->weights)
                 is->o.weights = o->weights;
         is->o.chunk = o->chunk;
@@ -312,8 +312,13 @@ static int choose_ways(const Options *o, Way *way)
                                 way[n++] = (Way){t, when};
                         missing = lack ? lack : missing;
                 }
-                if (!missing || (n > before && o->jit == JIT_AUTO))
+                if (!missing)
                         continue;
+                if (n > before && o->jit == JIT_AUTO) {
+                        fprintf(stderr, "lathe golden: note: %s is tried by %s alone; missing: %s\n", t->name,
+                                way[before].when == JUST_IN_TIME ? "tcc" : "cc", missing);
+                        continue;
+                }
                 fprintf(stderr, "lathe golden: target %s can't be tried here; missing: %s\n", t->name,
                         missing);
                 n = 0;
@@ -321,6 +326,15 @@ static int choose_ways(const Options *o, Way *way)
         }
         arena_free(&scratch);
         return n;
+}
+
+/* If it is not, one check says so. */
+static bool is_readable(const char *path)
+{
+        Golden g;
+        bool good = golden_read(&g, path);
+        arena_free(&g.arena);
+        return good;
 }
 
 static int check(const Options *o)
@@ -333,7 +347,7 @@ static int check(const Options *o)
         if (!c)
                 end_without_memory();
         for (int i = 1; i < o->nfile; i++)
-                for (int k = 0; k < ways; k++)
+                for (int k = 0; k < (is_readable(o->file[i]) ? ways : 1); k++)
                         c[n++] = (GoldenCheck){
                                 .path = o->file[i], .target = way[k].target, .when = way[k].when};
         int code = run_checks(c, n, o);
@@ -346,29 +360,20 @@ static int check(const Options *o)
         return code;
 }
 
-/* Options that `record` or `check` takes and the other does not. */
-static bool refuses(const Options *o, const char *what, const char *letters)
-{
-        for (; *letters; letters++)
-                if (o->given[(unsigned char)*letters]) {
-                        fprintf(stderr, "lathe golden %s: takes no %s; `lathe help golden` says more\n", what,
-                                option_name(*letters));
-                        return true;
-                }
-        return false;
-}
-
 int golden_command(const Options *o)
 {
-        const char *what = o->nfile ? o->file[0] : "";
+        const char *what = o->file[0];
         if (!strcmp(what, "record"))
-                return refuses(o, what, "bcLRuU") ? WRONG_USAGE : record(o);
-        if (strcmp(what, "check") || o->nfile < 2) {
+                return options_fit(o, "golden record", "mDwtopnyIT1J") ? record(o) : WRONG_USAGE;
+        if (strcmp(what, "check") != 0) {
                 fprintf(stderr,
-                        "lathe golden: record MODEL, or check FILE…; `lathe help golden` says more\n");
+                        "lathe golden: record MODEL, or check FILE…, not %s; `lathe help golden` "
+                        "says more\n",
+                        what);
                 return WRONG_USAGE;
         }
-        if (refuses(o, what, o->update ? "mDtopnyIbTJULR" : "mDtopnyI"))
+        if (!options_fit(o, o->update ? "golden check --update" : "golden check",
+                         o->update ? "uw" : "wTJbcLRuU"))
                 return WRONG_USAGE;
         if (!o->update)
                 return check(o);

@@ -132,7 +132,7 @@ static bool take_input(Reader *r, const char *text, size_t length, int before)
         source->before = before;
         const Ast *tree = parse_input(&u->arena, &r->s->names, &diag, source);
         diag_print(&diag, stderr);
-        bool good = tree != NULL;
+        bool good = tree && (tree->nkid || !memchr(text, '#', length) || session_comment(r->s, text, length));
         for (int i = 0; good && i < tree->nkid && !interrupted; i++)
                 good = see_to(r, u, tree->kid[i]);
         unit_drop(u);
@@ -177,8 +177,16 @@ static bool is_open(Entry *in, const char *path, const char *line, size_t n)
         return open;
 }
 
+static void remember(const Reader *r, const char *input, size_t n)
+{
+        if (r->edit)
+                editor_remember(r->edit, input, n);
+}
+
 static void finish_input(Reader *r, Entry *in)
 {
+        if (in->n)
+                remember(r, in->text, in->n - 1);
         atomic_store(&interrupted, false);
         if (in->n && !take_input(r, in->text, in->n, in->before))
                 r->failed = true;
@@ -190,6 +198,7 @@ static void take_line(Reader *r, Entry *in, const char *line, size_t n)
 {
         if (is_command(line)) {
                 finish_input(r, in); /* one that wants more is wrong */
+                remember(r, line, n);
                 atomic_store(&interrupted, false);
                 r->failed |= !take_command(r->s, line);
                 return;
@@ -237,22 +246,30 @@ static void read_all(Reader *r)
 
 /* --- the command ------------------------------------------------------------------------------------------------- */
 
-static bool is_model_file(const char *path)
-{
-        size_t n = strlen(path);
-        return n > 6 && !strcmp(path + n - 6, ".model");
-}
+enum { MOST_SCRIPTS = 16 };
 
 static int run_script(Session *s, const char *path, bool echo)
 {
+        if (s->scripts == MOST_SCRIPTS) {
+                fprintf(stderr, "lathe: error: scripts load one another more than %d deep: %s\n",
+                        MOST_SCRIPTS, path);
+                return WRONG_INPUT;
+        }
         Reader r = {.s = s, .stream = fopen(path, "r"), .path = path, .from = path, .echo = echo};
         if (!r.stream) {
                 fprintf(stderr, "lathe: can't read %s: %s\n", path, strerror(errno));
                 return WRONG_ENVIRONMENT;
         }
+        s->scripts++;
         read_all(&r);
+        s->scripts--;
         fclose(r.stream);
         return r.failed ? WRONG_INPUT : DONE;
+}
+
+bool session_script(Session *s, const char *path)
+{
+        return run_script(s, path, false) == DONE;
 }
 
 static int run_input(Session *s, bool echo)

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "clock.h"
 #include "driver.h"
@@ -65,6 +66,7 @@ static int load_weights(Session *s, const float **weights)
         Checkpoint *checkpoint;
         Weights *w = open_weights(&s->m, o, &checkpoint);
         int code = failure_code(&s->m);
+        note_hashed(&s->m, o, "run");
         if (w) {
                 WeightSource source = {w, weights_read};
                 s->pool = pool_new();
@@ -81,14 +83,17 @@ static int prepare(Session *s)
         int code;
         if (!model_load(&s->m, o, &code))
                 return code;
-        if (!model_passes(&s->m, o) || (o->tokenizer && !load_tokenizer(&s->m, o, &s->tokenizer)))
+        if (!model_passes(&s->m, o))
                 return failure_code(&s->m);
         const char *why = why_not_generating(s->m.graph);
         if (why) {
                 fprintf(stderr, "lathe run: %s can't generate: it %s; `lathe verify` runs any model\n",
                         s->m.graph->name, why);
+                note_not_causal(&s->m);
                 return WRONG_INPUT;
         }
+        if (o->tokenizer && !load_tokenizer(&s->m, o, &s->tokenizer))
+                return failure_code(&s->m);
         s->plan = model_plan(&s->m, o, target_find(o->ntarget ? o->target[0] : "native"));
         if (!s->plan)
                 return WRONG_INPUT;
@@ -104,26 +109,29 @@ static int prepare(Session *s)
 
 /* --- the prompt ------------------------------------------------------------------------------------------------- */
 
-/* false after a message; *found, malloc'd, is NULL where memory is short */
-static bool numbers(const char *text, const Graph *g, int32_t **found, int64_t *count)
+/* Behind the model's name, or behind -p. */
+static const char *prompt_given(const Options *o)
 {
-        int32_t *tokens = malloc((strlen(text) / 2 + 2) * sizeof *tokens);
-        int64_t n = 0;
-        char *end;
-        for (long token; tokens && (token = strtol(text, &end, 10), end != text); text = end)
-                tokens[n++] = token >= 0 && token <= INT32_MAX ? (int32_t)token : -1;
-        text += strspn(text, " \t\r\n");
-        if (tokens && *text) {
-                fprintf(stderr, "lathe run: without --tokenizer the prompt is token numbers, not \"%.20s\"\n",
-                        text);
-                free(tokens);
-                return false;
-        }
-        if (tokens && n == 0 && !loop_tokens(g, "start", &tokens[n++], 1))
-                tokens[0] = 1;
-        *count = n;
-        *found = tokens;
-        return true;
+        return o->nfile > 1 ? o->file[1] : o->prompt;
+}
+
+/* There is one prompt, and one standard input. */
+static bool prompt_fits(const Options *o)
+{
+        const char *given = prompt_given(o);
+        bool reads = (given && !strcmp(given, "-")) || (o->prompt_file && !strcmp(o->prompt_file, "-"));
+        bool two = o->nfile > 1 && (o->prompt || o->prompt_file);
+        if (two)
+                fprintf(stderr,
+                        "lathe run: the prompt is given twice: \"%.20s\" and by %s; `lathe help run` "
+                        "says more\n",
+                        given, o->prompt ? "-p" : "-f");
+        else if (reads && !strcmp(o->file[0], "-"))
+                fprintf(stderr, "lathe run: model and prompt can't both be standard input; `lathe help run` "
+                                "says more\n");
+        else
+                return true;
+        return false;
 }
 
 /* Tokens, malloc'd; NULL after a message, with *code. */
@@ -131,10 +139,9 @@ static int32_t *read_prompt(Session *s, int64_t *count, int *code)
 {
         const Options *o = s->o;
         Arena *a = &s->m.arena;
-        const char *path = o->prompt_file                         ? o->prompt_file
-                           : o->prompt && !strcmp(o->prompt, "-") ? "-"
-                                                                  : NULL;
-        const char *text = o->prompt ? o->prompt : "", *why = NULL;
+        const char *given = prompt_given(o), *path = o->prompt_file, *text = given ? given : "", *why = NULL;
+        if (given && !strcmp(given, "-"))
+                path = "-";
         int64_t n = (int64_t)strlen(text);
         *code = WRONG_INPUT;
         if (path) {
@@ -150,10 +157,12 @@ static int32_t *read_prompt(Session *s, int64_t *count, int *code)
         int32_t *tokens = NULL;
         if (o->tokenizer)
                 tokens = text_to_tokens(&s->tokenizer, text, n, count);
-        else if (!numbers(text, s->m.graph, &tokens, count))
-                return NULL;
-        if (!tokens)
+        else
+                tokens = numbers_to_tokens(s->m.graph, text, count, &why);
+        if (!tokens && (!why || lacks_memory(why)))
                 *code = wrong(no_memory);
+        else if (!tokens)
+                wrong(why);
         return tokens;
 }
 
@@ -225,6 +234,8 @@ static int generate_text(Session *s)
         free(tokens);
         bool stopped = atomic_load(&interrupted);
         int why = errno;
+        if (made.made > 0 && isatty(STDOUT_FILENO))
+                putchar('\n');
         if (error && error != output_failed && !stopped)
                 fprintf(stderr, "lathe run: %s\n", error);
         if (o->hash && !error)
@@ -242,6 +253,8 @@ static int generate_text(Session *s)
 int run_command(const Options *o)
 {
         Session s = {.o = o, .begin = seconds()};
+        if (!prompt_fits(o))
+                return WRONG_USAGE;
         int code = prepare(&s);
         if (code == DONE)
                 code = generate_text(&s);

@@ -199,6 +199,8 @@ static void show_states(Arena *a, const Graph *g, const int64_t *held)
                 printf("  %s %s", s->name, type_text(a, g, &s->type));
                 if (s->slots > 1)
                         printf(" x %" PRId64, s->slots);
+                if (s->late)
+                        printf(", late by %" PRId64, s->late);
                 if (s->window)
                         printf(", of which %" PRId64 " positions are read", s->window);
                 if (held[i])
@@ -257,7 +259,7 @@ static int show_cost(Model *m, const Options *o)
 
 static int show_c(Model *m, Plan *p)
 {
-        EmitOptions options = {.name = p->c_name};
+        EmitOptions options = {.name = p->c_name, .alone = true};
         options.parameters = parameter_count(m->graph);
         options.flops_token = cost_per_token(m->graph);
         Text *c = text_new(&m->arena), *h = text_new(&m->arena);
@@ -268,14 +270,15 @@ static int show_c(Model *m, Plan *p)
 static int show_passes(void)
 {
         for (int i = 0; i < pass_count; i++)
-                printf("%-9s %s\n", pass_table[i].name, pass_table[i].about);
+                printf("%-10s %s\n", pass_table[i].name, pass_table[i].about);
         return DONE;
 }
 
 /* --- the command ----------------------------------------------------------------------------------------------- */
 
-typedef enum { PARAMS, TAPS, COST, PLAN, GRAPH, PASSES, C } Part;
-static const char *const part_name[] = {"params", "taps", "cost", "plan", "graph", "passes", "c"};
+typedef enum { PARAMS, TAPS, COST, PLAN, ELABORATED, GRAPH, PASSES, C } Part;
+static const char *const part_name[] = {"params",     "taps",  "cost",   "plan",
+                                        "elaborated", "graph", "passes", "c"};
 enum { PARTS = sizeof part_name / sizeof part_name[0] };
 
 static int find_part(const char *name)
@@ -286,7 +289,8 @@ static int find_part(const char *name)
         const char *near = nearest_name(name, part_name, PARTS);
         fprintf(stderr, "lathe show: no part of a model is called %s", name);
         fprintf(stderr,
-                near ? "; did you mean %s?\n" : "; there are params, taps, cost, plan, graph, passes and c\n",
+                near ? "; did you mean %s?\n"
+                     : "; there are params, taps, cost, plan, elaborated, graph, passes and c\n",
                 near);
         return -1;
 }
@@ -297,8 +301,21 @@ int model_parts(const char *const **name)
         return PARTS;
 }
 
+static int show_graph(const Model *m, const Options *o)
+{
+        if (o->json)
+                graph_dump_json(stdout, m->graph);
+        else
+                graph_dump(stdout, m->graph);
+        return DONE;
+}
+
 static int show_part(Model *m, const Options *o, Part part)
 {
+        if (part == PASSES)
+                return show_passes();
+        if (part == ELABORATED)
+                return show_graph(m, o);
         if (part == PARAMS)
                 return show_params(m);
         if (part == TAPS)
@@ -307,7 +324,7 @@ static int show_part(Model *m, const Options *o, Part part)
                 return WRONG_INPUT;
         switch (part) {
         case COST: return show_cost(m, o);
-        case GRAPH: graph_dump(stdout, m->graph); return DONE;
+        case GRAPH: return show_graph(m, o);
         case PLAN:
         case C: {
                 Plan *p = model_plan(m, o, target_find(o->ntarget ? o->target[0] : "native"));
@@ -320,6 +337,7 @@ static int show_part(Model *m, const Options *o, Part part)
         }
         case PARAMS:
         case TAPS:
+        case ELABORATED:
         case PASSES: break;
         }
         return DONE;
@@ -333,16 +351,24 @@ int show_model(Model *m, const Options *o, const char *name)
 
 int show_command(const Options *o)
 {
-        if (o->nfile != 2) {
-                fprintf(stderr, "lathe show: wants a model and one of params, taps, cost, plan, graph, "
-                                "passes, c; `lathe "
-                                "help show` says more\n");
-                return WRONG_USAGE;
-        }
-        int part = find_part(o->file[1]);
+        /* what each part depends on */
+        static const char *const takes[] = {
+                [PARAMS] = "mD",    [TAPS] = "mD",         [COST] = "mD0kT1cyL", [PLAN] = "mDxd0kT1cyL",
+                [GRAPH] = "mDd0yj", [ELABORATED] = "mDyj", [PASSES] = "",        [C] = "mDxd0kT1cyL"};
+        const char *word = o->file[o->nfile - 1];
+        bool alone = o->nfile == 1;
+        int part = find_part(word);
         if (part < 0)
                 return WRONG_USAGE;
-        if (part == PASSES)
+        if (alone && part != PASSES) {
+                fprintf(stderr, "lathe show: %s of which model? `lathe help show` says more\n", word);
+                return WRONG_USAGE;
+        }
+        char command[32];
+        snprintf(command, sizeof command, "show %s", word);
+        if (!options_fit(o, command, takes[part]))
+                return WRONG_USAGE;
+        if (alone)
                 return show_passes();
         Model m;
         int code;

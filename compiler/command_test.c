@@ -216,10 +216,6 @@ int test_command(const Options *o)
 {
         bool in_colour = isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
         int passed = 0, failed = 0, worst = DONE;
-        if (!o->nfile) {
-                fprintf(stderr, "lathe test: which files? `lathe help test` says more\n");
-                return WRONG_USAGE;
-        }
         for (int i = 0; i < o->nfile; i++) {
                 Model m;
                 int code;

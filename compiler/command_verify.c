@@ -241,8 +241,10 @@ static bool verify_pass(Verify *v, int n)
 
 static const char *call_text(Arena *a, const TrialRun *r)
 {
-        static const char *const call[] = {"the whole", "pieces of 7",   "steps", "prefill, then a step",
-                                           "batches",   "its last third"};
+        static const char *const call[] = {"the whole",     "pieces of 7",
+                                           "steps",         "prefill, then a step",
+                                           "batches",       "one half of the outputs",
+                                           "its last third"};
         return arena_printf(a, "%s by %d thread%s", call[r->call], r->threads, r->threads > 1 ? "s" : "");
 }
 
@@ -252,16 +254,16 @@ static const char *compare_bits(Verify *v, const Trial *t, const char *target)
         Arena *a = &v->m.arena;
         const Graph *g = v->m.graph;
         if (t->run >= 0)
-                return arena_printf(a, "FAIL: %s[%" PRId64 "] is %a, by %s %a", g->output[t->at_output].name,
-                                    t->at, (double)t->one, call_text(a, &trial_run[t->run]),
-                                    (double)t->other);
+                return arena_printf(a, "FAIL: %s[%" PRId64 "] is %a, by %s %a",
+                                    output_name(&g->output[t->at_output]), t->at, (double)t->one,
+                                    call_text(a, &trial_run[t->run]), (double)t->other);
         for (int i = 0; v->first && i < g->noutput; i++) {
                 int64_t n = type_count(&v->oracle->output[i].node->type, v->size);
                 for (int64_t k = 0; k < n; k++) {
                         float x = v->first[i][k], y = t->output[i][k];
                         if (memcmp(&x, &y, sizeof x) && !(isnan(x) && isnan(y)))
                                 return arena_printf(a, "FAIL: %s[%" PRId64 "] is %a, by %s %a",
-                                                    g->output[i].name, k, (double)y, v->first_target,
+                                                    output_name(&g->output[i]), k, (double)y, v->first_target,
                                                     (double)x);
                 }
         }
@@ -411,10 +413,28 @@ static bool interpret_oracle(Verify *v)
         return source.from && (!why || give_up(v, "the interpreter", why));
 }
 
+/* -n: a sequence of the model may have so many positions. */
+static bool length_fits(const Verify *v)
+{
+        const Graph *g = v->oracle;
+        int64_t most = 0;
+        for (int i = 0; i < g->nnamed; i++)
+                most = g->named[i].bound > most ? g->named[i].bound : most;
+        if (!v->o->given['n'] || (v->o->steps >= 1 && v->o->steps <= most))
+                return true;
+        fprintf(stderr,
+                most ? "lathe verify: -n %" PRId64 ": %s takes 1 to %" PRId64 " positions\n"
+                     : "lathe verify: -n %" PRId64 ": %s takes no sequence\n",
+                v->o->steps, g->name, most);
+        return false;
+}
+
 static int verify_model(Verify *v)
 {
         const Target *target[MAX_TARGETS];
         v->oracle = v->m.graph;
+        if (!length_fits(v))
+                return WRONG_INPUT;
         hashed_sizes(v->oracle, v->o->steps == INT64_MAX ? HASHED_POSITIONS : v->o->steps, v->size);
         v->input = NEW_ARRAY(&v->m.arena, Tensor, v->oracle->ninput);
         if (!hashed_inputs(v->oracle, v->size, v->input)) {
@@ -453,10 +473,12 @@ int verify_command(const Options *o)
 {
         Verify v = {.o = o, .bound = o->bound > 0 ? o->bound : most_error};
         int code;
-        if (o->nfile > 1) {
-                fprintf(stderr, "lathe verify: one model at a time; `lathe help verify` says more\n");
+        bool fits = o->interpreter
+                            ? options_fit(o, "verify --interpreter", o->against ? "mDwabi0" : "mDwiAyn0")
+                    : o->against ? options_fit(o, "verify --against", "mDwTx0kcabJL")
+                                 : true;
+        if (!fits)
                 return WRONG_USAGE;
-        }
         if (o->against)
                 return verify_against(o);
         if (model_load(&v.m, o, &code))

@@ -30,9 +30,12 @@ static int write_published(Model *m, const Options *o)
 
 int weights_command(const Options *o)
 {
-        if (o->nfile != 1 || !o->out) {
-                fprintf(stderr,
-                        "lathe weights: wants one model and -o FILE; `lathe help weights` says more\n");
+        if (!o->out) {
+                fprintf(stderr, "lathe weights: wants -o FILE; `lathe help weights` says more\n");
+                return WRONG_USAGE;
+        }
+        if (!strcmp(o->out, "-")) {
+                fprintf(stderr, "lathe weights: a checkpoint is written to a file, not to standard output\n");
                 return WRONG_USAGE;
         }
         Model m;

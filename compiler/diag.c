@@ -336,7 +336,10 @@ const char *nearest_name(const char *name, const char *const *candidate, int n)
                 int longer = (int)(other > length ? other : length);
                 int allowed = longer < 3 ? 0 : longer < 6 ? 1 : longer / 3;
                 int distance = edit_distance(name, (int)length, candidate[i], (int)other);
-                if (distance > allowed || (nearest && distance >= nearest_distance))
+                if (distance > allowed || (nearest && distance > nearest_distance))
+                        continue;
+                /* of equals the first by name: the order of candidates may be that of addresses */
+                if (nearest && distance == nearest_distance && strcmp(candidate[i], nearest) > 0)
                         continue;
                 nearest = candidate[i];
                 nearest_distance = distance;

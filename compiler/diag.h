@@ -63,7 +63,7 @@ void diag_print(const Diag *diag, FILE *stream);
 void diag_clear(Diag *diag);
 
 /* The candidate nearest to name by edits (insert, delete, replace, swap of neighbours), if near enough to be
- * worth a "did you mean", else NULL. The first of equals. */
+ * worth a "did you mean", else NULL. Of equals the first by its letters. */
 const char *nearest_name(const char *name, const char *const *candidate, int n);
 
 #endif

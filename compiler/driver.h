@@ -27,6 +27,7 @@ typedef struct {
         Override override[MAX_OVERRIDES];
         int noverride;
         const char *weights, *tokenizer, *out;
+        const char *prefix; /* --prefix: the model's name in C */
         const char *target[MAX_TARGETS];
         int ntarget;
         const char *tap[MAX_TAPS]; /* --tap: names of values, by commas */
@@ -51,8 +52,9 @@ typedef struct {
         const char *inputs; /* golden: a file of inputs */
         const char *junit;  /* golden: a report as JUnit XML */
         bool update;
+        bool json; /* show: a graph for programs */
         bool with_main, embed, explain, code_only, echo;
-        bool given[128]; /* by the option's letter */
+        int given[128]; /* how often, by the option's letter */
 } Options;
 
 /* A model on its way: everything lives in the arena. */
@@ -63,8 +65,10 @@ typedef struct {
         Program *program;
         Graph *graph;     /* as elaborated, then as the passes leave it */
         Graph *oracle;    /* as elaborated */
-        Node *not_causal; /* where the proof failed; NULL: causal, or nothing grows */
+        const Node *not_causal; /* where the proof failed; NULL: causal, or nothing grows */
         const char *why_not;
+        const Node *rests; /* causal, if values are finite: where it rests on that; or NULL */
+        const char *why_rests;
         bool lacking; /* open_weights() or load_tokenizer() failed by the environment */
 } Model;
 
@@ -74,15 +78,18 @@ static inline int failure_code(const Model *m)
         return m->lacking ? WRONG_ENVIRONMENT : WRONG_INPUT;
 }
 
-/* options.c: false after a message: wrong usage.  `takes` lists the options that the command knows, by letters of its row */
+/* options.c: both false after a message: wrong usage.  `takes` lists the options that the command knows, by letters of its row; a
+ * list with 1 behind it takes one value; k: passes of the plan may be named too. */
 bool options_read(Options *o, const char *command, const char *takes, int argc, char **argv);
-const char *option_name(char letter); /* "--weights" */
+/* Whether all that is given has an effect: of a command, or of a word of it ("golden record"). */
+bool options_fit(const Options *o, const char *command, const char *takes);
 bool is_off(const Options *o, const char *pass);
 
 /* pipeline.c */
 typedef struct {
         const char *name, *about;
         bool orders_sums; /* without it other bits may come out */
+        bool of_plan;     /* of the plan, not of the graph */
 } PassInfo;
 extern const PassInfo pass_table[];
 extern const int pass_count;
@@ -94,6 +101,8 @@ bool model_elaborate(Model *m, const Options *o, const char *which);
 bool model_load(Model *m, const Options *o, int *code);
 /* The graph passes: simplify, stage, causal.  want_steps: an error if the model is not causal. */
 bool model_passes(Model *m, const Options *o);
+/* Prints where and why a model is not causal, if it is not: below a message that says so. */
+void note_not_causal(Model *m);
 /* As lathe check: elaborated, mapped onto its weights, and through the graph passes. */
 bool model_check(Model *m, const Options *o, const char *which);
 /* Kernels, memory and barriers for a target; NULL after a message. */
@@ -102,6 +111,8 @@ void model_free(Model *m);
 int64_t parameter_count(const Graph *g);
 /* Of the file that the options name, or made by the hash; NULL after a message.  The checkpoint stays open for them. */
 Weights *open_weights(Model *m, const Options *o, Checkpoint **checkpoint);
+/* Says so if the weights are made by the hash and there are any. */
+void note_hashed(const Model *m, const Options *o, const char *command);
 
 /* For a model with an input of token ids; false after a message. */
 bool load_tokenizer(Model *m, const Options *o, Tokenizer *t);

@@ -3,6 +3,8 @@
  * index, call, statement, declare, repeat, weight, checkpoint; value.c, scope.c, program.c and builtin.c
  * serve them. */
 #include "elaborate.h"
+
+#include "integers.h"
 #include "interrupt.h"
 
 #include <stdarg.h>
@@ -69,7 +71,7 @@ Graph *elaborator_finish(Elaborator *e)
         if (e->diag->count > 0)
                 return NULL;
         verify(e->g, "elaborate");
-        return e->g;
+        return integers_check(e->g, e->diag) ? e->g : NULL;
 }
 
 Graph *elaborate_test(Program *p, int which, Diag *diag)

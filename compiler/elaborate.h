@@ -265,6 +265,8 @@ struct Elaborator {
         bool missing_weight; /* an entry met a weight that this trip lacks */
 
         Scope *model_scope;
+        const Ast *const *chain; /* [nchain] the model and those that it inherits from, root first */
+        int nchain;
         Pending *pending;
         int npending;
         int input_cap, output_cap, require_cap, hyper_cap, loop_cap, entry_cap;
@@ -318,6 +320,8 @@ int scope_names(Elaborator *e, Scope *scope, const char ***name);
 Program *program_empty(Arena *arena, Interner *names, Diag *diag);
 void program_define(Program *p, Definition *d); /* in the main file, in place of what bears the name */
 void program_import(Program *p, const char *from, const Ast *import);
+/* The path of the file that it takes there, of a module of the library "lib/NAME.model"; NULL: there is none. */
+const char *program_import_path(Program *p, const char *from, const Ast *import);
 Definition *file_find(const File *file, const char *name);
 Definition *library_find(Program *p, const char *name);
 const char *interned(Elaborator *e, const char *text);

@@ -433,6 +433,8 @@ static void run_inline(Elaborator *e, Scope *scope, const Ast *ast)
 
 void run_checkpoint(Elaborator *e, Scope *scope, const Ast *ast)
 {
+        if (ast->kind == AST_CHECKPOINT_USE && ast->kid[0]->kind == AST_NONE)
+                return;
         Body *body = e->body;
         e->body = body_new(e->g, NULL);
         e->paths = path_tree(e);

@@ -25,6 +25,16 @@ bool is_hyper_type(const Ast *type)
         return type->kind == AST_TYPE;
 }
 
+/* False after a message: no tensor has so many elements. */
+static bool check_size(Elaborator *e, const Ast *type, const char *what, const Type *t)
+{
+        if (type_is_bounded(e->g, t, 1))
+                return true;
+        fail(e, type->span, "%s of shape %s has too many elements: more than 2^42", what,
+             type_text(e->diag->arena, e->g, t));
+        return false;
+}
+
 /* The sizes in base[a, b, ..]. */
 static bool read_sizes(Elaborator *e, Scope *scope, const Ast *type, bool fixed, Type *t)
 {
@@ -88,6 +98,7 @@ static void declare_weights(Elaborator *e, Scope *scope, const Ast *decl)
         double centre = 0;
         const double *values = NULL;
         bool good = read_sizes(e, scope, decl->kid[1], true, &type) &&
+                    check_size(e, decl->kid[1], "a weight", &type) &&
                     read_centre(e, scope, decl->kid[2], &type, &centre, &values);
         if (good && !type_is_fixed(&type))
                 good = false;
@@ -113,7 +124,7 @@ static void declare_dimension(Elaborator *e, Scope *scope, const Ast *name, int6
                 fail(e, name->span, "a model has at most %d named dimensions", MAX_DECLARED);
                 return;
         }
-        g->named[g->nnamed] = (Named){name->name, bound, name->span};
+        g->named[g->nnamed] = (Named){.name = name->name, .bound = bound, .span = name->span};
         scope_set(e, scope, name->name, value_dim(e, dim_named(g->nnamed++)), name->span);
 }
 
@@ -204,7 +215,8 @@ static bool read_input_type(Elaborator *e, Scope *scope, const Ast *type, Type *
         } else if (!is_named(base, "real")) {
                 return fail(e, base->span, "an input is real[..] or id(bound)[..]"), false;
         }
-        return type->kind != AST_INDEX || read_sizes(e, scope, type, false, t);
+        return type->kind != AST_INDEX ||
+               (read_sizes(e, scope, type, false, t) && check_size(e, type, "an input", t));
 }
 
 static Node *add_input(Elaborator *e, const Ast *name, const Type *t, int64_t bound, int group,
@@ -218,7 +230,12 @@ static Node *add_input(Elaborator *e, const Ast *name, const Type *t, int64_t bo
                         return NULL;
                 }
         GROW(e, g->input, g->ninput, e->input_cap);
-        g->input[g->ninput] = (Input){name->name, *t, bound, group, group_name, name->span};
+        g->input[g->ninput] = (Input){.name = name->name,
+                                      .type = *t,
+                                      .bound = bound,
+                                      .group = group,
+                                      .group_name = group_name,
+                                      .span = name->span};
         Attr attr = {.index = g->ninput++, .slot = -1};
         Node *n = node_new(g, e->body, OP_INPUT, 0, NULL, attr, *t, name->span, e->where);
         n->name = name->name;

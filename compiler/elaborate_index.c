@@ -317,6 +317,30 @@ static Value group_field(Elaborator *e, const Ast *ast, const GroupValue *group)
         return POISON;
 }
 
+/* Where an expression calls what it makes so. */
+static const Ast *find_as(const Ast *ast, const char *name)
+{
+        if (ast->kind == AST_AS && ast->name == name)
+                return ast;
+        const Ast *found = NULL;
+        for (int i = 0; i < ast->nkid && !found; i++)
+                found = ast->kid[i] ? find_as(ast->kid[i], name) : NULL;
+        return found;
+}
+
+/* A block of the name of an instance that this model does not make, as `head` where the weights are tied. */
+static void note_not_made(Elaborator *e, const char *name)
+{
+        for (int i = e->nchain - 1; i >= 0; i--) {
+                const Ast *as = find_as(e->chain[i], name);
+                if (!as)
+                        continue;
+                diag_note(e->diag, as->span,
+                          "an instance is called %s here; this model, as it is set, does not make it", name);
+                return;
+        }
+}
+
 Value field_value(Elaborator *e, Scope *scope, const Ast *ast)
 {
         Value v = eval(e, scope, ast->kid[0], NULL);
@@ -340,6 +364,8 @@ Value field_value(Elaborator *e, Scope *scope, const Ast *ast)
         default: break;
         }
         fail(e, ast->span, "%s has no field %s", value_text_of(e, v), ast->name);
+        if (v.kind == V_BLOCK && ast->kid[0]->kind == AST_NAME)
+                note_not_made(e, ast->kid[0]->name);
         if (v.kind == V_BLOCK && v.block->def && v.block->def->kind == AST_SCHEME)
                 diag_hint(e->diag, "the scheme %s needs its arguments first", v.block->name);
         return POISON;

@@ -387,20 +387,29 @@ void list_hyper(Elaborator *e, const char *name, Value v, Span span)
         e->g->hyper[e->g->nhyper++] = s;
 }
 
-static Loop *find_loop(Elaborator *e, const Ast *ast)
+static Loop *find_loop(Elaborator *e, const char *name)
 {
         for (int i = 0; i < e->g->nloop; i++)
-                if (e->g->loop[i].name == ast->name)
+                if (e->g->loop[i].name == name)
                         return &e->g->loop[i];
+        return NULL;
+}
+
+static Loop *need_loop(Elaborator *e, const Ast *ast)
+{
+        Loop *loop = find_loop(e, ast->name);
+        if (loop)
+                return loop;
         GROW(e, e->g->loop, e->g->nloop, e->loop_cap);
         e->g->loop[e->g->nloop] = (Loop){.name = ast->name, .span = ast->span};
         return &e->g->loop[e->g->nloop++];
 }
 
 /* A descendant's loop of the same name adds to its parent's and replaces what it sets again. */
-static void run_loop(Elaborator *e, Scope *scope, const Ast *ast)
+static void run_loop(Elaborator *e, Scope *scope, const Ast *ast, bool inherited)
 {
-        Loop *loop = find_loop(e, ast);
+        Loop *loop = need_loop(e, ast);
+        loop->inherited = inherited;
         Setting *all = NEW_ARRAY(e->keep, Setting, loop->nsetting + ast->nkid);
         if (loop->nsetting)
                 memcpy(all, loop->setting, (size_t)loop->nsetting * sizeof *all);
@@ -421,6 +430,17 @@ static void run_loop(Elaborator *e, Scope *scope, const Ast *ast)
                 else if (at == loop->nsetting)
                         loop->nsetting++;
         }
+}
+
+/* `loop name none`: an ancestor's is not taken. */
+static void drop_loop(Elaborator *e, const Ast *ast)
+{
+        Loop *loop = find_loop(e, ast->name);
+        if (!loop)
+                fail(e, ast->span, "there is no loop %s to be left out: no ancestor of this model has one",
+                     ast->name);
+        else
+                *loop = e->g->loop[--e->g->nloop];
 }
 
 /* ---- a model ---- */
@@ -474,23 +494,47 @@ static void run_models(Elaborator *e, const Chain *c)
                                 run_statement(e, c->scope[i], body_of(c->model[i])->kid[k]);
 }
 
-/* Loops add up along the chain; of checkpoints the last model's count. */
+static bool is_checkpoint(const Ast *s)
+{
+        return s->kind == AST_CHECKPOINT || s->kind == AST_CHECKPOINT_USE;
+}
+
+static bool has_checkpoint(const Ast *model)
+{
+        for (int k = 0; k < body_of(model)->nkid; k++)
+                if (is_checkpoint(body_of(model)->kid[k]))
+                        return true;
+        return false;
+}
+
+static void run_loops(Elaborator *e, const Chain *c, int i)
+{
+        for (int k = 0; k < body_of(c->model[i])->nkid; k++) {
+                const Ast *s = body_of(c->model[i])->kid[k];
+                if (s->kind == AST_LOOP)
+                        run_loop(e, c->scope[i], s, i < c->n - 1);
+                if (s->kind == AST_LOOP_NONE)
+                        drop_loop(e, s);
+        }
+}
+
+/* Loops add up along the chain; of checkpoints the last model's counts.  Both are inherited whether or not a descendant
+ * states a structure of its own. */
 static void run_surroundings(Elaborator *e, const Chain *c)
 {
         int last = -1;
-        for (int i = c->structure; i < c->n; i++)
-                for (int k = 0; k < body_of(c->model[i])->nkid; k++) {
-                        const Ast *s = body_of(c->model[i])->kid[k];
-                        if (s->kind == AST_LOOP)
-                                run_loop(e, c->scope[i], s);
-                        if (s->kind == AST_CHECKPOINT || s->kind == AST_CHECKPOINT_USE)
-                                last = i;
-                }
-        for (int k = 0; last >= 0 && k < body_of(c->model[last])->nkid; k++) {
-                const Ast *s = body_of(c->model[last])->kid[k];
-                if (s->kind == AST_CHECKPOINT || s->kind == AST_CHECKPOINT_USE)
-                        run_checkpoint(e, c->scope[last], s);
+        for (int i = 0; i < c->n; i++) {
+                run_loops(e, c, i);
+                if (has_checkpoint(c->model[i]))
+                        last = i;
         }
+        int faults = e->diag->count;
+        for (int k = 0; last >= 0 && k < body_of(c->model[last])->nkid; k++)
+                if (is_checkpoint(body_of(c->model[last])->kid[k]))
+                        run_checkpoint(e, c->scope[last], body_of(c->model[last])->kid[k]);
+        if (e->diag->count > faults && last < c->structure)
+                diag_hint(e->diag, "%s has the checkpoint of %s; `checkpoint none` in it goes without",
+                          e->g->name, c->model[last]->name);
 }
 
 /* Whether all hyperparameters of a model of the main file have values; also where its parents can't be found, which is to
@@ -574,6 +618,8 @@ Graph *elaborate_model(Program *p, const char *which, const Override *override, 
         if (!model || !find_chain(p, model, file, &chain, diag))
                 return NULL;
         Elaborator *e = elaborator_new(p, model->name, diag);
+        e->chain = chain.model;
+        e->nchain = chain.n;
         make_scopes(e, &chain);
         collect_pending(e, &chain, override, noverride);
         check_settings(e, &chain, noverride);

@@ -2,6 +2,7 @@
  * else makes a node.  An integer divided by an integer is an integer if exact, else a real that remembers its
  * quotient. */
 #include "elaborate.h"
+#include "real_functions.h"
 
 #include <math.h>
 
@@ -63,10 +64,12 @@ static Value divide_numbers(Elaborator *e, Value a, Value b, const Ast *at)
         return v;
 }
 
-static Value number_power(Value a, Value b)
+/* A result, whole if its operands are. */
+static Value whole_or_real(Elaborator *e, double x, bool whole, const Ast *at)
 {
-        double x = pow(a.number, b.number);
-        return value_number(x, a.kind == V_INT && b.kind == V_INT && b.number >= 0);
+        if (whole && fabs(x) >= 0x1p53)
+                return fail(e, at->span, "%.15g is not below 2^53, where whole numbers are exact", x);
+        return value_number(x, whole);
 }
 
 static Value fold_numbers(Elaborator *e, AstKind op, Value a, Value b, const Ast *at)
@@ -75,11 +78,11 @@ static Value fold_numbers(Elaborator *e, AstKind op, Value a, Value b, const Ast
         double x = a.number, y = b.number, floored = floor(x / y);
         Value v;
         switch ((int)op) {
-        case AST_ADD: v = value_number(x + y, ints); break;
-        case AST_SUB: v = value_number(x - y, ints); break;
-        case AST_MUL: v = value_number(x * y, ints); break;
+        case AST_ADD: v = whole_or_real(e, x + y, ints, at); break;
+        case AST_SUB: v = whole_or_real(e, x - y, ints, at); break;
+        case AST_MUL: v = whole_or_real(e, x * y, ints, at); break;
         case AST_DIV: return divide_numbers(e, a, b, at);
-        case AST_POW: return number_power(a, b);
+        case AST_POW: return whole_or_real(e, real_pow(x, y), ints && y >= 0, at);
         case AST_FLOORDIV:
         case AST_MOD:
                 if (y == 0)

@@ -300,12 +300,16 @@ void number_slots(Elaborator *e)
         part_weights(e, e->g->top, region, 0);
         for (int i = 0; i < e->g->nweight; i++) {
                 Weight *w = e->g->weight[i];
+                if (!w->slot_of)
+                        continue;
                 int64_t trips = all_trips(w), slots = 0;
-                for (int64_t t = 0; w->slot_of && t < trips; t++)
-                        if (w->slot_of[t] >= 0)
+                w->trip_of = NEW_ARRAY(e->keep, int32_t, trips);
+                for (int64_t t = 0; t < trips; t++)
+                        if (w->slot_of[t] >= 0) {
+                                w->trip_of[slots] = (int32_t)t;
                                 w->slot_of[t] = (int32_t)slots++;
-                if (w->slot_of)
-                        w->slots = slots;
+                        }
+                w->slots = slots;
         }
 }
 
@@ -388,6 +392,11 @@ Node *weight_node(Elaborator *e, const char *name, const Type *type, double cent
         if (!shared && !list_instance(e, e->path))
                 return NULL;
         Place place = place_of(e->path);
+        if (!type_is_bounded(e->g, type, place.trips))
+                return fail(e, span,
+                            "the weight %s of shape %s has too many elements in %lld trips: more than 2^42",
+                            path, type_text(e->diag->arena, e->g, type), (long long)place.trips)
+                        .tensor;
         Weight *found = NULL;
         int64_t at = 0;
         if (e->by_path_slots)

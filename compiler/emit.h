@@ -8,6 +8,7 @@
 typedef struct {
         const char *name; /* base name of the files: "tale" for tale.c, tale.h, tale.weights */
         bool with_main, embed;
+        bool alone;                      /* the C holds its header */
         const Tokenizer *tokenizer;      /* NULL: none */
         const float *weights;            /* embed: the packed weights */
         int64_t parameters, flops_token; /* for the header comment */

@@ -183,7 +183,7 @@ static Node *emit_score(Formula *f, Kernel *k, const Walks *w, Node *score, cons
         g.domain = f->domain;
         g.loops = f->loops;
         g.lane = w->keys;
-        g.whole_lanes = true;
+        g.whole_lanes = g.rest_is_ours = true;
         g.given[0] = k->core;
         g.given_as[0] = "s";
         int value = formula_value(&g, score, at);
@@ -198,7 +198,13 @@ static Node *emit_score(Formula *f, Kernel *k, const Walks *w, Node *score, cons
         head_lines(&g, w, rest, digits);
         declare_pointers(&g, body);
         text_indent(body, digits, 0);
-        text_printf(body, uses_name(rest->data, "j") ? "const int64_t j = col;\n" : "(void)col;\n");
+        text_printf(body, uses_name(rest->data, "j") || uses_name(rest->data, "n")
+                                  ? "const int64_t j = col;\n"
+                                  : "(void)col;\n");
+        if (uses_name(rest->data, "n")) {
+                const char *keys = dim_expression(g.arena, f->plan->graph, f->domain.digit[w->keys].size);
+                text_printf(body, "const int n = %s - j < 16 ? (int)(%s - j) : 16;\n", keys, keys);
+        }
         text_indent(body, rest, 0);
         open_callback(
                 &g,
@@ -298,7 +304,7 @@ static void emit_call(Formula *f, Kernel *k, const Walks *w, Text *out)
         const char *units = arena_printf(a, "ATTENTION_UNITS(%lld, %lld, rows)", heads, kv_heads);
         const char *rows = w->row >= 0 ? loop_size(f, w->row) : "1";
         describe(f, k, w, heads, kv_heads, call);
-        declare_place(f, body);
+        declare_place(f, "0", body);
         declare_pointers(f, body);
         if (w->nouter == 0) {
                 text_indent(body, call, 0);

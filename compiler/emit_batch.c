@@ -81,6 +81,7 @@ static void emit_batch_call(const Emit *e, Text *c)
         text_printf(c, "int %s_batch(%s *m, const %s_sequence *s, int sequences%s%s%s)\n{\n", e->name,
                     e->name, e->name, size_list(e, CALLS, true), input_list(e, CALLS, true, false),
                     output_list(e, true, false));
+        emit_renewal(e, c);
         text_printf(c, "        int64_t n;\n        keep_slot(m);\n        int wrong = check_sequences(m, s, "
                        "sequences, &n);\n        if (wrong || n == 0)\n                return wrong;\n");
         if (e->g->fed_apart)

@@ -245,19 +245,24 @@ void emit_header(const Emit *e, Text *h)
                     "outermost axis first.\n",
                     e->name, e->o->name, LATHE_VERSION);
         emit_shapes(e, h);
-        text_printf(h, " * Functions return 0 or an error code; %s_error says it in words. */\n", e->name);
-        text_printf(h, "#ifndef %s_H\n#define %s_H\n#include <stddef.h>\n#include <stdint.h>\n\n", e->upper,
-                    e->upper);
-        declare_sizes(e, h);
         text_printf(h,
-                    "enum {\n        %s_OK,\n        %s_ERROR_FILE,\n        %s_ERROR_WEIGHTS,\n        "
-                    "%s_ERROR_THREADS,\n"
-                    "        %s_ERROR_MEMORY,\n        %s_ERROR_RANGE,\n        %s_ERROR_CONTEXT,\n        "
-                    "%s_ERROR_FLOAT,\n        %s_ERROR_UNFED,\n        %s_ERROR_REWIND%s\n};\n\n",
-                    e->upper, e->upper, e->upper, e->upper, e->upper, e->upper, e->upper, e->upper, e->upper,
-                    e->upper,
-                    is_batched(e) ? model_text(e, ",\n        $MODEL_ERROR_SLOT,\n        "
-                                                  "$MODEL_ERROR_TWICE,\n        $MODEL_ERROR_ROWS")
+                    " * NULL for an output: it is not computed; for an input: %s_ERROR_RANGE.\n"
+                    " * Functions return 0 or an error code; %s_error says it in words. */\n",
+                    e->upper, e->name);
+        text_printf(
+                h, "%s",
+                model_text(e, "#ifndef $MODEL_H\n#define $MODEL_H\n#include <stddef.h>\n#include <stdint.h>\n"
+                              "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n"));
+        declare_sizes(e, h);
+        text_printf(h, "%s%s};\n\n",
+                    model_text(e, "enum {\n        $MODEL_OK,\n        $MODEL_ERROR_FILE,\n        "
+                                  "$MODEL_ERROR_WEIGHTS,\n        $MODEL_ERROR_THREADS,\n        "
+                                  "$MODEL_ERROR_MEMORY,\n        $MODEL_ERROR_RANGE,\n        "
+                                  "$MODEL_ERROR_CONTEXT,\n        $MODEL_ERROR_FLOAT,\n        "
+                                  "$MODEL_ERROR_UNFED,\n        $MODEL_ERROR_REWIND,\n        "
+                                  "$MODEL_ERROR_CPU,\n"),
+                    is_batched(e) ? model_text(e, "        $MODEL_ERROR_SLOT,\n        $MODEL_ERROR_TWICE,\n"
+                                                  "        $MODEL_ERROR_ROWS,\n")
                                   : "");
         text_printf(
                 h, "%s",
@@ -281,14 +286,19 @@ void emit_header(const Emit *e, Text *h)
                             e->g->fed_apart ? ", but for what was computed when it was fed" : "", e->name,
                             e->name, size_list(e, CALLS, true), input_list(e, CALLS, true, false),
                             output_list(e, true, false));
-        text_printf(h, "const char *%s_error(int code);\n#endif\n", e->name);
+        text_printf(h, "const char *%s_error(int code);\n\n#ifdef __cplusplus\n}\n#endif\n#endif\n", e->name);
 }
 
 void emit_checks(const Emit *e, int group, Text *c, const char *indent)
 {
         for (int i = 0; i < e->g->ninput; i++) {
                 const Input *in = &e->g->input[i];
-                if (!in->bound || !is_given(e, in, group))
+                if (!is_given(e, in, group))
+                        continue;
+                text_printf(c, "%sif (!%s%s)\n%s        return %s_ERROR_RANGE;\n", indent, in->name,
+                            e->causal && type_has_positions(e->g, &in->type) ? " && n > 0" : "", indent,
+                            e->upper);
+                if (!in->bound)
                         continue;
                 text_printf(c,
                             "%sfor (int64_t i = 0; i < %s; i++)\n%s        if (%s[i] < 0 || %s[i] >= %" PRId64
@@ -399,6 +409,7 @@ static void emit_feed(const Emit *e, int group, Text *c)
         text_printf(c, "int %s_feed_%s(%s *m%s%s)\n{\n        m->fed &= ~(uint64_t)%" PRIu64 ";\n", e->name,
                     group_name(e, group), e->name, size_list(e, group, true),
                     input_list(e, group, true, false), bit);
+        emit_renewal(e, c);
         for (int i = 0; i < e->g->nnamed; i++)
                 if (states_size(e, group, i) && groups_of_size(e, i) != bit)
                         text_printf(c,
@@ -420,6 +431,14 @@ static void emit_feeds(const Emit *e, Text *c)
         for (int group = 0; group < e->g->ngroup; group++)
                 if (is_fed_apart(e->g, group))
                         emit_feed(e, group, c);
+}
+
+/* Every call that runs threads, before it takes anything. */
+void emit_renewal(const Emit *e, Text *c)
+{
+        text_printf(c, "%s",
+                    model_text(e, "        if (team_renew(m->team, m->threads))\n                return "
+                                  "$MODEL_ERROR_THREADS;\n"));
 }
 
 /* What is fed apart has to be there, and is not computed again. */
@@ -464,6 +483,7 @@ static void emit_advance(const Emit *e, Text *c)
         text_printf(c, "static int advance(%s *m%s%s, int64_t n, int64_t first%s)\n{\n", e->name,
                     size_list(e, CALLS, true), input_list(e, CALLS, true, false),
                     output_list(e, true, false));
+        emit_renewal(e, c);
         emit_fed_check(e, c);
         text_printf(c,
                     "        if (n < 0 || n > %" PRId64
@@ -537,11 +557,12 @@ void emit_causal_interface(const Emit *e, Text *c)
                     "int %s_prefill(%s *m%s%s, int64_t n)\n{\n        return advance(m%s%s, n, n%s);\n}\n\n",
                     e->name, e->name, size_list(e, CALLS, true), input_list(e, CALLS, true, false), sizes,
                     input_list(e, CALLS, false, false), output_list(e, false, true));
-        text_printf(
-                c, "int %s_forward(%s *m%s%s, int64_t n%s)\n{\n        return advance(m%s%s, n, 0%s);\n}\n\n",
-                e->name, e->name, size_list(e, CALLS, true), input_list(e, CALLS, true, false),
-                output_list(e, true, false), sizes, input_list(e, CALLS, false, false),
-                output_list(e, false, false));
+        text_printf(c,
+                    "int %s_forward(%s *m%s%s, int64_t n%s)\n{\n        return advance(m%s%s, n, %s ? 0 : "
+                    "n%s);\n}\n\n",
+                    e->name, e->name, size_list(e, CALLS, true), input_list(e, CALLS, true, false),
+                    output_list(e, true, false), sizes, input_list(e, CALLS, false, false), any_output(e),
+                    output_list(e, false, false));
         text_printf(c, "int %s_step(%s *m%s%s%s)\n{\n        return advance(m%s%s, 1, %s ? 0 : 1%s);\n}\n\n",
                     e->name, e->name, size_list(e, CALLS, true), input_list(e, CALLS, true, true),
                     output_list(e, true, false), sizes, input_list(e, CALLS, false, true), any_output(e),
@@ -560,9 +581,11 @@ void emit_plain_interface(const Emit *e, Text *c)
         emit_feeds(e, c);
         text_printf(c, "int %s_forward(%s *m%s%s%s)\n{\n", e->name, e->name, size_list(e, CALLS, true),
                     input_list(e, CALLS, true, false), output_list(e, true, false));
+        emit_renewal(e, c);
         emit_fed_check(e, c);
         emit_sizes(e, CALLS, c);
         emit_checks(e, CALLS, c, "        ");
+        text_printf(c, "        if (!%s)\n                return %s_OK;\n", any_output(e), e->upper);
         emit_pointers(e, CALLS, c, "        ");
         text_printf(c, "        run(m);\n        return %s_OK;\n}\n\n", e->upper);
 }

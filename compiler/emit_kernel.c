@@ -1,6 +1,6 @@
 /* Kernels as C functions: the loops around a formula, or the call of a kernel of the runtime with literals.
  *
- *   static void layer_ln1(const tale *m, int64_t layer, int thread)
+ *   STEP void layer_ln1(const tale *m, int64_t layer, int thread)
  *
  * Every function does the share of one thread.  A formula that is called back (a product's results, a score) is a
  * static inline function before it. */
@@ -75,16 +75,19 @@ static const char *slot_expression(Formula *f, const Buffer *b, Text *before)
         return arena_printf(f->arena, " + slot_%d[%s] * %lld", b->id, trip, (long long)b->slot_stride);
 }
 
+static const char *const element_c[] = {
+        [ELEMENT_F32] = "float", [ELEMENT_I32] = "int32_t", [ELEMENT_F64] = "double"};
+
 static void literal_array(Formula *f, const Buffer *b, Text *out)
 {
         const Literal *l = b->table->attr.literal;
-        text_printf(out, "static const float %s_all[%lld] = {", pointer_name(f, (Buffer *)b),
-                    (long long)(b->slots * b->size + LANES));
+        bool far = b->element == ELEMENT_F64;
+        text_printf(out, "static const %s %s_all[%lld] = {", element_c[b->element],
+                    pointer_name(f, (Buffer *)b), (long long)(b->slots * b->size + LANES));
         for (int64_t t = 0; t < l->trips; t++)
                 for (int64_t i = 0; i < b->size; i++)
                         text_printf(out, "%s%s", t + i ? ", " : "",
-                                    i < l->count ? float_literal(f->arena, (float)l->value[t * l->count + i])
-                                                 : "0.0f");
+                                    number_literal(f, far, i < l->count ? l->value[t * l->count + i] : 0));
         text_printf(out, "};\n");
 }
 
@@ -115,17 +118,16 @@ void declare_pointers(Formula *f, Text *out)
                 Buffer *b = f->pointer[i];
                 const char *name = pointer_name(f, b);
                 const char *slot = slot_expression(f, b, out);
-                const char *constant = is_stored(f, b) ? "" : "const ";
+                const char *constant = is_stored(f, b) ? "" : "const ", *type = element_c[b->element];
                 if (b->home == IN_LITERAL) {
                         literal_array(f, b, out);
-                        text_printf(out, "const float *%s = %s_all%s;\n", name, name, slot);
+                        text_printf(out, "const %s *%s = %s_all%s;\n", type, name, name, slot);
                 } else if (b->home == IN_INPUT) {
                         const Input *in = &f->plan->graph->input[b->index];
-                        text_printf(out, "const %s *%s = m->input_%s; /* %s */\n",
-                                    in->type.dtype == REAL ? "float" : "int32_t", name, in->name,
+                        text_printf(out, "const %s *%s = m->input_%s; /* %s */\n", type, name, in->name,
                                     shape_comment(f, b));
                 } else if (b->home == IN_OUTPUT) {
-                        text_printf(out, "%sfloat *%s = m->output_%s; /* %s */\n", constant, name,
+                        text_printf(out, "%s%s *%s = m->output_%s; /* %s */\n", constant, type, name,
                                     f->plan->graph->output[b->index].name, shape_comment(f, b));
                 } else {
                         Buffer *own = whole_buffer(b);
@@ -134,8 +136,12 @@ void declare_pointers(Formula *f, Text *out)
                         if (own->apart)
                                 slot = arena_printf(f->arena, "%s + m->slot * %lld", slot,
                                                     (long long)(own->size / f->plan->slots));
-                        text_printf(out, "%sfloat *%s = m->%s + %lld%s; /* %s */\n", constant, name,
-                                    home[b->home], (long long)own->offset, slot, shape_comment(f, b));
+                        const char *at = arena_printf(f->arena, "m->%s + %lld%s", home[b->home],
+                                                      (long long)own->offset, slot);
+                        if (b->element == ELEMENT_F64)
+                                at = arena_printf(f->arena, "(%sdouble *)(%s)", constant, at);
+                        text_printf(out, "%s%s *%s = %s; /* %s */\n", constant, type, name, at,
+                                    shape_comment(f, b));
                 }
         }
 }
@@ -193,20 +199,45 @@ void unused_trips(Text *t, const Body *b, const char *body)
                 unused(t, body, nest[i]->name);
 }
 
+/* "(m->output_y || wants_taps(m))" */
+static const char *any_wanted(const Plan *p, uint64_t outputs)
+{
+        const Graph *g = p->graph;
+        Text *t = text_new(g->arena);
+        for (int i = 0; i < g->noutput; i++)
+                if (!g->output[i].tap && (outputs & output_bit(g, i)))
+                        text_printf(t, "%sm->output_%s", t->n ? " || " : "", g->output[i].name);
+        if (outputs & WANTED_BY_TAPS)
+                text_printf(t, "%swants_taps(m)", t->n ? " || " : "");
+        return strstr(t->data, "||") ? arena_printf(g->arena, "(%s)", t->data) : t->data;
+}
+
+/* What only outputs need that the call does not want is left out.  What they all need is not asked for: no call runs that wants
+ * none, but for the positions that it takes. */
+static void skip_unwanted(const Plan *p, const Kernel *k, Text *out)
+{
+        const Graph *g = p->graph;
+        const Buffer *to = whole_buffer(k->store[0].to);
+        uint64_t all = 0;
+        for (int i = 0; i < g->noutput; i++)
+                all |= output_bit(g, i);
+        if (k->op != K_MATMUL && to->home == IN_OUTPUT)
+                text_printf(out, "        if (!m->output_%s)\n                return; /* not wanted */\n",
+                            g->output[to->index].name);
+        else if ((k->wanted & all) != all)
+                text_printf(out, "        if (!%s)\n                return; /* not wanted */\n",
+                            any_wanted(p, k->wanted));
+}
+
 void open_function(const Plan *p, const Kernel *k, Text *out, const Text *body)
 {
-        text_printf(out, "%sstatic void %s(const %s *m%s%s, int thread)\n{\n", source_comment(p, k), k->name,
+        text_printf(out, "%sSTEP void %s(const %s *m%s%s, int thread)\n{\n", source_comment(p, k), k->name,
                     p->c_name, trip_parameters(p->graph->arena, k->body, true), row_parameters(k, true));
         unused(out, body->data, "m");
         if (k->listed)
                 unused(out, body->data, "found");
         unused_trips(out, k->body, body->data);
-        const Buffer *to = whole_buffer(k->store[0].to);
-        if (k->tapped)
-                text_printf(out, "        if (!wants_taps(m))\n                return;\n");
-        if (p->graph->past >= 0 && k->op != K_MATMUL && to->home == IN_OUTPUT)
-                text_printf(out, "        if (!m->output_%s)\n                return; /* not wanted */\n",
-                            p->graph->output[to->index].name);
+        skip_unwanted(p, k, out);
         text_indent(out, body, 1);
         text_printf(out, "}\n\n");
 }
@@ -232,18 +263,19 @@ const char *loop_size(const Formula *f, int digit)
         return strchr(e, ' ') ? arena_printf(f->arena, "(%s)", e) : e;
 }
 
-/* "i0 = row / 8 + first; i1 = row % 8" from a number that counts the first `n` digits together; those that body uses. */
-void declare_digits(const Formula *f, int n, const char *from, const Text *body, Text *out)
+/* "i0 = row / 8 + first; i1 = row % 8" from a number that counts the digits from `begin` up to `end` together; those that body
+ * uses. */
+void declare_digits(const Formula *f, int begin, int end, const char *from, const Text *body, Text *out)
 {
-        for (int i = 0; i < n; i++) {
+        for (int i = begin; i < end; i++) {
                 const char *name = arena_printf(f->arena, "i%d", i);
                 if (!uses_name(body->data, name))
                         continue;
                 Text *e = text_new(f->arena);
                 text_printf(e, "%s", from);
-                for (int k = i + 1; k < n; k++)
+                for (int k = i + 1; k < end; k++)
                         text_printf(e, " / %s", loop_size(f, k));
-                if (i > 0)
+                if (i > begin)
                         text_printf(e, " %% %s", loop_size(f, i));
                 if (begins_at_first(f, i))
                         text_printf(e, " + m->first");
@@ -254,12 +286,12 @@ void declare_digits(const Formula *f, int n, const char *from, const Text *body,
         }
 }
 
-const char *row_count(const Formula *f, int n)
+const char *row_count(const Formula *f, int begin, int end)
 {
         Text *e = text_new(f->arena);
-        for (int i = 0; i < n; i++)
-                text_printf(e, "%s%s", i ? " * " : "", loop_size(f, i));
-        return n ? e->data : "1";
+        for (int i = begin; i < end; i++)
+                text_printf(e, "%s%s", i > begin ? " * " : "", loop_size(f, i));
+        return end > begin ? e->data : "1";
 }
 
 /* The view of a product's row, whose number counts the first digits of the domain together. */
@@ -278,7 +310,7 @@ void open_callback(Formula *f, const char *head, const Text *body, const char *c
         const Region *nest[8];
         int n = nest_of(f->kernel->body->region, nest);
         Text *lines = text_new(f->arena);
-        bool place = false;
+        bool place = uses_name(body->data, "place");
         if (uses_name(body->data, "m")) {
                 text_printf(lines, "        const %s *m = %s;\n", f->plan->c_name,
                             f->kernel->by_row && looks_at_sequence(f->plan->graph, body->data)
@@ -300,20 +332,20 @@ void open_callback(Formula *f, const char *head, const Text *body, const char *c
         text_printf(out, "}\n\n");
 }
 
-void declare_place(Formula *f, Text *out)
+void declare_place(Formula *f, const char *around, Text *out)
 {
         const Region *nest[8];
         int n = nest_of(f->kernel->body->region, nest);
         text_printf(out, "const Place place = {m, {");
         for (int i = 0; i < n; i++)
                 text_printf(out, "%s%s", i ? ", " : "", nest[i]->name);
-        text_printf(out, "%s}};\n", n ? "" : "0");
+        text_printf(out, "%s}, %s};\n", n ? "" : "0", around);
 }
 
 /* "x + 64 * i0", or "x" */
 const char *pointer_at(Formula *f, Buffer *b, const char *offset)
 {
-        const char *p = pointer_name(f, b);
+        const char *p = float_pointer(f, b);
         return strcmp(offset, "0") ? arena_printf(f->arena, "%s + %s", p, offset) : p;
 }
 
@@ -336,15 +368,14 @@ static bool loop_stores(Formula *f, Text *stores)
                                 at.axis[f->domain.digit[d].axis].coef[d] = 0;
                 int value;
                 if (k->op == K_FILL) {
-                        value = vector_define(f, f->row, "v_set1", float_literal(f->arena, (float)k->fill),
-                                              "");
+                        value = formula_constant(f, root, k->fill);
                 } else {
                         f->computing = k->store[i].copy ? NULL : root;
                         value = formula_value(f, root, &at);
                 }
                 if (value < 0)
                         return false;
-                if (!formula_store(f, k->store[i].to, &at, value, stores)) {
+                if (!formula_store(f, root, k->store[i].to, &at, value, stores)) {
                         f->stuck = root;
                         return false;
                 }
@@ -407,11 +438,11 @@ static Node *emit_loop(Plan *p, Kernel *k, Text *out)
                 }
                 declare_pointers(&f, body);
                 text_printf(body, "const int64_t rows = %s, end = share(rows, thread + 1, m->threads);\n",
-                            row_count(&f, n));
+                            row_count(&f, 0, n));
                 text_printf(body,
                             "for (int64_t row = share(rows, thread, m->threads); row < end; row++) {\n");
                 Text *digits = text_new(f.arena);
-                declare_digits(&f, n, "row", inner, digits);
+                declare_digits(&f, 0, n, "row", inner, digits);
                 text_indent(body, digits, 1);
                 text_indent(body, inner, 1);
                 text_printf(body, "}\n");
@@ -453,14 +484,16 @@ static Node *emit_select(Plan *p, Kernel *k, Text *out)
         const char *to = arena_printf(f.arena, "%s + %s", pointer_name(&f, k->store[0].to),
                                       address_expression(&f, &y, !top));
         const char *of =
-                arena_printf(f.arena, "%s + %s", pointer_name(&f, b), address_expression(&f, &x, false));
+                arena_printf(f.arena, "%s + %s", float_pointer(&f, b), address_expression(&f, &x, false));
         Text *body = text_new(f.arena), *call = text_new(f.arena);
         if (!top) {
                 f.lane = own; /* the last digit is a loop like the others here */
                 to = arena_printf(f.arena, "%s + %s", pointer_name(&f, k->store[0].to),
                                   address_expression(&f, &y, true));
-                of = arena_printf(f.arena, "%s + %s", pointer_name(&f, b), address_expression(&f, &x, false));
-                text_printf(call, "*(%s) = argmax_of(%s, %lld, %s);\n", to, of, (long long)x.coef[own],
+                of = arena_printf(f.arena, "%s + %s", float_pointer(&f, b),
+                                  address_expression(&f, &x, false));
+                text_printf(call, "*(%s) = (%s)argmax_of(%s, %lld, %s);\n", to,
+                            element_c[k->store[0].to->element], of, (long long)x.coef[own],
                             loop_size(&f, own));
         } else {
                 text_printf(call, "top_of(%s, %lld, %s, %lld, %s, %d);\n", to, (long long)y.coef[own], of,
@@ -468,10 +501,10 @@ static Node *emit_select(Plan *p, Kernel *k, Text *out)
         }
         declare_pointers(&f, body);
         text_printf(body, "const int64_t rows = %s, end = share(rows, thread + 1, m->threads);\n",
-                    row_count(&f, n));
+                    row_count(&f, 0, n));
         text_printf(body, "for (int64_t row = share(rows, thread, m->threads); row < end; row++) {\n");
         Text *digits = text_new(f.arena);
-        declare_digits(&f, n, "row", call, digits);
+        declare_digits(&f, 0, n, "row", call, digits);
         text_indent(body, digits, 1);
         text_indent(body, call, 1);
         text_printf(body, "}\n");
@@ -500,16 +533,16 @@ static Node *emit_find(Plan *p, Kernel *k, Text *out)
         text_indent(inner, f.lanes, 0);
         text_printf(inner, "if (v_first(t%d) != 0)\n        found[count++] = (int32_t)row;\n", value);
         declare_pointers(&f, body);
-        text_printf(body, "const int64_t rows = %s;\nint64_t count = 0;\n", row_count(&f, f.loops - 1));
+        text_printf(body, "const int64_t rows = %s;\nint64_t count = 0;\n", row_count(&f, 0, f.loops - 1));
         text_printf(body, "for (int64_t row = 0; row < rows; row++) {\n");
         Text *digits = text_new(f.arena);
-        declare_digits(&f, f.loops - 1, "row", inner, digits);
+        declare_digits(&f, 0, f.loops - 1, "row", inner, digits);
         text_indent(body, digits, 1);
         text_indent(body, inner, 1);
         text_printf(body, "}\nreturn count;\n");
         text_printf(out,
                     "/* Finds the rows that this trip changes, [count]; every thread finds them all. */\n"
-                    "static int64_t %s(const %s *m%s, int32_t *found)\n{\n",
+                    "STEP int64_t %s(const %s *m%s, int32_t *found)\n{\n",
                     k->name, p->c_name, trip_parameters(f.arena, k->body, true));
         unused_trips(out, k->body, body->data);
         text_indent(out, body, 1);
@@ -517,10 +550,20 @@ static Node *emit_find(Plan *p, Kernel *k, Text *out)
         return NULL;
 }
 
+/* Is the view that k stores still to be read by it, and nothing else left to try? */
+static bool may_move(const Plan *p, const Kernel *k)
+{
+        const Node *root = k->store[0].node;
+        return root->op == OP_VIEW && p->single[root->id] && k->nstore == 1 && !k->store[0].copy;
+}
+
 Node *emit_kernel(Plan *p, Kernel *k, Text *out)
 {
+        Node *stuck;
         switch (k->op) {
         case K_LOOP:
+                stuck = emit_loop(p, k, out);
+                return stuck && may_move(p, k) ? emit_move(p, k, out) : stuck;
         case K_FILL: return emit_loop(p, k, out);
         case K_MATMUL: return emit_matmul(p, k, out);
         case K_PLAIN: return emit_plain(p, k, out);

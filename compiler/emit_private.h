@@ -35,6 +35,7 @@ const char *output_list(const Emit *e, bool types, bool none);
 const char *size_list(const Emit *e, int group, bool types); /* ", int64_t text" */
 void emit_sizes(const Emit *e, int group, Text *c);
 void emit_checks(const Emit *e, int group, Text *c, const char *indent);
+void emit_renewal(const Emit *e, Text *c);
 void emit_pointers(const Emit *e, int group, Text *c, const char *indent);
 bool is_kept(const Emit *e, int size); /* the size is that of inputs that are fed apart, so of a slot */
 const char *group_name(const Emit *e, int group); /* of inputs that are fed together */

@@ -6,8 +6,17 @@
 
 /* --- products with weights ------------------------------------------------------------------------------------ */
 
+/* The rows of a product: the left operand's, evenly spaced.  Where two sizes of the call run over them, as over positions and
+ * keys, the runtime's product takes those of the inner one; the loops before it stand around the call. */
+typedef struct {
+        Buffer *buffer;
+        const char *at; /* where the first row begins */
+        int64_t ldx;
+        int outer; /* digits before this one are loops around */
+} Rows;
+
 /* The function that takes a product's finished results, and what it stores. */
-static Node *emit_epilogue(Plan *p, Kernel *k, const Segment *s, Text *out)
+static Node *emit_epilogue(Plan *p, Kernel *k, const Segment *s, int outer, Text *out)
 {
         Formula f = formula_new(p, k);
         Node *root = s->store.node;
@@ -24,18 +33,18 @@ static Node *emit_epilogue(Plan *p, Kernel *k, const Segment *s, Text *out)
         if (value < 0)
                 return f.stuck;
         Text *store = text_new(f.arena);
-        if (!formula_store(&f, s->store.to, &at, value, store))
+        if (!formula_store(&f, root, s->store.to, &at, value, store))
                 return root;
         if (!out)
                 return NULL;
         Text *inner = text_new(f.arena);
         declare_pointers(&f, inner);
-        int n = f.loops - 1;
         Text *rest = text_new(f.arena);
         text_indent(rest, f.row, 0);
         text_indent(rest, f.lanes, 0);
         text_indent(rest, store, 0);
-        declare_digits(&f, n, "row", rest, inner);
+        declare_digits(&f, 0, outer, "place->around", rest, inner);
+        declare_digits(&f, outer, f.loops - 1, "row", rest, inner);
         text_printf(inner, "const int64_t j = (int64_t)panel%s * 16;\n", s->nproduct == 2 ? " / 2" : "");
         if (!f.whole_lanes && uses_name(rest->data, "n"))
                 text_printf(inner, "const int n = %lld - j < 16 ? (int)(%lld - j) : 16;\n", (long long)s->n,
@@ -49,8 +58,18 @@ static Node *emit_epilogue(Plan *p, Kernel *k, const Segment *s, Text *out)
         return NULL;
 }
 
-/* The rows of the left operand: pointer expression and stride; false: they are not evenly spaced. */
-static bool row_walk(Formula *f, Node *x, Buffer **b, const char **at, int64_t *ldx)
+/* The first of the digits that count evenly spaced rows together with those after it, up to `end`. */
+static int first_even(const Domain *d, const Address *a, int end)
+{
+        int i = end > 0 ? end - 1 : 0;
+        while (i > 0 && dim_is_fixed(d->digit[i].size) &&
+               a->coef[i - 1] == a->coef[i] * d->digit[i].size.fixed)
+                i--;
+        return i;
+}
+
+/* False: the left operand's rows are not evenly spaced. */
+static bool row_walk(Formula *f, Node *x, Rows *r)
 {
         Domain d = f->domain;
         d.digit[d.n] = (Digit){x->type.dim[x->type.rank - 1], -1, 1};
@@ -62,22 +81,73 @@ static bool row_walk(Formula *f, Node *x, Buffer **b, const char **at, int64_t *
         m.axis[x->type.rank - 1].coef[k] = 1;
         Refine refine;
         Address a;
-        if (address_through(f->plan, &d, &m, x, NULL, &a, b, &refine) != MAP_OK)
+        if (address_through(f->plan, &d, &m, x, NULL, &a, &r->buffer, &refine) != MAP_OK)
                 return false;
-        if (!reads_straight(*b, &a) || a.coef[k] != 1)
+        if (!reads_straight(r->buffer, &a) || a.coef[k] != 1)
                 return false;
-        *ldx = rows ? a.coef[rows - 1] : 0;
-        for (int i = rows - 2; i >= 0; i--) {
-                Dim n = d.digit[i + 1].size;
-                if (!dim_is_fixed(n) || a.coef[i] != a.coef[i + 1] * n.fixed)
-                        return false;
-        }
+        r->ldx = rows ? a.coef[rows - 1] : 0;
+        r->outer = first_even(&d, &a, rows);
+        if (r->outer && dim_is_fixed(d.digit[r->outer].size))
+                return false; /* a copy has them even */
         Dim offset = a.offset;
-        if (rows && begins_at_first(f, 0))
-                offset = dim_add(offset, dim_scale(dim_named(NAMED_FIRST), a.coef[0]));
-        const int64_t none[MAX_DIGIT] = {0};
-        *at = pointer_at(f, *b, index_expression(f, offset, none, false));
+        if (rows && begins_at_first(f, r->outer))
+                offset = dim_add(offset, dim_scale(dim_named(NAMED_FIRST), a.coef[r->outer]));
+        int64_t around[MAX_DIGIT] = {0};
+        for (int i = 0; i < r->outer; i++)
+                around[i] = a.coef[i];
+        r->at = pointer_at(f, r->buffer, index_expression(f, offset, around, false));
         return true;
+}
+
+static int64_t panels_of(const Segment *s)
+{
+        return round_up(s->n, LANES) / LANES;
+}
+
+/* The call for one segment, whose panels stand behind `first` others. */
+static void emit_segment(Formula *f, const Segment *s, const Rows *r, int64_t first, Text *out)
+{
+        const Plan *p = f->plan;
+        const Kernel *k = f->kernel;
+        const Buffer *to = whole_buffer(s->store.to);
+        bool asked = to->home == IN_OUTPUT;
+        const char *function = k->listed ? "matmul_found" : "matmul";
+        const char *twice = s->nproduct == 2 ? "2 * " : "";
+        long long panels = panels_of(s);
+        Text *call = text_new(f->arena);
+        if (asked)
+                text_printf(out, "if (m->output_%s) /* wanted */\n", p->graph->output[to->index].name);
+        text_printf(call, "%s(&place, %s, %s, %lld, %s, %lld, %s, STORAGE_F32, %d, %lld,\n", function,
+                    s->name, r->at, (long long)r->ldx, k->listed ? "found, count" : "rows",
+                    (long long)k->k_size, float_pointer(f, s->w[0]), s->nproduct, (long long)k->k_cut);
+        text_printf(call,
+                    "%*s%spart(from, %lld, %lld), %spart(to, %lld, %lld), m->scratch + thread * "
+                    "SCRATCH);\n",
+                    (int)strlen(function) + 1, "", twice, (long long)first, panels, twice, (long long)first,
+                    panels);
+        text_indent(out, call, asked);
+}
+
+/* The loops around the calls; threads share the panels of all their turns. */
+static void emit_around(Formula *f, const Rows *r, long long panels, const Text *calls, Text *out)
+{
+        Text *inner = text_new(f->arena);
+        text_printf(out,
+                    "const int64_t all = %s * %lld;\n"
+                    "const int64_t begin = share(all, thread, m->threads), end = share(all, thread + 1, "
+                    "m->threads);\n",
+                    row_count(f, 0, r->outer), panels);
+        text_printf(out, "for (int64_t around = begin / %lld; around * %lld < end; around++) {\n", panels,
+                    panels);
+        declare_place(f, "around", inner);
+        declare_digits(f, 0, r->outer, "around", calls, inner);
+        text_printf(inner,
+                    "const int64_t from = begin - around * %lld, to = end - around * %lld; /* part() keeps "
+                    "them within */\n",
+                    panels, panels);
+        text_indent(inner, calls, 0);
+        text_indent(out, inner, 1);
+        text_printf(out, "}\n");
 }
 
 Node *emit_matmul(Plan *p, Kernel *k, Text *out)
@@ -86,13 +156,11 @@ Node *emit_matmul(Plan *p, Kernel *k, Text *out)
         f.domain = domain_of(p->graph, &k->segment[0].product[0]->type);
         f.loops = f.domain.n;
         set_lane(&f, f.loops - 1);
-        Buffer *x;
-        const char *at;
-        int64_t ldx;
-        if (!row_walk(&f, k->x, &x, &at, &ldx))
+        Rows r;
+        if (!row_walk(&f, k->x, &r))
                 return k->x->op == OP_VIEW ? k->x : base_of(k->x);
         for (int i = 0; i < k->nsegment; i++) {
-                Node *stuck = emit_epilogue(p, k, &k->segment[i], out);
+                Node *stuck = emit_epilogue(p, k, &k->segment[i], r.outer, out);
                 if (stuck)
                         return stuck;
         }
@@ -100,41 +168,24 @@ Node *emit_matmul(Plan *p, Kernel *k, Text *out)
                 return NULL;
         int64_t total = 0;
         Text *body = text_new(f.arena), *calls = text_new(f.arena);
-        for (int i = 0; i < k->nsegment; i++)
-                total += round_up(k->segment[i].n, LANES) / LANES;
-        int64_t first = 0;
         for (int i = 0; i < k->nsegment; i++) {
-                const Segment *s = &k->segment[i];
-                int64_t panels = round_up(s->n, LANES) / LANES;
-                const char *twice = s->nproduct == 2 ? "2 * " : "";
-                Buffer *w = s->w[0];
-                const Buffer *to = whole_buffer(s->store.to);
-                bool asked = p->graph->past >= 0 && to->home == IN_OUTPUT;
-                const char *function = k->listed ? "matmul_found" : "matmul";
-                Text *call = text_new(f.arena);
-                if (asked)
-                        text_printf(calls, "if (m->output_%s) /* wanted */\n",
-                                    p->graph->output[to->index].name);
-                text_printf(call, "%s(&place, %s, %s, %lld, %s, %lld, %s, STORAGE_F32, %d, %lld,\n", function,
-                            s->name, at, (long long)ldx, k->listed ? "found, count" : "rows",
-                            (long long)k->k_size, pointer_name(&f, w), s->nproduct, (long long)k->k_cut);
-                text_printf(call,
-                            "%*s%spart(from, %lld, %lld), %spart(to, %lld, %lld), m->scratch + thread * "
-                            "SCRATCH);\n",
-                            (int)strlen(function) + 1, "", twice, (long long)first, (long long)panels, twice,
-                            (long long)first, (long long)panels);
-                text_indent(calls, call, asked);
-                first += panels;
+                emit_segment(&f, &k->segment[i], &r, total, calls);
+                total += panels_of(&k->segment[i]);
         }
-        declare_place(&f, body);
+        if (!r.outer)
+                declare_place(&f, "0", body);
         declare_pointers(&f, body);
         if (!k->listed)
-                text_printf(body, "const int64_t rows = %s;\n", row_count(&f, f.loops - 1));
-        text_printf(body,
-                    "const int64_t from = share(%lld, thread, m->threads), to = share(%lld, thread + 1, "
-                    "m->threads);\n",
-                    (long long)total, (long long)total);
-        text_indent(body, calls, 0);
+                text_printf(body, "const int64_t rows = %s;\n", row_count(&f, r.outer, f.loops - 1));
+        if (r.outer) {
+                emit_around(&f, &r, total, calls, body);
+        } else {
+                text_printf(body,
+                            "const int64_t from = share(%lld, thread, m->threads), to = share(%lld, thread + "
+                            "1, m->threads);\n",
+                            (long long)total, (long long)total);
+                text_indent(body, calls, 0);
+        }
         open_function(p, k, out, body);
         return NULL;
 }
@@ -181,18 +232,25 @@ Node *emit_plain(Plan *p, Kernel *k, Text *out)
         int64_t x_step = x.coef[inner], y_step = y.coef[inner];
         x.coef[inner] = y.coef[inner] = 0;
         Text *call = text_new(f.arena);
-        text_printf(call, "matmul_plain(%s + %s, 0, %s + %s, 0, %lld,\n", pointer_name(&f, k->store[0].to),
-                    address_expression(&f, &to, false), pointer_name(&f, xb),
-                    address_expression(&f, &x, false), (long long)x_step);
-        text_printf(call, "             %s + %s, %lld, %lld, 0, 1, (int)%s, (int)%s);\n",
-                    pointer_name(&f, yb), address_expression(&f, &y, false), (long long)y_step,
-                    (long long)y.coef[f.lane], loop_size(&f, f.lane), loop_size(&f, inner));
+        const char *yp = arena_printf(f.arena, "%s + %s", float_pointer(&f, k->store[0].to),
+                                      address_expression(&f, &to, false));
+        const char *ap = arena_printf(f.arena, "%s + %s", float_pointer(&f, xb), address_expression(&f, &x, false));
+        const char *bp = arena_printf(f.arena, "%s + %s, %lld, %lld", float_pointer(&f, yb),
+                                      address_expression(&f, &y, false), (long long)y_step,
+                                      (long long)y.coef[f.lane]);
+        const char *sizes = arena_printf(f.arena, "(int)%s, (int)%s", loop_size(&f, f.lane), loop_size(&f, inner));
+        if (root->attr.index)
+                text_printf(call, "matmul_past_zeros(%s, %s, %lld,\n                  %s, %s, %d);\n", yp, ap,
+                            (long long)x_step, bp, sizes, root->attr.index);
+        else
+                text_printf(call, "matmul_plain(%s, 0, %s, 0, %lld,\n             %s, 0, 1, %s);\n", yp, ap,
+                            (long long)x_step, bp, sizes);
         declare_pointers(&f, body);
         text_printf(body, "const int64_t rows = %s, end = share(rows, thread + 1, m->threads);\n",
-                    row_count(&f, n));
+                    row_count(&f, 0, n));
         text_printf(body, "for (int64_t row = share(rows, thread, m->threads); row < end; row++) {\n");
         Text *digits = text_new(f.arena);
-        declare_digits(&f, n, "row", call, digits);
+        declare_digits(&f, 0, n, "row", call, digits);
         text_indent(body, digits, 1);
         text_indent(body, call, 1);
         text_printf(body, "}\n");

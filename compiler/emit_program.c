@@ -70,7 +70,8 @@ void emit_struct(const Emit *e, Text *c)
                 emit_kept(e, c);
         text_printf(c,
                     "};\n\n/* What a function that a kernel calls back finds behind its context. */\ntypedef "
-                    "struct {\n        const %s *m;\n        int64_t trip[8];\n} Place;\n\n",
+                    "struct {\n        const %s *m;\n        int64_t trip[8];\n        int64_t around; /* of "
+                    "a product: which turn of the loops around it */\n} Place;\n\n",
                     e->name);
 }
 

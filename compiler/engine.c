@@ -467,7 +467,8 @@ static const char *check_inputs(const Engine *e, const EngineCall *call, int64_t
                 for (int64_t k = 0; k < count; k++)
                         if (id[k] < 0 || id[k] >= in->bound)
                                 return arena_printf(g->arena, "%s[%lld] is %d: it must be 0 to %lld",
-                                                    in->name, (long long)k, id[k], (long long)in->bound - 1);
+                                                    input_name(in), (long long)k, id[k],
+                                                    (long long)in->bound - 1);
         }
         return NULL;
 }

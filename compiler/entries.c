@@ -481,7 +481,7 @@ static void move_weights(Split *s, const uint64_t *reader)
 {
         for (int i = 0; i < s->g->nweight; i++) {
                 Weight *w = s->g->weight[i];
-                if (!reader[i] || reader[i] == CALLS || s->held[i])
+                if (!reader[i] || reader[i] == CALLS)
                         continue;
                 const Part *p = part_for(s, reader[i]);
                 for (int r = 0; r < w->nregion; r++) {

@@ -6,13 +6,15 @@
  *   sums           ascending from +0
  *   max, maxof     a > b ? a : b, so that of a NaN and b, b is taken
  *   softmax        a row in which every score is -inf is 0
- *   matmul         a term whose left factor is 0 adds nothing, even if its right factor is infinite or
- *                  NaN: a masked position, of weight 0, does not leak what stands there
+ *   matmul         past zeros (attr.index), a term whose left, or right, factor is 0 adds nothing, even if
+ *                  the other is infinite or NaN: a masked position, of weight 0, does not leak what
+ *                  stands there
  *   gather         an index below 0 reads element 0, one beyond the axis the last element
  *   equal          NaN equals NaN
  *   pow            exponents -1, -1/2, 1/2, 1, 2 and 3 are 1 / a, 1 / sqrt a, sqrt a, a, a a and (a a) a */
 #include "graph.h"
 #include "interrupt.h"
+#include "real_functions.h"
 
 #include <math.h>
 #include <string.h>
@@ -194,20 +196,20 @@ static double power(double a, double b)
                 return sqrt(a);
         if (b == -0.5)
                 return 1 / sqrt(a);
-        return b == -1 ? 1 / a : pow(a, b);
+        return b == -1 ? 1 / a : real_pow(a, b);
 }
 
 static double apply(Op op, double a, double b, double c)
 {
         switch (op) {
         case OP_NEG: return -a;
-        case OP_EXP: return exp(a);
-        case OP_LOG: return log(a);
+        case OP_EXP: return real_exp(a);
+        case OP_LOG: return real_log(a);
         case OP_SQRT: return sqrt(a);
-        case OP_SIN: return sin(a);
-        case OP_COS: return cos(a);
-        case OP_TANH: return tanh(a);
-        case OP_ERF: return erf(a);
+        case OP_SIN: return real_sin(a);
+        case OP_COS: return real_cos(a);
+        case OP_TANH: return real_tanh(a);
+        case OP_ERF: return real_erf(a);
         case OP_FLOOR: return floor(a);
         case OP_REAL_OF: return a;
         case OP_NOT: return 1 - a;
@@ -292,19 +294,28 @@ static void evaluate_reduce(const Node *n, const int64_t *size, const double *x,
 
 /* --- contractions --- */
 
+/* y [n] += factor b [n] */
+static void add_row(double factor, const double *restrict b, double *restrict y, int64_t n, bool past_zeros)
+{
+        if (!past_zeros)
+                for (int64_t j = 0; j < n; j++)
+                        y[j] += factor * b[j];
+        else
+                for (int64_t j = 0; j < n; j++)
+                        y[j] = b[j] != 0 ? y[j] + factor * b[j] : y[j];
+}
+
 /* y [m][n] = a [m][k] b [k][n] */
 static void multiply(const double *restrict a, const double *restrict b, double *restrict y, int64_t m,
-                     int64_t k, int64_t n)
+                     int64_t k, int64_t n, int zeros)
 {
         for (int64_t i = 0; i < m * n; i++)
                 y[i] = 0;
         for (int64_t i = 0; i < m && !interrupted; i++) {
                 for (int64_t p = 0; p < k; p++) {
                         double factor = a[i * k + p];
-                        if (factor == 0)
-                                continue;
-                        for (int64_t j = 0; j < n; j++)
-                                y[i * n + j] += factor * b[p * n + j];
+                        if (factor != 0 || !(zeros & ZEROS_LEFT))
+                                add_row(factor, b + p * n, y + i * n, n, zeros & ZEROS_RIGHT);
                 }
         }
 }
@@ -320,7 +331,7 @@ static void evaluate_matmul(const Node *node, const int64_t *size, const double 
         if (loops_total(&loops) == 0)
                 return;
         do {
-                multiply(in[0] + loops.at[0], in[1] + loops.at[1], y, m, k, n);
+                multiply(in[0] + loops.at[0], in[1] + loops.at[1], y, m, k, n, node->attr.index);
                 y += m * n;
         } while (advance(&loops, 0));
 }
@@ -340,11 +351,11 @@ static void softmax_row(const double *x, const double *sink, double *y, int64_t 
                 live = live || x[i] != -INFINITY;
         }
         for (int64_t i = 0; i < n; i++) {
-                y[i] = live ? exp(x[i] - most) : 0;
+                y[i] = live ? real_exp(x[i] - most) : 0;
                 sum += y[i];
         }
         if (sink)
-                sum += exp(*sink - most);
+                sum += real_exp(*sink - most);
         for (int64_t i = 0; live && i < n; i++)
                 y[i] /= sum;
 }

@@ -7,7 +7,8 @@
 
 #include <string.h>
 
-enum { PATIENT_ROUNDS = 3 }; /* of a repeat before what still changes is given up */
+enum { PATIENT_ROUNDS = 3 };       /* of a repeat before what still changes is given up */
+enum { EXACT_REALS = 1 << 24 }; /* whole numbers up to it are exact as floats */
 
 Maker facts_maker(const Facts *f)
 {
@@ -101,11 +102,11 @@ static void fold_clause(const Facts *f, const Clause *c, const Dim *dim, int ran
                 to = to < 0 ? other_growing(f, dim, rank, axis) : to; /* any index is at least 0 */
                 offset = above.number;
         }
-        if (to < 0) {
+        if (to < 0 && !above.by_number) {
                 reach->all = true;
                 return;
         }
-        Read more = {.axis = to, .high = dim_add(offset, read.high)};
+        Read more = {.axis = to < 0 ? NO_AXIS : to, .high = dim_add(offset, read.high)};
         Dim below;
         more.open = read.open || !clause_below(f->graph, c, dim, f->time, axis, to, &below);
         more.low = more.open ? more.high : dim_add(below, read.low);
@@ -179,8 +180,9 @@ Fact fact_rename(const Facts *f, const Fact *a, const AxisMap *map, const int *t
         y.reach = (Reach){.all = a->reach.all};
         for (int i = 0; i < a->reach.n; i++) {
                 Read r = a->reach.at[i];
-                r.axis = to[r.axis];
-                if (r.axis >= 0)
+                bool moves = r.axis != NO_AXIS;
+                r.axis = moves ? to[r.axis] : NO_AXIS;
+                if (!moves || r.axis >= 0)
                         reach_add(f, &y.reach, r);
         }
         for (Special v = AT_0; v < NSPECIAL; v++) {
@@ -265,7 +267,7 @@ static Fact input_fact(const Facts *f, const Node *n)
                 else
                         y.reach.all = true;
         }
-        y.kinds = n->type.dtype == REAL                       ? FINITE
+        y.kinds = n->type.dtype == REAL                       ? f->values == ANY_VALUES ? ANYTHING : FINITE
                   : n->type.dtype == BOOL || input->bound > 0 ? ZERO | POSITIVE
                                                               : FINITE;
         y.exact_zero = n->type.dtype != REAL;
@@ -296,6 +298,30 @@ static Fact weight_fact(void)
 
 /* --- pointwise --- */
 
+/* Whether n shows x as it is, but for axes of size 1. */
+static bool shows_straight(const Node *n, const Node *x)
+{
+        if (n->op != OP_VIEW || n->in[0] != x)
+                return n == x;
+        const View *v = n->attr.view;
+        int hidden = 0;
+        for (int axis = 0; axis < x->type.rank; axis++) {
+                hidden += !dim_is(x->type.dim[axis], 1);
+                if (!dim_is(v->offset[axis], 0))
+                        return false;
+        }
+        for (int i = 0; i < v->natom; i++) {
+                const Atom *atom = &v->atom[i];
+                if (dim_is(atom->size, 1))
+                        continue;
+                if (atom->axis < 0 || atom->stride != 1 || !dim_equal(atom->size, x->type.dim[atom->axis]) ||
+                    atom->axis - x->type.rank != atom->out - n->type.rank)
+                        return false;
+                hidden--;
+        }
+        return hidden == 0;
+}
+
 static Fact pointwise_fact(const Facts *f, const Node *n)
 {
         int shift[3];
@@ -308,9 +334,13 @@ static Fact pointwise_fact(const Facts *f, const Node *n)
                 return fact_unary(f, n->op, &in[0]);
         if (n->op == OP_WHERE)
                 return fact_where(f, &in[0], &in[1], &in[2]);
-        unsigned a = varying_axes(&n->in[0]->type, shift[0], AXES),
-                 b = varying_axes(&n->in[1]->type, shift[1], AXES);
-        return fact_binary(f, n->op, &in[0], &in[1], a, b, n->in[0] == n->in[1]);
+        Pair p = {.op = n->op, .dtype = n->type.dtype, .in = {in[0], in[1]}};
+        p.same = shows_straight(n->in[0], n->in[1]) || shows_straight(n->in[1], n->in[0]);
+        for (int i = 0; i < 2; i++)
+                p.axes[i] = varying_axes(&n->in[i]->type, shift[i], AXES);
+        for (int i = 0; i < AXES; i++)
+                p.dim[i] = i < n->type.rank ? n->type.dim[i] : dim_fixed(1);
+        return fact_binary(f, &p, &f->guard[n->id]);
 }
 
 /* --- folds --- */
@@ -341,7 +371,7 @@ static Fact sum_fact(const Facts *f, const Node *n, const Fact *a, const Type *t
 {
         Fact y = fact_unknown();
         y.reach = fold_reach(f, a, t->dim, t->rank, axis, AT_0);
-        y.kinds = kinds_of_sum(a->kinds);
+        y.kinds = kinds_of_sum(f, n->type.dtype, a->kinds);
         y.exact_zero = a->exact_zero;
         if (axis == t->rank - 1 && fact_positive_rows(f, n->in[0])) {
                 y.kinds = POSITIVE;
@@ -425,26 +455,29 @@ static Fact softmax_fact(const Facts *f, const Node *n)
 }
 
 /* [.., i, k] @ [.., k, j] is a product on axes [.., i, k, j], summed over k: axis k is `rank - 1`, j one more. */
-static Fact matmul_product(const Facts *f, const Node *n, Dim *dim)
+static Pair matmul_product(const Facts *f, const Node *n)
 {
+        Pair p = {.op = OP_MUL, .dtype = REAL};
         const Type *a = &n->in[0]->type, *b = &n->in[1]->type;
         int rank = n->type.rank, k = rank - 1;
         int shift_a = rank - a->rank, shift_b = rank - b->rank;
-        Fact left = aligned(f, n, 0, shift_a, AXES), right = aligned(f, n, 1, shift_b, b->rank - 2);
-        unsigned left_axes = varying_axes(a, shift_a, AXES),
-                 right_axes = varying_axes(b, shift_b, b->rank - 2);
+        p.in[0] = aligned(f, n, 0, shift_a, AXES);
+        p.in[1] = aligned(f, n, 1, shift_b, b->rank - 2);
+        p.axes[0] = varying_axes(a, shift_a, AXES);
+        p.axes[1] = varying_axes(b, shift_b, b->rank - 2);
         for (int i = 0; i < AXES; i++)
-                dim[i] = i < k       ? n->type.dim[i]
-                         : i == k    ? a->dim[a->rank - 1]
-                         : i == rank ? n->type.dim[k]
-                                     : dim_fixed(1);
-        return fact_binary(f, OP_MUL, &left, &right, left_axes, right_axes, false);
+                p.dim[i] = i < k       ? n->type.dim[i]
+                           : i == k    ? a->dim[a->rank - 1]
+                           : i == rank ? n->type.dim[k]
+                                       : dim_fixed(1);
+        return p;
 }
 
 static Fact matmul_fact(const Facts *f, const Node *n)
 {
-        Dim dim[AXES];
-        Fact product = matmul_product(f, n, dim), y = fact_unknown();
+        Pair p = matmul_product(f, n);
+        Fact product = fact_binary(f, &p, &f->guard[n->id]), y = fact_unknown();
+        const Dim *dim = p.dim;
         int rank = n->type.rank, k = rank - 1;
         AxisMap map[AXES];
         int to[AXES];
@@ -453,7 +486,7 @@ static Fact matmul_fact(const Facts *f, const Node *n)
                 map[i] = axis_map(to[i] < 0 ? affine_constant(dim_fixed(0)) : affine_axis(to[i]));
         }
         y.reach = fold_reach(f, &product, dim, AXES, k, AT_0);
-        y.kinds = kinds_of_sum(product.kinds) | (may_be_empty(f, dim[k]) ? ZERO : 0);
+        y.kinds = kinds_of_sum(f, REAL, product.kinds) | (may_be_empty(f, dim[k]) ? ZERO : 0);
         y.unless[AT_0] = cond_fold(facts_maker(f), product.unless[AT_0], k, folded_axis(dim[k]));
         y.stain[AT_0] = product.stain[AT_0];
         return fact_rename(f, &y, map, to);
@@ -462,14 +495,29 @@ static Fact matmul_fact(const Facts *f, const Node *n)
 const Cond *fold_condition(const Facts *f, const Node *n, Dim *dim, int *axis)
 {
         if (n->op == OP_MATMUL) {
+                Guard guard;
+                Pair p = matmul_product(f, n);
+                memcpy(dim, p.dim, sizeof p.dim);
                 *axis = n->type.rank - 1;
-                return matmul_product(f, n, dim).unless[AT_0];
+                return fact_binary(f, &p, &guard).unless[AT_0];
         }
         const Type *t = &n->in[0]->type;
         for (int i = 0; i < AXES; i++)
                 dim[i] = i < t->rank ? t->dim[i] : dim_fixed(1);
         *axis = n->op == OP_SOFTMAX || n->op == OP_TOP ? t->rank - 1 : n->attr.axis;
         return f->of[n->in[0]->id].unless[n->op == OP_SUM ? AT_0 : AT_MINUS_INF];
+}
+
+bool fold_is_stained(const Facts *f, const Node *n)
+{
+        if (n->op == OP_MATMUL) {
+                Guard guard;
+                Pair p = matmul_product(f, n);
+                return fact_binary(f, &p, &guard).stain[AT_0] >> (n->type.rank - 1) & 1;
+        }
+        Special v = n->op == OP_SUM ? AT_0 : AT_MINUS_INF;
+        int axis = n->op == OP_SOFTMAX || n->op == OP_TOP ? n->in[0]->type.rank - 1 : n->attr.axis;
+        return f->of[n->in[0]->id].stain[v] >> axis & 1;
 }
 
 /* --- repeats --- */
@@ -685,17 +733,20 @@ static void body_facts(Facts *f, const Body *body, const Fact *carry)
                 if (n->op == OP_REPEAT)
                         repeat_facts(f, n);
                 Fact y = node_fact(f, n, carry);
+                if (n->type.dtype == REAL && !cases_within(f->graph, y.integer, &n->type, EXACT_REALS))
+                        y.integer = NULL;
                 y.origin = origin_of(f, n, &y);
                 f->of[n->id] = y;
         }
 }
 
-Facts *facts_of(Arena *arena, const Graph *g, int time)
+Facts *facts_of(Arena *arena, const Graph *g, int time, Assume values)
 {
         Facts *f = NEW(arena, Facts);
-        *f = (Facts){.graph = g, .arena = arena, .time = time};
+        *f = (Facts){.graph = g, .arena = arena, .time = time, .values = values};
         f->of = NEW_ARRAY(arena, Fact, g->nnode);
         f->leaving = NEW_ARRAY(arena, Fact *, g->nnode);
+        f->guard = NEW_ARRAY(arena, Guard, g->nnode);
         body_facts(f, g->top, NULL);
         return f;
 }

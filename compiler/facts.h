@@ -5,8 +5,14 @@
  * no known length, and what depends on the length depends on all of it.
  *
  * Also known: of which kinds a value may be; where (a condition on its indices) it may be anything but 0, 1, -inf, +inf;
- * and bounds on integers.  All are sound for every size and every input, under one assumption: that arithmetic on finite
- * numbers gives finite numbers (no overflow), with the exceptions log 0 and a division by an exact zero.
+ * and bounds on integers.  All are sound for every size and every input, under one assumption: that inputs are finite, and
+ * that arithmetic on finite numbers gives finite numbers (no overflow), with the exceptions of what has no finite value in
+ * any precision: a logarithm or a root of what may be negative, and what divides by an exact zero.
+ *
+ * Facts of any value do without that assumption: inputs may hold anything, and reals overflow and underflow.  0 x inf is
+ * NaN there, and a mask that is a factor would not hide what it masks.  So these facts come with guards: where a special
+ * value of one operand decides the result whatever finite number the other is, it is to decide it whatever the other is.
+ * incremental.c puts the guards into the graph.
  *
  * Facts of a node in a repeat hold for all trips: they are computed once a body, over and over until what is carried
  * no longer changes. */
@@ -17,7 +23,9 @@
 
 enum { MAX_READS = 3 };
 
-/* Index i of `axis` reads time i + low .. i + high; open: everything before. */
+/* Index i of `axis` reads time i + low .. i + high; of NO_AXIS, every element reads time low .. high.  open: everything
+ * before. */
+enum { NO_AXIS = -1 };
 typedef struct {
         int axis;
         bool open;
@@ -31,7 +39,7 @@ typedef struct {
 } Reach;
 
 /* The values that facts are kept on. */
-typedef enum { AT_0, AT_1, AT_MINUS_INF, AT_PLUS_INF, NSPECIAL } Special;
+typedef enum { AT_0, AT_1, AT_MINUS_1, AT_MINUS_INF, AT_PLUS_INF, NSPECIAL } Special;
 extern const double special_value[NSPECIAL];
 
 /* Kinds of values, a set of them. */
@@ -52,15 +60,23 @@ typedef struct {
         const Node *origin;   /* the node from which on the future is read; NULL: it is not */
 } Fact;
 
+/* Of an op with two operands: the special values of each, a set, that decide the result. */
+typedef struct {
+        unsigned at[2];
+} Guard;
+
+typedef enum { FINITE_VALUES, ANY_VALUES } Assume;
 struct Facts {
         const Graph *graph;
         Arena *arena;
         int time;
+        Assume values;
         Fact *of;       /* [nnode] */
         Fact **leaving; /* [nnode] of a REPEAT: its results */
+        Guard *guard;   /* [nnode] of ANY_VALUES; under FINITE_VALUES none is needed */
 };
 
-Facts *facts_of(Arena *arena, const Graph *g, int time);
+Facts *facts_of(Arena *arena, const Graph *g, int time, Assume values);
 
 /* Whether an axis of this size grows by one with each step of time. */
 bool is_growing(const Facts *f, Dim dim);
@@ -70,6 +86,9 @@ bool reads_future(const Facts *f, const Reach *reach);
 /* Of a fold or contraction: outside which condition its elements do not count, on axes of sizes dim[AXES]; it folds
  * *axis.  The axes are those of input 0; of a matmul [.., i, k, j], k being axis rank - 1. */
 const Cond *fold_condition(const Facts *f, const Node *n, Dim *dim, int *axis);
+
+/* Whether what a fold or contraction is masked by may be NaN along what it folds, which 0 times it does not hide. */
+bool fold_is_stained(const Facts *f, const Node *n);
 
 /* --- between the files of the proof --- */
 
@@ -83,14 +102,22 @@ Fact fact_rename(const Facts *f, const Fact *a, const AxisMap *map, const int *t
 /* What a fold over `axis` of elements reads that do not count where they are at their special value v. */
 Reach fold_reach(const Facts *f, const Fact *a, const Dim *dim, int rank, int axis, Special v);
 
-/* One or two facts on the same axes, pointwise.  a_axes, b_axes: the axes along which each varies. */
+/* One or two facts on the same axes, pointwise. */
 Fact fact_unary(const Facts *f, Op op, const Fact *a);
-Fact fact_binary(const Facts *f, Op op, const Fact *a, const Fact *b, unsigned a_axes, unsigned b_axes,
-                 bool same);
+typedef struct {
+        Op op;
+        DType dtype; /* of the result */
+        bool same;   /* both operands are one node */
+        Fact in[2];
+        unsigned axes[2]; /* along which each operand varies */
+        Dim dim[AXES];    /* of the result */
+} Pair;
+Fact fact_binary(const Facts *f, const Pair *p, Guard *guard); /* *guard: what the fact asks for */
+/* What op makes of special value v of its operand `side`, whatever finite number the other is; false: that depends on it. */
+bool special_decides(Op op, int side, Special v, double *result);
 Fact fact_where(const Facts *f, const Fact *c, const Fact *a, const Fact *b);
 Fact fact_join(const Facts *f, const Fact *a, const Fact *b); /* either */
-unsigned kinds_of_sum(unsigned kinds);
-unsigned kinds_of_product(unsigned a, unsigned b);
+unsigned kinds_of_sum(const Facts *f, DType dtype, unsigned kinds);
 /* Whether no element of a row of n, along its last axis, is negative and one at least is positive: a softmax of finite
  * scores, and what is left of it, or of positive numbers, where all but the largest are made 0. */
 bool fact_positive_rows(const Facts *f, const Node *n);

@@ -56,11 +56,20 @@ static AxisMap map_of_axis(const Facts *f, const View *v, int axis)
         return map;
 }
 
-/* Where a growing input axis goes: to the one output axis that counts along it one by one; -1 if there is none.
+/* Whether every element shows the same elements of an input axis. */
+static bool is_fixed_axis(const View *v, int axis)
+{
+        for (int i = 0; i < v->natom; i++)
+                if (v->atom[i].axis == axis && !dim_is_fixed(v->atom[i].size))
+                        return false;
+        return true;
+}
+
+/* Where a growing input axis goes: to the one output axis that counts along it one by one; NO_AXIS if there is none.
  * *low .. *high: how far the other digits of that input axis move it. */
 static int growing_out(const Facts *f, const View *v, int axis, int64_t *low, int64_t *high)
 {
-        int out = -1;
+        int out = NO_AXIS;
         *low = *high = 0;
         for (int i = 0; i < v->natom; i++) {
                 const Atom *atom = &v->atom[i];
@@ -72,7 +81,7 @@ static int growing_out(const Facts *f, const View *v, int axis, int64_t *low, in
                 } else if (out < 0 && is_growing(f, atom->size) && atom->stride == 1 && is_alone(v, atom)) {
                         out = atom->out;
                 } else {
-                        return -1;
+                        return NO_AXIS;
                 }
         }
         return out;
@@ -84,9 +93,13 @@ static Reach view_reach(const Facts *f, const View *v, const Reach *in)
         for (int i = 0; !reach.all && i < in->n; i++) {
                 Read r = in->at[i];
                 int64_t low, high;
+                if (r.axis == NO_AXIS) {
+                        reach_add(f, &reach, r);
+                        continue;
+                }
                 int out = growing_out(f, v, r.axis, &low, &high);
                 Dim offset = v->offset[r.axis];
-                if (out < 0 || is_length(f, offset)) {
+                if ((out == NO_AXIS && !is_fixed_axis(v, r.axis)) || is_length(f, offset)) {
                         reach.all = true;
                         break;
                 }
@@ -303,8 +316,9 @@ Fact fact_gather(const Facts *f, const Node *n)
         }
         for (int i = 0; i < table->reach.n; i++) {
                 Read r = table->reach.at[i];
-                r.axis += index_rank - indices;
-                if (table->reach.at[i].axis >= indices)
+                if (r.axis >= indices)
+                        r.axis += index_rank - indices;
+                if (r.axis == NO_AXIS || table->reach.at[i].axis >= indices)
                         reach_add(f, &y.reach, r);
         }
         y.kinds = table->kinds;

@@ -4,11 +4,12 @@
  * each kind, so that an op needs no rules of its own but its equation.  0 x finite is 0, exp(-inf) is 0, -inf + finite
  * is -inf, 1 - 1 is 0: all follow.  sin and cos, not monotone, are told apart by hand. */
 #include "facts.h"
+#include "real_functions.h"
 
 #include <math.h>
 #include <string.h>
 
-const double special_value[NSPECIAL] = {0, 1, -INFINITY, INFINITY};
+const double special_value[NSPECIAL] = {0, 1, -1, -INFINITY, INFINITY};
 
 enum { MAX_TRIED = 10 };
 typedef struct {
@@ -55,13 +56,13 @@ static double apply(Op op, double a, double b)
 {
         switch ((int)op) {
         case OP_NEG: return -a;
-        case OP_EXP: return exp(a);
-        case OP_LOG: return log(a);
+        case OP_EXP: return real_exp(a);
+        case OP_LOG: return real_log(a);
         case OP_SQRT: return sqrt(a);
-        case OP_SIN: return sin(a);
-        case OP_COS: return cos(a);
-        case OP_TANH: return tanh(a);
-        case OP_ERF: return erf(a);
+        case OP_SIN: return real_sin(a);
+        case OP_COS: return real_cos(a);
+        case OP_TANH: return real_tanh(a);
+        case OP_ERF: return real_erf(a);
         case OP_FLOOR: return floor(a);
         case OP_REAL_OF: return a;
         case OP_NOT: return 1 - a;
@@ -69,7 +70,7 @@ static double apply(Op op, double a, double b)
         case OP_SUB: return a - b;
         case OP_MUL: return a * b;
         case OP_DIV: return a / b;
-        case OP_POW: return pow(a, b);
+        case OP_POW: return real_pow(a, b);
         case OP_MAX: return a > b ? a : b;
         case OP_MIN: return a < b ? a : b;
         case OP_FLOORDIV: return floor(a / b);
@@ -97,38 +98,50 @@ static bool is_special(double x, Special *v)
 }
 
 /* Whether a non-finite result of finite numbers is taken as possible: see facts.h. */
-static bool is_exception(Op op, const Fact *b, double x, double y)
+static bool is_exception(const Facts *f, Op op, const Fact *a, const Fact *b, double x, double y)
 {
-        if (op == OP_LOG)
-                return x == 0;
-        bool divides = op == OP_DIV || op == OP_FLOORDIV || op == OP_MOD;
-        return divides && y == 0 && (b->exact_zero || b->constant);
+        switch ((int)op) {
+        case OP_LOG:
+        case OP_SQRT: return true;
+        case OP_POW: return x < 0 || a->exact_zero || a->constant || f->values == ANY_VALUES;
+        default: return (y == 0 && (b->exact_zero || b->constant)) || f->values == ANY_VALUES;
+        }
 }
 
-static unsigned kinds_of_result(Op op, const Fact *b, double x, double y)
+/* Real numbers that grow beyond the largest, or shrink below the smallest. */
+static unsigned kinds_beyond(const Facts *f, Op op, DType dtype, unsigned kinds)
 {
-        double z = apply(op, x, y);
-        if (isfinite(x) && isfinite(y) && !isfinite(z) && !is_exception(op, b, x, y))
-                return 0;
-        return kind_of(z);
+        bool scales = op == OP_EXP || op == OP_ADD || op == OP_SUB || op == OP_MUL || op == OP_DIV || op == OP_POW;
+        if (!scales || dtype != REAL || f->values == FINITE_VALUES)
+                return kinds;
+        if (kinds & POSITIVE)
+                kinds |= ZERO | PLUS_INF;
+        if (kinds & NEGATIVE)
+                kinds |= ZERO | MINUS_INF;
+        return kinds;
 }
 
 /* The kinds of op(a, b), each finite kind standing for all its numbers: so a constant is one of its kind, but for an
  * exponent, even or odd. */
-static unsigned kinds_of_op(Op op, const Fact *a, const Fact *b, bool same)
+static unsigned kinds_of_op(const Facts *f, Op op, DType dtype, const Fact *a, const Fact *b, bool same)
 {
         Tried x = examples_of(a->kinds), y = op == OP_POW ? values_of(b) : examples_of(b->kinds);
         unsigned kinds = 0;
-        for (int i = 0; i < x.n; i++)
-                for (int k = 0; k < y.n; k++)
-                        if (!same || i == k)
-                                kinds |= kinds_of_result(op, b, x.at[i], y.at[k]);
-        bool waves = op == OP_SIN || op == OP_COS;
         if (gives_bools(op))
                 return ZERO | POSITIVE;
+        for (int i = 0; i < x.n; i++)
+                for (int k = 0; k < y.n; k++) {
+                        double z = apply(op, x.at[i], y.at[k]);
+                        bool finite = isfinite(x.at[i]) && isfinite(y.at[k]);
+                        if ((same && i != k) ||
+                            (finite && !isfinite(z) && !is_exception(f, op, a, b, x.at[i], y.at[k])))
+                                continue;
+                        kinds |= kind_of(z);
+                }
+        bool waves = op == OP_SIN || op == OP_COS;
         if (waves)
                 kinds |= FINITE;
-        return kinds ? kinds : FINITE;
+        return kinds_beyond(f, op, dtype, kinds ? kinds : FINITE);
 }
 
 static void set_constant(Fact *y, double value)
@@ -146,7 +159,7 @@ Fact fact_unary(const Facts *f, Op op, const Fact *a)
         Fact y = fact_unknown();
         Fact none = fact_constant(f, 0, true);
         y.reach = a->reach;
-        y.kinds = kinds_of_op(op, a, &none, false);
+        y.kinds = kinds_of_op(f, op, REAL, a, &none, false);
         y.exact_zero =
                 a->exact_zero || op == OP_FLOOR || gives_bools(op) || (a->kinds & (MINUS_INF | PLUS_INF));
         if (a->constant)
@@ -166,15 +179,15 @@ Fact fact_unary(const Facts *f, Op op, const Fact *a)
 
 /* --- two inputs --- */
 
-/* Whether op makes w of v on one side (the left if `left`) and any value that the other may have; *stain: or NaN. */
-static bool absorbs(Op op, double v, const Fact *other, bool left, Special *w, bool *stain)
+/* Whether op makes w of v on one side and any value that the other may have; *stain: or NaN. */
+static bool absorbs(Op op, double v, const Fact *other, int side, Special *w, bool *stain)
 {
         Tried t = values_of(other);
         bool found = false;
         *w = AT_0;
         *stain = false;
         for (int i = 0; i < t.n; i++) {
-                double z = left ? apply(op, v, t.at[i]) : apply(op, t.at[i], v);
+                double z = side == 0 ? apply(op, v, t.at[i]) : apply(op, t.at[i], v);
                 Special at;
                 if (z != z) {
                         *stain = true;
@@ -186,6 +199,17 @@ static bool absorbs(Op op, double v, const Fact *other, bool left, Special *w, b
                 *w = at;
         }
         return found;
+}
+
+bool special_decides(Op op, int side, Special v, double *result)
+{
+        Fact other = {.kinds = NEGATIVE | POSITIVE};
+        Special w;
+        bool stain;
+        if (!absorbs(op, special_value[v], &other, side, &w, &stain) || stain)
+                return false;
+        *result = special_value[w];
+        return true;
 }
 
 /* What these ops make of a NaN need not be a NaN, so a fact with a stain ends there. */
@@ -207,13 +231,37 @@ static void strengthen(Maker m, Fact *y, Special w, const Cond *unless, unsigned
         y->stain[w] |= stain;
 }
 
-static void absorb_side(Maker m, Op op, const Fact *a, const Fact *b, unsigned b_axes, bool left, Fact *y)
+/* Whether what would be NaN outside the condition lies, along some growing axis, beyond a bound: in rows that other rows
+ * must not depend on. */
+static bool hides_rows(const Facts *f, const Cond *unless, unsigned axes, const Dim *dim)
 {
+        for (int axis = 0; axis < AXES && unless->n > 0; axis++) {
+                bool bounded = (axes >> axis & 1) && is_growing(f, dim[axis]);
+                for (int i = 0; bounded && i < unless->n; i++) {
+                        Above above = clause_above(f->graph, &unless->clause[i], dim, f->time, axis);
+                        bounded = above.by_number || above.axis >= 0;
+                }
+                if (bounded)
+                        return true;
+        }
+        return false;
+}
+
+static void absorb_side(const Facts *f, const Pair *p, int side, Fact *y, Guard *guard)
+{
+        const Fact *a = &p->in[side], *b = &p->in[1 - side];
+        unsigned axes = p->axes[1 - side];
         for (Special v = AT_0, w; v < NSPECIAL; v++) {
                 bool stain;
-                if (!usable(op, a, v) || !absorbs(op, special_value[v], b, left, &w, &stain))
+                double result;
+                if (!usable(p->op, a, v) || !absorbs(p->op, special_value[v], b, side, &w, &stain))
                         continue;
-                strengthen(m, y, w, a->unless[v], a->stain[v] | (stain ? b_axes : 0));
+                if (stain && f->values == ANY_VALUES && special_decides(p->op, side, v, &result) &&
+                    hides_rows(f, a->unless[v], axes, p->dim)) {
+                        guard->at[side] |= 1u << v;
+                        stain = false;
+                }
+                strengthen(facts_maker(f), y, w, a->unless[v], a->stain[v] | (stain ? axes : 0));
         }
 }
 
@@ -247,10 +295,20 @@ static void compare_integers(Maker m, Op op, const Fact *a, const Fact *b, Fact 
         }
 }
 
-/* The value lies between 0 and by - 1. */
-static const Cases *cases_mod(Maker m, const Cases *a, int64_t by)
+/* floor(a / by) = floor(-a / -by) */
+static const Cases *cases_quotient(Maker m, const Cases *a, int64_t by)
 {
-        return a ? cases_range(m, 0, by - 1) : NULL;
+        if (by == 0)
+                return NULL;
+        return by > 0 ? cases_floordiv(m, a, by) : cases_floordiv(m, cases_scale(m, a, -1), -by);
+}
+
+/* A remainder has the sign of what divides. */
+static const Cases *cases_mod(Maker m, int64_t by)
+{
+        if (by == 0)
+                return NULL;
+        return by > 0 ? cases_range(m, 0, by - 1) : cases_range(m, by + 1, 0);
 }
 
 static const Cases *integer_of(Maker m, Op op, const Fact *a, const Fact *b)
@@ -268,27 +326,29 @@ static const Cases *integer_of(Maker m, Op op, const Fact *a, const Fact *b)
                 if (cases_constant(q, &c))
                         return cases_scale(m, p, c);
                 return cases_constant(p, &c) ? cases_scale(m, q, c) : NULL;
-        case OP_FLOORDIV: return cases_constant(q, &c) && c > 0 ? cases_floordiv(m, p, c) : NULL;
-        case OP_MOD: return cases_constant(q, &c) && c > 0 ? cases_mod(m, p, c) : NULL;
+        case OP_FLOORDIV: return cases_constant(q, &c) ? cases_quotient(m, p, c) : NULL;
+        case OP_MOD: return cases_constant(q, &c) ? cases_mod(m, c) : NULL;
         default: return NULL;
         }
 }
 
-Fact fact_binary(const Facts *f, Op op, const Fact *a, const Fact *b, unsigned a_axes, unsigned b_axes,
-                 bool same)
+Fact fact_binary(const Facts *f, const Pair *p, Guard *guard)
 {
         Maker m = facts_maker(f);
+        Op op = p->op;
+        const Fact *a = &p->in[0], *b = &p->in[1];
         Fact y = fact_unknown();
+        *guard = (Guard){0};
         y.reach = a->reach;
         reach_join(f, &y.reach, &b->reach);
-        y.kinds = kinds_of_op(op, a, b, same);
+        y.kinds = kinds_of_op(f, op, p->dtype, a, b, p->same);
         bool sums = op == OP_ADD || op == OP_SUB;
         y.exact_zero = sums ? a->exact_zero && b->exact_zero : a->exact_zero || b->exact_zero;
         y.exact_zero |= gives_bools(op) || op == OP_FLOORDIV;
         if (a->constant && b->constant)
                 set_constant(&y, apply(op, a->value, b->value));
-        absorb_side(m, op, a, b, b_axes, true, &y);
-        absorb_side(m, op, b, a, a_axes, false, &y);
+        absorb_side(f, p, 0, &y, guard);
+        absorb_side(f, p, 1, &y, guard);
         absorb_pairs(m, op, a, b, &y);
         compare_integers(m, op, a, b, &y);
         y.integer = integer_of(m, op, a, b);
@@ -330,21 +390,15 @@ Fact fact_join(const Facts *f, const Fact *a, const Fact *b)
 
 /* --- sums and products of many --- */
 
-unsigned kinds_of_sum(unsigned kinds)
+unsigned kinds_of_sum(const Facts *f, DType dtype, unsigned kinds)
 {
         for (;;) {
                 Fact a = {.kinds = kinds};
-                unsigned more = kinds | kinds_of_op(OP_ADD, &a, &a, false);
+                unsigned more = kinds | kinds_of_op(f, OP_ADD, dtype, &a, &a, false);
                 if (more == kinds)
                         return kinds;
                 kinds = more;
         }
-}
-
-unsigned kinds_of_product(unsigned a, unsigned b)
-{
-        Fact p = {.kinds = a}, q = {.kinds = b};
-        return kinds_of_op(OP_MUL, &p, &q, false);
 }
 
 bool fact_positive_rows(const Facts *f, const Node *n)

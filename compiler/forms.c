@@ -2,7 +2,11 @@
  *
  * A contraction over a growing axis wants its operands whole along it; everything else passes on what is wanted of it.
  * A node that is wanted whole along its only growing axis, that depends on inputs and is no mere move of one other node
- * becomes state: so state is what contractions read, before views and after everything pointwise. */
+ * becomes state: so state is what contractions read, before views and after everything pointwise.
+ *
+ * The newest rows of a node that looks ahead of its own index, by `ahead` rows, change when input comes.  Its state is as
+ * many rows late, and each call computes them again: it wants its new rows with a border of `ahead` rows before them, and
+ * so of what they are made of, back to nodes that look ahead no more, whose rows are kept. */
 #include "forms.h"
 
 /* --- axes --- */
@@ -101,31 +105,69 @@ static bool is_fed(const Forms *forms, const Node *n)
         return reach->all || reach->n > 0 || n->op == OP_CARRY || n->op == OP_RESULT;
 }
 
+int64_t rows_ahead(const Forms *forms, const Node *n)
+{
+        const Reach *reach = &forms->facts->of[n->id].reach;
+        int64_t ahead = 0, most = forms->graph->named[forms->time].bound;
+        for (int i = 0; i < reach->n; i++) {
+                int64_t high = dim_bound(forms->graph, reach->at[i].high);
+                ahead = high > ahead ? high : ahead;
+        }
+        return reach->all || ahead > most ? most : ahead;
+}
+
 unsigned column_axes(const Forms *forms, const Type *t)
 {
         unsigned growing = growing_axes(forms, t);
         return growing & (growing - 1);
 }
 
-FormWay form_way(const Forms *forms, const Node *n, unsigned all, unsigned *from)
+/* What a repeat hands on: a value that a trip is given, or one that leaves it. */
+static bool is_handed(const Node *n)
 {
-        unsigned growing = growing_axes(forms, &n->type), whole = whole_axes(forms, n);
+        return n->op == OP_CARRY || n->op == OP_RESULT;
+}
+
+static const Node *repeat_of(const Node *n)
+{
+        return n->op == OP_CARRY ? n->body->region->repeat : n->in[0];
+}
+
+/* Rows of a handed value: the repeat has them with the widest border that is wanted. */
+static FormWay handed_way(const Forms *forms, const Node *n, const Form *form, Form *from)
+{
+        *from = (Form){.all = form->all, .border = border_of(forms, repeat_of(n), n->attr.index)};
+        return from->border == form->border ? BY_OP : BY_SLICE;
+}
+
+FormWay form_way(const Forms *forms, const Node *n, const Form *form, Form *from)
+{
+        unsigned growing = growing_axes(forms, &n->type), whole = whole_axes(forms, n), all = form->all;
+        bool one = count_axes(growing) == 1, stacked = false;
         if (!has_forms(forms, &n->type))
                 return IMPOSSIBLE;
-        if (n->op == OP_RESULT && n->attr.index >= n->in[0]->attr.region->ncarry)
+        if (n->op == OP_RESULT && n->attr.index >= n->in[0]->attr.region->ncarry) {
                 whole = column_axes(forms, &n->type);
-        if (whole & ~all) {
-                *from = all | whole;
+                stacked = true;
+        }
+        *from = (Form){.all = all | whole, .border = form->border};
+        if (whole & ~all)
+                return BY_SLICE;
+        if (n->op == OP_VIEW || n->op == OP_PAD || (whole && !stacked))
+                return BY_OP;
+        bool fed = is_fed(forms, n), kept = one && can_be_kept(forms, &n->type);
+        /* what no input decides and takes real arithmetic is in a table, which has no elements before 0 */
+        if (form->border > 0 && one && (fed ? kept && rows_ahead(forms, n) == 0 : n->type.dtype == REAL)) {
+                *from = (Form){.all = growing};
                 return BY_SLICE;
         }
-        if (n->op == OP_RESULT && all == whole)
-                return BY_OP;
-        if (all == 0 || n->op == OP_VIEW || n->op == OP_PAD || whole || !is_fed(forms, n))
-                return BY_OP;
-        bool leaf = n->op == OP_INPUT || n->op == OP_CARRY || n->op == OP_RESULT;
-        if (all == growing && count_axes(all) == 1)
-                return can_be_kept(forms, &n->type) ? BY_STATE : IMPOSSIBLE;
-        return leaf ? IMPOSSIBLE : BY_OP;
+        if (is_handed(n) && all == whole)
+                return handed_way(forms, n, form, from);
+        if (all == 0 || !fed)
+                return n->op == OP_INPUT && form->border > 0 ? IMPOSSIBLE : BY_OP;
+        if (all == growing && one)
+                return kept ? BY_STATE : IMPOSSIBLE;
+        return n->op == OP_INPUT || is_handed(n) ? IMPOSSIBLE : BY_OP;
 }
 
 /* --- what an op wants of its inputs --- */
@@ -142,10 +184,11 @@ static unsigned aligned_axes(const Forms *forms, const Type *in, int rank, unsig
 }
 
 /* How many rows before the new ones a fold reads, as far as its condition says by the new rows of other axes. */
-static int64_t fold_back(const Forms *forms, const Node *n, unsigned all)
+static int64_t fold_back(const Forms *forms, const Node *n, const Form *form)
 {
         Dim dim[AXES];
         int folded, rank = n->type.rank;
+        unsigned all = form->all;
         int64_t back = 0;
         const Cond *c = fold_condition(forms->facts, n, dim, &folded);
         if (n->op == OP_MATMUL && (all >> (rank - 1) & 1))
@@ -158,7 +201,7 @@ static int64_t fold_back(const Forms *forms, const Node *n, unsigned all)
                             !clause_below(forms->graph, &c->clause[i], dim, forms->time, folded, axis,
                                           &offset))
                                 continue;
-                        int64_t rows = further(0, dim_scale(offset, -1));
+                        int64_t rows = further(form->border, dim_scale(offset, -1));
                         if (rows >= 0 && (least < 0 || rows < least))
                                 least = rows;
                 }
@@ -187,62 +230,61 @@ static const Atom *growing_atom(const Forms *forms, const View *v, int axis, Dim
         return found;
 }
 
-static unsigned view_input(const Forms *forms, const Node *n, unsigned all, int64_t back, int64_t *in_back)
+static Form view_input(const Forms *forms, const Node *n, const Form *form)
 {
         const View *v = n->attr.view;
         const Type *in = &n->in[0]->type;
-        unsigned axes = 0;
-        *in_back = 0;
+        Form wanted = {.border = form->border};
         for (int axis = 0; axis < in->rank; axis++) {
                 Dim least;
                 if (!is_growing_dim(forms, in->dim[axis]))
                         continue;
                 const Atom *atom = growing_atom(forms, v, axis, &least);
-                if (!atom || (all >> atom->out & 1)) {
-                        axes |= 1u << axis;
-                        *in_back = furthest(*in_back, atom ? further(back, dim_scale(least, -1)) : -1);
+                if (!atom || (form->all >> atom->out & 1)) {
+                        int64_t back = atom ? further(form->back, dim_scale(least, -1)) : -1;
+                        wanted.all |= 1u << axis;
+                        wanted.back = furthest(wanted.back, back);
                 }
         }
-        return axes;
+        return wanted;
 }
 
-static unsigned join_input(const Forms *forms, const Node *n, int i, unsigned all, int64_t back,
-                           int64_t *in_back)
+static Form join_input(const Forms *forms, const Node *n, int i, const Form *form)
 {
         Dim before = dim_fixed(0);
         for (int k = 0; k < i; k++)
                 before = dim_add(before, n->in[k]->type.dim[n->attr.axis]);
         bool along = is_growing_dim(forms, n->type.dim[n->attr.axis]);
-        *in_back = along ? further(back, before) : back;
-        return aligned_axes(forms, &n->in[i]->type, n->type.rank, all, 0);
+        return (Form){.all = aligned_axes(forms, &n->in[i]->type, n->type.rank, form->all, 0),
+                      .border = form->border,
+                      .back = along ? further(form->back, before) : form->back};
 }
 
-static unsigned gather_input(const Forms *forms, const Node *n, int i, unsigned all, int64_t back,
-                             int64_t *in_back)
+static Form gather_input(const Forms *forms, const Node *n, int i, const Form *form)
 {
         const Type *table = &n->in[0]->type, *in = &n->in[i]->type;
         int indices = n->nin - 1, index_rank = n->type.rank - (table->rank - indices);
-        *in_back = back;
-        if (i > 0)
-                return aligned_axes(forms, in, index_rank, all, 0);
-        unsigned axes = 0;
+        Form wanted = {.border = form->border, .back = form->back};
+        if (i > 0) {
+                wanted.all = aligned_axes(forms, in, index_rank, form->all, 0);
+                return wanted;
+        }
         for (int axis = 0; axis < table->rank; axis++) {
                 if (!is_growing_dim(forms, table->dim[axis]))
                         continue;
                 if (axis < indices)
-                        *in_back = -1;
-                if (axis < indices || (all >> (axis - indices + index_rank) & 1))
-                        axes |= 1u << axis;
+                        wanted.back = -1;
+                if (axis < indices || (form->all >> (axis - indices + index_rank) & 1))
+                        wanted.all |= 1u << axis;
         }
-        return axes;
+        return wanted;
 }
 
-static unsigned matmul_input(const Forms *forms, const Node *n, int i, unsigned all, int64_t back,
-                             int64_t *in_back)
+static Form matmul_input(const Forms *forms, const Node *n, int i, const Form *form)
 {
         const Type *in = &n->in[i]->type;
         int rank = n->type.rank, folded = i == 0 ? in->rank - 1 : in->rank - 2;
-        unsigned axes;
+        unsigned axes, all = form->all;
         if (i == 0) {
                 axes = aligned_axes(forms, in, rank, all, 1);
         } else {
@@ -250,70 +292,101 @@ static unsigned matmul_input(const Forms *forms, const Node *n, int i, unsigned 
                 if (is_growing_dim(forms, in->dim[in->rank - 1]) && (all >> (rank - 1) & 1))
                         axes |= 1u << (in->rank - 1);
         }
-        *in_back = axes ? back : 0;
+        Form wanted = {.all = axes, .border = form->border, .back = axes ? form->back : 0};
         if (is_growing_dim(forms, in->dim[folded])) {
-                axes |= 1u << folded;
-                *in_back = furthest(*in_back, fold_back(forms, n, all));
+                wanted.all |= 1u << folded;
+                wanted.back = furthest(wanted.back, fold_back(forms, n, form));
         }
-        return axes;
+        return wanted;
 }
 
-static unsigned fold_input(const Forms *forms, const Node *n, int i, unsigned all, int64_t back,
-                           int64_t *in_back)
+static Form fold_input(const Forms *forms, const Node *n, int i, const Form *form)
 {
         const Type *in = &n->in[i]->type;
-        unsigned axes = aligned_axes(forms, in, n->type.rank, all, 0);
+        unsigned axes = aligned_axes(forms, in, n->type.rank, form->all, 0);
         bool rows = n->op == OP_SOFTMAX || n->op == OP_TOP;
         int folded = rows ? in->rank - 1 : n->attr.axis;
         unsigned fold = is_growing_dim(forms, in->dim[folded]) ? 1u << folded : 0;
-        *in_back = axes & ~fold ? back : 0;
+        Form wanted = {.all = axes | fold, .border = form->border, .back = axes & ~fold ? form->back : 0};
         if (fold)
-                *in_back = furthest(*in_back, fold_back(forms, n, all));
-        return axes | fold;
+                wanted.back = furthest(wanted.back, fold_back(forms, n, form));
+        return wanted;
 }
 
-unsigned form_of_input(const Forms *forms, const Node *n, int i, unsigned all, int64_t back, int64_t *in_back)
+Form form_of_input(const Forms *forms, const Node *n, int i, const Form *form)
 {
-        *in_back = back;
+        Form wanted = {.border = form->border, .back = form->back};
         switch ((int)n->op) {
-        case OP_VIEW: return view_input(forms, n, all, back, in_back);
-        case OP_PAD:
-                if (is_growing_dim(forms, n->type.dim[n->attr.axis]))
-                        *in_back = further(back, n->attr.before);
-                return aligned_axes(forms, &n->in[0]->type, n->type.rank, all, 0);
-        case OP_JOIN: return join_input(forms, n, i, all, back, in_back);
-        case OP_GATHER: return gather_input(forms, n, i, all, back, in_back);
-        case OP_MATMUL: return matmul_input(forms, n, i, all, back, in_back);
+        case OP_VIEW: return view_input(forms, n, form);
+        case OP_JOIN: return join_input(forms, n, i, form);
+        case OP_GATHER: return gather_input(forms, n, i, form);
+        case OP_MATMUL: return matmul_input(forms, n, i, form);
         case OP_SUM:
         case OP_MAXOF:
         case OP_ARGMAX:
         case OP_SOFTMAX:
-        case OP_TOP: return fold_input(forms, n, i, all, back, in_back);
-        case OP_REPEAT:
-        case OP_RESULT: return 0;
-        default: return aligned_axes(forms, &n->in[i]->type, n->type.rank, all, 0);
+        case OP_TOP: return fold_input(forms, n, i, form);
+        case OP_REPEAT: return (Form){.border = border_of(forms, n, i)};
+        case OP_RESULT: return (Form){0};
+        case OP_PAD:
+                if (is_growing_dim(forms, n->type.dim[n->attr.axis]))
+                        wanted.back = further(form->back, n->attr.before);
+                break;
+        default: break;
         }
+        wanted.all = aligned_axes(forms, &n->in[i]->type, n->type.rank, form->all, 0);
+        return wanted;
 }
 
 /* --- wanting --- */
 
-Form *form_find(const Forms *forms, const Node *n, unsigned all)
+/* Without axes that begin at it, a border says nothing. */
+static int64_t border_for(const Forms *forms, const Node *n, unsigned all, int64_t border)
+{
+        return growing_axes(forms, &n->type) & ~all ? border : 0;
+}
+
+Form *form_find(const Forms *forms, const Node *n, unsigned all, int64_t border)
 {
         Form *form = forms->of[n->id];
-        while (form && form->all != all)
+        border = border_for(forms, n, all, border);
+        while (form && (form->all != all || form->border != border))
                 form = form->next;
         return form;
 }
 
-static Form *want(Forms *forms, const Node *n, unsigned all, int64_t back)
+int64_t border_of(const Forms *forms, const Node *repeat, int index)
 {
-        Form *form = form_find(forms, n, all);
+        const int64_t *border = forms->border[repeat->id];
+        return border ? border[index] : 0;
+}
+
+/* A handed value is wanted with this border: its repeat has it so. */
+static void widen(Forms *forms, const Node *repeat, int index, int64_t border)
+{
+        const Region *r = repeat->attr.region;
+        if (border <= border_of(forms, repeat, index))
+                return;
+        if (!forms->border[repeat->id])
+                forms->border[repeat->id] = NEW_ARRAY(forms->arena, int64_t, r->ncarry + r->nstack);
+        forms->border[repeat->id][index] = border;
+        forms->widened = forms->more = true;
+}
+
+static Form *want(Forms *forms, const Node *n, Form wanted)
+{
+        Form *form = form_find(forms, n, wanted.all, wanted.border);
+        wanted.border = border_for(forms, n, wanted.all, wanted.border);
+        wanted.back = wanted.all ? wanted.back : 0;
         if (!form) {
                 form = NEW(forms->arena, Form);
-                *form = (Form){.next = forms->of[n->id], .all = all, .back = back};
+                *form = wanted;
+                form->next = forms->of[n->id];
                 forms->of[n->id] = form;
+                forms->more = true;
         }
-        form->back = furthest(form->back, back);
+        forms->more |= form->back != furthest(form->back, wanted.back);
+        form->back = furthest(form->back, wanted.back);
         return form;
 }
 
@@ -356,43 +429,91 @@ static bool is_fit(const Forms *forms, const Node *n)
         }
 }
 
+/* Why a node has no way to one of its forms. */
+static const char *why_impossible(const Forms *forms, const Node *n)
+{
+        const char *time = forms->graph->named[forms->time].name;
+        if (!is_fit(forms, n))
+                return arena_printf(forms->arena, n->op == OP_VIEW ? "where it begins or ends depends on the length of %s"
+                                                                   : "it depends on the length of %s",
+                                    time);
+        if (!has_forms(forms, &n->type))
+                return arena_printf(forms->arena, "it has an axis of a multiple of %s", time);
+        if (!can_be_kept(forms, &n->type))
+                return arena_printf(forms->arena, "it has fewer elements than %s, so that a new position need not bring one",
+                                    time);
+        if (count_axes(growing_axes(forms, &n->type)) < 2)
+                return "rows of it are wanted that have not come";
+        return arena_printf(forms->arena, "it has several axes of %s and is wanted whole", time);
+}
+
+static void stand(Forms *forms, const Node *n)
+{
+        forms->stuck = n;
+        forms->why_stuck = why_impossible(forms, n);
+}
+
 static void want_inputs(Forms *forms, const Node *n, const Form *form)
 {
         for (int i = 0; i < n->nin; i++) {
-                int64_t back;
-                unsigned all = form_of_input(forms, n, i, form->all, form->back, &back);
-                Form *in = want(forms, n->in[i], all, all ? back : 0);
-                if (n->op == OP_VIEW && all)
+                Form *in = want(forms, n->in[i], form_of_input(forms, n, i, form));
+                if (n->op == OP_VIEW && in->all)
                         pass_name(n, form, in);
         }
 }
 
 static void want_for(Forms *forms, const Node *n, const Form *form)
 {
-        unsigned from = 0;
-        switch (is_fit(forms, n) ? form_way(forms, n, form->all, &from) : IMPOSSIBLE) {
+        Form from;
+        FormWay way = is_fit(forms, n) ? form_way(forms, n, form, &from) : IMPOSSIBLE;
+        if (is_handed(n) && way == BY_SLICE && from.all == form->all) {
+                widen(forms, repeat_of(n), n->attr.index, form->border);
+                way = form_way(forms, n, form, &from);
+        }
+        switch (way) {
         case BY_OP: want_inputs(forms, n, form); break;
-        case BY_STATE: want(forms, n, 0, 0); break;
-        case BY_SLICE: want(forms, n, from, form->all ? form->back : 0); break;
-        case IMPOSSIBLE: forms->stuck = n; break;
+        case BY_STATE: want(forms, n, (Form){.border = rows_ahead(forms, n)}); break;
+        case BY_SLICE:
+                from.back = furthest(form->all ? form->back : 0, form->border);
+                want(forms, n, from);
+                break;
+        case IMPOSSIBLE: stand(forms, n); break;
         }
 }
 
 static void want_body(Forms *forms, const Body *body);
 
-static void want_repeat(Forms *forms, const Node *n)
+/* In the form in which a value leaves a repeat or the model. */
+static Form leaving(const Forms *forms, const Node *n, int64_t border)
+{
+        unsigned columns = column_axes(forms, &n->type);
+        return (Form){.all = columns, .border = border, .back = columns ? -1 : 0};
+}
+
+static void want_bodies(Forms *forms, const Node *n)
 {
         const Region *r = n->attr.region;
         for (int k = 0; k < r->nbody; k++) {
                 for (int i = 0; i < r->ncarry; i++)
-                        want(forms, r->body[k]->next[i], 0, 0);
+                        want(forms, r->body[k]->next[i], (Form){.border = border_of(forms, n, i)});
                 for (int i = 0; i < r->nstack; i++) {
                         const Node *each = r->body[k]->stack[i];
-                        unsigned columns = column_axes(forms, &each->type);
-                        want(forms, each, columns, columns ? -1 : 0);
+                        want(forms, each, leaving(forms, each, border_of(forms, n, r->ncarry + i)));
                 }
                 want_body(forms, r->body[k]);
         }
+}
+
+/* Until what is carried is as wide as every trip wants it.  What a trip wants of its own repeat may be all that is new. */
+static void want_repeat(Forms *forms, const Node *n)
+{
+        bool before = forms->widened;
+        do {
+                forms->widened = false;
+                want_bodies(forms, n);
+                before |= forms->widened;
+        } while (forms->widened);
+        forms->widened = before;
 }
 
 /* Backwards, so that all who use a node have said what they want. */
@@ -402,10 +523,11 @@ static void want_body(Forms *forms, const Body *body)
                 const Node *n = body->node[i];
                 if (forms->of[n->id] && n->op == OP_REPEAT)
                         want_repeat(forms, n);
-                /* what a form wants of its own node comes before it in the list, and is not yet seen */
-                for (const Form *done = NULL, *first; (first = forms->of[n->id]) != done; done = first)
-                        for (const Form *form = first; form != done; form = form->next)
+                do { /* until a form wants no more of its own node either */
+                        forms->more = false;
+                        for (const Form *form = forms->of[n->id]; form; form = form->next)
                                 want_for(forms, n, form);
+                } while (forms->more);
         }
 }
 
@@ -413,13 +535,13 @@ Forms *forms_wanted(Arena *scratch, const Graph *g, int time)
 {
         Forms *forms = NEW(scratch, Forms);
         *forms = (Forms){.arena = scratch, .graph = g, .time = time};
-        forms->facts = facts_of(scratch, g, time);
+        forms->facts = facts_of(scratch, g, time, FINITE_VALUES);
         forms->of = NEW_ARRAY(scratch, Form *, g->nnode);
+        forms->border = NEW_ARRAY(scratch, int64_t *, g->nnode);
         for (int i = 0; i < g->noutput; i++) {
-                unsigned columns = column_axes(forms, &g->output[i].node->type);
-                want(forms, g->output[i].node, columns, columns ? -1 : 0);
+                want(forms, g->output[i].node, leaving(forms, g->output[i].node, 0));
                 if (!can_be_kept(forms, &g->output[i].node->type))
-                        forms->stuck = g->output[i].node;
+                        stand(forms, g->output[i].node);
         }
         want_body(forms, g->top);
         return forms;

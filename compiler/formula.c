@@ -1,9 +1,12 @@
 /* Formulas as C: each value of a kernel's formula becomes one `const v16 t<n> = ..;`, placed in the row's part if it does not
  * change along the lanes, else in the lanes' part.  A fold opens a loop of its own in the row's part.
  *
+ * A far integer, which floats may not hold, is a w16, and named the same: what takes floats gets it converted.
+ *
  * Where vectors are passed by address (libtcc has none), the same statement reads `v16 t<n>; v_add(t<n>, t0, t1);`. */
 #include "formula.h"
 
+#include <assert.h>
 #include <string.h>
 
 static const char *v_name[OP_COUNT] = {
@@ -161,9 +164,15 @@ const char *pointer_name(Formula *f, Buffer *b)
                                         (f->npointer + 1) * (int64_t)sizeof *f->pointer);
                 f->pointer[f->npointer++] = b;
         }
-        return taken || is_c_word(name) || is_trip(f->kernel, name)
+        return taken || is_c_word(name) || !strcmp(name, f->plan->c_name) || is_trip(f->kernel, name)
                        ? arena_printf(f->arena, "%s_%d", name, b->id)
                        : name;
+}
+
+const char *float_pointer(Formula *f, Buffer *b)
+{
+        assert(b->element == ELEMENT_F32);
+        return pointer_name(f, b);
 }
 
 /* --- values --------------------------------------------------------------------------------------------- */
@@ -176,14 +185,45 @@ static int known(const KnownList *l, const Node *n, const Map *m)
         return -1;
 }
 
-int vector_define(Formula *f, Text *to, const char *op, const char *arguments, const char *comment)
+static const char *vector_type(bool far)
+{
+        return far ? "w16" : "v16";
+}
+
+static int define(Formula *f, Text *to, bool far, const char *op, const char *arguments, const char *comment)
 {
         int number = f->numbers++;
         if (f->plan->by_address)
-                text_printf(to, "v16 t%d; %s(t%d, %s);%s\n", number, op, number, arguments, comment);
+                text_printf(to, "%s t%d; %s(t%d, %s);%s\n", vector_type(far), number, op, number, arguments,
+                            comment);
         else
-                text_printf(to, "const v16 t%d = %s(%s);%s\n", number, op, arguments, comment);
+                text_printf(to, "const %s t%d = %s(%s);%s\n", vector_type(far), number, op, arguments,
+                            comment);
         return number;
+}
+
+int vector_define(Formula *f, Text *to, const char *op, const char *arguments, const char *comment)
+{
+        return define(f, to, false, op, arguments, comment);
+}
+
+/* A value as far integers, or as floats, that is the one or the other. */
+static int converted(Formula *f, Text *to, int number, bool is, bool wanted)
+{
+        if (is == wanted || number < 0)
+                return number;
+        return define(f, to, wanted, wanted ? "w_of_v" : "v_of_w", arena_printf(f->arena, "t%d", number), "");
+}
+
+static bool is_far_here(const Formula *f, const Node *n)
+{
+        return is_far(f->plan->interval, n);
+}
+
+/* "v_add", "w_add" */
+static const char *op_name(const Formula *f, bool far, const char *name)
+{
+        return far ? arena_printf(f->arena, "w%s", name + 1) : name;
 }
 
 /* t<acc> = op(t<acc>, t<x>) */
@@ -216,8 +256,19 @@ static const char *name_comment(const Formula *f, const Node *n)
 
 static int value_of(Formula *f, const Node *n, const Map *m, bool lane, const char *op, const char *arguments)
 {
-        int number = vector_define(f, lane ? f->lanes : f->row, op, arguments, name_comment(f, n));
+        int number =
+                define(f, lane ? f->lanes : f->row, is_far_here(f, n), op, arguments, name_comment(f, n));
         return remember(f, n, m, lane, number);
+}
+
+/* The same where op gives far integers, or floats, whatever n is. */
+static int value_from(Formula *f, const Node *n, const Map *m, bool lane, bool far, const char *op,
+                      const char *arguments)
+{
+        if (far == is_far_here(f, n))
+                return value_of(f, n, m, lane, op, arguments);
+        int number = define(f, lane ? f->lanes : f->row, far, op, arguments, "");
+        return value_of(f, n, m, lane, far ? "v_of_w" : "w_of_v", arena_printf(f->arena, "t%d", number));
 }
 
 /* What a kernel hands over: t<n> is another name for it, before all else that may use it. */
@@ -236,43 +287,63 @@ static int fail(Formula *f, Node *n)
         return -1;
 }
 
-/* Reads 16 elements (or one, for all lanes) of a buffer. */
+/* How elements become lanes. */
+static const struct {
+        const char *set, *load, *strided, *gather, *gather_far;
+} element_load[] = {
+        [ELEMENT_F32] = {"v_set1", "v_load", "v_load_strided", "v_gather", "v_gather_far"},
+        [ELEMENT_I32] = {"v_set1", "v_load_i32", "v_load_i32_strided", "v_gather_i32", "v_gather_i32_far"},
+        [ELEMENT_F64] = {"w_set1", "w_load", "w_load_strided", NULL, "w_gather"},
+};
+
+/* n's value, of 16 elements of b that lie `step` apart, or of one for all lanes. */
+static int load_elements(Formula *f, const Node *n, const Map *m, Buffer *b, const char *where, int64_t step)
+{
+        const char *p = pointer_name(f, b), *load = element_load[b->element].load;
+        bool far = b->element == ELEMENT_F64;
+        if (!map_uses(m, f->lane))
+                return value_from(f, n, m, false, far, element_load[b->element].set,
+                                  arena_printf(f->arena,
+                                               b->element == ELEMENT_I32 ? "(float)%s[%s]" : "%s[%s]", p,
+                                               where));
+        bool whole = f->whole_lanes && !(f->rest_is_ours && (step != 1 || b->home == IN_INPUT));
+        if (step != 1)
+                return value_from(f, n, m, true, far, element_load[b->element].strided,
+                                  arena_printf(f->arena, "%s + %s, %lld, %s", p, where, (long long)step,
+                                               whole ? "16" : "n"));
+        if (whole)
+                return value_from(f, n, m, true, far, load, arena_printf(f->arena, "%s + %s", p, where));
+        return value_from(f, n, m, true, far, arena_printf(f->arena, "%s_n", load),
+                          arena_printf(f->arena, "%s + %s, n", p, where));
+}
+
 static int load(Formula *f, Node *n, Buffer *b, Address at, const Map *m)
 {
-        bool lane = map_uses(m, f->lane);
-        bool ints = b->home == IN_INPUT && n->type.dtype != REAL;
-        const char *p = pointer_name(f, b);
         int64_t step;
-        if (!lane_step(f, &at, &step) && lane)
+        if (!lane_step(f, &at, &step) && map_uses(m, f->lane))
                 return fail(f, n);
-        const char *where = address_expression(f, &at, true);
-        if (!lane)
-                return value_of(f, n, m, false, "v_set1",
-                                arena_printf(f->arena, ints ? "(float)%s[%s]" : "%s[%s]", p, where));
-        const char *count = f->whole_lanes ? "" : ", n";
-        const char *suffix = f->whole_lanes ? "" : "_n";
-        if (step == 1)
-                return value_of(f, n, m, true,
-                                arena_printf(f->arena, "v_load%s%s", ints ? "_i32" : "", suffix),
-                                arena_printf(f->arena, "%s + %s%s", p, where, count));
-        if (ints)
-                return fail(f, n);
-        return value_of(f, n, m, true, "v_load_strided",
-                        arena_printf(f->arena, "%s + %s, %lld, %s", p, where, (long long)step,
-                                     f->whole_lanes ? "16" : "n"));
+        return load_elements(f, n, m, b, address_expression(f, &at, true), step);
+}
+
+const char *number_literal(const Formula *f, bool far, double value)
+{
+        return far ? arena_printf(f->arena, "%.1f", value) : float_literal(f->arena, (float)value);
 }
 
 static int literal(Formula *f, Node *n, const Map *m)
 {
         const Literal *l = n->attr.literal;
+        bool far = is_far_here(f, n);
+        const char *set = op_name(f, far, "v_set1");
         if (l->trips == 1)
-                return value_of(f, n, m, false, "v_set1", float_literal(f->arena, (float)l->value[0]));
+                return value_of(f, n, m, false, set, number_literal(f, far, l->value[0]));
         Text *t = text_new(f->arena);
-        text_printf(t, "static const float c%d[%lld] = {", f->numbers, (long long)l->trips);
+        text_printf(t, "static const %s c%d[%lld] = {", far ? "double" : "float", f->numbers,
+                    (long long)l->trips);
         for (int64_t i = 0; i < l->trips; i++)
-                text_printf(t, "%s%s", i ? ", " : "", float_literal(f->arena, (float)l->value[i]));
+                text_printf(t, "%s%s", i ? ", " : "", number_literal(f, far, l->value[i]));
         text_printf(f->row, "%s};\n", t->data);
-        return value_of(f, n, m, false, "v_set1",
+        return value_of(f, n, m, false, set,
                         arena_printf(f->arena, "c%d[%s]", f->numbers, n->body->region->name));
 }
 
@@ -281,17 +352,28 @@ static int index_value(Formula *f, Node *n, const Map *m)
         const AxisIndex *x = &m->axis[0];
         Dim offset = dim_add(x->offset, n->attr.dim);
         int64_t step = x->coef[f->lane];
-        const char *i = index_expression(f, offset, x->coef, step == 1);
+        bool far = is_far_here(f, n);
+        const char *set = op_name(f, far, "v_set1"), *iota = op_name(f, far, "v_iota");
+        const char *i = arena_printf(f->arena, far ? "(double)(%s)" : "(float)(%s)",
+                                     index_expression(f, offset, x->coef, step == 1));
         if (!step)
-                return value_of(f, n, m, false, "v_set1", arena_printf(f->arena, "(float)(%s)", i));
+                return value_of(f, n, m, false, set, i);
         if (step == 1)
-                return value_of(f, n, m, true, "v_iota", arena_printf(f->arena, "(float)(%s)", i));
-        int first = vector_define(f, f->lanes, "v_set1", arena_printf(f->arena, "(float)(%s)", i), "");
-        int steps =
-                vector_define(f, f->lanes, "v_set1", arena_printf(f->arena, "%lld.0f", (long long)step), "");
-        int lane = vector_define(f, f->lanes, "v_iota", "(float)j", "");
-        int along = vector_define(f, f->lanes, "v_mul", arena_printf(f->arena, "t%d, t%d", lane, steps), "");
-        return value_of(f, n, m, true, "v_add", arena_printf(f->arena, "t%d, t%d", first, along));
+                return value_of(f, n, m, true, iota, i);
+        int first = define(f, f->lanes, far, set, i, "");
+        int steps = define(f, f->lanes, far, set, number_literal(f, far, (double)step), "");
+        int lane = define(f, f->lanes, far, iota, far ? "(double)j" : "(float)j", "");
+        int along = define(f, f->lanes, far, op_name(f, far, "v_mul"),
+                           arena_printf(f->arena, "t%d, t%d", lane, steps), "");
+        return value_of(f, n, m, true, op_name(f, far, "v_add"),
+                        arena_printf(f->arena, "t%d, t%d", first, along));
+}
+
+/* n's value as floats */
+static int near_value(Formula *f, Node *n, const Map *m)
+{
+        int number = formula_value(f, n, m);
+        return converted(f, map_uses(m, f->lane) ? f->lanes : f->row, number, is_far_here(f, n), false);
 }
 
 /* x // y, or x - y * (x // y) */
@@ -306,24 +388,33 @@ static int floored(Formula *f, const Node *n, const Map *m, bool lane, int x, in
         return value_of(f, n, m, lane, "v_sub", arena_printf(f->arena, "t%d, t%d", x, product));
 }
 
+static const char *argument_list(const Formula *f, const int *in, int n)
+{
+        return n == 1   ? arena_printf(f->arena, "t%d", in[0])
+               : n == 2 ? arena_printf(f->arena, "t%d, t%d", in[0], in[1])
+                        : arena_printf(f->arena, "t%d, t%d, t%d", in[0], in[1], in[2]);
+}
+
 static int pointwise(Formula *f, Node *n, const Map *m)
 {
         int in[3] = {0};
+        bool far = computes_far(f->plan->interval, n), lane = map_uses(m, f->lane);
         for (int i = 0; i < n->nin; i++) {
                 Map at = map_broadcast(m, &n->in[i]->type);
+                Text *to = map_uses(&at, f->lane) ? f->lanes : f->row;
                 in[i] = formula_value(f, n->in[i], &at);
                 if (in[i] < 0)
                         return -1;
+                in[i] = converted(f, to, in[i], is_far_here(f, n->in[i]), far);
         }
-        bool lane = map_uses(m, f->lane);
         if (n->op == OP_REAL_OF)
                 return remember(f, n, m, lane, in[0]);
+        if (far && (n->op == OP_FLOORDIV || n->op == OP_MOD))
+                return value_from(f, n, m, lane, true, n->op == OP_MOD ? "w_mod" : "w_floordiv",
+                                  argument_list(f, in, n->nin));
         if (n->op == OP_FLOORDIV || n->op == OP_MOD)
                 return floored(f, n, m, lane, in[0], in[1]);
-        const char *arguments = n->nin == 1   ? arena_printf(f->arena, "t%d", in[0])
-                                : n->nin == 2 ? arena_printf(f->arena, "t%d, t%d", in[0], in[1])
-                                              : arena_printf(f->arena, "t%d, t%d, t%d", in[0], in[1], in[2]);
-        return value_of(f, n, m, lane, v_name[n->op], arguments);
+        return value_from(f, n, m, lane, far, op_name(f, far, v_name[n->op]), argument_list(f, in, n->nin));
 }
 
 /* --- folds: a loop over one axis, its result the same in all lanes ------------------------------------------ */
@@ -358,25 +449,28 @@ static void close_lanes(Formula *f, LaneScope outer)
 static int fold_loop(Formula *f, const Node *n, const Map *m, Dim size, bool maximum, int value,
                      const LaneScope *outer)
 {
-        const char *start = maximum ? "-FLOAT_INF" : "0.0f";
+        bool far = is_far_here(f, n);
+        const char *start = maximum ? "-FLOAT_INF" : far ? "0.0" : "0.0f";
         const char *s = dim_expression(f->arena, f->plan->graph, size);
         if (!f->whole_lanes)
-                value = vector_define(f, f->lanes, "v_keep",
-                                      arena_printf(f->arena, "t%d, n, %s", value, start), "");
+                value = define(f, f->lanes, far, op_name(f, far, "v_keep"),
+                               arena_printf(f->arena, "t%d, n, %s", value, start), "");
         int acc = f->numbers++;
+        const char *set = op_name(f, far, "v_set1");
         if (f->plan->by_address)
-                text_printf(f->row, "v16 t%d; v_set1(t%d, %s);\n", acc, acc, start);
+                text_printf(f->row, "%s t%d; %s(t%d, %s);\n", vector_type(far), acc, set, acc, start);
         else
-                text_printf(f->row, "v16 t%d = v_set1(%s);\n", acc, start);
+                text_printf(f->row, "%s t%d = %s(%s);\n", vector_type(far), acc, set, start);
         text_printf(f->row, "for (int64_t j = 0; j < %s; j += 16) {\n", s);
         if (!f->whole_lanes)
                 text_printf(f->row, "        const int n = %s - j < 16 ? (int)(%s - j) : 16;\n", s, s);
-        vector_update(f, f->lanes, acc, maximum ? "v_max" : "v_add", value);
+        vector_update(f, f->lanes, acc, op_name(f, far, maximum ? "v_max" : "v_add"), value);
         text_indent(f->row, f->lanes, 1);
         text_printf(f->row, "}\n");
         close_lanes(f, *outer);
-        return value_of(f, n, m, false, "v_set1",
-                        arena_printf(f->arena, "%s(t%d)", maximum ? "v_maxof" : "v_sum", acc));
+        return value_of(
+                f, n, m, false, set,
+                arena_printf(f->arena, "%s(t%d)", op_name(f, far, maximum ? "v_maxof" : "v_sum"), acc));
 }
 
 static int fold(Formula *f, Node *n, const Map *m)
@@ -391,6 +485,8 @@ static int fold(Formula *f, Node *n, const Map *m)
                 close_lanes(f, outer);
                 return -1;
         }
+        value = converted(f, map_uses(&at, f->lane) ? f->lanes : f->row, value, is_far_here(f, n->in[0]),
+                          is_far_here(f, n));
         return fold_loop(f, n, m, size, n->op == OP_MAXOF, value, &outer);
 }
 
@@ -411,7 +507,7 @@ static int softmax_fold(Formula *f, Node *n, const Map *m, const Map *key, int m
         Dim size = n->type.dim[last];
         LaneScope outer = open_lanes(f, size);
         Map at = map_fold(m, last, f->lane);
-        int x = formula_value(f, n->in[0], &at);
+        int x = near_value(f, n->in[0], &at);
         if (x < 0) {
                 close_lanes(f, outer);
                 return -1;
@@ -432,7 +528,7 @@ static int softmax_over_row(Formula *f, Node *n, const Map *m, const Map *row, i
         int value = softmax_fold(f, n, m, &key, maximum);
         if (value >= 0 && n->nin == 2) {
                 Map at = map_broadcast(row, &n->in[1]->type);
-                int sink = formula_value(f, n->in[1], &at);
+                int sink = near_value(f, n->in[1], &at);
                 if (sink < 0)
                         return -1;
                 if (which == SUM)
@@ -453,7 +549,7 @@ static int softmax(Formula *f, Node *n, const Map *m)
                 return fail(f, n);
         int maximum = softmax_over_row(f, n, m, &row, MAXIMUM, -1);
         int sum = maximum < 0 ? -1 : softmax_over_row(f, n, m, &row, SUM, maximum);
-        int x = sum < 0 ? -1 : formula_value(f, n->in[0], m);
+        int x = sum < 0 ? -1 : near_value(f, n->in[0], m);
         if (x < 0)
                 return -1;
         bool lane = map_uses(m, f->lane);
@@ -491,22 +587,36 @@ static bool is_one_index(const Address *at, int first, int indexed)
         return sum == 1 && dim_is(at->tile_index.offset, 0);
 }
 
+/* Are the elements that the indices choose from further apart than floats can say? */
+static bool spans_far(const Formula *f, const Node *t, int indexed, const int64_t *step)
+{
+        double most = 0;
+        for (int i = 0; i < indexed; i++)
+                most += (double)dim_bound(f->plan->graph, t->type.dim[i]) *
+                        (double)(step[i] < 0 ? -step[i] : step[i]);
+        return most > 16777216;
+}
+
 /* The offsets of 16 elements, from an index in each lane for each indexed axis. */
-static int lane_offsets(Formula *f, const Node *t, int indexed, const int *v, const int64_t *step)
+static int lane_offsets(Formula *f, const Node *n, bool far, const int *v, const int64_t *step)
 {
         int e = -1;
-        for (int i = 0; i < indexed; i++) {
-                const char *last =
-                        dim_expression(f->arena, f->plan->graph, dim_sub(t->type.dim[i], dim_fixed(1)));
-                int kept = vector_define(f, f->lanes, "v_clamp",
-                                         arena_printf(f->arena, "t%d, (float)(%s)", v[i], last), "");
-                int stride = vector_define(f, f->row, "v_set1",
-                                           arena_printf(f->arena, "%lld.0f", (long long)step[i]), "");
-                int term = vector_define(f, f->lanes, "v_mul",
-                                         arena_printf(f->arena, "t%d, t%d", kept, stride), "");
+        for (int i = 0; i < n->nin - 1; i++) {
+                bool own = is_far_here(f, n->in[i + 1]);
+                const char *last = dim_expression(f->arena, f->plan->graph,
+                                                  dim_sub(n->in[0]->type.dim[i], dim_fixed(1)));
+                int kept = define(
+                        f, f->lanes, own, op_name(f, own, "v_clamp"),
+                        arena_printf(f->arena, own ? "t%d, (double)(%s)" : "t%d, (float)(%s)", v[i], last),
+                        "");
+                kept = converted(f, f->lanes, kept, own, far);
+                int stride = define(f, f->row, far, op_name(f, far, "v_set1"),
+                                    number_literal(f, far, (double)step[i]), "");
+                int term = define(f, f->lanes, far, op_name(f, far, "v_mul"),
+                                  arena_printf(f->arena, "t%d, t%d", kept, stride), "");
                 e = e < 0 ? term
-                          : vector_define(f, f->lanes, "v_add", arena_printf(f->arena, "t%d, t%d", e, term),
-                                          "");
+                          : define(f, f->lanes, far, op_name(f, far, "v_add"),
+                                   arena_printf(f->arena, "t%d, t%d", e, term), "");
         }
         return e;
 }
@@ -535,19 +645,22 @@ static int gather(Formula *f, Node *n, const Map *m)
         if (!table_address(f, t, indexed, at, &from, &b))
                 return fail(f, t);
         const int64_t *step = from.coef + f->domain.n, *tile_step = from.tile_index.coef + f->domain.n;
-        const char *p = pointer_name(f, b);
         if ((from.tiled && !is_one_index(&from, f->domain.n, indexed)) ||
             (in_lanes && (from.tiled || from.coef[f->lane])))
                 return fail(f, t);
         if (in_lanes) {
-                int e = lane_offsets(f, t, indexed, v, step);
-                return value_of(
-                        f, n, m, true, "v_gather",
-                        arena_printf(f->arena, "%s + %s, t%d, 1", p, address_expression(f, &from, false), e));
+                bool far = b->element == ELEMENT_F64 || spans_far(f, t, indexed, step);
+                int e = lane_offsets(f, n, far, v, step);
+                const char *base = arena_printf(f->arena, "%s + %s", pointer_name(f, b),
+                                                address_expression(f, &from, false));
+                return value_from(f, n, m, true, b->element == ELEMENT_F64,
+                                  far ? element_load[b->element].gather_far : element_load[b->element].gather,
+                                  arena_printf(f->arena, far ? "%s, t%d" : "%s, t%d, 1", base, e));
         }
         Text *offset = text_new(f->arena);
         for (int i = 0; i < indexed; i++) {
-                const char *at_i = arena_printf(f->arena, "clamp_index(v_first(t%d), %s)", v[i],
+                const char *at_i = arena_printf(f->arena, "clamp_index(%s(t%d), %s)",
+                                                op_name(f, is_far_here(f, n->in[i + 1]), "v_first"), v[i],
                                                 dim_expression(f->arena, f->plan->graph, t->type.dim[i]));
                 int number = f->numbers++;
                 text_printf(f->row, "const int64_t x%d = %s;\n", number, at_i);
@@ -558,15 +671,9 @@ static int gather(Formula *f, Node *n, const Map *m)
                         text_printf(offset, " + x%d * %lld", number, (long long)step[i]);
         }
         from.tiled = false;
-        const char *where = arena_printf(f->arena, "%s%s", address_expression(f, &from, true), offset->data);
-        if (!map_uses(m, f->lane))
-                return value_of(f, n, m, false, "v_set1", arena_printf(f->arena, "%s[%s]", p, where));
-        if (from.coef[f->lane] == 1)
-                return value_of(f, n, m, true, f->whole_lanes ? "v_load" : "v_load_n",
-                                arena_printf(f->arena, f->whole_lanes ? "%s + %s" : "%s + %s, n", p, where));
-        return value_of(f, n, m, true, "v_load_strided",
-                        arena_printf(f->arena, "%s + %s, %lld, %s", p, where, (long long)from.coef[f->lane],
-                                     f->whole_lanes ? "16" : "n"));
+        return load_elements(f, n, m, b,
+                             arena_printf(f->arena, "%s%s", address_expression(f, &from, true), offset->data),
+                             from.coef[f->lane]);
 }
 
 /* root: n is what the kernel stores, so not read from where it will lie */
@@ -613,8 +720,8 @@ int formula_value(Formula *f, Node *n, const Map *m)
         if (n->op == OP_CONST)
                 return literal(f, n, m);
         if (n->op == OP_SIZE)
-                return value_of(f, n, m, false, "v_set1",
-                                arena_printf(f->arena, "(float)(%s)",
+                return value_of(f, n, m, false, op_name(f, is_far_here(f, n), "v_set1"),
+                                arena_printf(f->arena, is_far_here(f, n) ? "(double)(%s)" : "(float)(%s)",
                                              dim_expression(f->arena, f->plan->graph, n->attr.dim)));
         if (n->op == OP_INDEX)
                 return index_value(f, n, m);
@@ -631,23 +738,32 @@ int formula_value(Formula *f, Node *n, const Map *m)
         return fail(f, n);
 }
 
-bool formula_store(Formula *f, Buffer *to, const Map *map, int value, Text *out)
+bool formula_store(Formula *f, const Node *n, Buffer *to, const Map *map, int value, Text *out)
 {
         Address at = address_of(to, map);
         const char *p = pointer_name(f, to);
         const char *where = address_expression(f, &at, true);
         int64_t step;
-        bool single = dim_is(f->domain.digit[f->lane].size, 1);
+        bool single = dim_is(f->domain.digit[f->lane].size, 1), far = to->element == ELEMENT_F64;
+        assert(to->element != ELEMENT_I32);
         if (!lane_step(f, &at, &step) && !single)
                 return false;
+        value = converted(f, out, value, is_far_here(f, n), far);
+        const char *store = op_name(f, far, "v_store");
         if (single)
-                text_printf(out, "v_store_n(%s + %s, t%d, 1);\n", p, where, value);
+                text_printf(out, "%s_n(%s + %s, t%d, 1);\n", store, p, where, value);
         else if (step == 1 && f->whole_lanes)
-                text_printf(out, "v_store(%s + %s, t%d);\n", p, where, value);
+                text_printf(out, "%s(%s + %s, t%d);\n", store, p, where, value);
         else if (step == 1)
-                text_printf(out, "v_store_n(%s + %s, t%d, n);\n", p, where, value);
+                text_printf(out, "%s_n(%s + %s, t%d, n);\n", store, p, where, value);
         else
-                text_printf(out, "v_store_strided(%s + %s, %lld, t%d, %s);\n", p, where, (long long)step,
+                text_printf(out, "%s_strided(%s + %s, %lld, t%d, %s);\n", store, p, where, (long long)step,
                             value, f->whole_lanes ? "16" : "n");
         return true;
+}
+
+int formula_constant(Formula *f, const Node *n, double value)
+{
+        bool far = is_far_here(f, n);
+        return define(f, f->row, far, op_name(f, far, "v_set1"), number_literal(f, far, value), "");
 }

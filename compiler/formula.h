@@ -23,7 +23,8 @@ typedef struct {
         int loops;        /* how many of them the kernel itself runs */
         int lane;         /* the digit that now runs in lanes */
         bool listed;      /* digit 0 runs over the rows found, not over all */
-        bool whole_lanes; /* its size is a multiple of 16, or lanes beyond may hold anything */
+        bool whole_lanes; /* its size is a multiple of 16, or lanes beyond may hold anything .. */
+        bool rest_is_ours; /* .. that our own memory holds a little behind a buffer: loads from elsewhere take n */
         Text *row, *lanes;
         KnownList row_known, lane_known;
         int numbers;             /* variables given out */
@@ -43,24 +44,28 @@ int formula_value(Formula *f, Node *n, const Map *map);
 /* t<n> = op(arguments), the statement added to `to`; returns n */
 int vector_define(Formula *f, Text *to, const char *op, const char *arguments, const char *comment);
 /* C expressions */
+const char *number_literal(const Formula *f, bool far, double value);
 const char *dim_expression(Arena *a, const Graph *g, Dim d);
 const char *index_expression(Formula *f, Dim offset, const int64_t *coef,
                              bool with_lane); /* offset + sum of coef * digit */
 const char *address_expression(Formula *f, const Address *at, bool with_lane);
 Buffer *pointed_buffer(Buffer *b);
-const char *pointer_name(Formula *f, Buffer *b);
+const char *pointer_name(Formula *f, Buffer *b);  /* the local pointer, for loads and stores by b->element */
+const char *float_pointer(Formula *f, Buffer *b); /* the same, for what takes floats alone */
 const char *digit_name(const Formula *f, int digit);
 /* false: lanes do not lie evenly there */
-bool formula_store(Formula *f, Buffer *to, const Map *map, int value, Text *out);
+bool formula_store(Formula *f, const Node *n, Buffer *to, const Map *map, int value, Text *out);
+int formula_constant(Formula *f, const Node *n, double value); /* as a value of n */
 
 /* emit_kernel.c: pieces that emitted functions are put together from */
 Formula formula_new(Plan *p, Kernel *k);
 void set_lane(Formula *f, int digit);
 void declare_pointers(Formula *f, Text *out); /* to every buffer that was named */
-/* the first n digits out of one number, those that body uses */
-void declare_digits(const Formula *f, int n, const char *from, const Text *body, Text *out);
+/* the digits from `begin` up to `end` out of one number, those that body uses */
+void declare_digits(const Formula *f, int begin, int end, const char *from, const Text *body, Text *out);
 const char *pointer_at(Formula *f, Buffer *b, const char *offset);
-void declare_place(Formula *f, Text *out); /* instance and trips, for functions called back .. */
+/* instance, trips, and the number of the loops around a product, for functions called back .. */
+void declare_place(Formula *f, const char *around, Text *out);
 /* .. of which this writes one; parameters (NULL at the end) that the body does not use are cast to void */
 void open_callback(Formula *f, const char *head, const Text *body, const char *const *parameter, Text *out);
 bool uses_name(const char *body, const char *name);
@@ -68,13 +73,14 @@ void unused(Text *t, const char *body, const char *name); /* a cast to void if b
 void unused_trips(Text *t, const Body *b, const char *body);
 bool begins_at_first(const Formula *f, int digit); /* its loop leaves out the rows before m->first */
 const char *loop_size(const Formula *f, int digit);
-const char *row_count(const Formula *f, int n);
+const char *row_count(const Formula *f, int begin, int end); /* of those digits together */
 void open_function(const Plan *p, const Kernel *k, Text *out,
                    const Text *body); /* the whole function around a body */
 const char *trip_parameters(Arena *a, const Body *b, bool types);
 /* ", const int32_t *found, int64_t count": the rows that a trip changes, where a kernel computes just these */
 const char *row_parameters(const Kernel *k, bool types);
-/* emit_product.c, emit_attention.c */
+/* emit_move.c, emit_product.c, emit_attention.c */
+Node *emit_move(Plan *p, Kernel *k, Text *out);
 Node *emit_matmul(Plan *p, Kernel *k, Text *out);
 Node *emit_plain(Plan *p, Kernel *k, Text *out);
 Node *emit_attention(Plan *p, Kernel *k, Text *out);

@@ -119,7 +119,7 @@ Kernel *fuse_kernel(Fuse *f, KernelOp op, Node *root)
         k->body = root->body;
         k->span = root->span;
         k->where = root->where;
-        k->tapped = is_tapped(f->plan->graph, root);
+        k->wanted = f->plan->graph->wanted[root->id];
         k->name = kernel_name(f, op, root);
         k->store = NEW_ARRAY(f->arena, Store, 1);
         k->store[0].node = root;
@@ -189,7 +189,7 @@ static bool *find_tables(Fuse *f)
                 fact[u->all[i]->id] = purity(f, fact, u->all[i]);
         for (int i = 0; i < u->n; i++) {
                 Node *n = u->all[i];
-                if (!(fact[n->id] & PURE) || !(fact[n->id] & WORK))
+                if (!(fact[n->id] & PURE) || !(fact[n->id] & WORK) || is_far(f->plan->interval, n))
                         continue;
                 for (int k = 0; k < u->nuser[n->id]; k++)
                         table[n->id] |= !(fact[u->user[n->id][k]->id] & PURE);
@@ -360,7 +360,7 @@ static bool needs_kernel(const Fuse *f, const Node *n)
         case MOVE: return n->op == OP_GATHER || (n->op == OP_VIEW && f->must[n->id] && f->plan->copy[n->id]);
         case LEAF:
                 return f->must[n->id] &&
-                       (n->op == OP_INDEX || n->op == OP_SIZE || (n->op == OP_CONST && !f->table[n->id]));
+                       (n->op == OP_INDEX || n->op == OP_SIZE || is_const_scalar(n));
         case STATE:
         case CONTROL: return false;
         }
@@ -561,19 +561,30 @@ static bool relieve(Fuse *f, Node *stuck)
         return next[root->id] = true;
 }
 
-Plan *fuse(Arena *a, Graph *g, const Target *target, int64_t chunk, int slots, PlanPasses passes)
+/* How many rows a call has at most: a chunk, in which a step of each slot has room, and no more than all slots hold. */
+static void bound_calls(Plan *p, int64_t chunk)
+{
+        const Graph *g = p->graph;
+        for (int i = 0; i < g->nnamed; i++)
+                p->bound[i] = g->named[i].bound;
+        p->chunk = chunk > p->slots ? chunk : p->slots;
+        if (g->past < 0)
+                return;
+        int64_t all = p->slots * g->named[g->time].bound;
+        p->bound[g->time] = p->chunk < all ? p->chunk : all;
+}
+
+Plan *fuse(Arena *a, Graph *g, const char *c_name, const Target *target, int64_t chunk, int slots,
+           PlanPasses passes)
 {
         Plan *p = NEW(a, Plan);
         p->graph = g;
+        p->c_name = c_name;
         p->target = target;
-        p->chunk = chunk;
         p->slots = slots > 1 ? slots : 1;
         p->passes = passes;
-        for (int i = 0; i < g->nnamed; i++)
-                p->bound[i] = g->named[i].bound;
-        if (g->past >= 0)
-                p->bound[g->time] = chunk < g->named[g->time].bound ? chunk : g->named[g->time].bound;
-        name_for_c(g, slots > 1);
+        bound_calls(p, chunk);
+        name_for_c(g, c_name, slots > 1);
         add_bodies(p, g->top);
         Fuse f = {.arena = a, .plan = p, .uses = uses_of(a, g)};
         f.owner = NEW_ARRAY(a, Kernel *, g->nnode);
@@ -585,6 +596,7 @@ Plan *fuse(Arena *a, Graph *g, const Target *target, int64_t chunk, int slots, P
         f.bare = NEW_ARRAY(a, bool, g->nnode);
         f.idle = NEW_ARRAY(a, bool, g->nnode);
         f.trivial = NEW_ARRAY(a, bool, g->nnode);
+        p->interval = intervals_of(a, g);
         f.table = find_tables(&f);
         cut_towers(&f);
         while ((p->unreadable = attempt(&f)))

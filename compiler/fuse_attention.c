@@ -89,6 +89,8 @@ static const char *match(const Fuse *f, Node *product, Formula *s)
                 return "it has no rows";
         if (product->in[1]->type.rank > softmax->type.rank)
                 return "the values have more axes than the scores";
+        if (!dim_is_fixed(product->type.dim[product->type.rank - 1]))
+                return "the width of its values is a size of the call";
         if (softmax->nin != 1)
                 return "it has a sink";
         if (f->uses->nuser[softmax->id] != 1 || f->uses->pinned[softmax->id])
@@ -99,6 +101,8 @@ static const char *match(const Fuse *f, Node *product, Formula *s)
         const char *why = collect(f, s, softmax->in[0], &softmax->type, known);
         if (why)
                 return why;
+        if (!dim_is_fixed(s->core->in[0]->type.dim[s->core->in[0]->type.rank - 1]))
+                return "the width of its queries is a size of the call";
         if (leaves(f, s, softmax))
                 return "its scores are used elsewhere";
         if (base_of(s->core->in[1])->op == OP_WEIGHT || base_of(product->in[1])->op == OP_WEIGHT)

@@ -196,7 +196,8 @@ static bool can_merge(const Fuse *f, const Kernel *a, const Kernel *b)
 {
         if (f->uses->pinned[a->store[0].node->id] || f->uses->pinned[b->store[0].node->id])
                 return false;
-        if (a->op != K_MATMUL || b->op != K_MATMUL || a->tapped != b->tapped)
+        if (a->op != K_MATMUL || b->op != K_MATMUL ||
+            (a->wanted == WANTED_BY_TAPS) != (b->wanted == WANTED_BY_TAPS))
                 return false;
         const Node *first = a->segment[0].store.node, *second = b->segment[0].store.node;
         return a->x == b->x && a->body == b->body && a->k_size == b->k_size && a->segment[0].nproduct == 1 &&
@@ -219,6 +220,7 @@ void merge_matmuls(Fuse *f)
                                 all[k] = a->segment[k];
                         for (int k = 0; k < b->nsegment; k++)
                                 all[a->nsegment + k] = b->segment[k];
+                        a->wanted |= b->wanted;
                         a->segment = all;
                         a->nsegment += b->nsegment;
                         for (int k = 0; k < f->uses->n; k++)

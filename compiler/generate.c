@@ -20,15 +20,37 @@ static _Thread_local const Tokenizer *vocabulary;
 
 const char output_failed[] = "the output can't be written";
 
+const Input *ids_of(const Graph *g, int time)
+{
+        for (int i = 0; i < g->ninput && time >= 0; i++) {
+                const Input *in = &g->input[i];
+                if (in->bound && in->type.rank == 1 && dim_equal(in->type.dim[0], dim_named(time)))
+                        return in;
+        }
+        return NULL;
+}
+
+const char *why_no_logits(const Graph *g, int time)
+{
+        const Input *ids = ids_of(g, time);
+        if (!ids)
+                return "has no input of token ids [time]";
+        const Output *o = &g->output[0];
+        const Type *t = &o->node->type;
+        bool is_row = t->dtype == REAL && t->rank == 2 && dim_equal(t->dim[0], dim_named(time));
+        if (is_row && dim_is_fixed(t->dim[1]) && dim_bound(g, t->dim[1]) <= ids->bound)
+                return NULL; /* fewer logits than ids: some tokens are read and never chosen */
+        Type want = {REAL, 2, {dim_named(time), dim_fixed(ids->bound)}};
+        return arena_printf(g->arena, "has no output of logits %s: %s is %s%s", type_text(g->arena, g, &want),
+                            o->name, t->dtype == REAL ? "" : "of integers ", type_text(g->arena, g, t));
+}
+
 const char *why_not_generating(const Graph *g)
 {
         if (g->past < 0)
                 return "is not causal";
-        if (g->ninput != 1 || !g->input[0].bound || g->input[0].type.rank != 1)
-                return "has other inputs than token ids [time]";
-        if (g->noutput < 1 || g->output[0].node->type.rank != 2)
-                return "has no output of logits [time, vocab]";
-        return NULL;
+        const char *why = why_no_logits(g, g->time);
+        return why ? why : g->ninput != 1 ? "has other inputs than token ids [time]" : NULL;
 }
 
 int32_t *text_to_tokens(const Tokenizer *t, const char *text, int64_t n, int64_t *count)
@@ -48,28 +70,36 @@ int32_t *text_to_tokens(const Tokenizer *t, const char *text, int64_t n, int64_t
         return NULL;
 }
 
+int32_t *numbers_to_tokens(const Graph *g, const char *text, int64_t *count, const char **why)
+{
+        const Input *ids = &g->input[0];
+        int32_t *tokens = malloc((strlen(text) / 2 + 2) * sizeof *tokens);
+        int64_t n = 0;
+        char *end;
+        *why = tokens ? NULL : no_memory;
+        for (long id; tokens && (id = strtol(text, &end, 10), end != text) && !*why; text = end) {
+                if (id < 0 || id >= ids->bound)
+                        *why = arena_printf(g->arena, "%s[%lld] is %ld: it must be 0 to %lld",
+                                            input_name(ids), (long long)n, id, (long long)ids->bound - 1);
+                tokens[n++] = (int32_t)id;
+        }
+        text += strspn(text, " \t\r\n");
+        if (!*why && *text)
+                *why = arena_printf(g->arena,
+                                    "without a tokenizer the prompt is token numbers, not \"%.20s\"", text);
+        if (!*why && n == 0)
+                tokens[n++] = start_token(g);
+        *count = n;
+        if (!*why)
+                return tokens;
+        free(tokens);
+        return NULL;
+}
+
 int token_to_text(const Tokenizer *t, int32_t previous, int32_t token, char *out)
 {
         vocabulary = t;
         return tokenizer_decode(previous, token, out);
-}
-
-int loop_tokens(const Graph *g, const char *setting, int32_t *token, int most)
-{
-        int n = 0;
-        for (int i = 0; i < g->nloop; i++) {
-                const Loop *l = &g->loop[i];
-                for (int k = 0; k < l->nsetting && !strcmp(l->name, "generate"); k++) {
-                        const Setting *s = &l->setting[k];
-                        if (strcmp(s->name, setting))
-                                continue;
-                        if (s->kind == SETTING_NUMBER && n < most)
-                                token[n++] = (int32_t)s->number;
-                        for (int j = 0; s->kind == SETTING_LIST && j < s->nlist && n < most; j++)
-                                token[n++] = (int32_t)s->list[j];
-                }
-        }
-        return n;
 }
 
 uint64_t hash_bytes(uint64_t h, const void *bytes, size_t n)
@@ -77,6 +107,15 @@ uint64_t hash_bytes(uint64_t h, const void *bytes, size_t n)
         const unsigned char *b = bytes;
         for (size_t i = 0; i < n; i++)
                 h = (h ^ b[i]) * UINT64_C(0x100000001b3);
+        return h;
+}
+
+uint64_t checkpoint_bytes_hash(const Checkpoint *c)
+{
+        const CkFile *file;
+        uint64_t h = HASH_START;
+        for (int i = 0; (file = checkpoint_file(c, i)); i++)
+                h = hash_bytes(h, file->data, (size_t)file->size);
         return h;
 }
 
@@ -164,7 +203,7 @@ typedef struct {
         int32_t *order; /* the sampler's */
         uint64_t state;
         SampleFunction *sample;
-        int32_t stop[64];
+        int32_t stop[MAX_STOP_TOKENS];
         int nstop;
 } Run;
 
@@ -249,7 +288,7 @@ const char *generate(Engine *e, const Plan *p, const Tokenizer *tokenizer, const
                                     (long long)n, (long long)r.context);
         r.sample = (SampleFunction *)sample;
         r.state = how->seed;
-        r.nstop = loop_tokens(g, "stop", r.stop, 64);
+        r.nstop = loop_tokens(g, "stop", r.stop, MAX_STOP_TOKENS);
         r.logits = malloc((size_t)r.vocab * sizeof *r.logits);
         r.order = malloc((size_t)r.vocab * sizeof *r.order);
         char *piece = malloc(tokenizer ? (size_t)tokenizer->longest + 1 : 1);

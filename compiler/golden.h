@@ -46,13 +46,14 @@ typedef struct {
         int nvalue, cap_value;
         const char *text; /* greedy, quoted; or NULL */
         int code;         /* an exit code: of what was wrong last */
+        const char *why;  /* the file can't be read: a message */
 } Golden;
 
-/* golden_file.c: false after a message */
-bool golden_read(Golden *g, const char *path);
-bool golden_write(Golden *g);
-const char *golden_text(Golden *g);       /* as it stands in the file */
-GoldenValue *golden_value_new(Golden *g); /* behind the others */
+/* golden_file.c */
+bool golden_read(Golden *g, const char *path); /* false with g->why */
+bool golden_write(Golden *g);                  /* false after a message */
+const char *golden_text(Golden *g);            /* as it stands in the file */
+GoldenValue *golden_value_new(Golden *g);      /* behind the others */
 
 /* golden_run.c: fills values, text and hashes of g from its options: on a target, whole; other threads and pieces must give the
  * same bits.  NULL, or what is wrong, with g->code. */

@@ -82,6 +82,13 @@ static void say_where(Text *to, const GoldenValue *was, const GoldenValue *is, d
                         say_value(to, end ? "last" : "first", i, a, b);
                         return;
                 }
+        if (was->norm == is->norm) {
+                text_printf(to,
+                            "     in none of the values that are kept, and the norm is the same: the hash "
+                            "was 0x%016" PRIx64 ", is 0x%016" PRIx64 "\n",
+                            was->hash, is->hash);
+                return;
+        }
         text_printf(to,
                     "     in none of the values that are kept; the norm was %.17g, is %.17g: %" PRIu64
                     " units in the last place of a double apart\n",

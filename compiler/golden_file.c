@@ -1,5 +1,4 @@
 /* Golden files as text. */
-#define _XOPEN_SOURCE 700 /* realpath */
 #include "golden.h"
 
 #include <errno.h>
@@ -12,47 +11,9 @@
 
 /* --- paths: in the file relative to its folder ------------------------------------------------------------------- */
 
-static const char *folder_of(Arena *a, const char *path)
-{
-        const char *slash = strrchr(path, '/');
-        return slash ? arena_strndup(a, path, slash + 1 - path) : "";
-}
-
 static const char *beside(Golden *g, const char *path)
 {
         return *path == '/' ? path : arena_printf(&g->arena, "%s%s", folder_of(&g->arena, g->path), path);
-}
-
-static const char *absolute(Arena *a, const char *path)
-{
-        char *real = realpath(path, NULL);
-        const char *copy = real ? arena_strdup(a, real) : NULL;
-        free(real);
-        return copy;
-}
-
-/* `path` as seen from the golden file's folder */
-static const char *relative(Golden *g, const char *path)
-{
-        Arena *a = &g->arena;
-        const char *folder = folder_of(a, g->path), *from = absolute(a, *folder ? folder : "."),
-                   *to = absolute(a, path);
-        if (!from || !to)
-                return path;
-        int64_t common = 0;
-        for (int64_t i = 0;; i++) {
-                bool from_ends = !from[i] || from[i] == '/', to_ends = !to[i] || to[i] == '/';
-                if (from_ends && to_ends)
-                        common = i;
-                if (!from[i] || !to[i] || from[i] != to[i])
-                        break;
-        }
-        Text *t = text_new(a);
-        for (const char *up = from + common; *up; up++)
-                if (*up == '/')
-                        text_printf(t, "../");
-        text_printf(t, "%s", to + common + (to[common] == '/'));
-        return t->data;
 }
 
 /* --- writing -------------------------------------------------------------------------------------------------------- */
@@ -66,21 +27,23 @@ static void write_bytes(Text *t, const char *bytes)
 static void write_head(Golden *g, Text *t)
 {
         const Options *o = &g->o;
-        text_printf(t, "lathe golden 1\nmodel %s %s\n", relative(g, o->file[0]), o->model);
+        text_printf(t, "lathe golden 1\nmodel %s %s\n", path_from(&g->arena, g->path, o->file[0]), o->model);
         for (int i = 0; i < o->noverride; i++)
                 text_printf(t, "set %s %s\n", o->override[i].name, o->override[i].value);
         if (g->hyper)
                 text_printf(t, "hyper %s\n", g->hyper);
         if (o->weights)
-                text_printf(t, "weights %s 0x%016" PRIx64 "\n", relative(g, o->weights), g->weights_hash);
+                text_printf(t, "weights %s 0x%016" PRIx64 "\n", path_from(&g->arena, g->path, o->weights),
+                            g->weights_hash);
         else
                 text_printf(t, "weights by hash\n");
         if (o->tokenizer)
-                text_printf(t, "tokenizer %s 0x%016" PRIx64 "\n", relative(g, o->tokenizer),
+                text_printf(t, "tokenizer %s 0x%016" PRIx64 "\n", path_from(&g->arena, g->path, o->tokenizer),
                             g->tokenizer_hash);
         text_printf(t, "spec 0x%016" PRIx64 "\n", g->spec);
         if (o->inputs)
-                text_printf(t, "inputs %s 0x%016" PRIx64 "\n", relative(g, o->inputs), g->inputs_hash);
+                text_printf(t, "inputs %s 0x%016" PRIx64 "\n", path_from(&g->arena, g->path, o->inputs),
+                            g->inputs_hash);
         if (o->prompt) {
                 text_printf(t, "prompt ");
                 write_bytes(t, o->prompt);
@@ -320,7 +283,7 @@ bool golden_read(Golden *g, const char *path)
         g->o = (Options){.chunk = 64, .slots = 1, .storage = "f32", .threads = 1};
         const Source *all = read_source(&g->arena, path, &why);
         if (!all) {
-                fprintf(stderr, "lathe: %s: %s\n", path, why);
+                g->why = arena_printf(&g->arena, "lathe: %s: %s", path, why);
                 g->code = WRONG_ENVIRONMENT;
                 return false;
         }
@@ -340,7 +303,7 @@ bool golden_read(Golden *g, const char *path)
         if (!r.wrong && !g->o.nfile)
                 fail(&r, "it names no model");
         if (r.wrong)
-                fprintf(stderr, "%s:%d: error: %s\n", path, r.line, r.wrong);
+                g->why = arena_printf(&g->arena, "%s:%d: error: %s", path, r.line, r.wrong);
         g->code = r.wrong ? WRONG_INPUT : DONE;
         return !r.wrong;
 }

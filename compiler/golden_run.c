@@ -76,16 +76,9 @@ static const char *read_prompt(Run *r, const Graph *g)
                 r->token = text_to_tokens(&r->tokenizer, text, (int64_t)strlen(text), &r->ntoken);
                 return r->token ? NULL : no_memory;
         }
-        char *end;
-        r->token = malloc((strlen(text) / 2 + 2) * sizeof *r->token);
-        for (long id; r->token && (id = strtol(text, &end, 10), end != text); text = end)
-                r->token[r->ntoken++] = id >= 0 && id < g->input[0].bound ? (int32_t)id : -1;
-        for (int64_t i = 0; i < r->ntoken; i++)
-                if (r->token[i] < 0)
-                        return "the prompt has a number that is no token";
-        if (!r->token)
-                return no_memory;
-        return r->ntoken && !*text ? NULL : "without a tokenizer the prompt is token numbers";
+        const char *why = NULL;
+        r->token = numbers_to_tokens(g, text, &r->ntoken, &why);
+        return why;
 }
 
 static const char *read_inputs(Run *r)
@@ -96,7 +89,8 @@ static const char *read_inputs(Run *r)
                 return wrong;
         memcpy(r->size, r->given.size, sizeof r->size);
         r->trial_input = recorded_inputs(&r->given);
-        return hash_file(path, &r->golden->inputs_hash) ? NULL : "the inputs can't be read";
+        r->golden->inputs_hash = checkpoint_bytes_hash(r->given.file);
+        return NULL;
 }
 
 static const char *make_inputs(Run *r)
@@ -177,8 +171,8 @@ static const char *load(Run *r, const Target *target, When when)
         golden->code = WRONG_ENVIRONMENT;
         if (o->tokenizer && !hash_file(o->tokenizer, &golden->tokenizer_hash))
                 return "the tokenizer can't be read";
-        if (o->weights && !hash_file(o->weights, &golden->weights_hash))
-                return "the weights can't be read";
+        if (r->checkpoint)
+                golden->weights_hash = checkpoint_bytes_hash(r->checkpoint);
         r->source = (WeightSource){w, weights_read};
         if (when == AHEAD_OF_TIME)
                 return NULL;
@@ -187,6 +181,19 @@ static const char *load(Run *r, const Target *target, When when)
 }
 
 /* --- values ------------------------------------------------------------------------------------------------------------ */
+
+/* x [n] as it comes out of an output from element `at` on, without the columns after a row's position that a call has nothing
+ * in; how many are left. */
+static int64_t drop_later(const Run *r, int output, int64_t at, float *x, int64_t n)
+{
+        const Output *o = &r->m.graph->output[output];
+        OutputShape shape = output_shape(r->m.graph, &o->node->type, r->size);
+        int64_t left = 0;
+        for (int64_t i = 0; i < n; i++)
+                if (!isnan(o->later) || !is_later(&shape, at + i))
+                        x[left++] = x[i];
+        return left;
+}
 
 static void add_value(Golden *g, const char *name, const char *shape, const float *x, int64_t n)
 {
@@ -213,16 +220,20 @@ static const char *value_shape(Arena *a, const Type *t, const int64_t *size, int
         return shape_text(a, t->rank - from, dim);
 }
 
-static const char *name_of(const Output *o)
-{
-        return o->tap ? o->tap : o->name;
-}
-
 /* Of all trips of one repeat, stacked: the length of "layer" in "layer[i].attn"; else 0. */
 static int stacked(const Output *o)
 {
-        const char *name = name_of(o), *all = strstr(name, "[i]");
+        const char *name = output_name(o), *all = strstr(name, "[i]");
         return all && o->node->type.rank > 0 && !strstr(all + 3, "[i]") ? (int)(all - name) : 0;
+}
+
+static void add_output(Run *r, int output)
+{
+        const Type *t = &r->m.graph->output[output].node->type;
+        float *x = r->trial.output[output];
+        add_value(r->golden, output_name(&r->m.graph->output[output]),
+                  value_shape(&r->golden->arena, t, r->size, 0), x,
+                  drop_later(r, output, 0, x, type_count(t, r->size)));
 }
 
 /* "layer[i].attn" of all trips is a value for each trip: "layer[0].attn". */
@@ -233,9 +244,11 @@ static void add_trip(Run *r, int output, int64_t trip)
         const Type *t = &o->node->type;
         int length = stacked(o);
         int64_t n = type_count(t, r->size) / dim_value(t->dim[0], r->size);
+        float *x = r->trial.output[output] + trip * n;
         add_value(r->golden,
-                  arena_printf(a, "%.*s[%" PRId64 "]%s", length, name_of(o), trip, name_of(o) + length + 3),
-                  value_shape(a, t, r->size, 1), r->trial.output[output] + trip * n, n);
+                  arena_printf(a, "%.*s[%" PRId64 "]%s", length, output_name(o), trip,
+                               output_name(o) + length + 3),
+                  value_shape(a, t, r->size, 1), x, drop_later(r, output, trip * n, x, n));
 }
 
 /* Taps before outputs, and those of one repeat trip by trip: as they are computed. */
@@ -250,14 +263,11 @@ static void add_values(Run *r)
                                 continue;
                         int length = stacked(o);
                         if (!length) {
-                                const Type *t = &o->node->type;
-                                add_value(r->golden, name_of(o),
-                                          value_shape(&r->golden->arena, t, r->size, 0), r->trial.output[i],
-                                          type_count(t, r->size));
+                                add_output(r, i);
                                 continue;
                         }
                         while (end < g->noutput && stacked(&g->output[end]) == length &&
-                               !strncmp(name_of(&g->output[end]), name_of(o), (size_t)length))
+                               !strncmp(output_name(&g->output[end]), output_name(o), (size_t)length))
                                 end++;
                         for (int64_t trip = 0; trip < dim_value(o->node->type.dim[0], r->size); trip++)
                                 for (int k = i; k < end; k++)
@@ -311,8 +321,8 @@ static const char *generate_text(Run *r, Text *t)
 /* Ahead of time: what the program of the trial has made, up to a stop token. */
 static const char *text_of_trial(Run *r, Text *t)
 {
-        int32_t stop[64], previous = r->token[r->ntoken - 1];
-        int nstop = loop_tokens(r->m.graph, "stop", stop, 64);
+        int32_t stop[MAX_STOP_TOKENS], previous = r->token[r->ntoken - 1];
+        int nstop = loop_tokens(r->m.graph, "stop", stop, MAX_STOP_TOKENS);
         bool spelled = r->golden->o.tokenizer != NULL;
         char *piece = spelled ? malloc((size_t)r->tokenizer.longest + 1) : NULL;
         if (spelled && !piece)
@@ -385,8 +395,8 @@ static const char *work_out(Run *r, When when)
         if (r->trial.run >= 0)
                 return arena_printf(&golden->arena,
                                     "%s[%" PRId64 "] is %a, and by other threads or pieces %a",
-                                    g->output[r->trial.at_output].name, r->trial.at, (double)r->trial.one,
-                                    (double)r->trial.other);
+                                    output_name(&g->output[r->trial.at_output]), r->trial.at,
+                                    (double)r->trial.one, (double)r->trial.other);
         add_values(r);
         return golden->o.steps ? make_text(r, when) : NULL;
 }

@@ -58,9 +58,19 @@ Node *node_new(Graph *g, Body *body, Op op, int nin, Node *const *in, Attr attr,
         return n;
 }
 
+uint64_t output_bit(const Graph *g, int output)
+{
+        if (g->output[output].tap)
+                return WANTED_BY_TAPS;
+        int before = 0;
+        for (int i = 0; i < output; i++)
+                before += !g->output[i].tap;
+        return UINT64_C(1) << (before < 62 ? before : 62); /* the 63rd and those after it are one */
+}
+
 bool is_tapped(const Graph *g, const Node *n)
 {
-        return g->tapped && g->tapped[n->id];
+        return g->wanted && g->wanted[n->id] == WANTED_BY_TAPS;
 }
 
 bool is_fed_apart(const Graph *g, int group)
@@ -106,23 +116,11 @@ double literal_at(const Node *n, int64_t trip, int64_t i)
         return literal->value[(literal->trips > 1 ? trip * literal->count : 0) + i];
 }
 
-/* The first trip, counted over all regions of the weight, whose slot it is; -1 if none. */
-static int64_t trip_of_slot(const Weight *w, int64_t slot)
-{
-        int64_t trips = 1;
-        for (int r = 0; r < w->nregion; r++)
-                trips *= w->region[r]->trips;
-        for (int64_t trip = 0; trip < trips; trip++)
-                if ((w->slot_of ? w->slot_of[trip] : trip) == slot)
-                        return trip;
-        return -1;
-}
-
 const char *weight_slot_name(Arena *a, const Weight *w, int64_t slot)
 {
         if (w->nregion == 0)
                 return w->path;
-        int64_t trip[4], rest = trip_of_slot(w, slot);
+        int64_t trip[4], rest = w->trip_of[slot];
         for (int r = w->nregion - 1; r >= 0; r--) {
                 trip[r] = rest % w->region[r]->trips;
                 rest /= w->region[r]->trips;
@@ -134,4 +132,29 @@ const char *weight_slot_name(Arena *a, const Weight *w, int64_t slot)
                         name = arena_printf(a, "%s.%lld", name, (long long)trip[r++]);
         }
         return name;
+}
+
+int loop_tokens(const Graph *g, const char *setting, int32_t *token, int most)
+{
+        int n = 0;
+        for (int i = 0; i < g->nloop; i++) {
+                const Loop *l = &g->loop[i];
+                for (int k = 0; k < l->nsetting && !strcmp(l->name, "generate"); k++) {
+                        const Setting *s = &l->setting[k];
+                        if (strcmp(s->name, setting))
+                                continue;
+                        if (s->kind == SETTING_NUMBER && n < most)
+                                token[n++] = (int32_t)s->number;
+                        for (int j = 0; s->kind == SETTING_LIST && j < s->nlist && n < most; j++)
+                                token[n++] = (int32_t)s->list[j];
+                }
+        }
+        return n;
+}
+
+int32_t start_token(const Graph *g)
+{
+        int32_t token = g->input[0].bound > 1;
+        loop_tokens(g, "start", &token, 1);
+        return token;
 }

@@ -92,9 +92,12 @@ typedef struct {
         double *value; /* [trips][count] */
 } Literal;
 
+/* A product that passes over terms whose left or right factor is 0, whatever the other factor is: 0 x NaN is not added. */
+enum { ZEROS_LEFT = 1, ZEROS_RIGHT = 2 };
+
 typedef struct {
         int axis;          /* PAD JOIN SUM MAXOF ARGMAX READ APPEND */
-        int index;         /* INPUT CARRY RESULT; TOP: k */
+        int index;         /* INPUT CARRY RESULT; TOP: k; MATMUL: ZEROS_LEFT, ZEROS_RIGHT */
         int slot;          /* WEIGHT: -1, or a slot fixed by a checkpoint entry */
         Dim dim;           /* SIZE; INDEX: what is added */
         Dim before, after; /* PAD */
@@ -174,11 +177,13 @@ struct Weight {
         int64_t slots;               /* how many trips have it */
         int32_t *
                 slot_of; /* [product of trips, outermost slowest]: slot, or -1 where a trip's body lacks it; NULL for the top */
+        int32_t *trip_of; /* [slots]: the trip that has it; NULL for the top */
         Span span;
 };
 
 typedef struct {
-        const char *name;
+        const char *name; /* the model's; once there is a plan, that of C, and .. */
+        const char *said; /* .. the model's; before, NULL */
         Type type;
         int64_t bound; /* id(n): values are 0 .. bound - 1; 0: reals */
         int group;     /* inputs with one group are fed together */
@@ -187,7 +192,8 @@ typedef struct {
 } Input;
 
 typedef struct {
-        const char *name;
+        const char *name; /* the model's; once there is a plan, that of C, and .. */
+        const char *said; /* .. the model's; before, NULL */
         Node *node;
         Span span;
         const char *
@@ -196,8 +202,9 @@ typedef struct {
 } Output;
 
 typedef struct {
-        const char *name;
-        int64_t bound; /* 1 .. bound */
+        const char *name; /* from fuse on: that in C .. */
+        const char *said; /* .. the model's; before, NULL */
+        int64_t bound;    /* 1 .. bound */
         Span span;
 } Named;
 
@@ -209,6 +216,7 @@ struct StateVar {
         Type type;        /* of the whole history: the axis has the bound of time */
         int axis;         /* -1: no history but one value, of what is fed apart: */
         uint64_t groups;  /* the groups that it depends on */
+        int64_t late;     /* row i is of position i - late: what is kept looks ahead by that much */
         int64_t window;   /* 0: all of the past; else only this many positions back are read */
         Region *region;   /* NULL: top */
         int64_t slots;    /* trips of the regions around it that have it */
@@ -232,6 +240,7 @@ typedef struct {
         const char *name;
         Setting *setting;
         int nsetting;
+        bool inherited; /* the model itself says nothing of it */
         Span span;
 } Loop;
 
@@ -284,9 +293,22 @@ struct Graph {
         int nentry;
         Requirement *require; /* tests only */
         int nrequire;
-        bool *tapped;      /* by id: computed for taps alone (taps_apart.c); NULL: no taps */
+        uint64_t *wanted;  /* by id: the outputs that need it (output_bit); all, where a state does */
         Node **stands_for; /* by id: the node that it is a copy of, for taps, or NULL */
 };
+
+/* What the model calls them; an output that is a tap by its tap. */
+static inline const char *input_name(const Input *in)
+{
+        return in->said ? in->said : in->name;
+}
+
+static inline const char *output_name(const Output *o)
+{
+        return o->tap ? o->tap : o->said ? o->said : o->name;
+}
+
+#define WANTED_BY_TAPS (UINT64_C(1) << 63)
 
 /* graph.c */
 Graph *graph_new(Arena *arena, const char *name);
@@ -296,10 +318,17 @@ Node *node_new(Graph *g, Body *body, Op op, int nin, Node *const *in, Attr attr,
 /* The slots of what stands in the body: how many of the trips around it take it, and the slot of each (StateVar.slot_of). */
 int64_t trip_slots(Arena *a, const Body *body, const int32_t **slot_of);
 void body_append(Graph *g, Body *body, Node *n); /* for passes that move nodes; node_new does it itself */
-bool is_tapped(const Graph *g, const Node *n);   /* computed for taps alone */
-bool is_fed_apart(const Graph *g, int group);    /* its inputs are given once for many calls */
-bool is_movement(const Node *n);                 /* family MOVE */
-bool is_visible_from(const Node *n, const Body *from);     /* n stands in `from` or in a body around it */
+/* An output's bit in sets of outputs; all taps are one, WANTED_BY_TAPS. */
+uint64_t output_bit(const Graph *g, int output);
+bool is_tapped(const Graph *g, const Node *n);         /* computed for taps alone */
+bool is_fed_apart(const Graph *g, int group);          /* its inputs are given once for many calls */
+bool is_movement(const Node *n);                       /* family MOVE */
+bool is_visible_from(const Node *n, const Body *from); /* n stands in `from` or in a body around it */
+/* ids that a setting of `loop generate` lists, "stop"; returns how many, at most `most` */
+enum { MAX_STOP_TOKENS = 64 };
+int loop_tokens(const Graph *g, const char *setting, int32_t *token, int most);
+/* what a text begins with where there is no tokenizer: the loop's start, else 1, or 0 where that is the only id */
+int32_t start_token(const Graph *g);
 double literal_at(const Node *n, int64_t trip, int64_t i); /* element i of a CONST in a trip of its region */
 
 /* type.c: dims, shapes */
@@ -320,6 +349,8 @@ bool dim_is_positions(const Graph *g, Dim d);  /* of a causal graph, the positio
 bool type_has_positions(const Graph *g, const Type *t);
 bool type_is_dense(const Type *t); /* an inner axis is named: row-major strides follow from the call */
 int64_t type_count(const Type *t, const int64_t *size); /* elements */
+bool type_is_bounded(const Graph *g, const Type *t,
+                     int64_t times); /* at most 2^42 elements in all `times` of it */
 bool type_is_fixed(const Type *t);
 bool type_equal(const Type *a, const Type *b);                /* dtype and shape */
 bool type_broadcast(const Type *a, const Type *b, Type *out); /* shapes right-aligned; false: do not fit */
@@ -371,6 +402,7 @@ void verify(const Graph *g, const char *after);
 
 /* dump.c */
 void graph_dump(FILE *f, const Graph *g);
+void graph_dump_json(FILE *f, const Graph *g); /* dump_json.c */
 void graph_print_node(FILE *f, const Graph *g, const Node *n);
 
 const char *weight_slot_name(Arena *a, const Weight *w,

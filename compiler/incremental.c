@@ -14,7 +14,11 @@
  * Every node is made once for each form that is wanted of it (forms.h).  A row's index starts at `past` where its axis
  * holds new rows; a node that is kept is computed for its new rows and appended to what was read.  A pad or a join in
  * front of a growing axis is done on all rows, and the new ones are sliced off: so a causal convolution keeps the rows
- * that its taps look back on, and no more are read (StateVar.window).
+ * that its taps look back on, and no more are read (StateVar.window).  The state of what looks ahead of its own
+ * index is late by as much (StateVar.late), and its last rows are computed again in each call.
+ *
+ * What a mask hides decides nothing, be it infinite or NaN: an op that facts of any value ask a guard for (facts.h) becomes
+ * a selection, e (mask) -> where(mask = 0, 0, e mask), and a product passes over the terms whose factor is 0.
  *
  * Before: a graph that causal_prove accepts.  After: a new graph; regions, weights and checkpoint entries are copied, so
  * that the old one stays whole. */
@@ -29,6 +33,7 @@ typedef struct {
         const Graph *old;
         Graph *g;
         Forms *forms;
+        const Guard *guard; /* [old nnode] */
         Region **region; /* [old nnode] of a repeat: its region in the new graph */
         Weight **weight; /* [nweight] copies */
         Node **copy;     /* [old nnode] of checkpoint entries' nodes */
@@ -43,12 +48,18 @@ static Dim whole(const Graph *g, Dim d)
         return d;
 }
 
-static Type type_in_form(const Graph *g, const Type *t, unsigned all)
+static Dim in_form(const Graph *g, Dim d, bool all, int64_t border)
+{
+        if (all)
+                return whole(g, d);
+        return d.per[g->time] ? dim_add(d, dim_fixed(border)) : d;
+}
+
+static Type type_in_form(const Graph *g, const Type *t, const Form *form)
 {
         Type type = *t;
         for (int i = 0; i < t->rank; i++)
-                if (all >> i & 1)
-                        type.dim[i] = whole(g, t->dim[i]);
+                type.dim[i] = in_form(g, t->dim[i], form->all >> i & 1, form->border);
         return type;
 }
 
@@ -160,7 +171,8 @@ static int lowest_axis(unsigned axes)
         return axis;
 }
 
-static StateVar *state_new(Rewrite *m, const Node *n, const Form *form)
+/* late: its row i is row i - late of n. */
+static StateVar *state_new(Rewrite *m, const Node *n, const Form *form, int64_t late)
 {
         Graph *g = m->g;
         StateVar *s = NEW(g->arena, StateVar);
@@ -169,8 +181,9 @@ static StateVar *state_new(Rewrite *m, const Node *n, const Form *form)
         s->name = state_path(m, n, form);
         s->axis = lowest_axis(form->all);
         s->type = n->type;
-        s->type.dim[s->axis] = dim_fixed(dim_bound(m->old, n->type.dim[s->axis]));
-        s->window = form->back < 0 ? 0 : form->back > 1 ? form->back : 1;
+        s->type.dim[s->axis] = dim_fixed(dim_bound(m->old, n->type.dim[s->axis]) + late);
+        s->late = late;
+        s->window = form->back < 0 ? 0 : form->back - late > 1 ? form->back - late : 1;
         s->region = r ? m->region[r->repeat->id] : NULL;
         s->slots = trip_slots(g->arena, n->body, &s->slot_of);
         if (g->nstate == m->cap_state) {
@@ -195,54 +208,75 @@ static Node *node_like(const Rewrite *m, Body *body, const Node *n, Op op, int n
         return made;
 }
 
-/* What was read, then the new rows. */
+/* What was read, then the new rows.  Those of a node that looks ahead begin as many rows before `past`: so its state is
+ * late by that, and the last of them are not read again but new again in the next call. */
 static Node *make_state(Rewrite *m, Body *body, const Node *n, const Form *form)
 {
         Graph *g = m->g;
-        Node *rows = make(m, body, n, form_find(m->forms, n, 0));
-        StateVar *s = state_new(m, n, form);
+        int64_t late = rows_ahead(m->forms, n);
+        Form *own = form_find(m->forms, n, 0, late);
+        Node *rows = make(m, body, n, own);
+        StateVar *s = state_new(m, n, form, late);
         Attr attr = {.axis = s->axis, .state = s, .slot = -1};
-        Type type = n->type;
+        Type type = n->type, all = type_in_form(g, &n->type, form);
+        Dim count = all.dim[s->axis];
         type.dim[s->axis] = dim_named(g->past);
+        all.dim[s->axis] = dim_add(count, dim_fixed(late));
         Node *in[] = {node_like(m, body, n, OP_READ, 0, NULL, attr, type), rows};
-        return node_like(m, body, n, OP_APPEND, 2, in, attr, type_in_form(g, &n->type, form->all));
+        Node *append = node_like(m, body, n, OP_APPEND, 2, in, attr, all);
+        if (late == 0)
+                return append;
+        Node *x = view_slice(g, body, append, s->axis, dim_fixed(late), count, n->span, n->where);
+        x->name = n->name;
+        return x;
 }
 
-/* The new rows of a form with more axes whole. */
+/* The last rows of a form with more axes whole, or a wider border.  Before row 0 of a whole axis stand zeros. */
 static Node *make_slice(Rewrite *m, Body *body, const Node *n, const Form *form)
 {
         Graph *g = m->g;
-        unsigned from;
-        form_way(m->forms, n, form->all, &from);
-        Node *x = make(m, body, n, form_find(m->forms, n, from));
-        for (unsigned rest = from & ~form->all; rest; rest &= rest - 1) {
-                int axis = lowest_axis(rest);
-                x = view_slice(g, body, x, axis, dim_named(g->past), n->type.dim[axis], n->span, n->where);
+        Diag diag = {.arena = g->arena};
+        Form from;
+        form_way(m->forms, n, form, &from);
+        Node *x = make(m, body, n, form_find(m->forms, n, from.all, from.border));
+        unsigned axes = growing_axes(m->forms, &n->type) & ~form->all;
+        for (int axis = 0; axis < n->type.rank; axis++) {
+                bool was_whole = from.all >> axis & 1;
+                if (!(axes >> axis & 1))
+                        continue;
+                if (was_whole && form->border > 0) {
+                        Attr attr = {.axis = axis, .before = dim_fixed(form->border), .slot = -1};
+                        x = build(g, body, &diag, OP_PAD, 1, &x, &attr, n->span, n->where);
+                }
+                Dim first = was_whole ? dim_named(g->past) : dim_fixed(from.border - form->border);
+                Dim count = dim_add(n->type.dim[axis], dim_fixed(form->border));
+                x = view_slice(g, body, x, axis, first, count, n->span, n->where);
                 x->name = n->name;
         }
         return x;
 }
 
-static View *view_in_form(const Rewrite *m, const Node *n, unsigned all)
+static View *view_in_form(const Rewrite *m, const Node *n, const Form *form)
 {
         View *v = NEW(m->g->arena, View);
         *v = *n->attr.view;
-        for (int i = 0; i < v->natom; i++)
-                if (all >> v->atom[i].out & 1)
-                        v->atom[i].size = whole(m->g, v->atom[i].size);
+        for (int i = 0; i < v->natom; i++) {
+                Atom *atom = &v->atom[i];
+                atom->size = in_form(m->g, atom->size, form->all >> atom->out & 1, form->border);
+        }
         return v;
 }
 
-static Attr attr_in_form(const Rewrite *m, const Node *n, unsigned all)
+static Attr attr_in_form(const Rewrite *m, const Node *n, const Form *form)
 {
         Attr attr = n->attr;
         switch ((int)n->op) {
-        case OP_VIEW: attr.view = view_in_form(m, n, all); break;
+        case OP_VIEW: attr.view = view_in_form(m, n, form); break;
         case OP_WEIGHT: attr.weight = m->weight[n->attr.weight->id]; break;
         case OP_SIZE: attr.dim = whole(m->g, attr.dim); break;
         case OP_INDEX:
-                if (growing_axes(m->forms, &n->type) && !all)
-                        attr.dim = dim_add(attr.dim, dim_named(m->g->past));
+                if (growing_axes(m->forms, &n->type) && !form->all)
+                        attr.dim = dim_add(attr.dim, dim_sub(dim_named(m->g->past), dim_fixed(form->border)));
                 break;
         default: break;
         }
@@ -252,9 +286,9 @@ static Attr attr_in_form(const Rewrite *m, const Node *n, unsigned all)
 static void make_body(Rewrite *m, const Body *from, Body *to);
 
 /* In the form in which it leaves a repeat or the model. */
-static Node *leaving(const Rewrite *m, const Node *n)
+static Node *leaving(const Rewrite *m, const Node *n, int64_t border)
 {
-        return form_find(m->forms, n, column_axes(m->forms, &n->type))->made;
+        return form_find(m->forms, n, column_axes(m->forms, &n->type), border)->made;
 }
 
 static Region *make_region(Rewrite *m, const Node *n)
@@ -271,36 +305,75 @@ static Region *make_region(Rewrite *m, const Node *n)
                 b->next = NEW_ARRAY(g->arena, Node *, r->ncarry);
                 b->stack = NEW_ARRAY(g->arena, Node *, r->nstack);
                 for (int i = 0; i < r->ncarry; i++)
-                        b->next[i] = form_find(m->forms, old->body[k]->next[i], 0)->made;
+                        b->next[i] = form_find(m->forms, old->body[k]->next[i], 0, border_of(m->forms, n, i))
+                                             ->made;
                 for (int i = 0; i < r->nstack; i++)
-                        b->stack[i] = leaving(m, old->body[k]->stack[i]);
+                        b->stack[i] =
+                                leaving(m, old->body[k]->stack[i], border_of(m->forms, n, r->ncarry + i));
         }
         return r;
+}
+
+static Node *must_build(Rewrite *m, Body *body, const Node *n, Op op, int nin, Node *const *in)
+{
+        Diag diag = {.arena = m->g->arena};
+        return build(m->g, body, &diag, op, nin, in, NULL, n->span, n->where);
+}
+
+static Node *number_like(Rewrite *m, Body *body, const Node *n, const Node *like, double value)
+{
+        DType dtype = like->type.dtype == BOOL ? INT : like->type.dtype;
+        return build_number(m->g, body, value, dtype, n->span, n->where);
+}
+
+/* Where an operand has a value that decides the result, that result, whatever the other is; else y. */
+static Node *make_guards(Rewrite *m, Body *body, const Node *n, Node *const *in, Node *y)
+{
+        for (int side = 0; side < 2; side++)
+                for (Special v = AT_0; v < NSPECIAL; v++) {
+                        double result;
+                        if (!(m->guard[n->id].at[side] >> v & 1) || !special_decides(n->op, side, v, &result))
+                                continue;
+                        Node *pair[] = {in[side], number_like(m, body, n, in[side], special_value[v])};
+                        Node *three[] = {must_build(m, body, n, OP_EQUAL, 2, pair),
+                                         number_like(m, body, n, y, result), y};
+                        y = must_build(m, body, n, OP_WHERE, 3, three);
+                        y->name = n->name;
+                }
+        return y;
+}
+
+/* Which operands' zeros a product passes over: see Attr.index. */
+static int zeros_passed_over(const Rewrite *m, const Node *n)
+{
+        const Guard *guard = &m->guard[n->id];
+        return (guard->at[0] ? ZEROS_LEFT : 0) | (guard->at[1] ? ZEROS_RIGHT : 0);
 }
 
 static Node *make_by_op(Rewrite *m, Body *body, const Node *n, const Form *form)
 {
         Node *in[256];
-        Attr attr = attr_in_form(m, n, form->all);
+        Attr attr = attr_in_form(m, n, form);
+        if (n->op == OP_MATMUL)
+                attr.index = zeros_passed_over(m, n);
         for (int i = 0; i < n->nin; i++) {
-                int64_t back;
-                unsigned all = form_of_input(m->forms, n, i, form->all, form->back, &back);
-                in[i] = form_find(m->forms, n->in[i], all)->made;
+                Form wanted = form_of_input(m->forms, n, i, form);
+                in[i] = form_find(m->forms, n->in[i], wanted.all, wanted.border)->made;
         }
         if (n->op == OP_REPEAT)
                 attr.region = make_region(m, n);
-        Node *made = node_like(m, body, n, n->op, n->nin, in, attr, type_in_form(m->g, &n->type, form->all));
+        Node *made = node_like(m, body, n, n->op, n->nin, in, attr, type_in_form(m->g, &n->type, form));
         if (n->op == OP_REPEAT)
                 attr.region->repeat = made;
-        return made;
+        return n->op == OP_MATMUL ? made : make_guards(m, body, n, in, made);
 }
 
 static Node *make(Rewrite *m, Body *body, const Node *n, Form *form)
 {
-        unsigned from;
+        Form from;
         if (form->made)
                 return form->made;
-        switch (form_way(m->forms, n, form->all, &from)) {
+        switch (form_way(m->forms, n, form, &from)) {
         case BY_OP: form->made = make_by_op(m, body, n, form); break;
         case BY_STATE: form->made = make_state(m, body, n, form); break;
         case BY_SLICE: form->made = make_slice(m, body, n, form); break;
@@ -449,7 +522,8 @@ static void hide_later(const Rewrite *m, const Node *old, Output *o)
 
 static Graph *make_graph(const Graph *old, int time, Forms *forms)
 {
-        Rewrite m = {.old = old, .g = graph_like(old, time), .forms = forms};
+        const Facts *facts = facts_of(forms->arena, old, time, ANY_VALUES);
+        Rewrite m = {.old = old, .g = graph_like(old, time), .forms = forms, .guard = facts->guard};
         m.region = NEW_ARRAY(forms->arena, Region *, old->nnode);
         copy_weights(&m);
         make_body(&m, old->top, m.g->top);
@@ -457,21 +531,21 @@ static Graph *make_graph(const Graph *old, int time, Forms *forms)
         name_states(&m);
         copy_entries(&m);
         for (int i = 0; i < old->noutput; i++) {
-                m.g->output[i].node = leaving(&m, old->output[i].node);
+                m.g->output[i].node = leaving(&m, old->output[i].node, 0);
                 if (column_axes(forms, &old->output[i].node->type))
                         hide_later(&m, old->output[i].node, &m.g->output[i]);
         }
         return m.g;
 }
 
-Graph *incremental(Graph *g, int time, Node **why_not)
+Graph *incremental(Graph *g, int time, Stuck *stuck)
 {
         Arena scratch = {.out_of_memory = g->arena->out_of_memory};
-        *why_not = NULL;
+        *stuck = (Stuck){NULL, NULL};
         Forms *forms = forms_wanted(&scratch, g, time);
         Graph *steps = NULL;
         if (forms->stuck)
-                *why_not = (Node *)forms->stuck;
+                *stuck = (Stuck){forms->stuck, arena_strdup(g->arena, forms->why_stuck)};
         else
                 steps = make_graph(g, time, forms);
         arena_free(&scratch);

@@ -4,8 +4,14 @@
 
 #include "graph.h"
 
+/* What stands in the way of a state form. */
+typedef struct {
+        const Node *node;
+        const char *why;
+} Stuck;
+
 /* A new graph, in which `time` counts the new rows and graph->past names the rows before; NULL where an op cannot be
- * taken apart so, and *why_not is that node.  g must be causal (causal_prove), and stays as it is. */
-Graph *incremental(Graph *g, int time, Node **why_not);
+ * taken apart so, and *stuck tells which.  g must be causal (causal_prove), and stays as it is. */
+Graph *incremental(Graph *g, int time, Stuck *stuck);
 
 #endif

@@ -12,13 +12,13 @@ void hashed_sizes(const Graph *g, int64_t positions, int64_t *size)
 {
         for (int i = 0; i < g->nnamed; i++) {
                 int64_t want = positions - (int64_t)FEWER * i, bound = g->named[i].bound;
-                size[i] = want < 1 ? 1 : want < bound ? want : bound;
+                size[i] = i == g->past ? 0 : want < 1 ? 1 : want < bound ? want : bound;
         }
 }
 
 double hashed_input(const Input *in, uint64_t i)
 {
-        double u = (hash_weight(hash_name(in->name), i, 1, 0) + 1) / 2; /* 0 to 1 */
+        double u = (hash_weight(hash_name(input_name(in)), i, 1, 0) + 1) / 2; /* 0 to 1 */
         if (!in->bound)
                 return in->type.dtype == REAL ? (float)(2 * u - 1) : floor(2 * u);
         double id = floor(u * (double)in->bound);

@@ -449,7 +449,7 @@ static Value *run_op(Interp *it, const Node *n)
         }
         default: evaluate(n, it->size, in, out->data); break;
         }
-        for (int64_t i = 0; it->rounded && i < out->count; i++)
+        for (int64_t i = 0; it->rounded && n->type.dtype == REAL && i < out->count; i++)
                 out->data[i] = (float)out->data[i];
         if (interrupted)
                 fail(it, "interrupted");

@@ -44,6 +44,16 @@ Buffer *buffer_new(Plan *p, Home home, const Type *t, const char *name)
         return p->buffer[p->nbuffer++] = b;
 }
 
+int element_floats(Element e)
+{
+        return e == ELEMENT_F64 ? 2 : 1;
+}
+
+Element element_of(const Plan *p, const Node *n)
+{
+        return is_far(p->interval, n) ? ELEMENT_F64 : ELEMENT_F32;
+}
+
 /* Elements along an axis for which there is room. */
 static int64_t extent(const Plan *p, const Buffer *b, int axis)
 {
@@ -69,7 +79,7 @@ void lay_out(const Plan *p, Buffer *b, int tiled)
                 b->layout.tile = stride;
                 b->size = stride * (round_up(extent(p, b, tiled), LANES) / LANES);
         }
-        b->size = round_up(b->size, LANES);
+        b->size = round_up(b->size, LANES) * element_floats(b->element);
 }
 
 static const char *value_name(const Plan *p, const Node *n)
@@ -168,10 +178,10 @@ static void lay_leaf(Fuse *f, Node *n)
                 Buffer *b = buffer_new(p, IN_WEIGHTS, &n->type, name);
                 const Graph *g = p->graph;
                 for (int a = 0; a < n->type.rank; a++)
-                        if (g->past >= 0 && dim_equal(n->type.dim[a], dim_named(g->time))) {
+                        if (g->past >= 0 && n->type.dim[a].per[g->time] && !n->type.dim[a].per[g->past]) {
                                 b->shift_axis = a;
                                 b->shift = dim_named(g->past);
-                                b->type.dim[a] = dim_add(dim_named(g->time), dim_named(g->past));
+                                b->type.dim[a] = dim_add(n->type.dim[a], dim_named(g->past));
                         }
                 lay_out(p, b, -1);
                 b->table = n;
@@ -180,6 +190,7 @@ static void lay_leaf(Fuse *f, Node *n)
                 p->value[n->id] = b;
         } else if (n->op == OP_CONST && n->attr.literal->count > 1) {
                 Buffer *b = buffer_new(p, IN_LITERAL, &n->type, n->name ? n->name : "values");
+                b->element = element_of(p, n);
                 lay_out(p, b, -1);
                 b->table = n;
                 b->slots = n->attr.literal->trips;
@@ -208,6 +219,7 @@ static void lay_input(Fuse *f, Node *n)
         Plan *p = f->plan;
         const char *name = p->graph->input[n->attr.index].name;
         Buffer *b = buffer_new(p, IN_INPUT, &n->type, name);
+        b->element = n->type.dtype == REAL ? ELEMENT_F32 : ELEMENT_I32;
         lay_out(p, b, -1);
         b->index = n->attr.index;
         b->dense = type_is_dense(&n->type);
@@ -256,6 +268,7 @@ static void lay_state(Fuse *f, Node *append, int tiled)
         Plan *p = f->plan;
         StateVar *s = append->attr.state;
         Buffer *b = buffer_new(p, IN_STATE, &append->type, s->name);
+        b->element = element_of(p, append);
         b->ring = p->ring_of[s->id];
         if (b->ring >= 0) {
                 b->shift_axis = append->attr.axis;
@@ -284,6 +297,7 @@ static void lay_kept(Fuse *f, Node *keep, const int *tiled)
                 if (f->uses->all[i]->op == OP_KEPT && f->uses->all[i]->attr.state == s && axis < 0)
                         axis = tiled[f->uses->all[i]->id];
         Buffer *b = p->value[keep->id] = buffer_new(p, IN_STATE, &s->type, s->name);
+        b->element = element_of(p, keep);
         lay_out(p, b, axis);
         b->index = s->id;
         b->slots = s->slots;
@@ -330,6 +344,7 @@ static void lay_roots(Fuse *f, const int *tiled)
                 if (p->value[n->id] || !is_computed(f, n) || !f->must[n->id])
                         continue;
                 Buffer *b = buffer_new(p, IN_ARENA, &n->type, value_name(p, n));
+                b->element = element_of(p, n);
                 lay_out(p, b, tiled[n->id]);
                 settle(f, n, b);
         }
@@ -355,6 +370,7 @@ static void merge_parts(Fuse *f)
                         for (int k = 0; k < a->nstore; k++)
                                 both[k] = a->store[k];
                         both[a->nstore] = b->store[0];
+                        a->wanted |= b->wanted;
                         a->store = both;
                         a->nstore++;
                         for (int k = 0; k < f->uses->n; k++)

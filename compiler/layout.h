@@ -4,6 +4,8 @@
 #include "plan.h"
 
 Buffer *buffer_new(Plan *p, Home home, const Type *t, const char *name);
+Element element_of(const Plan *p, const Node *n); /* of a buffer that holds its values */
+int element_floats(Element e);                    /* how many floats it takes */
 /* The last axis innermost, named dimensions outermost, the rest in order between; `tiled` (or -1) counts in tiles of 16. */
 void lay_out(const Plan *p, Buffer *b, int tiled);
 

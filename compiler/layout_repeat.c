@@ -40,6 +40,24 @@ static Node *carry_node(const Body *b, int index)
         return NULL;
 }
 
+/* What holds it as it begins and as every trip leaves it. */
+static Element carried_element(const Plan *p, const Node *repeat, int i)
+{
+        const Region *r = repeat->attr.region;
+        Element most = element_of(p, repeat->in[i]);
+        for (int k = 0; k < r->nbody; k++)
+                most = element_of(p, r->body[k]->next[i]) == ELEMENT_F64 ? ELEMENT_F64 : most;
+        return most;
+}
+
+static Element stacked_element(const Plan *p, const Region *r, int i)
+{
+        Element most = ELEMENT_F32;
+        for (int k = 0; k < r->nbody; k++)
+                most = element_of(p, r->body[k]->stack[i]) == ELEMENT_F64 ? ELEMENT_F64 : most;
+        return most;
+}
+
 static void lay_next(Fuse *f, Body *b, int i, Buffer *carried)
 {
         Plan *p = f->plan;
@@ -51,6 +69,7 @@ static void lay_next(Fuse *f, Body *b, int i, Buffer *carried)
                 return;
         if (base_of(next)->op == OP_CARRY) { /* carried values change places: through a copy */
                 Buffer *aside = buffer_new(p, IN_ARENA, &next->type, carried->name);
+                aside->element = carried->element;
                 lay_out(p, aside, -1);
                 copy_kernel(f, next, aside, b, end);
                 Kernel *k = f->kernel[f->nkernel - 1];
@@ -60,8 +79,10 @@ static void lay_next(Fuse *f, Body *b, int i, Buffer *carried)
                 k->from_copy = aside;
                 return;
         }
-        if (next->body == b && next->op != OP_JOIN && is_computed(f, next) && !p->value[next->id] &&
-            (!carry || !overwrites_early(f, b, carry, next)))
+        bool as_it_is =
+                carried->element == ELEMENT_F32 || !f->owner[next->id] || f->owner[next->id]->op == K_LOOP;
+        if (next->body == b && as_it_is && next->op != OP_JOIN && is_computed(f, next) &&
+            !p->value[next->id] && (!carry || !overwrites_early(f, b, carry, next)))
                 p->value[next->id] = carried;
         else
                 copy_kernel(f, next, carried, b, end);
@@ -89,10 +110,18 @@ static bool outlives(const Fuse *f, const Node *n, const Node *repeat, bool *see
         return false;
 }
 
-/* The same of n or a part that would lie in its place. */
-static bool part_outlives(const Fuse *f, Node *n, const Node *repeat, bool *seen)
+/* What lies in memory for n: the first of its views that has a buffer of its own, or what is under them. */
+static const Node *stored_for(const Fuse *f, const Node *n)
 {
-        n = base_of(n);
+        while (n->op == OP_VIEW && !f->plan->copy[n->id])
+                n = n->in[0];
+        return n;
+}
+
+/* The same of n or a part that would lie in its place. */
+static bool part_outlives(const Fuse *f, const Node *n, const Node *repeat, bool *seen)
+{
+        n = stored_for(f, n);
         if (seen[n->id])
                 return false;
         bool parts = n->op == OP_JOIN || n->op == OP_PAD, any = outlives(f, n, repeat, seen);
@@ -122,6 +151,7 @@ void lay_repeat(Fuse *f, Node *repeat)
         for (int i = 0; i < r->ncarry; i++) {
                 const char *name = repeat->in[i]->name ? repeat->in[i]->name : "carried";
                 value[i] = buffer_new(p, IN_ARENA, &repeat->in[i]->type, name);
+                value[i]->element = carried_element(p, repeat, i);
                 lay_out(p, value[i], -1);
                 for (int k = 0; k < r->nbody; k++)
                         lay_next(f, r->body[k], i, value[i]);
@@ -130,6 +160,7 @@ void lay_repeat(Fuse *f, Node *repeat)
         for (int i = 0; i < r->nstack; i++) {
                 Node *first = r->body[0]->stack[i];
                 Buffer *all = value[r->ncarry + i] = buffer_new(p, IN_ARENA, &first->type, "stacked");
+                all->element = stacked_element(p, r, i);
                 lay_out(p, all, -1);
                 Layout one = all->layout;
                 int64_t stride = all->size;
@@ -144,7 +175,7 @@ void lay_repeat(Fuse *f, Node *repeat)
                 all->layout.rank++;
                 for (int a = all->layout.rank - 1; a > 0; a--)
                         all->layout.stride[a] = all->layout.stride[a - 1];
-                all->layout.stride[0] = stride;
+                all->layout.stride[0] = stride / element_floats(all->element);
         }
         for (int i = 0; i < f->uses->nuser[repeat->id]; i++) {
                 Node *result = f->uses->user[repeat->id][i];

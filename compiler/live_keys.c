@@ -8,10 +8,12 @@
  * maxima of those. */
 #include "live_keys.h"
 
+#include <math.h>
 #include <string.h>
 
 /* What masks are written with is short; of what is long, nothing is said.  In nodes looked at, and in bytes of an expression. */
 enum { MOST_NODES = 500, LONGEST = 4000 };
+static const double largest = 2147483648.0; /* a number in a bound: products of two fit in int64_t */
 
 static bool is_looked_through(Formula *f)
 {
@@ -29,7 +31,7 @@ static bool affine(Formula *f, const Node *n, const Map *m, AxisIndex *x)
         switch (n->op) {
         case OP_CONST: {
                 double value = n->attr.literal->value[0];
-                if (n->attr.literal->count != 1 || n->attr.literal->trips != 1 ||
+                if (n->attr.literal->count != 1 || n->attr.literal->trips != 1 || !(fabs(value) < largest) ||
                     value != (double)(int64_t)value)
                         return false;
                 *x = (AxisIndex){.offset = dim_fixed((int64_t)value)};
@@ -79,8 +81,12 @@ static int numbers_axis(const Node *n)
                         axis = a;
                         axes++;
                 }
-        return n->op == OP_CONST && n->type.dtype == INT && axes == 1 && n->attr.literal->trips == 1 ? axis
-                                                                                                     : -1;
+        if (n->op != OP_CONST || n->type.dtype != INT || axes != 1 || n->attr.literal->trips != 1)
+                return -1;
+        for (int64_t i = 0; i < n->attr.literal->count; i++)
+                if (!(fabs(n->attr.literal->value[i]) < largest))
+                        return -1;
+        return axis;
 }
 
 /* Numbers 0, .., 0, 1, .., 1, 2, .. are quotients of their index. */

@@ -62,8 +62,6 @@ static bool read_header(const CkFile *file, Header *header, CkError *err)
                                file->path, (long long)file->size, HEADER_BYTES);
         if (!memcmp(file->data, "24ka", 4))
                 return ck_fail(err, "%s: llama2.c's newer format: export it with --version 0", file->path);
-        if (!memcmp(file->data, "PK\3\4", 4))
-                return ck_fail(err, "%s: a PyTorch archive: save its tensors as safetensors", file->path);
         for (int i = 0; i < HEADER; i++) {
                 int32_t number = number_at(file, i);
                 bool vocab = i == 5;

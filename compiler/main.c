@@ -18,11 +18,13 @@ typedef struct {
         const char *name;
         int (*run)(const Options *o);
         const char *takes; /* letters of options.c's table */
+        int least, most;   /* words that are no options, and what they are */
+        const char *wants;
         const char *usage, *about, *more;
 } Command;
 
 static const Command command_table[] = {
-        {"build", build_command, "mDwtoTMexcCyL",
+        {"build", build_command, "mDwtoXT1Mexd0kcCyL", 1, 1, "one model",
          "MODEL [--weights CKPT] [--tokenizer TOK] [--target T] [--main] [--embed] [-o OUT.c]",
          "a model to C",
          "Writes OUT.c, OUT.h and, unless --embed, OUT.weights.\n"
@@ -34,6 +36,8 @@ static const Command command_table[] = {
          "  --main           add a command line that generates\n"
          "  --embed          the weights too are in the C file\n"
          "  --code-only      no weight file\n"
+         "  --prefix NAME    what the names of functions, types and macros begin with (default: the model's "
+         "name)\n"
          "  --chunk N        positions taken in one go (default 64)\n"
          "  --slots N        of a causal model: an instance holds N sequences, and a call takes positions of "
          "several\n"
@@ -42,12 +46,12 @@ static const Command command_table[] = {
          "  --no-PASS, --dump=PASS\n"
          "example: lathe build models/tale.model --main -o tale.c && cc -std=c11 -O2 -march=native tale.c "
          "-lpthread -o tale\n"},
-        {"run", run_command, "mDwtTxcpfnEKPNSRzJvH",
-         "MODEL [--weights CKPT] [--tokenizer TOK] [-p PROMPT] [-n N] [--temp T] [--threads K]",
+        {"run", run_command, "mDwtT1xd0kcpfnEKPNSRzJvH", 1, 2, "one model, and perhaps a prompt",
+         "MODEL [PROMPT] [--weights CKPT] [--tokenizer TOK] [-n N] [--temp T] [--threads K]",
          "a model run at once: text as it is made",
          "Compiled in memory; no C compiler is needed.  Without a tokenizer, prompt and text are token "
          "numbers.\n"
-         "  -p PROMPT        what the text goes on from; - reads it from standard input\n"
+         "  PROMPT           what the text goes on from, or -p PROMPT; - reads it from standard input\n"
          "  -f FILE          the prompt is what FILE holds\n"
          "  -n N             at most N new tokens (default: to the end of the context)\n"
          "  --temp T         temperature; 0, the default, always takes the likeliest token\n"
@@ -70,34 +74,37 @@ static const Command command_table[] = {
          "  -m, -D, --tokenizer, --target, --chunk, --explain, --no-PASS: as for build\n"
          "example: lathe run models/tale.model --weights models/tale/tale.safetensors --tokenizer "
          "models/tale/tokenizer.bin -p \"Once\"\n"},
-        {"check", check_command, "mDx", "MODEL…", "parse, elaborate, prove; silent when all is well",
+        {"check", check_command, "mDd0", 1, MAX_FILES, "model files", "MODEL…",
+         "parse, elaborate, prove; silent when all is well",
          "Of each file every model that lacks no hyperparameter, or the one of -m, and every test: that it "
          "can be elaborated, that\n"
          "`loop generate` stands around a causal model, and that its checkpoint section gives every weight "
          "exactly once.\n"
          "Of other models: that what they set is declared; a note says what they lack.\n"
          "example: lathe check models/*.model\n"},
-        {"test", test_command, "", "FILE…", "run the tests written in the language",
+        {"test", test_command, "", 1, MAX_FILES, "files of tests", "FILE…",
+         "run the tests written in the language",
          "Runs every `test \"…\" { require … }` of the files by the interpreter, in double precision, with "
          "weights made by hash.\n"
          "example: lathe test tests/textbook/attention.model\n"},
-        {"weights", weights_command, "mDwos",
+        {"weights", weights_command, "mDwos", 1, 1, "one model",
          "MODEL [--weights CKPT] [--storage f32|f16|bf16] -o W.safetensors",
          "weights under their published names",
          "Hash weights (docs/hash-weights.md), or those of a checkpoint.\n"
          "example: lathe weights models/tale.model -o tale.safetensors\n"},
-        {"show", show_command, "mDxTcyL", "MODEL params|taps|cost|plan|graph|passes|c",
-         "what a model is and what it costs",
+        {"show", show_command, "mDxd0kT1cyLj", 1, 2, "a model and a part of it",
+         "MODEL params|taps|cost|plan|elaborated|graph|c, or passes", "what a model is and what it costs",
          "  params  every weight with its shape, and how many parameters there are\n"
          "  taps    the names of all values, with their shapes (of a repeat: of all trips)\n"
          "  cost    bytes of weights and cache, FLOPs of prefill and step, as formulas and at the full "
          "context\n"
          "  plan    kernels, barriers, and where every buffer lies\n"
-         "  graph   the graph after its passes\n"
+         "  elaborated  the graph as the file means it, before any pass\n"
+         "  graph   the graph after its passes; --json: either graph for programs (docs/pipeline.md)\n"
          "  passes  the passes, in order\n"
          "  c       the C that `lathe build` writes\n"
          "example: lathe show models/tale.model cost\n"},
-        {"repl", repl_command, "q", "[MODEL.model | SCRIPT]…",
+        {"repl", repl_command, "q", 0, MAX_FILES, "files", "[MODEL.model | SCRIPT]…",
          "definitions, expressions and commands, line by line",
          "A line is a definition, a statement or an expression of the language, which is answered, or a "
          "command; "
@@ -108,7 +115,7 @@ static const Command command_table[] = {
          "  --echo           print a script's lines too, behind their prompts\n"
          "The exit code is 1 if a line of a script or a pipe failed.\n"
          "example: lathe repl models/tale.model\n"},
-        {"verify", verify_command, "mDwTxcabiAJyLn",
+        {"verify", verify_command, "mDwTx0kcabiAJyLn", 1, 1, "one model",
          "MODEL [--weights CKPT] [--against FILE.safetensors] [--bound E] [--interpreter] [--each-pass] "
          "[--target "
          "T]…",
@@ -138,8 +145,8 @@ static const Command command_table[] = {
          "too\n"
          "  --jit tcc        leave out what the system's compiler builds; --jit cc: what libtcc does\n"
          "example: lathe verify models/stories260k.model --target scalar --target avx2\n"},
-        {"golden", golden_command, "mDwtopnyITJbcLRuU", "record MODEL [options] | check FILE…",
-         "outputs kept as text, and held to it to the bit",
+        {"golden", golden_command, "mDwtopnyITJbcLRuU", 2, MAX_FILES, "record MODEL, or check FILE…",
+         "record MODEL [options] | check FILE…", "outputs kept as text, and held to it to the bit",
          "record writes MODEL.golden (-o names it): of each output and tapped value shape, hash, norm, first "
          "and last values, "
          "and greedy text.\n"
@@ -166,7 +173,7 @@ static const Command command_table[] = {
          "  --update         write what is found, and show what changes\n"
          "  --junit FILE     a report for CI as well\n"
          "example: lathe golden record models/tale.model -p '1 2 3' && lathe golden check tale.golden\n"},
-        {"targets", targets_command, "", "", "what C can be written for", ""},
+        {"targets", targets_command, "", 0, 0, "no words", "", "what C can be written for", ""},
 };
 enum { COMMANDS = sizeof command_table / sizeof command_table[0] };
 
@@ -199,6 +206,23 @@ static const Command *find(const char *name)
         return NULL;
 }
 
+static bool words_fit(const Command *c, const Options *o)
+{
+        if (o->nfile >= c->least && o->nfile <= c->most)
+                return true;
+        fprintf(stderr, "lathe %s: wants %s", c->name, c->wants);
+        if (o->nfile > c->most)
+                fprintf(stderr, "; %s is too much", o->file[c->most]);
+        fprintf(stderr, "; `lathe help %s` says more\n", c->name);
+        return false;
+}
+
+static int too_much(const char *word)
+{
+        fprintf(stderr, "lathe: %s is too much; `lathe help` says more\n", word);
+        return WRONG_USAGE;
+}
+
 static bool asks_for_help(int argc, char **argv)
 {
         for (int i = 0; i < argc; i++)
@@ -215,6 +239,8 @@ static int run(int argc, char **argv)
         }
         const char *word = argv[1];
         if (!strcmp(word, "--version")) {
+                if (argc > 2)
+                        return too_much(argv[2]);
                 printf("lathe %s\n", LATHE_VERSION);
                 return DONE;
         }
@@ -227,6 +253,8 @@ static int run(int argc, char **argv)
                 usage(stdout);
                 return DONE;
         }
+        if (wants_help && argc > 3)
+                return too_much(argv[3]);
         const Command *c = find(wants_help ? argv[2] : word);
         if (!c)
                 return WRONG_USAGE;
@@ -235,7 +263,8 @@ static int run(int argc, char **argv)
                 return DONE;
         }
         Options o;
-        if (!options_read(&o, c->name, c->takes, argc - 2, argv + 2))
+        if (!options_read(&o, c->name, c->takes, argc - 2, argv + 2) || !words_fit(c, &o) ||
+            !options_fit(&o, c->name, c->takes))
                 return WRONG_USAGE;
         return c->run(&o);
 }

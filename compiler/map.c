@@ -200,7 +200,7 @@ Address address_of(const Buffer *b, const Map *m)
 
 bool reads_straight(const Buffer *b, const Address *at)
 {
-        return !at->tiled && (b->home != IN_INPUT || b->type.dtype == REAL);
+        return !at->tiled && b->element == ELEMENT_F32;
 }
 
 bool map_operand(const Plan *p, Node *n, Domain *d, Map *m, Node **base)

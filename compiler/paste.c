@@ -101,6 +101,14 @@ static const char *next_name(Scan *s, int64_t *n)
         return NULL;
 }
 
+const char *next_identifier(const char **at, const char *end, int64_t *n)
+{
+        Scan s = {.at = *at, .end = end};
+        const char *name = next_name(&s, n);
+        *at = s.at;
+        return name;
+}
+
 static unsigned bucket_of(const char *name, int64_t n)
 {
         unsigned h = 2166136261u;

@@ -12,6 +12,9 @@ typedef struct {
 extern const EmbeddedFile embedded_file[];
 const char *embedded_text(const char *name);
 
+/* The first identifier from *at on, [*n], outside of comments and strings; *at moves behind it.  NULL: there is none. */
+const char *next_identifier(const char **at, const char *end, int64_t *n);
+
 /* Adds to `out`, in order, the declarations of the named runtime files (NULL at the end) that `user` needs, or that these
  * need.  given: a text that will stand before them, whose own declarations take the place of theirs; or NULL. */
 void paste_runtime(Text *out, const char *const *files, const char *given, const char *user);

@@ -10,28 +10,31 @@
 #include "formula.h"
 #include "gate.h"
 #include "incremental.h"
+#include "capacity.h"
+#include "integers.h"
 #include "parse.h"
 #include "paste.h"
+#include "simplify.h"
 #include "stage.h"
 #include "taps.h"
 
 const PassInfo pass_table[] = {
-        {"simplify", "constants, common subexpressions, dead code, exact algebra", true},
-        {"stage", "what does not depend on the trip leaves its repeat; tables of what no input decides",
-         true},
+        {"simplify", "constants, common subexpressions, dead code, exact algebra", true, false},
+        {"stage", "what does not depend on the trip leaves its repeat; tables of what no input decides", true,
+         false},
         {"causal",
          "the proof that position i reads positions up to i, and the form with explicit state: "
          "prefill and step",
-         true},
-        {"accumulate", "a sum over what a repeat stacks is carried from trip to trip", true},
+         true, false},
+        {"accumulate", "a sum over what a repeat stacks is carried from trip to trip", true, false},
         {"entries", "what depends on inputs that are fed apart alone is computed when they are fed, and kept",
-         true},
-        {"fuse", "kernels: attention, products with formulas, merged products, row regions", true},
-        {"choose", "trips, and rows of them, that a mask's zeros make idle are not run", false},
-        {"ring", "states that are read within a window hold that and not the whole context", false},
-        {"tile", "how each product is blocked for the target's registers and caches", false},
-        {"plan", "where every buffer lies in the arena", false},
-        {"sync", "the barriers that the data flow needs", false},
+         true, false},
+        {"fuse", "kernels: attention, products with formulas, merged products, row regions", true, true},
+        {"choose", "trips, and rows of them, that a mask's zeros make idle are not run", false, true},
+        {"ring", "states that are read within a window hold that and not the whole context", false, true},
+        {"tile", "how each product is blocked for the target's registers and caches", false, true},
+        {"plan", "where every buffer lies in the arena", false, true},
+        {"sync", "the barriers that the data flow needs", false, true},
 };
 const int pass_count = sizeof pass_table / sizeof pass_table[0];
 
@@ -71,6 +74,7 @@ bool model_open(Model *m, const char *path, int *code)
 bool model_elaborate(Model *m, const Options *o, const char *which)
 {
         m->not_causal = NULL;
+        m->rests = NULL;
         m->graph = m->oracle = elaborate_model(m->program, which, o->override, o->noverride, &m->diag);
         diag_print(&m->diag, stderr);
         if (!m->graph || m->diag.count)
@@ -88,11 +92,6 @@ bool model_elaborate(Model *m, const Options *o, const char *which)
 bool model_load(Model *m, const Options *o, int *code)
 {
         *m = (Model){0};
-        *code = WRONG_USAGE;
-        if (o->nfile < 1) {
-                fprintf(stderr, "lathe: which model? give a .model file\n");
-                return false;
-        }
         return model_open(m, o->file[0], code) && model_elaborate(m, o, o->model);
 }
 
@@ -110,6 +109,56 @@ static bool refuse_tap(Model *m, const Output *o, const char *why)
         return false;
 }
 
+static bool refuse_loop(Model *m, const Loop *l, const char *why)
+{
+        const Output *first = &m->oracle->output[0];
+        diag_error(&m->diag, l->span, "loop generate chooses tokens by the first output, and %s %s",
+                   m->graph->name, why);
+        diag_note(&m->diag, first->span, "%s %s", first->name,
+                  type_text(&m->arena, m->oracle, &first->node->type));
+        diag_print(&m->diag, stderr);
+        return false;
+}
+
+/* Bounds of integers may be wider than those of the graph as it was elaborated. */
+static bool integers_fit(Model *m)
+{
+        bool good = integers_check(m->graph, &m->diag);
+        diag_print(&m->diag, stderr);
+        return good;
+}
+
+/* Each output is causal, but what it takes is not there call by call. */
+static const char *no_state_of(Model *m, const Stuck *stuck)
+{
+        const char *op = op_info[stuck->node->op].text, *name = stuck->node->name;
+        return arena_printf(&m->arena, "%s%s%s%s is causal, but can't be made from call to call: %s", name ? name : op,
+                            name ? " (" : "", name ? op : "", name ? ")" : "", stuck->why);
+}
+
+/* Where and why the model is not causal, as notes. */
+static void add_why_not_causal(Model *m)
+{
+        const Output *first = &m->graph->output[0];
+        if (m->not_causal) {
+                diag_note(&m->diag, m->not_causal->span, "%s", m->why_not);
+                note_instances(&m->diag, m->not_causal->where);
+        } else if (growing_dimension(m->graph) >= 0) {
+                diag_hint(&m->diag, "the causal pass is off");
+        } else if (m->graph->noutput) {
+                diag_note(&m->diag, first->span, "no named dimension is of both an input and an output");
+        }
+}
+
+void note_not_causal(Model *m)
+{
+        if (m->graph->past >= 0)
+                return;
+        diag_clear(&m->diag);
+        add_why_not_causal(m);
+        diag_print(&m->diag, stderr);
+}
+
 bool model_passes(Model *m, const Options *o)
 {
         if (!is_off(o, "simplify")) {
@@ -123,16 +172,18 @@ bool model_passes(Model *m, const Options *o)
         int time = growing_dimension(m->graph);
         if (time >= 0 && !is_off(o, "causal")) {
                 CausalResult proof = causal_prove(&m->arena, m->graph, time);
-                Node *stuck = (Node *)proof.culprit;
+                Stuck stuck = {proof.culprit, proof.why};
                 if (proof.causal && proof.tap_why)
                         return refuse_tap(m, &m->graph->output[proof.output], proof.tap_why);
                 Graph *steps = proof.causal ? incremental(m->graph, time, &stuck) : NULL;
-                m->not_causal = steps ? NULL : stuck;
-                m->why_not = proof.causal ? "its state can't be made explicit" : proof.why;
+                m->not_causal = steps ? NULL : stuck.node;
+                m->why_not = steps ? NULL : proof.causal ? no_state_of(m, &stuck) : proof.why;
                 const Output *last = m->graph->noutput ? &m->graph->output[m->graph->noutput - 1] : NULL;
                 if (proof.causal && !steps && last && last->tap)
                         return refuse_tap(m, last, m->why_not);
                 if (steps) {
+                        m->rests = proof.rests;
+                        m->why_rests = proof.why_rests;
                         m->graph = steps;
                         after_pass(m->graph, o, "causal");
                         if (!is_off(o, "simplify"))
@@ -151,43 +202,31 @@ bool model_passes(Model *m, const Options *o)
                 m->graph = entries(m->graph);
                 after_pass(m->graph, o, "entries");
         }
+        if (!integers_fit(m))
+                return false;
+        far_operands_as_reals(m->graph);
         taps_apart(m->graph);
         verify(m->graph, "taps apart");
+        find_wanted(m->graph);
         for (int i = 0; i < m->graph->nloop; i++) {
                 const Loop *l = &m->graph->loop[i];
-                if (strcmp(l->name, "generate") || m->graph->past >= 0 || is_off(o, "causal"))
+                if (strcmp(l->name, "generate") || is_off(o, "causal"))
+                        continue;
+                const char *why = why_no_logits(m->oracle, time);
+                if (m->graph->past >= 0 && why)
+                        return refuse_loop(m, l, why);
+                if (m->graph->past >= 0)
                         continue;
                 diag_error(&m->diag, l->span, "loop generate wants a causal model, and %s is not",
                            m->graph->name);
-                if (m->not_causal) {
-                        diag_note(&m->diag, m->not_causal->span, "%s", m->why_not);
-                        note_instances(&m->diag, m->not_causal->where);
-                }
+                if (l->inherited)
+                        diag_hint(&m->diag, "%s inherits the loop; `loop generate none` in it goes without",
+                                  m->graph->name);
+                add_why_not_causal(m);
                 diag_print(&m->diag, stderr);
                 return false;
         }
         return true;
-}
-
-/* Does the runtime's text use the word for something of its own? */
-static bool is_runtime_word(const char *name)
-{
-        for (const EmbeddedFile *f = embedded_file; f->name; f++)
-                if (uses_name(f->text, name))
-                        return true;
-        return false;
-}
-
-/* "stories-15m" -> "stories_15m"; "t" -> "t_model", which no variable of the runtime hides */
-static const char *c_identifier(Arena *a, const char *name)
-{
-        char *id = arena_strdup(a, name);
-        for (char *c = id; *c; c++)
-                if (!(*c >= 'a' && *c <= 'z') && !(*c >= 'A' && *c <= 'Z') && !(*c >= '0' && *c <= '9'))
-                        *c = '_';
-        if (*id >= '0' && *id <= '9')
-                return arena_printf(a, "model_%s", id);
-        return is_runtime_word(id) ? arena_printf(a, "%s_model", id) : id;
 }
 
 bool model_check(Model *m, const Options *o, const char *which)
@@ -198,14 +237,28 @@ bool model_check(Model *m, const Options *o, const char *which)
         bool mapped = weights_check(m->graph, &m->diag);
         diag_print(&m->diag, stderr);
         diag_clear(&m->diag);
-        return model_passes(m, o) && mapped;
+        bool passed = model_passes(m, o);
+        if (passed && m->rests) {
+                diag_note(&m->diag, m->rests->span, "%s is causal if its values are finite: %s", m->graph->name,
+                          m->why_rests);
+                note_instances(&m->diag, m->rests->where);
+                diag_print(&m->diag, stderr);
+        }
+        return passed && mapped;
 }
 
 Plan *model_plan(Model *m, const Options *o, const Target *t)
 {
+        if (o->given['c'] && m->graph->past < 0 && !is_off(o, "causal")) {
+                fprintf(stderr, "lathe: --chunk has no effect: %s is not causal, a call takes all of it\n",
+                        m->graph->name);
+                note_not_causal(m);
+                return NULL;
+        }
         PlanPasses passes = {!is_off(o, "fuse"), !is_off(o, "choose"), !is_off(o, "ring"),
                              !is_off(o, "tile"), !is_off(o, "plan"),   !is_off(o, "sync")};
-        Plan *p = fuse(&m->arena, m->graph, t, o->chunk, o->slots, passes);
+        const char *c_name = o->prefix ? o->prefix : c_model_name(&m->arena, m->graph->name);
+        Plan *p = fuse(&m->arena, m->graph, c_name, t, o->chunk, o->slots, passes);
         if (p->unreadable) {
                 diag_error(&m->diag, p->unreadable->span, "no code can be made for this %s %s",
                            op_info[p->unreadable->op].text,
@@ -214,17 +267,26 @@ Plan *model_plan(Model *m, const Options *o, const Target *t)
                 diag_print(&m->diag, stderr);
                 return NULL;
         }
-        p->c_name = c_identifier(&m->arena, m->graph->name);
         tile(p);
         const char *why_alone = batch(p);
         if (why_alone) {
                 fprintf(stderr, "lathe: --slots: %s\n", why_alone);
+                note_not_causal(m);
+                return NULL;
+        }
+        if (!check_capacity(&m->diag, p)) {
+                diag_print(&m->diag, stderr);
                 return NULL;
         }
         plan_memory(p);
         sync_kernels(p);
-        if (is_dumped(o, "fuse") || is_dumped(o, "plan") || is_dumped(o, "sync"))
-                plan_dump(stdout, p);
+        for (int i = 0; i < pass_count; i++)
+                if (pass_table[i].of_plan && is_dumped(o, pass_table[i].name)) {
+                        plan_dump(stdout, p);
+                        break;
+                }
+        if (o->explain && m->graph->past < 0 && m->not_causal)
+                note_not_causal(m);
         if (o->explain)
                 for (int i = 0; i < p->nexplain; i++)
                         fprintf(stderr, "%s\n", p->explain[i]);

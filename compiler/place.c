@@ -5,6 +5,7 @@ Buffer *part_buffer(Plan *p, Buffer *whole, const Type *t, const Layout *l, cons
 {
         Buffer *b = buffer_new(p, whole->home, t, name);
         b->part_of = whole;
+        b->element = whole->element;
         b->layout = *l;
         b->slot_of = whole->slot_of;
         b->slot_stride = whole->slot_stride;
@@ -31,8 +32,11 @@ static bool unview(const Node *view, const Buffer *to, Layout *l, int *shift_axi
                     !dim_is(v->offset[a->axis], 0))
                         return false;
                 int64_t inner = 1;
-                for (int j = k + 1; j < v->natom && v->atom[j].out == a->out; j++)
+                for (int j = k + 1; j < v->natom && v->atom[j].out == a->out; j++) {
+                        if (!dim_is_fixed(v->atom[j].size))
+                                return false; /* how far apart depends on the call */
                         inner *= v->atom[j].size.fixed;
+                }
                 bool alone = inner == 1 &&
                              (k == 0 || v->atom[k - 1].out != a->out || dim_is(v->atom[k - 1].size, 1));
                 if (a->out == to->layout.tiled && !alone)
@@ -70,6 +74,7 @@ void copy_kernel(Fuse *f, Node *n, Buffer *to, Body *body, int at)
 void copy_to_read(Fuse *f, Node *n, Buffer *from)
 {
         Buffer *own = f->plan->value[n->id] = buffer_new(f->plan, IN_ARENA, &n->type, from->name);
+        own->element = element_of(f->plan, n);
         lay_out(f->plan, own, -1);
         copy_kernel(f, n, own, n->body, 4 * f->uses->place[n->id] + 1);
         f->kernel[f->nkernel - 1]->from_copy = from;
@@ -142,6 +147,15 @@ void settle(Fuse *f, Node *n, Buffer *to)
                 place_padded(f, n, to);
 }
 
+/* Two outputs are this value: one may be wanted without the other. */
+static bool is_output_twice(const Graph *g, const Node *n)
+{
+        int outputs = 0;
+        for (int i = 0; i < g->noutput; i++)
+                outputs += g->output[i].node == n;
+        return outputs > 1;
+}
+
 void place(Fuse *f, Node *n, Buffer *to, Body *body, int at)
 {
         Plan *p = f->plan;
@@ -157,13 +171,15 @@ void place(Fuse *f, Node *n, Buffer *to, Body *body, int at)
                 place(f, n->in[0], part, body, at);
                 return;
         }
-        bool as_output_only = to->home != IN_OUTPUT || f->uses->nuser[n->id] == 0;
+        bool as_output_only =
+                to->home != IN_OUTPUT || (f->uses->nuser[n->id] == 0 && !is_output_twice(p->graph, n));
         bool can_tile = to->layout.tiled < 0 || n->type.rank == 0 ||
                         (to->layout.tiled != n->type.rank - 1 && !f->forced[n->id]);
         bool spaced = f->forced[n->id] && to->layout.tiled < 0 && n->type.rank > 0 &&
                       to->layout.stride[n->type.rank - 1] != 1; /* not stored so by every kernel */
-        if (!is_computed(f, n) || p->value[n->id] || n->body != body || !as_output_only || !can_tile ||
-            spaced || shifts_cross(n, to)) {
+        bool as_it_is = to->element == ELEMENT_F32 || !f->owner[n->id] || f->owner[n->id]->op == K_LOOP;
+        if (!is_computed(f, n) || p->value[n->id] || n->body != body || !as_it_is || !as_output_only ||
+            !can_tile || spaced || shifts_cross(n, to)) {
                 copy_kernel(f, n, to, body, at);
                 return;
         }

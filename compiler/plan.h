@@ -8,10 +8,11 @@
 #define PLAN_H
 #include "../runtime/ring.h"
 #include "graph.h"
+#include "integers.h"
 #include "target.h"
 
 enum {
-        MAX_DIGIT = 8,
+        MAX_DIGIT = 12, /* an axis each, one that is summed over, and what they are cut into */
         LANES = 16,
         TILE_MOST = 12 /* rows of any target's tile */,
         MAX_RINGS = 3,
@@ -56,10 +57,14 @@ typedef struct {
 /* Where a buffer lives, and what its offset counts from. */
 typedef enum { IN_ARENA, IN_WEIGHTS, IN_STATE, IN_INPUT, IN_OUTPUT, IN_LITERAL } Home;
 
+/* What an element of a buffer is: every load and store asks. */
+typedef enum { ELEMENT_F32, ELEMENT_I32, ELEMENT_F64 } Element;
+
 typedef struct Buffer Buffer;
 struct Buffer {
         int id;
         Home home;
+        Element element;
         const char *name; /* as comments call it: "layer.attn.q" */
         Type type;        /* of what it holds (one slot) */
         Layout layout;
@@ -132,7 +137,7 @@ struct Kernel {
         int64_t k_size;    /* MATMUL: the contracted axis .. */
         int64_t k_cut;     /* .. and the pieces in which it is taken with many rows */
         double fill;       /* FILL */
-        bool tapped;       /* for taps alone */
+        uint64_t wanted;   /* the outputs that need it (Graph.wanted) */
         int tail;          /* 1: only the rows wanted as output are computed */
         bool by_sequence;  /* batch: runs for each sequence by itself, over its rows .. */
         bool by_row;       /* .. MATMUL: over all rows at once, whose epilogue finds the row's sequence */
@@ -171,6 +176,7 @@ typedef struct {
         int slots;                /* most sequences a call */
         bool tails_apart;         /* batch: a kernel of wanted rows looks at the sequence */
         int64_t bound[MAX_NAMED]; /* most of each named dimension within one call */
+        const Interval *interval; /* by node id: bounds of its values */
         Buffer **value;           /* by node id: where it is stored, or NULL */
         bool *copy;               /* by node id: a view that is stored as it is seen */
         Ring ring[MAX_RINGS];     /* what states that are read within a window hold of it */
@@ -217,7 +223,8 @@ typedef struct {
 Address address_of(const Buffer *b, const Map *m);
 bool reads_straight(
         const Buffer *b,
-        const Address *at); /* floats that lie by strides alone: no tiles, no sizes of the call, no ids */
+        const Address
+                *at); /* floats that lie by strides alone: no tiles, no sizes of the call, nothing else */
 Buffer *whole_buffer(Buffer *b); /* that b is a part of, or b */
 /* the affine walk of a whole operand: d starts as its own axes and is refined until its buffer can be read */
 bool map_operand(const Plan *p, Node *n, Domain *d, Map *m, Node **base);
@@ -255,7 +262,8 @@ typedef struct {
         Kernel **kernel; /* all, unordered */
         int nkernel, cap_kernel;
 } Fuse;
-Plan *fuse(Arena *a, Graph *g, const Target *target, int64_t chunk, int slots, PlanPasses passes);
+Plan *fuse(Arena *a, Graph *g, const char *c_name, const Target *target, int64_t chunk, int slots,
+           PlanPasses passes);
 void explain(Plan *p, const char *format, ...);
 Kernel *fuse_kernel(Fuse *f, KernelOp op, Node *root);
 bool same_dims(const Type *a, const Type *b);
@@ -281,8 +289,12 @@ int64_t round_up(int64_t n, int64_t to);
 
 /* c_names.c */
 bool is_c_word(const char *name); /* a keyword, or something of the runtime or of every emitted function */
+const char *c_word_kind(const char *name); /* "a keyword of C"; NULL: free */
+const char *
+c_name_fault(const char *name); /* "no identifier of C": why no model can have the name; NULL: it can */
+const char *c_model_name(Arena *a, const char *name); /* the name, or like it, without a fault */
 /* repeats, inputs, outputs and dimensions get names that C can bear */
-void name_for_c(Graph *g, bool batched);
+void name_for_c(Graph *g, const char *c_name, bool batched);
 
 /* emit_kernel.c: a kernel as a C function (out NULL: only try).  NULL, or the node that needs a buffer of its own. */
 struct Text;

@@ -169,20 +169,26 @@ static void report_cycle(Program *p, Span span, const char *name, const Loading 
         diag_error(p->diag, span, "imports go in a circle: %s", text);
 }
 
+/* What the file imports there, and its name; NULL with *why, or with NULL there: no such module. */
+static const Source *find_import(Program *p, const File *f, const Ast *import, const char **name,
+                                 const char **why)
+{
+        *why = NULL;
+        *name = import->name;
+        if (*name)
+                return find_module(p, f, *name);
+        const char *path = import->kid[0]->name;
+        if (path[0] != '/')
+                path = arena_printf(p->arena, "%s%s", directory_of(p->arena, f->path), path);
+        *name = module_name(p, path);
+        const File *have = loaded(p, path);
+        return have ? have->source : read_source(p->arena, path, why);
+}
+
 static void import_one(Program *p, File *f, const Ast *import, const Loading *chain)
 {
-        const char *name = import->name, *why = NULL;
-        const Source *source;
-        if (name) {
-                source = find_module(p, f, name);
-        } else {
-                const char *path = import->kid[0]->name;
-                if (path[0] != '/')
-                        path = arena_printf(p->arena, "%s%s", directory_of(p->arena, f->path), path);
-                name = module_name(p, path);
-                const File *have = loaded(p, path);
-                source = have ? have->source : read_source(p->arena, path, &why);
-        }
+        const char *name, *why;
+        const Source *source = find_import(p, f, import, &name, &why);
         if (!source) {
                 diag_error(p->diag, import->span, "can't import %s: %s", name,
                            why ? why : "there is no such module");
@@ -296,6 +302,15 @@ void program_import(Program *p, const char *from, const Ast *import)
         p->main->path = from;
         import_one(p, p->main, import, NULL);
         p->main->path = "";
+}
+
+const char *program_import_path(Program *p, const char *from, const Ast *import)
+{
+        const char *name, *why;
+        p->main->path = from;
+        const Source *source = find_import(p, p->main, import, &name, &why);
+        p->main->path = "";
+        return source ? source->path : NULL;
 }
 
 int program_ntest(const Program *p)

@@ -235,6 +235,38 @@ Needed outputs_need(Arena *arena, Graph *g)
         return needed;
 }
 
+/* The nodes that outputs need for which there is the bit; 0: that states need. */
+static void want(Graph *g, uint64_t bit)
+{
+        Pruner p = pruner_new(g);
+        for (int i = 0; i < g->noutput; i++)
+                if (output_bit(g, i) == bit)
+                        mark(&p, g->output[i].node);
+        if (!bit)
+                mark_appends(&p, g->top);
+        mark_all(&p);
+        for (int i = 0; i < g->nnode; i++)
+                if (p.live[i])
+                        g->wanted[i] |= bit ? bit : ~UINT64_C(0);
+        arena_free(&p.scratch);
+}
+
+void find_wanted(Graph *g)
+{
+        uint64_t done = 0;
+        g->wanted = NEW_ARRAY(g->arena, uint64_t, g->nnode);
+        want(g, 0);
+        for (int i = 0; i < g->noutput; i++) {
+                uint64_t bit = output_bit(g, i);
+                if (!(done & bit))
+                        want(g, bit);
+                done |= bit;
+        }
+        for (int i = 0; i < g->nnode; i++) /* what nothing needs is there where simplify is off */
+                if (!g->wanted[i])
+                        g->wanted[i] = ~UINT64_C(0);
+}
+
 void prune(Graph *g)
 {
         Pruner p = pruner_new(g);

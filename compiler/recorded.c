@@ -77,7 +77,7 @@ static bool read_values(Recorded *f, Record *r)
                              ck_type_name(t->dtype));
         }
         for (int64_t i = 0; i < t->count; i++)
-                if (isnan(r->value[i]) || (r->output < 0 && !isfinite(r->value[i])))
+                if (isnan(r->value[i]) || (r->output < 0 && r->value[i] == INFINITY)) /* a mask holds -inf */
                         return wrong(f, "%s: element %" PRId64 " is %g", t->name, i, r->value[i]);
         return true;
 }
@@ -93,8 +93,8 @@ static void add_record(Recorded *f, const CkTensor *t, int output)
 static const CkTensor *find_input(const Recorded *f, const Input *in)
 {
         const CkTensor *t =
-                checkpoint_find(f->file, arena_printf(f->g->arena, "%s.%s", in->group_name, in->name));
-        return t ? t : checkpoint_find(f->file, in->name);
+                checkpoint_find(f->file, arena_printf(f->g->arena, "%s.%s", in->group_name, input_name(in)));
+        return t ? t : checkpoint_find(f->file, input_name(in));
 }
 
 static bool find_inputs(Recorded *f)
@@ -104,10 +104,10 @@ static bool find_inputs(Recorded *f)
                 const Input *in = &g->input[i];
                 const CkTensor *t = find_input(f, in);
                 if (!t)
-                        return wrong(f, "the input %s %s is not there", in->name,
+                        return wrong(f, "the input %s %s is not there", input_name(in),
                                      type_text(g->arena, g, &in->type));
                 if (in->type.dtype != REAL && !is_whole(t->dtype))
-                        return wrong(f, "the input %s is %s: it holds integers, I32 or I64", in->name,
+                        return wrong(f, "the input %s is %s: it holds integers, I32 or I64", input_name(in),
                                      ck_type_name(t->dtype));
                 add_record(f, t, -1);
         }
@@ -127,7 +127,7 @@ static bool find_values(Recorded *f)
         Graph *g = f->g;
         int outputs = g->noutput;
         for (int i = 0; i < outputs; i++) {
-                const CkTensor *t = checkpoint_find(f->file, g->output[i].name);
+                const CkTensor *t = checkpoint_find(f->file, output_name(&g->output[i]));
                 if (t)
                         add_record(f, t, i);
         }

@@ -21,12 +21,14 @@ typedef struct {
 typedef struct {
         Definition def; /* first: a table's pointer to it is the item's */
         Unit *unit;
+        char *comment; /* lines that were typed in before it, or NULL */
 } Item;
 
 typedef struct {
         const Ast *ast;
         Unit *unit;
-        char *from; /* the path of the file that says so: what is sought beside it */
+        char *from;    /* the path of the file that says so: what is sought beside it */
+        char *comment; /* as of an Item */
 } Import;
 
 /* A variable's value between evaluations, counted. */
@@ -52,10 +54,13 @@ typedef struct Session {
         Import *import;
         int nimport, import_capacity;
         Variables variables;
+        char *comment;        /* lines of comments that no definition has followed yet, or NULL */
+        int scripts;          /* that load one another, at the moment */
         int64_t evaluation;   /* counted: what a Kept was last made in */
         int64_t change;       /* counted: definitions and settings of the model */
         char *model;          /* the model at hand, or NULL */
         int64_t models_taken; /* how often one was made that */
+        int64_t noted;        /* of these, the one of which it was said that its weights are made by hash */
         Options options;      /* of the model at hand; its strings are the session's */
         int vocab;            /* of the model at hand, when tokens are asked for */
         bool has_quit, interactive;
@@ -76,12 +81,19 @@ void unit_drop(Unit *u);
 /* Definitions and imports; false after what is wrong was added to diag. */
 bool session_define(Session *s, Unit *u, const Ast *item);
 bool session_import(Session *s, Unit *u, const Ast *import, const char *from, Diag *diag);
-bool session_load(Session *s, const char *path);           /* false after messages */
-bool session_save(const Session *s, const char *path);     /* likewise */
-bool session_is_complete(Session *s, const char *model);   /* all its hyperparameters have values */
-const char **session_models(Session *s, Arena *a, int *n); /* that are defined here */
-void session_set_model(Session *s, const char *name);      /* another one: settings and weights go */
+bool session_load(Session *s, const char *path);               /* false after messages */
+bool session_comment(Session *s, const char *lines, size_t n); /* for :save; false: out of memory */
+bool is_model_file(const char *path);                          /* by its name; else it is a script */
+bool session_is_complete(Session *s, const char *model);       /* all its hyperparameters have values */
+const char **session_models(Session *s, Arena *a, int *n);     /* that are defined here */
+void session_set_model(Session *s, const char *name);          /* another one: settings and weights go */
 void session_changed(Session *s);
+
+/* repl_save.c: false after a message */
+bool session_save(const Session *s, const char *path);
+
+/* command_repl.c: a file of lines as though they were typed in; false if one failed, after messages */
+bool session_script(Session *s, const char *path);
 
 /* repl_evaluate.c: one statement or expression; false after messages. */
 bool evaluate_line(Session *s, Unit *u, const Ast *line);
@@ -99,7 +111,8 @@ typedef struct {
 /* In the language, the shape behind `#`; large ones abridged.  indent: columns that precede it on its line. */
 void print_tensor(FILE *f, const Shown *t, int indent);
 void print_number(FILE *f, double x);
-void print_text(FILE *f, const char *text);
+void print_text(FILE *f, const char *text); /* in quotes */
+const char *quoted_text(Arena *a, const char *text);
 
 /* repl_command.c: lines that begin with a colon */
 typedef struct {

@@ -9,6 +9,8 @@ static bool show_help(Session *s, const Words *w);
 static bool load_file(Session *s, const Words *w)
 {
         int64_t before = s->models_taken;
+        if (!is_model_file(w->word[1]))
+                return session_script(s, w->word[1]);
         return session_load(s, w->word[1]) && (s->models_taken == before || with_model(s, say_model, w));
 }
 
@@ -26,8 +28,8 @@ static bool quit(Session *s, const Words *w)
 /* clang-format off */
 const ReplCommand command_row[] = {
         {"help",      "[COMMAND]",    "these lines, or one of them",                     show_help,        0, 1, TAKES_COMMAND},
-        {"load",      "FILE",         "a model file: its definitions, its last model",    load_file,        1, 1, TAKES_FILE},
-        {"save",      "FILE",         "the definitions as a model file",                  save_file,        1, 1, TAKES_FILE},
+        {"load",      "FILE",         "a model file: its definitions, its last model; else a script", load_file,        1, 1, TAKES_FILE},
+        {"save",      "FILE",         "the definitions as a model file, or all as a script", save_file,        1, 1, TAKES_FILE},
         {"model",     "[NAME]",       "the model at hand, or another one",                choose_model,     0, 1, TAKES_MODEL},
         {"set",       "[NAME VALUE]", "the model's hyperparameters, or one anew",         set_hyper,        0, -1, TAKES_HYPER},
         {"weights",   "[FILE]",       "weights of a checkpoint; without: made by hash",   choose_weights,   0, 1, TAKES_FILE},

@@ -19,6 +19,7 @@ typedef struct {
 
 struct Snapshot {
         int64_t change;
+        char *prompt; /* the text that was run */
         char *plan;
         int noutput;
         Remembered *output;
@@ -39,6 +40,7 @@ void snapshot_free(Snapshot *t)
                 free(t->output[i].value);
         }
         free(t->output);
+        free(t->prompt);
         free(t->plan);
         free(t);
 }
@@ -69,7 +71,7 @@ static void take_outputs(Snapshot *to, const Graph *g, Trace *t)
                 Remembered *k = &to->output[to->noutput++];
                 const Type *type = &g->output[i].node->type;
                 *k = (Remembered){
-                        .name = strdup(g->output[i].name), .rank = type->rank, .count = t->count[i]};
+                        .name = strdup(output_name(&g->output[i])), .rank = type->rank, .count = t->count[i]};
                 for (int a = 0; a < type->rank; a++)
                         k->dim[a] = dim_value(type->dim[a], t->size);
                 if (t->count[i] > MOST_ELEMENTS)
@@ -87,14 +89,15 @@ static Snapshot *snapshot_new(Session *s)
         bool good = now && !engine_rewind(s->runner->engine, 0) && trace_inputs(s, &t);
         if (now) {
                 now->change = s->change;
+                now->prompt = strdup(s->prompt ? s->prompt : "");
                 now->plan = plan_text(s->runner->plan);
                 now->output = calloc((size_t)g->noutput + 1, sizeof *now->output);
         }
-        if (!now || !now->plan || !now->output)
+        if (!now || !now->prompt || !now->plan || !now->output)
                 fprintf(stderr,
                         "lathe: error: what was run can't be kept for :diff: no memory, or no temporary "
                         "file\n");
-        if (good && now->plan && now->output && trace_run(s, &t))
+        if (good && now->prompt && now->plan && now->output && trace_run(s, &t))
                 take_outputs(now, g, &t);
         else
                 good = false;
@@ -247,6 +250,21 @@ static const Remembered *find_output(const Snapshot *t, const char *name)
         return NULL;
 }
 
+static void print_outputs(const Snapshot *before, const Snapshot *now)
+{
+        if (strcmp(before->prompt, now->prompt) != 0) {
+                printf("outputs are not compared: before the change another text was run, ");
+                print_text(stdout, before->prompt);
+                printf("\n");
+                return;
+        }
+        for (int i = 0; i < now->noutput; i++)
+                print_output(find_output(before, now->output[i].name), &now->output[i]);
+        for (int i = 0; i < before->noutput; i++)
+                if (!find_output(now, before->output[i].name))
+                        printf("%s is gone\n", before->output[i].name);
+}
+
 bool print_difference(Session *s, const Words *w)
 {
         (void)w;
@@ -258,10 +276,6 @@ bool print_difference(Session *s, const Words *w)
         }
         if (!print_plans(s->before->plan, s->now->plan))
                 return false;
-        for (int i = 0; i < s->now->noutput; i++)
-                print_output(find_output(s->before, s->now->output[i].name), &s->now->output[i]);
-        for (int i = 0; i < s->before->noutput; i++)
-                if (!find_output(s->now, s->before->output[i].name))
-                        printf("%s is gone\n", s->before->output[i].name);
+        print_outputs(s->before, s->now);
         return true;
 }

@@ -14,9 +14,10 @@
 #include <unistd.h>
 #include <wchar.h>
 
+#include "ending.h"
 #include "interrupt.h"
 
-enum { HISTORY_LINES = 2000 };
+enum { HISTORY_INPUTS = 2000 };
 
 struct LineEditor {
         struct Session *s;
@@ -24,9 +25,9 @@ struct LineEditor {
         History *history;
         char *history_path; /* or NULL */
         const char *prompt;
-        char *line;
-        size_t capacity;
-        sigset_t outside; /* the signals held back outside of el_gets() */
+        char *text; /* as the editor gave it: an input out of the history may have several lines */
+        size_t length, capacity, at; /* of it; at: where the next line begins */
+        sigset_t outside;            /* the signals held back outside of el_gets() */
 };
 
 static char *prompt_of(EditLine *el)
@@ -167,7 +168,7 @@ LineEditor *editor_new(struct Session *s)
         }
         HistEvent event;
         e->history_path = history_file();
-        history(e->history, &event, H_SETSIZE, HISTORY_LINES);
+        history(e->history, &event, H_SETSIZE, HISTORY_INPUTS);
         history(e->history, &event, H_SETUNIQUE, 1);
         if (e->history_path)
                 history(e->history, &event, H_LOAD, e->history_path);
@@ -188,30 +189,52 @@ void editor_free(LineEditor *e)
 {
         if (!e)
                 return;
-        HistEvent event;
-        if (e->history && e->history_path)
-                history(e->history, &event, H_SAVE, e->history_path);
         if (e->el)
                 el_end(e->el);
         if (e->history)
                 history_end(e->history);
         free(e->history_path);
-        free(e->line);
+        free(e->text);
         free(e);
 }
 
-static bool is_blank(const char *line, size_t n)
+static bool is_blank(const char *text, size_t n)
 {
-        for (size_t i = 0; i < n; i++)
-                if (line[i] != ' ' && line[i] != '\t')
-                        return false;
-        return true;
+        return strspn(text, " \t\n") >= n;
 }
 
-bool editor_line(LineEditor *e, const char *prompt, const char **line, size_t *length)
+/* Beside the old file first: the terminal may go away at any moment. */
+static void save_history(LineEditor *e)
+{
+        HistEvent event;
+        size_t n = strlen(e->history_path) + 32;
+        char *path = malloc(n);
+        if (!path)
+                return;
+        snprintf(path, n, "%s.%ld", e->history_path, (long)getpid());
+        int entry = ending_file(path);
+        if (history(e->history, &event, H_SAVE, path) < 0 || rename(path, e->history_path))
+                unlink(path);
+        ending_forget(entry);
+        free(path);
+}
+
+void editor_remember(LineEditor *e, const char *input, size_t length)
+{
+        HistEvent event;
+        char *entry = is_blank(input, length) ? NULL : strndup(input, length);
+        if (!entry)
+                return;
+        history(e->history, &event, H_ENTER, entry);
+        free(entry);
+        if (e->history_path)
+                save_history(e);
+}
+
+/* What is typed up to the end of the line; false: interrupted, or the end. */
+static bool read_text(LineEditor *e)
 {
         int n = 0;
-        e->prompt = prompt;
         /* before the prompt: later, keys typed at once would miss the editor */
         el_set(e->el, EL_PREP_TERM, 1);
         hold_signals(e);
@@ -222,22 +245,29 @@ bool editor_line(LineEditor *e, const char *prompt, const char **line, size_t *l
                         el_reset(e->el);
                 return false;
         }
-        size_t used = (size_t)n;
-        if (text[used - 1] == '\n')
-                used--;
+        size_t used = (size_t)n - (text[n - 1] == '\n');
         if (used + 1 > e->capacity) {
-                char *larger = realloc(e->line, 2 * used + 256);
+                char *larger = realloc(e->text, 2 * used + 256);
                 if (!larger)
                         return false;
-                e->line = larger;
+                e->text = larger;
                 e->capacity = 2 * used + 256;
         }
-        memcpy(e->line, text, used);
-        e->line[used] = 0;
-        HistEvent event;
-        if (!is_blank(e->line, used))
-                history(e->history, &event, H_ENTER, e->line);
-        *line = e->line;
-        *length = used;
+        memcpy(e->text, text, used);
+        e->text[used] = 0;
+        e->length = used;
+        e->at = 0;
+        return true;
+}
+
+bool editor_line(LineEditor *e, const char *prompt, const char **line, size_t *length)
+{
+        e->prompt = prompt;
+        if (e->at >= e->length && !read_text(e))
+                return e->at = e->length = 0, false;
+        *line = e->text + e->at;
+        *length = strcspn(*line, "\n");
+        e->text[e->at + *length] = 0;
+        e->at += *length + 1;
         return true;
 }

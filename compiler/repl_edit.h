@@ -10,9 +10,11 @@ typedef struct LineEditor LineEditor;
 struct Session;
 
 LineEditor *editor_new(struct Session *s); /* NULL: no memory; then lines are read plainly */
-void editor_free(LineEditor *e);           /* the history is written; NULL is allowed */
+void editor_free(LineEditor *e);           /* NULL is allowed */
 /* A line without its end, which stays until the next call.  False: interrupted, or the end. */
 bool editor_line(LineEditor *e, const char *prompt, const char **line, size_t *length);
+/* An input, of one line or several, goes into the history, which is written at once: a terminal may be closed at any time. */
+void editor_remember(LineEditor *e, const char *input, size_t length);
 
 /* repl_complete.c: what the word before the cursor could become, by name. */
 typedef struct {

@@ -194,6 +194,8 @@ bool set_hyper(Session *s, const Words *w)
 bool choose_weights(Session *s, const Words *w)
 {
         const char *old = s->options.weights, *given = w->n > 1 ? strdup(w->word[1]) : NULL;
+        if (w->n > 1 && !given)
+                return fprintf(stderr, "lathe: error: out of memory\n"), false;
         s->options.weights = given;
         bool good = !s->model || with_model(s, does_elaborate, w);
         s->options.weights = good ? given : old;
@@ -273,8 +275,11 @@ bool choose_tokenizer(Session *s, const Words *w)
         if (!open_tokenizer(s, w->word[1], &t))
                 return false;
         tokenizer_free(&t);
+        char *path = strdup(w->word[1]);
+        if (!path)
+                return fprintf(stderr, "lathe: error: out of memory\n"), false;
         free((char *)s->options.tokenizer);
-        s->options.tokenizer = strdup(w->word[1]);
+        s->options.tokenizer = path;
         session_changed(s);
         return true;
 }

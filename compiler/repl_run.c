@@ -13,6 +13,7 @@
 #include "emit.h"
 #include "interrupt.h"
 #include "memory.h"
+#include "real_functions.h"
 #include "taps.h"
 
 enum { NEW_TOKENS = 64, LONG_RUN = 256 /* tokens that are worth starting a compiler for */ };
@@ -197,28 +198,8 @@ bool wants_generator(const Session *s)
         if (!why)
                 return true;
         fprintf(stderr, "lathe: error: %s can't generate: it %s\n", s->model, why);
+        note_not_causal(&s->runner->model);
         return false;
-}
-
-static int32_t *numbers(const char *text, int64_t bound, int64_t *count)
-{
-        int32_t *token = malloc((strlen(text) / 2 + 1) * sizeof *token);
-        int64_t n = 0;
-        char *end;
-        for (long id; token && (id = strtol(text, &end, 10), end != text); text = end) {
-                if (id < 0 || id >= bound) {
-                        fprintf(stderr, "lathe: error: %ld is no token id: they are 0 to %" PRId64 "\n", id,
-                                bound - 1);
-                        return free(token), NULL;
-                }
-                token[n++] = (int32_t)id;
-        }
-        if (token && text[strspn(text, " \t\n")]) {
-                wrong("without a tokenizer a text is token ids; :tokenizer FILE takes one");
-                return free(token), NULL;
-        }
-        *count = n;
-        return token;
 }
 
 int32_t *prompt_of(Session *s, int64_t *n)
@@ -226,12 +207,11 @@ int32_t *prompt_of(Session *s, int64_t *n)
         Runner *r = s->runner;
         const Graph *g = r->model.graph;
         const char *text = s->prompt ? s->prompt : "";
+        const char *why = no_memory;
         int32_t *token = r->has_tokenizer ? text_to_tokens(&r->tokenizer, text, (int64_t)strlen(text), n)
-                                          : numbers(text, g->input[0].bound, n);
-        if (!token && r->has_tokenizer)
-                wrong(no_memory);
-        if (token && *n == 0 && !loop_tokens(g, "start", &token[(*n)++], 1))
-                token[0] = g->input[0].bound > 1;
+                                          : numbers_to_tokens(g, text, n, &why);
+        if (!token)
+                wrong(why);
         return token;
 }
 
@@ -254,9 +234,22 @@ static bool show(void *to, const char *text, int64_t n)
         return fwrite(text, 1, (size_t)n, to) == (size_t)n && !fflush(to);
 }
 
+/* Once of each model that is taken. */
+static void note_weights(Session *s)
+{
+        if (!s->options.weights && s->runner->model.graph->nweight && s->noted != s->models_taken)
+                fprintf(stderr,
+                        "note: the weights of %s are made by a hash of their names; :weights FILE takes "
+                        "trained "
+                        "ones\n",
+                        s->model);
+        s->noted = s->models_taken;
+}
+
 static bool generate_text(Session *s, int64_t steps)
 {
         Runner *r = s->runner;
+        note_weights(s);
         int64_t n;
         int32_t *token = prompt_of(s, &n);
         if (!token)
@@ -285,7 +278,7 @@ static bool print_outputs(Session *s)
         for (int i = 0; good && i < g->noutput; i++) {
                 int64_t dim[MAX_RANK];
                 double *value = trace_output(s, &t, i, dim);
-                int width = printf("%s = ", g->output[i].name);
+                int width = printf("%s = ", output_name(&g->output[i]));
                 if (value)
                         print_tensor(stdout, &(Shown){REAL, g->output[i].node->type.rank, dim, value}, width);
                 good = value || wrong(no_memory);
@@ -324,10 +317,32 @@ static bool set_prompt(Session *s, const char *text)
         return true;
 }
 
+/* :run "TEXT" N: the text is for a model whose input is one, N for one that goes on after it. */
+static bool takes_words(Session *s, const Words *w)
+{
+        if (!runner_fit(s, AS_IT_IS))
+                return false;
+        const Graph *g = s->runner->model.graph;
+        const char *why = why_not_generating(g);
+        if (!takes_text(g) || time_of(g) < 0)
+                fprintf(stderr,
+                        "lathe: error: %s takes no text: it has other inputs than token ids [time]; :run "
+                        "alone "
+                        "makes inputs by hash\n",
+                        s->model);
+        else if (why && w->n > 2)
+                fprintf(stderr, "lathe: error: %s can't go on by %s tokens: it %s\n", s->model, w->word[2],
+                        why);
+        else
+                return true;
+        return false;
+}
+
 bool run_model(Session *s, const Words *w)
 {
         int64_t steps = NEW_TOKENS;
-        if ((w->n > 2 && !read_count(w->word[2], &steps)) || !set_prompt(s, w->n > 1 ? w->word[1] : ""))
+        if ((w->n > 2 && !read_count(w->word[2], &steps)) || (w->n > 1 && !takes_words(s, w)) ||
+            !set_prompt(s, w->n > 1 ? w->word[1] : ""))
                 return false;
         s->steps = steps;
         return run_again(s);
@@ -359,7 +374,7 @@ static void print_likeliest(Session *s, const float *logits, int64_t vocab, int6
         for (int64_t i = 0; i < vocab; i++)
                 largest = logits[i] > largest ? logits[i] : largest;
         for (int64_t i = 0; i < vocab; i++)
-                sum += exp(logits[i] - largest);
+                sum += real_exp(logits[i] - largest);
         int64_t before = -1;
         for (int64_t k = 0; k < most && k < vocab; k++) {
                 int64_t best = -1;
@@ -373,7 +388,7 @@ static void print_likeliest(Session *s, const float *logits, int64_t vocab, int6
                         return;
                 char text[64];
                 label_of(s, (int32_t)best, text, sizeof text);
-                printf("%.4f  %6" PRId64, exp(logits[best] - largest) / sum, best);
+                printf("%.4f  %6" PRId64, real_exp(logits[best] - largest) / sum, best);
                 if (s->runner->has_tokenizer) {
                         printf("  ");
                         print_text(stdout, text);

@@ -135,6 +135,28 @@ static void replace_item(Session *s, Item *item, Unit *u, const Ast *ast)
         item->def.has_block = false;
 }
 
+/* What was said before a definition or an import is said of it. */
+static void take_comment(Session *s, char **comment)
+{
+        if (!s->comment)
+                return;
+        free(*comment);
+        *comment = s->comment;
+        s->comment = NULL;
+}
+
+bool session_comment(Session *s, const char *lines, size_t n)
+{
+        size_t before = s->comment ? strlen(s->comment) : 0;
+        char *longer = realloc(s->comment, before + n + 1);
+        if (!longer)
+                return false;
+        memcpy(longer + before, lines, n);
+        longer[before + n] = 0;
+        s->comment = longer;
+        return true;
+}
+
 bool session_define(Session *s, Unit *u, const Ast *ast)
 {
         Item *item = find_item(s, ast);
@@ -145,7 +167,7 @@ bool session_define(Session *s, Unit *u, const Ast *ast)
         } else {
                 item = calloc(1, sizeof *item);
                 if (item)
-                        *item = (Item){{.name = ast->name, .ast = ast}, u};
+                        *item = (Item){{.name = ast->name, .ast = ast}, u, NULL};
                 if (!item || !add_item(s, item)) {
                         free(item);
                         unit_drop(u);
@@ -155,6 +177,7 @@ bool session_define(Session *s, Unit *u, const Ast *ast)
                         program_define(s->program, &item->def);
                 item->def.file = s->program->main;
         }
+        take_comment(s, &item->comment);
         if (ast->kind == AST_MODEL && session_is_complete(s, ast->name))
                 session_set_model(s, ast->name);
         return true;
@@ -186,7 +209,8 @@ static bool add_import(Session *s, Unit *u, const Ast *ast, const char *from)
         if (!path)
                 return false;
         unit_hold(u);
-        s->import[s->nimport++] = (Import){ast, u, path};
+        s->import[s->nimport++] = (Import){ast, u, path, NULL};
+        take_comment(s, &s->import[s->nimport - 1].comment);
         return true;
 }
 
@@ -195,6 +219,7 @@ static void drop_imports(Session *s, int from)
         for (int i = from; i < s->nimport; i++) {
                 unit_drop(s->import[i].unit);
                 free(s->import[i].from);
+                free(s->import[i].comment);
         }
         s->nimport = from;
 }
@@ -246,38 +271,10 @@ bool session_load(Session *s, const char *path)
         return good;
 }
 
-/* The span's bytes and a line end, to where there is room for them; how many. */
-static size_t save_span(char *to, Span span)
+bool is_model_file(const char *path)
 {
-        size_t n = (size_t)(span.end - span.begin);
-        if (to) {
-                memcpy(to, span.source->text + span.begin, n);
-                to[n] = '\n';
-        }
-        return n + 1;
-}
-
-static size_t save_all(const Session *s, char *to)
-{
-        size_t n = 0;
-        for (int i = 0; i < s->nimport; i++)
-                n += save_span(to ? to + n : NULL, s->import[i].ast->span);
-        for (int i = 0; i < s->nitem; i++)
-                n += save_span(to ? to + n : NULL, s->item[i]->def.ast->span);
-        return n;
-}
-
-/* Imports by name or path, then the definitions as they were written. */
-bool session_save(const Session *s, const char *path)
-{
-        size_t n = save_all(s, NULL);
-        char *text = malloc(n + 1);
-        if (!text)
-                return fprintf(stderr, "lathe: out of memory\n"), false;
-        save_all(s, text);
-        bool good = write_file(path, text, (int64_t)n);
-        free(text);
-        return good;
+        size_t n = strlen(path);
+        return n > 6 && !strcmp(path + n - 6, ".model");
 }
 
 /* --- the model at hand -------------------------------------------------------------------------------------------- */
@@ -325,6 +322,7 @@ void session_end(Session *s)
         snapshot_free(s->now);
         snapshot_free(s->before);
         free(s->prompt);
+        free(s->comment);
         session_set_model(s, NULL);
         free((char *)s->options.tokenizer);
         variables_free(&s->variables);
@@ -332,6 +330,7 @@ void session_end(Session *s)
         free(s->import);
         for (int i = 0; i < s->nitem; i++) {
                 unit_drop(s->item[i]->unit);
+                free(s->item[i]->comment);
                 free(s->item[i]);
         }
         free(s->item);

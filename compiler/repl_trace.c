@@ -150,7 +150,7 @@ static void print_golden(const Session *s, const Trace *t, int i)
         double sum = 0;
         for (int64_t k = 0; k < n; k++)
                 sum += (double)x[k] * (double)x[k];
-        printf("%s [", o->name);
+        printf("%s [", output_name(o));
         for (int a = 0; a < o->node->type.rank; a++)
                 printf("%s%" PRId64, a ? ", " : "", dim_value(o->node->type.dim[a], t->size));
         printf("]  hash %016" PRIx64 "  norm %.7g\n", hash_floats(HASH_START, x, n), sqrt(sum));

@@ -316,6 +316,7 @@ Kept *keep_statement(Evaluation *v, const char *name)
         unit_hold(v->unit);
         k->unit = v->unit;
         k->statement = v->line;
+        k->evaluation = v->s->evaluation;
         k->name = name;
         for (int i = 0; i < v->seen.n; i++) {
                 Kept *read = variables_find(&v->s->variables, v->seen.binding[i].name);

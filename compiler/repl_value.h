@@ -17,8 +17,9 @@ struct Kept {
         Kept **item;
         Unit *unit; /* V_BLOCK and the like: the statement, .. */
         const Ast *statement;
-        const char *name; /* .. which of its variables this is, .. */
-        Variables read;   /* .. and what it read */
+        const char *name;   /* .. which of its variables this is, .. */
+        Variables read;     /* .. and what it read, .. */
+        int64_t evaluation; /* .. and when */
         int64_t made_in;
         Value made; /* in that evaluation */
 };

@@ -28,4 +28,5 @@ typedef struct {
         bool **result;
 } Needed;
 Needed outputs_need(Arena *arena, Graph *g);
+void find_wanted(Graph *g); /* Graph.wanted, after all passes: no other may follow */
 #endif

@@ -14,7 +14,7 @@
  * tap shows them, so that the attention of a value further on is one kernel in its copy as well, and has the same bits.
  *
  * Before: a graph whose passes are done.  After: no node that an output needs is used by a node made for taps, but for those
- * that lie in memory; Graph.tapped says which nodes are for taps, Graph.stands_for which nodes are copies.  No other graph pass may
+ * that lie in memory; Graph.stands_for says which nodes are copies.  No other graph pass may
  * follow: copies would be joined again. */
 #include "taps.h"
 
@@ -203,47 +203,15 @@ static void insert(Apart *p, Body *b)
         }
 }
 
-static void list_tapped(Apart *p, const Body *b)
+static void list_copies(Apart *p, const Body *b)
 {
         for (int i = 0; i < b->nnode; i++) {
                 const Node *n = b->node[i];
-                p->g->tapped[n->id] = !is_needed(p, n);
                 for (int own = 0; own < 2 && n->id < p->limit; own++)
                         if (p->copy[own][n->id])
                                 p->g->stands_for[p->copy[own][n->id]->id] = b->node[i];
                 for (int k = 0; n->op == OP_REPEAT && k < n->attr.region->nbody; k++)
-                        list_tapped(p, n->attr.region->body[k]);
-        }
-}
-
-/* What a state of a tap keeps for later calls is computed in each call, whether the tap is wanted or not. */
-static void run_always(Apart *p, const Node *n)
-{
-        const Region *around = n->body->region;
-        if (!p->g->tapped[n->id])
-                return;
-        p->g->tapped[n->id] = false;
-        for (int i = 0; i < n->nin; i++)
-                run_always(p, n->in[i]);
-        const Region *r = n->op == OP_REPEAT ? n->attr.region : NULL;
-        for (int k = 0; r && k < r->nbody; k++) {
-                for (int i = 0; i < r->ncarry; i++)
-                        run_always(p, r->body[k]->next[i]);
-                for (int i = 0; i < r->nstack; i++)
-                        run_always(p, r->body[k]->stack[i]);
-        }
-        if (around)
-                run_always(p, around->repeat);
-}
-
-static void run_states(Apart *p, const Body *b)
-{
-        for (int i = 0; i < b->nnode; i++) {
-                const Node *n = b->node[i];
-                if (n->op == OP_APPEND)
-                        run_always(p, n);
-                for (int k = 0; n->op == OP_REPEAT && k < n->attr.region->nbody; k++)
-                        run_states(p, n->attr.region->body[k]);
+                        list_copies(p, n->attr.region->body[k]);
         }
 }
 
@@ -271,9 +239,7 @@ void taps_apart(Graph *g)
                 if (g->output[i].tap)
                         g->output[i].node = shown(&p, g->output[i].node);
         insert(&p, g->top);
-        g->tapped = NEW_ARRAY(g->arena, bool, g->nnode);
         g->stands_for = NEW_ARRAY(g->arena, Node *, g->nnode);
-        list_tapped(&p, g->top);
-        run_states(&p, g->top);
+        list_copies(&p, g->top);
         arena_free(&p.scratch);
 }

@@ -1,6 +1,8 @@
 /* The target table and the detection of this processor's features. */
 #include "target.h"
 
+#include "plan.h"
+
 #include <stddef.h>
 #include <string.h>
 
@@ -10,6 +12,18 @@ const Target target_table[] = {
 #include "targets.def"
 };
 const int target_count = sizeof target_table / sizeof target_table[0];
+#undef TARGET
+
+/* What the runtime takes for granted of a tile (portable has none of its own): few rows are taken four at a time, so that fewer
+ * would overrun attention's scratch; its arrays have TILE_MOST rows; two results of one product lie in neighbouring panels,
+ * which no group of three holds; the scratch of products has two panels for each row, four where rows are few. */
+#define TARGET(name, vector, flags, guard, rows, panels, few_panels, about)                                  \
+        _Static_assert((rows) == 0 || ((rows) >= 4 && (rows) <= TILE_MOST),                                  \
+                       "a tile has 4 to 12 rows: " #name);                                                   \
+        _Static_assert((rows) == 0 || (panels) == 1 || (panels) == 2, "a tile has 1 or 2 panels: " #name);   \
+        _Static_assert((rows) == 0 || (few_panels) == 1 || (few_panels) == 2 || (few_panels) == 4,           \
+                       "a tile of few rows has 1, 2 or 4 panels: " #name);
+#include "targets.def"
 
 bool target_runs_here(const Target *t)
 {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sniff.h"
 #include "tokenizer.h"
 
 enum { MAX_FILE = 256 << 20, TOKEN_HEADER = 8 };
@@ -122,6 +123,13 @@ static bool sort_tokens(Tokenizer *tokenizer)
 
 static bool parse(Input *input, Tokenizer *tokenizer, CkError *err)
 {
+        const char *format = format_of(input->data, input->size);
+        if (format && format != llama2c_tokenizer)
+                return ck_fail(
+                        err,
+                        "%s: this is %s; a tokenizer is read as llama2.c has it, tokenizer.bin, which its "
+                        "tokenizer.py makes of a SentencePiece model",
+                        input->path, format);
         const unsigned char *header = take(input, 4);
         int32_t longest = 0;
         if (header)

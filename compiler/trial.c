@@ -16,11 +16,13 @@
 
 const TrialRun trial_run[] = {{TRIAL_WHOLE, 1},  {TRIAL_WHOLE, 2}, {TRIAL_WHOLE, 3},        {TRIAL_STEPS, 1},
                               {TRIAL_PIECES, 2}, {TRIAL_STEPS, 3}, {TRIAL_PREFILL_STEP, 1}, {TRIAL_BATCH, 1},
-                              {TRIAL_BATCH, 2},  {TRIAL_BATCH, 3}, {TRIAL_TAIL, 2}};
+                              {TRIAL_BATCH, 2},  {TRIAL_BATCH, 3}, {TRIAL_HALVES, 2},       {TRIAL_TAIL, 2}};
 const int trial_runs = sizeof trial_run / sizeof trial_run[0];
 
 bool trial_applies(const TrialRun *run, const Plan *p, bool sequential)
 {
+        if (run->call == TRIAL_HALVES)
+                return p->graph->noutput > 1;
         return run->call == TRIAL_WHOLE || (sequential && (run->call != TRIAL_BATCH || p->slots > 1));
 }
 

@@ -15,6 +15,7 @@ typedef enum {
         TRIAL_STEPS,
         TRIAL_PREFILL_STEP,
         TRIAL_BATCH,
+        TRIAL_HALVES, /* the whole with every second output, and again with the others */
         TRIAL_TAIL
 } TrialCall;
 typedef struct {

@@ -20,6 +20,7 @@ typedef struct {
         float **output, **output_at;
         void **together; /* [ninput]: of a batch, row after row .. */
         float **given;   /* [noutput]: .. and what it gives */
+        int half;        /* every second output is wanted, from this one on; -1: all */
 } TrialJit;
 
 static int64_t elements(const TrialJit *t, const Type *type)
@@ -95,6 +96,13 @@ static bool is_dense(const Graph *g, const Type *type)
         return false;
 }
 
+/* Whose rows of a piece lie as those of the whole call do; of an output with another inner size of the call, such as pages of each
+ * position, only where all of its rows are wanted. */
+static bool is_given(const TrialJit *t, const Type *type, int64_t n, int64_t first)
+{
+        return n - first == positions(t) || (!is_dense(t->g, type) && (first == 0 || !type_is_dense(type)));
+}
+
 /* Positions from `at` on, n of them; the outputs of those from the first on are wanted. */
 static const char *piece(TrialJit *t, int64_t at, int64_t n, int64_t first)
 {
@@ -105,8 +113,8 @@ static const char *piece(TrialJit *t, int64_t at, int64_t n, int64_t first)
         }
         for (int i = 0; i < g->noutput; i++) {
                 const Type *type = &g->output[i].node->type;
-                bool whole = n - first == positions(t) || !is_dense(g, type);
-                t->output_at[i] = first < n && whole
+                bool asked = t->half < 0 || i % 2 == t->half;
+                t->output_at[i] = asked && first < n && is_given(t, type, n, first)
                                           ? t->output[i] + (grows(g, type) ? (at + first) * row(t, type) : 0)
                                           : NULL;
         }
@@ -212,6 +220,18 @@ static int64_t tail(const TrialJit *t)
         return positions(t) - (positions(t) + 2) / 3;
 }
 
+static const char *run_halves(TrialJit *t)
+{
+        const char *error = NULL;
+        for (t->half = 0; t->half < 2 && !error; t->half++) {
+                error = engine_rewind(t->engine, 0);
+                engine_forget(t->engine);
+                error = error ? error : piece(t, 0, positions(t), 0);
+        }
+        t->half = -1;
+        return error;
+}
+
 static const char *run_calls(TrialJit *t, TrialCall call)
 {
         int64_t n = positions(t), step = call == TRIAL_WHOLE ? n : call == TRIAL_PIECES ? TRIAL_PIECE : 1;
@@ -236,7 +256,10 @@ static void compare(TrialJit *t, int run)
         for (int i = 0; i < t->g->noutput && trial->run < 0; i++) {
                 const Type *type = &t->g->output[i].node->type;
                 int64_t n = elements(t, type), k = 0;
-                if (trial_run[run].call != TRIAL_WHOLE && is_dense(t->g, type))
+                bool whole = trial_run[run].call == TRIAL_WHOLE || trial_run[run].call == TRIAL_HALVES;
+                if (!whole && is_dense(t->g, type))
+                        continue;
+                if (trial_run[run].call == TRIAL_TAIL && type_is_dense(type))
                         continue;
                 if (trial_run[run].call == TRIAL_PREFILL_STEP && grows(t->g, type))
                         k = (positions(t) - 1) * row(t, type);
@@ -282,7 +305,8 @@ static const char *run_all(TrialJit *t)
                 if (!error)
                         error = trial_run[i].call == TRIAL_BATCH
                                         ? run_batch(t, (trial_run[i].threads - 1) % t->plan->slots)
-                                        : run_calls(t, trial_run[i].call);
+                                : trial_run[i].call == TRIAL_HALVES ? run_halves(t)
+                                                                    : run_calls(t, trial_run[i].call);
                 if (!error && i == 0)
                         error = keep_first(t) ? NULL : no_memory;
                 else if (!error)
@@ -305,6 +329,7 @@ const char *trial_engine(Plan *p, const float *weights, JitMode mode, Trial *res
         TrialJit t = {.plan = p,
                       .g = g,
                       .trial = result,
+                      .half = -1,
                       .input = NEW_ARRAY(g->arena, void *, g->ninput),
                       .input_at = NEW_ARRAY(g->arena, const void *, g->ninput),
                       .output = NEW_ARRAY(g->arena, float *, g->noutput),

@@ -180,7 +180,7 @@ static void add_together(const Writer *w, Text *t)
 
 static void add_runs(const Writer *w, Text *t)
 {
-        static const char *const function[] = {"whole", "pieces", "steps", "prefill_step", "batch"};
+        static const char *const function[] = {"whole", "pieces", "steps", "prefill_step", "batch", "halves"};
         for (int i = 0; i < trial_runs; i++)
                 if (trial_run[i].call != TRIAL_TAIL &&
                     trial_applies(&trial_run[i], w->p, w->trial->sequential))
@@ -203,6 +203,8 @@ static void add_word(const Writer *w, const char *word, size_t n, Text *t)
                 text_printf(t, "%s", w->g->past >= 0 ? ", N" : "");
         else if (!strncmp(word, "$outputs", n))
                 add_outputs(w, t);
+        else if (!strncmp(word, "$again", n))
+                text_printf(t, w->g->past >= 0 ? "%s_reset(m);" : "", w->p->c_name);
         else if (!strncmp(word, "$together", n))
                 add_together(w, t);
         else if (!strncmp(word, "$runs", n))
@@ -215,8 +217,8 @@ static void add_arrays(const Writer *w, Text *t)
 {
         text_printf(t, "#define STEPS %" PRId64 "\n", w->trial->steps);
         text_printf(t,
-                    "#define SEQUENTIAL %d\nenum { OUTPUTS = %d, N = %" PRId64 ", PIECE = %d, ROWS = %" PRId64
-                    " };\n",
+                    "#define SEQUENTIAL %d\n#define OUTPUTS %d\nenum { N = %" PRId64
+                    ", PIECE = %d, ROWS = %" PRId64 " };\n",
                     w->trial->sequential, w->g->noutput, w->n, TRIAL_PIECE,
                     w->g->time >= 0 ? w->p->bound[w->g->time] : 1);
         for (int i = 0; i < w->g->ninput; i++) {

@@ -121,6 +121,17 @@ int64_t dim_value(Dim a, const int64_t *size)
         return value;
 }
 
+/* value + factor * n; what does not fit stays at the largest, or the smallest. */
+static int64_t add_product(int64_t value, int64_t factor, int64_t n)
+{
+        int64_t product, sum;
+        if (__builtin_mul_overflow(factor, n, &product))
+                return (factor < 0) != (n < 0) ? INT64_MIN : INT64_MAX;
+        if (__builtin_add_overflow(value, product, &sum))
+                return product < 0 ? INT64_MIN : INT64_MAX;
+        return sum;
+}
+
 /* An affine form is extreme in a corner of what the sizes may be: 1 .. bound for each name, but for `time`
  * and `past` the triangle time >= 1, past >= 0, time + past <= bound of time. */
 static int64_t dim_extreme(const Graph *g, Dim a, int sign)
@@ -129,18 +140,19 @@ static int64_t dim_extreme(const Graph *g, Dim a, int sign)
         for (int i = 0; i < g->nnamed; i++) {
                 if (g->time >= 0 && (i == g->time || i == g->past))
                         continue;
-                value += a.per[i] * (a.per[i] * sign > 0 ? g->named[i].bound : 1);
+                value = add_product(value, a.per[i], (a.per[i] > 0) == (sign > 0) ? g->named[i].bound : 1);
         }
         if (g->time < 0)
                 return value;
         int64_t time = a.per[g->time], past = g->past < 0 ? 0 : a.per[g->past],
                 bound = g->named[g->time].bound;
-        int64_t corner[] = {time, time * bound, time + past * (bound - 1)};
+        int64_t corner[] = {add_product(value, time, 1), add_product(value, time, bound),
+                            add_product(add_product(value, time, 1), past, bound - 1)};
         int64_t extreme = corner[0];
         for (int i = 1; i < 3; i++)
-                if (corner[i] * sign > extreme * sign)
+                if (sign > 0 ? corner[i] > extreme : corner[i] < extreme)
                         extreme = corner[i];
-        return value + extreme;
+        return extreme;
 }
 
 int64_t dim_bound(const Graph *g, Dim a)

@@ -124,7 +124,7 @@ static void print_target(Against *v, const Target *target, When when, const Tria
                 return;
         v->failed = true;
         printf("FAIL: %s[%" PRId64 "] is %a, and %a if the model is called another way\n",
-               v->m.graph->output[t->at_output].name, t->at, (double)t->one, (double)t->other);
+               output_name(&v->m.graph->output[t->at_output]), t->at, (double)t->one, (double)t->other);
 }
 
 static bool compile_against(Against *v, const Target *target, When when)

@@ -159,7 +159,7 @@ static const Node *origin(const Node *n, int64_t trip)
 static int output_named(const Graph *g, const char *name)
 {
         for (int i = 0; i < g->noutput; i++)
-                if (!strcmp(g->output[i].name, name))
+                if (!strcmp(output_name(&g->output[i]), name))
                         return i;
         return -1;
 }
@@ -215,7 +215,7 @@ static void list_values(Table *t)
         }
         for (int i = 0; i < g->noutput; i++)
                 if (!g->output[i].tap)
-                        add_value(t, g->output[i].name, i, 0, 1);
+                        add_value(t, output_name(&g->output[i]), i, 0, 1);
 }
 
 /* --- errors ------------------------------------------------------------------------------------------------------------ */

@@ -223,6 +223,7 @@ model_statement
         | CHECKPOINT '{' entries '}'            { $$ = node(p, AST_CHECKPOINT, @$, KIDS(NULL, $3)); }
         | CHECKPOINT expr                       { $$ = node(p, AST_CHECKPOINT_USE, @$, KIDS($2)); }
         | LOOP NAME '{' knobs '}'               { $$ = named(retagged($4, AST_LOOP, @$), $2, @2); }
+        | LOOP NAME NONE                        { $$ = named(node(p, AST_LOOP_NONE, @$, NO_KIDS), $2, @2); }
         ;
 knobs   : knob
         | knobs sep knob                        { $$ = append_all(p, $1, $3, @$); }

@@ -17,7 +17,7 @@ int $model_select($model *m, int slot)
 static int check_sequences(const $model *m, const $model_sequence *s, int sequences, int64_t *rows)
 {
         *rows = 0;
-        if (sequences < 0)
+        if (sequences < 0 || (sequences > 0 && !s))
                 return $MODEL_ERROR_RANGE;
         for (int i = 0; i < sequences; i++) {
                 if (s[i].slot < 0 || s[i].slot >= SLOTS)

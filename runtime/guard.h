@@ -11,11 +11,12 @@
 #include <stdint.h>
 
 #if defined(__FAST_MATH__)
-#error "-ffast-math breaks the bits that this file promises: compile it without"
+#error "-ffast-math breaks the bits that this file promises: compile it without, with -std=c11"
 #endif
 
-#if FLT_EVAL_METHOD != 0
-#error "float arithmetic must be done in float (on 32-bit x86: -msse2 -mfpmath=sse)"
+/* 16: arithmetic of _Float16 alone is done in _Float16 (GCC's gnu mode where the processor has it) */
+#if FLT_EVAL_METHOD != 0 && FLT_EVAL_METHOD != 16
+#error "float arithmetic must be done in float: compile with -std=c11 (on 32-bit x86 with -msse2 -mfpmath=sse too)"
 #endif
 
 #if defined(__clang__)
@@ -29,6 +30,14 @@
 #define KERNEL static inline __attribute__((always_inline))
 #else
 #define KERNEL static inline
+#endif
+
+/* What stands before a function of the program.  From the body of one gcc 12 concluded that it stores nothing, and left its
+ * call out. */
+#if defined(__GNUC__) && !defined(__clang__) && !defined(__TINYC__)
+#define STEP __attribute__((noipa)) static
+#else
+#define STEP static
 #endif
 
 /* The machine's floating-point state: rounding, flushing of denormals, traps.  float_enter() returns the

@@ -18,9 +18,11 @@ typedef unsigned long size_t;
 #define FLOAT_MINUS_INF (-1.0f / 0.0f)
 #define FLOAT_NAN (0.0f / 0.0f)
 #define KERNEL static
+#define STEP static
 
 /* a vector: its 16 lanes in memory; the first argument of a function that makes one is where it goes */
 typedef float v16[16];
+typedef double w16[16]; /* far integers */
 
 typedef struct Team Team;
 void team_barrier(Team *team);

@@ -25,6 +25,7 @@
 
 #include "math.h"
 #include "rows.h"
+#include "far.h"
 #include "matmul.h"
 #include "attention.h"
 #include "sampler.h"
@@ -36,8 +37,8 @@
 #define BINARY_LIST(X)                                                                                       \
         X(v_add)                                                                                             \
         X(v_sub)                                                                                             \
-        X(v_mul) X(v_div) X(v_pow) X(v_max) X(v_min) X(v_lt) X(v_le) X(v_eq) X(v_and) X(v_or) X(v_soft)      \
-                X(v_part)
+        X(v_mul)                                                                                             \
+        X(v_div) X(v_pow) X(v_max) X(v_min) X(v_lt) X(v_le) X(v_eq) X(v_and) X(v_or) X(v_soft) X(v_part)
 #define FOLD_LIST(X) X(v_sum) X(v_maxof) X(v_first)
 
 #define UNARY(op)                                                                                            \
@@ -99,6 +100,14 @@ static void by_address_v_load_strided(float *r, const float *p, int64_t stride, 
 {
         v_store(r, v_load_strided(p, stride, n));
 }
+static void by_address_v_load_i32_strided(float *r, const int32_t *p, int64_t stride, int n)
+{
+        v_store(r, v_load_i32_strided(p, stride, n));
+}
+static void by_address_v_gather_i32(float *r, const int32_t *base, const float *index, int64_t stride)
+{
+        v_store(r, v_gather_i32(base, v_load(index), stride));
+}
 static void by_address_v_gather(float *r, const float *base, const float *index, int64_t stride)
 {
         v_store(r, v_gather(base, v_load(index), stride));
@@ -110,6 +119,87 @@ static void by_address_v_store_n(float *p, const float *x, int n)
 static void by_address_v_store_strided(float *p, int64_t stride, const float *x, int n)
 {
         v_store_strided(p, stride, v_load(x), n);
+}
+
+#define FAR_BINARY_LIST(X)                                                                                   \
+        X(w_add) X(w_sub) X(w_mul) X(w_max) X(w_min) X(w_floordiv) X(w_mod) X(w_lt) X(w_le) X(w_eq)
+#define FAR_FOLD_LIST(X) X(w_sum) X(w_maxof) X(w_first)
+#define FAR_BINARY(op)                                                                                       \
+        static void by_address_##op(double *r, const double *a, const double *b)                             \
+        {                                                                                                    \
+                w_store(r, op(w_load(a), w_load(b)));                                                        \
+        }
+#define FAR_FOLD(op)                                                                                         \
+        static double by_address_##op(const double *a)                                                       \
+        {                                                                                                    \
+                return op(w_load(a));                                                                        \
+        }
+FAR_BINARY_LIST(FAR_BINARY)
+FAR_FOLD_LIST(FAR_FOLD)
+
+static void by_address_w_of_v(double *r, const float *x)
+{
+        w_store(r, w_of_v(v_load(x)));
+}
+static void by_address_v_of_w(float *r, const double *x)
+{
+        v_store(r, v_of_w(w_load(x)));
+}
+static void by_address_w_load(double *r, const double *p)
+{
+        w_store(r, w_load(p));
+}
+static void by_address_w_load_n(double *r, const double *p, int n)
+{
+        w_store(r, w_load_n(p, n));
+}
+static void by_address_w_load_strided(double *r, const double *p, int64_t stride, int n)
+{
+        w_store(r, w_load_strided(p, stride, n));
+}
+static void by_address_w_store_n(double *p, const double *x, int n)
+{
+        w_store_n(p, w_load(x), n);
+}
+static void by_address_w_store_strided(double *p, int64_t stride, const double *x, int n)
+{
+        w_store_strided(p, stride, w_load(x), n);
+}
+static void by_address_w_set1(double *r, double x)
+{
+        w_store(r, w_set1(x));
+}
+static void by_address_w_iota(double *r, double first)
+{
+        w_store(r, w_iota(first));
+}
+static void by_address_w_neg(double *r, const double *a)
+{
+        w_store(r, w_neg(w_load(a)));
+}
+static void by_address_w_where(double *r, const double *c, const double *a, const double *b)
+{
+        w_store(r, w_where(w_load(c), w_load(a), w_load(b)));
+}
+static void by_address_w_keep(double *r, const double *x, int n, double rest)
+{
+        w_store(r, w_keep(w_load(x), n, rest));
+}
+static void by_address_w_clamp(double *r, const double *x, double last)
+{
+        w_store(r, w_clamp(w_load(x), last));
+}
+static void by_address_w_gather(double *r, const double *base, const double *index)
+{
+        w_store(r, w_gather(base, w_load(index)));
+}
+static void by_address_v_gather_far(float *r, const float *base, const double *index)
+{
+        v_store(r, v_gather_far(base, w_load(index)));
+}
+static void by_address_v_gather_i32_far(float *r, const int32_t *base, const double *index)
+{
+        v_store(r, v_gather_i32_far(base, w_load(index)));
 }
 
 /* An epilogue or a bound is called by address anyway; of the literals that matmul() is made for, these matter. */
@@ -138,6 +228,12 @@ static void any_matmul_plain(float *y, int64_t y_row, const float *a, int64_t ai
                              int64_t bk, int64_t bj, int64_t row0, int64_t row1, int n, int k)
 {
         matmul_plain(y, y_row, a, ai, ak, b, bk, bj, row0, row1, n, k);
+}
+
+static void any_matmul_past_zeros(float *y, const float *a, int64_t ak, const float *b, int64_t bk, int64_t bj,
+                                  int n, int k, int zeros)
+{
+        matmul_past_zeros(y, a, ak, b, bk, bj, n, k, zeros);
 }
 
 /* The score formula works in place there; its own context stands behind ours. */
@@ -173,7 +269,7 @@ static void any_top_of(float *y, int64_t y_step, const float *x, int64_t x_step,
 {
         top_of(y, y_step, x, x_step, n, k);
 }
-static float any_argmax_of(const float *x, int64_t x_step, int64_t n)
+static int64_t any_argmax_of(const float *x, int64_t x_step, int64_t n)
 {
         return argmax_of(x, x_step, n);
 }
@@ -193,9 +289,34 @@ static int any_sample(float temperature, int top_k, float top_p, float min_p, ui
 #define UNARY_ROW(op) ROW(op, void, by_address_##op, "(float *r, const float *a)")
 #define BINARY_ROW(op) ROW(op, void, by_address_##op, "(float *r, const float *a, const float *b)")
 #define FOLD_ROW(op) ROW(op, float, by_address_##op, "(const float *a)")
+#define FAR_BINARY_ROW(op) ROW(op, void, by_address_##op, "(double *r, const double *a, const double *b)")
+#define FAR_FOLD_ROW(op) ROW(op, double, by_address_##op, "(const double *a)")
 
 const KernelSymbol JOIN(kernels_, KERNELS_ISA)[] = {
         UNARY_LIST(UNARY_ROW) BINARY_LIST(BINARY_ROW) FOLD_LIST(FOLD_ROW)
+        FAR_BINARY_LIST(FAR_BINARY_ROW) FAR_FOLD_LIST(FAR_FOLD_ROW)
+        ROW(w_of_v, void, by_address_w_of_v, "(double *r, const float *x)")
+        ROW(v_of_w, void, by_address_v_of_w, "(float *r, const double *x)")
+        ROW(w_load, void, by_address_w_load, "(double *r, const double *p)")
+        ROW(w_load_n, void, by_address_w_load_n, "(double *r, const double *p, int n)")
+        ROW(w_load_strided, void, by_address_w_load_strided,
+            "(double *r, const double *p, int64_t stride, int n)")
+        ROW(w_store, void, by_address_w_load, "(double *p, const double *x)")
+        ROW(w_store_n, void, by_address_w_store_n, "(double *p, const double *x, int n)")
+        ROW(w_store_strided, void, by_address_w_store_strided,
+            "(double *p, int64_t stride, const double *x, int n)")
+        ROW(w_set1, void, by_address_w_set1, "(double *r, double x)")
+        ROW(w_iota, void, by_address_w_iota, "(double *r, double first)")
+        ROW(w_neg, void, by_address_w_neg, "(double *r, const double *a)")
+        ROW(w_where, void, by_address_w_where,
+            "(double *r, const double *c, const double *a, const double *b)")
+        ROW(w_keep, void, by_address_w_keep, "(double *r, const double *x, int n, double rest)")
+        ROW(w_clamp, void, by_address_w_clamp, "(double *r, const double *x, double last)")
+        ROW(w_gather, void, by_address_w_gather, "(double *r, const double *base, const double *index)")
+        ROW(v_gather_far, void, by_address_v_gather_far,
+            "(float *r, const float *base, const double *index)")
+        ROW(v_gather_i32_far, void, by_address_v_gather_i32_far,
+            "(float *r, const int32_t *base, const double *index)")
         ROW(v_where, void, by_address_v_where, "(float *r, const float *c, const float *a, const float *b)")
         ROW(v_keep, void, by_address_v_keep, "(float *r, const float *x, int n, float rest)")
         ROW(v_clamp, void, by_address_v_clamp, "(float *r, const float *x, float last)")
@@ -208,6 +329,10 @@ const KernelSymbol JOIN(kernels_, KERNELS_ISA)[] = {
         ROW(v_load_i32_n, void, by_address_v_load_i32_n, "(float *r, const int32_t *p, int n)")
         ROW(v_load_strided, void, by_address_v_load_strided,
             "(float *r, const float *p, int64_t stride, int n)")
+        ROW(v_load_i32_strided, void, by_address_v_load_i32_strided,
+            "(float *r, const int32_t *p, int64_t stride, int n)")
+        ROW(v_gather_i32, void, by_address_v_gather_i32,
+            "(float *r, const int32_t *base, const float *index, int64_t stride)")
         ROW(v_gather, void, by_address_v_gather,
             "(float *r, const float *base, const float *index, int64_t stride)")
         ROW(v_store, void, by_address_v_load, "(float *p, const float *x)")
@@ -224,13 +349,15 @@ const KernelSymbol JOIN(kernels_, KERNELS_ISA)[] = {
         ROW(matmul_plain, void, any_matmul_plain,
             "(float *y, int64_t y_row, const float *a, int64_t ai, int64_t ak, const float *b, int64_t bk, "
             "int64_t bj, int64_t row0, int64_t row1, int n, int k)")
+        ROW(matmul_past_zeros, void, any_matmul_past_zeros,
+            "(float *y, const float *a, int64_t ak, const float *b, int64_t bk, int64_t bj, int n, int k, int zeros)")
         ROW(attention, void, any_attention,
             "(const void *a, void (*score)(const void *ctx, v16 s, int head, int64_t row, int64_t col), "
             "void (*live)(const void *ctx, int head, int64_t row, int64_t *lo, int64_t *hi), int unit0, int unit1, "
             "int64_t rows, float *scratch)")
         ROW(top_of, void, any_top_of,
             "(float *y, int64_t y_step, const float *x, int64_t x_step, int64_t n, int64_t k)")
-        ROW(argmax_of, float, any_argmax_of, "(const float *x, int64_t x_step, int64_t n)")
+        ROW(argmax_of, int64_t, any_argmax_of, "(const float *x, int64_t x_step, int64_t n)")
         {"sample", NULL, (KernelFunction *)any_sample},
         {NULL, NULL, NULL}};
 /* clang-format on */

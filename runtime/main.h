@@ -220,6 +220,8 @@ static int generate($model *m, Options *o, int32_t *tokens, int64_t n, float *lo
                         break; /* main() says so */
                 token = next;
         }
+        if (made > 0 && !ferror(stdout) && isatty(STDOUT_FILENO))
+                putchar('\n');
         if (o->hash)
                 fprintf(stderr, "hash %016llx\n", (unsigned long long)hash);
         if (o->verbose && made > 1)
@@ -238,9 +240,8 @@ static void on_bus_error(int number)
         _exit(3);
 }
 
-int main(int argc, char **argv)
+APART int command(char **argv)
 {
-        (void)argc;
         signal(SIGBUS, on_bus_error);
         Options o = options(argv);
         int error = 0, status = 0;
@@ -272,4 +273,13 @@ int main(int argc, char **argv)
         free(logits);
         free(o.sampler.order);
         return status;
+}
+
+int main(int argc, char **argv)
+{
+        (void)argc;
+        if (processor_suits())
+                return command(argv);
+        fprintf(stderr, "%s: %s\n", argv[0], $model_error($MODEL_ERROR_CPU));
+        return 3;
 }

@@ -30,13 +30,13 @@ KERNEL v16 v_canonical(v16 x)
 KERNEL int float_check(void)
 {
         volatile float one_plus = 1.0f + 0x1p-12f, minus_square = -(1.0f + 0x1p-11f), one = 1.0f;
-        volatile float tiny = 0x1p-100f, huge = 0x1p100f, half_ulp = 0x1p-24f, more = 0x1.8p-24f;
+        volatile float little = 0x1p-100f, huge = 0x1p100f, half_ulp = 0x1p-24f, more = 0x1.8p-24f;
         v16 a = v_set1(one_plus), c = v_set1(minus_square);
         int faults = 0;
         /* (1 + 2^-12)^2 = 1 + 2^-11 + 2^-24 is a tie, rounded down to even */
         if (v_sum(v_add(v_mul(a, a), c)) != 0.0f || one_plus * one_plus + minus_square != 0.0f)
                 faults |= 1;
-        volatile float denormal = v_sum(v_mul(v_set1(tiny), v_set1(0x1p-40f)));
+        volatile float denormal = v_sum(v_mul(v_set1(little), v_set1(0x1p-40f)));
         if (v_sum(v_mul(v_set1(denormal), v_set1(huge))) != 0x1p-32f)
                 faults |= 2;
         v16 up = v_add(v_set1(one), v_set1(more)), even = v_add(v_set1(one), v_set1(half_ulp));

@@ -298,3 +298,26 @@ KERNEL void matmul_plain(float *y, int64_t y_row, const float *a, int64_t ai, in
                                 v_store_n(y + (i + r) * y_row + j, v_load(acc + 16 * r), lanes);
                 }
 }
+
+/*
+ * One row of matmul_plain() that passes over the terms with a = 0 (zeros 1), b = 0 (2), or either (3), whatever the
+ * other factor is: a mask makes them 0.
+ */
+KERNEL void matmul_past_zeros(float *y, const float *a, int64_t ak, const float *b, int64_t bk, int64_t bj, int n,
+                              int k, int zeros)
+{
+        for (int j = 0; j < n; j += 16) {
+                int lanes = n - j < 16 ? n - j : 16;
+                v16 sum = v_set1(0);
+                for (int p = 0; p < k; p++) {
+                        const float *from = b + p * bk + j * bj;
+                        float x = a[p * ak];
+                        if ((zeros & 1) && x == 0)
+                                continue;
+                        v16 w = bj == 1 ? v_load_n(from, lanes) : v_load_strided(from, (ptrdiff_t)bj, lanes);
+                        v16 more = v_fma(v_set1(x), w, sum);
+                        sum = zeros & 2 ? v_where(v_eq(w, v_set1(0)), sum, more) : more;
+                }
+                v_store_n(y + j, sum, lanes);
+        }
+}

@@ -1,7 +1,7 @@
 /*
  * An instance of the model: its memory, its weights, its threads.  $model and $MODEL stand for the model's name.
  *
- * Needs guard.h, team.h, the model's enums and struct.
+ * Needs guard.h, processor.h, team.h, the model's enums and struct.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -34,6 +34,8 @@ const char *$model_error(int code)
                 return "the positions before are no longer held: windows have moved on";
         case $MODEL_ERROR_UNFED:
                 return "inputs that are fed apart have not been fed yet";
+        case $MODEL_ERROR_CPU:
+                return "this processor lacks instructions that the program was compiled for";
         default:
                 return "unknown error";
         }
@@ -87,7 +89,7 @@ static void lay_out($model *m)
         m->scratch = m->state + STATE_FLOATS;
 }
 
-int $model_init($model *m, const char *weights_path, int threads)
+APART int init($model *m, const char *weights_path, int threads)
 {
         memset(m, 0, sizeof *m);
         lay_out(m);
@@ -110,6 +112,13 @@ int $model_init($model *m, const char *weights_path, int threads)
         return $MODEL_OK;
 }
 
+int $model_init($model *m, const char *weights_path, int threads)
+{
+        m->threads = 0; /* so that it can be closed */
+        m->mapped = NULL;
+        return processor_suits() ? init(m, weights_path, threads) : $MODEL_ERROR_CPU;
+}
+
 void $model_close($model *m)
 {
         if (m->threads)
@@ -123,7 +132,9 @@ void $model_close($model *m)
 $model *$model_new(const char *weights_path, int threads, int *error)
 {
         void *memory = NULL;
-        *error = threads < 1 || threads > TEAM_MAX ? $MODEL_ERROR_THREADS : $MODEL_OK;
+        *error = !processor_suits()                    ? $MODEL_ERROR_CPU
+                 : threads < 1 || threads > TEAM_MAX ? $MODEL_ERROR_THREADS
+                                                      : $MODEL_OK;
         if (!*error && posix_memalign(&memory, 64, $model_size(threads)))
                 *error = $MODEL_ERROR_MEMORY;
         if (!*error)

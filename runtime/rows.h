@@ -25,9 +25,9 @@ KERNEL float v_first(v16 x)
 }
 
 /* An index from a value: whole, and within an axis of n. */
-KERNEL int64_t clamp_index(float x, int64_t n)
+KERNEL int64_t clamp_index(double x, int64_t n)
 {
-        return !(x > 0) ? 0 : x < (float)(n - 1) ? (int64_t)x : n - 1;
+        return !(x > 0) ? 0 : x < (double)(n - 1) ? (int64_t)x : n - 1;
 }
 
 KERNEL v16 v_clamp(v16 x, float last)
@@ -39,6 +39,25 @@ KERNEL v16 v_clamp(v16 x, float last)
 KERNEL v16 v_keep(v16 x, int n, float rest)
 {
         return v_where_lt(v_iota(0.0f), v_set1((float)n), x, v_set1(rest));
+}
+
+/* Lane i is p[i * stride] for i < n, 0 above. */
+KERNEL v16 v_load_i32_strided(const int32_t *p, ptrdiff_t stride, int n)
+{
+        float lane[16] = {0};
+        for (int i = 0; i < n; i++)
+                lane[i] = (float)p[i * stride];
+        return v_load(lane);
+}
+
+/* Lane i is base[index[i] * stride], as v_gather has it. */
+KERNEL v16 v_gather_i32(const int32_t *base, v16 index, ptrdiff_t stride)
+{
+        float lane[16];
+        v_store(lane, index);
+        for (int i = 0; i < 16; i++)
+                lane[i] = (float)base[(ptrdiff_t)lane[i] * stride];
+        return v_load(lane);
 }
 
 /* exp(x - most): 0, never a NaN, where x is -inf. */
@@ -71,11 +90,11 @@ KERNEL void top_of(float *y, int64_t y_step, const float *x, int64_t x_step, int
 }
 
 /* The first index of the maximum of x [n]. */
-KERNEL float argmax_of(const float *x, int64_t x_step, int64_t n)
+KERNEL int64_t argmax_of(const float *x, int64_t x_step, int64_t n)
 {
         int64_t best = 0;
         for (int64_t i = 1; i < n; i++)
                 if (x[i * x_step] > x[best * x_step])
                         best = i;
-        return (float)best;
+        return best;
 }

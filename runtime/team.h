@@ -34,7 +34,10 @@
  *
  * team_barrier(), inside a program, returns when all threads have called it.
  *
- * team_stop() ends the threads; it does nothing to a team that did not start. */
+ * team_renew() starts the threads anew, `threads` with the caller, if this is a child that fork() made: there the caller
+ * alone is left of them.  To be called before team_run() where that may be; it returns what team_start() does.
+ *
+ * team_stop() ends the threads, if they are of this process; it does nothing to a team that did not start. */
 #if defined(LATHE_NO_THREADS)
 typedef struct {
         int threads; /* 1, whatever was asked for: the results are the same */
@@ -43,6 +46,11 @@ KERNEL int team_start(Team *team, int threads)
 {
         (void)threads;
         team->threads = 1;
+        return 0;
+}
+KERNEL int team_renew(Team *team, int threads)
+{
+        (void)team, (void)threads;
         return 0;
 }
 KERNEL void team_run(Team *team, void (*program)(void *arg, int thread), void *arg)
@@ -66,6 +74,7 @@ typedef struct {
 } TeamMember;
 struct Team {
         int threads;
+        pid_t process; /* whose threads they are */
         void (*program)(void *arg, int thread); /* NULL: the threads end */
         void *arg;
         pthread_t thread[TEAM_MAX];  /* [0] is not used */
@@ -126,11 +135,11 @@ static inline int team_spin(Team *team, unsigned phase)
                                 return 1;
                         team_pause();
                 }
-                timespec_get(&now, TIME_UTC);
+                clock_gettime(CLOCK_MONOTONIC, &now);
                 if (round == 0)
                         start = now;
                 long long waited = (now.tv_sec - start.tv_sec) * 1000000000LL + (now.tv_nsec - start.tv_nsec);
-                if (waited > limit || waited < 0) /* a clock set back ends the spin too */
+                if (waited > limit)
                         return 0;
                 if (waited > polite)
                         sched_yield();
@@ -194,10 +203,18 @@ static inline void *team_member(void *arg)
         float_leave(fresh);
         return NULL;
 }
+static inline int team_is_here(const Team *team)
+{
+        return team->process == getpid();
+}
 static inline void team_stop(Team *team)
 {
         if (team->threads == 0)
                 return;
+        if (!team_is_here(team)) { /* the mutex and the condition stay as fork() found them */
+                team->threads = 0;
+                return;
+        }
         team->program = NULL;
         team_barrier(team);
         for (int i = 1; i < team->threads; i++)
@@ -212,6 +229,7 @@ static inline int team_start(Team *team, int threads)
         if (threads < 1 || threads > TEAM_MAX)
                 return EINVAL;
         team_reset(team, threads);
+        team->process = getpid();
         int error = pthread_mutex_init(&team->mutex, NULL);
         if (error)
                 return error;
@@ -231,6 +249,12 @@ static inline int team_start(Team *team, int threads)
         if (error)
                 team_stop(team);
         return error;
+}
+static inline int team_renew(Team *team, int threads)
+{
+        if (threads == 1 || (team->threads == threads && team_is_here(team)))
+                return 0;
+        return team_start(team, threads);
 }
 static inline void team_run(Team *team, void (*program)(void *arg, int thread), void *arg)
 {

@@ -7,7 +7,7 @@
  * greedy tokens after the inputs; writes what run 0 gives.
  * $model is the model's name; $feeds hands over what is fed apart; $sizes, $inputs, $one, $outputs are arguments: the sizes,
  * the inputs from position `at` on, those of one position, the outputs of the call; $together
- * the inputs that put_together() has put row after row.
+ * the inputs that put_together() has put row after row; $again goes back to no positions.
  *
  * Needs the arrays input_0 .., and of each output its shape and later, what stands in columns after the row's position.
  */
@@ -39,7 +39,8 @@ static void place(int i, float *all, int64_t at, int64_t n, const float *from)
 static int placed(int error, float *const *output, int64_t at, int64_t n)
 {
         for (int i = 0; i < OUTPUTS && !error; i++)
-                place(i, output[i], at, n, given[i]);
+                if (given[i])
+                        place(i, output[i], at, n, given[i]);
         return error;
 }
 
@@ -50,6 +51,24 @@ static int whole($model *m, float *const *output)
         $feeds
         return error ? error : placed($model_forward(m$sizes$inputs$all$outputs), output, 0, N);
 }
+
+#if OUTPUTS > 1
+/* Every second output, then the others. */
+static int halves($model *m, float *const *output)
+{
+        float *all[OUTPUTS];
+        int error = 0;
+        memcpy(all, given, sizeof all);
+        for (int half = 0; half < 2 && !error; half++) {
+                for (int i = 0; i < OUTPUTS; i++)
+                        given[i] = i % 2 == half ? all[i] : NULL;
+                error = whole(m, output);
+                $again
+        }
+        memcpy(given, all, sizeof all);
+        return error;
+}
+#endif
 
 #if SEQUENTIAL
 static int pieces($model *m, float *const *output)

@@ -222,21 +222,24 @@ static bool has_extremes(const Graph *g, const double *x)
 }
 
 /* Each node as the only output: what is proved must agree in steps. */
-static bool check_outputs(Arena *arena, const Fuzz *f, const double *x, int *proved, int *stepped)
+static bool check_outputs(Arena *arena, const Fuzz *f, const double *x, int *proved, int *stepped, int *any)
 {
         for (int i = 0; i < f->n; i++) {
-                Node *why_not, *n = f->pool[i];
+                Stuck stuck;
+                Node *n = f->pool[i];
                 f->g->output[0] = (Output){.name = "y", .node = n};
                 CausalResult r = causal_prove(arena, f->g, 0);
                 if (!r.causal || n->type.rank == 0 || n->type.dim[0].per[0] == 0)
                         continue;
                 ++*proved;
-                Graph *steps = incremental(f->g, 0, &why_not);
+                Graph *steps = incremental(f->g, 0, &stuck);
                 if (!steps)
                         continue;
                 ++*stepped;
                 verify(steps, f->g->name);
-                if (brute_causal(f->g, x) && brute_steps(f->g, steps, x))
+                *any += !r.rests;
+                if ((r.rests || brute_any_values(f->g, steps, x)) && brute_causal(f->g, x) &&
+                    brute_steps(f->g, steps, x))
                         continue;
                 printf("FAIL %s: node %d\n", f->g->name, n->id);
                 return false;
@@ -246,7 +249,7 @@ static bool check_outputs(Arena *arena, const Fuzz *f, const double *x, int *pro
 
 int main(int argc, char **argv)
 {
-        int graphs = argc > 1 ? atoi(argv[1]) : GRAPHS, proved = 0, stepped = 0, used = 0;
+        int graphs = argc > 1 ? atoi(argv[1]) : GRAPHS, proved = 0, stepped = 0, any = 0, used = 0;
         bool ok = true;
         double *x = random_input(5);
         for (int i = argc > 2 ? atoi(argv[2]) : 0; ok && i < graphs; i++) {
@@ -256,11 +259,12 @@ int main(int argc, char **argv)
                 g->output[0] = (Output){.name = "y", .node = f.pool[0]};
                 if (!has_extremes(g, x)) {
                         used++;
-                        ok = brute_facts(g, facts_of(&arena, g, 0), x) && check_outputs(&arena, &f, x, &proved, &stepped);
+                        ok = brute_facts(g, facts_of(&arena, g, 0, FINITE_VALUES), x) && check_outputs(&arena, &f, x, &proved, &stepped, &any);
                 }
                 arena_free(&arena);
         }
-        printf("%s random graphs: %d; of their nodes %d proved, %d of these in steps\n", ok ? "ok" : "FAIL", used, proved, stepped);
+        printf("%s random graphs: %d; of their nodes %d proved, %d of these in steps, %d for any values\n",
+               ok ? "ok" : "FAIL", used, proved, stepped, any);
         free(x);
         return !ok;
 }

@@ -48,14 +48,18 @@ static bool mistaken(const char *what)
 }
 
 /* Every pass before and after, each against the graph as it was elaborated. */
-static bool check_steps(Graph *g, const double *x)
+static bool check_steps(Graph *g, const CausalResult *r, const double *x)
 {
-        Node *why_not;
-        Graph *early = incremental(g, growing_dimension(g), &why_not);
+        Stuck stuck;
+        Graph *early = incremental(g, growing_dimension(g), &stuck);
         if (!early)
                 return mistaken("proved, but without a state form");
         verify(early, "causal");
         print_states(early);
+        if (r->rests)
+                printf("if values are finite: %s\n", r->why_rests);
+        else if (!brute_any_values(g, early, x))
+                return mistaken("it rests on finite values");
         if (!brute_steps(g, early, x))
                 return mistaken("the state form differs from the whole");
         return true;
@@ -71,10 +75,10 @@ static bool check_model(Graph *g)
                 print_refusal(&r);
         if (brute_causal(g, x) != r.causal)
                 ok = mistaken("brute force says otherwise");
-        if (!brute_facts(g, facts_of(g->arena, g, growing_dimension(g)), x))
+        if (!brute_facts(g, facts_of(g->arena, g, growing_dimension(g), FINITE_VALUES), x))
                 ok = mistaken("a fact does not hold");
         if (r.causal)
-                ok = check_steps(g, x) && ok;
+                ok = check_steps(g, &r, x) && ok;
         free(x);
         return ok;
 }
@@ -86,9 +90,9 @@ static bool check_simplified(Graph *g, bool causal)
         verify(g, "stage");
         double *x = random_input(11);
         CausalResult r = causal_prove(g->arena, g, growing_dimension(g));
-        Node *why_not;
+        Stuck stuck;
         bool ok = r.causal == causal || mistaken("the proof changes with simplify");
-        Graph *steps = r.causal ? incremental(g, growing_dimension(g), &why_not) : NULL;
+        Graph *steps = r.causal ? incremental(g, growing_dimension(g), &stuck) : NULL;
         if (r.causal && (!steps || !brute_steps(g, simplify(steps), x)))
                 ok = mistaken("the state form after simplify differs from the whole");
         free(x);

@@ -19,7 +19,7 @@ static bool check_case(const CausalCase *c)
         if (!ok)
                 printf("     wanted %d, brute force %d, proof %d %s\n", c->causal, truth, r.causal,
                        r.culprit ? op_info[r.culprit->op].text : "");
-        ok = brute_facts(g, facts_of(&arena, g, 0), x) && ok;
+        ok = brute_facts(g, facts_of(&arena, g, 0, FINITE_VALUES), x) && ok;
         free(x);
         arena_free(&arena);
         return ok;

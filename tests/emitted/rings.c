@@ -82,6 +82,36 @@ static int take_back(looks_back *m, int64_t back)
         return refused;
 }
 
+/* Goes back as far as it can, not to none; the refusals on the way change nothing.  Where it is, or -1. */
+static int64_t rewind_furthest(looks_back *m)
+{
+        const int64_t end = looks_back_position(m);
+        for (int64_t n = 1; n < end; n++) {
+                int error = looks_back_rewind(m, n);
+                if (!error)
+                        return n;
+                if (error != LOOKS_BACK_ERROR_REWIND || looks_back_position(m) != end)
+                        return -1;
+        }
+        return end;
+}
+
+/* From positions all over the sequence, taken in pieces: wherever it agrees to go back to, every row from there on is right. */
+static void take_back_furthest(looks_back *m)
+{
+        int error = 0;
+        looks_back_reset(m);
+        for (int64_t at = 0; at < POSITIONS && !error;) {
+                int64_t end = at + 1 + at % 41 < POSITIONS ? at + 1 + at % 41 : POSITIONS;
+                error = take(m, at, end, 1 + at % 5);
+                int64_t back = error ? -1 : rewind_furthest(m);
+                memset(y, 0, sizeof y);
+                error = back < 0 ? LOOKS_BACK_ERROR_REWIND : take(m, back, end, end);
+                check(m, "taken back as far as it goes", error, back < 0 ? 0 : back, end);
+                at = end;
+        }
+}
+
 int main(int argc, char **argv)
 {
         int error = argc != 2;
@@ -106,6 +136,7 @@ int main(int argc, char **argv)
         take_all(m, "pieces of 7", 7);
         take_all(m, "pieces of 97", 97);
         take_unevenly(m);
+        take_back_furthest(m);
         if (take_back(m, SPARE)) {
                 printf("%d positions can't be taken back\n", SPARE);
                 failed = 1;

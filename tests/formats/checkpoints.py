@@ -193,7 +193,9 @@ def hostile_llama2c():
         "truncated: attention_norm.weight at byte 108 needs 1000000 x 16 bytes, but the file ends at byte 508")
     yield "version 1", struct.pack("<I", 0x616B3432) + b"\1" * 300, (
         "llama2.c's newer format: export it with --version 0")
-    yield "PyTorch", b"PK\3\4" + b"\1" * 300, "a PyTorch archive: save its tensors as safetensors"
+    yield "PyTorch", b"PK\3\4" + b"\1" * 300, (
+        "this is a PyTorch archive, whose tensors can be saved as safetensors: expected .safetensors, a .safetensors.index.json, "
+        "a directory with one of them, or a llama2.c .bin")
 
 
 def hostile_indexes():

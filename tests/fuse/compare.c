@@ -22,6 +22,7 @@
 
 static const double most_error = 1e-5;
 #define QUICK "${QUICK_CC:-tcc}" /* compiles fast; the bits are the same */
+#define STRICT "cc -O1 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror"
 static const Way way_table[] = {
         {"scalar", "scalar", QUICK, NULL, 64},
         {"in chunks of 5", "scalar", QUICK, NULL, 5},
@@ -31,8 +32,8 @@ static const Way way_table[] = {
         {"without simplify", "scalar", QUICK, "simplify", 64},
         {"without stage", "scalar", QUICK, "stage", 64},
         {"without fuse", "scalar", QUICK, "fuse", 64},
-        {"avx2", "avx2", "cc -O1 -mavx2 -mfma -mf16c", NULL, 64},
-        {"avx512", "avx512", "cc -O1 -march=skylake-avx512", NULL, 64},
+        {"avx2", "avx2", STRICT " -mavx2 -mfma -mf16c", NULL, 64},
+        {"avx512", "avx512", STRICT " -march=skylake-avx512", NULL, 64},
 };
 enum { WAYS = sizeof way_table / sizeof way_table[0], MAX_SIZES = 8 };
 

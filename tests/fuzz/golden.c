@@ -10,6 +10,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         Golden g, again;
         harness_listen();
         bool good = golden_read(&g, harness_file(".golden", data, size));
+        if (!good)
+                fprintf(stderr, "%s\n", g.why);
         harness_heard_why(!good);
         if (good) {
                 golden_write(&g);

@@ -198,8 +198,12 @@ static void test_matmul(void)
         a = new_input(&f, "a", of_shape(REAL, 2, 1, 2));
         b = new_input(&f, "b", of_shape(REAL, 2, 2, 2));
         const double *masked[] = {(double[]){0, 2}, (double[]){NAN, INFINITY, 3, 4}};
-        verdict("meaning: matmul, a weight of 0 hides NaN and infinity",
-                gives(&f, op2(&f, OP_MATMUL, a, b), masked, (double[]){6, 8}, 2));
+        const Attr past = {.index = ZEROS_LEFT};
+        Node *in[] = {a, b};
+        verdict("meaning: matmul past zeros, a weight of 0 hides NaN and infinity",
+                gives(&f, op_in(&f, f.g->top, OP_MATMUL, 2, in, &past), masked, (double[]){6, 8}, 2));
+        verdict("meaning: matmul, 0 times NaN or infinity is NaN",
+                gives(&f, op2(&f, OP_MATMUL, a, b), masked, (double[]){NAN, NAN}, 2));
         fixture_end(&f);
 }
 

@@ -83,6 +83,7 @@ static void test_nested(void)
         Node *again = new_repeat(&f, body, inner, &h);
         Node *e = new_carry(&f, deep, 0);
         Weight *w = new_weight(&f, "layer.expert.w", of_shape(REAL, 1, 2), 2, (Region *[]){outer, inner}, 6);
+        w->trip_of = (int32_t[]){0, 1, 2, 3, 4, 5};
         w->part = (const char *[]){"layer", "expert", "w"};
         w->npart = 3;
         w->region_part[1] = 1;

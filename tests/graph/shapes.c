@@ -138,7 +138,7 @@ static void test_errors(void)
         verdict("error: too many elements",
                 !op_in(&f, f.g->top, OP_PAD, 1, &big, &padding) &&
                         says(&f, "lathe: error: pad: a tensor of shape [2097153, 2097152] has too many "
-                                 "elements\n"));
+                                 "elements: more than 2^42\n"));
         fixture_end(&f);
 }
 

@@ -84,7 +84,7 @@ static bool print_cost(const Session *s, int64_t n)
 
 static bool print_cache(Session *s)
 {
-        Node *stuck = NULL;
+        Stuck stuck;
         Graph *g = simplify(s->g), *steps = incremental(g, growing_dimension(g), &stuck);
         if (!steps)
                 return printf("no state form\n"), false;

@@ -49,6 +49,8 @@ class Core:
         self.causal = False
         self.long = False  # many positions: over chunks, and over the blocks of attention
         self.used = set()  # names of values that something is made of
+        self.ahead = None  # random numbers of a model that may look ahead on the way
+        self.looking = False
 
     # ---- writing ----
 

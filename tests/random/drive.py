@@ -90,6 +90,9 @@ class Drive:
                 if "can't be given position by position" in run.stderr:  # a tap, and why
                     options = without(options, "--tap")
                     run = self.lathe("verify", path, *options)
+                if "--chunk has no effect" in run.stderr:  # it is not causal
+                    options = without(options, "--chunk")
+                    run = self.lathe("verify", path, *options)
                 if run.returncode == 0 and "--each-pass" in options and "causal, in pieces too" in run.stdout:
                     options = [option for option in options if option != "--each-pass"] + ["--slots", "3"]
                     run = self.lathe("verify", path, *options)

@@ -132,6 +132,27 @@ class Formulas:
             return None
         return self.let(text, shape, most, kind="int")
 
+    def do_far(self):
+        """Integers beyond 2^24, where floats are no longer exact; what comes out is small, or a real."""
+        r, a = self.r, self.any(lambda y: y.most < 1000, kind="int")
+        if not a:
+            return None
+        b = self.any(lambda y: y.shape == a.shape and y.most < 1000, kind="int")
+        n, m, s = a.name, b.name, a.shape
+        found = [(f"({n} * 1000003 + {m} * 999983) % 97", s, 97), (f"({n} * 16777259 - 100000007) // 7919 % 50", s, 50),
+                 (f"({n} + 33554433) % 83", s, 83), (f"(16000101 - {n} * 3) % -6000001 % 79", s, 79),
+                 (f"where({m} % 2 == 0, {n} * 16777259, {m}) % 61", s, 61),
+                 (f"max(min({n} * 2097143, 16777217), 16777211) - 16777211", s, 6),
+                 (f"join({n} * 5000011, {m}) % 59", s[:-1] + [2 * s[-1]] if isinstance(s[-1], int) else None, 59)]
+        if not (self.causal and s[-1] == self.time):
+            found += [(f"sum({n} * 300007) % 89", s[:-1] + [1], 89), (f"max({n} * 16777259) % 71", s[:-1] + [1], 71)]
+        if r.chance(25):
+            return self.let(f"{n} + 16777216 {r.pick(['<=', '<', '=='])} {m} + 16777217", s, 1, kind="truth")
+        if r.chance(25):
+            return self.let(f"real({n} * 2097143) * 1e-9 - {m} * 1000003 / 1e9", s, 4)
+        text, shape, most = r.pick(found)
+        return self.let(text, shape, most, kind="int") if shape and self.fits(shape) else None
+
     def do_truths(self):
         r = self.r
         x, a, b = self.any(), self.any(kind="int"), self.any(kind="truth")

@@ -13,20 +13,24 @@ floor, argmax, top) is asked of what is the same in float and in double, or has 
 
 import sys
 
+from ahead import Ahead
 from blocks import Blocks
-from core import MOST_ELEMENTS, SIZES, Core
+from core import MOST_ELEMENTS, SIZES, Core, Random
 from families import Families
 from formulas import Formulas
 from library import Library
+from pairs import Pairs
 
 
-class Model(Core, Formulas, Blocks, Library, Families):
+class Model(Core, Formulas, Blocks, Library, Families, Pairs, Ahead):
     def __init__(self, seed):
         super().__init__(seed)
         self.imports, self.before = [], []
         self.nested = False
 
     def step(self, deep=False):
+        if self.ahead and self.ahead.chance(25) and self.do_ahead():
+            return
         kinds = [self.do_unary] * 3 + [self.do_binary] * 4 + [self.do_where] * 2 + [self.do_linear] * 3 + [self.do_matmul] * 2 + \
                 [self.do_fold] * 2 + [self.do_norm] * 2 + [self.do_softmax] + [self.do_move] * 4 + [self.do_convolution] + \
                 [self.do_integers, self.do_truths, self.do_real, self.do_lookup, self.do_block, self.do_running]
@@ -89,6 +93,7 @@ class Model(Core, Formulas, Blocks, Library, Families):
         self.bounds["time"] = self.r.pick([130, 257, 300] if self.long else [17, 31, 40, 57, 16, 29])
         self.causal = self.r.chance(60)
         self.line(f"time : upto({self.bounds['time']})")
+        self.start_ahead()
         self.sequence("x", "time")
         if self.r.chance(15):
             self.sequence("y", "time")
@@ -118,6 +123,35 @@ class Model(Core, Formulas, Blocks, Library, Families):
             self.add(name, shape, 1, exact=True)
         if self.r.chance(20):
             self.apart()
+
+    def apart_from_others(self, word, percent, work):
+        """Draws of their own, so that what other seeds make stays as it is."""
+        own = Random(int.from_bytes(word.encode(), "little") + self.seed)
+        if own.chance(percent):
+            self.r, others = own, self.r
+            work()
+            self.r = others
+
+    def rows_of_ids(self):
+        """A batch of ids, and a mask of it: rows chosen by the index of a repeat, and by other ids."""
+        r, n, d = self.r, self.r.pick([2, 3, 5]), self.r.pick([4, 8, 11])
+        t = self.time or r.pick([1, 3, 5, 16, 19])
+        self.line(f"input rows : id(50)[{n}, {t}]")
+        self.line(f"input keep : id(2)[{n}, {t}]")
+        self.add("rows", [n, t], 50, kind="int")
+        table = self.weight([50, d])
+        e = f"e = {table}[rows[i]]"
+        masked = "softmax(where(keep[i] == 1, e @ e' * 0.1, -inf)) @ e"
+        texts = [(f"over row[i] : {n} {{ return {table}[rows[i]] }}", [n, t, d], 1),
+                 (f"over row[i] : {n} {{ return real(rows[i]) / 8 + keep[{n - 1} - i] }}", [n, t], 8),
+                 (f"over row[i] : {n} {{ {e};  return {masked} }}", [n, t, d], 1),
+                 (f"over row[i] : {n} {{ {e};  return keep[i] @ e / {self.size(t)} }}", [n, d], 1)]
+        if not self.time:
+            self.line(f"input chosen : id({n})[7]")
+            texts += [("real(rows[chosen]) / 8", [7, t], 8), (f"{table}[rows[chosen]]", [7, t, d], 1)] * 2
+        for text, shape, most in [r.pick(texts), r.pick(texts)]:
+            if self.fits(shape):
+                self.let(text, shape, most)
 
     # ---- the whole ----
 
@@ -159,8 +193,12 @@ class Model(Core, Formulas, Blocks, Library, Families):
             options = self.r.pick([[], [], ["--chunk", "3"]])
         else:
             self.inputs_over_time() if self.seed % 2 == 0 else self.inputs_of_fixed_shape()
+            if not self.causal and not self.long:
+                self.apart_from_others("rows", 20, self.rows_of_ids)
             for _ in range(3 + self.r.below(4) if self.long else 5 + self.r.below(10)):
                 self.step()
+            self.apart_from_others("far", 30, self.do_far)
+            self.pairs()
             self.outputs()
             options = self.options()
         text = [f"# seed {self.seed}"] + ([f"# verify: {' '.join(options)}"] if options else [])

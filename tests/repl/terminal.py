@@ -30,8 +30,8 @@ def verdict(name, why):
 class Terminal:
     """The REPL behind a pseudo-terminal."""
 
-    def __init__(self, *arguments, columns=100):
-        environment = dict(os.environ, TERM="xterm", HOME=FOLDER, LC_ALL="C.UTF-8", LATHE_HISTORY=FOLDER + "/history")
+    def __init__(self, *arguments, columns=100, history=FOLDER + "/history"):
+        environment = dict(os.environ, TERM="xterm", HOME=FOLDER, LC_ALL="C.UTF-8", LATHE_HISTORY=history)
         environment.pop("NO_COLOR", None)
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
@@ -151,6 +151,30 @@ def history():
     return t.leave() and "left with an error"
 
 
+def history_holds_inputs():
+    path = FOLDER + "/inputs"
+    t = Terminal(history=path)
+    t.send("block twice(x) {\r")
+    t.wait("...> ")
+    t.send("return 2 * x\r")
+    t.wait("...> ")
+    t.answer("}")
+    t.answer(":help set", ":set")
+    os.kill(t.pid, signal.SIGHUP)  # the terminal is closed
+    os.waitpid(t.pid, 0)
+    if os.listdir(FOLDER).count("inputs") != 1 or [f for f in os.listdir(FOLDER) if f.startswith("inputs.")]:
+        return f"files of the history: {os.listdir(FOLDER)}"
+    t = Terminal(history=path)
+    t.send("\x1b[A\x1b[A")  # the whole block again
+    t.wait("block twice(x) {", "return 2 * x", "}")
+    t.answer("")
+    t.answer("twice(21)", "\n42")
+    t.send("\x1b[A\x1b[A")  # which it then is once more
+    t.wait("return 2 * x")
+    t.answer("")
+    return t.leave() and "left with an error"
+
+
 def interrupts():
     t = Terminal()
     t.send("a line that is not wan")
@@ -209,6 +233,43 @@ def wide_characters():
     return t.leave() and "left with an error"
 
 
+# --- text ----------------------------------------------------------------------------------------------------------------
+
+
+def said_on_terminal(*command):
+    """What a program says on a terminal."""
+    pid, fd = pty.fork()
+    if pid == 0:
+        os.execvp(command[0], command)
+    said = b""
+    while True:
+        try:
+            more = os.read(fd, 65536)
+        except OSError:
+            more = b""
+        if not more:
+            break
+        said += more
+    os.close(fd)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), said.decode()
+
+
+def text_ends_with_a_newline():
+    """That of lathe run and of an emitted program; in a pipe it is the text alone."""
+    text = ["-p", "Nora", "-n", "3"]
+    tale = ["models/tale.model", "--weights", "models/tale/tale.safetensors", "--tokenizer", "models/tale/tokenizer.bin"]
+    subprocess.run([DRIVER, "build", *tale, "--main", "--target", "scalar", "-o", FOLDER + "/tale.c"], check=True)
+    subprocess.run(["cc", "-std=c11", "-O1", FOLDER + "/tale.c", "-lpthread", "-o", FOLDER + "/tale"], check=True)
+    for command in [DRIVER, "run", *tale], [FOLDER + "/tale", "-w", FOLDER + "/tale.weights"]:
+        plain = subprocess.run(command + text, capture_output=True, check=True).stdout.decode()
+        if not plain or plain.endswith("\n"):
+            return f"{command[0]}: the text in a pipe is {plain!r}"
+        if said_on_terminal(*command, *text) != (0, plain + "\r\n"):
+            return f"{command[0]}: on a terminal {said_on_terminal(*command, *text)!r}, in a pipe {plain!r}"
+        if said_on_terminal(*command, "-n", "0") != (0, ""):
+            return f"{command[0]}: no text at all, and {said_on_terminal(*command, '-n', '0')!r}"
+
+
 # --- more than usual --------------------------------------------------------------------------------------------------
 
 
@@ -261,6 +322,61 @@ TALE = """:load models/tale.model
 :weights models/tale/tale.safetensors
 :tokenizer models/tale/tokenizer.bin
 """
+
+
+def a_saved_session():
+    """As a model file: definitions with comments, imports once. As a script: all of it."""
+    os.makedirs(FOLDER + "/part/lib")
+    files = {"part/lib/help.model": "block helped(x) = x + 1\n",
+             "part/one.model": "# of the file\nimport blocks\nimport help\n\n# of f\nblock f(x; by = 2) = helped(x) * by  # beside it\n"
+                               "# at the end\n",
+             "two.model": 'import "part/lib/help.model"\nimport blocks\n'
+                          "model m {\n    d = 3  # inside\n    input x : real[d]\n    output y = f(x) * helped(0)\n}\n"}
+    for name, text in files.items():
+        with open(f"{FOLDER}/{name}", "w", encoding="utf-8") as f:
+            f.write(text)
+    definitions = ("import blocks\n# of the file\nimport \"part/lib/help.model\"\n\n# of f\n"
+                   "block f(x; by = 2) = helped(x) * by  # beside it\n# at the end\n")
+    model = files["two.model"].split("\n", 2)[2]
+    session = f"""import blocks
+:load {FOLDER}/part/one.model
+:load {FOLDER}/two.model
+# typed in,
+# in two lines
+block k(x) = x * factor
+factor = 10
+g = f(by: factor)
+factor = 12
+w : weight[2]
+t = [[0.1, inf], [-0.0, 3]] @ [[1], [0]]
+l = [1, "a \\"b\\"", [2.5, 4]]
+truths = w > 0
+ids = argmax(w, axis: 0)
+n = none
+:set d 5
+"""
+    asked = 'k(2)\ng(3)\nfactor\nw\nt\n1 / t\nl\ntruths\nids\nn\nlen([n])\n:set\n:model\n'
+    plain, saved = FOLDER + "/all.model", FOLDER + "/all.lathe"
+    code, out, err = run_script(session + f":save {plain}\n:save {saved}\n" + asked)
+    left, _, answers = out.partition("as a script\n")
+    if code or err or not answers or not left.rstrip().split("\n")[-2].endswith(": factor, g, w, t, l, truths, ids, n, :set d"):
+        return f"status {code}, {err!r}, {left!r}"
+    with open(plain, encoding="utf-8") as f:
+        found = f.read()
+    typed = "\n# typed in,\n# in two lines\nblock k(x) = x * factor\n"
+    if found != definitions + model + typed:
+        return f"the model file is {found!r}"
+    code, out, err = run_script(f":load {saved}\n" + asked)
+    if code or err or out.split("\n", 1)[1] != answers:
+        return f"taken up again: status {code}, {err!r}, {out!r} instead of {answers!r}"
+    code, out, err = run_script("x = over a[i] : 1000 { return iota(1000) + i }\n" + f":save {FOLDER}/large.lathe\n")
+    if code != 1 or "x has more than 500000 elements" not in err or os.path.exists(FOLDER + "/large.lathe"):
+        return f"a large variable: status {code}, {err!r}"
+    with open(FOLDER + "/loop.lathe", "w", encoding="utf-8") as f:
+        f.write(f":load {FOLDER}/loop.lathe\n")
+    code, out, err = run_script(f":load {FOLDER}/loop.lathe\n1 + 1\n")
+    if code != 1 or "load one another" not in err or out != "2\n":
+        return f"a script that loads itself: status {code}, {out!r}, {err!r}"
 
 
 def times_of_kernels():
@@ -386,7 +502,8 @@ def recompilations_take_no_memory():
         return f"{after - before} kB more after 160 compilations"
 
 
-for test in (prompts_and_end_of_input, completion, history, interrupts, interrupted_run, resizing, wide_characters,
+for test in (prompts_and_end_of_input, completion, history, history_holds_inputs, interrupts, interrupted_run, resizing, wide_characters,
+             text_ends_with_a_newline, a_saved_session,
              a_script_of_10000_lines, an_input_of_10000_lines, a_line_of_a_megabyte, times_of_kernels,
              a_picture_of_attention, more_memory_than_there_is,
              redefinitions_take_no_memory, recompilations_take_no_memory):

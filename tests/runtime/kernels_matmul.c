@@ -188,10 +188,44 @@ static int plain_equals_definition(int rows, int n, int k)
         return good;
 }
 
+/* A term whose factor is 0 is passed over, where the other factor is anything: of the left factors, of the right, of both. */
+static int past_zeros_equals_definition(int n, int k, int zeros, int turned)
+{
+        const float bad[] = {NAN, INFINITY, -INFINITY, 3e38f};
+        float *a = random_floats(k), *b = random_floats((int64_t)n * k), *y = zero_floats(n), *expected = zero_floats(n);
+        int64_t bk = turned ? 1 : n, bj = turned ? k : 1;
+        for (int p = 0; p < k; p++) {
+                if ((zeros & 1) && random_below(2))
+                        a[p] = random_below(2) ? 0.0f : -0.0f;
+                else if ((zeros & 2) && random_below(3) == 0)
+                        a[p] = bad[random_below(4)];
+                for (int j = 0; j < n; j++)
+                        if (((zeros & 1) && a[p] == 0 && random_below(2)))
+                                b[p * bk + j * bj] = bad[random_below(4)];
+                        else if (zeros & 2 && (!(fabsf(a[p]) < 1e30f) || random_below(2)))
+                                b[p * bk + j * bj] = random_below(2) ? 0.0f : -0.0f;
+        }
+        for (int j = 0; j < n; j++)
+                for (int p = 0; p < k; p++) {
+                        float w = b[p * bk + j * bj];
+                        if (!((zeros & 1) && a[p] == 0) && !((zeros & 2) && w == 0))
+                                expected[j] = fmaf(a[p], w, expected[j]);
+                }
+        matmul_past_zeros(y, a, 1, b, bk, bj, n, k, zeros);
+        int good = same_bits(y, expected, n);
+        for (int j = 0; j < n; j++)
+                good &= isfinite(y[j]) != 0;
+        free(a);
+        free(b);
+        free(y);
+        free(expected);
+        return good;
+}
+
 int main(void)
 {
         static const int sizes[] = {1, 2, 15, 16, 17, 31, 53};
-        int good[3] = {1, 1, 1}, plain = 1, split = 1, pairs = 1;
+        int good[3] = {1, 1, 1}, plain = 1, split = 1, pairs = 1, past = 1;
         for (int i = 0; i < 7; i++)
                 for (int j = 0; j < 7; j++)
                         for (int storage = 0; storage < 3; storage++)
@@ -214,6 +248,9 @@ int main(void)
         verdict("matmul hands over pairs of panels", pairs);
         verdict("matmul gives the same bits for any split", split);
         verdict("matmul_plain is its definition", plain);
+        for (int i = 0; i < 60; i++)
+                past &= past_zeros_equals_definition(1 + random_below(40), 1 + random_below(40), 1 + i % 3, i / 3 % 2);
+        verdict("matmul_past_zeros is its definition", past);
         printf("# hash %016llx\n", (unsigned long long)hash_state);
         return failures != 0;
 }

@@ -1,4 +1,5 @@
-"""Whether all kernels of one emitted file are in others, letter by letter but for where buffers lie and are numbered.
+"""Whether all kernels of one emitted file are in others, letter by letter but for where buffers lie and are numbered, and
+for the question before, whether an output that needs them is wanted.
 
 usage: kernels.py PLAIN.c TAPPED.c...
 """
@@ -12,6 +13,7 @@ def kernels(path):
         text = file.read()
     text = re.sub(r"(m->(?:arena|state|weights|scratch)) \+ \d+", r"\1 + AT", text)
     text = re.sub(r"\b([a-z]\w*?)_\d+\b", r"\1_ID", text)  # sin_12: buffer 12
+    text = re.sub(r"        if \(!.*\)\n                return; /\* not wanted \*/\n", "", text)
     return [part for part in text.split("\n\n") if re.match(r"/\* [\w.]+\.model:\d+ ", part)]
 
 

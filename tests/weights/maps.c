@@ -74,6 +74,7 @@ static Weight *new_weight(Trial *t, Type type, int slots)
         w->slot_of = NEW_ARRAY(&t->arena, int32_t, slots);
         for (int i = 0; i < slots; i++)
                 w->slot_of[i] = i;
+        w->trip_of = w->slot_of;
         if (slots > 1) {
                 w->nregion = 1;
                 w->region[0] = NEW(&t->arena, Region);
