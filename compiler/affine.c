@@ -672,7 +672,8 @@ static int64_t affine_most(const Graph *g, const Affine *a, const Type *t, int s
         Dim constant = dim_scale(a->constant, sign);
         for (int i = 0; i < t->rank; i++)
                 if (sign * a->coef[i] > 0)
-                        constant = dim_add(constant, dim_scale(dim_sub(t->dim[i], dim_fixed(1)), sign * a->coef[i]));
+                        constant = dim_add(constant,
+                                           dim_scale(dim_sub(t->dim[i], dim_fixed(1)), sign * a->coef[i]));
         return dim_bound(g, constant);
 }
 

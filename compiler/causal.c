@@ -127,10 +127,12 @@ static const char *explain(Arena *a, const Facts *f, const Node *n)
         const Graph *g = f->graph;
         const char *name = g->named[f->time].name;
         if (n->op == OP_SIZE || n->op == OP_INDEX)
-                return arena_printf(a, "%s: the length of %s is known only at its end", node_text(a, n), name);
+                return arena_printf(a, "%s: the length of %s is known only at its end", node_text(a, n),
+                                    name);
         if (n->op == OP_INPUT)
-                return arena_printf(a, "%s, an input of %s, does not bring one element of an axis with each step of %s",
-                                    node_text(a, n), type_text(a, g, &n->type), name);
+                return arena_printf(
+                        a, "%s, an input of %s, does not bring one element of an axis with each step of %s",
+                        node_text(a, n), type_text(a, g, &n->type), name);
         const char *text =
                 arena_printf(a, "%s %s", node_text(a, n), reach_text(a, g, &f->of[n->id].reach, name));
         bool folds = op_info[n->op].family == REDUCE || op_info[n->op].family == CONTRACT;
@@ -151,8 +153,9 @@ static CausalResult judge(Arena *a, const Facts *f, int output)
         for (int axis = 0; axis < n->type.rank; axis++) {
                 growing += is_growing(f, n->type.dim[axis]);
                 if (n->type.dim[axis].per[f->time] != 0 && !is_growing(f, n->type.dim[axis]))
-                        return refuse(n, output, arena_printf(a, "axis %d of output %s is a multiple of %s", axis,
-                                                              f->graph->output[output].name, name));
+                        return refuse(n, output,
+                                      arena_printf(a, "axis %d of output %s is a multiple of %s", axis,
+                                                   f->graph->output[output].name, name));
         }
         if (reads_future(f, &y->reach)) {
                 const Node *culprit = y->origin ? y->origin : n;

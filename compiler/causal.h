@@ -10,7 +10,8 @@ typedef struct {
         int output;          /* the output that it spoils */
         const char *why;     /* one line in the user's terms, without the place */
         const char *tap_why; /* causal, but `output` is a tap that is not: why */
-        const Node *rests;   /* causal, if values are finite: where what comes later is read if they are not; or NULL */
+        const Node *
+                rests; /* causal, if values are finite: where what comes later is read if they are not; or NULL */
         const char *why_rests;
 } CausalResult;
 

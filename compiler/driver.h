@@ -63,8 +63,8 @@ typedef struct {
         Interner names;
         Diag diag;
         Program *program;
-        Graph *graph;     /* as elaborated, then as the passes leave it */
-        Graph *oracle;    /* as elaborated */
+        Graph *graph;           /* as elaborated, then as the passes leave it */
+        Graph *oracle;          /* as elaborated */
         const Node *not_causal; /* where the proof failed; NULL: causal, or nothing grows */
         const char *why_not;
         const Node *rests; /* causal, if values are finite: where it rests on that; or NULL */

@@ -99,10 +99,10 @@ static const char *attr_text(Arena *a, const Graph *g, const Node *n)
         case OP_ARGMAX: return arena_printf(a, " axis %d", attr->axis);
         case OP_TOP: return arena_printf(a, " %d", attr->index);
         case OP_MATMUL:
-                return attr->index == 0                          ? ""
-                       : attr->index == ZEROS_LEFT               ? " past zeros left"
-                       : attr->index == ZEROS_RIGHT              ? " past zeros right"
-                                                                 : " past zeros";
+                return attr->index == 0             ? ""
+                       : attr->index == ZEROS_LEFT  ? " past zeros left"
+                       : attr->index == ZEROS_RIGHT ? " past zeros right"
+                                                    : " past zeros";
         case OP_KEEP:
         case OP_KEPT: return arena_printf(a, " %s", attr->state->name);
         case OP_READ:

@@ -234,11 +234,13 @@ Node *emit_plain(Plan *p, Kernel *k, Text *out)
         Text *call = text_new(f.arena);
         const char *yp = arena_printf(f.arena, "%s + %s", float_pointer(&f, k->store[0].to),
                                       address_expression(&f, &to, false));
-        const char *ap = arena_printf(f.arena, "%s + %s", float_pointer(&f, xb), address_expression(&f, &x, false));
-        const char *bp = arena_printf(f.arena, "%s + %s, %lld, %lld", float_pointer(&f, yb),
-                                      address_expression(&f, &y, false), (long long)y_step,
-                                      (long long)y.coef[f.lane]);
-        const char *sizes = arena_printf(f.arena, "(int)%s, (int)%s", loop_size(&f, f.lane), loop_size(&f, inner));
+        const char *ap =
+                arena_printf(f.arena, "%s + %s", float_pointer(&f, xb), address_expression(&f, &x, false));
+        const char *bp =
+                arena_printf(f.arena, "%s + %s, %lld, %lld", float_pointer(&f, yb),
+                             address_expression(&f, &y, false), (long long)y_step, (long long)y.coef[f.lane]);
+        const char *sizes =
+                arena_printf(f.arena, "(int)%s, (int)%s", loop_size(&f, f.lane), loop_size(&f, inner));
         if (root->attr.index)
                 text_printf(call, "matmul_past_zeros(%s, %s, %lld,\n                  %s, %s, %d);\n", yp, ap,
                             (long long)x_step, bp, sizes, root->attr.index);

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum { PATIENT_ROUNDS = 3 };       /* of a repeat before what still changes is given up */
+enum { PATIENT_ROUNDS = 3 };    /* of a repeat before what still changes is given up */
 enum { EXACT_REALS = 1 << 24 }; /* whole numbers up to it are exact as floats */
 
 Maker facts_maker(const Facts *f)

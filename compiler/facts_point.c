@@ -111,7 +111,8 @@ static bool is_exception(const Facts *f, Op op, const Fact *a, const Fact *b, do
 /* Real numbers that grow beyond the largest, or shrink below the smallest. */
 static unsigned kinds_beyond(const Facts *f, Op op, DType dtype, unsigned kinds)
 {
-        bool scales = op == OP_EXP || op == OP_ADD || op == OP_SUB || op == OP_MUL || op == OP_DIV || op == OP_POW;
+        bool scales =
+                op == OP_EXP || op == OP_ADD || op == OP_SUB || op == OP_MUL || op == OP_DIV || op == OP_POW;
         if (!scales || dtype != REAL || f->values == FINITE_VALUES)
                 return kinds;
         if (kinds & POSITIVE)

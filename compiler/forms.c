@@ -434,14 +434,16 @@ static const char *why_impossible(const Forms *forms, const Node *n)
 {
         const char *time = forms->graph->named[forms->time].name;
         if (!is_fit(forms, n))
-                return arena_printf(forms->arena, n->op == OP_VIEW ? "where it begins or ends depends on the length of %s"
-                                                                   : "it depends on the length of %s",
+                return arena_printf(forms->arena,
+                                    n->op == OP_VIEW ? "where it begins or ends depends on the length of %s"
+                                                     : "it depends on the length of %s",
                                     time);
         if (!has_forms(forms, &n->type))
                 return arena_printf(forms->arena, "it has an axis of a multiple of %s", time);
         if (!can_be_kept(forms, &n->type))
-                return arena_printf(forms->arena, "it has fewer elements than %s, so that a new position need not bring one",
-                                    time);
+                return arena_printf(
+                        forms->arena,
+                        "it has fewer elements than %s, so that a new position need not bring one", time);
         if (count_axes(growing_axes(forms, &n->type)) < 2)
                 return "rows of it are wanted that have not come";
         return arena_printf(forms->arena, "it has several axes of %s and is wanted whole", time);

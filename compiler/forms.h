@@ -16,7 +16,7 @@ struct Form {
         Form *next;
         unsigned all;
         int64_t border; /* of axes that are not in `all` */
-        int64_t back; /* how many rows before the new ones are read along axes in `all`; -1: any */
+        int64_t back;   /* how many rows before the new ones are read along axes in `all`; -1: any */
         const char *
                 name; /* the view nearest to the top that stands between the node and who reads it; or NULL */
         const Instance *where;
@@ -32,11 +32,11 @@ typedef struct {
         const Graph *graph;
         const Facts *facts;
         int time;
-        Form **of;         /* [nnode] the forms wanted of each node */
-        int64_t **border;  /* [nnode] of a REPEAT: the border of each value that it carries or stacks */
-        bool widened;      /* one of these has grown */
-        bool more;         /* a form is wanted that was not, or is read further back */
-        const Node *stuck; /* the first node without a way to one of its forms, */
+        Form **of;             /* [nnode] the forms wanted of each node */
+        int64_t **border;      /* [nnode] of a REPEAT: the border of each value that it carries or stacks */
+        bool widened;          /* one of these has grown */
+        bool more;             /* a form is wanted that was not, or is read further back */
+        const Node *stuck;     /* the first node without a way to one of its forms, */
         const char *why_stuck; /* and why */
 } Forms;
 

@@ -358,9 +358,7 @@ static bool needs_kernel(const Fuse *f, const Node *n)
         case REDUCE: return true;
         case CONTRACT: return n->op == OP_SOFTMAX;
         case MOVE: return n->op == OP_GATHER || (n->op == OP_VIEW && f->must[n->id] && f->plan->copy[n->id]);
-        case LEAF:
-                return f->must[n->id] &&
-                       (n->op == OP_INDEX || n->op == OP_SIZE || is_const_scalar(n));
+        case LEAF: return f->must[n->id] && (n->op == OP_INDEX || n->op == OP_SIZE || is_const_scalar(n));
         case STATE:
         case CONTROL: return false;
         }

@@ -34,9 +34,9 @@ typedef struct {
         Graph *g;
         Forms *forms;
         const Guard *guard; /* [old nnode] */
-        Region **region; /* [old nnode] of a repeat: its region in the new graph */
-        Weight **weight; /* [nweight] copies */
-        Node **copy;     /* [old nnode] of checkpoint entries' nodes */
+        Region **region;    /* [old nnode] of a repeat: its region in the new graph */
+        Weight **weight;    /* [nweight] copies */
+        Node **copy;        /* [old nnode] of checkpoint entries' nodes */
         int cap_state;
 } Rewrite;
 

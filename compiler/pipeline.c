@@ -132,8 +132,8 @@ static bool integers_fit(Model *m)
 static const char *no_state_of(Model *m, const Stuck *stuck)
 {
         const char *op = op_info[stuck->node->op].text, *name = stuck->node->name;
-        return arena_printf(&m->arena, "%s%s%s%s is causal, but can't be made from call to call: %s", name ? name : op,
-                            name ? " (" : "", name ? op : "", name ? ")" : "", stuck->why);
+        return arena_printf(&m->arena, "%s%s%s%s is causal, but can't be made from call to call: %s",
+                            name ? name : op, name ? " (" : "", name ? op : "", name ? ")" : "", stuck->why);
 }
 
 /* Where and why the model is not causal, as notes. */
@@ -239,8 +239,8 @@ bool model_check(Model *m, const Options *o, const char *which)
         diag_clear(&m->diag);
         bool passed = model_passes(m, o);
         if (passed && m->rests) {
-                diag_note(&m->diag, m->rests->span, "%s is causal if its values are finite: %s", m->graph->name,
-                          m->why_rests);
+                diag_note(&m->diag, m->rests->span, "%s is causal if its values are finite: %s",
+                          m->graph->name, m->why_rests);
                 note_instances(&m->diag, m->rests->where);
                 diag_print(&m->diag, stderr);
         }
