@@ -275,7 +275,8 @@ static bool set(Options *o, const char *command, char letter, const char *value)
 
 /* --- which option a word is ----------------------------------------------------------------------------------------- */
 
-/* An option of those that a command takes (NULL: of any), and what is joined to it: -n4, -n=4, --temp=1, --no-fuse; or NULL. */
+/* An option of those that a command takes (NULL: of any), and its value: what is joined to it, -n4, -n=4, --temp=1, --no-fuse;
+ * NULL if that is the next word; "" of an option that has none. */
 static const OptionRow *find_option(const char *takes, const char *arg, const char **joined)
 {
         *joined = NULL;
@@ -284,8 +285,10 @@ static const OptionRow *find_option(const char *takes, const char *arg, const ch
                 size_t n = strlen(row->name);
                 if ((takes && !strchr(takes, row->letter)) || strncmp(arg, row->name, n) != 0)
                         continue;
-                if (!arg[n] && row->kind != PREFIX)
+                if (!arg[n] && row->kind != PREFIX) {
+                        *joined = row->kind == FLAG ? "" : NULL;
                         return row;
+                }
                 if (row->kind != FLAG && arg[n] && (arg[n] == '=' || n == 2 || row->kind == PREFIX)) {
                         *joined = arg + n + (arg[n] == '=');
                         return row;
@@ -409,7 +412,7 @@ bool options_read(Options *o, const char *command, const char *takes, int argc, 
                 const OptionRow *row = find_option(takes, arg, &value);
                 if (!row)
                         return unknown(command, takes, arg);
-                if (row->kind != FLAG && !value && !(value = next_value(command, arg, argv[++i])))
+                if (!value && !(value = next_value(command, arg, argv[++i])))
                         return false;
                 o->given[(unsigned char)row->letter]++;
                 if (!set(o, command, row->letter, value))
