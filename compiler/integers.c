@@ -418,6 +418,8 @@ bool integers_check(const Graph *g, Diag *diag)
 static void as_reals(Graph *g, const Interval *of, Body *b)
 {
         int n = b->nnode;
+        if (n == 0) /* an output may be an input, and nothing is computed */
+                return;
         Node **node = NEW_ARRAY(g->arena, Node *, n);
         memcpy(node, b->node, (size_t)n * sizeof *node);
         b->nnode = 0;
