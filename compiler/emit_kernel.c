@@ -212,21 +212,37 @@ static const char *any_wanted(const Plan *p, uint64_t outputs)
         return strstr(t->data, "||") ? arena_printf(g->arena, "(%s)", t->data) : t->data;
 }
 
+/* The output that the kernel alone fills, asked for by itself; NULL: it fills others too, or none. */
+static const Output *own_output(const Plan *p, const Kernel *k)
+{
+        const Buffer *to = whole_buffer(k->store[0].to);
+        return k->op != K_MATMUL && to->home == IN_OUTPUT ? &p->graph->output[to->index] : NULL;
+}
+
+/* Is there an output that does without it? */
+static bool may_be_unwanted(const Plan *p, const Kernel *k)
+{
+        uint64_t all = 0;
+        for (int i = 0; i < p->graph->noutput; i++)
+                all |= output_bit(p->graph, i);
+        return (k->wanted & all) != all;
+}
+
+bool asks_for_taps(const Plan *p, const Kernel *k)
+{
+        return k->op != K_REPEAT && k->op != K_FIND && !own_output(p, k) && may_be_unwanted(p, k) &&
+               (k->wanted & WANTED_BY_TAPS);
+}
+
 /* What only outputs need that the call does not want is left out.  What they all need is not asked for: no call runs that wants
  * none, but for the positions that it takes. */
 static void skip_unwanted(const Plan *p, const Kernel *k, Text *out)
 {
-        const Graph *g = p->graph;
-        const Buffer *to = whole_buffer(k->store[0].to);
-        uint64_t all = 0;
-        for (int i = 0; i < g->noutput; i++)
-                all |= output_bit(g, i);
-        if (k->op != K_MATMUL && to->home == IN_OUTPUT)
-                text_printf(out, "        if (!m->output_%s)\n                return; /* not wanted */\n",
-                            g->output[to->index].name);
-        else if ((k->wanted & all) != all)
+        const Output *own = own_output(p, k);
+        if (own || may_be_unwanted(p, k))
                 text_printf(out, "        if (!%s)\n                return; /* not wanted */\n",
-                            any_wanted(p, k->wanted));
+                            own ? arena_printf(p->graph->arena, "m->output_%s", own->name)
+                                : any_wanted(p, k->wanted));
 }
 
 void open_function(const Plan *p, const Kernel *k, Text *out, const Text *body)

@@ -177,16 +177,26 @@ static void emit_body(const Emit *e, int body, Text *c)
         }
 }
 
+static bool any_asks_for_taps(const Plan *p)
+{
+        for (int i = 0; i < p->nbody; i++)
+                for (int j = 0; j < p->list[i].n; j++)
+                        if (asks_for_taps(p, p->list[i].kernel[j]))
+                                return true;
+        return false;
+}
+
 static void emit_wants_taps(const Emit *e, Text *c)
 {
+        if (!any_asks_for_taps(e->plan))
+                return;
         Text *any = text_new(e->arena);
         for (int i = 0; i < e->g->noutput; i++)
                 if (e->g->output[i].tap)
                         text_printf(any, "%sm->output_%s != NULL", any->n ? " || " : "",
                                     e->g->output[i].name);
-        if (any->n)
-                text_printf(c, "static int wants_taps(const %s *m)\n{\n        return %s;\n}\n\n", e->name,
-                            any->data);
+        text_printf(c, "static int wants_taps(const %s *m)\n{\n        return %s;\n}\n\n", e->name,
+                    any->data);
 }
 
 /* "source and picture" */

@@ -75,7 +75,8 @@ bool begins_at_first(const Formula *f, int digit); /* its loop leaves out the ro
 const char *loop_size(const Formula *f, int digit);
 const char *row_count(const Formula *f, int begin, int end); /* of those digits together */
 void open_function(const Plan *p, const Kernel *k, Text *out,
-                   const Text *body); /* the whole function around a body */
+                   const Text *body);               /* the whole function around a body */
+bool asks_for_taps(const Plan *p, const Kernel *k); /* its function calls wants_taps() */
 const char *trip_parameters(Arena *a, const Body *b, bool types);
 /* ", const int32_t *found, int64_t count": the rows that a trip changes, where a kernel computes just these */
 const char *row_parameters(const Kernel *k, bool types);
