@@ -451,7 +451,7 @@ const char *interpret_nodes(const Graph *g, const int64_t *size, const Tensor *i
                             Tensor *output);
 /* as interpret, but every value that is computed is rounded to float: how far off floats alone are */
 const char *interpret_rounded(const Graph *g, const int64_t *size, const Tensor *input,
-                              const WeightSource *weights, Tensor *output);
+                              const WeightSource *weights, InterpState *state, Tensor *output);
 void tensor_free(Tensor *t);
 
 /* evaluate.c: what one op makes of its inputs, in double precision.  For every op whose answer depends on its inputs, the

@@ -632,9 +632,10 @@ const char *interpret(const Graph *g, const int64_t *size, const Tensor *input, 
 }
 
 const char *interpret_rounded(const Graph *g, const int64_t *size, const Tensor *input,
-                              const WeightSource *weights, Tensor *output)
+                              const WeightSource *weights, InterpState *state, Tensor *output)
 {
-        Interp it = {.g = g, .size = size, .input = input, .weights = weights, .rounded = true};
+        Interp it = {
+                .g = g, .size = size, .input = input, .weights = weights, .state = state, .rounded = true};
         return run_nodes(&it, outputs_of(g), g->noutput, output);
 }
 

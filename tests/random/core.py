@@ -51,6 +51,7 @@ class Core:
         self.used = set()  # names of values that something is made of
         self.ahead = None  # random numbers of a model that may look ahead on the way
         self.looking = False
+        self.hides = False  # a mask hides what floats cannot hold
 
     # ---- writing ----
 

@@ -35,6 +35,7 @@ FORMS = {
     "mask: padding": r"visible\(",
     "mask: of a grid": r"neighbourhood\(",
     "mask: in turn": r"mask \[",
+    "mask: hides what overflows": r"^# hidden$",
     "softmax: sink": r"sink: 0.5",
     "softmax: sink, a weight": r"sink: w",
     "repeat": r"repeat",

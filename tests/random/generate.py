@@ -8,7 +8,8 @@ are small and mostly awkward: 1, primes, one more and one less than 16.  A first
 
 Values are kept tame, so that an error of compiled code against the interpreter is one of code and not of conditioning: magnitudes
 are estimated and held in bounds, what is divided by or rooted is kept away from 0, and whatever is not continuous (comparisons,
-floor, argmax, top) is asked of what is the same in float and in double, or has a margin (Formulas.decided).
+floor, argmax, top) is asked of what is the same in float and in double, or has a margin (Formulas.decided).  What a mask hides from
+a row may be as large as doubles hold (hidden.py).
 """
 
 import sys
@@ -18,11 +19,12 @@ from blocks import Blocks
 from core import MOST_ELEMENTS, SIZES, Core, Random
 from families import Families
 from formulas import Formulas
+from hidden import Hidden
 from library import Library
 from pairs import Pairs
 
 
-class Model(Core, Formulas, Blocks, Library, Families, Pairs, Ahead):
+class Model(Core, Formulas, Blocks, Library, Families, Pairs, Ahead, Hidden):
     def __init__(self, seed):
         super().__init__(seed)
         self.imports, self.before = [], []
@@ -199,9 +201,10 @@ class Model(Core, Formulas, Blocks, Library, Families, Pairs, Ahead):
                 self.step()
             self.apart_from_others("far", 30, self.do_far)
             self.pairs()
+            self.hidden()
             self.outputs()
             options = self.options()
-        text = [f"# seed {self.seed}"] + ([f"# verify: {' '.join(options)}"] if options else [])
+        text = [f"# seed {self.seed}"] + ["# hidden"] * self.hides + ([f"# verify: {' '.join(options)}"] if options else [])
         return "\n".join(text + self.imports + self.before + [f"model {name} {{"] + self.lines + ["}"]) + "\n"
 
 
