@@ -249,9 +249,14 @@ static bool verify_pass(Verify *v, int n)
 
 static const char *call_text(Arena *a, const TrialRun *r)
 {
-        static const char *const call[] = {"the whole",     "pieces of 7",
-                                           "steps",         "prefill, then a step",
-                                           "batches",       "one half of the outputs",
+        static const char *const call[] = {"the whole",
+                                           "pieces of 7",
+                                           "steps",
+                                           "prefill, then a step",
+                                           "batches",
+                                           "one half of the outputs",
+                                           "the whole with later inputs that are huge",
+                                           "the whole with later inputs that are NaN",
                                            "its last third"};
         return arena_printf(a, "%s by %d thread%s", call[r->call], r->threads, r->threads > 1 ? "s" : "");
 }

@@ -387,6 +387,7 @@ static const char *work_out(Run *r, When when)
         r->trial = (Trial){.size = r->size, .input = r->trial_input, .threads = golden->o.threads};
         r->trial.steps = golden->o.steps ? steps_of(r) : 0;
         r->trial.sequential = is_sequential(g, r->size);
+        r->trial.finite = r->m.rests != NULL;
         r->trial.output = NEW_ARRAY(&r->m.arena, float *, g->noutput);
         wrong = try_it(r, when);
         if (wrong)

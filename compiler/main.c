@@ -81,6 +81,9 @@ static const Command command_table[] = {
          "`loop generate` stands around a causal model, and that its checkpoint section gives every weight "
          "exactly once.\n"
          "Of other models: that what they set is declared; a note says what they lack.\n"
+         "The note \"is causal if its values are finite\" names a place where an infinity or a NaN of a later "
+         "position, such as an exp\n"
+         "that overflows, reaches earlier ones; with finite values, steps give the bits of forward.\n"
          "example: lathe check models/*.model\n"},
         {"test", test_command, "", 1, MAX_FILES, "files of tests", "FILE…",
          "run the tests written in the language",
@@ -124,7 +127,9 @@ static const Command command_table[] = {
          "graph after each pass, and\n"
          "the C for each target (all that can be tried here, unless named; 64-bit ARM by "
          "aarch64-linux-gnu-gcc and qemu-aarch64),\n"
-         "built by cc, or what CC says: whole, in pieces and step by step, by 1, 2 and 3 threads.  Compiled "
+         "built by cc, or what CC says: whole, in pieces and step by step, by 1, 2 and 3 threads; and whole with "
+         "other inputs in the\n"
+         "second half, huge ones and NaN, which must leave the first half as it is.  Compiled "
          "code may be 1e-5 of the\n"
          "largest value off, and all of it must give the same bits.  Then the largest error of all values "
          "that "

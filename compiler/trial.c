@@ -3,6 +3,7 @@
 #include "trial.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,16 +15,46 @@
 #include "ending.h"
 #include "trial_program.h"
 
-const TrialRun trial_run[] = {{TRIAL_WHOLE, 1},  {TRIAL_WHOLE, 2}, {TRIAL_WHOLE, 3},        {TRIAL_STEPS, 1},
-                              {TRIAL_PIECES, 2}, {TRIAL_STEPS, 3}, {TRIAL_PREFILL_STEP, 1}, {TRIAL_BATCH, 1},
-                              {TRIAL_BATCH, 2},  {TRIAL_BATCH, 3}, {TRIAL_HALVES, 2},       {TRIAL_TAIL, 2}};
+const TrialRun trial_run[] = {{TRIAL_WHOLE, 1},        {TRIAL_WHOLE, 2},    {TRIAL_WHOLE, 3},
+                              {TRIAL_STEPS, 1},        {TRIAL_PIECES, 2},   {TRIAL_STEPS, 3},
+                              {TRIAL_PREFILL_STEP, 1}, {TRIAL_BATCH, 1},    {TRIAL_BATCH, 2},
+                              {TRIAL_BATCH, 3},        {TRIAL_HALVES, 2},   {TRIAL_TAIL, 2},
+                              {TRIAL_LATER_HUGE, 1},   {TRIAL_LATER_NAN, 2}};
 const int trial_runs = sizeof trial_run / sizeof trial_run[0];
 
-bool trial_applies(const TrialRun *run, const Plan *p, bool sequential)
+bool trial_applies(const TrialRun *run, const Plan *p, const Trial *t)
 {
-        if (run->call == TRIAL_HALVES)
-                return p->graph->noutput > 1;
-        return run->call == TRIAL_WHOLE || (sequential && (run->call != TRIAL_BATCH || p->slots > 1));
+        switch (run->call) {
+        case TRIAL_WHOLE: return true;
+        case TRIAL_HALVES: return p->graph->noutput > 1;
+        case TRIAL_BATCH: return t->sequential && p->slots > 1;
+        case TRIAL_LATER_NAN: return t->sequential && !t->finite;
+        default: return t->sequential;
+        }
+}
+
+bool is_later_spoilt(TrialCall call)
+{
+        return call == TRIAL_LATER_HUGE || call == TRIAL_LATER_NAN;
+}
+
+/* In place of x: other ids and truths; reals that are huge or NaN, or such as x where only finite ones are proved for. */
+static double spoilt(const Input *in, bool finite, TrialCall call, int64_t k, double x)
+{
+        static const double huge[] = {1e38, -INFINITY, -1e38, INFINITY};
+        if (in->type.dtype != REAL)
+                return in->bound ? (double)in->bound - 1 - x : x == 0;
+        return finite ? 0.5 - x : call == TRIAL_LATER_NAN ? NAN : huge[k % 4];
+}
+
+double trial_input(const Graph *g, const Trial *t, TrialCall call, int i, int64_t k)
+{
+        const Input *in = &g->input[i];
+        double x = t->input[i].data[k];
+        if (!is_later_spoilt(call) || !grows(g, &in->type))
+                return x;
+        int64_t n = t->size[g->time], row = type_count(&in->type, t->size) / n;
+        return k < n / 2 * row ? x : spoilt(in, t->finite, call, k, x);
 }
 
 int trial_threads(const Trial *t, const TrialRun *run)
@@ -133,19 +164,29 @@ static void copy_to_stderr(const char *path)
                 fclose(f);
 }
 
+static bool write_inputs_of(FILE *f, const Graph *g, const Trial *trial, TrialCall call)
+{
+        bool good = true;
+        for (int i = 0; i < g->ninput; i++) {
+                int64_t n = type_count(&g->input[i].type, trial->size);
+                bool is_real = g->input[i].type.dtype == REAL;
+                for (int64_t k = 0; good && k < n; k++) {
+                        double x = trial_input(g, trial, call, i, k);
+                        float real = is_real ? (float)x : 0;
+                        int32_t whole = is_real ? 0 : (int32_t)x;
+                        good = fwrite(is_real ? (void *)&real : (void *)&whole, 4, 1, f) == 1;
+                }
+        }
+        return good;
+}
+
+/* The inputs, and behind them those whose second half is another. */
 static bool write_inputs(const char *path, const Graph *g, const Trial *trial)
 {
         FILE *f = fopen(path, "wb");
-        bool good = f != NULL;
-        for (int i = 0; i < g->ninput; i++) {
-                int64_t n = type_count(&g->input[i].type, trial->size);
-                for (int64_t k = 0; good && k < n; k++) {
-                        float real = (float)trial->input[i].data[k];
-                        int32_t whole = (int32_t)trial->input[i].data[k];
-                        good = fwrite(g->input[i].type.dtype == REAL ? (void *)&real : (void *)&whole, 4, 1,
-                                      f) == 1;
-                }
-        }
+        bool good = f && write_inputs_of(f, g, trial, TRIAL_WHOLE);
+        for (TrialCall call = TRIAL_LATER_HUGE; good && trial->sequential && call <= TRIAL_LATER_NAN; call++)
+                good = write_inputs_of(f, g, trial, call);
         if (f && fclose(f))
                 good = false;
         return good;

@@ -15,7 +15,9 @@ typedef enum {
         TRIAL_STEPS,
         TRIAL_PREFILL_STEP,
         TRIAL_BATCH,
-        TRIAL_HALVES, /* the whole with every second output, and again with the others */
+        TRIAL_HALVES,     /* the whole with every second output, and again with the others */
+        TRIAL_LATER_HUGE, /* the whole with other inputs in its second half: the first half's rows stay .. */
+        TRIAL_LATER_NAN,  /* .. and so with NaN */
         TRIAL_TAIL
 } TrialCall;
 typedef struct {
@@ -25,14 +27,13 @@ typedef struct {
 extern const TrialRun trial_run[];
 extern const int trial_runs;
 enum { TRIAL_PIECE = 7 }; /* positions a piece */
-/* Whether a plan and its inputs are run so.  In a batch every slot takes positions at a pace of its own: slot threads - 1
+/* In a batch every slot takes positions at a pace of its own: slot threads - 1
  * the inputs, which is compared, the others the same ones from the last to the first. */
-bool trial_applies(const TrialRun *run, const Plan *p, bool sequential);
-
 typedef struct {
         const int64_t *size; /* [MAX_NAMED] */
         bool rings;          /* states are rings */
         bool sequential;     /* takes its sequence in pieces too */
+        bool finite;         /* that was proved for finite values alone */
         const Tensor *input; /* [ninput] */
         int threads;         /* at most, instead of trial_run's 3; 0: as there */
         int64_t steps;       /* ahead of time: so many greedy tokens after the inputs .. */
@@ -47,7 +48,12 @@ typedef struct {
         int32_t *token; /* .. which are these */
         int64_t ntoken;
 } Trial;
+/* Whether a plan and its inputs are run so. */
+bool trial_applies(const TrialRun *run, const Plan *p, const Trial *t);
 int trial_threads(const Trial *t, const TrialRun *run);
+bool is_later_spoilt(TrialCall call);
+/* Element k of input i in such a call. */
+double trial_input(const Graph *g, const Trial *t, TrialCall call, int i, int64_t k);
 
 /* A folder of its own under TMPDIR; NULL after a message.  trial_remove empties and removes it. */
 char *trial_folder(void);

@@ -180,13 +180,17 @@ static void add_together(const Writer *w, Text *t)
 
 static void add_runs(const Writer *w, Text *t)
 {
-        static const char *const function[] = {"whole", "pieces", "steps", "prefill_step", "batch", "halves"};
+        static const char *const function[] = {"whole", "pieces", "steps",      "prefill_step",
+                                               "batch", "halves", "later_huge", "later_nan"};
+        static const char *const part[] = {
+                [TRIAL_PREFILL_STEP] = "LAST", [TRIAL_LATER_HUGE] = "EARLIER", [TRIAL_LATER_NAN] = "EARLIER"};
         for (int i = 0; i < trial_runs; i++)
-                if (trial_run[i].call != TRIAL_TAIL &&
-                    trial_applies(&trial_run[i], w->p, w->trial->sequential))
-                        text_printf(t, "{%s, %d, %d, %d}, ", function[trial_run[i].call],
-                                    trial_threads(w->trial, &trial_run[i]), i,
-                                    trial_run[i].call == TRIAL_PREFILL_STEP);
+                if (trial_run[i].call != TRIAL_TAIL && trial_applies(&trial_run[i], w->p, w->trial)) {
+                        TrialCall call = trial_run[i].call;
+                        bool whole = call >= (int)(sizeof part / sizeof part[0]) || !part[call];
+                        text_printf(t, "{%s, %d, %d, %s}, ", function[call],
+                                    trial_threads(w->trial, &trial_run[i]), i, whole ? "ALL" : part[call]);
+                }
 }
 
 static void add_word(const Writer *w, const char *word, size_t n, Text *t)
@@ -246,8 +250,15 @@ static void add_arrays(const Writer *w, Text *t)
 
 static void add_read_inputs(const Writer *w, Text *t)
 {
-        text_printf(t, "static int read_inputs(const char *path)\n{\n        FILE *f = fopen(path, \"rb\");\n"
-                       "        int good = f != NULL;\n");
+        int64_t size = 0;
+        for (int i = 0; i < w->g->ninput; i++)
+                size += elements(w, &w->g->input[i].type) * 4;
+        text_printf(t,
+                    "/* The inputs, or those that stand so many times behind them. */\n"
+                    "static int read_inputs(const char *path, int which)\n{\n        FILE *f = fopen(path, "
+                    "\"rb\");\n"
+                    "        int good = f && !fseek(f, which * %" PRId64 "L, SEEK_SET);\n",
+                    size);
         for (int i = 0; i < w->g->ninput; i++)
                 text_printf(t, "        good = good && fread(input_%d, sizeof input_%d, 1, f) == 1;\n", i, i);
         text_printf(t, "        return f && !fclose(f) && good;\n}\n\n");

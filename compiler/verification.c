@@ -83,6 +83,7 @@ bool trial_of_model(Model *m, const Options *o, const Target *target, When when,
         if (good) {
                 WeightSource source = {open_weights(m, o, &checkpoint), weights_read};
                 t->sequential = is_sequential(m->graph, t->size);
+                t->finite = m->rests != NULL;
                 t->output = NEW_ARRAY(&m->arena, float *, m->graph->noutput);
                 Plan *plan = source.from ? model_plan(m, o, target) : NULL;
                 t->rings = plan && plan->nring;

@@ -1,7 +1,8 @@
 /*
  * What `lathe verify` builds with a model: calls it in every way and compares the bits.
  *
- *   program WEIGHTS INPUTS OUTPUTS     inputs and outputs one after another, as the interface has them
+ *   program WEIGHTS INPUTS OUTPUTS     inputs and outputs one after another, as the interface has them; behind the inputs
+ *                                      of a model that takes positions those with two others in the second half
  *
  * Prints "run output element one other" of the first difference of each run that has one, and "token N" of each of STEPS
  * greedy tokens after the inputs; writes what run 0 gives.
@@ -71,6 +72,29 @@ static int halves($model *m, float *const *output)
 #endif
 
 #if SEQUENTIAL
+static const char *inputs; /* the file */
+
+/* With other inputs in the second half, which stand there so many times behind the inputs. */
+static int spoilt($model *m, float *const *output, int which)
+{
+        if (!read_inputs(inputs, which))
+                exit(1);
+        int error = whole(m, output);
+        if (!read_inputs(inputs, 0))
+                exit(1);
+        return error;
+}
+
+static int later_huge($model *m, float *const *output)
+{
+        return spoilt(m, output, 1);
+}
+
+static int later_nan($model *m, float *const *output)
+{
+        return spoilt(m, output, 2);
+}
+
 static int pieces($model *m, float *const *output)
 {
         $feeds
@@ -176,9 +200,13 @@ static int greedy($model *m)
 }
 #endif
 
+/* What of the outputs has to be the same: of all positions, the last, those of the first half. */
+typedef enum { ALL, LAST, EARLIER } Part;
+
 static const struct {
         int (*call)($model *m, float *const *output);
-        int threads, number, last_only;
+        int threads, number;
+        Part part;
 } run[] = {$runs};
 enum { RUNS = sizeof run / sizeof run[0] };
 
@@ -188,18 +216,19 @@ static int differ(float a, float b)
         return memcmp(&a, &b, sizeof a) && !(a != a && b != b);
 }
 
-/* Whether an element belongs to the last position. */
-static int is_last(int i, int64_t k)
+/* Whether an element belongs to a position of the part, or to none. */
+static int is_in(Part part, int i, int64_t k)
 {
         const Shape *s = &shape[i];
-        return !s->rows || k / (s->inner * (s->columns ? N + s->extra : 1) * s->middle) % N == N - 1;
+        int64_t row = k / (s->inner * (s->columns ? N + s->extra : 1) * s->middle) % N;
+        return part == ALL || !s->rows || (part == LAST ? row == N - 1 : row < N / 2);
 }
 
 static void compare(int r, float *const *one, float *const *other)
 {
         for (int i = 0; i < OUTPUTS; i++)
                 for (int64_t k = 0; k < count(i, N, N); k++)
-                        if ((!run[r].last_only || is_last(i, k)) && differ(one[i][k], other[i][k])) {
+                        if (is_in(run[r].part, i, k) && differ(one[i][k], other[i][k])) {
                                 printf("%d %d %ld %a %a\n", run[r].number, i, (long)k, (double)one[i][k], (double)other[i][k]);
                                 return;
                         }
@@ -267,7 +296,12 @@ static int call(int r, const char *weights, float **output)
 int main(int argc, char **argv)
 {
         float *first[OUTPUTS], *output[OUTPUTS];
-        if (argc != 4 || !read_inputs(argv[2]) || !call(0, argv[1], first))
+        if (argc != 4 || !read_inputs(argv[2], 0))
+                return 1;
+#if SEQUENTIAL
+        inputs = argv[2];
+#endif
+        if (!call(0, argv[1], first))
                 return 1;
         for (int r = 1; r < RUNS; r++) {
                 if (!call(r, argv[1], output))
