@@ -152,10 +152,31 @@ static Node *rewrite_view(Graph *g, Node *n)
                                    : n;
 }
 
+/* A part that is the same in every trip is a view. */
+static Node *rewrite_gather(Graph *g, Node *n)
+{
+        const Type *table = &n->in[0]->type;
+        for (int i = 1; i < n->nin; i++) {
+                double at;
+                if (n->in[i]->type.rank > 0 || !constant_uniform(n->in[i], &at) ||
+                    !dim_is_fixed(table->dim[i - 1]) || at < 0 || at >= (double)table->dim[i - 1].fixed)
+                        return n;
+        }
+        Node *x = n->in[0];
+        for (int i = 1; i < n->nin; i++) {
+                double at = 0;
+                constant_uniform(n->in[i], &at);
+                x = view_slice(g, n->body, x, 0, dim_fixed((int64_t)at), dim_fixed(1), n->span, n->where);
+                x = view_drop(g, n->body, x, 0, n->span, n->where);
+        }
+        return x;
+}
+
 static Node *rewrite_op(Graph *g, Node *n)
 {
         switch (n->op) {
         case OP_VIEW: return rewrite_view(g, n);
+        case OP_GATHER: return rewrite_gather(g, n);
         case OP_JOIN: return n->nin == 1 ? n->in[0] : n;
         case OP_PAD: return dim_is(dim_add(n->attr.before, n->attr.after), 0) ? n->in[0] : n;
         case OP_REAL_OF: return n->in[0]->type.dtype == REAL ? n->in[0] : n;

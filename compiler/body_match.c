@@ -135,13 +135,23 @@ static bool same_body(const Match *m, const Body *a, const Body *b)
         return true;
 }
 
+static bool same_asked(const Match *m, Trip a, Trip b)
+{
+        for (int i = 0; i < b.nasked; i++)
+                if (a.asked[i] && b.asked[i] ? !same_node(m, a.asked[i], b.asked[i])
+                                             : a.asked[i] != b.asked[i])
+                        return false;
+        return true;
+}
+
 bool body_match(Trip kept, Trip fresh, int64_t trips, Varying *varying)
 {
         Match m = {kept.first, fresh.first, trips, varying};
         const Region *region = fresh.body->region;
         return same_body(&m, kept.body, fresh.body) &&
                same_nodes(&m, region->ncarry, kept.body->next, fresh.body->next) &&
-               same_nodes(&m, region->nstack, kept.body->stack, fresh.body->stack);
+               same_nodes(&m, region->nstack, kept.body->stack, fresh.body->stack) &&
+               same_asked(&m, kept, fresh);
 }
 
 /* The constants of trip `trip`, which has the same body as those before it, as rows of tables. */

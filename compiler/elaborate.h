@@ -90,9 +90,11 @@ typedef struct {
         Value value;
         Span span;
 } Binding;
+typedef struct Trips Trips; /* of a repeat: elaborate_trips.c */
 typedef struct {
         Binding *binding;
         int n, capacity;
+        Trips *trips; /* of repeats, the latest first */
 } Vars;
 
 /* Names in sight.  Assignments go to `vars`; a lookup goes outwards to the file and what it imports. */
@@ -222,6 +224,12 @@ struct PathNode {
         int64_t trips;
 };
 
+/* A value of trips that a tree names: outer[..].inner[..].x */
+typedef struct {
+        const char **part;
+        int n;
+} Asked;
+
 /* A value given for a hyperparameter from outside the model that declares it. */
 typedef struct {
         const char *name;
@@ -262,6 +270,8 @@ struct Elaborator {
         PathNode *paths; /* while checkpoint entries are read */
         Span *varying;   /* indices that are written as gathers: see elaborate_repeat.c */
         int nvarying, varying_cap;
+        Asked *asked; /* see elaborate_trips.c */
+        int nasked, asked_cap, nasked_file;
         bool missing_weight; /* an entry met a weight that this trip lacks */
 
         Scope *model_scope;
@@ -343,6 +353,8 @@ Value unary_op(Elaborator *e, Op op, double (*fold)(double), Value a, Span span)
 Value index_value(Elaborator *e, Scope *scope, const Ast *ast);
 Value field_value(Elaborator *e, Scope *scope, const Ast *ast);
 Value tensor_part(Elaborator *e, Node *x, int64_t i, Span span); /* x[i] */
+Value tensor_gathered(Elaborator *e, Node *x, int n, const int64_t *i,
+                      Span span); /* x[i, j, ..], by constants that may differ from trip to trip */
 
 /* elaborate_call.c */
 Value call_value(Elaborator *e, Scope *scope, const Ast *ast, const char *name);
@@ -380,11 +392,14 @@ PathNode *path_tree(Elaborator *e);
 bool is_varying(const Elaborator *e, Span index);
 void run_repeat(Elaborator *e, Scope *scope, const Ast *repeat);
 Value eval_over(Elaborator *e, Scope *scope, const Ast *over);
+const char *whole_type(Elaborator *e, const Type *t); /* "[3, 8] of reals" */
 
 /* body_match.c */
 typedef struct {
         const Body *body;
-        int first; /* the id that the trip's first node got */
+        int first;          /* the id that the trip's first node got */
+        Node *const *asked; /* [nasked] values that are named after the repeat, NULL where there is none */
+        int nasked;
 } Trip;
 enum { MAX_VARYING = 64 };
 typedef struct {
@@ -393,6 +408,22 @@ typedef struct {
 } Varying;
 bool body_match(Trip kept, Trip fresh, int64_t trips, Varying *varying);
 void body_merge(Arena *arena, const Region *region, Body *kept, const Body *fresh, int64_t trip);
+
+/* elaborate_trips.c */
+void ask_for_trips(Elaborator *e, const Ast *tree); /* of a tree that is in no file */
+Trips *trips_begin(Elaborator *e, const Ast *repeat, int64_t n);
+int trips_asked(const Trips *t);
+void trips_show(Scope *scope, Trips *t, bool ended); /* its name is in sight */
+/* The values asked for, as a trip leaves them: for Trip.asked.  *again: see elaborate_repeat.c. */
+Node **trips_leave(Elaborator *e, Trips *t, const Scope *scope, int64_t trip, bool *again);
+void trips_stack(Elaborator *e, Trips *t, Region *region,
+                 const Trip *kept);                    /* before the REPEAT node is made .. */
+void trips_end(Elaborator *e, Trips *t, Node *repeat); /* .. and after */
+bool trips_value(Elaborator *e, Scope *scope, const Ast *field, Value *value); /* false: it names none */
+bool trips_without_value(Elaborator *e, const Scope *scope,
+                         const Ast *name);              /* true: reports that it is a repeat's */
+void note_later_trips(Elaborator *e, const char *name); /* of a name that stands for nothing */
+int trips_names(const Vars *vars, const char **name, int max);
 
 /* elaborate_model.c */
 bool at_model(const Elaborator *e, const Scope *scope); /* statements of the model itself */

@@ -78,6 +78,16 @@ Value tensor_part(Elaborator *e, Node *x, int64_t i, Span span)
         return pick(e, x, 0, dim_fixed(i), span);
 }
 
+Value tensor_gathered(Elaborator *e, Node *x, int n, const int64_t *i, Span span)
+{
+        Node *in[1 + MAX_RANK] = {x};
+        for (int k = 0; k < n; k++)
+                if (!(in[k + 1] = to_tensor(e, value_int(i[k]), span)))
+                        return POISON;
+        return value_tensor(
+                build(e->g, e->body, e->diag, OP_GATHER, n + 1, in, &(Attr){.slot = -1}, span, e->where));
+}
+
 static Value new_axis(Elaborator *e, Node *x, int axis, Span span)
 {
         Type type = x->type;
@@ -343,7 +353,10 @@ static void note_not_made(Elaborator *e, const char *name)
 
 Value field_value(Elaborator *e, Scope *scope, const Ast *ast)
 {
-        Value v = eval(e, scope, ast->kid[0], NULL);
+        Value v;
+        if (trips_value(e, scope, ast, &v))
+                return v;
+        v = eval(e, scope, ast->kid[0], NULL);
         switch (v.kind) {
         case V_POISON: return POISON;
         case V_NONE: return NOTHING;

@@ -27,6 +27,9 @@ typedef struct {
         int ncarried, capacity;
         int64_t identity;
         Trip kept[MAX_BODIES];
+        Trips *trips;
+        Node **asked; /* of the trip that was elaborated last */
+        int nreturned;
         bool stays;  /* a value that trips hand on lives in a trip's memory: keep that */
         bool stacks; /* OVER */
         bool again;  /* begin anew */
@@ -84,10 +87,11 @@ static Scope *enter_trip(Elaborator *e, Repeat *r, Body *body, int64_t trip)
         }
         const Ast *index = r->each->kid[0] ? r->each->kid[0] : r->each; /* `over a : n` counts in a itself */
         scope_set(e, scope, index->name, value_int(trip), r->each->span);
+        trips_show(scope, r->trips, false);
         return scope;
 }
 
-static const char *whole_type(Elaborator *e, const Type *t)
+const char *whole_type(Elaborator *e, const Type *t)
 {
         static const char *const dtype[] = {"reals", "integers", "booleans"};
         return arena_printf(e->diag->arena, "%s of %s", type_text(e->diag->arena, e->g, t), dtype[t->dtype]);
@@ -165,6 +169,15 @@ static bool stack_returned(Elaborator *e, Repeat *r, Body *body, int64_t trip)
         return true;
 }
 
+/* Those that are named after the repeat; false: it has to begin anew. */
+static bool leave_asked(Elaborator *e, Repeat *r, const Scope *scope, int64_t trip)
+{
+        bool again = false;
+        r->asked = trips_leave(e, r->trips, scope, trip, &again);
+        r->again = r->again || again;
+        return !again;
+}
+
 /* Elaborates a trip into e->arena; NULL after a mistake. */
 static Body *run_trip(Elaborator *e, Repeat *r, int64_t trip)
 {
@@ -184,7 +197,8 @@ static Body *run_trip(Elaborator *e, Repeat *r, int64_t trip)
         Scope *scope = enter_trip(e, r, body, trip);
         run_body(e, scope, r->body);
         bool good = e->diag->count == errors && !e->stopped;
-        good = good && leave_trip(e, r, scope, body) && (!r->stacks || stack_returned(e, r, body, trip));
+        good = good && leave_trip(e, r, scope, body) && (!r->stacks || stack_returned(e, r, body, trip)) &&
+               leave_asked(e, r, scope, trip);
         e->body = outer_body;
         e->path = outer_path;
         e->returned = returned;
@@ -195,10 +209,15 @@ static Body *run_trip(Elaborator *e, Repeat *r, int64_t trip)
 
 /* ---- all trips ---- */
 
+static Trip as_trip(const Repeat *r, const Body *body, int first)
+{
+        return (Trip){body, first, r->asked, trips_asked(r->trips)};
+}
+
 static int find_body(const Repeat *r, const Body *fresh, int first)
 {
         for (int i = 0; i < r->region->nbody; i++)
-                if (body_match(r->kept[i], (Trip){fresh, first}, r->region->trips, NULL))
+                if (body_match(r->kept[i], as_trip(r, fresh, first), r->region->trips, NULL))
                         return i;
         return -1;
 }
@@ -218,7 +237,7 @@ static bool find_varying(Elaborator *e, const Repeat *r, const Body *fresh, int 
         bool found = false;
         for (int i = 0; i < r->region->nbody && !found; i++) {
                 Varying varying = {0};
-                if (!body_match(r->kept[i], (Trip){fresh, first}, r->region->trips, &varying))
+                if (!body_match(r->kept[i], as_trip(r, fresh, first), r->region->trips, &varying))
                         continue;
                 for (int k = 0; k < varying.n; k++) {
                         if (is_varying(e, varying.span[k]))
@@ -242,7 +261,7 @@ static bool keep_body(Elaborator *e, Repeat *r, Body *body, int first, int64_t t
         if ((capacity & (capacity - 1)) == 0)
                 region->body = arena_grow(e->arena, region->body, capacity * (int64_t)sizeof(Body *),
                                           (capacity ? 2 * capacity : 1) * (int64_t)sizeof(Body *));
-        r->kept[region->nbody] = (Trip){body, first};
+        r->kept[region->nbody] = as_trip(r, body, first);
         region->body_of[trip] = (uint8_t)region->nbody;
         region->body[region->nbody++] = body;
         return true;
@@ -395,6 +414,7 @@ static Repeat *repeat_new(Elaborator *e, Scope *scope, const Ast *ast, int64_t t
         r->region->name = r->each->name;
         r->region->trips = trips;
         r->region->body_of = NEW_ARRAY(e->arena, uint8_t, trips);
+        r->trips = trips_begin(e, ast, trips);
         return r;
 }
 
@@ -417,6 +437,8 @@ static Node *finish_repeat(Elaborator *e, Repeat *r)
                 if (!list_instance(e, path))
                         return NULL;
         }
+        r->nreturned = region->nstack;
+        trips_stack(e, r->trips, region, r->kept);
         Node **start = NEW_ARRAY(e->arena, Node *, region->ncarry);
         for (int i = 0; i < r->ncarried; i++)
                 if (r->carried[i].carry >= 0)
@@ -424,6 +446,8 @@ static Node *finish_repeat(Elaborator *e, Repeat *r)
         region->repeat = build(e->g, e->body, e->diag, OP_REPEAT, region->ncarry, start,
                                &(Attr){.region = region, .slot = -1}, r->ast->span, e->where);
         record_name(e, INNER_REPEAT, region->name, e->where, value_tensor(region->repeat));
+        if (region->repeat)
+                trips_end(e, r->trips, region->repeat);
         return region->repeat;
 }
 
@@ -436,11 +460,14 @@ static Node *result(Elaborator *e, Node *repeat, int index, Span span)
 void run_repeat(Elaborator *e, Scope *scope, const Ast *ast)
 {
         int64_t trips = trips_of(e, scope, ast);
-        if (trips <= 0)
+        if (trips <= 0) {
+                trips_show(scope, trips_begin(e, ast, 0), true);
                 return;
+        }
         Repeat *r = repeat_new(e, scope, ast, trips);
         find_assigned(e, r, r->body);
         Node *repeat = finish_repeat(e, r);
+        trips_show(scope, r->trips, true);
         if (!repeat)
                 return;
         for (int i = 0; i < r->ncarried; i++) {
@@ -462,9 +489,10 @@ Value eval_over(Elaborator *e, Scope *scope, const Ast *ast)
         Repeat *r = repeat_new(e, scope, ast, trips);
         r->stacks = true;
         Node *repeat = finish_repeat(e, r);
+        trips_show(scope, r->trips, true);
         if (!repeat)
                 return POISON;
-        int n = r->region->nstack;
+        int n = r->nreturned;
         Value *item = NEW_ARRAY(e->arena, Value, n);
         for (int i = 0; i < n; i++)
                 item[i] = value_tensor(result(e, repeat, i, ast->span));

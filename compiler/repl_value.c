@@ -109,6 +109,7 @@ static Value make_again(Session *s, Elaborator *e, const Kept *k)
         Scope *scope = scope_new(e, &e->program->main->scope, true);
         for (int i = 0; i < k->read.n; i++)
                 scope_set(e, scope, k->read.at[i].name, make(s, e, k->read.at[i].value), (Span){0});
+        ask_for_trips(e, k->statement);
         run_statement(e, scope, k->statement);
         Binding *b = vars_find(scope->vars, k->name);
         return b ? b->value : POISON;

@@ -84,7 +84,7 @@ class Graph:
             shape[d["out"]] *= n
         for i, n in zip(index, x.shape):
             assert i.size == 0 or (i.min() >= 0 and i.max() < n), "a view leaves its input"
-        return x[tuple(index)].reshape(shape)
+        return (x[tuple(index)] if index else np.full(counts, x)).reshape(shape)
 
     def pad(self, node, x):
         around = [(0, 0)] * x.ndim

@@ -66,6 +66,7 @@ class Returned(Exception):
 class Scope:
     def __init__(self, outer, names=None):
         self.outer, self.names = outer, {} if names is None else names
+        self.repeats = {}  # those that have ended, by name: what each trip left
 
     def find(self, name):
         """The scope that has it, or None."""
@@ -243,8 +244,20 @@ class Model:
         self.run(body if self.value(condition, scope) else other, scope)
 
     def do_repeat(self, scope, name, index, count, body):
+        left = []
         for trip in range(builtin.whole(self.value(count, scope))):
-            self.in_path([name, str(trip)], self.run, body, self.trip_scope(scope, index, trip))
+            inner = self.trip_scope(scope, index, trip)
+            self.in_path([name, str(trip)], self.run, body, inner)
+            left.append(self.left(inner))
+        scope.repeats[name] = left
+
+    def left(self, inner):
+        """The names of a trip, and the repeats in it."""
+        names, scope = dict(inner.names), inner.outer
+        while scope is not None and not isinstance(scope, File):
+            names = {**scope.names, **names}
+            scope = scope.outer
+        return {**inner.repeats, **names}
 
     def trip_scope(self, scope, index, trip):
         inner = Trip(scope)
@@ -338,7 +351,30 @@ class Model:
     def value_transposed(self, scope, expr):
         return np.swapaxes(builtin.tensor(self.value(expr, scope)), -1, -2)
 
+    def repeat_named(self, scope, expr):
+        """What the trips left of the repeat that the expression names, or None."""
+        if expr[0] == "name":
+            found = scope.find(expr[1])
+            if found is not None and isinstance(self.force(expr[1], found), (np.ndarray, list, Group)):
+                return None
+            while scope is not None and not isinstance(scope, File) and expr[1] not in scope.repeats:
+                scope = scope.outer
+            return scope.repeats[expr[1]] if isinstance(scope, Scope) else None
+        trip = self.trip_named(scope, expr)
+        found = trip.get(expr[2]) if trip is not None else None
+        return found if isinstance(found, list) and found and isinstance(found[0], dict) else None
+
+    def trip_named(self, scope, expr):
+        """Of `repeat[i].x`, what trip i left, or None."""
+        if expr[0] != "field" or expr[1][0] != "index" or [part[0] for part in expr[1][2]] != ["one"]:
+            return None
+        repeat = self.repeat_named(scope, expr[1][1])
+        return None if repeat is None else repeat[builtin.whole(self.value(expr[1][2][0][1], scope))]
+
     def value_field(self, scope, expr, name):
+        trip = self.trip_named(scope, ("field", expr, name))
+        if trip is not None:
+            return as_number(trip[name])
         value = self.value(expr, scope)
         if value is None:
             return None
@@ -357,12 +393,14 @@ class Model:
         return builtin.indexed(self.value(expr, scope), found)
 
     def value_over(self, scope, name, index, count, body):
-        columns = []
+        columns, left = [], []
         for trip in range(builtin.whole(self.value(count, scope))):
             inner = Scope(scope)
             if index:
                 inner.names[index] = trip
             columns.append(self.in_path([name, str(trip)], self.result, body, inner))
+            left.append(self.left(inner))
+        scope.repeats[name] = left
         if isinstance(columns[0], list):
             return [np.stack([builtin.tensor(x) for x in column]) for column in zip(*columns)]
         return np.stack([builtin.tensor(x) for x in columns])
