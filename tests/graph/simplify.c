@@ -302,6 +302,22 @@ static void test_rules(void)
         }
 }
 
+/* x[i] of a repeat is a gather until i is known to be the same in all trips. */
+static void test_gathered_part(void)
+{
+        Fixture f;
+        fixture_start(&f, 1);
+        Node *x = new_input(&f, "x", of_shape(REAL, 3, 4, 2, 3));
+        Node *at[] = {x, build_number(f.g, f.g->top, 2, INT, (Span){0}, NULL),
+                      build_number(f.g, f.g->top, 1, INT, (Span){0}, NULL)};
+        Node *far[] = {x, build_number(f.g, f.g->top, 9, INT, (Span){0}, NULL)};
+        add_output(&f, op_in(&f, f.g->top, OP_GATHER, 3, at, NULL));
+        add_output(&f, op_in(&f, f.g->top, OP_GATHER, 2, far, NULL));
+        simplify(f.g);
+        verdict("simplify: a row at a place that is known is a view", leaves(&f, "view %0\ngather %0 9\n"));
+        fixture_end(&f);
+}
+
 /* slopes = 2 ^ (-8 (head + 1) / heads): one constant. */
 static void test_folding(void)
 {
@@ -408,6 +424,7 @@ static int nodes_of_trips(int64_t trips)
 void test_simplify(void)
 {
         test_rules();
+        test_gathered_part();
         test_folding();
         test_sharing();
         test_tables();
