@@ -306,7 +306,8 @@ static Form fold_input(const Forms *forms, const Node *n, int i, const Form *for
         unsigned axes = aligned_axes(forms, in, n->type.rank, form->all, 0);
         bool rows = n->op == OP_SOFTMAX || n->op == OP_TOP;
         int folded = rows ? in->rank - 1 : n->attr.axis;
-        unsigned fold = is_growing_dim(forms, in->dim[folded]) ? 1u << folded : 0;
+        bool is_number = in->rank == 0; /* a sink */
+        unsigned fold = !is_number && is_growing_dim(forms, in->dim[folded]) ? 1u << folded : 0;
         Form wanted = {.all = axes | fold, .border = form->border, .back = axes & ~fold ? form->back : 0};
         if (fold)
                 wanted.back = furthest(wanted.back, fold_back(forms, n, form));

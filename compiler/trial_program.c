@@ -208,7 +208,8 @@ static void add_word(const Writer *w, const char *word, size_t n, Text *t)
         else if (!strncmp(word, "$outputs", n))
                 add_outputs(w, t);
         else if (!strncmp(word, "$again", n))
-                text_printf(t, w->g->past >= 0 ? "%s_reset(m);" : "", w->p->c_name);
+                text_printf(t, "%s%s", w->g->past >= 0 ? w->p->c_name : "",
+                            w->g->past >= 0 ? "_reset(m);" : "");
         else if (!strncmp(word, "$together", n))
                 add_together(w, t);
         else if (!strncmp(word, "$runs", n))
