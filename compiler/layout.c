@@ -350,6 +350,31 @@ static void lay_roots(Fuse *f, const int *tiled)
         }
 }
 
+/* The outermost join that n is a part of and through which alone it is read, be it by views and other joins: all that reads n
+ * comes after it.  NULL: there is none. */
+static const Node *join_around(const Fuse *f, const Node *n)
+{
+        const Node *join = NULL;
+        while (f->uses->nuser[n->id] == 1) {
+                n = f->uses->user[n->id][0];
+                if (n->op != OP_JOIN && n->op != OP_VIEW)
+                        break;
+                join = n->op == OP_JOIN ? n : join;
+        }
+        return join;
+}
+
+static bool can_merge_parts(const Fuse *f, const Kernel *a, const Kernel *b)
+{
+        Buffer *to = a->store[0].to;
+        if (a->op != K_LOOP || b->op != K_LOOP || a->body != b->body || a->at || b->at || b->nstore != 1 ||
+            a->wanted != b->wanted || !to || !to->part_of || !b->store[0].to ||
+            whole_buffer(b->store[0].to) != whole_buffer(to))
+                return false;
+        const Node *one = a->store[0].node, *other = b->store[0].node, *join = join_around(f, one);
+        return join && join == join_around(f, other) && same_dims(&one->type, &other->type);
+}
+
 /* Roots that lie side by side in one join, have one domain and are not read by each other are one kernel: the halves of
  * a rotation. */
 static void merge_parts(Fuse *f)
@@ -358,19 +383,12 @@ static void merge_parts(Fuse *f)
                 Kernel *a = f->kernel[i];
                 for (int j = i + 1; j < f->nkernel; j++) {
                         Kernel *b = f->kernel[j];
-                        Buffer *to = a->store[0].to;
-                        if (a->op != K_LOOP || b->op != K_LOOP || a->body != b->body || a->at || b->at ||
-                            b->nstore != 1 || !to || !to->part_of || !b->store[0].to ||
-                            whole_buffer(b->store[0].to) != whole_buffer(to) ||
-                            f->uses->nuser[a->store[0].node->id] != 1 ||
-                            f->uses->nuser[b->store[0].node->id] != 1 ||
-                            !same_dims(&a->store[0].node->type, &b->store[0].node->type))
+                        if (!can_merge_parts(f, a, b))
                                 continue;
                         Store *both = NEW_ARRAY(f->arena, Store, a->nstore + 1);
                         for (int k = 0; k < a->nstore; k++)
                                 both[k] = a->store[k];
                         both[a->nstore] = b->store[0];
-                        a->wanted |= b->wanted;
                         a->store = both;
                         a->nstore++;
                         for (int k = 0; k < f->uses->n; k++)
