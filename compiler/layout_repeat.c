@@ -1,6 +1,22 @@
 /* Layout of repeats: what a trip hands to the next one lies where it will be read, and what trips stack lies side by side. */
 #include "layout.h"
 
+/* Do trips of the body, or of repeats in it, hand on or stack the carried value, or a view of it, other than as `next`? */
+static bool leaves_as_it_is(const Body *b, const Node *carry, const Node *next)
+{
+        for (int i = 0; i < b->region->ncarry; i++)
+                if (base_of(b->next[i]) == carry && b->next[i] != next)
+                        return true;
+        for (int i = 0; i < b->region->nstack; i++)
+                if (base_of(b->stack[i]) == carry)
+                        return true;
+        for (int i = 0; i < b->nnode; i++)
+                for (int k = 0; b->node[i]->op == OP_REPEAT && k < b->node[i]->attr.region->nbody; k++)
+                        if (leaves_as_it_is(b->node[i]->attr.region->body[k], carry, next))
+                                return true;
+        return false;
+}
+
 /* Does a kernel of the body still read carried value c when `next` is computed, or at another place than it is written? */
 static bool overwrites_early(const Fuse *f, const Body *b, const Node *carry, const Node *next)
 {
@@ -26,10 +42,7 @@ static bool overwrites_early(const Fuse *f, const Body *b, const Node *carry, co
                                 return true;
                 }
         }
-        for (int i = 0; i < b->region->ncarry; i++)
-                if (base_of(b->next[i]) == carry && b->next[i] != next)
-                        return true;
-        return false;
+        return leaves_as_it_is(b, carry, next);
 }
 
 static Node *carry_node(const Body *b, int index)
@@ -170,7 +183,8 @@ void lay_repeat(Fuse *f, Node *repeat)
                         slot->region = r;
                         slot->slots = r->trips;
                         slot->slot_stride = stride;
-                        place(f, r->body[k]->stack[i], slot, r->body[k], 4 * r->body[k]->nnode + 4);
+                        /* before what is carried is overwritten: see lay_next */
+                        place(f, r->body[k]->stack[i], slot, r->body[k], 4 * r->body[k]->nnode + 3);
                 }
                 all->layout.rank++;
                 for (int a = all->layout.rank - 1; a > 0; a--)
