@@ -244,9 +244,11 @@ class Blocks:
         last = self.any(lambda y: y.shape == x.shape)
         self.used.add(carried.name)
         self.leave(carried, other, last, i)
+        made = [v for v in self.pool[len(outer):] if v.name not in (carried.name, other and other.name)]
         self.pool = outer
         self.close()
         carried.most = 1 + 3 * trips
+        self.keep_trips(name, trips, carried, made)
         if other:
             other.most = 1 + 3 * trips
         self.nested = self.nested and self.depth > 1

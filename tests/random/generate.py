@@ -22,9 +22,10 @@ from formulas import Formulas
 from hidden import Hidden
 from library import Library
 from pairs import Pairs
+from trips import Trips
 
 
-class Model(Core, Formulas, Blocks, Library, Families, Pairs, Ahead, Hidden):
+class Model(Core, Formulas, Blocks, Library, Families, Pairs, Ahead, Hidden, Trips):
     def __init__(self, seed):
         super().__init__(seed)
         self.imports, self.before = [], []
@@ -200,6 +201,8 @@ class Model(Core, Formulas, Blocks, Library, Families, Pairs, Ahead, Hidden):
             for _ in range(3 + self.r.below(4) if self.long else 5 + self.r.below(10)):
                 self.step()
             self.apart_from_others("far", 30, self.do_far)
+            if self.trips:
+                self.apart_from_others("trips", 60, self.do_trips)
             self.pairs()
             self.hidden()
             self.outputs()
