@@ -214,8 +214,7 @@ static bool can_leave(const Stage *stage, const Node *n, const Body *body)
         if (is_bound(n) || is_leaf(n) || stage[n->id].trips)
                 return false;
         for (int i = 0; i < n->nin; i++)
-                if (stands_in(n->in[i], body) &&
-                    (!is_leaf(n->in[i]) || is_bound(n->in[i]) || stage[n->in[i]->id].trips))
+                if (stands_in(n->in[i], body) && (!is_leaf(n->in[i]) || is_bound(n->in[i])))
                         return false;
         return true;
 }
