@@ -222,9 +222,9 @@ static void add_arrays(const Writer *w, Text *t)
 {
         text_printf(t, "#define STEPS %" PRId64 "\n", w->trial->steps);
         text_printf(t,
-                    "#define SEQUENTIAL %d\n#define OUTPUTS %d\nenum { N = %" PRId64
+                    "#define SEQUENTIAL %d\n#define FINITE %d\n#define OUTPUTS %d\nenum { N = %" PRId64
                     ", PIECE = %d, ROWS = %" PRId64 " };\n",
-                    w->trial->sequential, w->g->noutput, w->n, TRIAL_PIECE,
+                    w->trial->sequential, w->trial->finite, w->g->noutput, w->n, TRIAL_PIECE,
                     w->g->time >= 0 ? w->p->bound[w->g->time] : 1);
         for (int i = 0; i < w->g->ninput; i++) {
                 const Input *in = &w->g->input[i];

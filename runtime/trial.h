@@ -90,10 +90,12 @@ static int later_huge($model *m, float *const *output)
         return spoilt(m, output, 1);
 }
 
+#if !FINITE
 static int later_nan($model *m, float *const *output)
 {
         return spoilt(m, output, 2);
 }
+#endif
 
 static int pieces($model *m, float *const *output)
 {
