@@ -32,7 +32,7 @@ KERNEL int64_t clamp_index(double x, int64_t n)
 
 KERNEL v16 v_clamp(v16 x, float last)
 {
-        return v_max(v_min(x, v_set1(last)), v_set1(0.0f));
+        return v_min(v_max(x, v_set1(0.0f)), v_set1(last));
 }
 
 /* The first n lanes of x, and `rest` in the others. */

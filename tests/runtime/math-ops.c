@@ -7,6 +7,7 @@
 #include "../../runtime/guard.h"
 #include V16
 #include "../../runtime/math.h"
+#include "../../runtime/rows.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -182,8 +183,21 @@ static void memory(Report *report, const float *p, int round)
         v_prefetch(p);
 }
 
+/* Lanes that v_clamp and clamp_index put at different places of an axis. */
+static int clamps_that_differ(v16 x, float last)
+{
+        float given[16], clamped[16];
+        int differ = 0;
+        v_store(given, x);
+        v_store(clamped, v_clamp(x, last));
+        for (int i = 0; i < 16; i++)
+                differ += !(clamped[i] >= 0) || (int64_t)clamped[i] != clamp_index(given[i], (int64_t)last + 1);
+        return differ;
+}
+
 int main(void)
 {
+        int differ = 0;
         static Report report;
         FloatState caller = float_enter();
         for (int round = 0; round < ROUNDS; round++) {
@@ -198,10 +212,12 @@ int main(void)
                 choices(&report, a, b, c);
                 functions(&report, a, b);
                 memory(&report, operands, round);
+                differ += clamps_that_differ(a, 0) + clamps_that_differ(b, 6) + clamps_that_differ(c, 4095);
         }
         for (int i = 0; i < report.count; i++)
                 printf("%-18s %016" PRIx64 "\n", report.name[i], report.sum[i]);
         printf("%-18s %d\n", "float_check", float_check());
+        printf("%-18s %d\n", "clamps_that_differ", differ);
         float_leave(caller);
-        return float_check();
+        return float_check() || differ;
 }
