@@ -17,7 +17,7 @@ typedef struct {
 static void usage(FILE *to, const char *program)
 {
         fprintf(to,
-                "usage: %s [options]\n"
+                "usage: %s [options] [PROMPT]\n"
                 "  -p PROMPT     %s\n"
                 "  -f FILE       the prompt is what FILE holds\n"
                 "  -n N          at most N new tokens (default: to the end of the context)\n"
@@ -31,7 +31,7 @@ static void usage(FILE *to, const char *program)
                 "  --hash        print a hash of all logits to standard error\n"
                 "  --chunk N     take the prompt in pieces of N (what comes out does not depend on it)\n"
                 "  -v            print speed to standard error\n"
-                "example: %s -p \"Once upon a time\" -n 100 --temp 0.8 --seed 7\n",
+                "example: %s \"Once upon a time\" -n 100 --temp 0.8 --seed 7\n",
                 program, prompt_help, program);
 }
 
@@ -69,10 +69,22 @@ static char *read_prompt(const char *path)
         return text;
 }
 
-static void take_prompt_of(Options *o, const char *path)
+static void refuse(const char *program, const char *what, const char *why)
 {
-        free(o->text);
-        o->prompt = o->text = read_prompt(path);
+        fprintf(stderr, "%s: %s%s; --help lists the options\n", program, what, why);
+        exit(2);
+}
+
+/* The prompt, or the file that holds it. */
+static void set_prompt(Options *o, const char *program, const char *given, int is_file)
+{
+        if (o->prompt)
+                refuse(program, "the prompt is given twice: ", given);
+        if (is_file || !strcmp(given, "-"))
+                given = o->text = read_prompt(given);
+        if (!given)
+                exit(3);
+        o->prompt = given;
 }
 
 /* The number behind option i; exits with a message if there is none or it is outside of low to high. */
@@ -97,9 +109,27 @@ static const char *word(char **argv, int i)
         return argv[i + 1];
 }
 
+/* An option of the sampler, its value read into *to. */
+static int sampler_option(char **argv, int i, Sampler *to)
+{
+        const char *a = argv[i];
+        if (!strcmp(a, "--top-k"))
+                to->top_k = (int)number(argv, i, 0, 1e9);
+        else if (!strcmp(a, "--top-p"))
+                to->top_p = (float)number(argv, i, 0, 1);
+        else if (!strcmp(a, "--min-p"))
+                to->min_p = (float)number(argv, i, 0, 1);
+        else if (!strcmp(a, "--seed"))
+                to->state = (uint64_t)number(argv, i, 0, 9e15);
+        else
+                return 0;
+        return 1;
+}
+
 static Options options(char **argv)
 {
-        Options o = {.prompt = "", .weights = WEIGHTS_FILE, .steps = INT64_MAX, .chunk = INT64_MAX, .threads = 1, .sampler = {.state = 1}};
+        const char *sampling = NULL;
+        Options o = {.weights = WEIGHTS_FILE, .steps = INT64_MAX, .chunk = INT64_MAX, .threads = 1, .sampler = {.state = 1}};
         for (int i = 1; argv[i]; i++) {
                 const char *a = argv[i];
                 if (!strcmp(a, "-h") || !strcmp(a, "--help")) {
@@ -111,9 +141,9 @@ static Options options(char **argv)
                 else if (!strcmp(a, "--hash"))
                         o.hash = 1;
                 else if (!strcmp(a, "-p"))
-                        o.prompt = word(argv, i++);
+                        set_prompt(&o, argv[0], word(argv, i++), 0);
                 else if (!strcmp(a, "-f"))
-                        take_prompt_of(&o, word(argv, i++));
+                        set_prompt(&o, argv[0], word(argv, i++), 1);
                 else if (!strcmp(a, "-w"))
                         o.weights = word(argv, i++);
                 else if (!strcmp(a, "-n"))
@@ -122,25 +152,19 @@ static Options options(char **argv)
                         o.chunk = (int64_t)number(argv, i++, 1, 1e9);
                 else if (!strcmp(a, "--temp"))
                         o.sampler.temperature = (float)number(argv, i++, 0, 1e6);
-                else if (!strcmp(a, "--top-k"))
-                        o.sampler.top_k = (int)number(argv, i++, 0, 1e9);
-                else if (!strcmp(a, "--top-p"))
-                        o.sampler.top_p = (float)number(argv, i++, 0, 1);
-                else if (!strcmp(a, "--min-p"))
-                        o.sampler.min_p = (float)number(argv, i++, 0, 1);
-                else if (!strcmp(a, "--seed"))
-                        o.sampler.state = (uint64_t)number(argv, i++, 0, 9e15);
+                else if (sampler_option(argv, i, &o.sampler))
+                        sampling = argv[i++];
                 else if (!strcmp(a, "--threads"))
                         o.threads = (int)number(argv, i++, 1, TEAM_MAX);
-                else {
-                        fprintf(stderr, "%s: unknown option %s; --help lists them\n", argv[0], a);
-                        exit(2);
-                }
+                else if (*a == '-' && a[1])
+                        refuse(argv[0], "unknown option ", a);
+                else
+                        set_prompt(&o, argv[0], a, 0);
         }
-        if (o.prompt && !strcmp(o.prompt, "-"))
-                take_prompt_of(&o, "-");
+        if (sampling && o.sampler.temperature == 0)
+                refuse(argv[0], sampling, " has no effect without --temp");
         if (!o.prompt)
-                exit(3);
+                o.prompt = "";
         return o;
 }
 
