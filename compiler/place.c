@@ -156,6 +156,12 @@ static bool is_output_twice(const Graph *g, const Node *n)
         return outputs > 1;
 }
 
+/* May the value be in the output alone, where it is only if that is wanted? */
+static bool is_for_output_alone(const Fuse *f, const Node *n)
+{
+        return f->uses->nuser[n->id] == 0 && !f->uses->leaves[n->id] && !is_output_twice(f->plan->graph, n);
+}
+
 void place(Fuse *f, Node *n, Buffer *to, Body *body, int at)
 {
         Plan *p = f->plan;
@@ -171,8 +177,7 @@ void place(Fuse *f, Node *n, Buffer *to, Body *body, int at)
                 place(f, n->in[0], part, body, at);
                 return;
         }
-        bool as_output_only =
-                to->home != IN_OUTPUT || (f->uses->nuser[n->id] == 0 && !is_output_twice(p->graph, n));
+        bool as_output_only = to->home != IN_OUTPUT || is_for_output_alone(f, n);
         bool can_tile = to->layout.tiled < 0 || n->type.rank == 0 ||
                         (to->layout.tiled != n->type.rank - 1 && !f->forced[n->id]);
         bool spaced = f->forced[n->id] && to->layout.tiled < 0 && n->type.rank > 0 &&

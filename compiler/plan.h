@@ -238,7 +238,8 @@ MapResult address_through(const Plan *p, const Domain *d, const Map *m, Node *n,
 typedef struct {
         Node ***user; /* by id: the nodes that have it as an input */
         int *nuser;
-        bool *pinned; /* by id: an output, or a value that leaves a trip */
+        bool *leaves; /* by id: leaves a trip, which may be another body than its own */
+        bool *pinned; /* by id: that, or an output */
         int *place;   /* by id: where it stands in its body */
         Node **all;   /* every node, bodies after the body around them */
         int n;

@@ -1,6 +1,8 @@
 /* Who uses a node, and which nodes leave their body. */
 #include "plan.h"
 
+#include <string.h>
+
 static void count(Uses *u, const Body *b)
 {
         for (int i = 0; i < b->nnode; i++) {
@@ -18,9 +20,9 @@ static void count(Uses *u, const Body *b)
         if (!b->region)
                 return;
         for (int i = 0; i < b->region->ncarry; i++)
-                u->pinned[b->next[i]->id] = true;
+                u->leaves[b->next[i]->id] = true;
         for (int i = 0; i < b->region->nstack; i++)
-                u->pinned[b->stack[i]->id] = true;
+                u->leaves[b->stack[i]->id] = true;
 }
 
 Uses *uses_of(Arena *a, const Graph *g)
@@ -28,10 +30,12 @@ Uses *uses_of(Arena *a, const Graph *g)
         Uses *u = NEW(a, Uses);
         u->user = NEW_ARRAY(a, Node **, g->nnode);
         u->nuser = NEW_ARRAY(a, int, g->nnode);
+        u->leaves = NEW_ARRAY(a, bool, g->nnode);
         u->pinned = NEW_ARRAY(a, bool, g->nnode);
         u->place = NEW_ARRAY(a, int, g->nnode);
         u->all = NEW_ARRAY(a, Node *, g->nnode);
         count(u, g->top);
+        memcpy(u->pinned, u->leaves, (size_t)g->nnode * sizeof *u->pinned);
         for (int i = 0; i < g->noutput; i++)
                 u->pinned[g->output[i].node->id] = true;
         for (int i = 0; i < u->n; i++) {
