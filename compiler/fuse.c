@@ -13,6 +13,7 @@
 #include "plan.h"
 
 #include "entries.h"
+#include "stage.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -146,7 +147,7 @@ static int named_axes(const Type *t)
         return n;
 }
 
-/* Tables: values that no input decides, with one growing axis at most.  Those that take real arithmetic are worked out
+/* Tables: values that neither inputs nor lengths decide, with one growing axis at most.  Those that take real arithmetic are worked out
  * beforehand, in double; integers and comparisons are exact anyway and cost nothing. */
 enum { PURE = 1, WORK = 2, NEW_ROWS = 4, ALL_ROWS = 8, TABLE = 16 };
 
@@ -164,7 +165,8 @@ static unsigned purity(const Fuse *f, const unsigned *fact, const Node *n)
                 return PURE | (shifted ? NEW_ROWS : ALL_ROWS);
         }
         OpFamily family = op_info[n->op].family;
-        if (n->nin == 0 || family == STATE || family == CONTROL || n->op == OP_MATMUL || n->op == OP_WEIGHT)
+        if (n->nin == 0 || family == STATE || family == CONTROL || n->op == OP_MATMUL || n->op == OP_WEIGHT ||
+            stage_lengths(g, n))
                 return 0;
         unsigned all = PURE;
         for (int i = 0; i < n->nin; i++) {

@@ -41,8 +41,20 @@ static unsigned named_in_type(const Graph *g, const Type *t)
         return named;
 }
 
-/* The lengths that an op's answer depends on: it folds over them, or counts from their ends. */
-static unsigned own_lengths(const Graph *g, const Node *n)
+/* An offset from an end; the place of what is merged with a length inside of it. */
+static unsigned view_lengths(const Graph *g, const Node *n)
+{
+        const View *v = n->attr.view;
+        unsigned lengths = 0;
+        for (int a = 0; a < n->in[0]->type.rank; a++)
+                lengths |= named_in(g, v->offset[a]);
+        for (int i = 1; i < v->natom; i++)
+                if (v->atom[i].out == v->atom[i - 1].out)
+                        lengths |= named_in(g, v->atom[i].size);
+        return lengths;
+}
+
+unsigned stage_lengths(const Graph *g, const Node *n)
 {
         const Type *t = n->nin ? &n->in[0]->type : &n->type;
         unsigned lengths = 0;
@@ -56,6 +68,7 @@ static unsigned own_lengths(const Graph *g, const Node *n)
         case OP_MATMUL: return named_in(g, t->dim[t->rank - 1]);
         case OP_PAD:
         case OP_JOIN: return named_in(g, n->type.dim[n->attr.axis]);
+        case OP_VIEW: return view_lengths(g, n);
         case OP_GATHER:
                 for (int i = 0; i < n->nin - 1; i++)
                         lengths |= named_in(g, t->dim[i]);
@@ -67,7 +80,7 @@ static unsigned own_lengths(const Graph *g, const Node *n)
 /* What the op itself adds to what its inputs depend on. */
 static Stage own_stage(const Graph *g, const Node *n)
 {
-        Stage s = {.named = named_in_type(g, &n->type), .lengths = own_lengths(g, n)};
+        Stage s = {.named = named_in_type(g, &n->type), .lengths = stage_lengths(g, n)};
         switch ((int)n->op) {
         case OP_INPUT: s.groups = UINT64_C(1) << (g->input[n->attr.index].group & 63); break;
         case OP_WEIGHT:

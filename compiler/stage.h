@@ -13,6 +13,9 @@ typedef struct {
         bool trips; /* on the trip of a repeat around it: weights with slots, constants per trip, what is carried */
 } Stage;
 
+/* The lengths, a set of named dimensions, that an op's answer depends on: it folds over them, or counts from their ends. */
+unsigned stage_lengths(const Graph *g, const Node *n);
+
 /* [g->nnode], by id */
 Stage *stage_of(Arena *arena, const Graph *g);
 
