@@ -47,6 +47,7 @@ FORMS = {
     "repeat: slices differ": r"i\d\.\.i\d \+ 1",
     "repeat: two carried": r"= \[v\d+, v\d+\]",
     "over": r"\bover\b",
+    "positions: folded, or from their end": r"\(real\(index\(v?\w+, 0\)\) \* 0\.1\)",
     "trips: one named": r"v\d+\[\d\]\.v",
     "trips: named in a later repeat": r"v\d+\[[^]]*v\d+[^]]*\]\.v",
     "trips: named in an over": r"v\d+\[[^]]*j[^]]*\]\.v",

@@ -24,6 +24,19 @@ class Formulas:
         text, most = self.unary(x)
         return self.let(text, x.shape, most)
 
+    def do_positions(self):
+        """What positions alone decide, and how many there are: folds over them, and what counts from their end."""
+        x = self.rows()
+        if not x:
+            return
+        n, t = x.name, f"real(index({x.name}, 0)) * 0.1"
+        text, most = self.r.pick([
+            (f"{n} * softmax(sin({t}))[.., none]", x.most), (f"{n} + max(cos({t}), axis: 0)", x.most + 1),
+            (f"{n} * sum(sin({t}), axis: 0) / {self.size(x.shape[0])}", x.most), (f"{n} + cos({t})[-1]", x.most + 1),
+            (f"{n} * pad(cos({t}), before: 2)[..-2][.., none]", x.most),
+        ])
+        self.let(text, x.shape, most)
+
     def partner(self, x):
         """Something that broadcasts against x to x's shape: text and magnitude."""
         kind = self.r.below(7)

@@ -203,6 +203,8 @@ class Model(Core, Formulas, Blocks, Library, Families, Pairs, Ahead, Hidden, Tri
             self.apart_from_others("far", 30, self.do_far)
             if self.trips:
                 self.apart_from_others("trips", 60, self.do_trips)
+            if self.time and not self.causal:
+                self.apart_from_others("positions", 30, self.do_positions)
             self.pairs()
             self.hidden()
             self.outputs()
