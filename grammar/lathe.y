@@ -1,9 +1,9 @@
-/* The grammar. Actions build the tree and nothing else: kids at the places that compiler/ast.h documents.
+/* The grammar. Actions build the tree and nothing else: kids at the places that compiler/language/language.h documents.
  *
- * A line end reaches this grammar only where a statement can end (compiler/parse.c). Every list of statements
+ * A line end reaches this grammar only where a statement can end (compiler/language/parse.c). Every list of statements
  * is x (sep x)…, where x may be empty, so that blank lines and a last separator cost nothing. */
 %define api.pure full
-%define api.value.type {Value}
+%define api.value.type {TokenValue}
 %define api.location.type {Span}
 %define parse.error custom
 %define parse.lac full
@@ -13,10 +13,10 @@
 %lex-param   { Parser *p }
 
 %code requires {
-#include "parser.h"
+#include "language/parser_private.h"
 }
 %code provides {
-int yylex(Value *value, Span *span, Parser *p);
+int yylex(TokenValue *value, Span *span, Parser *p);
 }
 %code {
 /* The deepest file within the limit on brackets takes about fourteen symbols a bracket. */
@@ -60,13 +60,13 @@ start   : FILE_START items                      { p->root = spanning($2, @$); }
 sep     : NL                                    { yyerrok; }
         | ';'                                   { yyerrok; }
         ;
-name    : NAME                                  { $$ = named(node(p, AST_NAME, @$, NO_KIDS), $1, @1); }
+name    : NAME                                  { $$ = name_tree(node(p, AST_NAME, @$, NO_KIDS), $1, @1); }
         ;
-string  : STRING                                { $$ = named(node(p, AST_STRING, @$, NO_KIDS), $1, @1); }
+string  : STRING                                { $$ = name_tree(node(p, AST_STRING, @$, NO_KIDS), $1, @1); }
         ;
 /* --- a file --------------------------------------------------------------------------------- */
-items   : item                                  { $$ = append(p, node(p, AST_FILE, @$, NO_KIDS), $1, @$); }
-        | items sep item                        { $$ = append(p, $1, $3, @$); }
+items   : item                                  { $$ = append_kid(p, node(p, AST_FILE, @$, NO_KIDS), $1, @$); }
+        | items sep item                        { $$ = append_kid(p, $1, $3, @$); }
         ;
 item    : %empty                                { $$ = NULL; }
         | error                                 { $$ = NULL; }
@@ -74,32 +74,32 @@ item    : %empty                                { $$ = NULL; }
         | definition
         | block
         ;
-title   : IMPORT NAME                           { $$ = named(node(p, AST_IMPORT, @$, KIDS(NULL)), $2, @2); }
+title   : IMPORT NAME                           { $$ = name_tree(node(p, AST_IMPORT, @$, KIDS(NULL)), $2, @2); }
         | IMPORT string                         { $$ = node(p, AST_IMPORT, @$, KIDS($2)); }
         ;
 definition
-        : TEST STRING body                      { $$ = named(node(p, AST_TEST, @$, KIDS($3)), $2, @2); }
+        : TEST STRING body                      { $$ = name_tree(node(p, AST_TEST, @$, KIDS($3)), $2, @2); }
         | SCHEME NAME no_params '{' members '}'
-                                                { $$ = named(node(p, AST_SCHEME, @$, KIDS($3, $5)), $2, @2); }
+                                                { $$ = name_tree(node(p, AST_SCHEME, @$, KIDS($3, $5)), $2, @2); }
         | SCHEME NAME '(' params ')' '{' members '}'
-                                                { $$ = named(node(p, AST_SCHEME, @$, KIDS($4, $7)), $2, @2); }
+                                                { $$ = name_tree(node(p, AST_SCHEME, @$, KIDS($4, $7)), $2, @2); }
         | MODEL NAME '{' model_statements '}'
-                                { $$ = named(node(p, AST_MODEL, @$, KIDS(NULL, $4)), $2, @2); }
+                                { $$ = name_tree(node(p, AST_MODEL, @$, KIDS(NULL, $4)), $2, @2); }
         | MODEL NAME ':' name '{' model_statements '}'
-                                                { $$ = named(node(p, AST_MODEL, @$, KIDS($4, $6)), $2, @2); }
+                                                { $$ = name_tree(node(p, AST_MODEL, @$, KIDS($4, $6)), $2, @2); }
         | CHECKPOINT NAME '{' entries '}'
-                                { $$ = named(node(p, AST_CHECKPOINT, @$, KIDS(NULL, $4)), $2, @2); }
+                                { $$ = name_tree(node(p, AST_CHECKPOINT, @$, KIDS(NULL, $4)), $2, @2); }
         | CHECKPOINT NAME ':' name '{' entries '}'
-                                                { $$ = named(node(p, AST_CHECKPOINT, @$, KIDS($4, $6)), $2, @2); }
+                                                { $$ = name_tree(node(p, AST_CHECKPOINT, @$, KIDS($4, $6)), $2, @2); }
         ;
 block   : BLOCK NAME '(' params ')' body
-                                { $$ = named(node(p, AST_BLOCK, @$, KIDS($4, $6, NULL)), $2, @2); }
+                                { $$ = name_tree(node(p, AST_BLOCK, @$, KIDS($4, $6, NULL)), $2, @2); }
         | BLOCK NAME '(' params ')' '=' expr
-                                { $$ = named(node(p, AST_BLOCK, @$, KIDS($4, NULL, $7)), $2, @2); }
+                                { $$ = name_tree(node(p, AST_BLOCK, @$, KIDS($4, NULL, $7)), $2, @2); }
         ;
 /* a REPL's input: whatever a file or a body holds, and expressions */
-lines   : line                                  { $$ = append(p, node(p, AST_LINES, @$, NO_KIDS), $1, @$); }
-        | lines sep line                        { $$ = append(p, $1, $3, @$); }
+lines   : line                                  { $$ = append_kid(p, node(p, AST_LINES, @$, NO_KIDS), $1, @$); }
+        | lines sep line                        { $$ = append_kid(p, $1, $3, @$); }
         ;
 line    : statement
         | expr
@@ -118,39 +118,39 @@ no_params
 comma   : %empty | ',' ;
 param_list
         : param
-                                { $$ = append(p, node(p, AST_PARAM_LIST, @$, NO_KIDS), $1, @$); }
-        | param_list ',' param                  { $$ = append(p, $1, $3, @$); }
+                                { $$ = append_kid(p, node(p, AST_PARAM_LIST, @$, NO_KIDS), $1, @$); }
+        | param_list ',' param                  { $$ = append_kid(p, $1, $3, @$); }
         ;
 param   : NAME
-                                { $$ = named(node(p, AST_PARAM, @$, KIDS(NULL, NULL)), $1, @1); }
+                                { $$ = name_tree(node(p, AST_PARAM, @$, KIDS(NULL, NULL)), $1, @1); }
         | NAME '=' expr
-                                { $$ = named(node(p, AST_PARAM, @$, KIDS(NULL, $3)), $1, @1); }
-        | NAME ':' type default                 { $$ = named(node(p, AST_PARAM, @$, KIDS($3, $4)), $1, @1); }
+                                { $$ = name_tree(node(p, AST_PARAM, @$, KIDS(NULL, $3)), $1, @1); }
+        | NAME ':' type default                 { $$ = name_tree(node(p, AST_PARAM, @$, KIDS($3, $4)), $1, @1); }
         ;
 default : %empty                                { $$ = NULL; }
         | '=' expr                              { $$ = $2; }
         ;
 type    : postfix
-        | BLOCK                                 { $$ = named(node(p, AST_TYPE, @$, NO_KIDS), "block", @1); }
-        | SCHEME                                { $$ = named(node(p, AST_TYPE, @$, NO_KIDS), "scheme", @1); }
+        | BLOCK                                 { $$ = name_tree(node(p, AST_TYPE, @$, NO_KIDS), "block", @1); }
+        | SCHEME                                { $$ = name_tree(node(p, AST_TYPE, @$, NO_KIDS), "scheme", @1); }
         ;
-members : member                                { $$ = append(p, node(p, AST_MEMBERS, @$, NO_KIDS), $1, @$); }
-        | members sep member                    { $$ = append(p, $1, $3, @$); }
+members : member                                { $$ = append_kid(p, node(p, AST_MEMBERS, @$, NO_KIDS), $1, @$); }
+        | members sep member                    { $$ = append_kid(p, $1, $3, @$); }
         ;
 member  : statement
         | NAME '(' params ')' body
-                                { $$ = named(node(p, AST_MEMBER, @$, KIDS($3, $5, NULL)), $1, @1); }
+                                { $$ = name_tree(node(p, AST_MEMBER, @$, KIDS($3, $5, NULL)), $1, @1); }
         | NAME '(' params ')' '=' expr
-                                { $$ = named(node(p, AST_MEMBER, @$, KIDS($3, NULL, $6)), $1, @1); }
+                                { $$ = name_tree(node(p, AST_MEMBER, @$, KIDS($3, NULL, $6)), $1, @1); }
         ;
 /* --- checkpoint: a published name = data movement over our weights ------------------------- */
-entries : entry                                 { $$ = append(p, node(p, AST_ENTRIES, @$, NO_KIDS), $1, @$); }
-        | entries sep entry                     { $$ = append(p, $1, $3, @$); }
+entries : entry                                 { $$ = append_kid(p, node(p, AST_ENTRIES, @$, NO_KIDS), $1, @$); }
+        | entries sep entry                     { $$ = append_kid(p, $1, $3, @$); }
         ;
 entry   : %empty                                { $$ = NULL; }
         | error                                 { $$ = NULL; }
-        | STRING '=' expr                       { $$ = named(node(p, AST_MAP, @$, KIDS($3)), $1, @1); }
-        | NAME string                           { $$ = named(node(p, AST_RULE, @$, KIDS($2)), $1, @1); }
+        | STRING '=' expr                       { $$ = name_tree(node(p, AST_MAP, @$, KIDS($3)), $1, @1); }
+        | NAME string                           { $$ = name_tree(node(p, AST_RULE, @$, KIDS($2)), $1, @1); }
         | entry_if
         ;
 entry_if: IF expr '{' entries '}'               { $$ = node(p, AST_ENTRY_IF, @$, KIDS($2, $4, NULL)); }
@@ -162,8 +162,8 @@ entry_if: IF expr '{' entries '}'               { $$ = node(p, AST_ENTRY_IF, @$,
 body    : '{' statements '}'                    { $$ = spanning($2, @$); yyerrok; }
         ;
 statements
-        : statement                             { $$ = append(p, node(p, AST_DO, @$, NO_KIDS), $1, @$); }
-        | statements sep statement              { $$ = append(p, $1, $3, @$); }
+        : statement                             { $$ = append_kid(p, node(p, AST_DO, @$, NO_KIDS), $1, @$); }
+        | statements sep statement              { $$ = append_kid(p, $1, $3, @$); }
         ;
 statement
         : %empty                                { $$ = NULL; }
@@ -174,7 +174,7 @@ statement
 block_statement
         : names '=' expr                        { $$ = node(p, AST_LET, @$, KIDS($1, $3)); }
         | declaration
-        | SHARED NAME '=' expr                  { $$ = named(node(p, AST_SHARED, @$, KIDS($4)), $2, @2); }
+        | SHARED NAME '=' expr                  { $$ = name_tree(node(p, AST_SHARED, @$, KIDS($4)), $2, @2); }
         | RETURN expressions                    { $$ = retagged($2, AST_RETURN, @$); }
         | REQUIRE expr                          { $$ = node(p, AST_REQUIRE, @$, KIDS($2, NULL, NULL)); }
         | REQUIRE expr ',' string               { $$ = node(p, AST_REQUIRE, @$, KIDS($2, NULL, $4)); }
@@ -182,8 +182,8 @@ block_statement
         | REQUIRE expr WITHIN expr ',' string   { $$ = node(p, AST_REQUIRE, @$, KIDS($2, $4, $6)); }
         | REPEAT each ':' expr body             { $$ = node(p, AST_REPEAT, @$, KIDS($2, $4, $5)); }
         | INPUT declaration                     { $$ = node(p, AST_INPUT, @$, KIDS($2)); }
-        | INPUT NAME '{' fields '}'             { $$ = named(retagged($4, AST_INPUT, @$), $2, @2); }
-        | OUTPUT NAME '=' expr                  { $$ = named(node(p, AST_OUTPUT, @$, KIDS($4)), $2, @2); }
+        | INPUT NAME '{' fields '}'             { $$ = name_tree(retagged($4, AST_INPUT, @$), $2, @2); }
+        | OUTPUT NAME '=' expr                  { $$ = name_tree(node(p, AST_OUTPUT, @$, KIDS($4)), $2, @2); }
         | if_statement
         ;
 if_statement
@@ -191,39 +191,39 @@ if_statement
         | IF expr body ELSE body                { $$ = node(p, AST_IF, @$, KIDS($2, $3, $5)); }
         | IF expr body ELSE if_statement        { $$ = node(p, AST_IF, @$, KIDS($2, $3, $5)); }
         ;
-each    : NAME                                  { $$ = named(node(p, AST_EACH, @$, KIDS(NULL)), $1, @1); }
-        | NAME '[' name ']'                     { $$ = named(node(p, AST_EACH, @$, KIDS($3)), $1, @1); }
+each    : NAME                                  { $$ = name_tree(node(p, AST_EACH, @$, KIDS(NULL)), $1, @1); }
+        | NAME '[' name ']'                     { $$ = name_tree(node(p, AST_EACH, @$, KIDS($3)), $1, @1); }
         ;
 declaration
         : names ':' type default                { $$ = node(p, AST_DECL, @$, KIDS($1, $3, $4)); }
         ;
-names   : name                                  { $$ = append(p, node(p, AST_NAMES, @$, NO_KIDS), $1, @$); }
-        | names ',' name                        { $$ = append(p, $1, $3, @$); }
+names   : name                                  { $$ = append_kid(p, node(p, AST_NAMES, @$, NO_KIDS), $1, @$); }
+        | names ',' name                        { $$ = append_kid(p, $1, $3, @$); }
         ;
-fields  : field                                 { $$ = append(p, node(p, AST_DO, @$, NO_KIDS), $1, @$); }
-        | fields sep field                      { $$ = append(p, $1, $3, @$); }
+fields  : field                                 { $$ = append_kid(p, node(p, AST_DO, @$, NO_KIDS), $1, @$); }
+        | fields sep field                      { $$ = append_kid(p, $1, $3, @$); }
         ;
 field   : %empty                                { $$ = NULL; }
         | error                                 { $$ = NULL; }
         | declaration
         ;
 expressions
-        : expr                                  { $$ = append(p, node(p, AST_DO, @$, NO_KIDS), $1, @$); }
-        | expressions ',' expr                  { $$ = append(p, $1, $3, @$); }
+        : expr                                  { $$ = append_kid(p, node(p, AST_DO, @$, NO_KIDS), $1, @$); }
+        | expressions ',' expr                  { $$ = append_kid(p, $1, $3, @$); }
         ;
 /* --- a model's body adds settings (name value, several to a line), checkpoints and loops ---- */
 model_statements
-        : model_statement                       { $$ = append(p, node(p, AST_DO, @$, NO_KIDS), $1, @$); }
+        : model_statement                       { $$ = append_kid(p, node(p, AST_DO, @$, NO_KIDS), $1, @$); }
         | settings
-        | model_statements sep model_statement  { $$ = append(p, $1, $3, @$); }
+        | model_statements sep model_statement  { $$ = append_kid(p, $1, $3, @$); }
         | model_statements sep settings         { $$ = append_all(p, $1, $3, @$); }
         ;
 model_statement
         : statement
         | CHECKPOINT '{' entries '}'            { $$ = node(p, AST_CHECKPOINT, @$, KIDS(NULL, $3)); }
         | CHECKPOINT expr                       { $$ = node(p, AST_CHECKPOINT_USE, @$, KIDS($2)); }
-        | LOOP NAME '{' knobs '}'               { $$ = named(retagged($4, AST_LOOP, @$), $2, @2); }
-        | LOOP NAME NONE                        { $$ = named(node(p, AST_LOOP_NONE, @$, NO_KIDS), $2, @2); }
+        | LOOP NAME '{' knobs '}'               { $$ = name_tree(retagged($4, AST_LOOP, @$), $2, @2); }
+        | LOOP NAME NONE                        { $$ = name_tree(node(p, AST_LOOP_NONE, @$, NO_KIDS), $2, @2); }
         ;
 knobs   : knob
         | knobs sep knob                        { $$ = append_all(p, $1, $3, @$); }
@@ -232,10 +232,10 @@ knob    : %empty                                { $$ = node(p, AST_DO, @$, NO_KI
         | error                                 { $$ = node(p, AST_DO, @$, NO_KIDS); }
         | settings
         ;
-settings: setting                               { $$ = append(p, node(p, AST_DO, @$, NO_KIDS), $1, @$); }
-        | settings setting                      { $$ = append(p, $1, $2, @$); }
+settings: setting                               { $$ = append_kid(p, node(p, AST_DO, @$, NO_KIDS), $1, @$); }
+        | settings setting                      { $$ = append_kid(p, $1, $2, @$); }
         ;
-setting : NAME expr                             { $$ = named(node(p, AST_SETTING, @$, KIDS($2)), $1, @1); }
+setting : NAME expr                             { $$ = name_tree(node(p, AST_SETTING, @$, KIDS($2)), $1, @1); }
         ;
 /* --- expressions, loosest first ------------------------------------------------------------ */
 expr    : IF expr THEN expr ELSE expr           { $$ = node(p, AST_COND, @$, KIDS($2, $4, $6)); }
@@ -278,10 +278,10 @@ power   : postfix
         ;
 postfix : primary
         | postfix '\''                          { $$ = node(p, AST_TRANSPOSE, @$, KIDS($1)); }
-        | postfix '.' NAME                      { $$ = named(node(p, AST_FIELD, @$, KIDS($1)), $3, @3); }
+        | postfix '.' NAME                      { $$ = name_tree(node(p, AST_FIELD, @$, KIDS($1)), $3, @3); }
         | postfix '(' args ')'                  { $$ = headed(p, $3, @$, $1); }
         | postfix '[' index ']'                 { $$ = headed(p, $3, @$, $1); }
-        | postfix AS NAME                       { $$ = named(node(p, AST_AS, @$, KIDS($1)), $3, @3); }
+        | postfix AS NAME                       { $$ = name_tree(node(p, AST_AS, @$, KIDS($1)), $3, @3); }
         | OVER each ':' sum body                { $$ = node(p, AST_OVER, @$, KIDS($2, $4, $5)); }
         ;
 primary : name
@@ -297,8 +297,8 @@ elements: %empty                                { $$ = node(p, AST_LIST, @$, NO_
         | element_list comma
         ;
 element_list
-        : element                               { $$ = append(p, node(p, AST_LIST, @$, NO_KIDS), $1, @$); }
-        | element_list ',' element              { $$ = append(p, $1, $3, @$); }
+        : element                               { $$ = append_kid(p, node(p, AST_LIST, @$, NO_KIDS), $1, @$); }
+        | element_list ',' element              { $$ = append_kid(p, $1, $3, @$); }
         ;
 element : expr
         | RANGE                                 { $$ = node(p, AST_RANGE, @$, KIDS(NULL, NULL)); }
@@ -306,20 +306,20 @@ element : expr
 args    : %empty                                { $$ = node(p, AST_CALL, @$, KIDS(NULL)); }
         | arg_list comma
         ;
-arg_list: arg                                   { $$ = append(p, node(p, AST_CALL, @$, KIDS(NULL)), $1, @$); }
-        | arg_list ',' arg                      { $$ = append(p, $1, $3, @$); }
+arg_list: arg                                   { $$ = append_kid(p, node(p, AST_CALL, @$, KIDS(NULL)), $1, @$); }
+        | arg_list ',' arg                      { $$ = append_kid(p, $1, $3, @$); }
         ;
 arg     : expr                                  { $$ = node(p, AST_ARG, @$, KIDS($1)); }
-        | NAME ':' expr                         { $$ = named(node(p, AST_ARG, @$, KIDS($3)), $1, @1); }
-        | NAME ':'                              { $$ = named(node(p, AST_ARG, @$, KIDS(NULL)), $1, @1); }
+        | NAME ':' expr                         { $$ = name_tree(node(p, AST_ARG, @$, KIDS($3)), $1, @1); }
+        | NAME ':'                              { $$ = name_tree(node(p, AST_ARG, @$, KIDS(NULL)), $1, @1); }
         ;
 index   : %empty                                { $$ = node(p, AST_INDEX, @$, KIDS(NULL)); }
         | index_list comma
         ;
 index_list
         : index_part
-                                { $$ = append(p, node(p, AST_INDEX, @$, KIDS(NULL)), $1, @$); }
-        | index_list ',' index_part             { $$ = append(p, $1, $3, @$); }
+                                { $$ = append_kid(p, node(p, AST_INDEX, @$, KIDS(NULL)), $1, @$); }
+        | index_list ',' index_part             { $$ = append_kid(p, $1, $3, @$); }
         ;
 index_part
         : expr

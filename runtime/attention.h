@@ -4,17 +4,21 @@
  * The online softmax of Milakov and Gimelshein (2018), on fixed blocks as in FlashAttention (Dao et al.,
  * 2022), with every bit defined.  For one row, over the blocks of 256 absolute key positions:
  *
- *      s_j    = score(fma chain over d ascending, from +0, of (q[d] * scale) k_j[d]);  outside the row's
- * bounds -inf live   = the keys with s_j != -inf.  A block without any is passed over as if it were not
- * there. m_b    = the maximum of s: 16 lanes (j mod 16) from -inf, m = max(m, s_j), then the tree of v_maxof
+ *      s_j    = score(fma chain over d ascending, from +0, of (q[d] * scale) k_j[d]);
+ *               -inf outside of the row's bounds
+ *      live   = the keys with s_j != -inf; a block without any is passed over as if it were not there
+ *      m_b    = the maximum of s: 16 lanes (j mod 16) from -inf, m = max(m, s_j), then the tree of v_maxof
  *      p_j    = exp(s_j - m_b) where live
  *      l_b    = 16 lanes (j mod 16), each the sum of its live p_j, j ascending from +0
  *      o_b[d] = fma chain of p_j v_j[d] over the live keys, j ascending from +0
  *
- * Blocks are merged in ascending order.  The first is copied; then M = max(m, m_b), c = exp(m - M), c_b =
- * exp(m_b - M), l = fma(l_b, c_b, l * c), o = fma(o_b, c_b, o * c), m = M.  At the end out = o / tree sum of
- * l; 0 where no key lived. A masked key's value is never read into a sum, so that a NaN there stays there; a
- * live NaN makes the whole row NaN.
+ * Blocks are merged in ascending order.  The first is copied; then
+ *
+ *      M = max(m, m_b), c = exp(m - M), c_b = exp(m_b - M)
+ *      l = fma(l_b, c_b, l * c), o = fma(o_b, c_b, o * c), m = M
+ *
+ * At the end out = o / tree sum of l, and 0 where no key lived.  A masked key's value is never read into a
+ * sum, so that a NaN there stays there; a live NaN makes the whole row NaN.
  *
  * No bit depends on which rows go together: one row of a cache, chunks, or the whole sequence.  Rows of all
  * heads that share a key head form one list, so that grouped queries load keys and values once.

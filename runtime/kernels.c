@@ -3,7 +3,7 @@
  *
  * libtcc knows no vectors.  So code made for it hands vectors over by address, `v_add(r, a, b)` for r = a + b, and each
  * row of the table below is such a function around the runtime's own: the arithmetic is the same text as in emitted C,
- * and so are the bits.  To be compiled with KERNELS_ISA, a name of compiler/targets.def, KERNELS_VECTOR, its header, and
+ * and so are the bits.  To be compiled with KERNELS_ISA, a name of compiler/kernels/targets.def, KERNELS_VECTOR, its header, and
  * the flags that stand there.
  */
 #include <stddef.h>
@@ -13,9 +13,9 @@
 
 #include KERNELS_VECTOR
 
-#define TARGET(name, vector, flags, guard, rows, panels, few_panels, about)                                  \
+#define TARGET(name, machine, flags, guard, rows, panels, few_panels, ...)                                   \
         enum { ROWS_##name = rows, PANELS_##name = panels, FEW_PANELS_##name = few_panels };
-#include "../compiler/targets.def"
+#include "../compiler/kernels/targets.def"
 
 #define JOIN_(a, b) a##b
 #define JOIN(a, b) JOIN_(a, b)
@@ -30,10 +30,10 @@
 #include "attention.h"
 #include "sampler.h"
 
-#include "../compiler/kernels.h"
+#include "../compiler/run/kernel_table_private.h"
 
 #define UNARY_LIST(X)                                                                                        \
-        X(v_neg) X(v_exp) X(v_log) X(v_sqrt) X(v_sin) X(v_cos) X(v_tanh) X(v_erf) X(v_floor) X(v_not)
+        X(v_neg) X(v_exp) X(v_log) X(v_sqrt) X(v_sin) X(v_cos) X(v_tanh) X(v_erf) X(v_atan) X(v_floor) X(v_not)
 #define BINARY_LIST(X)                                                                                       \
         X(v_add)                                                                                             \
         X(v_sub)                                                                                             \

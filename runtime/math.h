@@ -1,5 +1,5 @@
 /*
- * exp, log, sin, cos, tanh, erf and pow on v16, made of correctly rounded operations only, so that libm never
+ * exp, log, sin, cos, tanh, erf, atan and pow on v16, made of correctly rounded operations only, so that libm never
  * decides a bit and every machine computes the same.
  *
  * The polynomials are minimax fits (Remez's exchange) in float coefficients.  The bounds in ulp are measured
@@ -214,6 +214,26 @@ static inline v16 v_erf(v16 x)
         q = v_fma(q, t, v_set1(0x1.6f62cap-13f));
         v16 far = v_sub(one, v_exp_core(q, v_set1(0.0f)));
         return v_copysign(v_where_lt(t, v_set1(0.921875f), v_fma(t, p, t), far), x);
+}
+
+/* r + r^3 P(r^2), r = |x|; where |x| > 1, r = 1 / |x| and that is taken from pi / 2; under the sign of x.  At most 1.4 ulp. */
+static inline v16 v_atan(v16 x)
+{
+        v16 one = v_set1(1.0f), t = v_abs(x);
+        v16 r = v_where_lt(one, t, v_div(one, t), t), z = v_mul(r, r);
+        v16 p = v_set1(0x1.29687ep-10f);
+        p = v_fma(p, z, v_set1(-0x1.e6a0ecp-8f));
+        p = v_fma(p, z, v_set1(0x1.753040p-6f));
+        p = v_fma(p, z, v_set1(-0x1.7080bap-5f));
+        p = v_fma(p, z, v_set1(0x1.150a00p-4f));
+        p = v_fma(p, z, v_set1(-0x1.6953bcp-4f));
+        p = v_fma(p, z, v_set1(0x1.c51170p-4f));
+        p = v_fma(p, z, v_set1(-0x1.247620p-3f));
+        p = v_fma(p, z, v_set1(0x1.99981cp-3f));
+        p = v_fma(p, z, v_set1(-0x1.555552p-2f));
+        v16 near_zero = v_fma(v_mul(r, z), p, r);
+        v16 far = v_sub(v_set1(0x1.921fb6p+0f), v_add(near_zero, v_set1(0x1.777a5cp-25f)));
+        return v_copysign(v_where_lt(one, t, far, near_zero), x);
 }
 
 /* ln m = 2s + s^3 (2/3 + s^2 Q(s^2)), s = f / (2 + f), f = m - 1, for m in [sqrt(1/2), sqrt(2)); gives the

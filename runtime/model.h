@@ -33,7 +33,7 @@ const char *$model_error(int code)
         case $MODEL_ERROR_REWIND:
                 return "the positions before are no longer held: windows have moved on";
         case $MODEL_ERROR_UNFED:
-                return "inputs that are fed apart have not been fed yet";
+                return "inputs that are fed separately have not been fed yet";
         case $MODEL_ERROR_CPU:
                 return "this processor lacks instructions that the program was compiled for";
         default:
@@ -41,7 +41,7 @@ const char *$model_error(int code)
         }
 }
 
-/* The weight file: 64 bytes "lathe 1\n", layout hash, floats; padded to a page; then the floats. */
+/* The weight file: a head of 24 bytes, "lathe 1\n", the layout hash and the number of floats; zeros up to byte 4096; the floats. */
 static int weights_map($model *m, const char *path)
 {
         struct stat about;

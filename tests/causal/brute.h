@@ -3,7 +3,7 @@
 #define BRUTE_H
 
 #include "cases.h"
-#include "../../compiler/causal.h"
+#include "passes/facts_private.h"
 
 enum { LENGTH = 9 };
 extern const WeightSource test_weights;

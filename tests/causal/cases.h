@@ -5,7 +5,7 @@
 #ifndef CASES_H
 #define CASES_H
 
-#include "../../compiler/graph.h"
+#include "graph/graph.h"
 
 enum { WIDTH = 6, BOUND = 12, PAST_BOUND = 16 };
 

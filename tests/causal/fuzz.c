@@ -3,7 +3,7 @@
  * Graphs grow by random ops on random earlier nodes, masks and shifts among them; an op that does not fit is left out.
  * Numbers are kept small, since the facts rest on finite arithmetic giving finite numbers. */
 #include "brute.h"
-#include "../../compiler/incremental.h"
+#include "passes/passes.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -81,7 +81,7 @@ static Node *random_point(Fuzz *f)
 {
         static const Op binary[] = {OP_ADD, OP_SUB, OP_MUL, OP_MAX, OP_MIN, OP_LESS, OP_LESSEQ, OP_EQUAL};
         static const Op logic[] = {OP_AND, OP_OR};
-        static const Op unary[] = {OP_NEG, OP_SIN, OP_COS, OP_TANH, OP_ERF, OP_FLOOR, OP_REAL_OF};
+        static const Op unary[] = {OP_NEG, OP_SIN, OP_COS, OP_TANH, OP_ERF, OP_ATAN, OP_FLOOR, OP_REAL_OF};
         Node *a = any(f), *b = any(f);
         switch (pick(f, 10)) {
         case 0: case 1: case 2: return make(f, binary[pick(f, 8)], 2, a, b, NULL, (Attr){0});

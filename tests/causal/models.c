@@ -4,10 +4,8 @@
  *
  * A model has one input x of [time, 6] and one output along time. */
 #include "brute.h"
-#include "../../compiler/incremental.h"
-#include "../../compiler/parse.h"
-#include "../../compiler/simplify.h"
-#include "../../compiler/stage.h"
+#include "passes/passes.h"
+#include "language/language.h"
 
 #include <stdlib.h>
 #include <string.h>

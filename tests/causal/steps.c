@@ -1,6 +1,6 @@
 /* The state form against the whole sequence: every case that is proved, fed in chunks of several sizes. */
 #include "brute.h"
-#include "../../compiler/incremental.h"
+#include "passes/passes.h"
 
 #include <stdlib.h>
 #include <string.h>

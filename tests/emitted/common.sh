@@ -48,12 +48,5 @@ positions_of() { case $1 in tale) echo 240 ;; *) echo 201 ;; esac; }
 flags_of() { sed -n '/Build: cc /{ s/.*-std=c11 -O2 *//; s/[^ ]*\.c .*//p; }; /\*\//q' "$1"; }
 
 # whether programs for a target run here, and by what
-runs() {
-        case $1 in
-        avx2) grep -qw avx2 /proc/cpuinfo && grep -qw fma /proc/cpuinfo && grep -qw f16c /proc/cpuinfo ;;
-        avx512) grep -qw avx512f /proc/cpuinfo && grep -qw avx512bw /proc/cpuinfo && grep -qw avx512dq /proc/cpuinfo &&
-                grep -qw avx512vl /proc/cpuinfo ;;
-        neon) [ "$(uname -m)" = aarch64 ] || { have $arm-gcc && have qemu-aarch64; } ;;
-        *) true ;;
-        esac
-}
+. "$root/tests/targets.sh"
+runs() { case $1 in portable | *:*) true ;; *) target_runs "$1" ;; esac; }

@@ -6,9 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "driver.h"
-#include "ending.h"
-#include "weight_pool.h"
+#include "driver/driver.h"
 
 enum { ENGINES = 2, STEPS = 8, VOCAB = 64 };
 

@@ -5,10 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "checkpoint.h"
-#include "float16.h"
-#include "hash_weights.h"
-#include "tokenizer.h"
+#include "run/run.h"
+#include "weights/checkpoint_private.h"
 
 static int refuse(const CkError *err)
 {
@@ -205,9 +203,7 @@ int main(int argc, char **argv)
                 if (!tokenizer_read(argv[2], atoi(argv[3]), &tokenizer, &err))
                         return refuse(&err);
                 Arena arena = {0};
-                Text *text = text_new(&arena);
-                tokenizer_emit(&tokenizer, text);
-                fwrite(text->data, 1, (size_t)text->n, stdout);
+                fputs(tokenizer_text(&arena, &tokenizer), stdout);
                 arena_free(&arena);
                 tokenizer_free(&tokenizer);
                 return ferror(stdout) != 0;

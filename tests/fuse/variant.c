@@ -11,9 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "emit.h"
-#include "text.h"
-#include "trial_program.h"
+#include "check/check.h"
 
 /* --- compiling ---------------------------------------------------------------------------------------------------- */
 
@@ -130,8 +128,15 @@ bool variant_open(Variant *v, Model *m, const Options *options, const Way *way, 
         Options o = *options;
         *v = (Variant){.way = way};
         o.chunk = way->chunk;
+        int pass = 0;
+        while (way->off && pass < PASS_COUNT && strcmp(pass_table[pass].name, way->off))
+                pass++;
+        if (pass == PASS_COUNT) {
+                printf("MISTAKEN: %s: no such pass\n", way->name);
+                return false;
+        }
         if (way->off)
-                o.off[o.noff++] = way->off;
+                o.off[pass] = true;
         if (!model_elaborate(m, &o, o.model) || !model_passes(m, &o))
                 return false;
         v->plan = model_plan(m, &o, target_find(way->target));

@@ -1,7 +1,7 @@
 /* A variant: a model compiled in one way (target, passes, chunk), loaded into this process, and called. */
 #ifndef VARIANT_H
 #define VARIANT_H
-#include "driver.h"
+#include "driver/driver.h"
 
 /* How a model is compiled. */
 typedef struct {

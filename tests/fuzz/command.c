@@ -17,7 +17,7 @@
 #define parse_command heard_words
 #define elaborate_command heard_words
 #define main lathe_main
-#include "../../compiler/main.c"
+#include "commands/main.c"
 #undef main
 
 int heard_words(int argc, char **argv)
@@ -29,9 +29,9 @@ int heard_words(int argc, char **argv)
 int heard_command(const Options *o)
 {
         bool good = o->nfile <= MAX_FILES && o->noverride <= MAX_OVERRIDES && o->ntap <= MAX_TAPS &&
-                    o->ndump <= MAX_DUMPS && o->ntarget <= MAX_TARGETS && o->nstop <= MAX_STOPS &&
-                    o->steps >= 0 && o->threads >= 1 && o->threads <= 64 && o->chunk >= 1 && o->top_p >= 0 &&
-                    o->top_p <= 1 && o->temperature >= 0;
+                    o->ntarget <= MAX_TARGETS && o->nstop <= MAX_STOPS && o->steps >= 0 && o->threads >= 1 &&
+                    o->threads <= 64 && o->chunk >= 1 && o->top_p >= 0 && o->top_p <= 1 &&
+                    o->temperature >= 0;
         harness_require(good, "an option is out of its bounds");
         return DONE;
 }

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "golden.h"
+#include "check/check.h"
 #include "harness.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

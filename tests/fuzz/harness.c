@@ -6,9 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "driver.h"
-#include "jit.h"
-#include "memory.h"
+#include "run/jit_private.h"
 
 /* --- what is printed --------------------------------------------------------------------------------------------- */
 

@@ -3,8 +3,7 @@
 
 #include <stdlib.h>
 
-#include "driver.h"
-#include "weights.h"
+#include "driver/driver.h"
 
 static const char path[] = "tests/fuzz/small.model"; /* fuzzers run in the repository's root */
 

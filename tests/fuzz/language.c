@@ -1,12 +1,9 @@
 /* The language: from a text through the elaborator and all passes to C, for every model and test in it. */
 #include <stdlib.h>
 
-#include "cost.h"
-#include "driver.h"
-#include "emit.h"
+#include "driver/driver.h"
 #include "harness.h"
 #include "tokens.h"
-#include "parse.h"
 
 /* As `lathe check`, then `lathe build --code-only`. */
 static bool compile(Model *m, const Options *o, const char *name)

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "driver.h"
+#include "driver/driver.h"
 #include "harness.h"
 #include "tokens.h"
 

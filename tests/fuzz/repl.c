@@ -3,11 +3,9 @@
 #include <pthread.h>
 #include <time.h>
 
-#include "driver.h"
 #include "harness.h"
 #include "tokens.h"
-#include "interrupt.h"
-#include "repl.h"
+#include "repl/repl_private.h"
 
 static pthread_mutex_t at_work = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t is_done = PTHREAD_COND_INITIALIZER;

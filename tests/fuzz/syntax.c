@@ -3,7 +3,7 @@
 
 #include "harness.h"
 #include "tokens.h"
-#include "parse.h"
+#include "language/language.h"
 
 static void print_again(Arena *arena, Interner *names, const Ast *tree)
 {

@@ -3,17 +3,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "generate.h"
+#include "run/run.h"
 #include "harness.h"
-#include "text.h"
-#include "tokenizer.h"
 
 static void use(const Tokenizer *t, const char *text, size_t n)
 {
         int64_t count;
         char *piece = malloc((size_t)t->longest + 1);
         Arena arena = {0};
-        tokenizer_emit(t, text_new(&arena));
+        tokenizer_text(&arena, t);
         arena_free(&arena);
         int32_t *token = text_to_tokens(t, text, (int64_t)n, &count);
         harness_require(token && count >= 1 && count <= (int64_t)n + 2, "more tokens than bytes, or none");

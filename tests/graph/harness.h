@@ -1,7 +1,7 @@
 /* What the graph's tests share: verdicts, short ways to build nodes, seeded numbers, and running a graph. */
 #ifndef HARNESS_H
 #define HARNESS_H
-#include "graph.h"
+#include "graph/graph.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -44,6 +44,7 @@ static double unary(Op op, double a)
         case OP_COS: return cos(a);
         case OP_TANH: return tanh(a);
         case OP_ERF: return erf(a);
+        case OP_ATAN: return atan(a);
         case OP_FLOOR: return floor(a);
         default: return a;
         }
@@ -72,7 +73,7 @@ static const double samples[8] = {0, -1.5, 2.25, 0.5, -INFINITY, INFINITY, NAN, 
 static void test_pointwise(void)
 {
         static const Op one[] = {OP_NEG, OP_EXP,  OP_LOG, OP_SQRT,  OP_SIN,
-                                 OP_COS, OP_TANH, OP_ERF, OP_FLOOR, OP_REAL_OF};
+                                 OP_COS, OP_TANH, OP_ERF, OP_ATAN, OP_FLOOR, OP_REAL_OF};
         static const Op two[] = {OP_ADD, OP_SUB,      OP_MUL, OP_DIV,  OP_POW,    OP_MAX,
                                  OP_MIN, OP_FLOORDIV, OP_MOD, OP_LESS, OP_LESSEQ, OP_EQUAL};
         Fixture f;

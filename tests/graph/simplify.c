@@ -1,6 +1,8 @@
 /* simplify: random graphs give the same bits before and after; given graphs become what they should. */
 #include "harness.h"
 
+#include "passes/passes.h"
+
 static const int64_t time5[MAX_NAMED] = {5};
 
 /* --- random graphs --- */

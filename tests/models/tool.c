@@ -13,10 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "causal.h"
-#include "cost.h"
-#include "incremental.h"
-#include "weights.h"
+#include "language/language.h"
+#include "passes/passes.h"
+#include "weights/weights.h"
 
 enum { MAX_TOKENS = 64, MAX_OVERRIDES = 16 };
 

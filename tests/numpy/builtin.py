@@ -257,7 +257,7 @@ def soft(x, sink=None):
 TABLE = {
     "exp": guarded(math.exp, np.exp), "log": guarded(math.log, np.log), "sqrt": guarded(math.sqrt, np.sqrt),
     "sin": guarded(math.sin, np.sin), "cos": guarded(math.cos, np.cos), "tanh": pointwise(math.tanh, np.tanh),
-    "erf": pointwise(math.erf, erf), "floor": guarded(math.floor, np.floor), "real": pointwise(float, lambda x: x),
+    "erf": pointwise(math.erf, erf), "atan": pointwise(math.atan, np.arctan), "floor": guarded(math.floor, np.floor), "real": pointwise(float, lambda x: x),
     "abs": pointwise(abs, np.abs), "max": extreme(max, np.maximum, -np.inf), "min": extreme(min, np.minimum, np.inf),
     "sum": folded(lambda x, axis, keep: x.sum(axis=axis, keepdims=keep)),
     "argmax": folded(lambda x, axis, keep: x.argmax(axis=axis, keepdims=keep)), "where": where, "softmax": soft,

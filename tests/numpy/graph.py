@@ -1,6 +1,6 @@
 """The graph that `lathe show MODEL elaborated --json` prints, evaluated in float64 with plain arrays.
 
-Written from docs/pipeline.md ("The graph for programs") and docs/language.md; it shares no code with lathe.  Each value is also held
+Written from docs/ir.md ("The graph for programs") and docs/language.md; it shares no code with lathe.  Each value is also held
 to the shape and the type that the graph states of it.
 """
 
@@ -12,13 +12,13 @@ import hashed
 from arrays import erf, gather, softmax, top
 
 POINTWISE = {
-    "neg": lambda a: -a, "exp": np.exp, "log": np.log, "sqrt": np.sqrt, "sin": np.sin, "cos": np.cos, "tanh": np.tanh, "erf": erf,
+    "neg": lambda a: -a, "exp": np.exp, "log": np.log, "sqrt": np.sqrt, "sin": np.sin, "cos": np.cos, "tanh": np.tanh, "erf": erf, "atan": np.arctan,
     "floor": np.floor, "real": lambda a: a, "not": lambda a: a == 0, "add": lambda a, b: a + b, "sub": lambda a, b: a - b,
     "mul": lambda a, b: a * b, "div": lambda a, b: a / b, "pow": np.power, "max": lambda a, b: np.where(a > b, a, b),
     "min": lambda a, b: np.where(a < b, a, b), "floordiv": lambda a, b: np.floor(a / b), "mod": lambda a, b: a - b * np.floor(a / b),
     "less": lambda a, b: a < b, "lesseq": lambda a, b: a <= b, "equal": lambda a, b: (a == b) | (np.isnan(a) & np.isnan(b)),
     "and": lambda a, b: (a != 0) & (b != 0), "or": lambda a, b: (a != 0) | (b != 0), "where": lambda c, a, b: np.where(c != 0, a, b)}
-REALS = {"exp", "log", "sqrt", "sin", "cos", "tanh", "erf", "real", "div", "pow", "matmul", "softmax", "weight"}
+REALS = {"exp", "log", "sqrt", "sin", "cos", "tanh", "erf", "atan", "real", "div", "pow", "matmul", "softmax", "weight"}
 TRUTHS = {"not", "less", "lesseq", "equal", "and", "or", "top"}
 JOINED = {"neg", "add", "sub", "mul", "max", "min", "floordiv", "mod", "sum"}
 CHOOSING = {"where", "join"}  # truths too

@@ -3,7 +3,7 @@
     python3 coverage.py DRIVER FIRST LAST             a table, and what no model of these seeds has
     python3 coverage.py --check DRIVER FIRST LAST     one line, ok or FAIL: every op, builtin and kernel is there
 
-Ops are read from compiler/ops.def, builtins from compiler/builtin.c, kernels from compiler/dump_plan.c, blocks from models/lib: what
+Ops are read from compiler/graph/ops.def, builtins from compiler/language/builtin.c, kernels from compiler/plan/dump_plan.c, blocks from models/lib: what
 is new there is asked for by itself.  A block or scheme counts where a model or another block that counts names it.
 """
 
@@ -117,9 +117,9 @@ class Coverage:
     def __init__(self, driver):
         self.driver, self.lib = driver, library()
         self.count = collections.Counter()
-        ops = re.findall(r"^OP\(\w+, +\"(\w+)\"", read("compiler", "ops.def"), re.M)
-        kernels = re.findall(r"\[K_\w+\] = \"([\w ]+)\"", read("compiler", "dump_plan.c"))
-        builtins = re.findall(r"^        \{\"(\w+)\", \d", read("compiler", "builtin.c"), re.M)
+        ops = re.findall(r"^OP\(\w+, +\"(\w+)\"", read("compiler", "graph", "ops.def"), re.M)
+        kernels = re.findall(r"\[K_\w+\] = \"([\w ]+)\"", read("compiler", "plan", "dump_plan.c"))
+        builtins = re.findall(r"^        \{\"(\w+)\", \d", read("compiler", "language", "builtin.c"), re.M)
         self.rows = [("op", o) for o in ops] + [("kernel", k) for k in kernels] + [("builtin", b) for b in builtins] + \
                     [(kind, f"{module}: {name}") for name, (kind, module, _) in self.lib.items() if kind != "model"] + \
                     [("form", f) for f in FORMS]

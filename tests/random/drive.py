@@ -35,11 +35,10 @@ PROCESSES = int(os.environ.get("PROCESSES", 2))
 
 
 def targets(driver):
-    """Besides scalar."""
+    """Besides scalar, those that run here, under an emulator too."""
     shown = subprocess.run([driver, "targets"], capture_output=True, text=True).stdout
-    found = [m for m in ("avx2", "avx512") if re.search(rf"^{m} .*(runs here|native)", shown, re.M)]
-    cross = all(shutil.which(p) for p in ("aarch64-linux-gnu-gcc", "qemu-aarch64"))
-    return found + (["neon"] if cross else [])
+    found = re.findall(r"^(\w+) +(?:runs here|native|emulated) ", shown, re.M)
+    return [t for t in found if t not in ("scalar", "portable")]
 
 
 class Drive:

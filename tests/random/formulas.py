@@ -9,7 +9,7 @@ class Formulas:
     def unary(self, x):
         n, m = x.name, x.most
         return self.r.pick([
-            (f"tanh({n})", 1), (f"sin({n})", 1), (f"cos({n} * 2)", 1), (f"erf({n})", 1), (f"-{n}", m),
+            (f"tanh({n})", 1), (f"sin({n})", 1), (f"cos({n} * 2)", 1), (f"erf({n})", 1), (f"atan({n})", 1.6), (f"-{n}", m),
             (f"abs({n})", m), (f"silu({n})", m), (f"gelu_erf({n})", m), (f"gelu_tanh({n})", m), (f"relu({n})", m),
             (f"sigmoid({n})", 1), (f"exp(tanh({n}))", 3), (f"log(abs({n}) + 1)", m), (f"sqrt(abs({n}) + 0.25)", m + 1),
             (f"{n} ^ 2", m * m), (f"{n} ^ 3", m ** 3), (f"(abs({n}) + 0.5) ^ 0.75", m + 1), (f"softcap({n}, cap: 3)", 3),

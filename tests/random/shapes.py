@@ -160,7 +160,7 @@ class Shapes:
     def pointwise(self, x):
         r, t, y = self.r, x.text, self.fits(x).text
         text = r.pick([
-            f"{r.pick(['exp', 'sin', 'cos', 'tanh', 'erf', 'abs', 'floor', 'real'])}({t} * 0.5)", f"log(abs({t}) + 1)", f"sqrt(abs({t}) + 1)",
+            f"{r.pick(['exp', 'sin', 'cos', 'tanh', 'erf', 'atan', 'abs', 'floor', 'real'])}({t} * 0.5)", f"log(abs({t}) + 1)", f"sqrt(abs({t}) + 1)",
             f"-{t}", f"{t} + {y}", f"{t} - {y}", f"{t} * {y}", f"{t} / (abs({y}) + 1)", f"(abs({t}) + 0.5) ^ {y}", f"{t} // 2 + {t} % 3",
             f"max({t}, {y})", f"min({t}, {y}, 0.5)", f"where({t} < {y}, {t}, {y})", f"where(col({t}) % 2 == 0, {t}, 0)",
             f"where(not ({t} <= 0.5 and {y} > 0) or {t} == {y}, 1, 0) + {t}", f"{t} + real(col({t}))", f"{t} + row({t}) - head({t})",
@@ -324,6 +324,7 @@ def same(a, b):
 class Trial:
     def __init__(self, driver, work):
         self.driver, self.work = driver, work
+        self.targets = [t for t in re.findall(r"^\w+", self.lathe("targets").stdout, re.M) if t != "portable"]
 
     def lathe(self, *arguments):
         return subprocess.run([self.driver, *arguments], capture_output=True, text=True, errors="replace", timeout=120)
@@ -349,7 +350,7 @@ class Trial:
             run = self.lathe(*command)
             if run.returncode or CRASH.search(run.stderr):
                 return f"{command[2]}: " + (self.refusal(run) or run.stderr)
-        target = ["scalar", "avx2", "avx512", "neon"][seed % 4]
+        target = self.targets[seed % len(self.targets)]
         built = self.lathe("build", path, "--code-only", "--target", target, "-o", path[:-6] + ".c")
         if built.returncode:
             return self.refusal(built) and "build: " + self.refusal(built)

@@ -1,6 +1,6 @@
 /* Measures real_functions.c: against values recorded from mpmath (argv[1]), against IEEE 754 at the ends, and, if
  * built with -DQUAD, against libquadmath at random arguments.  Prints ok or FAIL for each; returns 1 if one failed. */
-#include "real_functions.h"
+#include "base/base.h"
 
 #include <float.h>
 #include <math.h>
@@ -23,7 +23,7 @@ static const struct {
         Function run;
 } functions[] = {
         {"exp", real_exp}, {"log", real_log},   {"sin", real_sin},
-        {"cos", real_cos}, {"tanh", real_tanh}, {"erf", real_erf},
+        {"cos", real_cos}, {"tanh", real_tanh}, {"erf", real_erf}, {"atan", real_atan},
 };
 
 enum { NFUNCTION = sizeof functions / sizeof functions[0] };
@@ -162,6 +162,7 @@ static void check_ends(void)
                 {NAN, NAN, NAN, 1, 1},
                 {1, -1, NAN, 0.0, -0.0},
                 {1, -1, NAN, 0.0, -0.0},
+                {0x1.921fb54442d18p+0, -0x1.921fb54442d18p+0, NAN, 0.0, -0.0},
         };
         for (int i = 0; i < NFUNCTION; i++) {
                 right = 1;
@@ -247,6 +248,8 @@ static const Range ranges[] = {
         {"tanh", real_tanh, tanhq, 0, 0},     {"erf", real_erf, erfq, -1, 1},
         {"erf", real_erf, erfq, -6.1, 6.1},   {"erf", real_erf, erfq, -0.1, 0.1},
         {"erf", real_erf, erfq, 0, 0},
+        {"atan", real_atan, atanq, -1, 1},    {"atan", real_atan, atanq, -20, 20},
+        {"atan", real_atan, atanq, 0.99, 1.01}, {"atan", real_atan, atanq, 0, 0},
 };
 
 static void check_range(const Range *r)

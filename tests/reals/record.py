@@ -4,7 +4,7 @@ arguments, the double nearest to the value, and the value less that, in units of
 import random
 import struct
 
-from mpmath import cos, erf, exp, isinf, ldexp, log, mp, mpf, power, sin, tanh
+from mpmath import atan, cos, erf, exp, isinf, ldexp, log, mp, mpf, power, sin, tanh
 
 mp.prec = 2000
 random.seed(1)
@@ -73,3 +73,5 @@ for base in range(2, 30):
     record("pow", power, float(base), -y)
 for x, y in (2.0, -1074.0), (2.0, -1075.5), (3.0, -677.5), (2.0, 1023.5), (2.0, 1024.0), (10.0, 308.0), (10.0, -320.0), (1e-300, 1e-300):
     record("pow", power, x, y)
+for x in TINY + between(-1, 1) + between(-0.01, 0.01) + between(-20, 20) + of_bits(0x3c00) + of_bits(0, 0x20) + [1.0, -1.0, 1e300, 2.0 ** 60]:
+    record("atan", atan, x)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints compiler/real_tables.h: the constants of compiler/real_functions.c, by mpmath."""
+"""Prints compiler/base/real_tables_private.h: the constants of compiler/base/real_functions.c, by mpmath."""
 from mpmath import mp, mpf, exp, factorial, floor, log, pi, sqrt, erf, ldexp
 
 mp.prec = 2000

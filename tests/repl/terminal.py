@@ -390,7 +390,7 @@ def times_of_kernels():
         return f"status {code}, {err!r}, timed {sorted(names)} and {sorted(step)}, planned {sorted(planned)}"
     if not 99 < sum(float(row[3]) for row in prefill) < 101 or {row[1] for row in prefill} != {"1", "4"}:
         return f"shares or calls are wrong: {prefill}"
-    if not all(float(row[4]) > 0 for row in prefill if row[0] in ("layer_ffn", "top_logits", "layer_attn")):
+    if not all(float(row[4]) > 0 for row in prefill if row[0] in ("layer_ffn_gate_up", "top_logits", "layer_attn")):
         return f"no arithmetic: {prefill}"
 
 

@@ -86,6 +86,11 @@ static v16 run_erf(v16 x)
         return v_erf(x);
 }
 
+static v16 run_atan(v16 x)
+{
+        return v_atan(x);
+}
+
 static const Function functions[] = {
         {"exp", run_exp, exp, 0.0f, 0x1.62e42ep+6f, 0.9},
         {"exp", run_exp, exp, -0.0f, -87.0f, 0.9},
@@ -100,6 +105,9 @@ static const Function functions[] = {
         {"tanh", run_tanh, tanh, -0.5f, -10.0f, 1.1},
         {"erf", run_erf, erf, 0.0f, 10.0f, 1.1},
         {"erf", run_erf, erf, -0.5f, -4.0f, 1.1},
+        {"atan", run_atan, atan, 0.0f, 0x1.fffffep+127f, 1.4},
+        {"atan", run_atan, atan, 0.25f, 4.0f, 1.4},
+        {"atan", run_atan, atan, -0.25f, -4.0f, 1.4},
 };
 
 static void measure(const Function *f, uint32_t step)
@@ -207,13 +215,13 @@ static void check_pow_cases(void)
 static void check_ends(void)
 {
         static const struct {
-                float x, exp, log, sin, cos, tanh, erf;
+                float x, exp, log, sin, cos, tanh, erf, atan;
         } end[] = {
-                {0.0f, 1.0f, -INFINITY, 0.0f, 1.0f, 0.0f, 0.0f},
-                {-0.0f, 1.0f, -INFINITY, -0.0f, 1.0f, -0.0f, -0.0f},
-                {INFINITY, INFINITY, INFINITY, NAN, NAN, 1.0f, 1.0f},
-                {-INFINITY, 0.0f, NAN, NAN, NAN, -1.0f, -1.0f},
-                {NAN, NAN, NAN, NAN, NAN, NAN, NAN},
+                {0.0f, 1.0f, -INFINITY, 0.0f, 1.0f, 0.0f, 0.0f, 0.0f},
+                {-0.0f, 1.0f, -INFINITY, -0.0f, 1.0f, -0.0f, -0.0f, -0.0f},
+                {INFINITY, INFINITY, INFINITY, NAN, NAN, 1.0f, 1.0f, 0x1.921fb6p+0f},
+                {-INFINITY, 0.0f, NAN, NAN, NAN, -1.0f, -1.0f, -0x1.921fb6p+0f},
+                {NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN},
         };
         for (int i = 0; i < 5; i++) {
                 v16 x = v_set1(end[i].x);
@@ -223,6 +231,7 @@ static void check_ends(void)
                 expect("cos", end[i].x, 0, first_lane(v_cos(x)), end[i].cos);
                 expect("tanh", end[i].x, 0, first_lane(v_tanh(x)), end[i].tanh);
                 expect("erf", end[i].x, 0, first_lane(v_erf(x)), end[i].erf);
+                expect("atan", end[i].x, 0, first_lane(v_atan(x)), end[i].atan);
         }
         expect("exp", -0x1.5c0002p+6f, 0, first_lane(v_exp(v_set1(-0x1.5c0002p+6f))), 0.0f);
         expect("exp", 0x1.62e430p+6f, 0, first_lane(v_exp(v_set1(0x1.62e430p+6f))), INFINITY);

@@ -153,6 +153,7 @@ static void functions(Report *report, v16 a, v16 b)
         record(report, "cos", v_cos(a));
         record(report, "tanh", v_tanh(a));
         record(report, "erf", v_erf(a));
+        record(report, "atan", v_atan(a));
         record(report, "iota", v_iota(v_maxof(b)));
 }
 

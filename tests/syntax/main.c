@@ -1,5 +1,5 @@
 /* The parser alone: `lathe parse FILE…` without the rest of lathe. */
-#include "parse.h"
+#include "language/language.h"
 
 #include <string.h>
 

@@ -8,8 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "weight_map.h"
-#include "weights.h"
+#include "weights/weight_map_private.h"
 
 static int failures;
 

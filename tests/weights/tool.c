@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "weights.h"
+#include "language/language.h"
+#include "weights/weights.h"
 
 typedef struct {
         Arena arena;
@@ -76,7 +77,7 @@ static bool print_slots(Session *s)
         return true;
 }
 
-static bool write_file(Session *s, const char *path, const char *storage)
+static bool write_published(Session *s, const char *path, const char *storage)
 {
         CkError err;
         CkType type = strcmp(storage, "f32") == 0 ? CK_F32 : strcmp(storage, "f16") == 0 ? CK_F16 : CK_BF16;
@@ -91,7 +92,7 @@ static bool act(Session *s, int argc, char **argv)
                 return weights_check(s->g, &s->diag) || complain(s, NULL);
         if (strcmp(argv[1], "read") == 0)
                 return open_file(s, argc > 3 ? argv[3] : NULL) && print_slots(s);
-        return argc > 4 && open_file(s, argc > 5 ? argv[5] : NULL) && write_file(s, argv[3], argv[4]);
+        return argc > 4 && open_file(s, argc > 5 ? argv[5] : NULL) && write_published(s, argv[3], argv[4]);
 }
 
 int main(int argc, char **argv)

@@ -1,0 +1,348 @@
+/* base: what everything stands on, and nothing of models.
+ *
+ * Memory that goes at once (arena.c), messages about a source (diag.c), text that grows (text.c, c_scan.c), files and processes that
+ * must not outlive us (output.c, ending.c), the machine (clock.c, memory.c, interrupt.c), functions of real numbers with the same
+ * bits everywhere (real_functions.c, halves), and the texts that lathe is built with (embedded_text.c). */
+#ifndef BASE_H
+#define BASE_H
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/types.h>
+
+/* Memory: arenas and interned strings.
+ *
+ * An arena hands out zeroed memory that is released all at once: one arena a compilation, one scratch arena a
+ * pass. Nothing in it is freed by itself, so that trees and graphs need no owner per node.
+ *
+ * A failed allocation never returns. The driver may set `arena.out_of_memory` to a jmp_buf of its own; then
+ * arena_alloc jumps there with value 1 (the arena stays valid and may be freed). Without one it calls
+ * arena_without_memory, which does not return. */
+
+typedef struct ArenaChunk ArenaChunk;
+
+typedef struct Arena {
+        ArenaChunk *chunk;      /* newest first */
+        int64_t total;          /* bytes held from the system */
+        jmp_buf *out_of_memory; /* where a failed allocation goes; NULL: arena_without_memory() */
+} Arena;
+
+/* The driver's, set before anything else runs: ends the process. By default a message and abort(). */
+extern void (*arena_without_memory)(void);
+
+/* What functions that return what is wrong in words return where memory is short, or where that may be the reason: these very
+ * texts, no copies. */
+extern const char no_memory[], no_memory_or_file[];
+bool lacks_memory(const char *wrong); /* is it one of these two?  NULL: nothing is wrong */
+
+/* Start empty with `Arena arena = {0};`. Pointers are 16-aligned, bytes zero; size may be 0, never negative.
+ */
+void *arena_alloc(Arena *arena, int64_t size);
+/* count * size with the product checked: what does not fit is out of memory, not a short array. */
+void *arena_alloc_array(Arena *arena, int64_t count, int64_t size);
+/* A copy of the first old_size bytes in a block of new_size; the old block stays until the arena goes. */
+void *arena_grow(Arena *arena, const void *old, int64_t old_size, int64_t new_size);
+char *arena_strdup(Arena *arena, const char *text);
+char *arena_strndup(Arena *arena, const char *text, int64_t length);
+char *arena_printf(Arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
+char *arena_vprintf(Arena *arena, const char *format, va_list args) __attribute__((format(printf, 2, 0)));
+/* Releases everything; the arena is empty and may be used again. */
+void arena_free(Arena *arena);
+/* Does not return: takes the arena's way out of a failed allocation, for allocations made elsewhere. */
+_Noreturn void arena_fail(Arena *arena);
+
+#define NEW(arena, Type) ((Type *)arena_alloc((arena), (int64_t)sizeof(Type)))
+#define NEW_ARRAY(arena, Type, n) ((Type *)arena_alloc_array((arena), (n), (int64_t)sizeof(Type)))
+
+/* FNV-1a over bytes; a hash begins as HASH_START. */
+#define HASH_START UINT64_C(0xcbf29ce484222325)
+uint64_t hash_bytes(uint64_t h, const void *bytes, size_t n);
+
+/* Equal texts are one pointer: compare interned strings with ==. */
+typedef struct Interner {
+        Arena *arena; /* where the texts live */
+        const char **slot;
+        int64_t slots, used; /* slots: a power of two, or 0 before the first text */
+} Interner;
+
+/* Start with `Interner names = {.arena = &arena};`. len bytes of text without a NUL, or all of it where len < 0. */
+const char *intern(Interner *interner, const char *text, int len);
+
+/* Diagnostics: where in a source something is, and what is wrong there, as gcc and clang print it.
+ *
+ *   decoder.model:4:13: error: expected an expression after '+'
+ *       y = x + * 2
+ *             ^
+ *
+ * Errors are collected and printed by the driver. Notes belong to the error before them. The same span is
+ * reported once; after `limit` errors one line says so and further ones are dropped. */
+
+typedef struct Source {
+        const char *path; /* as printed in messages */
+        const char *text; /* length bytes, then a NUL */
+        int32_t length;
+        int32_t nline;
+        const int32_t *line; /* line[k]: offset of the first byte of line k + 1 */
+        int before;          /* lines before this text in the file that path names: of a REPL's input */
+} Source;
+
+/* Bytes begin … end - 1 of a source. source == NULL: nowhere in particular. */
+typedef struct Span {
+        const Source *source;
+        int32_t begin, end;
+} Span;
+
+typedef struct Message Message;
+
+typedef struct Diag {
+        Arena *arena; /* where messages live */
+        int limit;    /* errors kept; 0 means 20 */
+        int count;    /* errors kept so far: no errors, no count */
+        bool full;    /* an error was dropped at the limit: worth stopping */
+        bool dropped; /* the last error was not kept, so neither are its notes */
+        Message *first, *last;
+} Diag;
+
+/* A source over text, which must outlive it. length is below 2^31. */
+Source *source_new(Arena *arena, const char *path, const char *text, int32_t length);
+/* A line without its line end, and its length. line counts from 1. */
+const char *source_line_text(const Source *source, int line, int32_t *length);
+
+/* From the start of a to the end of b; either may be nowhere. */
+Span span_join(Span a, Span b);
+int span_line(Span span); /* 0 if nowhere */
+
+/* Start with `Diag diag = {.arena = &arena};`. A Diag of NULL drops everything. */
+void diag_error(Diag *diag, Span span, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void diag_note(Diag *diag, Span span, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* A note without a place: `note: …`, for the fix. */
+void diag_hint(Diag *diag, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Everything collected, in the order reported. Colour only where the stream is a terminal and NO_COLOR unset.
+ */
+void diag_print(const Diag *diag, FILE *stream);
+/* Forgets what was collected (a REPL between two lines). */
+void diag_clear(Diag *diag);
+
+/* The candidate nearest to name by edits (insert, delete, replace, swap of neighbours), if near enough to be
+ * worth a "did you mean", else NULL. Of equals the first by its letters. */
+const char *nearest_name(const char *name, const char *const *candidate, int n);
+
+/* Text that grows: what is emitted is put together in these. */
+
+typedef struct Text {
+        Arena *arena;
+        char *data; /* n bytes and a NUL */
+        int64_t n, cap;
+} Text;
+
+Text *text_new(Arena *a);
+void text_printf(Text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void text_add(Text *t, const char *bytes, int64_t n);
+/* every line of `from`, indented by `levels` of 8 columns */
+void text_indent(Text *t, const Text *from, int levels);
+/* a float as a C literal that has these very bits: "0x1.8p+1f", "-FLOAT_INF" */
+const char *float_literal(Arena *a, float x);
+/* path.c: the folder of a file, "" or with a slash at its end; and another file's path as seen from there */
+const char *folder_of(Arena *a, const char *path);
+const char *path_from(Arena *a, const char *file, const char *path);
+/* The length of the UTF-8 sequence at text [length], 0 if it is none; its code point. */
+int decode_utf8(const char *text, int32_t length, uint32_t *code);
+
+/* Identifiers of C text. */
+
+typedef struct {
+        const char *at, *end;
+        int braces, parens;
+        bool directive; /* within a line that begins with # */
+} CScan;
+
+/* The next identifier at or after s->at, [*n], comments, strings and characters passed over; NULL at the end.  Counts braces and
+ * parentheses on the way. */
+const char *next_name(CScan *s, int64_t *n);
+/* The same from *at on; *at moves behind it. */
+const char *next_identifier(const char **at, const char *end, int64_t *n);
+
+/* The files that lathe is built with: the runtime's text and the library in the language. */
+
+typedef struct {
+        const char *name; /* "matmul.h", "decoder.model" */
+        const char *text;
+} EmbeddedFile;
+
+/* made from runtime/ and models/lib/ when lathe is built; ends with a NULL name */
+extern const EmbeddedFile embedded_file[];
+const char *embedded_text(const char *name); /* NULL: there is none */
+
+/* Files are written aside; those of one output_finish() take their places when all of them are complete. */
+
+typedef struct {
+        const char *path, *error;
+        char *aside;
+        FILE *file;
+        int entry; /* of ending.c */
+} WrittenFile;
+bool output_begin(WrittenFile *o, const char *path); /* opens o->file; false with o->error, and so below */
+bool output_bytes(WrittenFile *o, const char *path, const char *bytes, int64_t n);
+bool output_finish(WrittenFile *o,
+                   int n); /* false after a message: one had an error, or can't be put in its place */
+/* One file; false after a message. */
+bool write_file(const char *path, const char *bytes, int64_t n); /* -: to standard output */
+
+/* Exit codes. */
+enum { DONE = 0, WRONG_INPUT = 1, WRONG_USAGE = 2, WRONG_ENVIRONMENT = 3 };
+
+/* What must not outlive the process: files written aside, folders for a while, processes that work for us.
+ *
+ * A signal, memory that is short in the middle of a pass, libtcc that gives up, a mapped file that has become shorter: whatever
+ * ends the process early ends those processes and removes those files first.  The table is for the whole process, since signals
+ * are; what was forked owns nothing of its parent's.  What is added has to stay where it is until it is removed. */
+
+/* Each returns a number for ending_forget(); -1, which that does nothing with, if the table is full. */
+int ending_file(const char *path);
+int ending_folder(const char *path, const char *const *inside); /* names in it, NULL behind them */
+int ending_process(pid_t process);                              /* negative: a group of them */
+int ending_mapping(const void *at, size_t size, const char *path);
+void ending_forget(int entry);
+
+/* From now on signals that end the process clean up first, but for those that it was told to ignore; and so does exit() from
+ * within libtcc. */
+void ending_watch(void);
+void ending_catch(int signal_number); /* one signal again, after a handler of its own */
+
+/* Ends a child, or the group of one, and waits for it: asked at first, and killed if it takes its time. */
+void end_process(pid_t process);
+
+/* A message, and the process ends with the exit code for a failed environment. */
+_Noreturn void end_without_memory(void);
+
+/* libtcc ends the process where memory is short: between these two that is reported, with what it said last. */
+void ending_enter_tcc(const char *const *said);
+void ending_leave_tcc(void);
+
+/* Ctrl-C in a run or a REPL: long work looks here now and then, and ends with the error "interrupted". */
+
+extern atomic_bool interrupted;
+
+/* The time, for what is reported of speed. */
+
+double seconds(void); /* since some moment; never set back */
+
+/* How much memory there is, and a limit on what a REPL takes of it. */
+
+int64_t memory_available(void); /* bytes that may still be taken; INT64_MAX where nobody says */
+/* From now on what is more than that is refused when it is asked for, instead of the process being killed when it is used. */
+void memory_limit(void);
+
+/* Progress on standard error: a bar on a terminal, nothing elsewhere. */
+
+/* `what`: done of total.  Shown once the work has gone on for half a second; at done == total the line is cleared. */
+void progress(const char *what, int64_t done, int64_t total);
+
+/* Time by kernel of code that was emitted to be timed (Plan.timed). */
+
+typedef struct {
+        double seconds;
+        int64_t calls;
+} ProfileRow;
+
+/* Rows [n], by Kernel.step, that marks add to from now on; NULL: they are forgotten. */
+void profile_into(ProfileRow *row, int n);
+/* Called by the code, on one thread: the kernel is done; -1: a call begins. */
+void profile_mark(int kernel);
+
+/* exp, log, sin, cos, tanh, erf, atan and pow in double: within 0.51 units of the last place, the same bits on every
+ * machine.  Whatever becomes a number in the graph, a table or a weight is computed by these and not by libm. */
+
+double real_exp(double x);
+double real_log(double x);
+double real_sin(double x);
+double real_cos(double x);
+double real_tanh(double x);
+double real_erf(double x);
+double real_atan(double x);
+double real_pow(double x, double y); /* the ends are those of IEEE 754 */
+
+/* f16 (IEEE 754 binary16) and bf16 (the upper half of an f32) to f32, exactly, and back, rounded to nearest
+ * even.
+ *
+ * NaN stays NaN: its sign and upper payload bits are kept, the quiet bit is set on narrowing. Integer
+ * operations alone, so that flush-to-zero modes and the host's rounding mode change nothing. */
+
+static inline uint32_t f32_bits(float x)
+{
+        uint32_t bits;
+        memcpy(&bits, &x, sizeof bits);
+        return bits;
+}
+
+static inline float f32_of_bits(uint32_t bits)
+{
+        float x;
+        memcpy(&x, &bits, sizeof x);
+        return x;
+}
+
+static inline float bf16_to_f32(uint16_t half)
+{
+        return f32_of_bits((uint32_t)half << 16);
+}
+
+static inline uint16_t f32_to_bf16(float x)
+{
+        uint32_t bits = f32_bits(x);
+        if ((bits & 0x7fffffffu) > 0x7f800000u)
+                return (uint16_t)(bits >> 16 | 0x40u);
+        return (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
+}
+
+static inline float f16_to_f32(uint16_t half)
+{
+        uint32_t sign = (uint32_t)(half & 0x8000u) << 16;
+        uint32_t exponent = half >> 10 & 31u;
+        uint32_t mantissa = half & 0x3ffu;
+        if (exponent == 31)
+                return f32_of_bits(sign | 0x7f800000u | mantissa << 13);
+        if (exponent)
+                return f32_of_bits(sign | (exponent + 112) << 23 | mantissa << 13);
+        if (!mantissa)
+                return f32_of_bits(sign);
+        /* Subnormal, mantissa * 2^-24: shift the leading bit up to where f32 has its implicit one. */
+        uint32_t shift = 0;
+        while (!(mantissa & 0x400u)) {
+                mantissa <<= 1;
+                shift++;
+        }
+        return f32_of_bits(sign | (113 - shift) << 23 | (mantissa & 0x3ffu) << 13);
+}
+
+static inline uint16_t f32_to_f16(float x)
+{
+        uint32_t bits = f32_bits(x);
+        uint32_t sign = bits >> 16 & 0x8000u;
+        uint32_t magnitude = bits & 0x7fffffffu;
+        if (magnitude > 0x7f800000u)
+                return (uint16_t)(sign | 0x7e00u | (magnitude >> 13 & 0x1ffu));
+        if (magnitude >= 0x477ff000u) /* 65520, halfway to 2^16, and above */
+                return (uint16_t)(sign | 0x7c00u);
+        if (magnitude < 0x33000000u) /* below 2^-25, half the least subnormal */
+                return (uint16_t)sign;
+        uint32_t exponent = magnitude >> 23;
+        uint32_t significand = (magnitude & 0x7fffffu) | 0x800000u;
+        uint32_t drop = exponent < 113 ? 126 - exponent : 13; /* bits below the result's last */
+        /* A normal number's implicit one is added into the exponent field, hence 113 - 1. */
+        uint32_t half = (exponent < 113 ? 0 : (exponent - 113) << 10) + (significand >> drop);
+        uint32_t rest = significand & ((1u << drop) - 1);
+        uint32_t tie = 1u << (drop - 1);
+        if (rest > tie || (rest == tie && (half & 1u)))
+                half++;
+        return (uint16_t)(sign | half);
+}
+
+/* The version that `lathe --version` and emitted files state. */
+#define LATHE_VERSION "0.1.0"
+#endif

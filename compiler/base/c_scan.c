@@ -1,0 +1,64 @@
+/* Identifiers of C text, passing over comments, strings and characters. */
+#include "base.h"
+
+#include <ctype.h>
+#include <stddef.h>
+#include <string.h>
+
+static bool is_start(char c)
+{
+        return isalpha((unsigned char)c) || c == '_';
+}
+
+static bool is_word(char c)
+{
+        return isalnum((unsigned char)c) || c == '_';
+}
+
+const char *next_name(CScan *s, int64_t *n)
+{
+        while (s->at < s->end) {
+                char c = *s->at;
+                if (c == '/' && s->at[1] == '*') {
+                        const char *close = strstr(s->at + 2, "*/");
+                        s->at = close && close < s->end ? close + 2 : s->end;
+                        continue;
+                }
+                if (c == '"' || c == '\'') {
+                        for (s->at++; s->at < s->end && *s->at != c; s->at++)
+                                s->at += *s->at == '\\';
+                        s->at++;
+                        continue;
+                }
+                if (is_start(c)) {
+                        const char *begin = s->at;
+                        while (s->at < s->end && is_word(*s->at))
+                                s->at++;
+                        *n = s->at - begin;
+                        return begin;
+                }
+                if (isdigit((unsigned char)c)) {
+                        while (s->at < s->end && (is_word(*s->at) || *s->at == '.'))
+                                s->at++;
+                        continue;
+                }
+                if (c == '#')
+                        s->directive = true;
+                if (c == '\n' && s->at[-1] != '\\')
+                        s->directive = false;
+                if (!s->directive) {
+                        s->braces += (c == '{') - (c == '}');
+                        s->parens += (c == '(') - (c == ')');
+                }
+                s->at++;
+        }
+        return NULL;
+}
+
+const char *next_identifier(const char **at, const char *end, int64_t *n)
+{
+        CScan s = {.at = *at, .end = end};
+        const char *name = next_name(&s, n);
+        *at = s.at;
+        return name;
+}

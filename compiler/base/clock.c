@@ -1,0 +1,11 @@
+/* The monotonic clock. */
+#include "base.h"
+
+#include <time.h>
+
+double seconds(void)
+{
+        struct timespec t;
+        clock_gettime(CLOCK_MONOTONIC, &t);
+        return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}

@@ -1,0 +1,220 @@
+/* How the process ends before its time. See base.h.
+ *
+ * Everything here may run in a signal handler, so nothing allocates, and messages are put together by hand. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base.h"
+
+typedef enum { FREE, TAKEN, A_FILE, A_FOLDER, A_PROCESS, A_MAPPING } Kind;
+
+typedef struct {
+        atomic_int kind;
+        pid_t owner;
+        const char *path;
+        const char *const *inside;
+        pid_t process;
+        const char *at;
+        size_t size;
+} Entry;
+
+enum { MOST = 256, PATIENCE = 2000 /* ms that a process may take to end */ };
+static Entry table[MOST];
+
+/* --- the table ---------------------------------------------------------------------------------------------------- */
+
+static int add(Kind kind, Entry what)
+{
+        for (int i = 0; i < MOST; i++) {
+                int expected = FREE;
+                Entry *e = &table[i];
+                if (!atomic_compare_exchange_strong(&e->kind, &expected, TAKEN))
+                        continue;
+                e->owner = getpid();
+                e->path = what.path;
+                e->inside = what.inside;
+                e->process = what.process;
+                e->at = what.at;
+                e->size = what.size;
+                atomic_store(&e->kind, kind);
+                return i;
+        }
+        return -1;
+}
+
+int ending_file(const char *path)
+{
+        return add(A_FILE, (Entry){.path = path});
+}
+
+int ending_folder(const char *path, const char *const *inside)
+{
+        return add(A_FOLDER, (Entry){.path = path, .inside = inside});
+}
+
+int ending_process(pid_t process)
+{
+        return add(A_PROCESS, (Entry){.process = process});
+}
+
+int ending_mapping(const void *at, size_t size, const char *path)
+{
+        return add(A_MAPPING, (Entry){.at = at, .size = size, .path = path});
+}
+
+void ending_forget(int entry)
+{
+        if (entry >= 0)
+                atomic_store(&table[entry].kind, FREE);
+}
+
+/* --- cleaning up -------------------------------------------------------------------------------------------------- */
+
+void end_process(pid_t process)
+{
+        pid_t child = process < 0 ? -process : process, ended = 0;
+        kill(process, SIGTERM); /* not KILL: it removes what it has written */
+        for (int waited = 0; ended == 0 && waited < PATIENCE; waited += 5) {
+                ended = waitpid(child, NULL, WNOHANG);
+                if (ended == 0)
+                        poll(NULL, 0, 5);
+        }
+        if (ended != 0)
+                return;
+        kill(process, SIGKILL);
+        while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
+                ;
+}
+
+static void remove_folder(const Entry *e)
+{
+        char path[4096];
+        size_t n = strlen(e->path);
+        for (const char *const *name = e->inside; *name; name++) {
+                size_t length = strlen(*name);
+                if (n + length + 2 > sizeof path)
+                        continue;
+                memcpy(path, e->path, n);
+                path[n] = '/';
+                memcpy(path + n + 1, *name, length + 1);
+                unlink(path);
+        }
+        rmdir(e->path);
+}
+
+/* Processes first, for they write into the folders; folders last, for files lie in them. */
+static void clean_up(void)
+{
+        static const Kind order[] = {A_PROCESS, A_FILE, A_FOLDER};
+        for (int k = 0; k < 3; k++)
+                for (int i = 0; i < MOST; i++) {
+                        const Entry *e = &table[i];
+                        if (atomic_load(&e->kind) != (int)order[k] || e->owner != getpid())
+                                continue;
+                        if (order[k] == A_PROCESS)
+                                end_process(e->process);
+                        else if (order[k] == A_FILE)
+                                unlink(e->path);
+                        else
+                                remove_folder(e);
+                }
+}
+
+static void say(const char *text)
+{
+        size_t n = strlen(text);
+        while (n > 0) {
+                ssize_t written = write(STDERR_FILENO, text, n);
+                if (written < 0 && errno != EINTR)
+                        return;
+                text += written > 0 ? written : 0;
+                n -= written > 0 ? (size_t)written : 0;
+        }
+}
+
+void end_without_memory(void)
+{
+        say("lathe: out of memory\n");
+        clean_up();
+        _exit(WRONG_ENVIRONMENT);
+}
+
+/* --- signals ------------------------------------------------------------------------------------------------------ */
+
+static void on_signal(int number)
+{
+        clean_up();
+        signal(number, SIG_DFL);
+        raise(number);
+}
+
+/* A page that can't be had: of a mapped file it has been cut off, or the disk fails; else it is a bug of ours. */
+static void on_bus_error(int number, siginfo_t *about, void *context)
+{
+        const char *at = about->si_addr;
+        (void)context;
+        for (int i = 0; i < MOST; i++) {
+                const Entry *e = &table[i];
+                if (atomic_load(&e->kind) != A_MAPPING || at < e->at || at >= e->at + e->size)
+                        continue;
+                say("lathe: ");
+                say(e->path);
+                say(": can't be read any more: the file has become shorter, or the disk fails\n");
+                clean_up();
+                _exit(WRONG_ENVIRONMENT);
+        }
+        on_signal(number);
+}
+
+/* --- libtcc ------------------------------------------------------------------------------------------------------- */
+
+static const char *const *said_by_tcc; /* set while libtcc is at work */
+
+void ending_enter_tcc(const char *const *said)
+{
+        said_by_tcc = said;
+}
+
+void ending_leave_tcc(void)
+{
+        said_by_tcc = NULL;
+}
+
+static void on_exit_from_tcc(void)
+{
+        if (!said_by_tcc)
+                return;
+        say("lathe: libtcc gave up: ");
+        say(*said_by_tcc ? *said_by_tcc : no_memory);
+        say("\n");
+        clean_up();
+        _exit(WRONG_ENVIRONMENT);
+}
+
+/* --- all of it ---------------------------------------------------------------------------------------------------- */
+
+void ending_catch(int signal_number)
+{
+        struct sigaction act = {.sa_handler = on_signal};
+        sigfillset(&act.sa_mask);
+        sigaction(signal_number, &act, NULL);
+}
+
+void ending_watch(void)
+{
+        static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGQUIT, SIGABRT};
+        struct sigaction before, bus = {.sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO};
+        for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
+                if (!sigaction(ends[i], NULL, &before) && before.sa_handler == SIG_DFL)
+                        ending_catch(ends[i]);
+        sigfillset(&bus.sa_mask);
+        sigaction(SIGBUS, &bus, NULL);
+        atexit(on_exit_from_tcc);
+}

@@ -1,0 +1,79 @@
+/* Files are written aside and renamed when complete: an error leaves what was there, and nothing half-written. */
+#include "base.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The file is our own by its name, which a process that was killed may have left. */
+bool output_begin(WrittenFile *o, const char *path)
+{
+        struct stat status;
+        size_t n = strlen(path) + 32;
+        *o = (WrittenFile){.path = path, .entry = -1};
+        if (!stat(path, &status) && !S_ISREG(status.st_mode)) {
+                o->error = "it exists and is not a regular file";
+                return false;
+        }
+        o->aside = malloc(n);
+        if (o->aside) {
+                snprintf(o->aside, n, "%s.%d.new", path, (int)getpid());
+                o->entry = ending_file(o->aside);
+                unlink(o->aside);
+                int file = open(o->aside, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+                o->file = file < 0 ? NULL : fdopen(file, "w+b");
+                if (file >= 0 && !o->file)
+                        close(file);
+        }
+        if (!o->file)
+                o->error = strerror(errno);
+        return o->file;
+}
+
+bool output_bytes(WrittenFile *o, const char *path, const char *bytes, int64_t n)
+{
+        if (output_begin(o, path) && (fwrite(bytes, 1, (size_t)n, o->file) != (size_t)n || fflush(o->file)))
+                o->error = strerror(errno);
+        return !o->error;
+}
+
+static void drop(WrittenFile *o)
+{
+        if (o->aside)
+                unlink(o->aside);
+        ending_forget(o->entry);
+        free(o->aside);
+}
+
+bool output_finish(WrittenFile *o, int n)
+{
+        const WrittenFile *wrong = NULL;
+        for (int i = 0; i < n; i++) {
+                if (o[i].file && fclose(o[i].file) && !o[i].error)
+                        o[i].error = strerror(errno);
+                if (!wrong && o[i].error)
+                        wrong = &o[i];
+        }
+        for (int i = 0; i < n && !wrong; i++)
+                if (rename(o[i].aside, o[i].path)) {
+                        o[i].error = strerror(errno);
+                        wrong = &o[i];
+                }
+        if (wrong)
+                fprintf(stderr, "lathe: %s: %s; nothing was written\n", wrong->path, wrong->error);
+        for (int i = 0; i < n; i++)
+                drop(&o[i]);
+        return !wrong;
+}
+
+bool write_file(const char *path, const char *bytes, int64_t n)
+{
+        if (!strcmp(path, "-"))
+                return fwrite(bytes, 1, (size_t)n, stdout) == (size_t)n;
+        WrittenFile o;
+        output_bytes(&o, path, bytes, n);
+        return output_finish(&o, 1);
+}

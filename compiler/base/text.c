@@ -1,0 +1,90 @@
+/* Growing text. */
+#include "base.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+Text *text_new(Arena *a)
+{
+        Text *t = NEW(a, Text);
+        t->arena = a;
+        t->cap = 256;
+        t->data = arena_alloc(a, t->cap);
+        return t;
+}
+
+void text_add(Text *t, const char *bytes, int64_t n)
+{
+        if (t->n + n + 1 > t->cap) {
+                int64_t cap = 2 * t->cap > t->n + n + 1 ? 2 * t->cap : t->n + n + 1;
+                t->data = arena_grow(t->arena, t->data, t->n + 1, cap);
+                t->cap = cap;
+        }
+        memcpy(t->data + t->n, bytes, (size_t)n);
+        t->n += n;
+        t->data[t->n] = 0;
+}
+
+void text_printf(Text *t, const char *format, ...)
+{
+        char small[512];
+        va_list args, again;
+        va_start(args, format);
+        va_copy(again, args);
+        int n = vsnprintf(small, sizeof small, format, args);
+        va_end(args);
+        if (n < (int)sizeof small)
+                text_add(t, small, n);
+        else {
+                char *large = arena_vprintf(t->arena, format, again);
+                text_add(t, large, (int64_t)strlen(large));
+        }
+        va_end(again);
+}
+
+void text_indent(Text *t, const Text *from, int levels)
+{
+        for (const char *line = from->data; *line;) {
+                const char *end = strchr(line, '\n');
+                int64_t n = end ? end - line + 1 : (int64_t)strlen(line);
+                for (int i = 0; n > 1 && i < levels; i++)
+                        text_add(t, "        ", 8);
+                text_add(t, line, n);
+                line += n;
+        }
+}
+
+const char *float_literal(Arena *a, float x)
+{
+        if (isnan(x))
+                return "FLOAT_NAN";
+        if (isinf(x))
+                return x > 0 ? "FLOAT_INF" : "FLOAT_MINUS_INF";
+        if (x == (float)(int)x && x > -1e6f && x < 1e6f && (x != 0 || !signbit(x)))
+                return arena_printf(a, "%d.0f", (int)x);
+        return arena_printf(a, "%af", (double)x);
+}
+
+int decode_utf8(const char *text, int32_t length, uint32_t *code)
+{
+        static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+        unsigned char first = (unsigned char)text[0];
+        int bytes = first < 0x80             ? 1
+                    : (first & 0xe0) == 0xc0 ? 2
+                    : (first & 0xf0) == 0xe0 ? 3
+                    : (first & 0xf8) == 0xf0 ? 4
+                                             : 0;
+        if (bytes == 0 || bytes > length)
+                return 0;
+        *code = bytes == 1 ? first : first & (0x7fu >> bytes);
+        for (int i = 1; i < bytes; i++) {
+                if (((unsigned char)text[i] & 0xc0) != 0x80)
+                        return 0;
+                *code = *code << 6 | ((unsigned char)text[i] & 0x3f);
+        }
+        bool surrogate = *code >= 0xd800 && *code < 0xe000;
+        return *code < least[bytes] || *code > 0x10ffff || surrogate ? 0 : bytes;
+}

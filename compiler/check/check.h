@@ -1,0 +1,211 @@
+/* check: whether what was made is right.
+ *
+ * Test runs of emitted C (trial*.c), which `lathe verify` compares with the interpreter and with other programs' values (verification.c,
+ * verify_*.c), golden files (golden_*.c), and the requirements of tests in the language (requirements.c). */
+#ifndef CHECK_H
+#define CHECK_H
+#include <stdio.h>
+#include <sys/types.h>
+
+#include "driver/driver.h"
+
+/* The requirements of a test in the language. */
+
+/* What does not hold, into diag; value[2 i], value[2 i + 1]: the two sides of requirement i. */
+void check_requirements(Diag *diag, const Graph *g, const Tensor *value);
+
+/* A trial: emitted C, built by the system's compiler and run against inputs given, in every way that it can be called.
+ */
+
+/* Code of a target is made by the system's compiler, ahead of time, or by libtcc in this process. */
+/* BY_STATEMENT: Code is interpreted. */
+typedef enum { AHEAD_OF_TIME, JUST_IN_TIME, BY_STATEMENT, WAYS } When;
+
+/* The calls that all must give the same bits; the tail, the whole with the outputs of its last third, is an engine's alone. */
+typedef enum {
+        TRIAL_WHOLE,
+        TRIAL_PIECES,
+        TRIAL_STEPS,
+        TRIAL_PREFILL_STEP,
+        TRIAL_BATCH,
+        TRIAL_HALVES,     /* the whole with every second output, and again with the others */
+        TRIAL_LATER_HUGE, /* the whole with other inputs in its second half: the first half's rows stay .. */
+        TRIAL_LATER_NAN,  /* .. and so with NaN */
+        TRIAL_TAIL
+} TrialCall;
+typedef struct {
+        TrialCall call;
+        int threads;
+} TrialRun;
+extern const TrialRun trial_run[];
+extern const int trial_runs;
+enum { TRIAL_PIECE = 7 }; /* positions a piece */
+/* In a batch every slot takes positions at a pace of its own: slot threads - 1
+ * the inputs, which is compared, the others the same ones from the last to the first. */
+typedef struct {
+        const int64_t *size; /* [MAX_NAMED] */
+        bool rings;          /* states are rings */
+        bool sequential;     /* takes its sequence in pieces too */
+        bool finite;         /* that was proved for finite values alone */
+        const Tensor *input; /* [ninput] */
+        int threads;         /* at most, instead of trial_run's 3; 0: as there */
+        int64_t steps;       /* ahead of time: so many greedy tokens after the inputs .. */
+        float **output;      /* [noutput], malloc'd: what one thread makes of the whole */
+        uint64_t program;    /* a hash of the code and the packed weights, if it is wanted */
+        uint64_t known;      /* that of a program which need not run again, or 0 */
+        bool same;           /* it was that one: nothing ran, and there is no output */
+        int run;             /* the first whose bits differ; -1: none */
+        int at_output;       /* there: which output, which element, and the two values */
+        int64_t at;
+        float one, other;
+        int32_t *token; /* .. which are these */
+        int64_t ntoken;
+} Trial;
+/* Whether a plan and its inputs are run so. */
+bool trial_applies(const TrialRun *run, const Plan *p, const Trial *t);
+int trial_threads(const Trial *t, const TrialRun *run);
+bool is_later_spoilt(TrialCall call);
+/* Storage k of input i in such a call. */
+double trial_input(const Graph *g, const Trial *t, TrialCall call, int i, int64_t k);
+
+/* A folder of its own under TMPDIR; NULL after a message.  trial_remove empties and removes it. */
+char *trial_folder(void);
+void trial_remove(char *folder);
+
+/* What a target lacks on this machine to be built and run; NULL: nothing. */
+const char *trial_lacks(Arena *a, const Target *t);
+
+/* Builds what p emits, in the folder, with these weights, and runs it.  False after a message. */
+bool trial(Plan *p, const char *folder, const WeightSource *weights, Trial *result);
+
+/* The same, just in time: made by libtcc in this process.  Targets whose kernels are compiled into lathe and run here. */
+bool trial_jit_runs(const Target *t);
+bool trial_jit(Plan *p, const WeightSource *weights, JitMode mode,
+               Trial *result); /* JIT_CODE, else by libtcc */
+/* The same with packed weights, by either compiler; NULL, or what is wrong. */
+const char *trial_engine(Plan *p, const float *weights, JitMode mode, Trial *result);
+
+/* The C program that a trial builds with the emitted model. */
+
+const char *trial_program(Arena *a, const Plan *p, const Trial *trial, const char *header);
+
+/* An output of a call as [outer][rows][middle][columns + extra][inner]: rows are the call's positions (0: it has none), columns
+ * all so far (0: it has none), behind extra ones that stand before the first. */
+typedef struct {
+        int64_t outer, rows, middle, columns, extra, inner;
+} OutputShape;
+OutputShape output_shape(const Graph *g, const Type *t, const int64_t *size);
+bool is_later(const OutputShape *s,
+              int64_t k); /* of all positions, is element k in a column after its row's position? */
+/* Whether it takes its sequence in pieces too: it has state, and every input and output runs over positions or has none. */
+bool is_sequential(const Graph *g, const int64_t *size);
+bool grows(const Graph *g, const Type *t); /* runs over positions, the outermost axis */
+
+/* What the kinds of `lathe verify` have in common: targets, trials of a model, errors. */
+
+/* The targets asked for, or all that can be tried here, the native one at least; none without compiled code.  -1 after a message. */
+int choose_targets(Arena *a, const Options *o, const Target **chosen);
+
+/* Whether the options want it so, and the target can be made so here. */
+bool is_tried(const Options *o, const Target *target, When when);
+/* "avx2, just in time" */
+const char *trial_text(Arena *a, const Target *target, When when);
+/* Plans m, whose passes are done, and tries it on t's inputs: t->output [noutput] is the caller's.  False after a message. */
+bool trial_of_model(Model *m, const Options *o, const Target *target, When when, Trial *t);
+
+/* A tensor found: doubles or, where these are NULL, floats. */
+typedef struct {
+        const double *wide;
+        const float *narrow;
+} Values;
+double values_at(Values v, int64_t i);
+/* The largest difference from `expected` [n], relative to its largest finite value, and where it is.  hides: NULL, or the shape
+ * of an output whose columns after their row's position are left out. */
+double largest_error(Values found, const double *expected, int64_t n, const OutputShape *hides, int64_t *at);
+
+/* The named dimensions' sizes behind the model's name: "tale: time = 40", a line. */
+void print_named_sizes(const Graph *g, const int64_t *size);
+
+int verify_against(const Options *o); /* verify_against.c */
+
+/* verify_table.c: errors of all values that have a name, by layer and op, on a target; the first over the bound is named.
+ * That is where to look if an output is over it, and no failure by itself: angles of a thousand radians lose digits in floats too.
+ * Makes m's graph anew.  False after a message. */
+bool verify_table(Model *m, const Options *o, const Target *target, When when, const int64_t *size,
+                  const Tensor *input, double bound);
+
+/* Golden files: what a model's outputs are, to the bit, as text that a person reads and a diff shows.
+ *
+ *   lathe golden 1
+ *   model tale.model tale                  a file, relative to this one, and a model in it
+ *   set layers 4                           for each hyperparameter that was given
+ *   hyper layers 4; heads 6                 all of them, to be read: what a check names if they change
+ *   weights tale.safetensors 0x<hash>      of the file's bytes; or: weights by hash
+ *   tokenizer tokenizer.bin 0x<hash>
+ *   spec 0x<hash>                          of the graph as elaborated
+ *   prompt 4E6F7261                        bytes of a text, in hexadecimal; or
+ *   inputs FILE.safetensors 0x<hash>       by their names; without either they are made by hash
+ *   steps 20                               tokens of greedy text
+ *   tap layer[i].attn
+ *
+ *   layer[0].attn [12, 96] 0x<hash> norm 3.2 first 0.1 0.2 0.3 last 0.4 0.5 0.6
+ *   text "a girl"
+ *
+ * Values come in the order in which the model's file has them; floats have 9 digits, which are enough for every bit.  The norm
+ * is that of the finite values. */
+
+enum { SHOWN = 3 }; /* values at either end */
+
+typedef struct {
+        const char *name, *shape;
+        uint64_t hash;
+        double norm;
+        int shown; /* at either end */
+        float first[SHOWN], last[SHOWN];
+} GoldenValue;
+
+typedef struct {
+        Arena arena;
+        const char *path; /* of the golden file */
+        Options o; /* model, hyperparameters, weights, tokenizer, prompt, steps, taps; paths as they are opened */
+        uint64_t weights_hash, tokenizer_hash, inputs_hash, spec;
+        const char *hyper; /* or NULL */
+        GoldenValue *value;
+        int nvalue, cap_value;
+        const char *text; /* greedy, quoted; or NULL */
+        int code;         /* an exit code: of what was wrong last */
+        const char *why;  /* the file can't be read: a message */
+} Golden;
+
+/* golden_file.c */
+bool golden_read(Golden *g, const char *path); /* false with g->why */
+bool golden_write(Golden *g);                  /* false after a message */
+const char *golden_text(Golden *g);            /* as it stands in the file */
+GoldenValue *golden_value_new(Golden *g);      /* behind the others */
+
+/* golden_run.c: fills values, text and hashes of g from its options: on a target, whole; other threads and pieces must give the
+ * same bits.  NULL, or what is wrong, with g->code. */
+const char *golden_run(Golden *g, const Target *t, When when);
+
+/* golden_compare.c */
+/* Says what differs: the first value, then what it is of.  bound 0: to the bit. */
+bool golden_compare(Text *to, const Golden *was, const Golden *is, double bound);
+/* Lines that go and come, behind - and +; how many. */
+int golden_diff(FILE *to, Arena *a, const char *was, const char *is);
+
+/* One golden file on one target: a process of its own. */
+typedef struct {
+        const char *path;
+        const Target *target;
+        When when;
+        JitMode jit;      /* of those that are just in time */
+        pid_t process;    /* 0: not begun, or ended */
+        int entry, error; /* of ending.c; why it can't be started */
+        FILE *said;
+        int code; /* that it exited with */
+} GoldenCheck;
+/* golden_report.c */
+const char *golden_how(const GoldenCheck *c); /* "tcc", "code": just in time; "cc": ahead of time */
+/* false after a message */
+bool golden_junit(const char *path, const GoldenCheck *check, int n);
+#endif

@@ -1,0 +1,54 @@
+/* What golden checks say, for machines: JUnit's XML, one testcase a check. */
+#include "check.h"
+
+static void xml(Text *t, const char *text)
+{
+        for (; *text; text++)
+                switch (*text) {
+                case '&': text_add(t, "&amp;", 5); break;
+                case '<': text_add(t, "&lt;", 4); break;
+                case '>': text_add(t, "&gt;", 4); break;
+                case '"': text_add(t, "&quot;", 6); break;
+                default: /* of control characters XML has these two, and a carriage return */
+                        text_add(t, (unsigned char)*text < ' ' && *text != '\n' && *text != '\t' ? "?" : text,
+                                 1);
+                }
+}
+
+const char *golden_how(const GoldenCheck *c)
+{
+        return c->when == AHEAD_OF_TIME ? "cc" : c->jit == JIT_CODE ? "code" : "tcc";
+}
+
+bool golden_junit(const char *path, const GoldenCheck *check, int n)
+{
+        char line[4096];
+        Arena arena = {0};
+        Text *t = text_new(&arena);
+        int failed = 0;
+        for (int i = 0; i < n; i++)
+                failed += check[i].code != DONE;
+        text_printf(
+                t,
+                "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"lathe golden\" tests=\"%d\" "
+                "failures=\"%d\">\n",
+                n, failed);
+        for (int i = 0; i < n; i++) {
+                text_printf(t, "  <testcase classname=\"");
+                xml(t, check[i].path);
+                text_printf(t, "\" name=\"%s %s\">", check[i].target->name, golden_how(&check[i]));
+                if (check[i].code != DONE) {
+                        text_printf(t, "<failure>");
+                        if (check[i].said)
+                                rewind(check[i].said);
+                        while (check[i].said && fgets(line, sizeof line, check[i].said))
+                                xml(t, line);
+                        text_printf(t, "</failure>");
+                }
+                text_printf(t, "</testcase>\n");
+        }
+        text_printf(t, "</testsuite>\n");
+        bool good = write_file(path, t->data, t->n);
+        arena_free(&arena);
+        return good;
+}

@@ -1,0 +1,419 @@
+/* What a golden file is about, worked out. */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+
+/* All of it, released in one place. */
+typedef struct {
+        Golden *golden;
+        Model m;
+        Plan *plan;
+        Checkpoint *checkpoint;
+        WeightSource source;
+        Tokenizer tokenizer;
+        Recorded given;       /* inputs from a file */
+        WeightPool *pool;     /* just in time .. */
+        const float *weights; /* .. packed */
+        int64_t size[MAX_NAMED];
+        int32_t *token; /* of the prompt */
+        int64_t ntoken;
+        Tensor *input, *trial_input; /* made here; what is taken */
+        Trial trial;
+} Run;
+
+static bool hash_file(const char *path, uint64_t *hash)
+{
+        FILE *f = fopen(path, "rb");
+        unsigned char block[1 << 14];
+        *hash = HASH_START;
+        for (size_t n; f && (n = fread(block, 1, sizeof block, f)) > 0;)
+                *hash = hash_bytes(*hash, block, n);
+        bool good = f && !ferror(f);
+        if (f)
+                fclose(f);
+        return good;
+}
+
+/* Of the graph as its dump shows it.  Not by open_memstream(): glibc's loses text without a word where memory is short. */
+static bool hash_graph(const Graph *g, uint64_t *hash)
+{
+        FILE *f = tmpfile();
+        if (f)
+                graph_dump(f, g);
+        bool good = f && !fflush(f) && !ferror(f) && !fseek(f, 0, SEEK_SET);
+        *hash = HASH_START;
+        unsigned char block[1 << 14];
+        for (size_t n; good && (n = fread(block, 1, sizeof block, f)) > 0;)
+                *hash = hash_bytes(*hash, block, n);
+        good = good && !ferror(f);
+        if (f)
+                fclose(f);
+        return good;
+}
+
+/* --- making ready --------------------------------------------------------------------------------------------------- */
+
+/* A prompt is tokens, by the tokenizer or as numbers. */
+static const char *read_prompt(Run *r, const Graph *g)
+{
+        const Options *o = &r->golden->o;
+        bool fits = g->ninput == 1 && g->input[0].bound && g->input[0].type.rank == 1 && g->time >= 0;
+        if (!fits)
+                return "a prompt is for a causal model with one input of token ids [time]";
+        const char *text = o->prompt;
+        if (o->tokenizer) {
+                r->token = text_to_tokens(&r->tokenizer, text, (int64_t)strlen(text), &r->ntoken);
+                return r->token ? NULL : no_memory;
+        }
+        const char *why = NULL;
+        r->token = numbers_to_tokens(g, text, &r->ntoken, &why);
+        return why;
+}
+
+static const char *read_inputs(Run *r)
+{
+        const char *path = r->golden->o.inputs,
+                   *wrong = recorded_read(&r->given, r->m.oracle, path, INPUTS_ALONE);
+        if (wrong)
+                return wrong;
+        memcpy(r->size, r->given.size, sizeof r->size);
+        r->trial_input = recorded_inputs(&r->given);
+        r->golden->inputs_hash = checkpoint_bytes_hash(r->given.file);
+        return NULL;
+}
+
+static const char *make_inputs(Run *r)
+{
+        const Graph *g = r->m.graph;
+        if (r->golden->o.inputs)
+                return read_inputs(r);
+        hashed_sizes(g, HASHED_POSITIONS, r->size);
+        r->trial_input = r->input = NEW_ARRAY(&r->m.arena, Tensor, g->ninput);
+        if (!r->golden->o.prompt)
+                return hashed_inputs(g, r->size, r->input) ? NULL : no_memory;
+        const char *wrong = read_prompt(r, g);
+        if (wrong)
+                return wrong;
+        if (r->ntoken > g->named[g->time].bound)
+                return "the prompt is longer than the context";
+        r->size[g->time] = r->ntoken;
+        Tensor *t = &r->input[0];
+        *t = (Tensor){.rank = 1, .dim = {r->ntoken}, .data = malloc((size_t)r->ntoken * sizeof(double))};
+        for (int64_t i = 0; t->data && i < r->ntoken; i++)
+                t->data[i] = r->token[i];
+        return t->data ? NULL : no_memory;
+}
+
+/* Of the model whatever is tapped. */
+static const char *hash_untapped(Golden *golden)
+{
+        Options plain = golden->o;
+        Model m;
+        const char *wrong = NULL;
+        plain.ntap = 0;
+        if (!model_load(&m, &plain, &golden->code))
+                wrong = "the model can't be read";
+        else if (!hash_graph(m.oracle, &golden->spec)) {
+                golden->code = WRONG_ENVIRONMENT;
+                wrong = arena_printf(&golden->arena, "a temporary file can't be written: %s",
+                                     strerror(errno));
+        }
+        model_free(&m);
+        return wrong;
+}
+
+/* "layers 4; eps 1e-05" */
+static const char *hypers_of(Arena *a, const Graph *g)
+{
+        const char *text = NULL;
+        for (int i = 0; i < g->nhyper; i++)
+                text = arena_printf(a, "%s%s%s %s", text ? text : "", text ? "; " : "", g->hyper[i].name,
+                                    setting_text(a, &g->hyper[i]));
+        return text;
+}
+
+static const char *load(Run *r, const Target *target, When when)
+{
+        Golden *golden = r->golden;
+        const Options *o = &golden->o;
+        if (!model_load(&r->m, o, &golden->code))
+                return "the model can't be read";
+        const char *wrong = hash_untapped(golden);
+        if (wrong)
+                return wrong;
+        golden->code = WRONG_INPUT;
+        golden->hyper = hypers_of(&golden->arena, r->m.oracle);
+        if (!model_passes(&r->m, o))
+                return "the model can't be compiled";
+        if (o->tokenizer && !load_tokenizer(&r->m, o, &r->tokenizer)) {
+                golden->code = failure_code(&r->m);
+                return "the tokenizer can't be read";
+        }
+        r->plan = model_plan(&r->m, o, target);
+        if (!r->plan)
+                return "the model can't be compiled";
+        Weights *w = open_weights(&r->m, o, &r->checkpoint);
+        if (!w) {
+                golden->code = failure_code(&r->m);
+                return "the weights can't be read";
+        }
+        golden->code = WRONG_ENVIRONMENT;
+        if (o->tokenizer && !hash_file(o->tokenizer, &golden->tokenizer_hash))
+                return "the tokenizer can't be read";
+        if (r->checkpoint)
+                golden->weights_hash = checkpoint_bytes_hash(r->checkpoint);
+        r->source = (WeightSource){w, weights_read};
+        if (when == AHEAD_OF_TIME)
+                return NULL;
+        r->pool = pool_new();
+        return r->pool ? pool_fit(r->pool, r->plan, &r->source, 1, &r->weights) : no_memory;
+}
+
+/* --- values ------------------------------------------------------------------------------------------------------------ */
+
+/* x [n] as it comes out of an output from element `at` on, without the columns after a row's position that a call has nothing
+ * in; how many are left. */
+static int64_t drop_later(const Run *r, int output, int64_t at, float *x, int64_t n)
+{
+        const Output *o = &r->m.graph->output[output];
+        OutputShape shape = output_shape(r->m.graph, &o->node->type, r->size);
+        int64_t left = 0;
+        for (int64_t i = 0; i < n; i++)
+                if (!isnan(o->later) || !is_later(&shape, at + i))
+                        x[left++] = x[i];
+        return left;
+}
+
+static void add_value(Golden *g, const char *name, const char *shape, const float *x, int64_t n)
+{
+        GoldenValue *v = golden_value_new(g);
+        *v = (GoldenValue){.name = arena_strdup(&g->arena, name), .shape = arena_strdup(&g->arena, shape)};
+        v->hash = hash_floats(HASH_START, x, n);
+        v->shown = n < SHOWN ? (int)n : SHOWN;
+        double squares = 0;
+        for (int64_t i = 0; i < n; i++)
+                squares += isfinite(x[i]) ? (double)x[i] * (double)x[i] : 0;
+        v->norm = sqrt(squares);
+        for (int i = 0; i < v->shown; i++) {
+                v->first[i] = x[i];
+                v->last[i] = x[n - v->shown + i];
+        }
+}
+
+/* The shape of a value without its first `from` axes. */
+static const char *value_shape(Arena *a, const Type *t, const int64_t *size, int from)
+{
+        int64_t dim[MAX_RANK];
+        for (int i = from; i < t->rank; i++)
+                dim[i - from] = dim_value(t->dim[i], size);
+        return shape_text(a, t->rank - from, dim);
+}
+
+/* Of all trips of one repeat, stacked: the length of "layer" in "layer[i].attn"; else 0. */
+static int stacked(const Output *o)
+{
+        const char *name = output_name(o), *all = strstr(name, "[i]");
+        return all && o->node->type.rank > 0 && !strstr(all + 3, "[i]") ? (int)(all - name) : 0;
+}
+
+static void add_output(Run *r, int output)
+{
+        const Type *t = &r->m.graph->output[output].node->type;
+        float *x = r->trial.output[output];
+        add_value(r->golden, output_name(&r->m.graph->output[output]),
+                  value_shape(&r->golden->arena, t, r->size, 0), x,
+                  drop_later(r, output, 0, x, type_count(t, r->size)));
+}
+
+/* "layer[i].attn" of all trips is a value for each trip: "layer[0].attn". */
+static void add_trip(Run *r, int output, int64_t trip)
+{
+        Arena *a = &r->golden->arena;
+        const Output *o = &r->m.graph->output[output];
+        const Type *t = &o->node->type;
+        int length = stacked(o);
+        int64_t n = type_count(t, r->size) / dim_value(t->dim[0], r->size);
+        float *x = r->trial.output[output] + trip * n;
+        add_value(r->golden,
+                  arena_printf(a, "%.*s[%" PRId64 "]%s", length, output_name(o), trip,
+                               output_name(o) + length + 3),
+                  value_shape(a, t, r->size, 1), x, drop_later(r, output, trip * n, x, n));
+}
+
+/* Taps before outputs, and those of one repeat trip by trip: as they are computed. */
+static void add_values(Run *r)
+{
+        const Graph *g = r->m.graph;
+        for (int taps = 1; taps >= 0; taps--)
+                for (int i = 0, end; i < g->noutput; i = end) {
+                        const Output *o = &g->output[i];
+                        end = i + 1;
+                        if ((o->tap != NULL) != (taps != 0))
+                                continue;
+                        int length = stacked(o);
+                        if (!length) {
+                                add_output(r, i);
+                                continue;
+                        }
+                        while (end < g->noutput && stacked(&g->output[end]) == length &&
+                               !strncmp(output_name(&g->output[end]), output_name(o), (size_t)length))
+                                end++;
+                        for (int64_t trip = 0; trip < dim_value(o->node->type.dim[0], r->size); trip++)
+                                for (int k = i; k < end; k++)
+                                        add_trip(r, k, trip);
+                }
+}
+
+/* --- text -------------------------------------------------------------------------------------------------------------- */
+
+static bool gather(void *to, const char *text, int64_t n)
+{
+        text_add(to, text, n);
+        return true;
+}
+
+/* In quotes, as a line of UTF-8. */
+static const char *quoted(Arena *a, const Text *text)
+{
+        Text *t = text_new(a);
+        int bytes;
+        text_printf(t, "\"");
+        for (int64_t i = 0; i < text->n; i += bytes) {
+                const char *at = text->data + i;
+                uint32_t code;
+                bytes = decode_utf8(at, (int32_t)(text->n - i < 4 ? text->n - i : 4), &code);
+                if (bytes == 0 || code < ' ' || code == 127)
+                        text_printf(t, *at == '\n' ? "\\n" : "\\x%02x", (unsigned)(unsigned char)*at);
+                else
+                        text_printf(t, "%s%.*s", code == '"' || code == '\\' ? "\\" : "", bytes, at);
+                bytes = bytes ? bytes : 1;
+        }
+        text_printf(t, "\"");
+        return t->data;
+}
+
+/* Just in time by an engine. */
+static const char *generate_text(Run *r, Text *t)
+{
+        const char *wrong;
+        Engine *e = engine_new(r->plan, r->weights, 1, immediate_mode(r->golden->o.jit), &wrong);
+        if (!e)
+                return wrong;
+        const Golden *g = r->golden;
+        Generation how = {.steps = g->o.steps, .chunk = INT64_MAX, .show = gather, .to = t};
+        Generated made;
+        wrong = generate(e, r->plan, g->o.tokenizer ? &r->tokenizer : NULL, r->token, r->ntoken, &how, &made);
+        engine_free(e);
+        return wrong;
+}
+
+/* Ahead of time: what the program of the trial has made, up to a stop token. */
+static const char *text_of_trial(Run *r, Text *t)
+{
+        int32_t stop[MAX_STOP_TOKENS], previous = r->token[r->ntoken - 1];
+        int nstop = loop_tokens(r->m.graph, "stop", stop, MAX_STOP_TOKENS);
+        bool spelled = r->golden->o.tokenizer != NULL;
+        char *piece = spelled ? malloc((size_t)r->tokenizer.longest + 1) : NULL;
+        if (spelled && !piece)
+                return no_memory;
+        for (int64_t i = 0; i < r->trial.ntoken; i++) {
+                int32_t token = r->trial.token[i];
+                for (int k = 0; k < nstop; k++)
+                        if (stop[k] == token)
+                                i = r->trial.ntoken;
+                if (i == r->trial.ntoken)
+                        break;
+                if (spelled)
+                        text_add(t, piece, token_to_text(&r->tokenizer, previous, token, piece));
+                else
+                        text_printf(t, "%d ", token);
+                previous = token;
+        }
+        free(piece);
+        return NULL;
+}
+
+/* The steps that fit behind the prompt. */
+static int64_t steps_of(const Run *r)
+{
+        const Graph *g = r->m.graph;
+        int64_t room = g->time >= 0 ? g->named[g->time].bound - (r->ntoken - 1) : 0;
+        return r->golden->o.steps < room ? r->golden->o.steps : room;
+}
+
+static const char *make_text(Run *r, When when)
+{
+        Text *t = text_new(&r->golden->arena);
+        const char *wrong = when == JUST_IN_TIME ? generate_text(r, t) : text_of_trial(r, t);
+        r->golden->text = quoted(&r->golden->arena, t);
+        return wrong;
+}
+
+/* --- the whole ----------------------------------------------------------------------------------------------------------- */
+
+static const char *try_it(Run *r, When when)
+{
+        if (when == JUST_IN_TIME)
+                return trial_engine(r->plan, r->weights, immediate_mode(r->golden->o.jit), &r->trial);
+        char *folder = trial_folder();
+        bool good = folder && trial(r->plan, folder, &r->source, &r->trial);
+        trial_remove(folder);
+        return good ? NULL : "what is emitted can't be built and run";
+}
+
+static const char *work_out(Run *r, When when)
+{
+        const Graph *g = r->m.graph;
+        Golden *golden = r->golden;
+        const char *wrong = make_inputs(r);
+        r->golden->code = wrong && !lacks_memory(wrong) ? WRONG_INPUT : WRONG_ENVIRONMENT;
+        if (wrong)
+                return wrong;
+        if (golden->o.steps && (!r->token || why_not_generating(g))) {
+                golden->code = WRONG_INPUT;
+                return "steps are for a model that generates, and want a prompt";
+        }
+        r->trial = (Trial){.size = r->size, .input = r->trial_input, .threads = golden->o.threads};
+        r->trial.steps = golden->o.steps ? steps_of(r) : 0;
+        r->trial.sequential = is_sequential(g, r->size);
+        r->trial.finite = r->m.rests != NULL;
+        r->trial.output = NEW_ARRAY(&r->m.arena, float *, g->noutput);
+        wrong = try_it(r, when);
+        if (wrong)
+                return wrong;
+        golden->code = r->trial.run >= 0 ? WRONG_INPUT : golden->code;
+        if (r->trial.run >= 0)
+                return arena_printf(&golden->arena,
+                                    "%s[%" PRId64 "] is %a, and by other threads or pieces %a",
+                                    output_name(&g->output[r->trial.at_output]), r->trial.at,
+                                    (double)r->trial.one, (double)r->trial.other);
+        add_values(r);
+        return golden->o.steps ? make_text(r, when) : NULL;
+}
+
+const char *golden_run(Golden *g, const Target *t, When when)
+{
+        Run r = {.golden = g};
+        g->nvalue = 0;
+        g->text = NULL;
+        const char *wrong = load(&r, t, when);
+        if (!wrong)
+                wrong = work_out(&r, when);
+        if (wrong)
+                wrong = arena_strdup(&g->arena, wrong);
+        for (int i = 0; r.trial.output && i < r.m.graph->noutput; i++)
+                free(r.trial.output[i]);
+        for (int i = 0; r.input && i < r.m.graph->ninput; i++)
+                tensor_free(&r.input[i]);
+        recorded_free(&r.given);
+        free(r.token);
+        checkpoint_close(r.checkpoint);
+        tokenizer_free(&r.tokenizer);
+        pool_free(r.pool);
+        model_free(&r.m);
+        return wrong;
+}

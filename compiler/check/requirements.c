@@ -1,0 +1,166 @@
+/* Whether the requirements of a test hold.
+ *
+ * Two values are equal if they are within the bound of each other, absolutely, at every index; NaN equals NaN, and an
+ * infinity itself. */
+#include "check.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+typedef struct {
+        int64_t compared, apart; /* elements; and those further from each other than allowed */
+        int64_t first;           /* of those, the first: where .. */
+        double left, right;      /* .. and what is there */
+        double most;             /* the largest distance */
+} Difference;
+
+/* --- comparing ------------------------------------------------------------------------------------------- */
+
+static double distance(double a, double b)
+{
+        if ((isnan(a) && isnan(b)) || a == b)
+                return 0;
+        double d = fabs(a - b);
+        return isnan(d) ? INFINITY : d;
+}
+
+/* Storage i of the two's common shape, in one that may be 1 along some axes, or a scalar. */
+static double broadcast_at(const Tensor *t, const Tensor *wide, int64_t i)
+{
+        int64_t at = 0, stride = 1;
+        for (int a = wide->rank - 1, own = t->rank - 1; own >= 0; a--, own--) {
+                if (t->dim[own] > 1)
+                        at += i % wide->dim[a] * stride;
+                stride *= t->dim[own];
+                i /= wide->dim[a];
+        }
+        return t->data[at];
+}
+
+static Tensor common_shape(const Tensor *a, const Tensor *b)
+{
+        Tensor wide = a->rank > b->rank ? *a : *b;
+        for (int i = 0; a->rank == b->rank && i < wide.rank; i++)
+                wide.dim[i] = a->dim[i] == 1 ? b->dim[i] : a->dim[i];
+        return wide;
+}
+
+static Difference difference(const Tensor *left, const Tensor *right, double within)
+{
+        Tensor wide = common_shape(left, right);
+        Difference d = {.compared = 1};
+        for (int i = 0; i < wide.rank; i++)
+                d.compared *= wide.dim[i];
+        for (int64_t i = 0; i < d.compared; i++) {
+                double a = broadcast_at(left, &wide, i), b = broadcast_at(right, &wide, i),
+                       far = distance(a, b);
+                d.most = far > d.most ? far : d.most;
+                if (far <= (within > 0 ? within : 0))
+                        continue;
+                if (!d.apart++) {
+                        d.first = i;
+                        d.left = a;
+                        d.right = b;
+                }
+        }
+        return d;
+}
+
+/* --- what is said of a failure ------------------------------------------------------------------------------ */
+
+/* " at [1, 0]", "" for a scalar */
+static const char *place_text(Arena *a, const Tensor *shape, int64_t i)
+{
+        const char *text = "";
+        for (int axis = shape->rank - 1; axis >= 0; axis--) {
+                text = arena_printf(a, "%lld%s%s", (long long)(i % shape->dim[axis]), *text ? ", " : "",
+                                    text);
+                i /= shape->dim[axis];
+        }
+        return shape->rank ? arena_printf(a, " at [%s]", text) : "";
+}
+
+static const char *tensor_text(Arena *a, const Tensor *t)
+{
+        return t->rank ? shape_text(a, t->rank, t->dim) : "a number";
+}
+
+/* The shortest text that is read back as the same number. */
+static const char *number_text(Arena *a, double x)
+{
+        const char *text = "";
+        for (int digits = 6; digits <= 17; digits++) {
+                text = arena_printf(a, "%.*g", digits, x);
+                if (isnan(x))
+                        return "nan";
+                if (strtod(text, NULL) == x)
+                        break;
+        }
+        return text;
+}
+
+static void report(Diag *diag, const Requirement *r, const char *what)
+{
+        diag_error(diag, r->span, "%s", r->message ? r->message : what);
+        if (r->message)
+                diag_hint(diag, "%s", what);
+}
+
+static bool check_equal(Diag *diag, const Requirement *r, const Tensor *left, const Tensor *right)
+{
+        Arena *a = diag->arena;
+        Difference d = difference(left, right, r->within);
+        if (r->want_equal ? !d.apart : d.apart > 0)
+                return true;
+        Tensor wide = common_shape(left, right);
+        const char *allowed = r->within > 0 ? arena_printf(a, "%.6g", r->within) : NULL;
+        if (!r->want_equal) {
+                report(diag, r,
+                       allowed ? arena_printf(a, "the two sides are nowhere more than %s apart", allowed)
+                               : "the two sides are equal");
+        } else {
+                report(diag, r,
+                       arena_printf(a, "the two sides differ%s: %s and %s, %.3g apart%s",
+                                    place_text(a, &wide, d.first), number_text(a, d.left),
+                                    number_text(a, d.right), distance(d.left, d.right),
+                                    allowed ? arena_printf(a, ", more than %s", allowed) : ""));
+        }
+        diag_hint(diag, "shapes %s and %s; %lld of %lld elements differ, by %.3g at most",
+                  tensor_text(a, left), tensor_text(a, right), (long long)d.apart, (long long)d.compared,
+                  d.most);
+        return false;
+}
+
+static bool check_true(Diag *diag, const Requirement *r, const Tensor *condition)
+{
+        int64_t count = 1, wrong = 0, first = -1;
+        for (int i = 0; i < condition->rank; i++)
+                count *= condition->dim[i];
+        for (int64_t i = 0; i < count; i++) {
+                if (condition->data[i] != 0)
+                        continue;
+                wrong++;
+                first = first < 0 ? i : first;
+        }
+        if (!wrong)
+                return true;
+        Arena *a = diag->arena;
+        report(diag, r, arena_printf(a, "this is false%s", place_text(a, condition, first)));
+        if (condition->rank)
+                diag_hint(diag, "shape %s; false in %lld of %lld elements", tensor_text(a, condition),
+                          (long long)wrong, (long long)count);
+        return false;
+}
+
+/* --- all of them ------------------------------------------------------------------------------------- */
+
+void check_requirements(Diag *diag, const Graph *g, const Tensor *value)
+{
+        for (int i = 0; i < g->nrequire; i++) {
+                const Requirement *r = &g->require[i];
+                if (r->left)
+                        check_equal(diag, r, &value[2L * i], &value[2L * i + 1]);
+                else
+                        check_true(diag, r, &value[2L * i + 1]);
+        }
+}

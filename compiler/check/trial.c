@@ -1,0 +1,267 @@
+/* Trials: emitted C in a folder of its own, built by cc (CC, if set) and run; 64-bit ARM under qemu where it is not at
+ * home. */
+#include "check.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+const TrialRun trial_run[] = {{TRIAL_WHOLE, 1},        {TRIAL_WHOLE, 2},    {TRIAL_WHOLE, 3},
+                              {TRIAL_STEPS, 1},        {TRIAL_PIECES, 2},   {TRIAL_STEPS, 3},
+                              {TRIAL_PREFILL_STEP, 1}, {TRIAL_BATCH, 1},    {TRIAL_BATCH, 2},
+                              {TRIAL_BATCH, 3},        {TRIAL_HALVES, 2},   {TRIAL_TAIL, 2},
+                              {TRIAL_LATER_HUGE, 1},   {TRIAL_LATER_NAN, 2}};
+const int trial_runs = sizeof trial_run / sizeof trial_run[0];
+
+bool trial_applies(const TrialRun *run, const Plan *p, const Trial *t)
+{
+        switch (run->call) {
+        case TRIAL_WHOLE: return true;
+        case TRIAL_HALVES: return p->graph->noutput > 1;
+        case TRIAL_BATCH: return t->sequential && p->slots > 1;
+        case TRIAL_LATER_NAN: return t->sequential && !t->finite;
+        default: return t->sequential;
+        }
+}
+
+bool is_later_spoilt(TrialCall call)
+{
+        return call == TRIAL_LATER_HUGE || call == TRIAL_LATER_NAN;
+}
+
+/* In place of x: other ids and truths; reals that are huge or NaN, or such as x where only finite ones are proved for. */
+static double spoilt(const Input *in, bool finite, TrialCall call, int64_t k, double x)
+{
+        static const double huge[] = {1e38, -INFINITY, -1e38, INFINITY};
+        if (in->type.dtype != REAL)
+                return in->bound ? (double)in->bound - 1 - x : x == 0;
+        return finite ? 0.5 - x : call == TRIAL_LATER_NAN ? NAN : huge[k % 4];
+}
+
+double trial_input(const Graph *g, const Trial *t, TrialCall call, int i, int64_t k)
+{
+        const Input *in = &g->input[i];
+        double x = t->input[i].data[k];
+        if (!is_later_spoilt(call) || !grows(g, &in->type))
+                return x;
+        int64_t n = t->size[g->time], row = type_count(&in->type, t->size) / n;
+        return k < n / 2 * row ? x : spoilt(in, t->finite, call, k, x);
+}
+
+int trial_threads(const Trial *t, const TrialRun *run)
+{
+        return t->threads && run->threads == 3 ? t->threads : run->threads;
+}
+
+/* --- the folder ---------------------------------------------------------------------------------------------- */
+
+static const char *const file_name[] = {"model.c", "model.h", "model.weights", "program.c", "program",
+                                        "inputs",  "outputs", "said",          "log",       NULL};
+static int folder_entry = -1; /* of ending.c */
+
+char *trial_folder(void)
+{
+        const char *parent = getenv("TMPDIR");
+        parent = parent && *parent ? parent : "/tmp";
+        size_t n = strlen(parent) + 16;
+        char *folder = malloc(n);
+        if (folder)
+                snprintf(folder, n, "%s/lathe-XXXXXX", parent);
+        if (!folder || !mkdtemp(folder)) {
+                fprintf(stderr, "lathe: %s: no folder can be made there: %s\n", parent, strerror(errno));
+                free(folder);
+                return NULL;
+        }
+        folder_entry = ending_folder(folder, file_name);
+        return folder;
+}
+
+void trial_remove(char *folder)
+{
+        if (!folder)
+                return;
+        for (int i = 0; file_name[i]; i++) {
+                char path[4096];
+                snprintf(path, sizeof path, "%s/%s", folder, file_name[i]);
+                unlink(path);
+        }
+        rmdir(folder);
+        ending_forget(folder_entry);
+        free(folder);
+}
+
+/* --- other programs ------------------------------------------------------------------------------------------- */
+
+/* The exit status of a shell command run in the folder; its output goes where it says. */
+static int shell(const char *folder, const char *command)
+{
+        fflush(NULL);
+        pid_t child = fork();
+        if (child == 0) {
+                if (!chdir(folder))
+                        execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+                _exit(127);
+        }
+        int status = 127 << 8, entry = child > 0 ? ending_process(child) : -1;
+        while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+                ;
+        ending_forget(entry);
+        return child > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : 127;
+}
+
+static const char *compiler_of(const Target *t)
+{
+        const char *cc = getenv("CC");
+        return target_is_cross(t) ? t->machine->compiler : cc && *cc ? cc : "cc";
+}
+
+static bool is_installed(Arena *a, const char *program)
+{
+        return shell(".", arena_printf(a, "command -v %.*s >/dev/null 2>&1", (int)strcspn(program, " "),
+                                       program)) == 0;
+}
+
+const char *trial_lacks(Arena *a, const Target *t)
+{
+        if (!target_runs_here(t) && !target_is_cross(t))
+                return "a processor that runs it";
+        if (!is_installed(a, compiler_of(t)))
+                return arena_printf(a, "the C compiler %s", compiler_of(t));
+        if (target_is_cross(t) && !is_installed(a, t->machine->runner))
+                return arena_printf(a, "%s to run it", t->machine->runner);
+        return NULL;
+}
+
+/* --- files ----------------------------------------------------------------------------------------------------- */
+
+static const char *path_in(Arena *a, const char *folder, const char *name)
+{
+        return arena_printf(a, "%s/%s", folder, name);
+}
+
+static void copy_to_stderr(const char *path)
+{
+        FILE *f = fopen(path, "r");
+        for (int c; f && (c = getc(f)) != EOF;)
+                fputc(c, stderr);
+        if (f)
+                fclose(f);
+}
+
+static bool write_inputs_of(FILE *f, const Graph *g, const Trial *trial, TrialCall call)
+{
+        bool good = true;
+        for (int i = 0; i < g->ninput; i++) {
+                int64_t n = type_count(&g->input[i].type, trial->size);
+                bool is_real = g->input[i].type.dtype == REAL;
+                for (int64_t k = 0; good && k < n; k++) {
+                        double x = trial_input(g, trial, call, i, k);
+                        float real = is_real ? (float)x : 0;
+                        int32_t whole = is_real ? 0 : (int32_t)x;
+                        good = fwrite(is_real ? (void *)&real : (void *)&whole, 4, 1, f) == 1;
+                }
+        }
+        return good;
+}
+
+/* The inputs, and behind them those whose second half is another. */
+static bool write_inputs(const char *path, const Graph *g, const Trial *trial)
+{
+        FILE *f = fopen(path, "wb");
+        bool good = f && write_inputs_of(f, g, trial, TRIAL_WHOLE);
+        for (TrialCall call = TRIAL_LATER_HUGE; good && trial->sequential && call <= TRIAL_LATER_NAN; call++)
+                good = write_inputs_of(f, g, trial, call);
+        if (f && fclose(f))
+                good = false;
+        return good;
+}
+
+static bool read_outputs(const char *path, const Graph *g, Trial *trial)
+{
+        FILE *f = fopen(path, "rb");
+        bool good = f != NULL;
+        for (int i = 0; i < g->noutput && good; i++) {
+                size_t n = (size_t)type_count(&g->output[i].node->type, trial->size);
+                trial->output[i] = malloc((n + 1) * sizeof(float));
+                good = trial->output[i] && fread(trial->output[i], sizeof(float), n, f) == n;
+        }
+        if (f)
+                fclose(f);
+        return good;
+}
+
+/* Lines of differences, of which the first counts, and of tokens; "end" behind them: without it they are not all there. */
+static bool read_said(const char *path, Arena *a, Trial *trial)
+{
+        long at;
+        double one, other;
+        char line[256] = "";
+        FILE *f = fopen(path, "r");
+        trial->run = -1;
+        trial->token = NEW_ARRAY(a, int32_t, trial->steps + 1);
+        trial->ntoken = 0;
+        while (f && fgets(line, sizeof line, f)) {
+                if (!strncmp(line, "token ", 6) && trial->ntoken < trial->steps) {
+                        trial->token[trial->ntoken++] = (int32_t)strtol(line + 6, NULL, 10);
+                } else if (trial->run < 0 && sscanf(line, "%d %d %ld %lf %lf", &trial->run, &trial->at_output,
+                                                    &at, &one, &other) == 5) {
+                        trial->at = at;
+                        trial->one = (float)one;
+                        trial->other = (float)other;
+                }
+        }
+        bool good = f && !strcmp(line, "end\n");
+        if (f)
+                fclose(f);
+        return good;
+}
+
+static bool write_sources(Plan *p, const char *folder, const WeightSource *weights, const Trial *trial)
+{
+        Arena *a = p->graph->arena;
+        EmitOptions options = {.name = "model"};
+        Text *c = text_new(a), *h = text_new(a);
+        emit(p, &options, c, h);
+        const char *program = trial_program(a, p, trial, "model.h");
+        if (!write_weights(path_in(a, folder, "model.weights"), p, weights) ||
+            !write_file(path_in(a, folder, "model.c"), c->data, c->n) ||
+            !write_file(path_in(a, folder, "model.h"), h->data, h->n) ||
+            !write_file(path_in(a, folder, "program.c"), program, (int64_t)strlen(program)))
+                return false;
+        if (write_inputs(path_in(a, folder, "inputs"), p->graph, trial))
+                return true;
+        fprintf(stderr, "lathe: %s/inputs: %s\n", folder, strerror(errno));
+        return false;
+}
+
+/* --- the whole --------------------------------------------------------------------------------------------------- */
+
+bool trial(Plan *p, const char *folder, const WeightSource *weights, Trial *result)
+{
+        Arena *a = p->graph->arena;
+        const Target *t = p->target;
+        if (!write_sources(p, folder, weights, result))
+                return false;
+        const char *build =
+                arena_printf(a, "%s -std=c11 -O2 %s%s -o program program.c model.c -lpthread >log 2>&1",
+                             compiler_of(t), t->flags, target_is_cross(t) ? " -static" : "");
+        if (shell(folder, build)) {
+                fprintf(stderr, "lathe: %s: %s can't compile what was written:\n", t->name, compiler_of(t));
+                copy_to_stderr(path_in(a, folder, "log"));
+                return false;
+        }
+        int status = shell(folder, arena_printf(a, "%s%s./program model.weights inputs outputs >said 2>log",
+                                                target_is_cross(t) ? t->machine->runner : "",
+                                                target_is_cross(t) ? " " : ""));
+        if (status || !read_outputs(path_in(a, folder, "outputs"), p->graph, result) ||
+            !read_said(path_in(a, folder, "said"), a, result)) {
+                fprintf(stderr, "lathe: %s: the compiled model failed (exit status %d)\n", t->name, status);
+                copy_to_stderr(path_in(a, folder, "log"));
+                return false;
+        }
+        return true;
+}

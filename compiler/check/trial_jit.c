@@ -1,0 +1,374 @@
+/* The trial of code made in this process: the same calls as of the emitted program, through an engine. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+
+typedef struct {
+        const Plan *plan;
+        const Graph *g;
+        Trial *trial;
+        Engine *engine;
+        void **input;          /* [ninput]: floats or int32_t */
+        const void **input_at; /* those of a call */
+        float **output, **output_at;
+        void **together; /* [ninput]: of a batch, row after row .. */
+        float **given;   /* [noutput]: .. and what it gives */
+        int half;        /* every second output is wanted, from this one on; -1: all */
+} TrialJit;
+
+static int64_t elements(const TrialJit *t, const Type *type)
+{
+        return type_count(type, t->trial->size);
+}
+
+static int64_t positions(const TrialJit *t)
+{
+        return t->g->time >= 0 ? t->trial->size[t->g->time] : 1;
+}
+
+/* Elements of one position, or of all where it does not run over positions. */
+static int64_t row(const TrialJit *t, const Type *type)
+{
+        return grows(t->g, type) ? elements(t, type) / positions(t) : elements(t, type);
+}
+
+bool trial_jit_runs(const Target *t)
+{
+        return kernels_of(t) && target_runs_here(t);
+}
+
+static bool take_outputs(TrialJit *t)
+{
+        for (int i = 0; i < t->g->noutput; i++) {
+                t->output[i] = malloc(((size_t)elements(t, &t->g->output[i].node->type) + 1) * sizeof(float));
+                if (!t->output[i])
+                        return false;
+        }
+        return true;
+}
+
+/* Room for the rows of a batch. */
+static bool take_batch_rows(TrialJit *t)
+{
+        int64_t rows = t->plan->bound[t->g->time];
+        bool good = true;
+        for (int i = 0; i < t->g->ninput; i++)
+                good &= (t->together[i] = malloc((size_t)(rows * row(t, &t->g->input[i].type) + 1) * 4)) !=
+                        NULL;
+        for (int i = 0; i < t->g->noutput; i++)
+                good &= (t->given[i] = malloc((size_t)(rows * row(t, &t->g->output[i].node->type) + 1) *
+                                              4)) != NULL;
+        return good;
+}
+
+/* The inputs of a call. */
+static void fill_inputs(TrialJit *t, TrialCall call)
+{
+        for (int i = 0; i < t->g->ninput; i++) {
+                const Input *in = &t->g->input[i];
+                int64_t n = elements(t, &in->type);
+                float *real = t->input[i];
+                int32_t *whole = t->input[i];
+                for (int64_t k = 0; k < n; k++)
+                        if (in->type.dtype == REAL)
+                                real[k] = (float)trial_input(t->g, t->trial, call, i, k);
+                        else
+                                whole[k] = (int32_t)trial_input(t->g, t->trial, call, i, k);
+        }
+}
+
+static bool take_inputs(TrialJit *t)
+{
+        for (int i = 0; i < t->g->ninput; i++) {
+                t->input[i] = malloc((size_t)elements(t, &t->g->input[i].type) * 4 + 4);
+                if (!t->input[i])
+                        return false;
+        }
+        fill_inputs(t, TRIAL_WHOLE);
+        return take_outputs(t) && (t->plan->slots == 1 || take_batch_rows(t));
+}
+
+/* Positions run along an inner axis: pieces give it in pieces, which are not compared. */
+static bool is_dense(const Graph *g, const Type *type)
+{
+        for (int a = 1; a < type->rank && g->time >= 0; a++)
+                if (type->dim[a].per[g->time])
+                        return true;
+        return false;
+}
+
+/* Whose rows of a piece lie as those of the whole call do; of an output with another inner size of the call, such as pages of each
+ * position, only where all of its rows are wanted. */
+static bool is_given(const TrialJit *t, const Type *type, int64_t n, int64_t first)
+{
+        return n - first == positions(t) || (!is_dense(t->g, type) && (first == 0 || !type_is_dense(type)));
+}
+
+/* Positions from `at` on, n of them; the outputs of those from the first on are wanted. */
+static const char *piece(TrialJit *t, int64_t at, int64_t n, int64_t first)
+{
+        const Graph *g = t->g;
+        for (int i = 0; i < g->ninput; i++) {
+                const Type *type = &g->input[i].type;
+                t->input_at[i] = (const char *)t->input[i] + 4 * (grows(g, type) ? at * row(t, type) : 0);
+        }
+        for (int i = 0; i < g->noutput; i++) {
+                const Type *type = &g->output[i].node->type;
+                bool asked = t->half < 0 || i % 2 == t->half;
+                t->output_at[i] = asked && first < n && is_given(t, type, n, first)
+                                          ? t->output[i] + (grows(g, type) ? (at + first) * row(t, type) : 0)
+                                          : NULL;
+        }
+        EngineCall call = {t->input_at, t->output_at, t->trial->size};
+        return g->past >= 0 ? engine_advance(t->engine, &call, n, first) : engine_forward(t->engine, &call);
+}
+
+/* The inputs of n positions from `at` on, or of as many from the last but `at` back, as rows of a batch. */
+static void put_together(TrialJit *t, int64_t to, int64_t at, int64_t n, bool backwards)
+{
+        for (int i = 0; i < t->g->ninput; i++) {
+                const Type *type = &t->g->input[i].type;
+                int64_t size = grows(t->g, type) ? row(t, type) : 0;
+                for (int64_t k = 0; k < n; k++) {
+                        int64_t from = backwards ? positions(t) - 1 - at - k : at + k;
+                        memcpy((char *)t->together[i] + 4 * (to + k) * size,
+                               (char *)t->input[i] + 4 * from * size, (size_t)(4 * size));
+                }
+                t->input_at[i] = size ? t->together[i] : t->input[i];
+        }
+}
+
+typedef struct {
+        int64_t *at;  /* [slots]: positions taken */
+        int shown;    /* the slot whose outputs count .. */
+        int64_t n;    /* .. of which this call takes so many .. */
+        int64_t from; /* .. whose outputs stand behind so many rows */
+} TrialBatch;
+
+/* Each slot takes of what is left at a pace of its own: as in trial.h of the runtime. */
+static int plan_batch(TrialJit *t, TrialBatch *b, int call, EngineSequence *s)
+{
+        int slots = t->plan->slots, n = 0;
+        int64_t rows = 0, wanted = 0;
+        b->n = 0;
+        for (int i = 0; i < slots; i++) {
+                int slot = (i + call) % slots;
+                int64_t pace = 1 + (call + slot) % 3 * (5 * slot + call) % TRIAL_PIECE,
+                        rest = positions(t) - b->at[slot], room = t->plan->bound[t->g->time] - rows;
+                pace = pace < rest ? pace : rest;
+                pace = pace < room ? pace : room;
+                if (pace == 0)
+                        continue;
+                int64_t first = slot == b->shown ? 0 : call % 2 ? pace : pace - 1;
+                if (slot == b->shown) {
+                        b->n = pace;
+                        b->from = wanted;
+                }
+                s[n++] = (EngineSequence){slot, pace, first};
+                put_together(t, rows, b->at[slot], pace, slot != b->shown);
+                rows += pace;
+                wanted += pace - first;
+        }
+        return n;
+}
+
+static void take_batch(TrialJit *t, TrialBatch *b, const EngineSequence *s, int n)
+{
+        for (int i = 0; i < t->g->noutput; i++) {
+                int64_t size = row(t, &t->g->output[i].node->type);
+                memcpy(t->output[i] + b->at[b->shown] * size, t->given[i] + b->from * size,
+                       (size_t)(b->n * size) * sizeof(float));
+        }
+        for (int i = 0; i < n; i++)
+                b->at[s[i].slot] += s[i].n;
+}
+
+/* One position of a slot, whose inputs that are fed apart are taken with it. */
+static const char *begin_slot(TrialJit *t, TrialBatch *b, int slot)
+{
+        const char *error = engine_select(t->engine, slot);
+        if (!error)
+                error = engine_rewind(t->engine, 0);
+        if (!error && t->g->fed_apart) {
+                error = piece(t, 0, 1, slot != b->shown);
+                b->at[slot] = 1;
+        }
+        return error;
+}
+
+static const char *run_batch(TrialJit *t, int shown)
+{
+        Arena *a = t->g->arena;
+        int slots = t->plan->slots, n = 1;
+        TrialBatch b = {.at = NEW_ARRAY(a, int64_t, slots), .shown = shown};
+        EngineSequence *s = NEW_ARRAY(a, EngineSequence, slots);
+        const char *error = NULL;
+        engine_forget(t->engine);
+        for (int i = slots - 1; i >= 0 && !error; i--)
+                error = begin_slot(t, &b, i);
+        for (int call = 0; n && !error; call++) {
+                n = plan_batch(t, &b, call, s);
+                error = engine_batch(t->engine, s, n, &(EngineCall){t->input_at, t->given, t->trial->size});
+                if (!error)
+                        take_batch(t, &b, s, n);
+        }
+        return error;
+}
+
+/* Where the last third of the positions begins. */
+static int64_t tail(const TrialJit *t)
+{
+        return positions(t) - (positions(t) + 2) / 3;
+}
+
+static const char *run_halves(TrialJit *t)
+{
+        const char *error = NULL;
+        for (t->half = 0; t->half < 2 && !error; t->half++) {
+                error = engine_rewind(t->engine, 0);
+                engine_forget(t->engine);
+                error = error ? error : piece(t, 0, positions(t), 0);
+        }
+        t->half = -1;
+        return error;
+}
+
+static const char *run_calls(TrialJit *t, TrialCall call)
+{
+        int64_t n = positions(t), step = call == TRIAL_PIECES ? TRIAL_PIECE : call == TRIAL_STEPS ? 1 : n;
+        const char *error = engine_rewind(t->engine, 0);
+        engine_forget(t->engine);
+        if (call == TRIAL_PREFILL_STEP) {
+                if (!error && n > 1)
+                        error = piece(t, 0, n - 1, n - 1);
+                return error ? error : piece(t, n - 1, 1, 0);
+        }
+        if (call == TRIAL_TAIL)
+                return error ? error : piece(t, 0, n, tail(t));
+        for (int64_t at = 0; at < n && !error; at += step)
+                error = piece(t, at, n - at < step ? n - at : step, 0);
+        return error;
+}
+
+/* The first element that differs from the first run's. */
+static void compare(TrialJit *t, int run)
+{
+        Trial *trial = t->trial;
+        for (int i = 0; i < t->g->noutput && trial->run < 0; i++) {
+                const Type *type = &t->g->output[i].node->type;
+                int64_t n = elements(t, type), k = 0;
+                TrialCall call = trial_run[run].call;
+                bool whole = call == TRIAL_WHOLE || call == TRIAL_HALVES;
+                if (!whole && is_dense(t->g, type))
+                        continue;
+                if (call == TRIAL_TAIL && type_is_dense(type))
+                        continue;
+                if (call == TRIAL_PREFILL_STEP && grows(t->g, type))
+                        k = (positions(t) - 1) * row(t, type);
+                if (call == TRIAL_TAIL && grows(t->g, type))
+                        k = tail(t) * row(t, type);
+                if (is_later_spoilt(call) && grows(t->g, type))
+                        n = positions(t) / 2 * row(t, type);
+                for (; k < n; k++) {
+                        float one = trial->output[i][k], other = t->output[i][k];
+                        if (!memcmp(&one, &other, sizeof one) || (isnan(one) && isnan(other)))
+                                continue;
+                        trial->run = run;
+                        trial->at_output = i;
+                        trial->at = k;
+                        trial->one = one;
+                        trial->other = other;
+                        break;
+                }
+        }
+}
+
+/* The first run's outputs become the trial's, and others take their place. */
+static bool keep_first(TrialJit *t)
+{
+        for (int i = 0; i < t->g->noutput; i++) {
+                t->trial->output[i] = t->output[i];
+                t->output[i] = calloc((size_t)elements(t, &t->g->output[i].node->type) + 1, sizeof(float));
+                if (!t->output[i])
+                        return false;
+        }
+        return true;
+}
+
+static const char *run_all(TrialJit *t)
+{
+        const char *error = take_inputs(t) ? NULL : no_memory;
+        t->trial->run = -1;
+        for (int i = 0; i < trial_runs && !error; i++) {
+                if (!trial_applies(&trial_run[i], t->plan, t->trial))
+                        continue;
+                if (is_later_spoilt(trial_run[i].call) || (i > 0 && is_later_spoilt(trial_run[i - 1].call)))
+                        fill_inputs(t, trial_run[i].call);
+                for (int k = 0; k < t->g->noutput; k++) /* as NaN, so that what is not written shows */
+                        memset(t->output[k], 0xff,
+                               (size_t)elements(t, &t->g->output[k].node->type) * sizeof(float));
+                error = engine_set_threads(t->engine, trial_threads(t->trial, &trial_run[i]));
+                if (!error)
+                        error = trial_run[i].call == TRIAL_BATCH
+                                        ? run_batch(t, (trial_run[i].threads - 1) % t->plan->slots)
+                                : trial_run[i].call == TRIAL_HALVES ? run_halves(t)
+                                                                    : run_calls(t, trial_run[i].call);
+                if (!error && i == 0)
+                        error = keep_first(t) ? NULL : no_memory;
+                else if (!error)
+                        compare(t, i);
+        }
+        return error;
+}
+
+static int most_threads(const Trial *t)
+{
+        int most = 1;
+        for (int i = 0; i < trial_runs; i++)
+                most = trial_threads(t, &trial_run[i]) > most ? trial_threads(t, &trial_run[i]) : most;
+        return most;
+}
+
+const char *trial_engine(Plan *p, const float *weights, JitMode mode, Trial *result)
+{
+        const Graph *g = p->graph;
+        TrialJit t = {.plan = p,
+                      .g = g,
+                      .trial = result,
+                      .half = -1,
+                      .input = NEW_ARRAY(g->arena, void *, g->ninput),
+                      .input_at = NEW_ARRAY(g->arena, const void *, g->ninput),
+                      .output = NEW_ARRAY(g->arena, float *, g->noutput),
+                      .output_at = NEW_ARRAY(g->arena, float *, g->noutput),
+                      .together = NEW_ARRAY(g->arena, void *, g->ninput),
+                      .given = NEW_ARRAY(g->arena, float *, g->noutput)};
+        const char *error = NULL;
+        t.engine = engine_new(p, weights, most_threads(result), mode, &error);
+        if (t.engine)
+                error = run_all(&t);
+        engine_free(t.engine);
+        for (int i = 0; i < g->ninput; i++)
+                free(t.input[i]);
+        for (int i = 0; i < g->ninput; i++)
+                free(t.together[i]);
+        for (int i = 0; i < g->noutput; i++) {
+                free(t.output[i]);
+                free(t.given[i]);
+        }
+        return error;
+}
+
+bool trial_jit(Plan *p, const WeightSource *weights, JitMode mode, Trial *result)
+{
+        const float *base = NULL;
+        WeightPool *pool = pool_new();
+        const char *error = pool ? pool_fit(pool, p, weights, 1, &base) : no_memory;
+        if (!error)
+                error = trial_engine(p, base, immediate_mode(mode), result);
+        if (error)
+                fprintf(stderr, "lathe: %s, just in time: %s\n", p->target->name, error);
+        pool_free(pool);
+        return !error;
+}

@@ -1,0 +1,288 @@
+/* The program of a trial: runtime/trial.h, its words filled in, behind the arrays that this model's inputs need. */
+#include "check.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+typedef struct {
+        const Plan *p;
+        const Graph *g;
+        const Trial *trial;
+        int64_t n; /* positions */
+} Writer;
+
+OutputShape output_shape(const Graph *g, const Type *t, const int64_t *size)
+{
+        OutputShape s = {.outer = 1, .middle = 1, .inner = 1};
+        for (int a = 0; a < t->rank; a++) {
+                Dim d = t->dim[a];
+                bool row = g->past >= 0 && dim_equal(d, dim_named(g->time)),
+                     column = g->past >= 0 && d.per[g->time] == 1 && d.per[g->past] == 1;
+                if (row)
+                        s.rows = dim_value(d, size);
+                else if (column) {
+                        s.columns = size[g->time];
+                        s.extra = d.fixed;
+                } else if (s.columns)
+                        s.inner *= dim_value(d, size);
+                else if (s.rows)
+                        s.middle *= dim_value(d, size);
+                else
+                        s.outer *= dim_value(d, size);
+        }
+        if (!s.columns && s.rows) {
+                s.inner = s.middle;
+                s.middle = 1;
+        }
+        return s;
+}
+
+bool is_later(const OutputShape *s, int64_t k)
+{
+        int64_t width = s->columns + s->extra;
+        return s->columns && s->rows &&
+               k / s->inner % width > k / (s->inner * width * s->middle) % s->rows + s->extra;
+}
+
+bool grows(const Graph *g, const Type *t)
+{
+        return g->time >= 0 && t->rank > 0 && dim_equal(t->dim[0], dim_named(g->time));
+}
+
+bool is_sequential(const Graph *g, const int64_t *size)
+{
+        bool sequential = g->past >= 0;
+        for (int i = 0; i < g->noutput; i++)
+                sequential &= g->output[i].tap || output_shape(g, &g->output[i].node->type, size).rows > 0;
+        for (int i = 0; i < g->ninput && g->time >= 0; i++) {
+                const Type *t = &g->input[i].type;
+                for (int a = grows(g, t); a < t->rank; a++)
+                        sequential &= t->dim[a].per[g->time] == 0;
+        }
+        return sequential;
+}
+
+static int64_t elements(const Writer *w, const Type *t)
+{
+        return type_count(t, w->trial->size);
+}
+
+/* Elements of one position, or of all where it does not run over positions. */
+static int64_t row(const Writer *w, const Type *t)
+{
+        return grows(w->g, t) ? elements(w, t) / w->n : elements(w, t);
+}
+
+static const Type *output_type(const Writer *w, int i)
+{
+        return &w->g->output[i].node->type;
+}
+
+/* --- arguments ------------------------------------------------------------------------------------------- */
+
+/* Whether an input has the size: of the group, or of any that is fed apart. */
+static bool has_size(const Writer *w, int group, int size)
+{
+        for (int i = 0; i < w->g->ninput; i++) {
+                const Input *in = &w->g->input[i];
+                for (int a = 0; a < in->type.rank && is_fed_apart(w->g, in->group); a++)
+                        if (in->type.dim[a].per[size] && (group < 0 || in->group == group))
+                                return true;
+        }
+        return false;
+}
+
+/* ", 33": sizes that a call states */
+static void add_sizes(const Writer *w, Text *t)
+{
+        for (int i = 0; i < w->g->nnamed; i++)
+                if ((w->g->past < 0 || (i != w->g->time && i != w->g->past)) && !has_size(w, -1, i))
+                        text_printf(t, ", %" PRId64, w->trial->size[i]);
+}
+
+/* The inputs of a batch, row after row, and how a sequence's are put there. */
+static void add_batch(const Writer *w, Text *t)
+{
+        text_printf(t, "#define SLOTS %d\n", w->p->slots);
+        if (w->p->slots == 1)
+                return;
+        Text *copies = text_new(w->p->graph->arena);
+        for (int i = 0; i < w->g->ninput; i++) {
+                const Input *in = &w->g->input[i];
+                if (is_fed_apart(w->g, in->group))
+                        continue;
+                int64_t size = row(w, &in->type);
+                text_printf(t, "static %s together_%d[ROWS * %" PRId64 "];\n",
+                            in->type.dtype == REAL ? "float" : "int32_t", i, size);
+                text_printf(copies,
+                            "                memcpy(together_%d + (row + k) * %" PRId64
+                            ", input_%d + from * %" PRId64 ", (size_t)%" PRId64 " * 4);\n",
+                            i, size, i, size, size);
+        }
+        text_printf(t,
+                    "static void put_together(int64_t row, int64_t at, int64_t n, int backwards)\n{\n"
+                    "        for (int64_t k = 0; k < n; k++) {\n                int64_t from = backwards ? N "
+                    "- 1 - "
+                    "at - k : at + k;\n%s        }\n}\n\n",
+                    copies->data);
+}
+
+/* ", input_0 + at * 8"; a step takes one number by value */
+static void add_inputs(const Writer *w, bool step, Text *t)
+{
+        for (int i = 0; i < w->g->ninput; i++) {
+                const Type *type = &w->g->input[i].type;
+                if (is_fed_apart(w->g, w->g->input[i].group))
+                        continue;
+                if (!grows(w->g, type))
+                        text_printf(t, ", input_%d", i);
+                else if (step && row(w, type) == 1)
+                        text_printf(t, ", input_%d[at]", i);
+                else
+                        text_printf(t, ", input_%d + at * %" PRId64, i, row(w, type));
+        }
+}
+
+/* "int error = tale_feed_source(m, 33, input_0);" for each group that is fed apart */
+static void add_feeds(const Writer *w, Text *t)
+{
+        text_printf(t, "int error = 0;\n");
+        for (int i = 0; i < w->g->ninput; i++) {
+                const Input *first = &w->g->input[i];
+                if (!is_fed_apart(w->g, first->group) || (i > 0 && w->g->input[i - 1].group == first->group))
+                        continue;
+                text_printf(t, "        if (!error)\n                error = %s_feed_%s(m", w->p->c_name,
+                            first->group_name);
+                for (int d = 0; d < w->g->nnamed; d++)
+                        if (has_size(w, first->group, d))
+                                text_printf(t, ", %" PRId64, w->trial->size[d]);
+                for (int k = i; k < w->g->ninput && w->g->input[k].group == first->group; k++)
+                        text_printf(t, ", input_%d", k);
+                text_printf(t, ");\n");
+        }
+}
+
+static void add_outputs(const Writer *w, Text *t)
+{
+        for (int i = 0; i < w->g->noutput; i++)
+                text_printf(t, ", given[%d]", i);
+}
+
+static void add_together(const Writer *w, Text *t)
+{
+        for (int i = 0; i < w->g->ninput; i++)
+                if (!is_fed_apart(w->g, w->g->input[i].group))
+                        text_printf(t, ", together_%d", i);
+}
+
+static void add_runs(const Writer *w, Text *t)
+{
+        static const char *const function[] = {"whole", "pieces", "steps",      "prefill_step",
+                                               "batch", "halves", "later_huge", "later_nan"};
+        static const char *const part[] = {
+                [TRIAL_PREFILL_STEP] = "LAST", [TRIAL_LATER_HUGE] = "EARLIER", [TRIAL_LATER_NAN] = "EARLIER"};
+        for (int i = 0; i < trial_runs; i++)
+                if (trial_run[i].call != TRIAL_TAIL && trial_applies(&trial_run[i], w->p, w->trial)) {
+                        TrialCall call = trial_run[i].call;
+                        bool whole = call >= (int)(sizeof part / sizeof part[0]) || !part[call];
+                        text_printf(t, "{%s, %d, %d, %s}, ", function[call],
+                                    trial_threads(w->trial, &trial_run[i]), i, whole ? "ALL" : part[call]);
+                }
+}
+
+static void add_word(const Writer *w, const char *word, size_t n, Text *t)
+{
+        if (!strncmp(word, "$model", n))
+                text_printf(t, "%s", w->p->c_name);
+        else if (!strncmp(word, "$sizes", n))
+                add_sizes(w, t);
+        else if (!strncmp(word, "$inputs", n) || !strncmp(word, "$one", n))
+                add_inputs(w, n == 4, t);
+        else if (!strncmp(word, "$feeds", n))
+                add_feeds(w, t);
+        else if (!strncmp(word, "$all", n))
+                text_printf(t, "%s", w->g->past >= 0 ? ", N" : "");
+        else if (!strncmp(word, "$outputs", n))
+                add_outputs(w, t);
+        else if (!strncmp(word, "$again", n))
+                text_printf(t, "%s%s", w->g->past >= 0 ? w->p->c_name : "",
+                            w->g->past >= 0 ? "_reset(m);" : "");
+        else if (!strncmp(word, "$together", n))
+                add_together(w, t);
+        else if (!strncmp(word, "$runs", n))
+                add_runs(w, t);
+}
+
+/* --- the program ------------------------------------------------------------------------------------------ */
+
+static void add_arrays(const Writer *w, Text *t)
+{
+        text_printf(t, "#define STEPS %" PRId64 "\n", w->trial->steps);
+        text_printf(t,
+                    "#define SEQUENTIAL %d\n#define FINITE %d\n#define OUTPUTS %d\nenum { N = %" PRId64
+                    ", PIECE = %d, ROWS = %" PRId64 " };\n",
+                    w->trial->sequential, w->trial->finite, w->g->noutput, w->n, TRIAL_PIECE,
+                    w->g->time >= 0 ? w->p->bound[w->g->time] : 1);
+        for (int i = 0; i < w->g->ninput; i++) {
+                const Input *in = &w->g->input[i];
+                text_printf(t, "static %s input_%d[%" PRId64 "];\n",
+                            in->type.dtype == REAL ? "float" : "int32_t", i, elements(w, &in->type));
+        }
+        text_printf(
+                t, "typedef struct {\n        int64_t outer, rows, middle, columns, extra, inner;\n} Shape;\n"
+                   "static const Shape shape[OUTPUTS] = {\n");
+        for (int i = 0; i < w->g->noutput; i++) {
+                OutputShape s = output_shape(w->g, output_type(w, i), w->trial->size);
+                text_printf(t,
+                            "        {%" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64
+                            ", %" PRId64 "},\n",
+                            s.outer, s.rows, s.middle, s.columns, s.extra, s.inner);
+        }
+        text_printf(t, "};\nstatic const float later[OUTPUTS] = {");
+        for (int i = 0; i < w->g->noutput; i++) {
+                double later = w->g->output[i].later;
+                text_printf(t, "%s, ", isnan(later) ? "0.0f / 0.0f" : later == 0 ? "0" : "-1.0f / 0.0f");
+        }
+        text_printf(t, "};\n\n");
+}
+
+static void add_read_inputs(const Writer *w, Text *t)
+{
+        int64_t size = 0;
+        for (int i = 0; i < w->g->ninput; i++)
+                size += elements(w, &w->g->input[i].type) * 4;
+        text_printf(t,
+                    "/* The inputs, or those that stand so many times behind them. */\n"
+                    "static int read_inputs(const char *path, int which)\n{\n        FILE *f = fopen(path, "
+                    "\"rb\");\n"
+                    "        int good = f && !fseek(f, which * %" PRId64 "L, SEEK_SET);\n",
+                    size);
+        for (int i = 0; i < w->g->ninput; i++)
+                text_printf(t, "        good = good && fread(input_%d, sizeof input_%d, 1, f) == 1;\n", i, i);
+        text_printf(t, "        return f && !fclose(f) && good;\n}\n\n");
+}
+
+const char *trial_program(Arena *a, const Plan *p, const Trial *trial, const char *header)
+{
+        static const char letters[] = "abcdefghijklmnopqrstuvwxyz";
+        const Graph *g = p->graph;
+        Writer w = {.p = p, .g = g, .trial = trial, .n = g->time >= 0 ? trial->size[g->time] : 1};
+        Text *t = text_new(a);
+        text_printf(t, "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n\n#include \"%s\"\n\n",
+                    header);
+        add_arrays(&w, t);
+        add_read_inputs(&w, t);
+        add_batch(&w, t);
+        const char *at = embedded_text("trial.h");
+        for (at = strstr(at, "*/") + 2; *at;) { /* its first comment is about the words */
+                size_t n = strcspn(at, "$");
+                text_add(t, at, (int64_t)n);
+                at += n;
+                n = *at ? 1 + strspn(at + 1, letters) : 0;
+                if (n)
+                        add_word(&w, at, n, t);
+                at += n;
+        }
+        return t->data;
+}

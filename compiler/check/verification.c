@@ -1,0 +1,143 @@
+/* What the kinds of `lathe verify` have in common. */
+#include "check.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* --- targets ------------------------------------------------------------------------------------------------------ */
+
+static bool can_try(Arena *a, const Options *o, const Target *t)
+{
+        const char *lacks = !jit_is_immediate(o->jit) ? trial_lacks(a, t)
+                            : trial_jit_runs(t)       ? NULL
+                                                      : "libtcc's kernels for it";
+        if (lacks)
+                fprintf(stderr, "lathe verify: target %s can't be tried here: %s is missing\n", t->name,
+                        lacks);
+        return !lacks;
+}
+
+int choose_targets(Arena *a, const Options *o, const Target **chosen)
+{
+        int n = 0;
+        if (o->interpreter)
+                return 0;
+        for (; n < o->ntarget; n++)
+                if (!can_try(a, o, chosen[n] = target_find(o->target[n])))
+                        return -1;
+        if (!n && !can_try(a, o, target_find("native")))
+                return -1;
+        for (int i = 0; i < target_count && !o->ntarget && n < MAX_TARGETS; i++)
+                if (jit_is_immediate(o->jit) ? trial_jit_runs(&target_table[i])
+                                             : !trial_lacks(a, &target_table[i]))
+                        chosen[n++] = &target_table[i];
+        return n;
+}
+
+bool is_tried(const Options *o, const Target *target, When when)
+{
+        if (when == AHEAD_OF_TIME)
+                return !jit_is_immediate(o->jit);
+        bool asked = when == JUST_IN_TIME ? o->jit != JIT_CC && o->jit != JIT_CODE
+                                          : o->jit == JIT_CODE || o->each_pass;
+        return asked && trial_jit_runs(target);
+}
+
+const char *trial_text(Arena *a, const Target *target, When when)
+{
+        static const char *const how[] = {[AHEAD_OF_TIME] = "",
+                                          [JUST_IN_TIME] = ", just in time",
+                                          [BY_STATEMENT] = ", Code interpreted"};
+        return arena_printf(a, "%s%s", target->name, how[when]);
+}
+
+/* A hash of all that a trial depends on besides its inputs: the code, and the weights as it reads them. */
+static const char *hash_program(Plan *p, const WeightSource *weights, uint64_t *hash)
+{
+        float *packed = calloc((size_t)FLOATS(p->weights_size) + 1, sizeof *packed);
+        const char *error = packed ? pack_weights(p, weights, packed) : no_memory;
+        if (!error) {
+                EmitOptions options = {.name = "model"};
+                Text *c = text_new(p->graph->arena), *h = text_new(p->graph->arena);
+                emit(p, &options, c, h);
+                *hash = hash_bytes(HASH_START, c->data, (size_t)c->n);
+                *hash = hash_floats(*hash, packed, FLOATS(p->weights_size));
+        }
+        free(packed);
+        return error;
+}
+
+/* Whether the plan's program is the one that is known, if it is to be told. */
+static bool compare_program(Plan *p, const Options *o, const WeightSource *weights, Trial *t)
+{
+        const char *error = o->each_pass ? hash_program(p, weights, &t->program) : NULL;
+        if (error)
+                fprintf(stderr, "lathe verify: %s\n", error);
+        t->same = !error && t->known && t->known == t->program;
+        return !error;
+}
+
+bool trial_of_model(Model *m, const Options *o, const Target *target, When when, Trial *t)
+{
+        Checkpoint *checkpoint = NULL;
+        char *folder = when == AHEAD_OF_TIME ? trial_folder() : NULL;
+        bool good = folder || when != AHEAD_OF_TIME;
+        if (good) {
+                WeightSource source = {open_weights(m, o, &checkpoint), weights_read};
+                t->sequential = is_sequential(m->graph, t->size);
+                t->finite = m->rests != NULL;
+                t->output = NEW_ARRAY(&m->arena, float *, m->graph->noutput);
+                Plan *plan = source.from ? model_plan(m, o, target) : NULL;
+                t->rings = plan && plan->nring;
+                good = plan && compare_program(plan, o, &source, t);
+                if (good && !t->same)
+                        good = folder ? trial(plan, folder, &source, t)
+                                      : trial_jit(plan, &source, when == BY_STATEMENT ? JIT_CODE : JIT_TCC,
+                                                  t);
+        }
+        checkpoint_close(checkpoint);
+        trial_remove(folder);
+        return good;
+}
+
+/* --- errors ------------------------------------------------------------------------------------------------------- */
+
+double values_at(Values v, int64_t i)
+{
+        return v.wide ? v.wide[i] : (double)v.narrow[i];
+}
+
+static double difference(double found, double expected)
+{
+        if (found == expected || (isnan(found) && isnan(expected)))
+                return 0;
+        double d = fabs(found - expected);
+        return isfinite(d) ? d : INFINITY;
+}
+
+double largest_error(Values found, const double *expected, int64_t n, const OutputShape *hides, int64_t *at)
+{
+        double most = 0, scale = 0;
+        *at = 0;
+        for (int64_t i = 0; i < n; i++) {
+                double size = fabs(expected[i]), d = difference(values_at(found, i), expected[i]);
+                if (hides && is_later(hides, i))
+                        continue;
+                if (d > most) {
+                        most = d;
+                        *at = i;
+                }
+                scale = isfinite(size) && size > scale ? size : scale;
+        }
+        return most == 0 ? 0 : most / (scale > 0 ? scale : 1);
+}
+
+void print_named_sizes(const Graph *g, const int64_t *size)
+{
+        printf("%s", g->name);
+        for (int i = 0; i < g->nnamed; i++)
+                printf("%s%s = %" PRId64, i ? ", " : ": ", g->named[i].name, size[i]);
+        printf("\n");
+}

@@ -1,0 +1,365 @@
+/* The errors of compiled code by layer and op: every value that has a name, against the interpreter's.
+ *
+ *   $ lathe verify tale.model
+ *   ..
+ *   largest error by layer and op, avx2, just in time
+ *             gather  add      div      matmul   softmax
+ *   x         0
+ *   layer[0]          1.2e-07  9.8e-08  2.1e-07  1.5e-07
+ *   ..
+ *   the largest of 182: layer[3].ffn.gate (matmul)
+ *
+ * The values are taps, so the code is what it is without them; a row is a trip of an outermost repeat, or a value or block
+ * outside all repeats; a column is what computed the value last, views aside.  Values are taken in the order in which they are computed, and the
+ * first whose error is over the bound is where to look: those behind it are computed from it. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+
+/* A value: an output of the graph, or one trip of it. */
+typedef struct {
+        const char *name, *row; /* "layer[2].attn", "layer[2]" */
+        int output;
+        int64_t trip, from, n; /* elements `from` on, n of them */
+        int rank;
+        int64_t dim[MAX_RANK];
+        const Node *node; /* what computed it */
+        double error;
+        int64_t at;
+} NamedValue;
+
+typedef struct {
+        Model *m;
+        const Options *o;
+        const int64_t *size;
+        Tap *tap; /* in the order in which they are computed */
+        int ntap, refused;
+        NamedValue *value;
+        int n, cap;
+} Table;
+
+/* --- which values ------------------------------------------------------------------------------------------------- */
+
+static int compare_taps(const void *a, const void *b)
+{
+        const Tap *x = a, *y = b;
+        return (x->at > y->at) - (x->at < y->at);
+}
+
+/* "layer[2].attn" of "layer[i].attn" */
+static const char *of_trip(const Table *t, const char *name, int64_t trip)
+{
+        const char *all = strstr(name, "[i]");
+        return all ? arena_printf(&t->m->arena, "%.*s[%" PRId64 "]%s", (int)(all - name), name, trip, all + 3)
+                   : name;
+}
+
+static int64_t trips_of(const Tap *tap)
+{
+        return strstr(tap->name, "[i]") ? tap->type.dim[0].fixed : 1;
+}
+
+/* Makes every one an output, trip by trip where not all trips have it. */
+static void add_taps(Table *t)
+{
+        const char *why;
+        for (int i = 0; i < t->ntap; i++) {
+                const Tap *tap = &t->tap[i];
+                for (int64_t trip = 0; trip < (tap->in_all_trips ? 1 : trips_of(tap)); trip++)
+                        tap_add(t->m->graph, tap->in_all_trips ? tap->name : of_trip(t, tap->name, trip),
+                                &why);
+        }
+}
+
+static void drop_tap(Table *t, const char *name)
+{
+        int n = 0;
+        for (int i = 0; i < t->ntap; i++) {
+                bool same = false;
+                for (int64_t trip = 0; trip < trips_of(&t->tap[i]); trip++)
+                        same |= !strcmp(of_trip(t, t->tap[i].name, trip), name);
+                if (!same && strcmp(t->tap[i].name, name) != 0)
+                        t->tap[n++] = t->tap[i];
+        }
+        t->ntap = n;
+        t->refused++;
+}
+
+/* Of a causal model what can't be given position by position. */
+static bool drop_acausal(Table *t)
+{
+        Model *m = t->m;
+        add_taps(t);
+        Graph *g = hoist(simplify(m->graph));
+        int time = growing_dimension(g);
+        while (time >= 0) {
+                CausalResult proof = causal_prove(&m->arena, g, time);
+                if (!proof.causal || !proof.tap_why)
+                        break;
+                drop_tap(t, g->output[proof.output].tap);
+                memmove(g->output + proof.output, g->output + proof.output + 1,
+                        (size_t)(--g->noutput - proof.output) * sizeof *g->output);
+        }
+        return model_elaborate(m, t->o, t->o->model);
+}
+
+static bool choose_taps(Table *t)
+{
+        Model *m = t->m;
+        int n = 0;
+        if (!model_elaborate(m, t->o, t->o->model))
+                return false;
+        t->tap = taps_of(&m->arena, m->graph, &n);
+        for (int i = 0; i < n; i++)
+                if (t->tap[i].type.dtype == REAL)
+                        t->tap[t->ntap++] = t->tap[i];
+        if (t->ntap)
+                qsort(t->tap, (size_t)t->ntap, sizeof *t->tap, compare_taps);
+        if (!t->o->off[PASS_causal] && !drop_acausal(t))
+                return false;
+        add_taps(t);
+        return true;
+}
+
+/* --- the list ------------------------------------------------------------------------------------------------------- */
+
+/* What computed a value, in a trip of an outermost repeat. */
+static const Node *origin(const Node *n, int64_t trip)
+{
+        for (int steps = 0; steps < 256; steps++) {
+                if (n->op == OP_VIEW) {
+                        n = n->in[0];
+                } else if (n->op == OP_RESULT) {
+                        const Region *r = n->in[0]->attr.region;
+                        int i = n->attr.index;
+                        int64_t at = i < r->ncarry || trip >= r->trips ? r->trips - 1 : trip;
+                        const Body *b = r->body[r->body_of[at]];
+                        n = i < r->ncarry ? b->next[i] : b->stack[i - r->ncarry];
+                } else if (n->op == OP_CARRY) {
+                        const Region *r = n->body->region;
+                        int64_t before = trip < r->trips ? trip - 1 : r->trips - 1;
+                        n = before < 0 ? r->repeat->in[n->attr.index]
+                                       : r->body[r->body_of[before]]->next[n->attr.index];
+                        trip = before < 0 ? 0 : before;
+                } else {
+                        break;
+                }
+        }
+        return n;
+}
+
+static int output_named(const Graph *g, const char *name)
+{
+        for (int i = 0; i < g->noutput; i++)
+                if (!strcmp(output_name(&g->output[i]), name))
+                        return i;
+        return -1;
+}
+
+/* Up to the trip of an outermost repeat, else the first part. */
+static const char *row_of(Arena *a, const char *name)
+{
+        const char *bracket = strchr(name, ']');
+        return arena_strndup(a, name, bracket ? bracket + 1 - name : (int64_t)strcspn(name, "."));
+}
+
+static void add_value(Table *t, const char *name, int output, int64_t trip, int64_t trips)
+{
+        if (t->n == t->cap) {
+                int cap = t->cap ? 2 * t->cap : 64;
+                t->value = arena_grow(&t->m->arena, t->value, t->cap * (int64_t)sizeof *t->value,
+                                      cap * (int64_t)sizeof *t->value);
+                t->cap = cap;
+        }
+        const Node *node = t->m->graph->output[output].node;
+        NamedValue *v = &t->value[t->n++];
+        *v = (NamedValue){.name = name, .output = output, .trip = trip, .node = origin(node, trip)};
+        v->row = row_of(&t->m->arena, name);
+        v->n = type_count(&node->type, t->size) / trips;
+        v->from = trips > 1 ? trip * v->n : 0;
+        v->rank = node->type.rank - (trips > 1);
+        for (int a = 0; a < v->rank; a++)
+                v->dim[a] = dim_value(node->type.dim[a + (trips > 1)], t->size);
+}
+
+static void list_trip(Table *t, const Tap *tap, int64_t trip)
+{
+        const Graph *g = t->m->graph;
+        const char *name = of_trip(t, tap->name, trip);
+        int output = output_named(g, tap->in_all_trips ? tap->name : name);
+        if (output >= 0 && trip < trips_of(tap))
+                add_value(t, name, output, trip, tap->in_all_trips ? trips_of(tap) : 1);
+}
+
+/* Values of one repeat trip by trip. */
+static void list_values(Table *t)
+{
+        const Graph *g = t->m->graph;
+        for (int i = 0, end; i < t->ntap; i = end) {
+                const char *all = strstr(t->tap[i].name, "[i]");
+                size_t prefix = all ? (size_t)(all + 3 - t->tap[i].name) : 0;
+                for (end = i + 1; end < t->ntap && prefix; end++)
+                        if (strncmp(t->tap[end].name, t->tap[i].name, prefix) != 0)
+                                break;
+                for (int64_t trip = 0; trip < trips_of(&t->tap[i]); trip++)
+                        for (int k = i; k < end; k++)
+                                list_trip(t, &t->tap[k], trip);
+        }
+        for (int i = 0; i < g->noutput; i++)
+                if (!g->output[i].tap)
+                        add_value(t, output_name(&g->output[i]), i, 0, 1);
+}
+
+/* --- errors ------------------------------------------------------------------------------------------------------------ */
+
+static void find_errors(Table *t, const Tensor *expected, float *const *found)
+{
+        const Graph *g = t->m->graph;
+        for (int i = 0; i < t->n; i++) {
+                NamedValue *v = &t->value[i];
+                const Output *o = &g->output[v->output];
+                OutputShape shape = output_shape(g, &o->node->type, t->size);
+                Values values = {NULL, found[v->output] + v->from};
+                v->error = largest_error(values, expected[v->output].data + v->from, v->n,
+                                         isnan(o->later) ? &shape : NULL, &v->at);
+        }
+}
+
+static bool is_new(const Table *t, int i, bool row)
+{
+        for (int k = 0; k < i; k++)
+                if (row ? !strcmp(t->value[k].row, t->value[i].row)
+                        : t->value[k].node->op == t->value[i].node->op)
+                        return false;
+        return true;
+}
+
+/* The largest of a row and an op; -1: there is none. */
+static double cell(const Table *t, const char *row, Op op)
+{
+        double most = -1;
+        for (int i = 0; i < t->n; i++)
+                if (t->value[i].node->op == op && !strcmp(t->value[i].row, row))
+                        most = fmax(most, t->value[i].error);
+        return most;
+}
+
+enum { CELL = 8 };
+
+/* Without the spaces at its end. */
+static void print_line(const char *line)
+{
+        size_t n = strlen(line);
+        while (n && line[n - 1] == ' ')
+                n--;
+        printf("%.*s\n", (int)n, line);
+}
+
+static void print_row(const Table *t, const char *row, int width)
+{
+        Arena *a = &t->m->arena;
+        const char *line = arena_printf(a, "%-*s", width, row);
+        for (int i = 0; i < t->n; i++) {
+                if (!is_new(t, i, false))
+                        continue;
+                double error = cell(t, row, t->value[i].node->op);
+                const char *text = error < 0 ? "" : error == 0 ? "0" : arena_printf(a, "%.1e", error);
+                line = arena_printf(a, "%s %-*s", line, CELL, text);
+        }
+        print_line(line);
+}
+
+static void print_errors(const Table *t)
+{
+        int width = 0;
+        for (int i = 0; i < t->n; i++)
+                width = (int)strlen(t->value[i].row) > width ? (int)strlen(t->value[i].row) : width;
+        const char *head = arena_printf(&t->m->arena, "%-*s", width, "");
+        for (int i = 0; i < t->n; i++)
+                if (is_new(t, i, false))
+                        head = arena_printf(&t->m->arena, "%s %-*s", head, CELL,
+                                            op_info[t->value[i].node->op].text);
+        print_line(head);
+        for (int i = 0; i < t->n; i++)
+                if (is_new(t, i, true))
+                        print_row(t, t->value[i].row, width);
+}
+
+static void print_first_over(const Table *t, const NamedValue *v, const Tensor *expected, float *const *found,
+                             double bound)
+{
+        int64_t index[MAX_RANK], rest = v->at;
+        for (int a = v->rank - 1; a >= 0; a--) {
+                index[a] = rest % v->dim[a];
+                rest /= v->dim[a];
+        }
+        printf("first over %g: %s (%s", bound, v->name, op_info[v->node->op].text);
+        if (v->node->span.source)
+                printf(", %s:%d", v->node->span.source->path, span_line(v->node->span));
+        printf("): at %s %.9g where the interpreter has %.9g, error %.1e\n",
+               shape_text(&t->m->arena, v->rank, index), (double)found[v->output][v->from + v->at],
+               expected[v->output].data[v->from + v->at], v->error);
+}
+
+static void report(const Table *t, const Tensor *expected, float *const *found, double bound)
+{
+        const NamedValue *most = NULL, *first = NULL;
+        for (int i = 0; i < t->n; i++) {
+                NamedValue *v = &t->value[i];
+                most = !most || v->error > most->error ? v : most;
+                first = !first && !(v->error <= bound) ? v : first;
+        }
+        print_errors(t);
+        if (t->refused)
+                printf("left out, as they can't be given position by position: %d\n", t->refused);
+        if (most)
+                printf("the largest of %d: %s (%s)\n", t->n, most->name, op_info[most->node->op].text);
+        if (first)
+                print_first_over(t, first, expected, found, bound);
+        fflush(stdout);
+}
+
+/* --- the whole ----------------------------------------------------------------------------------------------------------- */
+
+static const char *interpret_values(Table *t, const Tensor *input, Tensor *expected)
+{
+        Checkpoint *checkpoint;
+        WeightSource source = {open_weights(t->m, t->o, &checkpoint), weights_read};
+        const char *why = source.from ? interpret(t->m->graph, t->size, input, &source, NULL, expected)
+                                      : "there are no weights";
+        checkpoint_close(checkpoint);
+        return why;
+}
+
+bool verify_table(Model *m, const Options *o, const Target *target, When when, const int64_t *size,
+                  const Tensor *input, double bound)
+{
+        Table t = {.m = m, .o = o, .size = size};
+        Trial trial = {.size = size, .input = input};
+        Options alone = *o;
+        alone.slots = 1; /* values are not rows of a batch */
+        if (!choose_taps(&t))
+                return false;
+        list_values(&t);
+        int n = m->graph->noutput;
+        Tensor *expected = NEW_ARRAY(&m->arena, Tensor, n);
+        const char *why = interpret_values(&t, input, expected);
+        if (why)
+                fprintf(stderr, "lathe verify: the interpreter: %s\n", why);
+        bool good = !why && model_passes(m, o) && trial_of_model(m, &alone, target, when, &trial);
+        if (good) {
+                printf("\nlargest error by layer and op, %s\n", trial_text(&m->arena, target, when));
+                find_errors(&t, expected, trial.output);
+                report(&t, expected, trial.output, bound);
+        }
+        for (int i = 0; i < n; i++) {
+                tensor_free(&expected[i]);
+                if (trial.output)
+                        free(trial.output[i]);
+        }
+        return good;
+}

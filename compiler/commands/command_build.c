@@ -1,0 +1,148 @@
+/* lathe build: a model to C, header and packed weights. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "commands_private.h"
+
+/* "dir/tale.c" or "dir/tale" -> "dir/tale" and "tale" */
+static void split_path(Arena *a, const char *out, const char **stem, const char **base)
+{
+        size_t n = strlen(out);
+        *stem = n > 2 && !strcmp(out + n - 2, ".c") ? arena_strndup(a, out, (int64_t)n - 2) : out;
+        const char *slash = strrchr(*stem, '/');
+        *base = slash ? slash + 1 : *stem;
+}
+
+static bool is_stream(const Options *o)
+{
+        return o->out && !strcmp(o->out, "-");
+}
+
+/* -o names the C file; others take its name, so that it can have no suffix but that of C. */
+static bool out_fits(const Options *o)
+{
+        const char *slash = o->out ? strrchr(o->out, '/') : NULL, *name = slash ? slash + 1 : o->out;
+        const char *dot = name ? strrchr(name, '.') : NULL;
+        if (is_stream(o) && !o->embed && !o->code_only)
+                fprintf(stderr, "lathe build: -o - writes the C to standard output, and has no place for the "
+                                "weights: --embed puts them into the C, --code-only leaves them out\n");
+        else if (name && (!*name || !strcmp(name, ".c")))
+                fprintf(stderr, "lathe build: -o wants a file's name, not %s\n", o->out);
+        else if (dot && strcmp(dot, ".c") != 0)
+                fprintf(stderr,
+                        "lathe build: -o wants a name in .c, or one without a suffix, not %s: what is "
+                        "written "
+                        "is C\n",
+                        o->out);
+        else
+                return true;
+        return false;
+}
+
+/* NULL, or why a command line of the model's own can't be written. */
+static const char *why_no_main(const Graph *g)
+{
+        const char *why = why_not_generating(g);
+        return why ? why : g->noutput > 1 ? "has more than one output" : NULL;
+}
+
+static void note_name(const char *what, const char *name, const char *in_c, const char *kind,
+                      const char *more)
+{
+        if (strcmp(name, in_c) != 0)
+                fprintf(stderr, "lathe build: note: the %s %s is %s in C: %s is %s%s\n", what, name, in_c,
+                        name, kind ? kind : "another's", more);
+}
+
+/* Names that C could not bear have become others. */
+static void note_names(const Plan *p, const Options *o)
+{
+        const Graph *g = p->graph;
+        if (!o->prefix)
+                note_name("model", g->name, p->c_name, c_name_fault(g->name),
+                          "; --prefix gives it a name of your own");
+        for (int i = 0; i < g->nnamed; i++)
+                if (g->past < 0 || (i != g->time && i != g->past))
+                        note_name("size", g->named[i].said, g->named[i].name, c_word_kind(g->named[i].said),
+                                  "");
+        for (int i = 0; i < g->ninput; i++)
+                note_name("input", g->input[i].said, g->input[i].name, c_word_kind(g->input[i].said), "");
+        for (int i = 0; i < g->noutput; i++)
+                if (!g->output[i].tap)
+                        note_name("output", g->output[i].said, g->output[i].name,
+                                  c_word_kind(g->output[i].said), "");
+}
+
+/* Packs, emits and writes; the tokenizer may be NULL. */
+static int write_model(Model *m, const Options *o, Plan *p, const Tokenizer *tokenizer, Weights *weights)
+{
+        const char *stem, *base;
+        split_path(&m->arena, o->out && !is_stream(o) ? o->out : p->c_name, &stem, &base);
+        WeightSource source = {weights, weights_read};
+        float *packed = o->embed ? calloc((size_t)FLOATS(p->weights_size), sizeof *packed) : NULL;
+        const char *error = !o->embed ? NULL : packed ? pack_weights(p, &source, packed) : no_memory;
+        EmitOptions options = {.name = base,
+                               .with_main = o->with_main,
+                               .embed = o->embed,
+                               .alone = is_stream(o),
+                               .tokenizer = tokenizer ? tokenizer_text(&m->arena, tokenizer) : NULL,
+                               .weights = packed};
+        options.parameters = parameter_count(m->graph);
+        options.flops_token = cost_per_token(m->graph);
+        Text *c = text_new(&m->arena), *h = text_new(&m->arena);
+        if (!error)
+                emit(p, &options, c, h);
+        free(packed);
+        if (error) {
+                fprintf(stderr, "lathe: weights: %s\n", error);
+                return WRONG_ENVIRONMENT;
+        }
+        if (is_stream(o))
+                return write_file("-", c->data, c->n) ? DONE : WRONG_ENVIRONMENT;
+        WrittenFile file[3];
+        int n = 0;
+        if ((o->embed || o->code_only ||
+             output_weights(&file[n++], arena_printf(&m->arena, "%s.weights", stem), p, &source)) &&
+            output_bytes(&file[n++], arena_printf(&m->arena, "%s.c", stem), c->data, c->n))
+                output_bytes(&file[n++], arena_printf(&m->arena, "%s.h", stem), h->data, h->n);
+        return output_finish(file, n) ? DONE : WRONG_ENVIRONMENT;
+}
+
+int build_command(const Options *o)
+{
+        Model m;
+        int code;
+        Checkpoint *checkpoint = NULL;
+        Tokenizer tokenizer = {0};
+        if (!out_fits(o))
+                return WRONG_USAGE;
+        if (model_load(&m, o, &code)) {
+                Weights *weights = NULL;
+                bool good = model_passes(&m, o);
+                const char *why = good && o->with_main ? why_no_main(m.graph) : NULL;
+                if (why) {
+                        fprintf(stderr,
+                                "lathe: --main is for a causal model from one input of token ids [time] to "
+                                "one output of logits [time, vocab]: %s %s\n",
+                                m.graph->name, why);
+                        note_not_causal(&m);
+                        good = false;
+                }
+                good = good && (!o->tokenizer || load_tokenizer(&m, o, &tokenizer));
+                if (good)
+                        weights = open_weights(&m, o, &checkpoint);
+                if (weights && !o->code_only)
+                        note_hashed(&m, o, "build");
+                Plan *plan =
+                        weights ? model_plan(&m, o, target_find(o->ntarget ? o->target[0] : "native")) : NULL;
+                if (plan)
+                        note_names(plan, o);
+                code = plan ? write_model(&m, o, plan, o->tokenizer ? &tokenizer : NULL, weights)
+                            : failure_code(&m);
+        }
+        tokenizer_free(&tokenizer);
+        checkpoint_close(checkpoint);
+        model_free(&m);
+        return code;
+}

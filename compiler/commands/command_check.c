@@ -1,0 +1,48 @@
+/* lathe check: parse, elaborate, prove; silent when all is well.
+ *
+ * Of each file every model that lacks no hyperparameter, or the one of -m, and every test; of the other models what they
+ * set. */
+#include <stdio.h>
+
+#include "commands_private.h"
+
+static bool check_tests(Model *m)
+{
+        bool good = true;
+        for (int i = 0; i < program_ntest(m->program); i++) {
+                diag_clear(&m->diag);
+                good &= elaborate_test(m->program, i, &m->diag) != NULL;
+                diag_print(&m->diag, stderr);
+        }
+        return good;
+}
+
+static bool check_program(Model *m, const Options *o)
+{
+        if (o->model)
+                return model_check(m, o, o->model);
+        int n;
+        const char **name = program_models(m->program, o->override, o->noverride, &n);
+        bool good = true;
+        for (int i = 0; i < n; i++)
+                good &= model_check(m, o, name[i]);
+        diag_clear(&m->diag);
+        check_open_models(m->program, o->override, o->noverride, &m->diag);
+        diag_print(&m->diag, stderr);
+        good &= m->diag.count == 0;
+        return check_tests(m) && good;
+}
+
+int check_command(const Options *o)
+{
+        int worst = DONE;
+        for (int i = 0; i < o->nfile; i++) {
+                Model m;
+                int code;
+                if (model_open(&m, o->file[i], &code))
+                        code = check_program(&m, o) ? DONE : WRONG_INPUT;
+                worst = code > worst ? code : worst;
+                model_free(&m);
+        }
+        return worst;
+}

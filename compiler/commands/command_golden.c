@@ -1,0 +1,383 @@
+/* lathe golden: records what a model's outputs are, and holds it to that. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "commands_private.h"
+#include "check/check.h"
+
+/* --- record ------------------------------------------------------------------------------------------------------- */
+
+/* Without --tap: what each block called in an outermost repeat gives, position by position. */
+static bool is_block_output(const Graph *g, const Tap *t)
+{
+        const char *all = strstr(t->name, "[i].");
+        return all && !strpbrk(all + 4, ".[") && t->in_all_trips && t->type.dtype == REAL &&
+               t->type.rank > 1 && (!g->nnamed || !dim_is_fixed(t->type.dim[1]));
+}
+
+static int compare_taps(const void *a, const void *b)
+{
+        const Tap *x = a, *y = b;
+        return (x->at > y->at) - (x->at < y->at);
+}
+
+static bool choose_taps(Golden *g)
+{
+        Model m;
+        int n = 0;
+        bool good = model_load(&m, &g->o, &g->code);
+        Tap *tap = good ? taps_of(&m.arena, m.graph, &n) : NULL;
+        if (n)
+                qsort(tap, (size_t)n, sizeof *tap, compare_taps);
+        for (int i = 0; i < n && g->o.ntap < MAX_TAPS; i++)
+                if (is_block_output(m.graph, &tap[i]))
+                        g->o.tap[g->o.ntap++] = arena_strdup(&g->arena, tap[i].name);
+        if (good && !g->o.model)
+                g->o.model = arena_strdup(&g->arena, m.graph->name);
+        model_free(&m);
+        return good;
+}
+
+/* "layer[0].attn" is a value of the tap layer[i].attn. */
+static bool is_of(const GoldenValue *v, const char *tap)
+{
+        const char *all = strstr(tap, "[i]"), *close = strchr(v->name, ']');
+        return all && close && !strncmp(v->name, tap, (size_t)(all - tap) + 1) && !strcmp(close + 1, all + 3);
+}
+
+/* Does an earlier tap have the same values all through?  `x` after an identity is the same value by another name. */
+static bool repeats_another(const Golden *g, const char *tap)
+{
+        bool any = false;
+        for (int i = 0; i < g->nvalue; i++) {
+                bool before = false;
+                if (!is_of(&g->value[i], tap))
+                        continue;
+                for (int k = 0; k < i; k++)
+                        before |= g->value[k].hash == g->value[i].hash;
+                if (!before)
+                        return false;
+                any = true;
+        }
+        return any;
+}
+
+/* Of the taps that nobody asked for, those that say nothing new. */
+static void drop_repeated(Golden *g)
+{
+        bool drop[MAX_TAPS];
+        int ntap = 0, nvalue = 0;
+        for (int i = 0; i < g->o.ntap; i++)
+                drop[i] = repeats_another(g, g->o.tap[i]);
+        for (int i = 0; i < g->nvalue; i++) {
+                bool keep = true;
+                for (int k = 0; k < g->o.ntap; k++)
+                        keep &= !(drop[k] && is_of(&g->value[i], g->o.tap[k]));
+                if (keep)
+                        g->value[nvalue++] = g->value[i];
+        }
+        g->nvalue = nvalue;
+        for (int i = 0; i < g->o.ntap; i++)
+                if (!drop[i])
+                        g->o.tap[ntap++] = g->o.tap[i];
+        g->o.ntap = ntap;
+}
+
+static int record(const Options *o)
+{
+        Golden g = {.o = *o};
+        if (o->nfile != 2) {
+                fprintf(stderr,
+                        "lathe golden record: wants one model; %s is too much; `lathe help golden` "
+                        "says more\n",
+                        o->file[2]);
+                return WRONG_USAGE;
+        }
+        g.o.file[0] = o->file[1];
+        g.o.nfile = 1;
+        g.o.chunk = 64;
+        g.o.threads = 0;
+        if (g.o.steps == INT64_MAX)
+                g.o.steps = 0;
+        int given = g.o.ntap;
+        bool chosen = choose_taps(&g);
+        int code = g.code;
+        if (chosen) {
+                if (given)
+                        g.o.ntap = given;
+                g.path = o->out ? o->out : arena_printf(&g.arena, "%s.golden", g.o.model);
+                const Target *t = target_find(o->ntarget ? o->target[0] : "native");
+                bool jit = o->jit != JIT_CC && trial_jit_runs(t);
+                const char *wrong = golden_run(&g, t, jit ? JUST_IN_TIME : AHEAD_OF_TIME);
+                if (!wrong && !given)
+                        drop_repeated(&g);
+                code = g.code;
+                if (wrong)
+                        fprintf(stderr, "lathe golden: %s: %s\n", o->file[1], wrong);
+                else
+                        code = golden_write(&g) ? DONE : WRONG_ENVIRONMENT;
+        }
+        arena_free(&g.arena);
+        return code;
+}
+
+/* --- check ---------------------------------------------------------------------------------------------------------- */
+
+/* The file as it stands, and as it is found now, with what the command says instead. */
+static bool read_twice(const char *path, const Options *o, Golden *was, Golden *is)
+{
+        *is = (Golden){.code = DONE};
+        if (!golden_read(was, path) || !golden_read(is, path)) {
+                fprintf(stderr, "%s\n", was->why ? was->why : is->why);
+                return false;
+        }
+        if (o->weights)
+                is->o.weights = o->weights;
+        is->o.chunk = o->chunk;
+        is->o.slots = o->slots;
+        is->o.ntap = o->slots > 1 ? 0 : is->o.ntap;
+        is->o.threads = o->given['R'] ? o->threads : 0;
+        return true;
+}
+
+/* In batches there are outputs, and no taps. */
+static void keep_outputs(Golden *was, const Golden *is)
+{
+        int n = 0;
+        for (int i = 0; i < was->nvalue; i++)
+                for (int k = 0; k < is->nvalue; k++)
+                        if (!strcmp(was->value[i].name, is->value[k].name))
+                                was->value[n++] = was->value[i];
+        was->nvalue = n;
+}
+
+static int check_one(const GoldenCheck *c, const Options *o)
+{
+        Golden was, is;
+        if (!read_twice(c->path, o, &was, &is))
+                return was.code ? was.code : is.code;
+        is.o.jit = o->jit;
+        const char *wrong = golden_run(&is, c->target, c->when);
+        int code = wrong ? is.code : DONE;
+        Text *log = text_new(&is.arena);
+        if (o->slots > 1)
+                keep_outputs(&was, &is);
+        if (wrong)
+                text_printf(log, "     %s\n", wrong);
+        else
+                code = golden_compare(log, &was, &is, o->bound) ? DONE : WRONG_INPUT;
+        printf("%s %s %s %s\n%s", code ? "FAIL" : "ok", c->path, c->target->name, golden_how(c),
+               log->data ? log->data : "");
+        arena_free(&is.arena);
+        arena_free(&was.arena);
+        return code;
+}
+
+static void begin(GoldenCheck *c, const Options *o)
+{
+        c->said = tmpfile();
+        fflush(NULL);
+        c->process = c->said ? fork() : -1;
+        if (c->process) {
+                c->error = errno;
+                c->entry = c->process > 0 ? ending_process(c->process) : -1;
+                return;
+        }
+        int own = dup(STDERR_FILENO);
+        dup2(fileno(c->said), STDOUT_FILENO);
+        dup2(fileno(c->said), STDERR_FILENO);
+        int code = check_one(c, o);
+        if (!fflush(stdout) && !ferror(stdout))
+                _exit(code);
+        dprintf(own, "lathe golden: a temporary file can't be written\n");
+        _exit(WRONG_ENVIRONMENT);
+}
+
+static void say_failure(const GoldenCheck *c, const char *why)
+{
+        printf("FAIL %s %s %s: %s\n", c->path, c->target->name, golden_how(c), why);
+}
+
+static void end(GoldenCheck *c)
+{
+        int status = WRONG_ENVIRONMENT << 8;
+        while (c->process > 0 && waitpid(c->process, &status, 0) < 0 && errno == EINTR)
+                ;
+        if (c->process > 0)
+                ending_forget(c->entry);
+        else {
+                say_failure(c, "no process can be started");
+                fprintf(stderr, "lathe golden: no process can be started: %s\n", strerror(c->error));
+        }
+        c->code = WIFEXITED(status) ? WEXITSTATUS(status) : WRONG_ENVIRONMENT;
+        char line[4096];
+        bool any = false;
+        if (c->said)
+                rewind(c->said);
+        for (; c->said && fgets(line, sizeof line, c->said); any = true)
+                fputs(line, stdout);
+        if (c->process > 0 && !any && WIFEXITED(status)) {
+                say_failure(c, "what it says can't be kept");
+                fprintf(stderr, "lathe golden: a temporary file can't be read\n");
+                c->code = WRONG_ENVIRONMENT;
+        }
+        if (c->process > 0 && !WIFEXITED(status))
+                printf("FAIL %s %s %s: ended by signal %d\n", c->path, c->target->name, golden_how(c),
+                       WTERMSIG(status));
+        fflush(stdout);
+}
+
+/* As many at once as there are cores; in their order. */
+static int run_checks(GoldenCheck *c, int n, const Options *o)
+{
+        int cores = (int)sysconf(_SC_NPROCESSORS_ONLN), begun = 0, passed = 0, worst = DONE;
+        for (int i = 0; i < n; i++) {
+                for (; begun < n && begun < i + (cores > 0 ? cores : 1); begun++)
+                        begin(&c[begun], o);
+                end(&c[i]);
+                passed += c[i].code == DONE;
+                worst = c[i].code > worst ? c[i].code : worst;
+        }
+        printf("%d passed, %d failed\n", passed, n - passed);
+        return worst;
+}
+
+/* What is found takes the place of what was; lines that change are shown. */
+static int update(const char *path, const Options *o)
+{
+        Golden was, is;
+        if (!read_twice(path, o, &was, &is))
+                return was.code ? was.code : is.code;
+        const char *wrong = golden_run(&is, target_find("native"), JUST_IN_TIME);
+        if (wrong)
+                fprintf(stderr, "lathe golden: %s: %s\n", path, wrong);
+        else
+                printf("%s: %d lines changed\n", path,
+                       golden_diff(stdout, &is.arena, golden_text(&was), golden_text(&is)));
+        int code = wrong ? is.code : golden_write(&is) ? DONE : WRONG_ENVIRONMENT;
+        arena_free(&was.arena);
+        arena_free(&is.arena);
+        return code;
+}
+
+/* --- the command ------------------------------------------------------------------------------------------------------ */
+
+/* What a target lacks to be tried so; NULL: nothing. */
+static const char *lacks(Arena *a, const Target *t, When when)
+{
+        if (when == AHEAD_OF_TIME)
+                return trial_lacks(a, t);
+        return trial_jit_runs(t) ? NULL : "libtcc's kernels for it";
+}
+
+/* Just in time on every target that runs here; ahead of time, which takes the system's compiler its time, on the native one. Named
+ * targets in both ways, or in those that are possible. */
+static bool is_asked(const Options *o, const Target *t, When when)
+{
+        bool named = false;
+        for (int i = 0; i < o->ntarget; i++)
+                named |= target_find(o->target[i]) == t;
+        if (o->ntarget ? !named : when == AHEAD_OF_TIME ? t != target_find("native") : !trial_jit_runs(t))
+                return false;
+        return o->jit == JIT_AUTO || jit_is_immediate(o->jit) == (when == JUST_IN_TIME);
+}
+
+typedef struct {
+        const Target *target;
+        When when;
+} Way;
+
+/* Ways to check a file; 0 after a message. */
+static int choose_ways(const Options *o, Way *way)
+{
+        Arena scratch = {0};
+        int n = 0;
+        for (int i = 0; i < target_count; i++) {
+                const Target *t = &target_table[i];
+                int before = n;
+                const char *missing = NULL;
+                for (When when = JUST_IN_TIME + 1; when-- > AHEAD_OF_TIME;) {
+                        if (!is_asked(o, t, when))
+                                continue;
+                        const char *lack = lacks(&scratch, t, when);
+                        if (!lack)
+                                way[n++] = (Way){t, when};
+                        missing = lack ? lack : missing;
+                }
+                if (!missing)
+                        continue;
+                if (n > before && o->jit == JIT_AUTO) {
+                        fprintf(stderr, "lathe golden: note: %s is tried by %s alone; missing: %s\n", t->name,
+                                way[before].when == JUST_IN_TIME ? "tcc" : "cc", missing);
+                        continue;
+                }
+                fprintf(stderr, "lathe golden: target %s can't be tried here; missing: %s\n", t->name,
+                        missing);
+                n = 0;
+                break;
+        }
+        arena_free(&scratch);
+        return n;
+}
+
+/* If it is not, one check says so. */
+static bool is_readable(const char *path)
+{
+        Golden g;
+        bool good = golden_read(&g, path);
+        arena_free(&g.arena);
+        return good;
+}
+
+static int check(const Options *o)
+{
+        Way way[2 * MAX_TARGETS];
+        int ways = choose_ways(o, way), n = 0;
+        if (!ways)
+                return WRONG_ENVIRONMENT;
+        GoldenCheck *c = calloc((size_t)(o->nfile - 1) * (size_t)ways, sizeof *c);
+        if (!c)
+                end_without_memory();
+        for (int i = 1; i < o->nfile; i++)
+                for (int k = 0; k < (is_readable(o->file[i]) ? ways : 1); k++)
+                        c[n++] = (GoldenCheck){.path = o->file[i],
+                                               .target = way[k].target,
+                                               .when = way[k].when,
+                                               .jit = o->jit};
+        int code = run_checks(c, n, o);
+        if (o->junit && !golden_junit(o->junit, c, n))
+                code = WRONG_ENVIRONMENT;
+        for (int i = 0; i < n; i++)
+                if (c[i].said)
+                        fclose(c[i].said);
+        free(c);
+        return code;
+}
+
+int golden_command(const Options *o)
+{
+        const char *what = o->file[0];
+        if (!strcmp(what, "record"))
+                return options_fit(o, "golden record", "mDwtopnyIT1J") ? record(o) : WRONG_USAGE;
+        if (strcmp(what, "check") != 0) {
+                fprintf(stderr,
+                        "lathe golden: record MODEL, or check FILE…, not %s; `lathe help golden` "
+                        "says more\n",
+                        what);
+                return WRONG_USAGE;
+        }
+        if (!options_fit(o, o->update ? "golden check --update" : "golden check",
+                         o->update ? "uw" : "wTJbcLRuU"))
+                return WRONG_USAGE;
+        if (!o->update)
+                return check(o);
+        int code = DONE;
+        for (int i = 1; i < o->nfile; i++) {
+                int one = update(o->file[i], o);
+                code = one > code ? one : code;
+        }
+        return code;
+}

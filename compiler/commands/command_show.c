@@ -1,0 +1,34 @@
+/* lathe show: what a model is and what it costs. */
+#include <stdio.h>
+
+#include "commands_private.h"
+
+int show_command(const Options *o)
+{
+        /* what each part depends on */
+        static const char *const takes[] = {
+                [PART_PARAMS] = "mD",        [PART_TAPS] = "mD",          [PART_COST] = "mD0kT1cyL",
+                [PART_PLAN] = "mDxd0kT1cyL", [PART_CODE] = "mDxd0kT1cyL", [PART_GRAPH] = "mDd0yj",
+                [PART_ELABORATED] = "mDyj",  [PART_PASSES] = "",          [PART_C] = "mDxd0kT1cyL"};
+        const char *word = o->file[o->nfile - 1];
+        bool alone = o->nfile == 1;
+        int part = model_part(word);
+        if (part < 0)
+                return WRONG_USAGE;
+        if (alone && part != PART_PASSES) {
+                fprintf(stderr, "lathe show: %s of which model? `lathe help show` says more\n", word);
+                return WRONG_USAGE;
+        }
+        char command[32];
+        snprintf(command, sizeof command, "show %s", word);
+        if (!options_fit(o, command, takes[part]))
+                return WRONG_USAGE;
+        if (alone)
+                return show_model(NULL, o, PART_PASSES);
+        Model m;
+        int code;
+        if (model_load(&m, o, &code))
+                code = show_model(&m, o, (ModelPart)part);
+        model_free(&m);
+        return code;
+}

@@ -1,0 +1,46 @@
+/* lathe weights: a model's weights under their published names, by hash or from a checkpoint. */
+#include <stdio.h>
+#include <string.h>
+
+#include "commands_private.h"
+
+static CkType storage_type(const char *name)
+{
+        return !strcmp(name, "f16") ? CK_F16 : !strcmp(name, "bf16") ? CK_BF16 : CK_F32;
+}
+
+static int write_published(Model *m, const Options *o)
+{
+        Checkpoint *checkpoint = NULL;
+        CkError error;
+        bool mapped = weights_check(m->graph, &m->diag);
+        diag_print(&m->diag, stderr);
+        Weights *weights = mapped ? open_weights(m, o, &checkpoint) : NULL;
+        int code = failure_code(m);
+        if (weights) {
+                bool written = weights_write(m->graph, weights, o->out, storage_type(o->storage), &error);
+                if (!written)
+                        fprintf(stderr, "lathe: %s\n", error.message);
+                code = written ? DONE : WRONG_ENVIRONMENT;
+        }
+        checkpoint_close(checkpoint);
+        return code;
+}
+
+int weights_command(const Options *o)
+{
+        if (!o->out) {
+                fprintf(stderr, "lathe weights: wants -o FILE; `lathe help weights` says more\n");
+                return WRONG_USAGE;
+        }
+        if (!strcmp(o->out, "-")) {
+                fprintf(stderr, "lathe weights: a checkpoint is written to a file, not to standard output\n");
+                return WRONG_USAGE;
+        }
+        Model m;
+        int code;
+        if (model_load(&m, o, &code))
+                code = write_published(&m, o);
+        model_free(&m);
+        return code;
+}

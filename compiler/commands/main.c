@@ -1,0 +1,295 @@
+/* lathe: compiles a transformer, written down as its formulas, into C.
+ *
+ * Here: the commands, their help, and nothing else.  Exit codes: 0 done, 1 the input is wrong, 2 wrong usage, 3 the
+ * environment failed. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "commands_private.h"
+#include "repl/repl.h"
+
+int elaborate_command(int argc, char **argv);
+
+typedef struct {
+        const char *name;
+        int (*run)(const Options *o);
+        const char *takes; /* letters of options.c's table */
+        int least, most;   /* words that are no options, and what they are */
+        const char *wants;
+        const char *usage, *about, *more;
+} Command;
+
+static const Command command_table[] = {
+        {"build", build_command, "mDwtoXT1Mexd0kcCyL", 1, 1, "one model",
+         "MODEL [--weights CKPT] [--tokenizer TOK] [--target T] [--main] [--embed] [-o OUT.c]",
+         "a model to C",
+         "Writes OUT.c, OUT.h and, unless --embed, OUT.weights.\n"
+         "  -m NAME          which model of the file (default: the last that lacks no hyperparameter)\n"
+         "  -D NAME=VALUE    a hyperparameter\n"
+         "  --weights CKPT   .safetensors, a folder of them, or a llama2.c .bin; left out: made by hash\n"
+         "  --tokenizer TOK  a llama2.c tokenizer, compiled in\n"
+         "  --target T       what to write for (`lathe targets`; default native)\n"
+         "  --main           add a command line that generates\n"
+         "  --embed          the weights too are in the C file\n"
+         "  --code-only      no weight file\n"
+         "  --prefix NAME    what the names of functions, types and macros begin with (default: the model's "
+         "name)\n"
+         "  --chunk N        positions taken in one go (default 64)\n"
+         "  --slots N        of a causal model: an instance holds N sequences, and a call takes positions of "
+         "several\n"
+         "  --tap NAME,…     values as further outputs (`lathe show MODEL taps` lists names)\n"
+         "  --explain        say what was fused, and what stopped it\n"
+         "  --no-PASS, --dump=PASS\n"
+         "example: lathe build models/tale.model --main -o tale.c && cc -std=c11 -O2 -march=native tale.c "
+         "-lpthread -o tale\n"},
+        {"run", run_command, "mDwtT1xd0kcpfnEKPNSRzJvH", 1, 2, "one model, and perhaps a prompt",
+         "MODEL [PROMPT] [--weights CKPT] [--tokenizer TOK] [-n N] [--temp T] [--threads K]",
+         "a model run at once: text as it is made",
+         "Compiled in memory; no C compiler is needed.  Without a tokenizer, prompt and text are token "
+         "numbers.\n"
+         "  PROMPT           what the text goes on from, or -p PROMPT; - reads it from standard input\n"
+         "  -f FILE          the prompt is what FILE holds\n"
+         "  -n N             at most N new tokens (default: to the end of the context)\n"
+         "  --temp T         temperature; 0, the default, always takes the likeliest token\n"
+         "  --top-k K        of the K likeliest tokens only\n"
+         "  --top-p P        of the likeliest tokens that together have probability P\n"
+         "  --min-p P        of tokens at least P times as likely as the likeliest\n"
+         "  --seed S         of the random numbers (default 1): the same seed, the same text, on every "
+         "machine\n"
+         "  --stop TEXT      end before this text; may be given more than once\n"
+         "  --threads K      threads (default 1); the text does not depend on them\n"
+         "  --weights FILE   .safetensors, a folder of them, a llama2.c .bin, or what `lathe build` packed; "
+         "left "
+         "out: made by hash\n"
+         "  --jit HOW        tcc: libtcc alone; cc: the system's compiler first; auto, the default: at once, "
+         "and the "
+         "optimised build\n"
+         "                   takes over when it is ready; code: no compiler, an interpreter of kernels "
+         "(slow)\n"
+         "  --hash           print a hash of all logits to standard error\n"
+         "  -v               print times and speed to standard error\n"
+         "  -m, -D, --tokenizer, --target, --chunk, --explain, --no-PASS: as for build\n"
+         "example: lathe run models/tale.model --weights models/tale/tale.safetensors --tokenizer "
+         "models/tale/tokenizer.bin -p \"Once\"\n"},
+        {"check", check_command, "mDd0", 1, MAX_FILES, "model files", "MODEL…",
+         "parse, elaborate, prove; silent when all is well",
+         "Of each file every model that lacks no hyperparameter, or the one of -m, and every test: that it "
+         "can be elaborated, that\n"
+         "`loop generate` stands around a causal model, and that its checkpoint section gives every weight "
+         "exactly once.\n"
+         "Of other models: that what they set is declared; a note says what they lack.\n"
+         "The note \"is causal if its values are finite\" names a place where an infinity or a NaN of a "
+         "later "
+         "position, such as an exp\n"
+         "that overflows, reaches earlier ones; with finite values, steps give the bits of forward.\n"
+         "example: lathe check models/*.model\n"},
+        {"test", test_command, "", 1, MAX_FILES, "files of tests", "FILE…",
+         "run the tests written in the language",
+         "Runs every `test \"…\" { require … }` of the files by the interpreter, in double precision, with "
+         "weights made by hash.\n"
+         "example: lathe test tests/textbook/attention.model\n"},
+        {"weights", weights_command, "mDwos", 1, 1, "one model",
+         "MODEL [--weights CKPT] [--storage f32|f16|bf16] -o W.safetensors",
+         "weights under their published names",
+         "Hash weights (docs/hash-weights.md), or those of a checkpoint.\n"
+         "example: lathe weights models/tale.model -o tale.safetensors\n"},
+        {"show", show_command, "mDxd0kT1cyLj", 1, 2, "a model and a part of it",
+         "MODEL params|taps|cost|plan|code|elaborated|graph|c, or passes",
+         "what a model is and what it costs",
+         "  params  every weight with its shape, and how many parameters there are\n"
+         "  taps    the names of all values, with their shapes (of a repeat: of all iterations)\n"
+         "  cost    bytes of weights and cache, FLOPs of prefill and step, as formulas and at the full "
+         "context\n"
+         "  plan    kernels, barriers, and where every buffer lies\n"
+         "  code    what each kernel does, statement by statement (docs/ir.md)\n"
+         "  elaborated  the graph as the file means it, before any pass\n"
+         "  graph   the graph after its passes; --json: either graph for programs (docs/ir.md)\n"
+         "  passes  the passes, in order\n"
+         "  c       the C that `lathe build` writes\n"
+         "example: lathe show models/tale.model cost\n"},
+        {"repl", repl_command, "q", 0, MAX_FILES, "files", "[MODEL.model | SCRIPT]…",
+         "definitions, expressions and commands, line by line",
+         "A line is a definition, a statement or an expression of the language, which is answered, or a "
+         "command; "
+         "`:help` lists them.\n"
+         "Files that end in .model are loaded first; others are scripts of such lines, which are run instead "
+         "of "
+         "reading standard input.\n"
+         "  --echo           print a script's lines too, behind their prompts\n"
+         "The exit code is 1 if a line of a script or a pipe failed.\n"
+         "example: lathe repl models/tale.model\n"},
+        {"verify", verify_command, "mDwTx0kcabiAJyLn", 1, 1, "one model",
+         "MODEL [--weights CKPT] [--against FILE.safetensors] [--bound E] [--interpreter] [--each-pass] "
+         "[--target "
+         "T]…",
+         "the interpreter against compiled code",
+         "Runs the interpreter on the model as written, on inputs made by hash, 40 positions; then on the "
+         "graph after each pass, and\n"
+         "the C for each target (all that can be tried here, unless named; 64-bit ARM by "
+         "aarch64-linux-gnu-gcc and qemu-aarch64),\n"
+         "built by cc, or what CC says: whole, in pieces and step by step, by 1, 2 and 3 threads; and whole "
+         "with "
+         "other inputs in the\n"
+         "second half, huge ones and NaN, which must leave the first half as it is.  Compiled "
+         "code may be 1e-5 of the\n"
+         "largest value off, and all of it must give the same bits.  Then the largest error of all values "
+         "that "
+         "have a name, by layer and\n"
+         "op, as a table, and the first of them over the bound.\n"
+         "  --against FILE   instead: inputs, outputs and other values by their names (`lathe show MODEL "
+         "taps`), from "
+         "something else\n"
+         "  --bound E        how far off compiled code may be; against a file: the interpreter (default 1e-9 "
+         "of "
+         "a tensor's largest value)\n"
+         "  -n N             so many positions, if the model takes as many\n"
+         "  --interpreter    leave compiled code out\n"
+         "  --each-pass      then, instead of the table, all of it with each pass off in turn (`lathe show "
+         "MODEL passes`)\n"
+         "  --slots N        an instance holds N sequences; calls that take positions of all of them are "
+         "compared "
+         "too\n"
+         "  --jit tcc        leave out what the system's compiler builds; --jit cc: what libtcc does; --jit "
+         "code: both,\n"
+         "                   and compare the interpreter of kernels (`lathe show MODEL code`)\n"
+         "example: lathe verify models/stories260k.model --target scalar --target avx2\n"},
+        {"golden", golden_command, "mDwtopnyITJbcLRuU", 2, MAX_FILES, "record MODEL, or check FILE…",
+         "record MODEL [options] | check FILE…", "outputs kept as text, and held to it to the bit",
+         "record writes MODEL.golden (-o names it): of each output and tapped value shape, hash, norm, first "
+         "and last values, "
+         "and greedy text.\n"
+         "  -m, -D, --weights, --tokenizer   as for build\n"
+         "  -p PROMPT        the input; or\n"
+         "  --inputs FILE    .safetensors of inputs by their names; without either they are made by hash\n"
+         "  -n N             and N tokens of greedy text after the prompt\n"
+         "  --tap NAME,…     values besides outputs (`lathe show MODEL taps`); default: those of each block "
+         "in a repeat\n"
+         "check works them out again just in time on every target that runs here, and ahead of time, by the "
+         "system's compiler, on the\n"
+         "native one, with 1, 2 and 3 threads, whole, in pieces and step by step, and names the first value "
+         "that differs.\n"
+         "  --target T       this one, in both ways; may be given more than once (neon runs under "
+         "qemu-aarch64)\n"
+         "  --jit tcc|cc|code   only just in time, only ahead of time, only by the interpreter of kernels\n"
+         "  --threads K, --chunk N   K threads instead of 3; at most N positions in one go\n"
+         "  --slots N        in batches of N sequences too\n"
+         "  --weights CKPT   these instead of the recorded ones\n"
+         "  --bound E        norms may be E of themselves off, values E of their root mean square: for "
+         "weights "
+         "or a model that are\n"
+         "                   meant to differ\n"
+         "  --update         write what is found, and show what changes\n"
+         "  --junit FILE     a report for CI as well\n"
+         "example: lathe golden record models/tale.model -p '1 2 3' && lathe golden check tale.golden\n"},
+        {"targets", targets_command, "", 0, 0, "no words", "", "what C can be written for", ""},
+};
+enum { COMMANDS = sizeof command_table / sizeof command_table[0] };
+
+static void usage(FILE *f)
+{
+        fprintf(f, "usage: lathe COMMAND …\n\n");
+        for (int i = 0; i < COMMANDS; i++)
+                fprintf(f, "  %-8s  %s\n", command_table[i].name, command_table[i].about);
+        fprintf(f, "\n`lathe help COMMAND` says more; `lathe --version` the version.  A model file of - is "
+                   "standard input.\n"
+                   "example: lathe build models/tale.model --main -o tale.c\n");
+}
+
+static void help(const Command *c)
+{
+        printf("usage: lathe %s %s\n\n%s\n\n%s", c->name, c->usage, c->about, c->more);
+}
+
+static const Command *find(const char *name)
+{
+        for (int i = 0; i < COMMANDS; i++)
+                if (!strcmp(command_table[i].name, name))
+                        return &command_table[i];
+        const char *names[COMMANDS];
+        for (int i = 0; i < COMMANDS; i++)
+                names[i] = command_table[i].name;
+        const char *near = nearest_name(name, names, COMMANDS);
+        fprintf(stderr, "lathe: unknown command %s%s%s%s\n", name,
+                near ? "; did you mean " : "; `lathe help` lists them", near ? near : "", near ? "?" : "");
+        return NULL;
+}
+
+static bool words_fit(const Command *c, const Options *o)
+{
+        if (o->nfile >= c->least && o->nfile <= c->most)
+                return true;
+        fprintf(stderr, "lathe %s: wants %s", c->name, c->wants);
+        if (o->nfile > c->most)
+                fprintf(stderr, "; %s is too much", o->file[c->most]);
+        fprintf(stderr, "; `lathe help %s` says more\n", c->name);
+        return false;
+}
+
+static int too_much(const char *word)
+{
+        fprintf(stderr, "lathe: %s is too much; `lathe help` says more\n", word);
+        return WRONG_USAGE;
+}
+
+static bool asks_for_help(int argc, char **argv)
+{
+        for (int i = 0; i < argc; i++)
+                if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
+                        return true;
+        return false;
+}
+
+static int run(int argc, char **argv)
+{
+        if (argc < 2) {
+                usage(stderr);
+                return WRONG_USAGE;
+        }
+        const char *word = argv[1];
+        if (!strcmp(word, "--version")) {
+                if (argc > 2)
+                        return too_much(argv[2]);
+                printf("lathe %s\n", LATHE_VERSION);
+                return DONE;
+        }
+        if (!strcmp(word, "parse"))
+                return parse_command(argc - 2, argv + 2);
+        if (!strcmp(word, "elaborate"))
+                return elaborate_command(argc - 1, argv + 1);
+        bool wants_help = !strcmp(word, "help") || !strcmp(word, "--help") || !strcmp(word, "-h");
+        if (wants_help && argc == 2) {
+                usage(stdout);
+                return DONE;
+        }
+        if (wants_help && argc > 3)
+                return too_much(argv[3]);
+        const Command *c = find(wants_help ? argv[2] : word);
+        if (!c)
+                return WRONG_USAGE;
+        if (wants_help || asks_for_help(argc - 2, argv + 2)) {
+                help(c);
+                return DONE;
+        }
+        Options o;
+        if (!options_read(&o, c->name, c->takes, argc - 2, argv + 2) || !words_fit(c, &o) ||
+            !options_fit(&o, c->name, c->takes))
+                return WRONG_USAGE;
+        return c->run(&o);
+}
+
+int main(int argc, char **argv)
+{
+#ifdef SIGXFSZ
+        signal(SIGXFSZ, SIG_IGN); /* a limit on files is reported as an error of the write */
+#endif
+        arena_without_memory = end_without_memory;
+        ending_watch();
+        int code = run(argc, argv);
+        errno = 0; /* of what was written before nothing else is known */
+        if (!fflush(stdout) && !ferror(stdout))
+                return code;
+        fprintf(stderr, "lathe: standard output: %s\n", errno ? strerror(errno) : "it can't be written");
+        return WRONG_ENVIRONMENT;
+}

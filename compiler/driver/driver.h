@@ -1,0 +1,121 @@
+/* driver: what all commands do with a model file: options, the way from the file to a plan, weights and tokenizer, what can be shown. */
+#ifndef DRIVER_H
+#define DRIVER_H
+#include "language/language.h"
+#include "passes/passes.h"
+#include "run/run.h"
+
+enum { MAX_OVERRIDES = 64, MAX_FILES = 256, MAX_TARGETS = 8, MAX_TAPS = 64, MAX_SLOTS = 1024 };
+
+typedef struct {
+        const char *file[MAX_FILES]; /* what is no option: model files, and words of the command */
+        int nfile;
+        const char *model; /* -m: which model of the file */
+        Override override[MAX_OVERRIDES];
+        int noverride;
+        const char *weights, *tokenizer, *out;
+        const char *prefix; /* --prefix: the model's name in C */
+        const char *target[MAX_TARGETS];
+        int ntarget;
+        const char *tap[MAX_TAPS]; /* --tap: names of values, by commas */
+        int ntap;
+        bool dump[PASS_COUNT], off[PASS_COUNT]; /* --dump=PASS, --no-PASS */
+        int64_t chunk;
+        int slots; /* sequences that an instance holds */
+        const char *storage;
+        const char *against; /* verify: a file of values that something else computed */
+        double bound;        /* 0: the command's own */
+        bool interpreter;    /* verify: leave compiled code out */
+        bool each_pass;      /* verify: once more with each pass off */
+        /* generation */
+        const char *prompt, *prompt_file, *stop[MAX_STOPS];
+        int nstop, threads, top_k;
+        int64_t steps;
+        float temperature, top_p, min_p;
+        uint64_t seed;
+        JitMode jit;
+        bool verbose, hash;
+        const char *inputs; /* golden: a file of inputs */
+        const char *junit;  /* golden: a report as JUnit XML */
+        bool update;
+        bool json; /* show: a graph for programs */
+        bool with_main, embed, explain, code_only, echo;
+        int given[128]; /* how often, by the option's letter */
+} Options;
+
+/* A model on its way: everything lives in the arena. */
+typedef struct {
+        Arena arena;
+        Interner names;
+        Diag diag;
+        Program *program;
+        Graph *graph;           /* as elaborated, then as the passes leave it */
+        Graph *oracle;          /* as elaborated */
+        const Node *not_causal; /* where the proof failed; NULL: causal, or nothing grows */
+        const char *why_not;
+        const Node *rests; /* causal, if values are finite: where it rests on that; or NULL */
+        const char *why_rests;
+        bool lacking; /* open_weights() or load_tokenizer() failed by the environment */
+} Model;
+
+/* The exit code for what of a model has failed. */
+static inline int failure_code(const Model *m)
+{
+        return m->lacking ? WRONG_ENVIRONMENT : WRONG_INPUT;
+}
+
+/* options.c: both false after a message: wrong usage.  `takes` lists the options that the command knows, by letters of its row; a
+ * list with 1 behind it takes one value; k: passes of the plan may be named too. */
+bool options_read(Options *o, const char *command, const char *takes, int argc, char **argv);
+/* Whether all that is given has an effect: of a command, or of a word of it ("golden record"). */
+bool options_fit(const Options *o, const char *command, const char *takes);
+
+/* pipeline.c */
+typedef struct {
+        const char *name, *about;
+        enum { GRAPHS, FUSING, KERNELS, NEEDED } kind; /* see passes.def */
+        enum { KEPT, REORDERED } sums;
+} PassInfo;
+extern const PassInfo pass_table[PASS_COUNT];
+/* Parses a file, or standard input for -, and what it imports; false after the messages were printed, with *code. */
+bool model_open(Model *m, const char *path, int *code);
+/* One of its models (NULL: the last that lacks no hyperparameter). */
+bool model_elaborate(Model *m, const Options *o, const char *which);
+/* Both, for the first file and the model that the options name. */
+bool model_load(Model *m, const Options *o, int *code);
+/* The graph passes: simplify, stage, causal.  want_steps: an error if the model is not causal. */
+bool model_passes(Model *m, const Options *o);
+/* Prints where and why a model is not causal, if it is not: below a message that says so. */
+void note_not_causal(Model *m);
+/* As lathe check: elaborated, mapped onto its weights, and through the graph passes. */
+bool model_check(Model *m, const Options *o, const char *which);
+/* Kernels, memory and barriers for a target; NULL after a message. */
+Plan *model_plan(Model *m, const Options *o, const Target *t);
+void model_free(Model *m);
+int64_t parameter_count(const Graph *g);
+/* model.c */
+/* Of the file that the options name, or made by the hash; NULL after a message.  The checkpoint stays open for them. */
+Weights *open_weights(Model *m, const Options *o, Checkpoint **checkpoint);
+/* Says so if the weights are made by the hash and there are any. */
+void note_hashed(const Model *m, const Options *o, const char *command);
+
+/* For a model with an input of token ids; false after a message. */
+bool load_tokenizer(Model *m, const Options *o, Tokenizer *t);
+
+/* show.c: what can be shown of a model */
+typedef enum {
+        PART_PARAMS,
+        PART_TAPS,
+        PART_COST,
+        PART_PLAN,
+        PART_CODE,
+        PART_ELABORATED,
+        PART_GRAPH,
+        PART_PASSES, /* needs no model */
+        PART_C
+} ModelPart;
+int model_parts(const char *const **name);                  /* how many, and their names */
+int model_part(const char *name);                           /* -1 after a message */
+int show_model(Model *m, const Options *o, ModelPart part); /* an exit code */
+
+#endif

@@ -1,0 +1,46 @@
+/* What a model is run with: its weights and its tokenizer. */
+#include <stdio.h>
+
+#include "driver.h"
+
+void note_hashed(const Model *m, const Options *o, const char *command)
+{
+        if (!o->weights && m->graph->nweight)
+                fprintf(stderr,
+                        "lathe %s: note: the weights of %s are made by a hash of their names; --weights "
+                        "takes "
+                        "trained ones\n",
+                        command, m->graph->name);
+}
+
+bool load_tokenizer(Model *m, const Options *o, Tokenizer *t)
+{
+        const Input *ids =
+                ids_of(m->graph, m->graph->past >= 0 ? m->graph->time : growing_dimension(m->graph));
+        int64_t vocab = ids ? ids->bound : 0;
+        CkError error = {.environment = false};
+        if (vocab > 0 && vocab < INT32_MAX && tokenizer_read(o->tokenizer, (int)vocab, t, &error))
+                return true;
+        m->lacking = error.environment;
+        fprintf(stderr, "lathe: %s\n",
+                vocab ? error.message
+                      : "a tokenizer is for a model with an input of token ids [time]; this one has none");
+        return false;
+}
+
+Weights *open_weights(Model *m, const Options *o, Checkpoint **checkpoint)
+{
+        *checkpoint = NULL;
+        if (!o->weights)
+                return weights_hashed(&m->arena, m->graph);
+        CkError error;
+        *checkpoint = checkpoint_open(o->weights, &error);
+        if (!*checkpoint) {
+                fprintf(stderr, "lathe: %s\n", error.message);
+                m->lacking = error.environment;
+                return NULL;
+        }
+        Weights *w = weights_loaded(&m->arena, m->graph, *checkpoint, &m->diag);
+        diag_print(&m->diag, stderr);
+        return m->diag.count ? NULL : w;
+}

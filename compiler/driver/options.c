@@ -1,0 +1,419 @@
+/* Options: one table for all commands; a command's row in main.c says by letters which it takes. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "driver.h"
+
+typedef enum { FLAG, VALUE, LIST, PREFIX } OptionKind; /* LIST: values, one at a time; PREFIX: --no-PASS */
+
+typedef struct {
+        char letter; /* in a command's row */
+        const char *name;
+        OptionKind kind;
+} OptionRow;
+
+static const OptionRow option_table[] = {
+        {'m', "-m", VALUE},           {'D', "-D", LIST},         {'w', "--weights", VALUE},
+        {'t', "--tokenizer", VALUE},  {'o', "-o", VALUE},        {'T', "--target", LIST},
+        {'M', "--main", FLAG},        {'e', "--embed", FLAG},    {'x', "--explain", FLAG},
+        {'c', "--chunk", VALUE},      {'s', "--storage", VALUE}, {'C', "--code-only", FLAG},
+        {'p', "-p", VALUE},           {'f', "-f", VALUE},        {'n', "-n", VALUE},
+        {'E', "--temp", VALUE},       {'K', "--top-k", VALUE},   {'P', "--top-p", VALUE},
+        {'N', "--min-p", VALUE},      {'S', "--seed", VALUE},    {'R', "--threads", VALUE},
+        {'z', "--stop", LIST},        {'J', "--jit", VALUE},     {'v', "-v", FLAG},
+        {'H', "--hash", FLAG},        {'a', "--against", VALUE}, {'b', "--bound", VALUE},
+        {'i', "--interpreter", FLAG}, {'q', "--echo", FLAG},     {'y', "--tap", LIST},
+        {'u', "--update", FLAG},      {'U', "--junit", VALUE},   {'A', "--each-pass", FLAG},
+        {'L', "--slots", VALUE},      {'I', "--inputs", VALUE},  {'d', "--dump", LIST},
+        {'0', "--no-", PREFIX},       {'X', "--prefix", VALUE},  {'j', "--json", FLAG},
+};
+enum { OPTIONS = sizeof option_table / sizeof option_table[0] };
+
+/* What has no effect in a combination is refused.  Of a command, or of one word of it ("golden record"): an option that wants
+ * another, or that does not go with it. */
+typedef enum { WANTS, WITHOUT } RuleKind;
+typedef struct {
+        const char *command, *options;
+        RuleKind kind;
+        char other;
+        const char *why;
+} Rule;
+
+static const Rule rule_table[] = {
+        {"build", "t", WANTS, 'M', "a tokenizer is part of the command line that --main adds"},
+        {"build", "C", WITHOUT, 'e', "the weights are in the C file then"},
+        {"build", "w", WITHOUT, 'C', "no weights are written then"},
+        {"run", "p", WITHOUT, 'f', "there is one prompt"},
+        {"run", "KPNS", WANTS, 'E', "without a temperature above 0 the likeliest token is always taken"},
+        {"golden record", "p", WITHOUT, 'I', "inputs are a prompt or a file"},
+        {"golden record", "t", WANTS, 'p', "a tokenizer is for a prompt"},
+};
+enum { RULES = sizeof rule_table / sizeof rule_table[0] };
+
+static const OptionRow *row_of(char letter)
+{
+        for (int i = 0; i < OPTIONS; i++)
+                if (option_table[i].letter == letter)
+                        return &option_table[i];
+        return NULL;
+}
+
+/* PASS_COUNT: there is none. */
+static PassId find_pass(const char *name)
+{
+        PassId pass = 0;
+        while (pass < PASS_COUNT && strcmp(pass_table[pass].name, name) != 0)
+                pass++;
+        return pass;
+}
+
+static bool wrong(const char *command, const char *format, const char *what)
+{
+        fprintf(stderr, "lathe %s: ", command);
+        fprintf(stderr, format, what);
+        fprintf(stderr, "; `lathe help %.*s` says more\n", (int)strcspn(command, " "), command);
+        return false;
+}
+
+static bool add(const char **list, int *n, int most, const char *value)
+{
+        if (*n == most)
+                return false;
+        list[(*n)++] = value;
+        return true;
+}
+
+/* NAME=VALUE is cut in two where it stands, in argv. */
+static bool set_override(Options *o, const char *command, const char *text)
+{
+        char *equals = strchr(text, '=');
+        if (!equals || equals == text)
+                return wrong(command, "-D wants NAME=VALUE, not %s", text);
+        if (o->noverride == MAX_OVERRIDES)
+                return wrong(command, "%s", "too many -D");
+        *equals = 0;
+        o->override[o->noverride++] = (Override){text, equals + 1, NULL};
+        return true;
+}
+
+/* A number from low to high; else *x is low. */
+static bool number(const char *command, const char *option, const char *value, double low, double high,
+                   double *x)
+{
+        char *end;
+        *x = strtod(value, &end);
+        if (end != value && !*end && *x >= low && *x <= high)
+                return true;
+        *x = low;
+        fprintf(stderr, "lathe %s: %s wants a number from %g to %g, not %s; `lathe help %s` says more\n",
+                command, option, low, high, value, command);
+        return false;
+}
+
+static bool set_prefix(Options *o, const char *command, const char *value)
+{
+        const char *fault = c_name_fault(value);
+        o->prefix = value;
+        if (!fault)
+                return true;
+        fprintf(stderr,
+                "lathe %s: --prefix wants a name that C can bear, and %s is %s; `lathe help %s` says more\n",
+                command, *value ? value : "nothing", fault, command);
+        return false;
+}
+
+static bool set_jit(Options *o, const char *command, const char *value)
+{
+        static const char *const mode[] = {
+                [JIT_AUTO] = "auto", [JIT_TCC] = "tcc", [JIT_CC] = "cc", [JIT_CODE] = "code"};
+        for (int i = JIT_AUTO; i <= JIT_CODE; i++)
+                if (!strcmp(value, mode[i])) {
+                        o->jit = (JitMode)i;
+                        return true;
+                }
+        return wrong(command, "--jit is auto, tcc, cc or code, not %s", value);
+}
+
+/* The same, of whole numbers. */
+static bool count(const char *command, const char *option, const char *value, double low, double high,
+                  double *x)
+{
+        if (!number(command, option, value, low, high, x))
+                return false;
+        if (*x == floor(*x))
+                return true;
+        *x = low;
+        fprintf(stderr, "lathe %s: %s wants a whole number, not %s; `lathe help %s` says more\n", command,
+                option, value, command);
+        return false;
+}
+
+/* Those of generation. */
+static bool set_generation(Options *o, const char *command, char letter, const char *value)
+{
+        double x = 0;
+        bool good = true;
+        switch (letter) {
+        case 'p': o->prompt = value; break;
+        case 'f': o->prompt_file = value; break;
+        case 'z':
+                good = *value ? add(o->stop, &o->nstop, MAX_STOPS, value) ||
+                                        wrong(command, "%s", "too many --stop")
+                              : wrong(command, "%s", "--stop wants a text");
+                break;
+        case 'n':
+                good = count(command, "-n", value, 0, 1e15, &x);
+                o->steps = (int64_t)x;
+                break;
+        case 'E':
+                good = number(command, "--temp", value, 0, 1e6, &x);
+                o->temperature = (float)x;
+                break;
+        case 'K':
+                good = count(command, "--top-k", value, 0, 1e9, &x);
+                o->top_k = (int)x;
+                break;
+        case 'P':
+                good = number(command, "--top-p", value, 0, 1, &x);
+                o->top_p = (float)x;
+                break;
+        case 'N':
+                good = number(command, "--min-p", value, 0, 1, &x);
+                o->min_p = (float)x;
+                break;
+        case 'S':
+                good = count(command, "--seed", value, 0, 9e15, &x);
+                o->seed = (uint64_t)x;
+                break;
+        case 'L':
+                good = count(command, "--slots", value, 1, MAX_SLOTS, &x);
+                o->slots = (int)x;
+                break;
+        case 'R':
+                good = count(command, "--threads", value, 1, 64, &x);
+                o->threads = (int)x;
+                break;
+        default: return false;
+        }
+        return good;
+}
+
+/* --dump=PASS, or --no-PASS */
+static bool mark_pass(const char *command, bool *marked, const char *name, bool leaves_out)
+{
+        PassId pass = find_pass(name);
+        if (pass == PASS_COUNT)
+                return wrong(command, "no pass is named %s (`lathe show passes` lists them)", name);
+        if (leaves_out && pass_table[pass].kind == NEEDED)
+                return wrong(command, "%s can't be left out: all code is made by it", name);
+        return marked[pass] = true;
+}
+
+static bool set(Options *o, const char *command, char letter, const char *value)
+{
+        switch (letter) {
+        case 'J': return set_jit(o, command, value);
+        case 'v': return o->verbose = true;
+        case 'H': return o->hash = true;
+        case 'm': o->model = value; return true;
+        case 'D': return set_override(o, command, value);
+        case 'w': o->weights = value; return true;
+        case 't': o->tokenizer = value; return true;
+        case 'o': o->out = value; return true;
+        case 'X': return set_prefix(o, command, value);
+        case 'T':
+                if (!target_find(value))
+                        return wrong(command, "no target is named %s (`lathe targets` lists them)", value);
+                for (int i = 0; i < o->ntarget; i++)
+                        if (target_find(o->target[i]) == target_find(value))
+                                return wrong(command, "--target %s is given twice", value);
+                return add(o->target, &o->ntarget, MAX_TARGETS, value) ||
+                       wrong(command, "%s", "too many targets");
+        case 'M': return o->with_main = true;
+        case 'e': return o->embed = true;
+        case 'j': return o->json = true;
+        case 'C': return o->code_only = true;
+        case 'q': return o->echo = true;
+        case 'x': return o->explain = true;
+        case 'd': return mark_pass(command, o->dump, value, false);
+        case '0': return mark_pass(command, o->off, value, true);
+        case 'a': o->against = value; return true;
+        case 'y':
+                return *value ? add(o->tap, &o->ntap, MAX_TAPS, value) ||
+                                        wrong(command, "%s", "too many --tap")
+                              : wrong(command, "%s", "--tap wants a name");
+        case 'i': return o->interpreter = true;
+        case 'A': return o->each_pass = true;
+        case 'u': return o->update = true;
+        case 'U': o->junit = value; return true;
+        case 'I': o->inputs = value; return true;
+        case 'b': {
+                char *end;
+                o->bound = strtod(value, &end);
+                return (!*end && o->bound > 0 && o->bound < 1) ||
+                       wrong(command, "--bound wants a number between 0 and 1, not %s", value);
+        }
+        case 's':
+                o->storage = value;
+                return !strcmp(value, "f32") || !strcmp(value, "f16") || !strcmp(value, "bf16") ||
+                       wrong(command, "--storage is f32, f16 or bf16, not %s", value);
+        case 'c': {
+                char *end;
+                o->chunk = strtol(value, &end, 10);
+                return (!*end && o->chunk >= 1 && o->chunk <= 1 << 20) ||
+                       wrong(command, "--chunk wants a number from 1 to 1048576, not %s", value);
+        }
+        default: return set_generation(o, command, letter, value);
+        }
+}
+
+/* --- which option a word is ----------------------------------------------------------------------------------------- */
+
+/* An option of those that a command takes (NULL: of any), and its value: what is joined to it, -n4, -n=4, --temp=1, --no-fuse;
+ * NULL if that is the next word; "" of an option that has none. */
+static const OptionRow *find_option(const char *takes, const char *arg, const char **joined)
+{
+        *joined = NULL;
+        for (int i = 0; i < OPTIONS; i++) {
+                const OptionRow *row = &option_table[i];
+                size_t n = strlen(row->name);
+                if ((takes && !strchr(takes, row->letter)) || strncmp(arg, row->name, n) != 0)
+                        continue;
+                if (!arg[n] && row->kind != PREFIX) {
+                        *joined = row->kind == FLAG ? "" : NULL;
+                        return row;
+                }
+                if (row->kind != FLAG && arg[n] && (arg[n] == '=' || n == 2 || row->kind == PREFIX)) {
+                        *joined = arg + n + (arg[n] == '=');
+                        return row;
+                }
+        }
+        return NULL;
+}
+
+static bool unknown(const char *command, const char *takes, const char *arg)
+{
+        const char *name[OPTIONS], *joined;
+        int n = 0;
+        if (find_option(NULL, arg, &joined))
+                return wrong(command, "takes no %s", arg);
+        for (int i = 0; i < OPTIONS; i++)
+                if (strchr(takes, option_table[i].letter) && option_table[i].kind != PREFIX)
+                        name[n++] = option_table[i].name;
+        char given[64];
+        snprintf(given, sizeof given, "%.*s", (int)strcspn(arg, "="), arg);
+        const char *near = nearest_name(given, name, n);
+        if (!near)
+                return wrong(command, "unknown option %s", arg);
+        fprintf(stderr, "lathe %s: unknown option %s; did you mean %s?\n", command, arg, near);
+        return false;
+}
+
+/* A word that follows an option which wants a value, and looks like an option itself. */
+static bool is_like_option(const char *word)
+{
+        const char *name = word + strspn(word, "-");
+        return name > word && name <= word + 2 &&
+               ((*name >= 'a' && *name <= 'z') || (*name >= 'A' && *name <= 'Z'));
+}
+
+static const char *next_value(const char *command, const char *arg, const char *next)
+{
+        if (!next) {
+                wrong(command, "%s wants a value", arg);
+                return NULL;
+        }
+        if (!is_like_option(next))
+                return next;
+        fprintf(stderr, "lathe %s: %s wants a value, and %s looks like an option; %s=%s makes it a value\n",
+                command, arg, next, arg, next);
+        return NULL;
+}
+
+/* --- what goes together --------------------------------------------------------------------------------------------- */
+
+static bool is_given(const Options *o, char letter)
+{
+        return letter == 'E' ? o->temperature > 0 : o->given[(unsigned char)letter] > 0;
+}
+
+static bool follows(const Options *o, const char *command, const Rule *r)
+{
+        for (const char *letter = r->options; *letter; letter++) {
+                if (!is_given(o, *letter) || is_given(o, r->other) == (r->kind == WANTS))
+                        continue;
+                fprintf(stderr, "lathe %s: %s has no effect %s %s: %s\n", command, row_of(*letter)->name,
+                        r->kind == WANTS ? "without" : "with", row_of(r->other)->name, r->why);
+                return false;
+        }
+        return true;
+}
+
+/* Passes that are named must run, and be of a kind that does. */
+static bool passes_fit(const Options *o, const char *command, const char *takes)
+{
+        for (int i = 0; i < 2 * PASS_COUNT; i++) {
+                bool dump = i < PASS_COUNT;
+                PassId pass = (PassId)(i % PASS_COUNT);
+                const char *why = pass_table[pass].kind != GRAPHS && !strchr(takes, 'k')
+                                          ? "no code is planned here"
+                                  : dump && o->off[pass] ? "the pass is off"
+                                                         : NULL;
+                if (!why || !(dump ? o->dump : o->off)[pass])
+                        continue;
+                fprintf(stderr, "lathe %s: %s%s has no effect: %s\n", command, dump ? "--dump=" : "--no-",
+                        pass_table[pass].name, why);
+                return false;
+        }
+        return true;
+}
+
+bool options_fit(const Options *o, const char *command, const char *takes)
+{
+        for (int i = 0; i < OPTIONS; i++) {
+                const OptionRow *row = &option_table[i];
+                const char *taken = strchr(takes, row->letter);
+                int times = o->given[(unsigned char)row->letter];
+                if (times && !taken)
+                        return wrong(command, "takes no %s", row->name);
+                bool many = row->kind == PREFIX || (row->kind == LIST && taken && taken[1] != '1');
+                if (times > 1 && !many)
+                        return wrong(command, "%s is given twice", row->name);
+        }
+        for (int i = 0; i < RULES; i++)
+                if (!strcmp(rule_table[i].command, command) && !follows(o, command, &rule_table[i]))
+                        return false;
+        return passes_fit(o, command, takes);
+}
+
+/* --- the whole -------------------------------------------------------------------------------------------------------- */
+
+bool options_read(Options *o, const char *command, const char *takes, int argc, char **argv)
+{
+        bool ended = false; /* by -- */
+        *o = (Options){
+                .chunk = 64, .slots = 1, .storage = "f32", .steps = INT64_MAX, .seed = 1, .threads = 1};
+        for (int i = 0; i < argc; i++) {
+                const char *arg = argv[i], *value;
+                if (!ended && !strcmp(arg, "--")) {
+                        ended = true;
+                        continue;
+                }
+                if (ended || arg[0] != '-' || !arg[1]) {
+                        if (!add(o->file, &o->nfile, MAX_FILES, arg))
+                                return wrong(command, "%s", "too many files");
+                        continue;
+                }
+                const OptionRow *row = find_option(takes, arg, &value);
+                if (!row)
+                        return unknown(command, takes, arg);
+                if (!value && !(value = next_value(command, arg, argv[++i])))
+                        return false;
+                o->given[(unsigned char)row->letter]++;
+                if (!set(o, command, row->letter, value))
+                        return false;
+        }
+        return true;
+}

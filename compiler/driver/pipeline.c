@@ -1,0 +1,330 @@
+/* The pipeline: from a file to a graph, through the passes, to a plan.  Reads as the story it is.
+ *
+ *   parse, elaborate ─► graph ─ simplify ─ stage ─ causal ─ entries ─► graph ─ fuse ─ tile ─ plan ─ sync ─► plan */
+#include <stdio.h>
+#include <string.h>
+
+#include "driver.h"
+
+bool model_open(Model *m, const char *path, int *code)
+{
+        const char *why = NULL;
+        const Source *given = NULL;
+        *m = (Model){0};
+        m->names.arena = m->diag.arena = &m->arena;
+        *code = WRONG_ENVIRONMENT;
+        given = read_source(&m->arena, path, &why);
+        if (!given) {
+                fprintf(stderr, "lathe: can't read %s: %s\n", path, why);
+                return false;
+        }
+        *code = WRONG_INPUT;
+        m->program = program_load(&m->arena, &m->names, &m->diag, path, given);
+        diag_print(&m->diag, stderr);
+        return m->program && !m->diag.count;
+}
+
+bool model_elaborate(Model *m, const Options *o, const char *which)
+{
+        m->not_causal = NULL;
+        m->rests = NULL;
+        m->graph = m->oracle = elaborate_model(m->program, which, o->override, o->noverride, &m->diag);
+        diag_print(&m->diag, stderr);
+        if (!m->graph || m->diag.count)
+                return false;
+        const char *why;
+        for (int i = 0; i < o->ntap; i++)
+                if (!taps_add(m->graph, o->tap[i], &why)) {
+                        fprintf(stderr, "lathe: %s\n", why);
+                        return false;
+                }
+        verify(m->graph, "elaborate");
+        return true;
+}
+
+bool model_load(Model *m, const Options *o, int *code)
+{
+        *m = (Model){0};
+        return model_open(m, o->file[0], code) && model_elaborate(m, o, o->model);
+}
+
+void model_free(Model *m)
+{
+        arena_free(&m->arena);
+}
+
+static bool refuse_tap(Model *m, const Output *o, const char *why)
+{
+        diag_error(&m->diag, o->span, "%s of a causal model can't be given position by position: %s", o->tap,
+                   why);
+        note_instances(&m->diag, o->node->where);
+        diag_print(&m->diag, stderr);
+        return false;
+}
+
+static bool refuse_loop(Model *m, const Loop *l, const char *why)
+{
+        const Output *first = &m->oracle->output[0];
+        diag_error(&m->diag, l->span, "loop generate chooses tokens by the first output, and %s %s",
+                   m->graph->name, why);
+        diag_note(&m->diag, first->span, "%s %s", first->name,
+                  type_text(&m->arena, m->oracle, &first->node->type));
+        diag_print(&m->diag, stderr);
+        return false;
+}
+
+/* Bounds of integers may be wider than those of the graph as it was elaborated. */
+static bool integers_fit(Model *m)
+{
+        bool good = integers_check(m->graph, &m->diag);
+        diag_print(&m->diag, stderr);
+        return good;
+}
+
+/* Each output is causal, but what it takes is not there call by call. */
+static const char *no_state_of(Model *m, const Stuck *stuck)
+{
+        const char *op = op_info[stuck->node->op].text, *name = stuck->node->name;
+        return arena_printf(&m->arena, "%s%s%s%s is causal, but can't be made from call to call: %s",
+                            name ? name : op, name ? " (" : "", name ? op : "", name ? ")" : "", stuck->why);
+}
+
+/* Where and why the model is not causal, as notes. */
+static void add_why_not_causal(Model *m)
+{
+        const Output *first = &m->graph->output[0];
+        if (m->not_causal) {
+                diag_note(&m->diag, m->not_causal->span, "%s", m->why_not);
+                note_instances(&m->diag, m->not_causal->where);
+        } else if (growing_dimension(m->graph) >= 0) {
+                diag_hint(&m->diag, "the causal pass is off");
+        } else if (m->graph->noutput) {
+                diag_note(&m->diag, first->span, "no named dimension is of both an input and an output");
+        }
+}
+
+void note_not_causal(Model *m)
+{
+        if (m->graph->past >= 0)
+                return;
+        diag_clear(&m->diag);
+        add_why_not_causal(m);
+        diag_print(&m->diag, stderr);
+}
+
+/* Whether tokens can be chosen as `loop generate` says, where the model has one; else it is reported. */
+static bool check_generation(Model *m, const Options *o)
+{
+        int time = growing_dimension(m->oracle);
+        for (int i = 0; i < m->graph->nloop; i++) {
+                const Loop *l = &m->graph->loop[i];
+                if (strcmp(l->name, "generate") || o->off[PASS_causal])
+                        continue;
+                const char *why = why_no_logits(m->oracle, time);
+                if (m->graph->past >= 0 && why)
+                        return refuse_loop(m, l, why);
+                if (m->graph->past >= 0)
+                        continue;
+                diag_error(&m->diag, l->span, "loop generate wants a causal model, and %s is not",
+                           m->graph->name);
+                if (l->inherited)
+                        diag_hint(&m->diag, "%s inherits the loop; `loop generate none` in it goes without",
+                                  m->graph->name);
+                add_why_not_causal(m);
+                diag_print(&m->diag, stderr);
+                return false;
+        }
+        return true;
+}
+
+/* --- the passes over graphs ----------------------------------------------------------------------------------- */
+
+/* Verified, and shown if it is to be. */
+static void after_pass(const Graph *g, const Options *o, PassId pass)
+{
+        verify(g, pass_table[pass].name);
+        if (o->dump[pass])
+                graph_dump(stdout, g);
+}
+
+static bool pass_simplify(Model *m, const Options *o)
+{
+        (void)o;
+        m->graph = simplify(m->graph);
+        return true;
+}
+
+static bool pass_stage(Model *m, const Options *o)
+{
+        (void)o;
+        m->graph = hoist(m->graph);
+        return true;
+}
+
+/* Gives a model that is proved causal its state; false: a tap of it can't be had, which is reported. */
+static bool pass_causal(Model *m, const Options *o)
+{
+        int time = growing_dimension(m->graph);
+        if (time < 0)
+                return true;
+        CausalResult proof = causal_prove(&m->arena, m->graph, time);
+        Stuck stuck = {proof.culprit, proof.why};
+        if (proof.causal && proof.tap_why)
+                return refuse_tap(m, &m->graph->output[proof.output], proof.tap_why);
+        Graph *steps = proof.causal ? incremental(m->graph, time, &stuck) : NULL;
+        m->not_causal = steps ? NULL : stuck.node;
+        m->why_not = steps ? NULL : proof.causal ? no_state_of(m, &stuck) : proof.why;
+        const Output *last = m->graph->noutput ? &m->graph->output[m->graph->noutput - 1] : NULL;
+        if (proof.causal && !steps && last && last->tap)
+                return refuse_tap(m, last, m->why_not);
+        if (!steps)
+                return true;
+        m->rests = proof.rests;
+        m->why_rests = proof.why_rests;
+        m->graph = steps;
+        after_pass(m->graph, o, PASS_causal);
+        if (!o->off[PASS_simplify])
+                m->graph = simplify(m->graph);
+        verify(m->graph, "simplify after causal");
+        return true;
+}
+
+static bool pass_accumulate(Model *m, const Options *o)
+{
+        m->graph = accumulate(m->graph);
+        if (!o->off[PASS_simplify])
+                m->graph = simplify(m->graph);
+        return true;
+}
+
+/* The last: what parts share is in each of them, and must not be made one. */
+static bool pass_entries(Model *m, const Options *o)
+{
+        (void)o;
+        m->graph = entries(m->graph);
+        return true;
+}
+
+/* --- all passes ------------------------------------------------------------------------------------------------- */
+
+#define PASS(name, kind, ...) RUN_##kind(name)
+#define RUN_GRAPHS(name) [PASS_##name] = pass_##name,
+#define RUN_FUSING(name)
+#define RUN_KERNELS(name)
+#define RUN_NEEDED(name)
+static bool (*const over_graphs[PASS_COUNT])(Model *m, const Options *o) = {
+#include "passes/passes.def"
+};
+#undef RUN_GRAPHS
+#undef RUN_KERNELS
+#undef RUN_NEEDED
+#define RUN_GRAPHS(name)
+#define RUN_KERNELS(name) [PASS_##name] = pass_##name,
+#define RUN_NEEDED(name) [PASS_##name] = pass_##name,
+static bool (*const over_kernels[PASS_COUNT])(Plan *p, Diag *diag) = {
+#include "passes/passes.def"
+};
+#undef PASS
+
+const PassInfo pass_table[PASS_COUNT] = {
+#define PASS(name, kind, sums, about) {#name, about, kind, sums},
+#include "passes/passes.def"
+#undef PASS
+};
+
+bool model_passes(Model *m, const Options *o)
+{
+        for (PassId pass = 0; pass < PASS_COUNT; pass++) {
+                if (!over_graphs[pass] || o->off[pass])
+                        continue;
+                if (!over_graphs[pass](m, o))
+                        return false;
+                if (pass != PASS_causal) /* has been looked at within */
+                        after_pass(m->graph, o, pass);
+        }
+        if (!integers_fit(m))
+                return false;
+        far_operands_as_reals(m->graph);
+        taps_apart(m->graph);
+        verify(m->graph, "taps apart");
+        find_wanted(m->graph);
+        return check_generation(m, o);
+}
+
+bool model_check(Model *m, const Options *o, const char *which)
+{
+        diag_clear(&m->diag);
+        if (!model_elaborate(m, o, which))
+                return false;
+        bool mapped = weights_check(m->graph, &m->diag);
+        diag_print(&m->diag, stderr);
+        diag_clear(&m->diag);
+        bool passed = model_passes(m, o);
+        if (passed && m->rests) {
+                diag_note(&m->diag, m->rests->span, "%s is causal if its values are finite: %s",
+                          m->graph->name, m->why_rests);
+                note_instances(&m->diag, m->rests->where);
+                diag_print(&m->diag, stderr);
+        }
+        return passed && mapped;
+}
+
+/* The passes over kernels; false: no code can be made, which is reported. */
+static bool plan_passes(Model *m, const Options *o, Plan *p)
+{
+        bool shown = false;
+        for (PassId pass = 0; pass < PASS_COUNT; pass++) {
+                if (!over_kernels[pass] || over_kernels[pass](p, &m->diag)) {
+                        shown |= o->dump[pass] && !over_graphs[pass] && pass != PASS_lower;
+                        if (o->dump[pass] && pass == PASS_lower)
+                                dump_code(stdout, p);
+                        continue;
+                }
+                if (p->alone) {
+                        fprintf(stderr, "lathe: --slots: %s\n", p->alone);
+                        note_not_causal(m);
+                } else {
+                        diag_print(&m->diag, stderr);
+                }
+                return false;
+        }
+        if (shown)
+                plan_dump(stdout, p);
+        return true;
+}
+
+Plan *model_plan(Model *m, const Options *o, const Target *t)
+{
+        if (o->given['c'] && m->graph->past < 0 && !o->off[PASS_causal]) {
+                fprintf(stderr, "lathe: --chunk has no effect: %s is not causal, a call takes all of it\n",
+                        m->graph->name);
+                note_not_causal(m);
+                return NULL;
+        }
+        const char *c_name = o->prefix ? o->prefix : c_model_name(&m->arena, m->graph->name);
+        Plan *p = fuse(&m->arena, m->graph, c_name, t, o->chunk, o->slots, o->off);
+        if (p->unreadable) {
+                diag_error(&m->diag, p->unreadable->span, "no code can be made for this %s %s",
+                           op_info[p->unreadable->op].text,
+                           type_text(&m->arena, m->graph, &p->unreadable->type));
+                note_instances(&m->diag, p->unreadable->where);
+                diag_print(&m->diag, stderr);
+                return NULL;
+        }
+        if (!plan_passes(m, o, p))
+                return NULL;
+        if (o->explain && m->graph->past < 0 && m->not_causal)
+                note_not_causal(m);
+        if (o->explain)
+                for (int i = 0; i < p->nexplain; i++)
+                        fprintf(stderr, "%s\n", p->explain[i]);
+        return p;
+}
+
+int64_t parameter_count(const Graph *g)
+{
+        int64_t n = 0;
+        for (int i = 0; i < g->nweight; i++)
+                n += g->weight[i]->slots * type_count(&g->weight[i]->type, NULL);
+        return n;
+}

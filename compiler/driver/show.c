@@ -1,0 +1,343 @@
+/* The parts of a model that `lathe show` and the REPL's :show print: what it is and what it costs. */
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "driver.h"
+#include "plan/plan.h"
+/* --- numbers as people read them --------------------------------------------------------------------------- */
+
+/* 124,439,808 */
+static const char *grouped(Arena *a, int64_t n)
+{
+        char *digits = arena_printf(a, "%" PRId64, n), *text = arena_alloc(a, 32);
+        int length = (int)strlen(digits), at = 0;
+        for (int i = 0; i < length; i++) {
+                text[at++] = digits[i];
+                if (isdigit((unsigned char)digits[i]) && i + 1 < length && (length - i - 1) % 3 == 0)
+                        text[at++] = ',';
+        }
+        return text;
+}
+
+/* 5.37 GB, 13.0 TFLOP */
+static const char *in_units(Arena *a, int64_t n, const char *unit)
+{
+        static const char *const prefix[] = {"", "k", "M", "G", "T", "P", "E"};
+        double value = (double)n;
+        int step = 0;
+        for (; value >= 999.5 && step < 6; step++)
+                value /= 1000;
+        return arena_printf(a, "%.*f %s%s",
+                            step == 0       ? 0
+                            : value < 9.995 ? 2
+                            : value < 99.95 ? 1
+                                            : 0,
+                            value, prefix[step], unit);
+}
+
+/* --- parameters ---------------------------------------------------------------------------------------------- */
+
+/* "layer.{i}.attn.q.w": the trips of a repeat stand after its name. */
+static const char *name_pattern(Arena *a, const Weight *w)
+{
+        static const char *const trip[] = {"i", "j", "k", "l"};
+        const char *name = "";
+        for (int p = 0, r = 0; p < w->npart; p++) {
+                name = arena_printf(a, "%s%s%s", name, p ? "." : "", w->part[p]);
+                if (r < w->nregion && w->region_part[r] == p)
+                        name = arena_printf(a, "%s.{%s}", name, trip[r++]);
+        }
+        return w->nregion ? name : w->path;
+}
+
+static int longer(int width, const char *text)
+{
+        int n = (int)strlen(text);
+        return n > width ? n : width;
+}
+
+/* Those that one position takes part with: of experts, the ones that its gates choose. */
+static int64_t parameters_in_use(const Graph *g)
+{
+        int64_t n = 0;
+        for (int i = 0; i < g->nweight; i++) {
+                const Weight *w = g->weight[i];
+                int64_t slots = w->slots;
+                for (int r = 0; r < w->nregion; r++)
+                        slots = slots * trips_in_use(w->region[r]) / w->region[r]->trips;
+                n += slots * type_count(&w->type, NULL);
+        }
+        return n;
+}
+
+static int show_params(Model *m)
+{
+        const Graph *g = m->graph;
+        Arena *a = &m->arena;
+        int name_width = 6, shape_width = 5, count_width = longer(10, grouped(a, parameter_count(g)));
+        for (int i = 0; i < g->nweight; i++) {
+                name_width = longer(name_width, name_pattern(a, g->weight[i]));
+                shape_width = longer(shape_width, type_text(a, g, &g->weight[i]->type));
+        }
+        printf("%-*s  %-*s  %6s  %*s\n", name_width, "weight", shape_width, "shape", "slots", count_width,
+               "parameters");
+        for (int i = 0; i < g->nweight; i++) {
+                const Weight *w = g->weight[i];
+                printf("%-*s  %-*s  %6" PRId64 "  %*s\n", name_width, name_pattern(a, w), shape_width,
+                       type_text(a, g, &w->type), w->slots, count_width,
+                       grouped(a, w->slots * type_count(&w->type, NULL)));
+        }
+        if (parameters_in_use(g) < parameter_count(g))
+                printf("in use at one position %s\n", grouped(a, parameters_in_use(g)));
+        printf("total %s\n", grouped(a, parameter_count(g)));
+        return DONE;
+}
+
+/* --- names of values -------------------------------------------------------------------------------------------- */
+
+static int show_taps(Model *m)
+{
+        int n, width = 0;
+        const Tap *tap = taps_of(&m->arena, m->graph, &n);
+        for (int i = 0; i < n; i++)
+                width = longer(width, tap[i].name);
+        for (int i = 0; i < n; i++)
+                printf("%-*s  %s%s\n", width, tap[i].name, type_text(&m->arena, m->graph, &tap[i].type),
+                       tap[i].in_all_trips ? "" : "  not in all iterations");
+        return DONE;
+}
+
+/* --- cost ---------------------------------------------------------------------------------------------------- */
+
+/* "65,536 n + 4,096 n^2" */
+static const char *formula_text(Arena *a, const Polynomial *p, const char *variable)
+{
+        const char *text = "";
+        for (int i = 0; i <= COST_DEGREE; i++) {
+                int64_t factor = p->factor[i];
+                if (!factor)
+                        continue;
+                const char *power = i == 0   ? ""
+                                    : i == 1 ? arena_printf(a, " %s", variable)
+                                             : arena_printf(a, " %s^%d", variable, i);
+                const char *sign = !*text ? (factor < 0 ? "-" : "") : factor < 0 ? " - " : " + ";
+                text = arena_printf(a, "%s%s%s%s", text, sign, grouped(a, factor < 0 ? -factor : factor),
+                                    power);
+        }
+        return *text ? text : "0";
+}
+
+typedef struct {
+        const char *name;
+        const Polynomial *p;
+} CostRow;
+
+/* One kind of call: each part as a formula, and at `at` exactly. */
+static void show_flops(Arena *a, const char *title, const Flops *f, const char *variable, int64_t at)
+{
+        Polynomial total = {{0}};
+        for (int i = 0; i <= COST_DEGREE; i++)
+                total.factor[i] = f->product.factor[i] + f->pair.factor[i] + f->pointwise.factor[i];
+        CostRow row[] = {{"products", &f->product},
+                         {"attention", &f->pair},
+                         {"elementwise", &f->pointwise},
+                         {"total", &total}};
+        int width = 8, exact = 0;
+        for (int i = 0; i < 4; i++) {
+                width = longer(width, formula_text(a, row[i].p, variable));
+                exact = longer(exact, grouped(a, polynomial_at(row[i].p, at)));
+        }
+        printf("%s\n", title);
+        for (int i = 0; i < 4; i++) {
+                int64_t value = polynomial_at(row[i].p, at);
+                printf("  %-11s  ", row[i].name);
+                if (*variable)
+                        printf("%-*s  at %s: ", width, formula_text(a, row[i].p, variable), grouped(a, at));
+                printf("%*s  %s\n", exact, grouped(a, value), in_units(a, value, "FLOP"));
+        }
+}
+
+static void show_bytes(Arena *a, const char *what, int64_t count)
+{
+        int width = longer(0, grouped(a, 4 * count));
+        printf("%s: %s values\n", what, grouped(a, count));
+        printf("  %-11s  %*s bytes  %s\n", "f32", width, grouped(a, 4 * count), in_units(a, 4 * count, "B"));
+        printf("  %-11s  %*s bytes  %s\n", "f16, bf16", width, grouped(a, 2 * count),
+               in_units(a, 2 * count, "B"));
+}
+
+/* By number of the state: how many positions compiled code holds of it; 0: all. */
+static const int64_t *positions_held(Model *m, const Options *o)
+{
+        Graph *g = m->graph;
+        int64_t *held = NEW_ARRAY(&m->arena, int64_t, g->nstate);
+        Options quiet = *o;
+        Named named[MAX_NAMED];
+        bool windows = false;
+        quiet.explain = false;
+        memset(quiet.dump, 0, sizeof quiet.dump);
+        for (int i = 0; i < g->nstate; i++)
+                windows |= g->state[i]->window > 0;
+        memcpy(named, g->named, sizeof named);
+        Plan *p = windows ? model_plan(m, &quiet, target_find(o->ntarget ? o->target[0] : "native")) : NULL;
+        memcpy(g->named, named, sizeof named); /* which a plan gives names for C */
+        for (int i = 0; p && i < g->nstate; i++)
+                held[i] = p->ring_of[i] >= 0 ? p->ring[p->ring_of[i]].size : 0;
+        return held;
+}
+
+static void show_states(Arena *a, const Graph *g, const int64_t *held)
+{
+        for (int i = 0; i < g->nstate; i++) {
+                const StateVar *s = g->state[i];
+                printf("  %s %s", s->name, type_text(a, g, &s->type));
+                if (s->slots > 1)
+                        printf(" x %" PRId64, s->slots);
+                if (s->late)
+                        printf(", late by %" PRId64, s->late);
+                if (s->window)
+                        printf(", of which %" PRId64 " positions are read", s->window);
+                if (held[i])
+                        printf(" and %" PRId64 " held", held[i]);
+                printf(": %s values\n", grouped(a, state_count(g, s, held[i])));
+        }
+}
+
+/* Sizes for a call: of what grows, `time` new positions after none. */
+static void whole_call(const Graph *g, int time, int64_t *size)
+{
+        for (int i = 0; i < g->nnamed; i++)
+                size[i] = i == g->past ? 0 : i == time ? 1 : g->named[i].bound;
+}
+
+static int show_cost(Model *m, const Options *o)
+{
+        const Graph *g = m->graph;
+        Arena *a = &m->arena;
+        int64_t size[MAX_NAMED] = {0};
+        int time = g->past >= 0 ? g->time : growing_dimension(g);
+        int64_t bound = time >= 0 ? g->named[time].bound : 0;
+        const char *name = time >= 0 ? g->named[time].name : "";
+        whole_call(g, time, size);
+        Flops all = cost_flops(g, size, time), one = g->past >= 0 ? cost_flops(g, size, g->past) : all;
+        printf("%s\n", g->name);
+        show_bytes(a, "weights", parameter_count(g));
+        if (g->nstate) {
+                const int64_t *held = positions_held(m, o);
+                show_bytes(a, arena_printf(a, "cache for %s positions", grouped(a, bound)),
+                           cache_count(g, held));
+                show_states(a, g, held);
+        }
+        for (int i = 0; i < g->nnamed; i++)
+                if (i != time && i != g->past)
+                        printf("%s = %s\n", g->named[i].name, grouped(a, size[i]));
+        if (time < 0)
+                show_flops(a, "a call", &all, "", 0);
+        else
+                show_flops(a,
+                           arena_printf(a, "%s of n%s%s", g->past >= 0 ? "prefill" : "a call",
+                                        strcmp(name, "n") ? " = " : "", strcmp(name, "n") ? name : ""),
+                           &all, "n", bound);
+        if (g->past >= 0)
+                show_flops(a, "a step after p positions", &one, "p", bound - 1);
+        printf("A multiply-add is 2 FLOPs, an element of an elementwise op or a sum 1, of a softmax 5.  "
+               "Products are "
+               "those with weights,\n"
+               "attention those of two computed tensors; masked positions count.  Tables are made once and "
+               "do not "
+               "count.\n");
+        return DONE;
+}
+
+/* --- plan, graph, passes, C ------------------------------------------------------------------------------------ */
+
+static int show_c(Model *m, Plan *p)
+{
+        EmitOptions options = {.name = p->c_name, .alone = true};
+        options.parameters = parameter_count(m->graph);
+        options.flops_token = cost_per_token(m->graph);
+        Text *c = text_new(&m->arena), *h = text_new(&m->arena);
+        emit(p, &options, c, h);
+        return write_file("-", c->data, c->n) ? DONE : WRONG_ENVIRONMENT;
+}
+
+static int show_passes(void)
+{
+        for (int i = 0; i < PASS_COUNT; i++)
+                printf("%-10s %s\n", pass_table[i].name, pass_table[i].about);
+        return DONE;
+}
+
+/* --- all of them ----------------------------------------------------------------------------------------------- */
+
+static const char *const part_name[] = {"params",     "taps",  "cost",   "plan", "code",
+                                        "elaborated", "graph", "passes", "c"};
+enum { PARTS = sizeof part_name / sizeof part_name[0] };
+
+int model_part(const char *name)
+{
+        for (int i = 0; i < PARTS; i++)
+                if (!strcmp(part_name[i], name))
+                        return i;
+        const char *near = nearest_name(name, part_name, PARTS);
+        fprintf(stderr, "lathe show: no part of a model is called %s", name);
+        fprintf(stderr,
+                near ? "; did you mean %s?\n"
+                     : "; there are params, taps, cost, plan, code, elaborated, graph, passes and c\n",
+                near);
+        return -1;
+}
+
+int model_parts(const char *const **name)
+{
+        *name = part_name;
+        return PARTS;
+}
+
+static int show_graph(const Model *m, const Options *o)
+{
+        if (o->json)
+                graph_dump_json(stdout, m->graph);
+        else
+                graph_dump(stdout, m->graph);
+        return DONE;
+}
+
+int show_model(Model *m, const Options *o, ModelPart part)
+{
+        if (part == PART_PASSES)
+                return show_passes();
+        if (part == PART_ELABORATED)
+                return show_graph(m, o);
+        if (part == PART_PARAMS)
+                return show_params(m);
+        if (part == PART_TAPS)
+                return show_taps(m);
+        if (!model_passes(m, o))
+                return WRONG_INPUT;
+        switch (part) {
+        case PART_COST: return show_cost(m, o);
+        case PART_GRAPH: return show_graph(m, o);
+        case PART_PLAN:
+        case PART_CODE:
+        case PART_C: {
+                Plan *p = model_plan(m, o, target_find(o->ntarget ? o->target[0] : "native"));
+                if (!p)
+                        return WRONG_INPUT;
+                if (part == PART_C)
+                        return show_c(m, p);
+                if (part == PART_CODE)
+                        dump_code(stdout, p);
+                else
+                        plan_dump(stdout, p);
+                return DONE;
+        }
+        case PART_PARAMS:
+        case PART_TAPS:
+        case PART_ELABORATED:
+        case PART_PASSES: break;
+        }
+        return DONE;
+}

@@ -1,0 +1,336 @@
+/* Emit: the whole C file and its header.
+ *
+ *   comment: what this is, how to build it     constants     the runtime's declarations that are used
+ *   struct of an instance     a function for each kernel     a function for each body     the program     the interface
+ *   with --main: tokenizer, sampler and a command line */
+#include <ctype.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emit_private.h"
+
+uint64_t layout_hash(const Plan *p)
+{
+        uint64_t h = HASH_START;
+        for (int i = 0; i < p->nbuffer; i++) {
+                const Buffer *b = p->buffer[i];
+                if (b->home != IN_WEIGHTS)
+                        continue;
+                int64_t number[4] = {FLOATS(b->offset), b->slots, FLOATS(b->slot_stride), b->layout.tiled};
+                h = hash_bytes(h, b->name, strlen(b->name));
+                h = hash_bytes(h, number, sizeof number);
+                h = hash_bytes(h, b->layout.stride, sizeof b->layout.stride);
+        }
+        return h;
+}
+
+/* Text with $model and $MODEL replaced by the model's name, $program by what threads run, $time and $past by the members
+ * that count new rows and positions taken. */
+const char *model_text(const Emit *e, const char *text)
+{
+        Text *t = text_new(e->arena);
+        for (const char *at = text; *at;) {
+                const char *dollar = strchr(at, '$');
+                if (!dollar) {
+                        text_add(t, at, (int64_t)strlen(at));
+                        break;
+                }
+                text_add(t, at, dollar - at);
+                bool lower = !strncmp(dollar, "$model", 6), upper = !strncmp(dollar, "$MODEL", 6),
+                     program = !strncmp(dollar, "$program", 8), past = !strncmp(dollar, "$past", 5),
+                     time = !strncmp(dollar, "$time", 5);
+                text_printf(t, "%s",
+                            lower         ? e->name
+                            : past        ? e->g->named[e->g->past].name
+                            : time        ? e->g->named[e->g->time].name
+                            : upper       ? e->upper
+                            : !program    ? "$"
+                            : e->portable ? "best_program()"
+                                          : "program");
+                at = dollar + (lower || upper ? 6 : program ? 8 : past || time ? 5 : 1);
+        }
+        return t->data;
+}
+
+/* --- weights in the file --------------------------------------------------------------------------------------- */
+
+static void emit_weights(const Emit *e, Text *c)
+{
+        if (!e->o->embed) {
+                text_printf(c, "%s",
+                            model_text(e, "static int weights_open($model *m, const char *path)\n{\n        "
+                                          "return weights_map(m, path);\n}\n\n"));
+                return;
+        }
+        text_printf(c, "/* The weights, as the bits of floats. */\nstatic const union {\n        uint32_t "
+                       "bits[WEIGHT_FLOATS];\n        float value[WEIGHT_FLOATS];\n} "
+                       "weight_data = {{\n");
+        for (int64_t i = 0; i < FLOATS(e->plan->weights_size); i++) {
+                uint32_t bits;
+                memcpy(&bits, &e->o->weights[i], sizeof bits);
+                text_printf(c, "%s0x%" PRIx32 ",%s", i % 10 ? "" : "        ", bits,
+                            i % 10 == 9 || i + 1 == FLOATS(e->plan->weights_size) ? "\n" : " ");
+        }
+        text_printf(
+                c, "}};\n\n%s",
+                model_text(e,
+                           "static int weights_open($model *m, const char *path)\n{\n        (void)path;\n "
+                           "       m->weights = weight_data.value;\n"
+                           "        return $MODEL_OK;\n}\n\n"));
+}
+
+/* --- the command line ------------------------------------------------------------------------------------------- */
+
+static void emit_loop_constants(const Emit *e, Text *c)
+{
+        int32_t stop[MAX_STOP_TOKENS];
+        int n = loop_tokens(e->g, "stop", stop, MAX_STOP_TOKENS);
+        text_printf(c,
+                    "#define WEIGHTS_FILE \"%s.weights\"\nenum { VOCAB = %" PRId64 ", CONTEXT = %" PRId64
+                    " };\n",
+                    e->o->name, row_elements(e->plan, &e->g->output[0].node->type),
+                    e->g->named[e->g->time].bound);
+        if (!e->o->tokenizer)
+                text_printf(c, "enum { START_TOKEN = %d };\n", start_token(e->g));
+        text_printf(c, "static const int32_t stop_token[] = {");
+        for (int i = 0; i < n; i++)
+                text_printf(c, "%d, ", stop[i]);
+        text_printf(c, "-1};\n\n");
+}
+
+/* --- all of it -------------------------------------------------------------------------------------------------- */
+
+static void emit_comment(const Emit *e, Text *c)
+{
+        const Plan *p = e->plan;
+        text_printf(c, "/* %s: %s%s\n *\n", e->name, e->causal ? "a causal model" : "a model",
+                    arena_printf(e->arena, ", written by lathe %s.", LATHE_VERSION));
+        text_printf(c,
+                    " * %" PRId64 " parameters; %.1f MFLOP a position; weights %.1f MB f32, cache %.1f MB%s, "
+                    "arena %.2f MB%s.\n",
+                    e->o->parameters, (double)e->o->flops_token / 1e6, 1e-6 * (double)p->weights_size,
+                    1e-6 * (double)p->state_size,
+                    is_batched(e) ? arena_printf(e->arena, " for each of %d sequences", p->slots) : "",
+                    1e-6 * (double)p->arena_size,
+                    e->causal ? arena_printf(e->arena, " at %" PRId64 " positions a call", p->chunk) : "");
+        for (int i = 0; i < p->nring; i++)
+                text_printf(c,
+                            " * Of what is read %" PRId64 " positions back the cache holds %" PRId64
+                            " positions.\n",
+                            p->ring[i].back, p->ring[i].size);
+        text_printf(c,
+                    " * %d barriers a call.  The same bits with any number of threads, in any chunks, on any "
+                    "target.\n",
+                    p->nbarrier);
+        const char *flags = p->target->flags;
+        bool slow = p->target == target_table;
+        text_printf(c, " * Build: cc -std=c11 -O2%s%s %s.c%s -lpthread%s */\n", *flags ? " " : "", flags,
+                    e->o->name, e->o->with_main ? "" : " your.c",
+                    slow ? "\n * On x86-64 that does multiply-add in software; with -march=native, for "
+                           "processors "
+                           "like this one, it is some 30 times\n * faster, with the same bits."
+                         : "");
+}
+
+void emit_guard_macros(const Emit *e, Text *c)
+{
+        const Target *t = e->plan->target;
+        Text *missing = text_new(e->arena);
+        for (const char *at = t->guard; *at;) {
+                int64_t n = (int64_t)strcspn(at, " ");
+                text_printf(missing, "%s!defined(%.*s)", missing->n ? " || " : "", (int)n, at);
+                at += n + (at[n] == ' ');
+        }
+        if (missing->n)
+                text_printf(c, "#if %s\n#error \"this file is for %s: compile it with %s\"\n#endif\n\n",
+                            missing->data, t->name, *t->flags ? t->flags : "a compiler for that processor");
+}
+
+static const char *batch_constants(const Emit *e)
+{
+        const Plan *p = e->plan;
+        return arena_printf(e->arena,
+                            "#define SLOTS %d\n#define ROWS %" PRId64 "\n#define POSITIONS %" PRId64
+                            "\n#define TAILS_APART %d\n",
+                            p->slots, p->bound[e->g->time], e->g->named[e->g->time].bound, p->tails_apart);
+}
+
+static void emit_constants(const Emit *e, Text *c)
+{
+        text_printf(c, "#define LAYOUT_HASH UINT64_C(0x%016" PRIx64 ")\n", layout_hash(e->plan));
+        text_printf(c,
+                    "#define WEIGHT_FLOATS %" PRId64 "\n#define ARENA_FLOATS %" PRId64
+                    "\n#define STATE_FLOATS %" PRId64 "\n#define SCRATCH %" PRId64 "\n%s\n",
+                    FLOATS(e->plan->weights_size), FLOATS(e->plan->arena_size) + LANES,
+                    FLOATS(e->plan->state_size) + LANES, scratch_size(e->plan),
+                    is_batched(e) ? batch_constants(e) : "");
+}
+
+void emit_tile(const Target *t, Text *c)
+{
+        text_printf(c,
+                    "/* Register tile of products: rows by panels of 16; panels with four rows or fewer. "
+                    "*/\n#define TILE_ROWS %d\n\n#define TILE_PANELS "
+                    "%d\n\n#define FEW_PANELS %d\n\n",
+                    t->rows, t->panels, t->few_panels);
+}
+
+/* Each further instruction set of a portable file: its own copy of kernels and program, with names of its own. */
+static bool is_section(const Target *t)
+{
+        return *t->machine->condition != 0;
+}
+
+static void emit_section(const Emit *e, const Target *t, const char *kernels, Text *c)
+{
+        const char *files[] = {t->vector, "math.h", "rows.h", "far.h", "matmul.h", "attention.h", NULL};
+        Text *own = text_new(e->arena);
+        emit_tile(t, own);
+        paste_runtime(own, files, NULL, kernels);
+        text_printf(own, "%s", kernels);
+        text_printf(c, "/* The same kernels for %s. */\n#if %s\n", t->name, t->machine->condition);
+        if (*t->features)
+                text_printf(c,
+                            "#include <immintrin.h>\n#if defined(__clang__)\n#pragma clang attribute "
+                            "push(__attribute__((target(\"%s\"))), apply_to = function)\n"
+                            "#else\n#pragma GCC push_options\n#pragma GCC target(\"%s\")\n#endif\n\n",
+                            t->features, t->features);
+        paste_renamed(c, own->data, arena_printf(e->arena, "_%s", t->name));
+        if (*t->features)
+                text_printf(c, "#if defined(__clang__)\n#pragma clang attribute pop\n#else\n#pragma GCC "
+                               "pop_options\n#endif\n");
+        text_printf(c, "#endif\n\n");
+}
+
+static void emit_choice(const Emit *e, const char *kernels, Text *c)
+{
+        for (int i = 0; i < target_count; i++)
+                if (is_section(&target_table[i]))
+                        emit_section(e, &target_table[i], kernels, c);
+        text_printf(c, "typedef void Program(void *arg, int thread);\n\n/* The program for the best "
+                       "instruction set that this processor runs. */\n"
+                       "static Program *best_program(void)\n{\n");
+        for (int i = target_count - 1; i >= 0; i--) {
+                const Target *t = &target_table[i];
+                if (is_section(t))
+                        text_printf(c,
+                                    "#if %s\n        if (%s)\n                return program_%s;\n#endif\n",
+                                    t->machine->condition, t->test, t->name);
+        }
+        text_printf(c, "        return program;\n}\n\n");
+}
+
+/* The beginning of model.h, with the errors of a batch behind the others. */
+static void emit_errors(const Emit *e, const char *text, int64_t n, Text *c)
+{
+        const char *rest = strstr(text, "        default:\n");
+        if (!is_batched(e)) {
+                text_add(c, text, n);
+                return;
+        }
+        text_add(c, text, rest - text);
+        text_printf(
+                c, "%s",
+                model_text(e, "        case $MODEL_ERROR_SLOT:\n                return \"there is no such "
+                              "slot\";\n"
+                              "        case $MODEL_ERROR_TWICE:\n                return \"a slot stands "
+                              "twice in a batch\";\n"
+                              "        case $MODEL_ERROR_ROWS:\n                return \"more positions in a "
+                              "batch than a call takes\";\n"));
+        text_add(c, rest, n - (rest - text));
+}
+
+/* What stands between kernels and command line: weights, instance, the model's functions. */
+static void emit_instance(const Emit *e, Text *c)
+{
+        const char *model = model_text(e, embedded_text("model.h"));
+        const char *start = strstr(model, "#include"), *map = strstr(model, "/* The weight file:"),
+                   *rest = strstr(model, "static size_t aligned(");
+        emit_errors(e, start, (e->o->embed ? map : rest) - start, c);
+        emit_weights(e, c);
+        if (is_batched(e)) {
+                const char *size = strstr(rest, model_text(e, "size_t $model_size"));
+                text_add(c, rest, size - rest);
+                emit_slots(e, c);
+                rest = strstr(rest, "APART int init(");
+        }
+        text_printf(c, "%s\n", rest);
+        if (e->causal)
+                emit_causal_interface(e, c);
+        else
+                emit_plain_interface(e, c);
+        if (e->o->with_main) {
+                if (e->o->tokenizer)
+                        text_printf(c, "%s\n", e->o->tokenizer);
+                emit_loop_constants(e, c);
+        }
+}
+
+static void emit_command(const Emit *e, Text *c)
+{
+        static const char *const text_files[] = {"tokenizer.h", "sampler.h", NULL}, *const token_files[] = {
+                                                                                            "sampler.h",
+                                                                                            NULL};
+        if (!e->o->with_main)
+                return;
+        const char *command =
+                arena_printf(e->arena, "%s\n%s",
+                             model_text(e, embedded_text(e->o->tokenizer ? "main_text.h" : "main_tokens.h")),
+                             model_text(e, embedded_text("main.h")));
+        paste_runtime(c, e->o->tokenizer ? text_files : token_files, NULL, command);
+        text_printf(c, "%s", command);
+}
+
+static void emit_all(const Emit *e, Text *c)
+{
+        Text *before = text_new(e->arena), *kernels = text_new(e->arena), *after = text_new(e->arena),
+             *user = text_new(e->arena);
+        emit_struct(e, before);
+        emit_program(e, kernels);
+        if (e->portable)
+                emit_choice(e, kernels->data, after);
+        emit_instance(e, after);
+        emit_command(e, after);
+        const Target *t = e->portable ? target_table : e->plan->target;
+        const char *files[] = {"guard.h",  "processor.h", t->vector, "math.h", "rows.h", "far.h",
+                               "matmul.h", "attention.h", "ring.h",  "team.h", NULL};
+        emit_tile(t, c);
+        text_printf(user, "%s%s%s", before->data, kernels->data, after->data);
+        paste_runtime(c, files, NULL, user->data);
+        text_printf(c, "%s", user->data);
+}
+
+bool is_batched(const Emit *e)
+{
+        return e->plan->slots > 1;
+}
+
+Emit emit_new(Plan *p, const EmitOptions *o)
+{
+        Emit e = {.plan = p,
+                  .o = o,
+                  .arena = p->graph->arena,
+                  .g = p->graph,
+                  .name = p->c_name,
+                  .causal = p->graph->past >= 0};
+        e.portable = target_is_portable(p->target);
+        Text *upper = text_new(e.arena);
+        for (const char *at = e.name; *at; at++)
+                text_printf(upper, "%c", toupper((unsigned char)*at));
+        e.upper = upper->data;
+        return e;
+}
+
+void emit(Plan *p, const EmitOptions *o, Text *c, Text *h)
+{
+        Emit e = emit_new(p, o);
+        emit_header(&e, h);
+        emit_comment(&e, c);
+        text_printf(c, "#if !defined(_POSIX_C_SOURCE)\n#define _POSIX_C_SOURCE 200809L\n#endif\n%s%s%s\n\n",
+                    o->alone ? "" : "#include \"", o->alone ? h->data : o->name, o->alone ? "" : ".h\"");
+        emit_guard_macros(&e, c);
+        emit_constants(&e, c);
+        emit_all(&e, c);
+}

@@ -1,0 +1,44 @@
+/* emit: kernels as C.
+ *
+ * print_*.c writes Code as C; emit*.c the files around it, header, interface and program; paste.c takes of the runtime's text what
+ * they need. */
+#ifndef EMIT_H
+#define EMIT_H
+#include "plan/plan.h"
+
+/* The emitted files. */
+
+typedef struct {
+        const char *name; /* base name of the files: "tale" for tale.c, tale.h, tale.weights */
+        bool with_main, embed;
+        bool alone;                      /* the C holds its header */
+        const char *tokenizer;           /* NULL: none; its constants, as tokenizer_text() makes them */
+        const float *weights;            /* embed: the packed weights */
+        int64_t parameters, flops_token; /* for the header comment */
+} EmitOptions;
+
+/* The model's C and its header.  Expects a planned and synchronised program. */
+void emit(Plan *p, const EmitOptions *o, Text *c, Text *h);
+
+/* The same program without an interface, for an engine: `lathe_program(instance, thread)`, and `lathe_instance[]`: the
+ * instance's size, then the offsets of its `first`, `whole`, `done`, `part`, `slot`, `sequences`, `ranges`, `sequence`,
+ * `range`, `of` and `base` (-1: none), of the size of each named dimension, each
+ * input and each output.  given: for libtcc, the declarations of what lathe hands over (runtime/jit.h and the kernels), vectors
+ * being passed by address; NULL: for the system's compiler, with all that the program needs. */
+void emit_program_alone(Plan *p, const char *given, Text *c);
+int64_t scratch_size(const Plan *p); /* floats that each thread needs */
+/* of an input or output: elements of one position, or all where it has no positions */
+int64_t row_elements(const Plan *p, const Type *t);
+/* its pointer moves on with the positions taken; what has another named axis stays, and counts them in `done` */
+bool advances(const Plan *p, const Type *t);
+uint64_t layout_hash(const Plan *p); /* what the packed weights must have been laid out for */
+
+/* The runtime's text, and the choice of what an emitted file needs of it. */
+
+/* Adds to `out`, in order, the declarations of the named runtime files (NULL at the end) that `user` needs, or that these
+ * need.  given: a text that will stand before them, whose own declarations take the place of theirs; or NULL. */
+void paste_runtime(Text *out, const char *const *files, const char *given, const char *user);
+
+/* Adds `text` with every name that it declares at the outermost level given a suffix: a second copy beside the first. */
+void paste_renamed(Text *out, const char *text, const char *suffix);
+#endif

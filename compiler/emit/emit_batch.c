@@ -1,0 +1,108 @@
+/* The interface of an instance that holds several sequences: a slot for each, and calls that take positions of many. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "emit_private.h"
+
+void declare_batch(const Emit *e, Text *h)
+{
+        text_printf(
+                h, "%s",
+                model_text(
+                        e,
+                        "\n/* An instance holds several sequences, each in a slot; the functions above are "
+                        "about the selected slot, 0 at first. */\n"
+                        "int $model_select($model *m, int slot);\n"
+                        "/* One sequence of a batch. */\ntypedef struct {\n"
+                        "        int slot;      /* where it is held; no slot stands twice in a batch */\n"
+                        "        int64_t n;     /* positions that it takes more: 1 or more */\n"
+                        "        int64_t first; /* of these, the first whose outputs are wanted; n: none */\n"
+                        "} $model_sequence;\n"
+                        "/* Takes positions of several sequences at once, at most as many together as a "
+                        "piece of a call has rows; weights are read\n * once for all.  Inputs lie one "
+                        "sequence after another, outputs of the wanted positions too (NULL: none are "
+                        "wanted).  Each\n * sequence is given the same bits as alone.  After an error "
+                        "nothing has been taken. */\n"));
+        text_printf(h, "int %s_batch(%s *m, const %s_sequence *s, int sequences%s%s%s);\n", e->name, e->name,
+                    e->name, size_list(e, CALLS, true), input_list(e, CALLS, true, false),
+                    output_list(e, true, false));
+}
+
+/* The members that differ from slot to slot, from `from` to `to`. */
+static void move_members(const Emit *e, const char *from, const char *to, Text *c)
+{
+        bool keeps = to[0] == 'm';
+        const char *past = e->g->named[e->g->past].name;
+        text_printf(c, "        %s%s = %s%s;\n", to, keeps ? "past" : past, from, keeps ? past : "past");
+        for (int i = 0; i < e->g->nnamed; i++)
+                if (is_kept(e, i))
+                        text_printf(c, "        %s%s = %s%s;\n", to, e->g->named[i].name, from,
+                                    e->g->named[i].name);
+        if (e->g->fed_apart)
+                text_printf(c, "        %sfed = %sfed;\n", to, from);
+}
+
+void emit_slots(const Emit *e, Text *c)
+{
+        const char *text = embedded_text("slots.h");
+        text_printf(c, "%s\n", model_text(e, strstr(text, "*/\n") + 3));
+        text_printf(c,
+                    "/* The selected slot's position into what the slot keeps. */\nstatic void keep_slot(%s "
+                    "*m)\n{\n",
+                    e->name);
+        move_members(e, "m->", "m->kept[m->slot].", c);
+        text_printf(
+                c,
+                "}\n\n/* The view becomes one of the slot. */\nstatic void take_slot(const %s *m, %s *view, "
+                "int slot)\n{\n        view->slot = slot;\n        view->state = m->arena + ARENA_FLOATS + "
+                "(int64_t)slot * STATE_FLOATS;\n",
+                e->name, e->name);
+        move_members(e, "m->kept[slot].", "view->", c);
+        text_printf(c, "}\n\n");
+}
+
+/* Where the outputs of a range of wanted rows lie, behind those of the rows wanted before it. */
+static void emit_skip_outputs(const Emit *e, Text *c)
+{
+        text_printf(c, "static void skip_outputs(%s *range, int64_t rows)\n{\n", e->name);
+        for (int i = 0; i < e->g->noutput; i++) {
+                const Output *o = &e->g->output[i];
+                text_printf(c,
+                            "        if (range->output_%s)\n                range->output_%s += rows * "
+                            "%" PRId64 ";\n",
+                            o->name, o->name, row_elements(e->plan, &o->node->type));
+        }
+        text_printf(c, "}\n\n");
+}
+
+static void emit_batch_call(const Emit *e, Text *c)
+{
+        text_printf(c, "int %s_batch(%s *m, const %s_sequence *s, int sequences%s%s%s)\n{\n", e->name,
+                    e->name, e->name, size_list(e, CALLS, true), input_list(e, CALLS, true, false),
+                    output_list(e, true, false));
+        emit_renewal(e, c);
+        text_printf(c, "        int64_t n;\n        keep_slot(m);\n        int wrong = check_sequences(m, s, "
+                       "sequences, &n);\n        if (wrong || n == 0)\n                return wrong;\n");
+        if (e->g->fed_apart)
+                text_printf(c,
+                            "        for (int i = 0; i < sequences; i++)\n                if "
+                            "(m->kept[s[i].slot].fed != %" PRIu64 ")\n                        return "
+                            "%s_ERROR_UNFED;\n        m->fed_part = -1;\n",
+                            e->g->fed_apart, e->upper);
+        emit_sizes(e, CALLS, c);
+        emit_checks(e, CALLS, c, "        ");
+        emit_pointers(e, CALLS, c, "        ");
+        text_printf(
+                c,
+                "        see_sequences(m, s, sequences);\n        run(m);\n        for (int i = 0; i < "
+                "sequences; i++)\n                m->kept[s[i].slot].past += s[i].n;\n        take_slot(m, "
+                "m, m->slot);\n        return %s_OK;\n}\n\n",
+                e->upper);
+}
+
+void emit_batch(const Emit *e, Text *c)
+{
+        emit_skip_outputs(e, c);
+        text_printf(c, "%s\n", model_text(e, strstr(embedded_text("batch.h"), "*/\n") + 3));
+        emit_batch_call(e, c);
+}

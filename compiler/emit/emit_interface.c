@@ -1,0 +1,606 @@
+/* The interface as C: the header, and the functions that callers see. */
+#include <ctype.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "emit_private.h"
+
+int64_t row_elements(const Plan *p, const Type *t)
+{
+        int64_t n = 1;
+        for (int a = 0; a < t->rank; a++)
+                if (!dim_is_positions(p->graph, t->dim[a]))
+                        n *= bound_of(p, t->dim[a]);
+        return n;
+}
+
+/* "n * (m->source) * 6": elements in a call */
+static const char *element_count(const Emit *e, const Type *t)
+{
+        Text *count = text_new(e->arena);
+        for (int a = 0; a < t->rank; a++) {
+                Dim rest = t->dim[a];
+                bool time = e->causal && rest.per[e->g->time] == 1;
+                if (time)
+                        rest.per[e->g->time] = 0; /* n counts the whole call, m->time the piece at hand */
+                const char *size = time && dim_is(rest, 0) ? "n" : dim_expression(e->arena, e->g, rest);
+                text_printf(count, "%s", a ? " * " : "");
+                text_printf(count,
+                            dim_is_fixed(t->dim[a]) || !strcmp(size, "n") ? "%s"
+                            : time                                        ? "(%s + n)"
+                                                                          : "(%s)",
+                            size);
+        }
+        return t->rank ? count->data : "1";
+}
+
+const char *c_type(const Input *in)
+{
+        return in->type.dtype == REAL ? "float" : "int32_t";
+}
+
+static bool is_given(const Emit *e, const Input *in, int group)
+{
+        bool apart = is_fed_apart(e->g, in->group);
+        return group == CALLS ? !apart : apart && in->group == group;
+}
+
+/* ", const int32_t *tokens", or ", tokens" */
+const char *input_list(const Emit *e, int group, bool types, bool one)
+{
+        Text *t = text_new(e->arena);
+        for (int i = 0; i < e->g->ninput; i++) {
+                const Input *in = &e->g->input[i];
+                if (!is_given(e, in, group))
+                        continue;
+                bool scalar =
+                        one && row_elements(e->plan, &in->type) == 1 && type_has_positions(e->g, &in->type);
+                if (!types)
+                        text_printf(t, ", %s%s", one && scalar ? "&" : "", in->name);
+                else if (scalar)
+                        text_printf(t, ", %s %s", c_type(in), in->name);
+                else
+                        text_printf(t, ", const %s *%s", c_type(in), in->name);
+        }
+        return t->data;
+}
+
+const char *output_list(const Emit *e, bool types, bool none)
+{
+        Text *t = text_new(e->arena);
+        for (int i = 0; i < e->g->noutput; i++)
+                text_printf(t, ", %s%s", types ? "float *" : "", none ? "NULL" : e->g->output[i].name);
+        return t->data;
+}
+
+/* The groups fed apart whose inputs have the size. */
+static uint64_t groups_of_size(const Emit *e, int size)
+{
+        uint64_t groups = 0;
+        for (int i = 0; i < e->g->ninput; i++) {
+                const Input *in = &e->g->input[i];
+                for (int a = 0; a < in->type.rank && !is_given(e, in, CALLS); a++)
+                        if (in->type.dim[a].per[size])
+                                groups |= UINT64_C(1) << in->group;
+        }
+        return groups;
+}
+
+bool is_kept(const Emit *e, int size)
+{
+        return groups_of_size(e, size) != 0;
+}
+
+/* Whether a call states the size: all named dimensions but time and past, if what is fed apart has not stated them. */
+static bool states_size(const Emit *e, int group, int size)
+{
+        if (e->causal && (size == e->g->time || size == e->g->past))
+                return false;
+        uint64_t groups = groups_of_size(e, size);
+        return group == CALLS ? !groups : groups >> group & 1;
+}
+
+/* ", int64_t text" */
+const char *size_list(const Emit *e, int group, bool types)
+{
+        Text *t = text_new(e->arena);
+        for (int i = 0; i < e->g->nnamed; i++)
+                if (states_size(e, group, i))
+                        text_printf(t, ", %s%s", types ? "int64_t " : "", e->g->named[i].name);
+        return t->data;
+}
+
+/* "[3, time, past + time], a tap: layer[0].attn.scores .." */
+static const char *output_text(const Emit *e, const Output *o)
+{
+        const char *text = type_text(e->arena, e->g, &o->node->type);
+        int growing = 0;
+        for (int a = 0; a < o->node->type.rank && e->causal; a++)
+                growing += o->node->type.dim[a].per[e->g->time] != 0;
+        if (o->tap)
+                text = arena_printf(e->arena, "%s, a tap: %s", text, o->tap);
+        if (growing > 1)
+                text = arena_printf(e->arena,
+                                    "%s; a row for each position of the call, a column for each so far,\n"
+                                    " *     %s in columns after the row's position",
+                                    text,
+                                    isnan(o->later) ? "NaN"
+                                    : o->later == 0 ? "0"
+                                                    : "-inf");
+        return text;
+}
+
+const char *group_name(const Emit *e, int group)
+{
+        int i = 0;
+        while (e->g->input[i].group != group)
+                i++;
+        return e->g->input[i].group_name;
+}
+
+static void emit_shapes(const Emit *e, Text *t)
+{
+        for (int i = 0; i < e->g->ninput; i++)
+                text_printf(t, " * %s: %s%s\n", e->g->input[i].name,
+                            type_text(e->arena, e->g, &e->g->input[i].type),
+                            e->g->input[i].bound
+                                    ? arena_printf(e->arena, ", each 0 to %" PRId64, e->g->input[i].bound - 1)
+                                    : "");
+        for (int i = 0; i < e->g->noutput; i++)
+                text_printf(t, " * %s: %s\n", e->g->output[i].name, output_text(e, &e->g->output[i]));
+}
+
+typedef struct {
+        Text *text;
+        const char **name;
+        int n;
+} Enumerators;
+
+static bool stands_in(const Enumerators *sizes, const char *name)
+{
+        for (int i = 0; i < sizes->n; i++)
+                if (!strcmp(sizes->name[i], name))
+                        return true;
+        return false;
+}
+
+/* An enumerator; one more _ behind each name that is taken already. */
+static void emit_size(const Emit *e, const char *name, int64_t value, Enumerators *sizes)
+{
+        Text *own = text_new(e->arena);
+        text_printf(own, "%s_", e->upper);
+        for (const char *c = name; *c; c++)
+                text_printf(own, "%c", toupper((unsigned char)*c));
+        const char *last = own->data + strlen(e->upper) + 1;
+        if (!strcmp(last, "OK") || !strcmp(last, "H") || !strncmp(last, "ERROR_", 6))
+                text_printf(own, "_");
+        while (stands_in(sizes, own->data))
+                text_printf(own, "_");
+        sizes->name[sizes->n++] = own->data;
+        text_printf(sizes->text, "        %s = %" PRId64 ",\n", own->data, value);
+}
+
+/* Whole hyperparameters and the bounds of ids, as enumerators. */
+static void declare_sizes(const Emit *e, Text *h)
+{
+        Enumerators sizes = {text_new(e->arena),
+                             NEW_ARRAY(e->arena, const char *, e->g->nhyper + e->g->ninput + 2), 0};
+        for (int i = 0; i < e->g->nhyper; i++) {
+                const Setting *s = &e->g->hyper[i];
+                bool whole = s->kind == SETTING_NUMBER && fabs(s->number) <= INT32_MAX &&
+                             s->number == floor(s->number);
+                if (whole)
+                        emit_size(e, s->name, (int64_t)s->number, &sizes);
+        }
+        for (int i = 0; i < e->g->ninput; i++) {
+                const Input *in = &e->g->input[i];
+                if (in->bound && in->bound < INT32_MAX)
+                        emit_size(e, arena_printf(e->arena, "%s_bound", in->name), in->bound, &sizes);
+        }
+        if (is_batched(e)) {
+                emit_size(e, "slots", e->plan->slots, &sizes);
+                emit_size(e, "batch_rows", e->plan->bound[e->g->time], &sizes);
+        }
+        if (sizes.n)
+                text_printf(h, "enum {\n%s};\n\n", sizes.text->data);
+}
+
+/* How far back positions can be taken where windows move on. */
+static const char *rewind_text(const Emit *e)
+{
+        if (!e->plan->nring)
+                return "";
+        return arena_printf(e->arena,
+                            ".  Caches of windows\n * move on: the last %" PRId64
+                            " positions can be taken back, and what is still held before them;\n"
+                            " * further back is %s_ERROR_REWIND, and changes nothing",
+                            e->plan->ring[0].spare, e->upper);
+}
+
+static void declare_feeds(const Emit *e, Text *h)
+{
+        for (int i = 0; i < e->g->ngroup; i++)
+                if (is_fed_apart(e->g, i))
+                        text_printf(h,
+                                    "/* Takes %s for the calls that follow%s. */\n"
+                                    "int %s_feed_%s(%s *m%s%s);\n",
+                                    group_name(e, i), e->causal ? ", which begin anew" : "", e->name,
+                                    group_name(e, i), e->name, size_list(e, i, true),
+                                    input_list(e, i, true, false));
+}
+
+static void declare_causal_functions(const Emit *e, Text *h)
+{
+        text_printf(h, "/* Takes n positions more. */\nint %s_prefill(%s *m%s%s, int64_t n);\n", e->name,
+                    e->name, size_list(e, CALLS, true), input_list(e, CALLS, true, false));
+        text_printf(h,
+                    "/* Takes n positions more and gives the outputs of each. */\nint %s_forward(%s "
+                    "*m%s%s, int64_t n%s);\n",
+                    e->name, e->name, size_list(e, CALLS, true), input_list(e, CALLS, true, false),
+                    output_list(e, true, false));
+        text_printf(h,
+                    "/* Takes one position more and gives its outputs (not if they are NULL). "
+                    "*/\nint %s_step(%s *m%s%s%s);\n",
+                    e->name, e->name, size_list(e, CALLS, true), input_list(e, CALLS, true, true),
+                    output_list(e, true, false));
+        text_printf(h,
+                    "/* Positions taken so far; back to none, or to the first n of them%s. */\nint64_t "
+                    "%s_position(const %s *m);\n"
+                    "void %s_reset(%s *m);\nint %s_rewind(%s *m, int64_t n);\n",
+                    rewind_text(e), e->name, e->name, e->name, e->name, e->name, e->name);
+        if (is_batched(e))
+                declare_batch(e, h);
+}
+
+void emit_header(const Emit *e, Text *h)
+{
+        text_printf(h,
+                    "/* %s: the interface of %s.c, written by lathe %s.\n *\n * Tensors are row-major, "
+                    "outermost axis first.\n",
+                    e->name, e->o->name, LATHE_VERSION);
+        emit_shapes(e, h);
+        text_printf(h,
+                    " * NULL for an output: it is not computed; for an input: %s_ERROR_RANGE.\n"
+                    " * Functions return 0 or an error code; %s_error says it in words. */\n",
+                    e->upper, e->name);
+        text_printf(
+                h, "%s",
+                model_text(e, "#ifndef $MODEL_H\n#define $MODEL_H\n#include <stddef.h>\n#include <stdint.h>\n"
+                              "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n"));
+        declare_sizes(e, h);
+        text_printf(h, "%s%s};\n\n",
+                    model_text(e, "enum {\n        $MODEL_OK,\n        $MODEL_ERROR_FILE,\n        "
+                                  "$MODEL_ERROR_WEIGHTS,\n        $MODEL_ERROR_THREADS,\n        "
+                                  "$MODEL_ERROR_MEMORY,\n        $MODEL_ERROR_RANGE,\n        "
+                                  "$MODEL_ERROR_CONTEXT,\n        $MODEL_ERROR_FLOAT,\n        "
+                                  "$MODEL_ERROR_UNFED,\n        $MODEL_ERROR_REWIND,\n        "
+                                  "$MODEL_ERROR_CPU,\n"),
+                    is_batched(e) ? model_text(e, "        $MODEL_ERROR_SLOT,\n        $MODEL_ERROR_TWICE,\n"
+                                                  "        $MODEL_ERROR_ROWS,\n")
+                                  : "");
+        text_printf(
+                h, "%s",
+                model_text(e,
+                           "typedef struct $model $model;\n\n"
+                           "/* Bytes that an instance needs, to be aligned to 64. */\n"
+                           "size_t $model_size(int threads);\n"
+                           "/* In memory of the caller's; nothing is allocated.  weights_path: NULL if the "
+                           "weights are in the C file. */\n"
+                           "int $model_init($model *m, const char *weights_path, int threads);\n"
+                           "/* Ends the threads and unmaps the weights; the memory stays the caller's. */\n"
+                           "void $model_close($model *m);\n"
+                           "/* The same in memory of its own; NULL and *error if that fails. */\n"
+                           "$model *$model_new(const char *weights_path, int threads, int *error);\n"
+                           "void $model_free($model *m);\n\n"));
+        declare_feeds(e, h);
+        if (e->causal)
+                declare_causal_functions(e, h);
+        else
+                text_printf(h, "/* The whole model once%s. */\nint %s_forward(%s *m%s%s%s);\n",
+                            e->g->fed_apart ? ", but for what was computed when it was fed" : "", e->name,
+                            e->name, size_list(e, CALLS, true), input_list(e, CALLS, true, false),
+                            output_list(e, true, false));
+        text_printf(h, "const char *%s_error(int code);\n\n#ifdef __cplusplus\n}\n#endif\n#endif\n", e->name);
+}
+
+void emit_checks(const Emit *e, int group, Text *c, const char *indent)
+{
+        for (int i = 0; i < e->g->ninput; i++) {
+                const Input *in = &e->g->input[i];
+                if (!is_given(e, in, group))
+                        continue;
+                text_printf(c, "%sif (!%s%s)\n%s        return %s_ERROR_RANGE;\n", indent, in->name,
+                            e->causal && type_has_positions(e->g, &in->type) ? " && n > 0" : "", indent,
+                            e->upper);
+                if (!in->bound)
+                        continue;
+                text_printf(c,
+                            "%sfor (int64_t i = 0; i < %s; i++)\n%s        if (%s[i] < 0 || %s[i] >= %" PRId64
+                            ")\n%s                return %s_ERROR_RANGE;\n",
+                            indent, element_count(e, &in->type), indent, in->name, in->name, in->bound,
+                            indent, e->upper);
+        }
+}
+
+/* Where the inputs of a group lie; and the outputs, which calls give. */
+void emit_pointers(const Emit *e, int group, Text *c, const char *indent)
+{
+        for (int i = 0; i < e->g->ninput; i++)
+                if (is_given(e, &e->g->input[i], group))
+                        text_printf(c, "%sm->input_%s = %s;\n", indent, e->g->input[i].name,
+                                    e->g->input[i].name);
+        for (int i = 0; i < e->g->noutput && group == CALLS; i++)
+                text_printf(c, "%sm->output_%s = %s;\n", indent, e->g->output[i].name, e->g->output[i].name);
+}
+
+void emit_sizes(const Emit *e, int group, Text *c)
+{
+        for (int i = 0; i < e->g->nnamed; i++) {
+                const Named *n = &e->g->named[i];
+                if (!states_size(e, group, i))
+                        continue;
+                text_printf(c,
+                            "        if (%s < 1)\n                return %s_ERROR_RANGE;\n        if (%s > "
+                            "%" PRId64 ")\n                return %s_ERROR_CONTEXT;\n        m->%s = %s;\n",
+                            n->name, e->upper, n->name, n->bound, e->upper, n->name, n->name);
+        }
+}
+
+bool advances(const Plan *p, const Type *t)
+{
+        return type_has_positions(p->graph, t) && !type_is_dense(t);
+}
+
+/* Do strides of t follow from the positions of the whole call? */
+static bool is_dense_over_time(const Plan *p, const Type *t)
+{
+        const Graph *g = p->graph;
+        bool counts = false;
+        for (int a = 0; a < t->rank; a++)
+                counts |= dim_is_positions(p->graph, t->dim[a]) ||
+                          (g->past >= 0 && t->dim[a].per[g->past] != 0);
+        return counts && type_is_dense(t);
+}
+
+bool has_dense(const Plan *p)
+{
+        const Graph *g = p->graph;
+        for (int i = 0; i < g->ninput; i++)
+                if (is_dense_over_time(p, &g->input[i].type))
+                        return true;
+        for (int i = 0; i < g->noutput; i++)
+                if (is_dense_over_time(p, &g->output[i].node->type))
+                        return true;
+        return false;
+}
+
+/* "logits || hidden" */
+static const char *any_output(const Emit *e)
+{
+        Text *t = text_new(e->arena);
+        for (int i = 0; i < e->g->noutput; i++)
+                text_printf(t, "%s%s", i ? " || " : "", e->g->output[i].name);
+        return e->g->noutput > 1 ? arena_printf(e->arena, "(%s)", t->data) : t->data;
+}
+
+/* Columns that no piece of the call computes, since their positions come after all of its rows. */
+static void emit_later(const Emit *e, Text *c)
+{
+        for (int i = 0; i < e->g->noutput; i++) {
+                const Output *o = &e->g->output[i];
+                int growing = 0;
+                for (int a = 0; a < o->node->type.rank; a++)
+                        growing += o->node->type.dim[a].per[e->g->time] != 0;
+                if (growing > 1)
+                        text_printf(c,
+                                    "        for (int64_t i = 0; %s && i < %s; i++)\n                %s[i] = "
+                                    "%s;\n",
+                                    o->name, element_count(e, &o->node->type), o->name,
+                                    float_literal(e->arena, (float)o->later));
+        }
+}
+
+/* The parts that have waited for a group, which runs when all of their groups are fed. */
+static void emit_part_runs(const Emit *e, uint64_t bit, Text *c)
+{
+        for (int i = 0; i < e->g->npart; i++) {
+                uint64_t part = e->g->part[i];
+                if (part == bit)
+                        text_printf(c, "        m->fed_part = %d;\n        run(m);\n", i + 1);
+                else if (part & bit)
+                        text_printf(c,
+                                    "        if ((m->fed & %" PRIu64 ") == %" PRIu64
+                                    ") {\n                m->fed_part = %d;\n"
+                                    "                run(m);\n        }\n",
+                                    part, part, i + 1);
+        }
+}
+
+/* A function that takes a group of inputs that is fed apart. */
+static void emit_feed(const Emit *e, int group, Text *c)
+{
+        uint64_t bit = UINT64_C(1) << group;
+        text_printf(c, "int %s_feed_%s(%s *m%s%s)\n{\n        m->fed &= ~(uint64_t)%" PRIu64 ";\n", e->name,
+                    group_name(e, group), e->name, size_list(e, group, true),
+                    input_list(e, group, true, false), bit);
+        emit_renewal(e, c);
+        for (int i = 0; i < e->g->nnamed; i++)
+                if (states_size(e, group, i) && groups_of_size(e, i) != bit)
+                        text_printf(c,
+                                    "        if (m->%s != %s)\n                m->fed &= ~(uint64_t)%" PRIu64
+                                    ";\n",
+                                    e->g->named[i].name, e->g->named[i].name, groups_of_size(e, i));
+        emit_sizes(e, group, c);
+        emit_checks(e, group, c, "        ");
+        emit_pointers(e, group, c, "        ");
+        if (e->causal)
+                text_printf(c, "        %s_reset(m);\n", e->name);
+        text_printf(c, "        m->fed |= %" PRIu64 ";\n", bit);
+        emit_part_runs(e, bit, c);
+        text_printf(c, "        return %s_OK;\n}\n\n", e->upper);
+}
+
+static void emit_feeds(const Emit *e, Text *c)
+{
+        for (int group = 0; group < e->g->ngroup; group++)
+                if (is_fed_apart(e->g, group))
+                        emit_feed(e, group, c);
+}
+
+/* Every call that runs threads, before it takes anything. */
+void emit_renewal(const Emit *e, Text *c)
+{
+        text_printf(c, "%s",
+                    model_text(e, "        if (team_renew(m->team, m->threads))\n                return "
+                                  "$MODEL_ERROR_THREADS;\n"));
+}
+
+/* What is fed apart has to be there, and is not computed again. */
+static void emit_fed_check(const Emit *e, Text *c)
+{
+        if (e->g->fed_apart)
+                text_printf(c,
+                            "        if (m->fed != %" PRIu64
+                            ")\n                return %s_ERROR_UNFED;\n        m->fed_part = -1;\n",
+                            e->g->fed_apart, e->upper);
+}
+
+/* The rings and their states, as tables. */
+static void emit_rings(const Emit *e, Text *c)
+{
+        const Plan *p = e->plan;
+        if (!p->nring)
+                return;
+        text_printf(c, "/* Positions that are read before a row's own, spare ones, positions held. */\n"
+                       "static const Ring rings[] = {\n");
+        for (int i = 0; i < p->nring; i++)
+                text_printf(c, "        {%" PRId64 ", %" PRId64 ", %" PRId64 "},\n", p->ring[i].back,
+                            p->ring[i].spare, p->ring[i].size);
+        text_printf(c,
+                    "};\n\n/* Ring, floats before it, slots, floats of a slot, floats of 16 positions. */\n"
+                    "static const RingState held[] = {\n");
+        for (int i = 0; i < p->nbuffer; i++) {
+                if (p->buffer[i]->ring < 0)
+                        continue;
+                RingState s = ring_state(p->buffer[i]);
+                text_printf(c, "        {%d, %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64 "}, /* %s */\n",
+                            s.ring, s.offset, s.slots, s.slot, s.tile, p->buffer[i]->name);
+        }
+        text_printf(c, "};\n\n");
+}
+
+static void emit_advance(const Emit *e, Text *c)
+{
+        const char *time = e->g->named[e->g->time].name, *past = e->g->named[e->g->past].name;
+        text_printf(c,
+                    "/* Takes n positions in chunks; the outputs of those from `first` on are wanted. */\n");
+        text_printf(c, "static int advance(%s *m%s%s, int64_t n, int64_t first%s)\n{\n", e->name,
+                    size_list(e, CALLS, true), input_list(e, CALLS, true, false),
+                    output_list(e, true, false));
+        emit_renewal(e, c);
+        emit_fed_check(e, c);
+        text_printf(c,
+                    "        if (n < 0 || n > %" PRId64
+                    " - m->%s)\n                return %s_ERROR_CONTEXT;\n",
+                    e->g->named[e->g->time].bound, past, e->upper);
+        emit_sizes(e, CALLS, c);
+        emit_checks(e, CALLS, c, "        ");
+        if (has_dense(e->plan))
+                text_printf(c, "        m->whole = n;\n        m->done = 0;\n");
+        emit_later(e, c);
+        text_printf(c,
+                    "        while (n > 0) {\n                int64_t chunk = n < %" PRId64 " ? n : %" PRId64
+                    ";\n",
+                    e->plan->chunk, e->plan->chunk);
+        text_printf(
+                c,
+                "                m->%s = chunk;\n                m->first = first < chunk ? first : chunk;\n",
+                time);
+        emit_pointers(e, CALLS, c, "                ");
+        if (e->plan->nring)
+                text_printf(c,
+                            "                for (int i = 0; i < %d; i++)\n                        "
+                            "ring_make_room(&rings[i], i, &m->base[i], held, %d, m->state, m->%s, chunk);\n",
+                            e->plan->nring, ring_states(e->plan), past);
+        text_printf(c, "                %s(m);\n", is_batched(e) ? "run_alone" : "run");
+        for (int i = 0; i < e->g->noutput; i++)
+                if (advances(e->plan, &e->g->output[i].node->type))
+                        text_printf(c,
+                                    "                if (%s)\n                        %s += (chunk - "
+                                    "m->first) * %" PRId64 ";\n",
+                                    e->g->output[i].name, e->g->output[i].name,
+                                    row_elements(e->plan, &e->g->output[i].node->type));
+        for (int i = 0; i < e->g->ninput; i++)
+                if (advances(e->plan, &e->g->input[i].type))
+                        text_printf(c, "                %s += chunk * %" PRId64 ";\n", e->g->input[i].name,
+                                    row_elements(e->plan, &e->g->input[i].type));
+        if (has_dense(e->plan))
+                text_printf(c, "                m->done += chunk;\n");
+        text_printf(c,
+                    "                m->%s += chunk;\n                first -= m->first;\n                n "
+                    "-= chunk;\n        }\n        return %s_OK;\n}\n\n",
+                    past, e->upper);
+}
+
+static void emit_rewind(const Emit *e, Text *c)
+{
+        const char *past = e->g->named[e->g->past].name;
+        text_printf(c,
+                    "int %s_rewind(%s *m, int64_t n)\n{\n        if (n < 0 || n > m->%s)\n                "
+                    "return %s_ERROR_RANGE;\n",
+                    e->name, e->name, past, e->upper);
+        if (e->plan->nring)
+                text_printf(c,
+                            "        if (n == 0)\n                %s_reset(m);\n"
+                            "        for (int i = 0; i < %d; i++)\n"
+                            "                if (!ring_reaches(&rings[i], m->base[i], n))\n"
+                            "                        return %s_ERROR_REWIND;\n",
+                            e->name, e->plan->nring, e->upper);
+        text_printf(c, "        m->%s = n;\n        return %s_OK;\n}\n\n", past, e->upper);
+}
+
+void emit_causal_interface(const Emit *e, Text *c)
+{
+        const char *past = e->g->named[e->g->past].name, *sizes = size_list(e, CALLS, false);
+        emit_feeds(e, c);
+        if (is_batched(e))
+                emit_batch(e, c);
+        emit_rings(e, c);
+        emit_advance(e, c);
+        text_printf(c,
+                    "int %s_prefill(%s *m%s%s, int64_t n)\n{\n        return advance(m%s%s, n, n%s);\n}\n\n",
+                    e->name, e->name, size_list(e, CALLS, true), input_list(e, CALLS, true, false), sizes,
+                    input_list(e, CALLS, false, false), output_list(e, false, true));
+        text_printf(c,
+                    "int %s_forward(%s *m%s%s, int64_t n%s)\n{\n        return advance(m%s%s, n, %s ? 0 : "
+                    "n%s);\n}\n\n",
+                    e->name, e->name, size_list(e, CALLS, true), input_list(e, CALLS, true, false),
+                    output_list(e, true, false), sizes, input_list(e, CALLS, false, false), any_output(e),
+                    output_list(e, false, false));
+        text_printf(c, "int %s_step(%s *m%s%s%s)\n{\n        return advance(m%s%s, 1, %s ? 0 : 1%s);\n}\n\n",
+                    e->name, e->name, size_list(e, CALLS, true), input_list(e, CALLS, true, true),
+                    output_list(e, true, false), sizes, input_list(e, CALLS, false, true), any_output(e),
+                    output_list(e, false, false));
+        text_printf(c, "int64_t %s_position(const %s *m)\n{\n        return m->%s;\n}\n\n", e->name, e->name,
+                    past);
+        text_printf(c, "void %s_reset(%s *m)\n{\n        m->%s = 0;\n", e->name, e->name, past);
+        if (e->plan->nring)
+                text_printf(c, "        memset(m->base, 0, sizeof m->base);\n");
+        text_printf(c, "}\n\n");
+        emit_rewind(e, c);
+}
+
+void emit_plain_interface(const Emit *e, Text *c)
+{
+        emit_feeds(e, c);
+        text_printf(c, "int %s_forward(%s *m%s%s%s)\n{\n", e->name, e->name, size_list(e, CALLS, true),
+                    input_list(e, CALLS, true, false), output_list(e, true, false));
+        emit_renewal(e, c);
+        emit_fed_check(e, c);
+        emit_sizes(e, CALLS, c);
+        emit_checks(e, CALLS, c, "        ");
+        text_printf(c, "        if (!%s)\n                return %s_OK;\n", any_output(e), e->upper);
+        emit_pointers(e, CALLS, c, "        ");
+        text_printf(c, "        run(m);\n        return %s_OK;\n}\n\n", e->upper);
+}

@@ -1,0 +1,50 @@
+/* What the parts of emission share: emit.c the whole file, emit_interface.c header and functions that callers see,
+ * emit_program.c the instance's struct and the program. */
+#ifndef EMIT_PRIVATE_H
+#define EMIT_PRIVATE_H
+#include "emit.h"
+#include "print_private.h"
+
+typedef struct {
+        Plan *plan;
+        const EmitOptions *o;
+        Arena *arena;
+        const Graph *g;
+        const char *name, *upper; /* the model's C name; in capitals */
+        bool causal;              /* has prefill and step */
+        bool portable;            /* several instruction sets in one file */
+        bool alone;               /* the program alone, for an engine that has memory and threads */
+} Emit;
+
+bool is_batched(const Emit *e); /* an instance holds several sequences */
+Emit emit_new(Plan *p, const EmitOptions *o);
+const char *model_text(const Emit *e, const char *text); /* with $model, $MODEL and $program replaced */
+void emit_guard_macros(const Emit *e, Text *c);
+void emit_tile(const Target *t, Text *c);
+
+/* emit_interface.c */
+void emit_header(const Emit *e, Text *h);
+void emit_causal_interface(const Emit *e, Text *c);
+void emit_plain_interface(const Emit *e, Text *c);
+const char *c_type(const Input *in);
+bool has_dense(const Plan *p);
+enum { CALLS = -1 }; /* for a group of inputs: those that calls bring, where others are fed apart */
+const char *input_list(const Emit *e, int group, bool types, bool one); /* ", const int32_t *tokens" */
+const char *output_list(const Emit *e, bool types, bool none);
+const char *size_list(const Emit *e, int group, bool types); /* ", int64_t text" */
+void emit_sizes(const Emit *e, int group, Text *c);
+void emit_checks(const Emit *e, int group, Text *c, const char *indent);
+void emit_renewal(const Emit *e, Text *c);
+void emit_pointers(const Emit *e, int group, Text *c, const char *indent);
+bool is_kept(const Emit *e, int size); /* the size is that of inputs that are fed apart, so of a slot */
+const char *group_name(const Emit *e, int group); /* of inputs that are fed together */
+
+/* emit_batch.c: several sequences in a call */
+void declare_batch(const Emit *e, Text *h);
+void emit_slots(const Emit *e, Text *c); /* memory */
+void emit_batch(const Emit *e, Text *c); /* calls */
+
+/* emit_program.c */
+void emit_struct(const Emit *e, Text *c);
+void emit_program(const Emit *e, Text *c); /* kernels, bodies, program */
+#endif

@@ -1,0 +1,306 @@
+/* The program as C: the instance's struct, a function for each body, the order of kernels and barriers; and the program alone,
+ * for an engine. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "emit_private.h"
+
+/* What a slot keeps from call to call. */
+static void emit_kept(const Emit *e, Text *c)
+{
+        text_printf(c, "        struct {\n                int64_t past;\n");
+        for (int i = 0; i < e->g->nnamed; i++)
+                if (is_kept(e, i))
+                        text_printf(c, "                int64_t %s;\n", e->g->named[i].name);
+        text_printf(c, "%s        } kept[SLOTS]; /* of the slots, but for the selected one */\n",
+                    e->g->fed_apart ? "                uint64_t fed;\n" : "");
+}
+
+/* Its first members are those of InstanceHead in engine.c. */
+void emit_struct(const Emit *e, Text *c)
+{
+        text_printf(c,
+                    "struct %s {\n        const float *weights; /* [WEIGHT_FLOATS] */\n        float *arena, "
+                    "*state, *scratch; /* [ARENA_FLOATS], "
+                    "[STATE_FLOATS], [threads][SCRATCH] */\n        Team *team;\n        int threads;\n",
+                    e->name);
+        for (int i = 0; i < e->g->nnamed; i++)
+                text_printf(c, "        int64_t %s; /* %s */\n", e->g->named[i].name,
+                            e->causal && i == e->g->past   ? "positions taken by earlier calls"
+                            : e->causal && i == e->g->time ? "positions in this call"
+                                                           : "size in this call");
+        if (has_dense(e->plan))
+                text_printf(c, "        int64_t whole, done; /* positions of the caller's whole call; of it, "
+                               "those taken */\n");
+        text_printf(c, is_batched(e)
+                               ? "        int64_t first; /* the first row: of a sequence, or wanted */\n"
+                               : "        int64_t first; /* the first position of this call whose "
+                                 "outputs are wanted */\n");
+        if (is_batched(e))
+                text_printf(c,
+                            "        int slot, sequences, ranges;\n"
+                            "        /* This instance as each sequence of the call sees it: the slot's "
+                            "state, rows "
+                            "first to time - 1, row r\n"
+                            "           at position past + r; as kernels see it that compute wanted rows; "
+                            "and the "
+                            "sequence of each row. */\n"
+                            "        %s *sequence, *range; /* [sequences], [ranges] */\n"
+                            "        const %s **of;        /* [time] */\n",
+                            e->name, e->name);
+        for (int i = 0; i < e->g->ninput; i++)
+                text_printf(c, "        const %s *input_%s;\n", c_type(&e->g->input[i]), e->g->input[i].name);
+        for (int i = 0; i < e->g->noutput; i++)
+                text_printf(c, "        float *output_%s;\n", e->g->output[i].name);
+        if (e->g->fed_apart)
+                text_printf(
+                        c,
+                        "        uint64_t fed; /* the groups of inputs that are fed apart and have been */\n"
+                        "        int fed_part; /* what a run computes: 0: all, 1 ..: a part of what is fed "
+                        "apart, -1: the calls' */\n");
+        if (e->plan->nring)
+                text_printf(c,
+                            "        int64_t base[%d]; /* of each ring, the first position that its states "
+                            "hold */\n",
+                            e->plan->nring);
+        if (!e->alone)
+                text_printf(c, "        Team members;\n        void *mapped;\n        size_t mapped_size;\n");
+        if (!e->alone && is_batched(e))
+                emit_kept(e, c);
+        text_printf(c,
+                    "};\n\n/* What a function that a kernel calls back finds behind its context. */\ntypedef "
+                    "struct {\n        const %s *m;\n        int64_t trip[8];\n        int64_t around; /* of "
+                    "a product: which turn of the loops around it */\n} Place;\n\n",
+                    e->name);
+}
+
+static void emit_calls(const Emit *e, int body, uint64_t part, Text *t);
+
+static const char *body_name(const Emit *e, const Region *r, int which)
+{
+        return r->nbody > 1 ? arena_printf(e->arena, "%s_body_%d", r->name, which)
+                            : arena_printf(e->arena, "%s_body", r->name);
+}
+
+/* The rows that a trip changes, where its kernels compute just these. */
+static const char *body_rows(const Emit *e, const Body *b, bool types)
+{
+        const KernelList *l = &e->plan->list[body_number(e->plan, b)];
+        return l->n ? row_parameters(l->kernel[l->n - 1], types) : "";
+}
+
+static void emit_repeat(const Emit *e, const Kernel *k, Text *t)
+{
+        const Region *r = k->region;
+        const char *outer = trip_parameters(e->arena, k->body, false);
+        if (r->nbody > 1) {
+                text_printf(t, "static const uint8_t %s_body_of[%" PRId64 "] = {", r->name, r->trips);
+                for (int64_t i = 0; i < r->trips; i++)
+                        text_printf(t, "%s%d", i ? ", " : "", r->body_of[i]);
+                text_printf(t, "};\n");
+        }
+        text_printf(t, "for (int64_t %s = 0; %s < %" PRId64 "; %s++) {\n", r->name, r->name, r->trips,
+                    r->name);
+        if (k->find)
+                text_printf(t,
+                            "        int32_t found[%" PRId64
+                            "];\n        const int64_t count = %s(m%s, %s, found);\n"
+                            "        if (count == 0)\n                continue;\n",
+                            k->find->list_size, k->find->name, outer, r->name);
+        text_printf(t, "        team_barrier(m->team);\n");
+        for (int b = 0; b < r->nbody; b++) {
+                if (r->nbody > 1)
+                        text_printf(t, "        if (%s_body_of[%s] == %d)\n        ", r->name, r->name, b);
+                text_printf(t, "        %s(m%s, %s%s, thread);\n", body_name(e, r, b), outer, r->name,
+                            body_rows(e, r->body[b], false));
+        }
+        text_printf(t, "}\n");
+}
+
+static bool is_timed(const Plan *p)
+{
+        return p->timed && p->by_address;
+}
+
+static void emit_call(const Emit *e, const Kernel *k, Text *t)
+{
+        const char *trips = trip_parameters(e->arena, k->body, false), *rows = row_parameters(k, false);
+        if (is_batched(e) && (k->tail || k->by_sequence))
+                text_printf(t, "for (int i = 0; i < m->%ss; i++)\n        %s(&m->%s[i]%s%s, thread);\n",
+                            k->tail ? "range" : "sequence", k->name, k->tail ? "range" : "sequence", trips,
+                            rows);
+        else
+                text_printf(t, "%s(m%s%s, thread);\n", k->name, trips, rows);
+}
+
+static void emit_calls(const Emit *e, int body, uint64_t part, Text *t)
+{
+        const KernelList *l = &e->plan->list[body];
+        for (int i = 0; i < l->n; i++) {
+                const Kernel *k = l->kernel[i];
+                if (k->part != part)
+                        continue;
+                if (k->barrier)
+                        text_printf(t, "team_barrier(m->team);\n");
+                if (k->op == K_REPEAT)
+                        emit_repeat(e, k, t);
+                else if (k->op != K_FIND)
+                        emit_call(e, k, t);
+                if (is_timed(e->plan) && k->op != K_REPEAT)
+                        text_printf(t, "if (thread == 0)\n        profile_mark(%d);\n", k->step);
+        }
+}
+
+/* Inner bodies before the ones that run them; kernels before their body. */
+static void emit_body(const Emit *e, int body, Text *c)
+{
+        Plan *p = e->plan;
+        for (int i = 0; i < p->list[body].n; i++) {
+                Kernel *k = p->list[body].kernel[i];
+                if (k->op != K_REPEAT) {
+                        print_kernel(p, k, c);
+                        continue;
+                }
+                for (int b = 0; b < k->region->nbody; b++) {
+                        int inner = body_number(p, k->region->body[b]);
+                        emit_body(e, inner, c);
+                        Text *calls = text_new(e->arena);
+                        emit_calls(e, inner, 0, calls);
+                        text_printf(c, "static void %s(const %s *m%s%s, int thread)\n{\n",
+                                    body_name(e, k->region, b), e->name,
+                                    trip_parameters(e->arena, k->region->body[b], true),
+                                    body_rows(e, k->region->body[b], true));
+                        text_indent(c, calls, 1);
+                        text_printf(c, "}\n\n");
+                }
+        }
+}
+
+static bool any_asks_for_taps(const Plan *p)
+{
+        for (int i = 0; i < p->nbody; i++)
+                for (int j = 0; j < p->list[i].n; j++)
+                        if (asks_for_taps(p, p->list[i].kernel[j]))
+                                return true;
+        return false;
+}
+
+static void emit_wants_taps(const Emit *e, Text *c)
+{
+        if (!any_asks_for_taps(e->plan))
+                return;
+        Text *any = text_new(e->arena);
+        for (int i = 0; i < e->g->noutput; i++)
+                if (e->g->output[i].tap)
+                        text_printf(any, "%sm->output_%s != NULL", any->n ? " || " : "",
+                                    e->g->output[i].name);
+        text_printf(c, "static int wants_taps(const %s *m)\n{\n        return %s;\n}\n\n", e->name,
+                    any->data);
+}
+
+/* "source and picture" */
+static const char *names_of_groups(const Emit *e, uint64_t groups)
+{
+        const char *names = "";
+        for (int i = 0; i < e->g->ngroup; i++)
+                if (groups >> i & 1)
+                        names = arena_printf(e->arena, "%s%s%s", names, *names ? " and " : "",
+                                             group_name(e, i));
+        return names;
+}
+
+void emit_program(const Emit *e, Text *c)
+{
+        emit_wants_taps(e, c);
+        emit_body(e, 0, c);
+        Text *calls = text_new(e->arena);
+        if (is_timed(e->plan))
+                text_printf(calls, "if (thread == 0)\n        profile_mark(-1);\n");
+        for (int i = 0; i < e->g->npart; i++) {
+                Text *part = text_new(e->arena);
+                emit_calls(e, 0, e->g->part[i], part);
+                text_printf(
+                        c,
+                        "/* What depends on %s alone. */\nstatic void part_%d(const %s *m, int thread)\n{\n",
+                        names_of_groups(e, e->g->part[i]), i + 1, e->name);
+                text_indent(c, part, 1);
+                text_printf(c, "}\n\n");
+                text_printf(
+                        calls,
+                        "if (m->fed_part == 0 || m->fed_part == %d) {\n        part_%d(m, thread);\n        "
+                        "team_barrier(m->team);\n}\n",
+                        i + 1, i + 1);
+        }
+        if (e->g->npart)
+                text_printf(calls, "if (m->fed_part > 0)\n        return;\n");
+        emit_calls(e, 0, 0, calls);
+        text_printf(
+                c,
+                "/* One call of the model, run by every thread: each kernel does its thread's share. */\n");
+        text_printf(c, "static void program(void *arg, int thread)\n{\n        const %s *m = arg;\n",
+                    e->name);
+        text_indent(c, calls, 1);
+        text_printf(c, "}\n\n");
+}
+
+/* --- for an engine ---------------------------------------------------------------------------------------- */
+
+int64_t scratch_size(const Plan *p)
+{
+        int64_t most = LANES;
+        for (int i = 0; i < p->nbody; i++)
+                for (int k = 0; k < p->list[i].n; k++)
+                        if (p->list[i].kernel[k]->scratch > most)
+                                most = p->list[i].kernel[k]->scratch;
+        return round_up(most, LANES);
+}
+
+/* Where an engine finds what it sets before a call: see emit.h. */
+static void emit_instance_layout(const Emit *e, Text *c)
+{
+        text_printf(c, "const int64_t lathe_instance[] = {sizeof(%s), offsetof(%s, first)", e->name, e->name);
+        const char *whole = has_dense(e->plan) ? "offsetof(%s, whole), offsetof(%s, done)" : "-1, -1";
+        text_printf(c, ", ");
+        text_printf(c, whole, e->name, e->name);
+        text_printf(c, e->g->fed_apart ? ", offsetof(%s, fed_part)" : ", -1", e->name);
+        for (int i = 0; i < 6; i++) {
+                static const char *const member[] = {"slot",     "sequences", "ranges",
+                                                     "sequence", "range",     "of"};
+                text_printf(c, is_batched(e) ? ", offsetof(%s, %s)" : ", -1", e->name, member[i]);
+        }
+        text_printf(c, e->plan->nring ? ", offsetof(%s, base)" : ", -1", e->name);
+        for (int i = 0; i < e->g->nnamed; i++)
+                text_printf(c, ", offsetof(%s, %s)", e->name, e->g->named[i].name);
+        for (int i = 0; i < e->g->ninput; i++)
+                text_printf(c, ", offsetof(%s, input_%s)", e->name, e->g->input[i].name);
+        for (int i = 0; i < e->g->noutput; i++)
+                text_printf(c, ", offsetof(%s, output_%s)", e->name, e->g->output[i].name);
+        text_printf(c,
+                    "};\n\nvoid lathe_program(void *arg, int thread)\n{\n        program(arg, thread);\n}\n");
+}
+
+void emit_program_alone(Plan *p, const char *given, Text *c)
+{
+        Emit e = emit_new(p, NULL);
+        e.alone = true;
+        p->by_address = given != NULL;
+        Text *user = text_new(e.arena);
+        text_printf(user, "typedef struct %s %s;\n", e.name, e.name);
+        emit_struct(&e, user);
+        emit_program(&e, user);
+        emit_instance_layout(&e, user);
+        if (given) {
+                text_printf(c, "%s", given);
+        } else {
+                text_printf(c, "#define _POSIX_C_SOURCE 200809L\n#include <stddef.h>\n#include <stdint.h>\n");
+                emit_guard_macros(&e, c);
+        }
+        text_printf(c, "#define SCRATCH %" PRId64 "\n\n", scratch_size(p));
+        emit_tile(p->target, c);
+        const char *all[] = {"guard.h",  p->target->vector, "math.h", "rows.h",
+                             "matmul.h", "attention.h",     "team.h", NULL},
+                   *types[] = {"rows.h", "matmul.h", "attention.h", NULL};
+        paste_runtime(c, given ? types : all, given, user->data);
+        text_printf(c, "%s", user->data);
+        p->by_address = false;
+}

@@ -1,0 +1,211 @@
+/* Calls of the runtime's kernels as C: products, attention, choices among a row's elements, moves. */
+#include "print_private.h"
+
+#include <string.h>
+
+/* --- products ------------------------------------------------------------------------------------------------------ */
+
+/* The call for one part. */
+static void print_part(Printer *p, const MatmulCall *c, const MatmulPart *part, Text *out)
+{
+        const Kernel *k = p->kernel;
+        const Segment *s = part->segment;
+        const Buffer *to = whole_buffer(s->store.to);
+        bool asked = to->home == IN_OUTPUT;
+        const char *function = k->listed ? "matmul_found" : "matmul";
+        const char *twice = s->nproduct == 2 ? "2 * " : "";
+        long long first = part->first, panels = part->panels;
+        Text *call = text_new(p->arena);
+        if (asked)
+                text_printf(out, "if (m->output_%s) /* wanted */\n", p->plan->graph->output[to->index].name);
+        text_printf(call, "%s(&place, %s, %s, %lld, %s, %lld, %s, STORAGE_F32, %d, %lld,\n", function,
+                    s->name, operand_text(p, c->x), (long long)c->ldx, k->listed ? "found, count" : "rows",
+                    (long long)k->k_size, pointer_name(p, s->w[0]), s->nproduct, (long long)k->k_cut);
+        text_printf(call,
+                    "%*s%spart(from, %lld, %lld), %spart(to, %lld, %lld), m->scratch + thread * "
+                    "SCRATCH);\n",
+                    (int)strlen(function) + 1, "", twice, first, panels, twice, first, panels);
+        text_indent(out, call, asked);
+}
+
+/* The loops around the calls; threads share the panels of all their turns. */
+static void print_around(Printer *p, const MatmulCall *c, const Text *calls, Text *out)
+{
+        Text *inner = text_new(p->arena);
+        long long panels = c->panels;
+        text_printf(out,
+                    "const int64_t all = %s * %lld;\n"
+                    "const int64_t begin = share(all, thread, m->threads), end = share(all, thread + 1, "
+                    "m->threads);\n",
+                    row_count(p, 0, c->outer), panels);
+        text_printf(out, "for (int64_t around = begin / %lld; around * %lld < end; around++) {\n", panels,
+                    panels);
+        print_place(p, "around", inner);
+        print_loops_of(p, 0, c->outer, "around", inner);
+        text_printf(inner,
+                    "const int64_t from = begin - around * %lld, to = end - around * %lld; /* part() keeps "
+                    "them within */\n",
+                    panels, panels);
+        text_indent(inner, calls, 0);
+        text_indent(out, inner, 1);
+        text_printf(out, "}\n");
+}
+
+static void print_matmul(Printer *p, const MatmulCall *c, Text *out)
+{
+        Text *calls = text_new(p->arena);
+        for (int i = 0; i < c->npart; i++)
+                print_part(p, c, &c->part[i], calls);
+        if (!c->outer)
+                print_place(p, "0", out);
+        print_pointers(p, out);
+        if (!p->kernel->listed)
+                text_printf(out, "const int64_t rows = %s;\n", row_count(p, c->outer, p->f->nloop - 1));
+        p->m = p->found = true;
+        if (c->outer) {
+                print_around(p, c, calls, out);
+                return;
+        }
+        text_printf(out,
+                    "const int64_t from = share(%lld, thread, m->threads), to = share(%lld, thread + "
+                    "1, m->threads);\n",
+                    (long long)c->panels, (long long)c->panels);
+        text_indent(out, calls, 0);
+}
+
+static const char *size_of_loop(Printer *p, const CodeLoop *loop)
+{
+        const char *e = size_expression(p, loop->size);
+        return strchr(e, ' ') ? arena_printf(p->arena, "(%s)", e) : e;
+}
+
+static const char *always_placed(Printer *p, Operand o)
+{
+        return arena_printf(p->arena, "%s + %s", pointer_name(p, o.buffer), index_text(p, o.at));
+}
+
+static void print_plain(Printer *p, const PlainCall *c, Text *out)
+{
+        const char *to = always_placed(p, c->to), *a = always_placed(p, c->a);
+        const char *b = arena_printf(p->arena, "%s, %lld, %lld", always_placed(p, c->b), (long long)c->b_step,
+                                     (long long)c->b_lane);
+        const char *sizes = arena_printf(p->arena, "(int)%s, (int)%s", size_of_loop(p, c->columns),
+                                         size_of_loop(p, c->depth));
+        if (c->zeros)
+                text_printf(out, "matmul_past_zeros(%s, %s, %lld,\n                  %s, %s, %d);\n", to, a,
+                            (long long)c->a_step, b, sizes, c->zeros);
+        else
+                text_printf(out, "matmul_plain(%s, 0, %s, 0, %lld,\n             %s, 0, 1, %s);\n", to, a,
+                            (long long)c->a_step, b, sizes);
+}
+
+/* --- attention --------------------------------------------------------------------------------------------------------- */
+
+/* "const Attention a = {..};" */
+static void describe(Printer *p, const AttentionCall *c, Text *out)
+{
+        bool begins = c->row >= 0 && p->f->loop[c->row].from_first;
+        text_printf(out, "const Attention a = {\n");
+        text_printf(out, "        .q = %s, .q_row = %lld, .q_head = %lld,\n", operand_text(p, c->q),
+                    (long long)c->q_row, (long long)c->q_head);
+        text_printf(out, "        .k = %s, .k_head = %lld, .k_tile = %lld,\n", operand_text(p, c->k),
+                    (long long)c->k_head, (long long)c->k_tile);
+        text_printf(out, "        .v = %s, .v_head = %lld, .v_key = %lld,\n", operand_text(p, c->v),
+                    (long long)c->v_head, (long long)c->v_key);
+        if (c->first_held)
+                text_printf(out, "        .first_key = %s, .first_value = %s,\n",
+                            size_expression(p, c->first_key), size_expression(p, c->first_value));
+        text_printf(out, "        .out = %s, .out_row = %lld, .out_head = %lld,\n", operand_text(p, c->out),
+                    (long long)c->out_row, (long long)c->out_head);
+        text_printf(
+                out,
+                "        .heads = %lld, .kv_heads = %lld, .head_dim = %lld, .v_dim = %lld, .scale = 1.0f,\n",
+                (long long)c->heads, (long long)c->kv_heads, (long long)c->head_dim, (long long)c->v_dim);
+        if (c->naround)
+                text_printf(out, "        .first_head = (int)around * %lld,\n", (long long)c->heads);
+        text_printf(out, "        .keys = %s, .first_row = %s, .ctx = &place,\n};\n",
+                    size_expression(p, c->keys), begins ? "m->first" : "0");
+}
+
+/* "16 * m->frames": how often the kernel's heads and rows come */
+static const char *times_around(Printer *p, const AttentionCall *c)
+{
+        const char *times = loop_size(p, c->around[0]);
+        for (int i = 1; i < c->naround; i++)
+                times = arena_printf(p->arena, "%s * %s", times, loop_size(p, c->around[i]));
+        return times;
+}
+
+static void print_attention(Printer *p, const AttentionCall *c, Text *out)
+{
+        Text *call = text_new(p->arena), *loops = text_new(p->arena);
+        const char *units = arena_printf(p->arena, "ATTENTION_UNITS(%lld, %lld, rows)", (long long)c->heads,
+                                         (long long)c->kv_heads);
+        const char *rows = c->row >= 0 ? loop_size(p, c->row) : "1";
+        const char *score = c->score->name, *live = c->live->name;
+        describe(p, c, call);
+        print_place(p, "0", out);
+        print_pointers(p, out);
+        p->m = true;
+        if (c->naround == 0) {
+                text_indent(out, call, 0);
+                text_printf(out, "const int64_t rows = %s;\nconst int64_t units = %s;\n", rows, units);
+                text_printf(out,
+                            "attention(&a, %s, %s, (int)share(units, thread, m->threads), "
+                            "(int)share(units, thread + 1, m->threads),\n",
+                            score, live);
+                text_printf(out, "          rows, m->scratch + thread * SCRATCH);\n");
+                return;
+        }
+        text_printf(out, "const int64_t rows = %s, units = %s, all = %s * units;\n", rows, units,
+                    times_around(p, c));
+        text_printf(out, "const int64_t end = share(all, thread + 1, m->threads);\n"
+                         "for (int64_t unit = share(all, thread, m->threads), next; unit < end; "
+                         "unit = next) {\n"
+                         "        const int64_t around = unit / units, begin = around * units;\n");
+        print_loops_in(p, c->around, c->naround, "around", loops);
+        text_indent(out, loops, 1);
+        text_printf(out, "        next = begin + units < end ? begin + units : end;\n");
+        text_indent(out, call, 1);
+        text_printf(out,
+                    "        attention(&a, %s, %s, (int)(unit - begin), (int)(next - "
+                    "begin), rows, m->scratch + thread * SCRATCH);\n}\n",
+                    score, live);
+}
+
+/* --- the others ---------------------------------------------------------------------------------------------------------- */
+
+static void print_select(Printer *p, const Stmt *s, Text *out)
+{
+        const SelectCall *c = s->call.select;
+        const char *to = always_placed(p, c->to), *of = always_placed(p, c->of);
+        const char *size = size_of_loop(p, c->over);
+        if (s->op == STMT_TOP)
+                text_printf(out, "top_of(%s, %lld, %s, %lld, %s, %d);\n", to, (long long)c->to_step, of,
+                            (long long)c->of_step, size, c->count);
+        else
+                text_printf(out, "*(%s) = (%s)argmax_of(%s, %lld, %s);\n", to,
+                            storage_info[c->to.buffer->storage].c, of, (long long)c->of_step, size);
+}
+
+static void print_move(Printer *p, const MoveCall *c, Text *out)
+{
+        const char *convert = c->from.buffer->storage == STORAGE_I32 ? "(float)" : "";
+        const char *from =
+                arena_printf(p->arena, "%s[%s]", pointer_name(p, c->from.buffer), index_text(p, c->from.at));
+        text_printf(out, "%s[%s] = %s%s;\n", pointer_name(p, c->to.buffer), index_text(p, c->to.at), convert,
+                    from);
+}
+
+void print_call(Printer *p, const Stmt *s, Text *out)
+{
+        switch (s->op) {
+        case STMT_MATMUL: print_matmul(p, s->call.matmul, out); break;
+        case STMT_PLAIN: print_plain(p, s->call.plain, out); break;
+        case STMT_ATTENTION: print_attention(p, s->call.attention, out); break;
+        case STMT_TOP:
+        case STMT_ARGMAX: print_select(p, s, out); break;
+        case STMT_MOVE: print_move(p, s->call.move, out); break;
+        default: break; /* COLLECTIVE: one machine has nothing to do */
+        }
+}

@@ -1,0 +1,383 @@
+/* Code as C: functions.
+ *
+ *   STEP void layer_ln1(const tale *m, int64_t layer, int thread)
+ *
+ * Every kernel's function does the share of one thread.  What is called back (a product's results, a score) is a static inline
+ * function before it. */
+#include "print_private.h"
+
+#include <string.h>
+
+/* ", int64_t layer" or ", layer" for each repeat around the kernel */
+const char *trip_parameters(Arena *a, const Body *b, bool types)
+{
+        const Region *nest[MAX_NEST];
+        int n = trips_around(b, nest);
+        Text *t = text_new(a);
+        for (int i = 0; i < n; i++)
+                text_printf(t, ", %s%s", types ? "int64_t " : "", nest[i]->name);
+        return t->data;
+}
+
+const char *row_parameters(const Kernel *k, bool types)
+{
+        return !k->listed ? "" : types ? ", const int32_t *found, int64_t count" : ", found, count";
+}
+
+/* --- loops ------------------------------------------------------------------------------------------------------------- */
+
+/* A size as an expression, the rows before the first wanted one left out. */
+const char *loop_size(Printer *p, int loop)
+{
+        const CodeLoop *l = &p->f->loop[loop];
+        if (l->found) {
+                p->found = true;
+                return "count";
+        }
+        Dim size = l->from_first ? dim_sub(l->size, dim_named(NAMED_FIRST)) : l->size;
+        const char *e = size_expression(p, size);
+        return strchr(e, ' ') ? arena_printf(p->arena, "(%s)", e) : e;
+}
+
+/* "i0 = row / 8 + first; i1 = row % 8" */
+void print_loops_of(Printer *p, int begin, int end, const char *from, Text *out)
+{
+        for (int i = begin; i < end; i++) {
+                const CodeLoop *l = &p->f->loop[i];
+                if (!(p->loops >> i & 1))
+                        continue;
+                Text *e = text_new(p->arena);
+                text_printf(e, "%s", from);
+                for (int k = i + 1; k < end; k++)
+                        text_printf(e, " / %s", loop_size(p, k));
+                if (i > begin)
+                        text_printf(e, " %% %s", loop_size(p, i));
+                if (l->from_first) {
+                        p->m = true;
+                        text_printf(e, " + m->first");
+                }
+                p->found |= l->found;
+                text_printf(out, l->found ? "const int64_t i%d = found[%s];\n" : "const int64_t i%d = %s;\n",
+                            i, e->data);
+        }
+}
+
+void print_loops_in(Printer *p, const int *loop, int n, const char *number, Text *out)
+{
+        const char *lower = NULL; /* how many values the loops after this one have */
+        for (int i = n - 1; i >= 0; i--) {
+                bool used = p->loops >> loop[i] & 1, m = p->m;
+                const char *size = loop_size(p, loop[i]);
+                const char *rest = lower ? arena_printf(p->arena, "%s / %s", number, lower) : number;
+                if (i > 0)
+                        rest = arena_printf(p->arena, lower ? "(%s) %% %s" : "%s %% %s", rest, size);
+                if (used)
+                        text_printf(out, "const int64_t i%d = %s;\n", loop[i], rest);
+                else
+                        p->m = m;
+                lower = lower ? arena_printf(p->arena, "(%s * %s)", lower, size) : size;
+        }
+}
+
+const char *row_count(Printer *p, int begin, int end)
+{
+        Text *e = text_new(p->arena);
+        for (int i = begin; i < end; i++)
+                text_printf(e, "%s%s", i > begin ? " * " : "", loop_size(p, i));
+        return end > begin ? e->data : "1";
+}
+
+void print_rows(Printer *p, const Stmt *s, Text *out)
+{
+        bool shared = s->op == STMT_ROWS;
+        Text *inner = text_new(p->arena), *loops = text_new(p->arena);
+        print_statements(p, s->inside, inner);
+        print_loops_of(p, s->begin, s->end, "row", loops);
+        print_pointers(p, out);
+        p->m |= shared;
+        if (shared)
+                text_printf(out,
+                            "const int64_t rows = %s, end = share(rows, thread + 1, m->threads);\n"
+                            "for (int64_t row = share(rows, thread, m->threads); row < end; row++) {\n",
+                            row_count(p, s->begin, s->end));
+        else
+                text_printf(out,
+                            "const int64_t rows = %s;\nint64_t count = 0;\n"
+                            "for (int64_t row = 0; row < rows; row++) {\n",
+                            row_count(p, s->begin, s->end));
+        text_indent(out, loops, 1);
+        text_indent(out, inner, 1);
+        text_printf(out, shared ? "}\n" : "}\nreturn count;\n");
+}
+
+/* --- what a function does without ------------------------------------------------------------------------------------------ */
+
+static void unused(Text *t, bool used, const char *name)
+{
+        if (!used)
+                text_printf(t, "        (void)%s;\n", name);
+}
+
+static void unused_trips(const Printer *p, Text *t)
+{
+        const Region *nest[MAX_NEST];
+        int n = trips_around(p->kernel->body, nest);
+        for (int i = 0; i < n; i++)
+                unused(t, p->trips >> i & 1, nest[i]->name);
+}
+
+/* "(m->output_y || wants_taps(m))" */
+static const char *any_wanted(const Plan *p, uint64_t outputs)
+{
+        const Graph *g = p->graph;
+        Text *t = text_new(g->arena);
+        int terms = 0;
+        for (int i = 0; i < g->noutput; i++)
+                if (!g->output[i].tap && (outputs & output_bit(g, i)))
+                        text_printf(t, "%sm->output_%s", terms++ ? " || " : "", g->output[i].name);
+        if (outputs & WANTED_BY_TAPS)
+                text_printf(t, "%swants_taps(m)", terms++ ? " || " : "");
+        return terms > 1 ? arena_printf(g->arena, "(%s)", t->data) : t->data;
+}
+
+bool asks_for_taps(const Plan *p, const Kernel *k)
+{
+        return k->op != K_REPEAT && k->op != K_FIND && !own_output(p, k) && may_be_unwanted(p, k) &&
+               (k->wanted & WANTED_BY_TAPS);
+}
+
+/* What only outputs need that the call does not want is left out.  What they all need is not asked for: no call runs that wants
+ * none, but for the positions that it takes. */
+static void skip_unwanted(const Plan *p, const Kernel *k, Text *out)
+{
+        const Output *own = own_output(p, k);
+        if (own || may_be_unwanted(p, k))
+                text_printf(out, "        if (!%s)\n                return; /* not wanted */\n",
+                            own ? arena_printf(p->graph->arena, "m->output_%s", own->name)
+                                : any_wanted(p, k->wanted));
+}
+
+/* --- functions -------------------------------------------------------------------------------------------------------------- */
+
+static const char *source_comment(const Plan *p, const Kernel *k)
+{
+        Arena *a = p->graph->arena;
+        if (!k->span.source)
+                return arena_printf(a, "/* %s */\n", k->name);
+        int line = span_line(k->span);
+        int32_t length;
+        const char *text = source_line_text(k->span.source, line, &length);
+        while (length && (*text == ' ' || *text == '\t')) {
+                text++;
+                length--;
+        }
+        char *shown = arena_strndup(a, text, length < 90 ? length : 90);
+        for (char *c = shown; *c; c++)
+                if (*c == '*' && c[1] == '/')
+                        *c = ' ';
+        const char *path = k->span.source->path;
+        const char *slash = strrchr(path, '/');
+        return arena_printf(a, "/* %s:%d   %s */\n", slash ? slash + 1 : path, line, shown);
+}
+
+static void print_whole(Printer *p, Text *out)
+{
+        Text *body = text_new(p->arena);
+        print_statements(p, &p->f->body, body);
+        text_printf(out, "%sSTEP void %s(const %s *m%s%s, int thread)\n{\n",
+                    source_comment(p->plan, p->kernel), p->f->name, p->plan->c_name,
+                    trip_parameters(p->arena, p->kernel->body, true), row_parameters(p->kernel, true));
+        unused(out, p->m, "m");
+        if (p->kernel->listed)
+                unused(out, p->found, "found");
+        unused_trips(p, out);
+        skip_unwanted(p->plan, p->kernel, out);
+        text_indent(out, body, 1);
+        text_printf(out, "}\n\n");
+}
+
+static void print_find(Printer *p, Text *out)
+{
+        Text *body = text_new(p->arena);
+        print_statements(p, &p->f->body, body);
+        text_printf(out,
+                    "/* Finds the rows that this trip changes, [count]; every thread finds them all. */\n"
+                    "STEP int64_t %s(const %s *m%s, int32_t *found)\n{\n",
+                    p->f->name, p->plan->c_name, trip_parameters(p->arena, p->kernel->body, true));
+        unused_trips(p, out);
+        text_indent(out, body, 1);
+        text_printf(out, "}\n\n");
+}
+
+void print_place(Printer *p, const char *around, Text *out)
+{
+        const Region *nest[MAX_NEST];
+        int n = trips_around(p->kernel->body, nest);
+        p->m = true;
+        p->trips = UINT32_MAX;
+        text_printf(out, "const Place place = {m, {");
+        for (int i = 0; i < n; i++)
+                text_printf(out, "%s%s", i ? ", " : "", nest[i]->name);
+        text_printf(out, "%s}, %s};\n", n ? "" : "0", around);
+}
+
+/* The view of a product's row, whose number counts the first loops together. */
+static const char *instance_of_row(Printer *p)
+{
+        Text *row = text_new(p->arena);
+        text_printf(row, "row");
+        for (int i = 1; i < p->f->nloop - 1; i++)
+                text_printf(row, " / %s", loop_size(p, i));
+        return arena_printf(p->arena, "place->m->of[%s]", row->data);
+}
+
+/* What a function called back finds behind its context: the instance and the trips, as far as it uses them. */
+static void print_context(Printer *p, Text *out)
+{
+        const Region *nest[MAX_NEST];
+        int n = trips_around(p->kernel->body, nest);
+        Text *lines = text_new(p->arena);
+        if (p->m)
+                text_printf(lines, "        const %s *m = %s;\n", p->plan->c_name,
+                            p->kernel->by_row && function_uses(p->plan, p->f) ? instance_of_row(p)
+                                                                              : "place->m");
+        for (int i = 0; i < n; i++)
+                if (p->trips >> i & 1)
+                        text_printf(lines, "        const int64_t %s = place->trip[%d];\n", nest[i]->name, i);
+        bool place = p->place || lines->n;
+        text_printf(out, place ? "        const Place *place = context;\n" : "        (void)context;\n");
+        if (p->f->role == SCORE)
+                unused(out, p->s, "s");
+        if (p->f->role != EPILOGUE)
+                unused(out, p->head, "head");
+        unused(out, p->row, "row");
+        if (p->f->role == LIVE) {
+                unused(out, p->lo, "lo");
+                unused(out, p->hi, "hi");
+        }
+        text_indent(out, lines, 0);
+}
+
+static bool uses_loops(const Printer *p, const int *loop, int n)
+{
+        bool used = false;
+        for (int i = 0; i < n; i++)
+                used |= p->loops >> loop[i] & 1;
+        return used;
+}
+
+static void print_called_back(Printer *p, const char *head, const Text *body, Text *out)
+{
+        text_printf(out, "static inline %s\n{\n", head);
+        print_context(p, out);
+        text_indent(out, body, 1);
+        text_printf(out, "}\n\n");
+}
+
+static void print_epilogue(Printer *p, Text *out)
+{
+        const Function *f = p->f;
+        Text *rest = text_new(p->arena), *body = text_new(p->arena), *loops = text_new(p->arena);
+        print_statements(p, &f->body, rest);
+        print_loops_of(p, 0, f->outer, "place->around", loops);
+        p->place = loops->n > 0;
+        int64_t without = loops->n;
+        print_loops_of(p, f->outer, f->nloop - 1, "row", loops);
+        p->row = loops->n > without;
+        print_pointers(p, body);
+        text_indent(body, loops, 0);
+        text_printf(body, "const int64_t j = (int64_t)panel%s * 16;\n", f->products == 2 ? " / 2" : "");
+        if (p->rest)
+                print_rest(p, f->loop[f->lane_loop].size, body);
+        text_indent(body, rest, 0);
+        print_called_back(p,
+                          arena_printf(p->arena,
+                                       "void %s(const void *context, int64_t row, int panel, const v16 *acc)",
+                                       f->name),
+                          body, out);
+}
+
+/* The loops that the numbers of head and row give. */
+static void print_head_loops(Printer *p, Text *out)
+{
+        const Function *f = p->f;
+        print_loops_in(p, f->head, f->nhead, "head", out);
+        p->head = uses_loops(p, f->head, f->nhead);
+        p->row = f->row >= 0 && (p->loops >> f->row & 1);
+        if (p->row)
+                text_printf(out, "const int64_t i%d = row;\n", f->row);
+}
+
+static void print_score(Printer *p, Text *out)
+{
+        const Function *f = p->f;
+        Text *rest = text_new(p->arena), *loops = text_new(p->arena), *body = text_new(p->arena);
+        print_statements(p, &f->body, rest);
+        print_head_loops(p, loops);
+        print_pointers(p, body);
+        text_indent(body, loops, 0);
+        text_printf(body, p->lane || p->rest ? "const int64_t j = col;\n" : "(void)col;\n");
+        if (p->rest)
+                print_rest(p, f->loop[f->lane_loop].size, body);
+        text_indent(body, rest, 0);
+        print_called_back(
+                p,
+                arena_printf(p->arena,
+                             "%s %s(const void *context, v16 s, int head, int64_t row, int64_t col)",
+                             p->plan->by_address ? "void" : "v16", f->name),
+                body, out);
+}
+
+/* The tables of whole numbers that an integer reads, each once. */
+static void print_tables(const Index *x, uint64_t *seen, Text *out)
+{
+        if (!x)
+                return;
+        for (int i = 0; i < x->nterm; i++)
+                print_tables(x->term[i].of, seen, out);
+        print_tables(x->a, seen, out);
+        print_tables(x->b, seen, out);
+        if (x->op != INDEX_TABLE || seen[x->table->id / 64] >> x->table->id % 64 & 1)
+                return;
+        seen[x->table->id / 64] |= UINT64_C(1) << x->table->id % 64;
+        text_printf(out, "static const int32_t of_row_%d[] = {", x->table->id);
+        for (int64_t k = 0; k < x->table->attr.literal->count; k++)
+                text_printf(out, "%s%lld", k ? ", " : "", (long long)x->table->attr.literal->value[k]);
+        text_printf(out, "};\n");
+}
+
+static void print_live(Printer *p, Text *out)
+{
+        const Function *f = p->f;
+        Text *bounds = text_new(p->arena), *body = text_new(p->arena);
+        uint64_t *seen = NEW_ARRAY(p->arena, uint64_t, p->plan->graph->nnode / 64 + 1);
+        print_statements(p, &f->body, bounds);
+        print_tables(f->body.stmt[0].at, seen, body);
+        print_tables(f->body.stmt[0].high, seen, body);
+        print_head_loops(p, body);
+        text_indent(body, bounds, 0);
+        print_called_back(
+                p,
+                arena_printf(p->arena,
+                             "void %s(const void *context, int head, int64_t row, int64_t *lo, int64_t *hi)",
+                             f->name),
+                body, out);
+}
+
+void print_kernel(Plan *p, Kernel *k, Text *out)
+{
+        for (int i = 0; i < k->code->n; i++) {
+                Printer printer = {.plan = p,
+                                   .kernel = k,
+                                   .code = k->code,
+                                   .f = k->code->function[i],
+                                   .arena = p->graph->arena};
+                switch (printer.f->role) {
+                case WHOLE_KERNEL: print_whole(&printer, out); break;
+                case FIND_ROWS: print_find(&printer, out); break;
+                case EPILOGUE: print_epilogue(&printer, out); break;
+                case SCORE: print_score(&printer, out); break;
+                case LIVE: print_live(&printer, out); break;
+                }
+        }
+}

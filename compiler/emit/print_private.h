@@ -1,0 +1,46 @@
+/* What the parts of printing Code share: print_c.c statements, print_call.c the runtime's kernels, print_function.c functions. */
+#ifndef PRINT_PRIVATE_H
+#define PRINT_PRIVATE_H
+#include "lower/code.h"
+
+/* print_function.c: kernels as C functions */
+void print_kernel(Plan *p, Kernel *k, Text *out);
+const char *dim_expression(Arena *a, const Graph *g, Dim d);
+const char *trip_parameters(Arena *a, const Body *b, bool types);
+/* ", const int32_t *found, int64_t count": the rows that a trip changes, where a kernel computes just these */
+const char *row_parameters(const Kernel *k, bool types);
+bool asks_for_taps(const Plan *p, const Kernel *k); /* its function calls wants_taps() */
+
+/* A function being printed, and which of its names the text has used so far: only those are declared. */
+typedef struct {
+        Plan *plan;
+        Kernel *kernel;
+        const Code *code;
+        const Function *f;
+        Arena *arena;
+        bool m, place, row, head, s, found, lo, hi; /* parameters */
+        bool lane, rest;                            /* j, n */
+        uint32_t loops, trips; /* i0 ..; counters of the repeats around it, outermost first */
+} Printer;
+
+const char *size_expression(Printer *p, Dim d);
+const char *index_text(Printer *p, const Index *x);
+const char *pointer_name(Printer *p, Buffer *b);
+const char *operand_text(Printer *p, Operand o); /* "x + 64 * i0" */
+void print_pointers(Printer *p, Text *out);
+void print_rest(Printer *p, Dim size, Text *out);
+void print_statements(Printer *p, const StmtList *b, Text *out);
+
+/* print_call.c */
+void print_call(Printer *p, const Stmt *s, Text *out);
+/* print_function.c */
+void print_rows(Printer *p, const Stmt *s, Text *out);
+const char *loop_size(Printer *p, int loop);
+const char *row_count(Printer *p, int begin, int end);
+/* the loops from `begin` to end - 1 out of one number, those that the text used */
+void print_loops_of(Printer *p, int begin, int end, const char *from, Text *out);
+/* the same of any loops, the last lowest */
+void print_loops_in(Printer *p, const int *loop, int n, const char *number, Text *out);
+void print_place(Printer *p, const char *around,
+                 Text *out); /* what functions called back find behind their context */
+#endif

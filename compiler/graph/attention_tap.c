@@ -1,0 +1,110 @@
+/* See attention_tap.h.  A softmax is given a name in its body, and tapped by that. */
+#include "graph.h"
+
+#include <string.h>
+
+typedef struct {
+        Arena *arena;
+        int wanted, n;
+        Attention *found; /* NULL: only count */
+        bool has_found;
+        int64_t trip[4];
+} Search;
+
+static const Node *under_views(const Node *n)
+{
+        while (n->op == OP_VIEW)
+                n = n->in[0];
+        return n;
+}
+
+static bool weighs_values(const Body *b, const Node *softmax)
+{
+        for (int i = 0; i < b->nnode; i++)
+                if (b->node[i]->op == OP_MATMUL && under_views(b->node[i]->in[0]) == softmax)
+                        return true;
+        return false;
+}
+
+/* "encoder.layer" of a repeat as its body names it */
+static const char *repeat_path(Arena *a, const Body *b, const Node *repeat, const Instance *base)
+{
+        const char *path = repeat->attr.region->name;
+        for (int i = 0; i < b->nnamed; i++) {
+                if (b->named[i].kind != INNER_REPEAT || b->named[i].node != repeat)
+                        continue;
+                for (const Instance *w = b->named[i].where; w && w != base; w = w->outer)
+                        if (!w->is_whole)
+                                path = arena_printf(a, "%s.%s", w->name, path);
+        }
+        return path;
+}
+
+static const Instance *repeat_base(const Body *b, const Node *repeat)
+{
+        for (int i = 0; i < b->nnamed; i++)
+                if (b->named[i].kind == INNER_REPEAT && b->named[i].node == repeat)
+                        return b->named[i].where;
+        return NULL;
+}
+
+static void search(Search *s, Body *b, const Instance *base, const char *path, int depth)
+{
+        for (int i = 0; i < b->nnode; i++) {
+                Node *n = b->node[i];
+                if (n->op == OP_SOFTMAX && weighs_values(b, n)) {
+                        if (s->n++ == s->wanted) {
+                                *s->found = (Attention){n, b, {0}, depth, path};
+                                memcpy(s->found->trip, s->trip, sizeof s->trip);
+                                s->has_found = true;
+                        }
+                }
+                if (n->op != OP_REPEAT || depth == 4)
+                        continue;
+                const Region *r = n->attr.region;
+                for (int64_t t = 0; t < r->trips; t++) {
+                        const char *inner = arena_printf(s->arena, "%s%s[%lld].", path,
+                                                         repeat_path(s->arena, b, n, base), (long long)t);
+                        s->trip[depth] = t;
+                        search(s, r->body[r->body_of[t]], repeat_base(b, n), inner, depth + 1);
+                }
+        }
+}
+
+bool attention_find(Graph *g, Arena *a, int which, Attention *found, int *n)
+{
+        Search s = {.arena = a, .wanted = which, .found = found};
+        search(&s, g->top, NULL, "", 0);
+        *n = s.n;
+        return s.has_found;
+}
+
+/* Its own name, which no file can give. */
+static const char *name_in_body(Graph *g, const Attention *at)
+{
+        static const char name[] = "_attention";
+        Body *b = at->body;
+        ValueName *all = NEW_ARRAY(g->arena, ValueName, b->nnamed + 1);
+        if (b->nnamed)
+                memcpy(all, b->named, (size_t)b->nnamed * sizeof *all);
+        const Instance *base = NULL;
+        if (b->region)
+                base = repeat_base(b->region->repeat->body, b->region->repeat);
+        all[b->nnamed] = (ValueName){VARIABLE, name, base, at->softmax};
+        b->named = all;
+        b->cap_named = ++b->nnamed;
+        return name;
+}
+
+int attention_tap_add(Graph *g, int which, const char **why)
+{
+        Attention at;
+        int n;
+        if (!attention_find(g, g->arena, which, &at, &n)) {
+                *why = n ? arena_printf(g->arena, "%s has %d attention%s, counted from 0", g->name, n,
+                                        n > 1 ? "s" : "")
+                         : arena_printf(g->arena, "%s has no attention", g->name);
+                return -1;
+        }
+        return tap_add(g, arena_printf(g->arena, "%s%s", at.path, name_in_body(g, &at)), why);
+}

@@ -1,0 +1,159 @@
+/* Cost: FLOPs, parameters and cache, counted from shapes.
+ *
+ * A size is affine in each named dimension, so what one op costs is a product of such forms, a polynomial; those of a
+ * body's nodes add up, times the trips that take the body.
+ *
+ * Expects any graph; one in its state form has `time` new positions and `past` ones, and its cache. */
+#include "graph.h"
+
+/* --- numbers that stay at INT64_MAX --- */
+
+static int64_t times(int64_t a, int64_t b)
+{
+        int64_t product;
+        return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
+}
+
+static int64_t plus(int64_t a, int64_t b)
+{
+        int64_t sum;
+        return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
+
+/* --- polynomials --- */
+
+int64_t polynomial_at(const Polynomial *p, int64_t n)
+{
+        int64_t value = 0;
+        for (int i = COST_DEGREE; i >= 0; i--)
+                value = plus(times(value, n), p->factor[i]);
+        return value;
+}
+
+static void polynomial_add(Polynomial *into, const Polynomial *p, int64_t by)
+{
+        for (int i = 0; i <= COST_DEGREE; i++)
+                into->factor[i] = plus(into->factor[i], times(p->factor[i], by));
+}
+
+/* p (fixed + per n); d is n's affine form. */
+static Polynomial polynomial_times(const Polynomial *p, int64_t fixed, int64_t per)
+{
+        Polynomial product = {{0}};
+        for (int i = 0; i <= COST_DEGREE; i++) {
+                int64_t raised = i > 0 ? times(p->factor[i - 1], per) : 0;
+                product.factor[i] = plus(times(p->factor[i], fixed), raised);
+        }
+        return product;
+}
+
+/* --- one op --- */
+
+typedef struct {
+        const Graph *g;
+        const int64_t *size;
+        int over;
+        const Stage *stage; /* by id */
+        Flops flops;
+} Count;
+
+static Polynomial times_dim(const Count *c, const Polynomial *p, Dim d)
+{
+        int64_t per = c->over >= 0 ? d.per[c->over] : 0;
+        if (c->over >= 0)
+                d.per[c->over] = 0;
+        return polynomial_times(p, dim_value(d, c->size), per);
+}
+
+static Polynomial elements(const Count *c, const Type *t, int64_t each)
+{
+        Polynomial count = {.factor = {each}};
+        for (int i = 0; i < t->rank; i++)
+                count = times_dim(c, &count, t->dim[i]);
+        return count;
+}
+
+static bool is_computed(const Count *c, const Node *n)
+{
+        return c->stage[n->id].groups || c->stage[n->id].state;
+}
+
+static void count_node(Count *c, const Node *n, int64_t trips)
+{
+        if (!is_computed(c, n))
+                return;
+        Flops *f = &c->flops;
+        Polynomial cost = {{0}};
+        switch (op_info[n->op].family) {
+        case POINT: cost = elements(c, &n->type, 1); break;
+        case REDUCE: cost = elements(c, &n->in[0]->type, 1); break;
+        case CONTRACT:
+                if (n->op == OP_SOFTMAX) {
+                        cost = elements(c, &n->type, 5);
+                        break;
+                }
+                cost = elements(c, &n->type, 2);
+                cost = times_dim(c, &cost, n->in[0]->type.dim[n->in[0]->type.rank - 1]);
+                polynomial_add(is_computed(c, n->in[0]) && is_computed(c, n->in[1]) ? &f->pair : &f->product,
+                               &cost, trips);
+                return;
+        case LEAF:
+        case MOVE:
+        case STATE:
+        case CONTROL: return;
+        }
+        polynomial_add(&f->pointwise, &cost, trips);
+}
+
+static void count_body(Count *c, const Body *body, int64_t trips)
+{
+        for (int i = 0; i < body->nnode; i++) {
+                const Node *n = body->node[i];
+                count_node(c, n, trips);
+                const Region *r = n->op == OP_REPEAT ? n->attr.region : NULL;
+                for (int k = 0; r && k < r->nbody; k++) {
+                        int64_t taken = 0;
+                        for (int64_t trip = 0; trip < r->trips; trip++)
+                                taken += r->body_of[trip] == k;
+                        count_body(c, r->body[k], times(trips, taken));
+                }
+        }
+}
+
+/* --- the whole --- */
+
+Flops cost_flops(const Graph *g, const int64_t *size, int over)
+{
+        Arena scratch = {.out_of_memory = g->arena->out_of_memory};
+        Count c = {.g = g, .size = size, .over = over, .stage = stage_of(&scratch, g)};
+        count_body(&c, g->top, 1);
+        arena_free(&scratch);
+        return c.flops;
+}
+
+int64_t cost_per_token(const Graph *g)
+{
+        int64_t size[MAX_NAMED] = {0};
+        for (int i = 0; i < g->nnamed; i++)
+                size[i] = i == g->past ? 0 : i == g->time ? 1 : g->named[i].bound;
+        Flops f = cost_flops(g, size, -1);
+        return plus(f.product.factor[0], f.pair.factor[0]);
+}
+
+int64_t state_count(const Graph *g, const StateVar *s, int64_t held)
+{
+        int64_t count = s->slots, size[MAX_NAMED] = {0};
+        for (int i = 0; i < g->nnamed; i++)
+                size[i] = g->named[i].bound;
+        for (int a = 0; a < s->type.rank; a++)
+                count = times(count, a == s->axis && held ? held : dim_value(s->type.dim[a], size));
+        return count;
+}
+
+int64_t cache_count(const Graph *g, const int64_t *held)
+{
+        int64_t count = 0;
+        for (int i = 0; i < g->nstate; i++)
+                count = plus(count, state_count(g, g->state[i], held[i]));
+        return count;
+}

@@ -1,0 +1,415 @@
+/* What each op means, in double precision: plain loops over row-major arrays.
+ *
+ * This is the definition that compiled code is checked against, so it is written to be read and to be
+ * right, not to be fast.  Where the equation in ops.def leaves something open it is settled here:
+ *
+ *   sums           ascending from +0
+ *   max, maxof     a > b ? a : b, so that of a NaN and b, b is taken
+ *   softmax        a row in which every score is -inf is 0
+ *   matmul         past zeros (attr.index), a term whose left, or right, factor is 0 adds nothing, even if
+ *                  the other is infinite or NaN: a masked position, of weight 0, does not leak what
+ *                  stands there
+ *   gather         an index below 0 reads element 0, one beyond the axis the last element
+ *   equal          NaN equals NaN
+ *   pow            exponents -1, -1/2, 1/2, 1, 2 and 3 are 1 / a, 1 / sqrt a, sqrt a, a, a a and (a a) a */
+#include "graph.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Nested loops over up to three arrays at once: for each loop its count, and how far it moves in each
+ * array. */
+enum { MAX_ARRAYS = 3 };
+typedef struct {
+        int nloop;
+        int64_t count[MAX_ATOM];
+        int64_t step[MAX_ARRAYS][MAX_ATOM];
+        int64_t index[MAX_ATOM];
+        int64_t at[MAX_ARRAYS]; /* where each array stands */
+} Loops;
+
+/* One step of all loops but the innermost `inner`; false: they are through. */
+static bool advance(Loops *loops, int inner)
+{
+        for (int i = loops->nloop - 1 - inner; i >= 0; i--) {
+                for (int k = 0; k < MAX_ARRAYS; k++)
+                        loops->at[k] += loops->step[k][i];
+                if (++loops->index[i] < loops->count[i])
+                        return true;
+                for (int k = 0; k < MAX_ARRAYS; k++)
+                        loops->at[k] -= loops->count[i] * loops->step[k][i];
+                loops->index[i] = 0;
+        }
+        return false;
+}
+
+static int64_t loops_total(const Loops *loops)
+{
+        int64_t total = 1;
+        for (int i = 0; i < loops->nloop; i++)
+                total *= loops->count[i];
+        return total;
+}
+
+/* stride[i]: elements from one index of axis i to the next. */
+static void strides(const Type *t, const int64_t *size, int64_t *stride)
+{
+        int64_t step = 1;
+        for (int i = t->rank - 1; i >= 0; i--) {
+                stride[i] = step;
+                step *= dim_value(t->dim[i], size);
+        }
+}
+
+/* Loops over the first `rank` axes of `over`, moving in array k as `part`, right-aligned under them, is
+ * broadcast. part_rank leading axes of part take part. */
+static void broadcast_loops(Loops *loops, int k, const Type *over, int rank, const Type *part, int part_rank,
+                            const int64_t *size)
+{
+        int64_t stride[MAX_RANK];
+        strides(part, size, stride);
+        loops->nloop = rank;
+        for (int i = 0; i < rank; i++) {
+                int axis = i - (rank - part_rank);
+                loops->count[i] = dim_value(over->dim[i], size);
+                loops->step[k][i] = axis < 0 || dim_is(part->dim[axis], 1) ? 0 : stride[axis];
+        }
+}
+
+/* The array as [outer][n][inner] around one axis. */
+typedef struct {
+        int64_t outer, n, inner;
+} Around;
+
+static Around around(const Type *t, int axis, const int64_t *size)
+{
+        Around a = {1, dim_value(t->dim[axis], size), 1};
+        for (int i = 0; i < t->rank; i++) {
+                if (i < axis)
+                        a.outer *= dim_value(t->dim[i], size);
+                if (i > axis)
+                        a.inner *= dim_value(t->dim[i], size);
+        }
+        return a;
+}
+
+/* --- movement --- */
+
+static void evaluate_view(const Node *n, const int64_t *size, const double *x, double *y)
+{
+        const View *v = n->attr.view;
+        int64_t stride[MAX_RANK];
+        Loops loops = {.nloop = v->natom};
+        strides(&n->in[0]->type, size, stride);
+        for (int axis = 0; axis < n->in[0]->type.rank; axis++)
+                loops.at[0] += dim_value(v->offset[axis], size) * stride[axis];
+        for (int i = 0; i < v->natom; i++) {
+                const Atom *atom = &v->atom[i];
+                loops.count[i] = dim_value(atom->size, size);
+                loops.step[0][i] = atom->axis < 0 ? 0 : atom->stride * stride[atom->axis];
+        }
+        if (loops_total(&loops) == 0)
+                return;
+        do
+                *y++ = x[loops.at[0]];
+        while (advance(&loops, 0));
+}
+
+static void evaluate_pad(const Node *n, const int64_t *size, const double *x, double *y)
+{
+        Around a = around(&n->in[0]->type, n->attr.axis, size);
+        int64_t before = dim_value(n->attr.before, size) * a.inner,
+                after = dim_value(n->attr.after, size) * a.inner;
+        for (int64_t o = 0; o < a.outer; o++) {
+                for (int64_t i = 0; i < before; i++)
+                        *y++ = n->attr.value;
+                for (int64_t i = 0; i < a.n * a.inner; i++)
+                        *y++ = *x++;
+                for (int64_t i = 0; i < after; i++)
+                        *y++ = n->attr.value;
+        }
+}
+
+static void evaluate_join(const Node *n, const int64_t *size, const double *const *in, double *y)
+{
+        int64_t outer = around(&n->type, n->attr.axis, size).outer;
+        for (int64_t o = 0; o < outer; o++) {
+                for (int k = 0; k < n->nin; k++) {
+                        Around a = around(&n->in[k]->type, n->attr.axis, size);
+                        int64_t run = a.n * a.inner;
+                        for (int64_t i = 0; i < run; i++)
+                                *y++ = in[k][o * run + i];
+                }
+        }
+}
+
+static int64_t clamp_index(double index, int64_t n)
+{
+        if (!(index > 0))
+                return 0;
+        return index < (double)(n - 1) ? (int64_t)index : n - 1;
+}
+
+/* in[1 ..]: an index for each leading axis of the table in[0]; all the same shape once broadcast. */
+static void evaluate_gather(const Node *n, const int64_t *size, const double *const *in, double *y)
+{
+        const Type *table = &n->in[0]->type;
+        int indices = n->nin - 1, rank = n->type.rank - (table->rank - indices);
+        int64_t stride[MAX_RANK], rest = 1, positions = 1;
+        strides(table, size, stride);
+        for (int axis = indices; axis < table->rank; axis++)
+                rest *= dim_value(table->dim[axis], size);
+        for (int axis = 0; axis < rank; axis++)
+                positions *= dim_value(n->type.dim[axis], size);
+        for (int64_t p = 0; p < positions; p++) {
+                int64_t at = 0;
+                for (int k = 0; k < indices; k++) {
+                        const Type *t = &n->in[k + 1]->type;
+                        int64_t left = p, from = 0, index_stride[MAX_RANK];
+                        strides(t, size, index_stride);
+                        for (int axis = rank - 1; axis >= 0; axis--) {
+                                int64_t count = dim_value(n->type.dim[axis], size);
+                                int own = axis - (rank - t->rank);
+                                if (own >= 0 && !dim_is(t->dim[own], 1))
+                                        from += left % count * index_stride[own];
+                                left /= count;
+                        }
+                        at += clamp_index(in[k + 1][from], dim_value(table->dim[k], size)) * stride[k];
+                }
+                memcpy(y + p * rest, in[0] + at, (size_t)rest * sizeof *y);
+        }
+}
+
+/* --- pointwise --- */
+
+static double power(double a, double b)
+{
+        if (b == 2)
+                return a * a;
+        if (b == 3)
+                return a * a * a;
+        if (b == 1)
+                return a;
+        if (b == 0.5)
+                return sqrt(a);
+        if (b == -0.5)
+                return 1 / sqrt(a);
+        return b == -1 ? 1 / a : real_pow(a, b);
+}
+
+double op_of(Op op, double a, double b, double c)
+{
+        switch (op) {
+        case OP_NEG: return -a;
+        case OP_EXP: return real_exp(a);
+        case OP_LOG: return real_log(a);
+        case OP_SQRT: return sqrt(a);
+        case OP_SIN: return real_sin(a);
+        case OP_COS: return real_cos(a);
+        case OP_TANH: return real_tanh(a);
+        case OP_ERF: return real_erf(a);
+        case OP_ATAN: return real_atan(a);
+        case OP_FLOOR: return floor(a);
+        case OP_REAL_OF: return a;
+        case OP_NOT: return 1 - a;
+        case OP_ADD: return a + b;
+        case OP_SUB: return a - b;
+        case OP_MUL: return a * b;
+        case OP_DIV: return a / b;
+        case OP_POW: return power(a, b);
+        case OP_MAX: return a > b ? a : b;
+        case OP_MIN: return a < b ? a : b;
+        case OP_FLOORDIV: return floor(a / b);
+        case OP_MOD: return a - b * floor(a / b);
+        case OP_LESS: return a < b;
+        case OP_LESSEQ: return a <= b;
+        case OP_EQUAL: return a == b || (isnan(a) && isnan(b));
+        case OP_AND: return a != 0 && b != 0;
+        case OP_OR: return a != 0 || b != 0;
+        case OP_WHERE: return a != 0 ? b : c;
+        default: return NAN;
+        }
+}
+
+static void evaluate_pointwise(const Node *n, const int64_t *size, const double *const *in, double *y)
+{
+        Loops loops = {0};
+        const double *x[MAX_ARRAYS] = {in[0], in[0], in[0]};
+        for (int k = 0; k < n->nin; k++) {
+                x[k] = in[k];
+                broadcast_loops(&loops, k, &n->type, n->type.rank, &n->in[k]->type, n->in[k]->type.rank,
+                                size);
+        }
+        if (loops_total(&loops) == 0)
+                return;
+        int last = loops.nloop - 1; /* rows of the last axis */
+        int64_t count = last < 0 ? 1 : loops.count[last], step[MAX_ARRAYS];
+        for (int k = 0; k < MAX_ARRAYS; k++)
+                step[k] = last < 0 ? 0 : loops.step[k][last];
+        do {
+                const double *a = x[0] + loops.at[0], *b = x[1] + loops.at[1], *c = x[2] + loops.at[2];
+                for (int64_t i = 0; i < count; i++)
+                        *y++ = op_of(n->op, a[i * step[0]], b[i * step[1]], c[i * step[2]]);
+        } while (advance(&loops, 1));
+}
+
+/* Element i of a row is chosen if fewer than k elements are larger, or as large and before it. */
+static void evaluate_top(const Node *n, const int64_t *size, const double *x, double *y)
+{
+        Around a = around(&n->type, n->type.rank - 1, size);
+        for (int64_t row = 0; row < a.outer; row++, x += a.n, y += a.n) {
+                for (int64_t i = 0; i < a.n; i++) {
+                        int64_t ahead = 0;
+                        for (int64_t j = 0; j < a.n; j++)
+                                ahead += x[j] > x[i] || (x[j] == x[i] && j < i);
+                        y[i] = ahead < n->attr.index;
+                }
+        }
+}
+
+/* --- reductions --- */
+
+static double reduce(Op op, const double *x, int64_t n, int64_t step)
+{
+        double sum = 0, most = -INFINITY;
+        int64_t where = 0;
+        for (int64_t i = 0; i < n; i++) {
+                double value = x[i * step];
+                sum += value;
+                if (value > most)
+                        where = i;
+                most = most > value ? most : value;
+        }
+        return op == OP_SUM ? sum : op == OP_MAXOF ? most : (double)where;
+}
+
+static void evaluate_reduce(const Node *n, const int64_t *size, const double *x, double *y)
+{
+        Around a = around(&n->in[0]->type, n->attr.axis, size);
+        for (int64_t o = 0; o < a.outer; o++)
+                for (int64_t i = 0; i < a.inner; i++)
+                        *y++ = reduce(n->op, x + o * a.n * a.inner + i, a.n, a.inner);
+}
+
+/* --- contractions --- */
+
+/* y [n] += factor b [n] */
+static void add_row(double factor, const double *restrict b, double *restrict y, int64_t n, bool past_zeros)
+{
+        if (!past_zeros)
+                for (int64_t j = 0; j < n; j++)
+                        y[j] += factor * b[j];
+        else
+                for (int64_t j = 0; j < n; j++)
+                        y[j] = b[j] != 0 ? y[j] + factor * b[j] : y[j];
+}
+
+/* y [m][n] = a [m][k] b [k][n] */
+static void multiply(const double *restrict a, const double *restrict b, double *restrict y, int64_t m,
+                     int64_t k, int64_t n, int zeros)
+{
+        for (int64_t i = 0; i < m * n; i++)
+                y[i] = 0;
+        for (int64_t i = 0; i < m && !interrupted; i++) {
+                for (int64_t p = 0; p < k; p++) {
+                        double factor = a[i * k + p];
+                        if (factor != 0 || !(zeros & ZEROS_LEFT))
+                                add_row(factor, b + p * n, y + i * n, n, zeros & ZEROS_RIGHT);
+                }
+        }
+}
+
+static void evaluate_matmul(const Node *node, const int64_t *size, const double *const *in, double *y)
+{
+        const Type *a = &node->in[0]->type, *b = &node->in[1]->type, *t = &node->type;
+        int64_t m = dim_value(a->dim[a->rank - 2], size), k = dim_value(a->dim[a->rank - 1], size);
+        int64_t n = dim_value(b->dim[b->rank - 1], size);
+        Loops loops = {0};
+        broadcast_loops(&loops, 0, t, t->rank - 2, a, a->rank - 2, size);
+        broadcast_loops(&loops, 1, t, t->rank - 2, b, b->rank - 2, size);
+        if (loops_total(&loops) == 0)
+                return;
+        do {
+                multiply(in[0] + loops.at[0], in[1] + loops.at[1], y, m, k, n, node->attr.index);
+                y += m * n;
+        } while (advance(&loops, 0));
+}
+
+static double larger(double a, double b)
+{
+        return a > b ? a : b;
+}
+
+/* sink: NULL, or one more score, whose share goes nowhere */
+static void softmax_row(const double *x, const double *sink, double *y, int64_t n)
+{
+        double most = sink ? *sink : -INFINITY, sum = 0;
+        bool live = sink && *sink != -INFINITY;
+        for (int64_t i = 0; i < n; i++) {
+                most = larger(x[i], most);
+                live = live || x[i] != -INFINITY;
+        }
+        for (int64_t i = 0; i < n; i++) {
+                y[i] = live ? real_exp(x[i] - most) : 0;
+                sum += y[i];
+        }
+        if (sink)
+                sum += real_exp(*sink - most);
+        for (int64_t i = 0; live && i < n; i++)
+                y[i] /= sum;
+}
+
+static void evaluate_softmax(const Node *n, const int64_t *size, const double *const *in, double *y)
+{
+        Loops loops = {0};
+        int rank = n->type.rank, last = rank - 1;
+        int64_t count = dim_value(n->type.dim[last], size);
+        broadcast_loops(&loops, 0, &n->type, rank, &n->in[0]->type, rank, size);
+        if (n->nin == 2)
+                broadcast_loops(&loops, 1, &n->type, rank, &n->in[1]->type, n->in[1]->type.rank, size);
+        if (loops_total(&loops) == 0)
+                return;
+        do {
+                softmax_row(in[0] + loops.at[0], n->nin == 2 ? in[1] + loops.at[1] : NULL, y, count);
+                y += count;
+        } while (advance(&loops, 1));
+}
+
+/* --- all ops --- */
+
+void evaluate(const Node *n, const int64_t *size, const double *const *in, double *out)
+{
+        switch (op_info[n->op].family) {
+        case LEAF:
+                if (n->op == OP_SIZE)
+                        *out = (double)dim_value(n->attr.dim, size);
+                for (int64_t i = 0; n->op == OP_INDEX && i < dim_value(n->type.dim[0], size); i++)
+                        out[i] = (double)(i + dim_value(n->attr.dim, size));
+                return;
+        case MOVE:
+                if (n->op == OP_VIEW)
+                        evaluate_view(n, size, in[0], out);
+                else if (n->op == OP_PAD)
+                        evaluate_pad(n, size, in[0], out);
+                else if (n->op == OP_JOIN)
+                        evaluate_join(n, size, in, out);
+                else
+                        evaluate_gather(n, size, in, out);
+                return;
+        case POINT:
+                if (n->op == OP_TOP)
+                        evaluate_top(n, size, in[0], out);
+                else
+                        evaluate_pointwise(n, size, in, out);
+                return;
+        case REDUCE: evaluate_reduce(n, size, in[0], out); return;
+        case CONTRACT:
+                if (n->op == OP_MATMUL)
+                        evaluate_matmul(n, size, in, out);
+                else
+                        evaluate_softmax(n, size, in, out);
+                return;
+        case STATE:
+        case CONTROL: return;
+        }
+}

@@ -1,0 +1,155 @@
+/* The graph's storage: graphs, bodies, nodes, the op table, and the names of weights' slots. */
+#include "graph.h"
+
+#include <string.h>
+
+const OpInfo op_info[OP_COUNT] = {
+#define OP(name, text, family, min_in, max_in, result, vector, equation)                                     \
+        [OP_##name] = {#name, text, family, min_in, max_in, result, vector, equation},
+#include "ops.def"
+#undef OP
+};
+
+Graph *graph_new(Arena *arena, const char *name)
+{
+        Graph *g = NEW(arena, Graph);
+        g->arena = arena;
+        g->name = name;
+        g->time = g->past = -1;
+        g->top = body_new(g, NULL);
+        return g;
+}
+
+/* The body is not entered in region->body: the elaborator makes one a trip and keeps the distinct ones. */
+Body *body_new(Graph *g, Region *region)
+{
+        Body *body = NEW(g->arena, Body);
+        body->region = region;
+        return body;
+}
+
+void body_append(Graph *g, Body *body, Node *n)
+{
+        if (body->nnode == body->cap) {
+                int cap = body->cap ? 2 * body->cap : 16;
+                int64_t old_size = body->cap * (int64_t)sizeof *body->node;
+                int64_t new_size = cap * (int64_t)sizeof *body->node;
+                body->node = arena_grow(g->arena, body->node, old_size, new_size);
+                body->cap = cap;
+        }
+        body->node[body->nnode++] = n;
+}
+
+Node *node_new(Graph *g, Body *body, Op op, int nin, Node *const *in, Attr attr, Type type, Span span,
+               Instance *where)
+{
+        Node *n = NEW(g->arena, Node);
+        *n = (Node){.op = op, .id = g->nnode++, .nin = nin, .attr = attr, .type = type};
+        n->body = body;
+        n->span = span;
+        n->where = where;
+        n->in = NEW_ARRAY(g->arena, Node *, nin);
+        if (nin)
+                memcpy(n->in, in, (size_t)nin * sizeof *in);
+        for (int i = 0; i < nin; i++)
+                n->depth = in[i]->depth >= n->depth ? in[i]->depth + 1 : n->depth;
+        g->deepest = n->depth > g->deepest ? n->depth : g->deepest;
+        body_append(g, body, n);
+        return n;
+}
+
+uint64_t output_bit(const Graph *g, int output)
+{
+        if (g->output[output].tap)
+                return WANTED_BY_TAPS;
+        int before = 0;
+        for (int i = 0; i < output; i++)
+                before += !g->output[i].tap;
+        return UINT64_C(1) << (before < 62 ? before : 62); /* the 63rd and those after it are one */
+}
+
+bool is_tapped(const Graph *g, const Node *n)
+{
+        return g->wanted && g->wanted[n->id] == WANTED_BY_TAPS;
+}
+
+bool is_fed_apart(const Graph *g, int group)
+{
+        return g->fed_apart && (g->fed_apart >> group & 1);
+}
+
+bool is_visible_from(const Node *n, const Body *from)
+{
+        while (from && from != n->body)
+                from = from->region && from->region->repeat ? from->region->repeat->body : NULL;
+        return from != NULL;
+}
+
+int64_t trip_slots(Arena *a, const Body *body, const int32_t **slot_of)
+{
+        int64_t trips = 1, slots = 0;
+        for (const Region *r = body->region; r; r = r->repeat->body->region)
+                trips *= r->trips;
+        int32_t *slot = NEW_ARRAY(a, int32_t, trips);
+        for (int64_t trip = 0; trip < trips; trip++) {
+                int64_t rest = trip;
+                bool taken = true;
+                for (const Body *b = body; b->region; b = b->region->repeat->body) {
+                        const Region *r = b->region;
+                        taken = taken && r->body[r->body_of[rest % r->trips]] == b;
+                        rest /= r->trips;
+                }
+                slot[trip] = taken ? (int32_t)slots++ : -1;
+        }
+        *slot_of = slots < trips ? slot : NULL;
+        return slots;
+}
+
+double literal_at(const Node *n, int64_t trip, int64_t i)
+{
+        const Literal *literal = n->attr.literal;
+        return literal->value[(literal->trips > 1 ? trip * literal->count : 0) + i];
+}
+
+const char *weight_slot_name(Arena *a, const Weight *w, int64_t slot)
+{
+        if (w->nregion == 0)
+                return w->path;
+        int64_t trip[4], rest = w->trip_of[slot];
+        for (int r = w->nregion - 1; r >= 0; r--) {
+                trip[r] = rest % w->region[r]->trips;
+                rest /= w->region[r]->trips;
+        }
+        const char *name = "";
+        for (int p = 0, r = 0; p < w->npart; p++) {
+                name = arena_printf(a, "%s%s%s", name, p ? "." : "", w->part[p]);
+                if (r < w->nregion && w->region_part[r] == p)
+                        name = arena_printf(a, "%s.%lld", name, (long long)trip[r++]);
+        }
+        return name;
+}
+
+int loop_tokens(const Graph *g, const char *setting, int32_t *token, int most)
+{
+        int n = 0;
+        for (int i = 0; i < g->nloop; i++) {
+                const Loop *l = &g->loop[i];
+                for (int k = 0; k < l->nsetting && !strcmp(l->name, "generate"); k++) {
+                        const Setting *s = &l->setting[k];
+                        if (strcmp(s->name, setting))
+                                continue;
+                        if (s->kind == SETTING_NUMBER && n < most)
+                                token[n++] = (int32_t)s->number;
+                        for (int j = 0; s->kind == SETTING_LIST && j < s->nlist && n < most; j++)
+                                token[n++] = (int32_t)s->list[j];
+                }
+        }
+        return n;
+}
+
+int32_t start_token(const Graph *g)
+{
+        int32_t token = g->input[0].bound > 1;
+        loop_tokens(g, "start", &token, 1);
+        return token;
+}

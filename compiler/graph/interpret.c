@@ -1,0 +1,643 @@
+/* The meaning of a graph: every node evaluated in order, in double precision.
+ *
+ * Nothing is rearranged, fused or rounded: what compiled code computes is checked against this.  A body's
+ * nodes are evaluated once for each trip that uses it; a value is kept until its last use.  Only what the
+ * wanted nodes need is computed, and, where state is given, what an append keeps.
+ *
+ * Before: a graph that verify accepts.  After: the wanted nodes' values in memory of their own; the state
+ * holds what the appends left, or, after an error, what it held before. */
+#include "graph.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A value, shared by `refs` owners; on the list of all so that nothing leaks after an error. */
+typedef struct Value Value;
+struct Value {
+        Value **from, *after; /* *from is this value: the list's head, or `after` of the one before */
+        int64_t refs, count;
+        double data[];
+};
+
+/* The trip that is being evaluated, and those around it. */
+typedef struct Frame Frame;
+struct Frame {
+        Frame *outer; /* NULL: the top */
+        const Region *region;
+        int64_t trip;
+        Value **carry; /* [region->ncarry] as they enter the trip */
+};
+
+/* What a state variable holds in one slot: `rows` positions along its axis, the first of `stride`. */
+typedef struct {
+        int64_t rows, stride, count;
+        double *data;
+} Kept;
+
+struct InterpState {
+        int nstate;
+        int64_t *slots; /* [nstate] */
+        Kept **kept;    /* [nstate][slots] */
+};
+
+/* What an append will leave in a slot if the run ends well. */
+typedef struct Pending Pending;
+struct Pending {
+        Pending *next;
+        Kept *kept;
+        Value *value;
+        int64_t rows, stride;
+};
+
+typedef struct {
+        const Graph *g;
+        const int64_t *size;
+        const Tensor *input;
+        const WeightSource *weights;
+        InterpState *state;
+        bool rounded;      /* every value to float */
+        const char *error; /* the first one, in the graph's arena */
+        bool *needed;      /* by id, as all below */
+        Value **value;
+        Value ***result; /* of a repeat: carried values, then stacked ones */
+        int *first_dead; /* the values last used by this node, as a list: */
+        int *next_dead;
+        Value *all; /* a list */
+        Pending *pending;
+        Frame *frame;
+} Interp;
+
+/* --- memory --- */
+
+static void fail(Interp *it, const char *error)
+{
+        if (!it->error)
+                it->error = error;
+}
+
+static Value *value_new(Interp *it, int64_t count)
+{
+        Value *v = NULL;
+        if (count >= 0 && (uint64_t)count < (SIZE_MAX - sizeof *v) / sizeof(double) / 2)
+                v = malloc(sizeof *v + (size_t)count * sizeof(double));
+        if (!v) {
+                fail(it, no_memory);
+                return NULL;
+        }
+        v->refs = 1;
+        v->count = count;
+        v->from = &it->all;
+        v->after = it->all;
+        if (v->after)
+                v->after->from = &v->after;
+        it->all = v;
+        return v;
+}
+
+static Value *value_share(Value *v)
+{
+        v->refs++;
+        return v;
+}
+
+static void value_drop(Value *v)
+{
+        if (!v || --v->refs > 0)
+                return;
+        *v->from = v->after;
+        if (v->after)
+                v->after->from = v->from;
+        free(v);
+}
+
+static void drop_node(Interp *it, const Node *n)
+{
+        value_drop(it->value[n->id]);
+        it->value[n->id] = NULL;
+        if (!it->result[n->id])
+                return;
+        for (int i = 0; i < n->attr.region->ncarry + n->attr.region->nstack; i++)
+                value_drop(it->result[n->id][i]);
+        free(it->result[n->id]);
+        it->result[n->id] = NULL;
+}
+
+/* --- what is needed, and how long --- */
+
+static bool holds_append(const Body *body)
+{
+        for (int i = 0; i < body->nnode; i++) {
+                const Node *n = body->node[i];
+                if (n->op == OP_APPEND || n->op == OP_KEEP)
+                        return true;
+                for (int k = 0; n->op == OP_REPEAT && k < n->attr.region->nbody; k++)
+                        if (holds_append(n->attr.region->body[k]))
+                                return true;
+        }
+        return false;
+}
+
+static bool keeps_state(const Node *n)
+{
+        if (n->op == OP_APPEND || n->op == OP_KEEP)
+                return true;
+        for (int k = 0; n->op == OP_REPEAT && k < n->attr.region->nbody; k++)
+                if (holds_append(n->attr.region->body[k]))
+                        return true;
+        return false;
+}
+
+/* Backwards, since inputs stand before their uses. */
+static void mark_needed(Interp *it, const Body *body)
+{
+        for (int i = body->nnode - 1; i >= 0; i--) {
+                const Node *n = body->node[i];
+                if (it->state && keeps_state(n))
+                        it->needed[n->id] = true;
+                if (!it->needed[n->id])
+                        continue;
+                const Region *region = n->op == OP_REPEAT ? n->attr.region : NULL;
+                for (int k = 0; region && k < region->nbody; k++) {
+                        for (int j = 0; j < region->ncarry; j++)
+                                it->needed[region->body[k]->next[j]->id] = true;
+                        for (int j = 0; j < region->nstack; j++)
+                                it->needed[region->body[k]->stack[j]->id] = true;
+                        mark_needed(it, region->body[k]);
+                }
+                for (int j = 0; j < n->nin; j++)
+                        it->needed[n->in[j]->id] = true;
+        }
+}
+
+/* The node of the used one's own body that stands for a use: the use itself, or the repeat that it stands
+ * in. */
+static const Node *user_in_body(const Node *used, const Body *from, const Node *user)
+{
+        while (from && from != used->body) {
+                user = from->region ? from->region->repeat : NULL;
+                from = user ? user->body : NULL;
+        }
+        return user;
+}
+
+/* last_user[id]: NULL where the value must stay until its body's end */
+static void find_last_uses(const Interp *it, const Body *body, const Node **last_user)
+{
+        for (int i = 0; i < body->nnode; i++) {
+                const Node *n = body->node[i];
+                if (!it->needed[n->id])
+                        continue;
+                const Region *region = n->op == OP_REPEAT ? n->attr.region : NULL;
+                for (int k = 0; region && k < region->nbody; k++) {
+                        const Body *inner = region->body[k];
+                        find_last_uses(it, inner, last_user);
+                        for (int j = 0; j < region->ncarry; j++)
+                                last_user[inner->next[j]->id] = user_in_body(inner->next[j], inner, NULL);
+                        for (int j = 0; j < region->nstack; j++)
+                                last_user[inner->stack[j]->id] = user_in_body(inner->stack[j], inner, NULL);
+                }
+                for (int j = 0; j < n->nin; j++)
+                        last_user[n->in[j]->id] = user_in_body(n->in[j], body, n);
+        }
+}
+
+static void list_dead(Interp *it, const Body *body, const Node *const *last_user)
+{
+        for (int i = 0; i < body->nnode; i++) {
+                const Node *n = body->node[i];
+                for (int k = 0; n->op == OP_REPEAT && k < n->attr.region->nbody; k++)
+                        list_dead(it, n->attr.region->body[k], last_user);
+                const Node *user = last_user[n->id];
+                if (!user)
+                        continue;
+                it->next_dead[n->id] = it->first_dead[user->id];
+                it->first_dead[user->id] = i;
+        }
+}
+
+/* --- leaves --- */
+
+/* The trip counted over the regions around the frame down to `region`, the outermost slowest. */
+static int64_t trip_number(const Frame *frame, const Region *region)
+{
+        while (frame && frame->region != region)
+                frame = frame->outer;
+        if (!frame || !region)
+                return 0;
+        const Body *around = region->repeat->body;
+        return trip_number(frame->outer, around->region) * region->trips + frame->trip;
+}
+
+static int64_t weight_slot(const Interp *it, const Node *n)
+{
+        const Weight *w = n->attr.weight;
+        if (n->attr.slot >= 0)
+                return n->attr.slot;
+        int64_t trip = 0;
+        for (int r = 0; r < w->nregion; r++) {
+                const Frame *frame = it->frame;
+                while (frame && frame->region != w->region[r])
+                        frame = frame->outer;
+                trip = trip * w->region[r]->trips + (frame ? frame->trip : 0);
+        }
+        return w->slot_of ? w->slot_of[trip] : trip;
+}
+
+static void load_weight(Interp *it, const Node *n, double *out)
+{
+        int64_t slot = weight_slot(it, n);
+        const Weight *w = n->attr.weight;
+        if (slot < 0 || !it->weights || !it->weights->weight(it->weights->from, w, slot, out))
+                fail(it, no_memory_or_file);
+}
+
+static void load_literal(const Interp *it, const Node *n, double *out)
+{
+        const Literal *literal = n->attr.literal;
+        int64_t trip = it->frame ? it->frame->trip : 0;
+        for (int64_t i = 0; i < literal->count; i++)
+                out[i] = literal_at(n, trip, i);
+}
+
+static bool check_input(Interp *it, const Input *input, const Tensor *t)
+{
+        bool fits = t->rank == input->type.rank;
+        for (int i = 0; fits && i < t->rank; i++)
+                fits = t->dim[i] == dim_value(input->type.dim[i], it->size);
+        if (!fits) {
+                fail(it, arena_printf(it->g->arena, "input %s should have shape %s", input->name,
+                                      type_text(it->g->arena, it->g, &input->type)));
+                return false;
+        }
+        int64_t count = type_count(&input->type, it->size);
+        for (int64_t i = 0; input->bound > 0 && i < count; i++) {
+                if (t->data[i] >= 0 && t->data[i] < (double)input->bound &&
+                    t->data[i] == (double)(int64_t)t->data[i])
+                        continue;
+                fail(it,
+                     arena_printf(it->g->arena, "input %s: %g at %lld is not a whole number from 0 to %lld",
+                                  input->name, t->data[i], (long long)i, (long long)input->bound - 1));
+                return false;
+        }
+        return true;
+}
+
+/* --- state --- */
+
+InterpState *interp_state_new(const Graph *g)
+{
+        InterpState *s = calloc(1, sizeof *s);
+        if (!s)
+                return NULL;
+        s->nstate = g->nstate;
+        s->slots = calloc((size_t)g->nstate + 1, sizeof *s->slots);
+        s->kept = calloc((size_t)g->nstate + 1, sizeof *s->kept);
+        bool complete = s->slots && s->kept;
+        for (int i = 0; complete && i < g->nstate; i++) {
+                s->slots[i] = g->state[i]->slots;
+                s->kept[i] = calloc((size_t)s->slots[i] + 1, sizeof **s->kept);
+                complete = s->kept[i] != NULL;
+        }
+        if (complete)
+                return s;
+        interp_state_free(s);
+        return NULL;
+}
+
+void interp_state_free(InterpState *s)
+{
+        if (!s)
+                return;
+        for (int i = 0; s->kept && i < s->nstate; i++) {
+                for (int64_t slot = 0; s->kept[i] && slot < s->slots[i]; slot++)
+                        free(s->kept[i][slot].data);
+                free(s->kept[i]);
+        }
+        free(s->kept);
+        free(s->slots);
+        free(s);
+}
+
+/* region: of the node that reads or keeps it */
+static Kept *kept_slot(Interp *it, const StateVar *var, const Region *region)
+{
+        if (!it->state) {
+                fail(it, arena_printf(it->g->arena, "state %s: none was given", var->name));
+                return NULL;
+        }
+        int64_t trip = region ? trip_number(it->frame, region) : 0;
+        return &it->state->kept[var->id][var->slot_of ? var->slot_of[trip] : trip];
+}
+
+static void read_state(Interp *it, const Node *n, double *out)
+{
+        const StateVar *var = n->attr.state;
+        const Kept *kept = kept_slot(it, var, n->body->region);
+        int axis = n->attr.axis;
+        int64_t past = dim_value(n->type.dim[axis], it->size), outer = 1, inner = 1;
+        if (!kept)
+                return;
+        if (kept->rows != past) {
+                fail(it, arena_printf(it->g->arena, "state %s holds %lld positions where the past has %lld",
+                                      var->name, (long long)kept->rows, (long long)past));
+                return;
+        }
+        for (int i = 0; i < axis; i++)
+                outer *= dim_value(n->type.dim[i], it->size);
+        for (int i = axis + 1; i < n->type.rank; i++)
+                inner *= dim_value(n->type.dim[i], it->size);
+        for (int64_t i = 0; i < outer && past > 0; i++)
+                memcpy(out + i * past * inner, kept->data + i * kept->stride * inner,
+                       (size_t)(past * inner) * sizeof *out);
+}
+
+/* What a keep of this run will leave, or one of an earlier run left. */
+static void read_kept(Interp *it, const Node *n, Value *out)
+{
+        const Kept *kept = kept_slot(it, n->attr.state, n->body->region);
+        const double *data = kept ? kept->data : NULL;
+        int64_t count = kept ? kept->count : 0;
+        for (const Pending *p = it->pending; p; p = p->next)
+                if (kept && p->kept == kept) {
+                        data = p->value->data;
+                        count = p->value->count;
+                }
+        if (!data || count != out->count)
+                fail(it, arena_printf(it->g->arena, "state %s has not been kept", n->attr.state->name));
+        else if (count)
+                memcpy(out->data, data, (size_t)count * sizeof *data);
+}
+
+/* The value is the join of past and new; it becomes the state when all has gone well.  Of an axis that is longer than time
+ * by n, its last n positions will be new again in the next call. */
+static void append_state(Interp *it, const Node *n, Value *value)
+{
+        Kept *kept = kept_slot(it, n->attr.state, n->body->region);
+        Pending *pending = kept ? malloc(sizeof *pending) : NULL;
+        if (!pending) {
+                fail(it, no_memory);
+                return;
+        }
+        bool appends = n->op == OP_APPEND;
+        int64_t stride = appends ? dim_value(n->type.dim[n->attr.axis], it->size) : 0,
+                rows = appends ? it->size[it->g->past] + it->size[it->g->time] : 0;
+        *pending = (Pending){it->pending, kept, value_share(value), rows < stride ? rows : stride, stride};
+        it->pending = pending;
+}
+
+static bool keep_pending(const Pending *p)
+{
+        double *data = malloc((size_t)p->value->count * sizeof *data + 1);
+        if (!data)
+                return false;
+        memcpy(data, p->value->data, (size_t)p->value->count * sizeof *data);
+        free(p->kept->data);
+        *p->kept = (Kept){p->rows, p->stride, p->value->count, data};
+        return true;
+}
+
+/* Keeps what is pending, or drops it after an error. */
+static void settle_state(Interp *it)
+{
+        for (Pending *p = it->pending, *next; p; p = next) {
+                next = p->next;
+                if (!it->error && !keep_pending(p))
+                        fail(it, no_memory);
+                value_drop(p->value);
+                free(p);
+        }
+        it->pending = NULL;
+}
+
+/* --- bodies and repeats --- */
+
+static void interpret_body(Interp *it, const Body *body);
+
+/* in: the inputs' values.  An append joins its inputs as JOIN does. */
+static Value *run_op(Interp *it, const Node *n)
+{
+        Value *out = value_new(it, type_count(&n->type, it->size));
+        if (!out)
+                return NULL;
+        const double *in[256];
+        for (int i = 0; i < n->nin; i++)
+                in[i] = it->value[n->in[i]->id]->data;
+        switch (n->op) {
+        case OP_INPUT:
+                if (check_input(it, &it->g->input[n->attr.index], &it->input[n->attr.index]) && out->count)
+                        memcpy(out->data, it->input[n->attr.index].data,
+                               (size_t)out->count * sizeof *out->data);
+                break;
+        case OP_WEIGHT: load_weight(it, n, out->data); break;
+        case OP_CONST: load_literal(it, n, out->data); break;
+        case OP_READ: read_state(it, n, out->data); break;
+        case OP_KEPT: read_kept(it, n, out); break;
+        case OP_KEEP:
+                if (out->count)
+                        memcpy(out->data, in[0], (size_t)out->count * sizeof *out->data);
+                append_state(it, n, out);
+                break;
+        case OP_APPEND: {
+                Node join = *n;
+                join.op = OP_JOIN;
+                evaluate(&join, it->size, in, out->data);
+                append_state(it, n, out);
+                break;
+        }
+        default: evaluate(n, it->size, in, out->data); break;
+        }
+        for (int64_t i = 0; it->rounded && n->type.dtype == REAL && i < out->count; i++)
+                out->data[i] = (float)out->data[i];
+        if (interrupted)
+                fail(it, "interrupted");
+        return out;
+}
+
+/* One trip: carry[] goes in, what leaves comes back in its place. */
+static void run_trip(Interp *it, const Region *region, int64_t trip, Value **carry, Value **stack)
+{
+        const Body *body = region->body[region->body_of[trip]];
+        Frame frame = {it->frame, region, trip, carry};
+        it->frame = &frame;
+        interpret_body(it, body);
+        it->frame = frame.outer;
+        for (int i = 0; !it->error && i < region->nstack; i++) {
+                const Value *each = it->value[body->stack[i]->id];
+                if (each->count)
+                        memcpy(stack[i]->data + trip * each->count, each->data,
+                               (size_t)each->count * sizeof(double));
+        }
+        for (int i = 0; !it->error && i < region->ncarry; i++)
+                value_share(
+                        it->value[body->next[i]->id]); /* all, before any that one may come from is dropped */
+        for (int i = 0; !it->error && i < region->ncarry; i++) {
+                value_drop(carry[i]);
+                carry[i] = it->value[body->next[i]->id];
+        }
+        for (int i = 0; i < body->nnode; i++)
+                drop_node(it, body->node[i]);
+}
+
+static void run_repeat(Interp *it, const Node *n)
+{
+        const Region *region = n->attr.region;
+        Value **result = calloc((size_t)(region->ncarry + region->nstack) + 1, sizeof *result);
+        if (!result) {
+                fail(it, no_memory);
+                return;
+        }
+        it->result[n->id] = result;
+        for (int i = 0; i < region->ncarry; i++)
+                result[i] = value_share(it->value[n->in[i]->id]);
+        for (int i = 0; i < region->nstack; i++) {
+                int64_t count = type_count(&region->body[0]->stack[i]->type, it->size);
+                result[region->ncarry + i] = value_new(it, region->trips * count);
+        }
+        for (int64_t trip = 0; !it->error && trip < region->trips; trip++)
+                run_trip(it, region, trip, result, result + region->ncarry);
+}
+
+static void run_node(Interp *it, const Node *n)
+{
+        if (n->op == OP_REPEAT)
+                run_repeat(it, n);
+        else if (n->op == OP_CARRY)
+                it->value[n->id] = value_share(it->frame->carry[n->attr.index]);
+        else if (n->op == OP_RESULT)
+                it->value[n->id] = value_share(it->result[n->in[0]->id][n->attr.index]);
+        else
+                it->value[n->id] = run_op(it, n);
+}
+
+static void interpret_body(Interp *it, const Body *body)
+{
+        for (int i = 0; i < body->nnode && !it->error; i++) {
+                const Node *n = body->node[i];
+                if (!it->needed[n->id])
+                        continue;
+                run_node(it, n);
+                for (int dead = it->first_dead[n->id]; dead >= 0; dead = it->next_dead[body->node[dead]->id])
+                        drop_node(it, body->node[dead]);
+        }
+}
+
+/* --- the whole --- */
+
+/* The tables by id; false: out of memory. */
+static bool prepare(Interp *it, Node *const *want, int nwant)
+{
+        size_t n = (size_t)it->g->nnode + 1;
+        const Node **last_user = calloc(n, sizeof *last_user);
+        it->needed = calloc(n, sizeof *it->needed);
+        it->value = calloc(n, sizeof *it->value);
+        it->result = calloc(n, sizeof *it->result);
+        it->first_dead = malloc(n * sizeof *it->first_dead);
+        it->next_dead = malloc(n * sizeof *it->next_dead);
+        bool complete = last_user && it->needed && it->value && it->result && it->first_dead && it->next_dead;
+        if (complete) {
+                memset(it->first_dead, -1, n * sizeof *it->first_dead);
+                for (int i = 0; i < nwant; i++)
+                        it->needed[want[i]->id] = true;
+                mark_needed(it, it->g->top);
+                find_last_uses(it, it->g->top, last_user);
+                for (int i = 0; i < nwant; i++)
+                        last_user[want[i]->id] = NULL;
+                list_dead(it, it->g->top, last_user);
+        }
+        free(last_user);
+        return complete;
+}
+
+static void copy_out(Interp *it, const Node *n, Tensor *t)
+{
+        const Value *v = it->value[n->id];
+        t->data = malloc((size_t)v->count * sizeof *t->data + 1);
+        if (!t->data) {
+                fail(it, no_memory);
+                return;
+        }
+        memcpy(t->data, v->data, (size_t)v->count * sizeof *t->data);
+        t->rank = n->type.rank;
+        for (int i = 0; i < t->rank; i++)
+                t->dim[i] = dim_value(n->type.dim[i], it->size);
+}
+
+static void release(Interp *it)
+{
+        for (Value *v = it->all, *after; v; v = after) {
+                after = v->after;
+                free(v);
+        }
+        for (int i = 0; it->result && i < it->g->nnode; i++)
+                free(it->result[i]);
+        free(it->needed);
+        free(it->value);
+        free(it->result);
+        free(it->first_dead);
+        free(it->next_dead);
+}
+
+static void check_sizes(Interp *it)
+{
+        const Graph *g = it->g;
+        for (int i = 0; i < g->nnamed; i++) {
+                int64_t least = g->time >= 0 && i == g->past ? 0 : 1;
+                if (it->size[i] < least || it->size[i] > g->named[i].bound)
+                        fail(it, arena_printf(g->arena, "size %s is %lld: it may be %lld to %lld",
+                                              g->named[i].name, (long long)it->size[i], (long long)least,
+                                              (long long)g->named[i].bound));
+        }
+}
+
+static const char *run_nodes(Interp *it, Node *const *want, int nwant, Tensor *output)
+{
+        memset(output, 0, (size_t)nwant * sizeof *output);
+        check_sizes(it);
+        if (!it->error && !prepare(it, want, nwant))
+                fail(it, no_memory);
+        if (!it->error)
+                interpret_body(it, it->g->top);
+        for (int i = 0; i < nwant && !it->error; i++)
+                copy_out(it, want[i], &output[i]);
+        settle_state(it);
+        release(it);
+        for (int i = 0; it->error && i < nwant; i++)
+                tensor_free(&output[i]);
+        return it->error;
+}
+
+const char *interpret_nodes(const Graph *g, const int64_t *size, const Tensor *input,
+                            const WeightSource *weights, InterpState *state, Node *const *want, int nwant,
+                            Tensor *output)
+{
+        Interp it = {.g = g, .size = size, .input = input, .weights = weights, .state = state};
+        return run_nodes(&it, want, nwant, output);
+}
+
+static Node **outputs_of(const Graph *g)
+{
+        Node **want = NEW_ARRAY(g->arena, Node *, g->noutput);
+        for (int i = 0; i < g->noutput; i++)
+                want[i] = g->output[i].node;
+        return want;
+}
+
+const char *interpret(const Graph *g, const int64_t *size, const Tensor *input, const WeightSource *weights,
+                      InterpState *state, Tensor *output)
+{
+        return interpret_nodes(g, size, input, weights, state, outputs_of(g), g->noutput, output);
+}
+
+const char *interpret_rounded(const Graph *g, const int64_t *size, const Tensor *input,
+                              const WeightSource *weights, InterpState *state, Tensor *output)
+{
+        Interp it = {
+                .g = g, .size = size, .input = input, .weights = weights, .state = state, .rounded = true};
+        return run_nodes(&it, outputs_of(g), g->noutput, output);
+}
+
+void tensor_free(Tensor *t)
+{
+        free(t->data);
+        *t = (Tensor){0};
+}

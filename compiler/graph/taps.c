@@ -1,0 +1,528 @@
+/* Taps: names of values, and the outputs that are made of them.
+ *
+ * In a repeat a value is one node in each distinct body.  As an output it is stacked over the trips; of a tap of one trip
+ * the other trips' values are zeros where their bodies lack it, and its slice is taken. */
+#include "graph.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- paths ---------------------------------------------------------------------------------------------------- */
+
+/* "attn.q" for a name of q, called in attn; instances are counted up to `base`, where the body's repeat stands. */
+static const char *instance_path(Arena *a, const Instance *where, const Instance *base, const char *name)
+{
+        for (; where && where != base; where = where->outer)
+                if (!where->is_whole)
+                        name = arena_printf(a, "%s.%s", where->name, name);
+        return name;
+}
+
+static const char **paths_in(Arena *a, const Body *b, const Instance *base)
+{
+        const char **path = NEW_ARRAY(a, const char *, b->nnamed);
+        for (int i = 0; i < b->nnamed; i++)
+                path[i] = instance_path(a, b->named[i].where, base, b->named[i].name);
+        return path;
+}
+
+/* What a path stands for in its body; NULL: nothing, or *several values. */
+static Node *value_at(const Body *b, const char *const *path, const char *wanted, bool *several)
+{
+        const ValueName *found = NULL;
+        *several = false;
+        for (int i = 0; i < b->nnamed; i++) {
+                const ValueName *v = &b->named[i];
+                if (v->kind == INNER_REPEAT || strcmp(path[i], wanted) != 0)
+                        continue;
+                bool anew = !found || (found->kind == INSTANCE && v->kind == VARIABLE);
+                bool again =
+                        found && found->kind == VARIABLE && v->kind == VARIABLE && found->where == v->where;
+                bool hidden = found && found->kind == VARIABLE && v->kind == INSTANCE;
+                if (anew)
+                        *several = false;
+                else if (!again && !hidden && found->node != v->node)
+                        *several = true;
+                if (anew || again)
+                        found = v;
+        }
+        return found && !*several ? found->node : NULL;
+}
+
+/* --- the list --------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+        Arena *arena;
+        Tap *tap;
+        int n, cap;
+} List;
+
+static Tap *find(const List *l, const char *name)
+{
+        for (int i = 0; i < l->n; i++)
+                if (!strcmp(l->tap[i].name, name))
+                        return &l->tap[i];
+        return NULL;
+}
+
+static void add(List *l, Tap tap)
+{
+        if (l->n == l->cap) {
+                int cap = l->cap ? 2 * l->cap : 32;
+                l->tap = arena_grow(l->arena, l->tap, l->cap * (int64_t)sizeof *l->tap,
+                                    cap * (int64_t)sizeof *l->tap);
+                l->cap = cap;
+        }
+        l->tap[l->n++] = tap;
+}
+
+static void list_body(List *l, const Body *b, const Instance *base, int depth);
+
+/* The names of all bodies, those that all have as one. */
+static void list_repeat(List *l, const ValueName *repeat, const char *path, int depth)
+{
+        const Region *r = repeat->node->attr.region;
+        int first = l->n;
+        for (int k = 0; k < r->nbody; k++) {
+                List own = {.arena = l->arena};
+                list_body(&own, r->body[k], repeat->where, depth + 1);
+                for (int i = 0; i < own.n; i++) {
+                        Tap t = own.tap[i];
+                        t.name = arena_printf(l->arena, "%s[%c].%s", path, "ijklmnop"[depth % 8], t.name);
+                        Type each = t.type;
+                        t.type.rank = each.rank + 1;
+                        if (t.type.rank > MAX_RANK)
+                                continue;
+                        t.type.dim[0] = dim_fixed(r->trips);
+                        memcpy(t.type.dim + 1, each.dim, (size_t)each.rank * sizeof *each.dim);
+                        Tap *known = find(l, t.name);
+                        t.in_all_trips &= k == 0;
+                        if (!known)
+                                add(l, t);
+                        else
+                                known->in_all_trips &=
+                                        own.tap[i].in_all_trips && type_equal(&known->type, &t.type);
+                }
+                for (int i = first; i < l->n; i++) {
+                        const char *rest = l->tap[i].name + strlen(path) + 4;
+                        l->tap[i].in_all_trips &= find(&own, rest) != NULL;
+                }
+        }
+}
+
+static void list_body(List *l, const Body *b, const Instance *base, int depth)
+{
+        const char **path = paths_in(l->arena, b, base);
+        for (int i = 0; i < b->nnamed; i++) {
+                bool several;
+                if (b->named[i].kind == INNER_REPEAT) {
+                        list_repeat(l, &b->named[i], path[i], depth);
+                        continue;
+                }
+                const Node *n = value_at(b, path, path[i], &several);
+                if (n && n->op != OP_WEIGHT && n->op != OP_INPUT && !find(l, path[i]))
+                        add(l, (Tap){path[i], n->type, n->id, true});
+        }
+}
+
+static int output_called(const Graph *g, const char *name)
+{
+        for (int i = 0; i < g->noutput; i++)
+                if (!strcmp(g->output[i].name, name))
+                        return i;
+        return -1;
+}
+
+Tap *taps_of(Arena *arena, Graph *g, int *n)
+{
+        List l = {.arena = arena};
+        list_body(&l, g->top, NULL, 0);
+        *n = 0;
+        for (int i = 0; i < l.n; i++)
+                if (output_called(g, l.tap[i].name) < 0)
+                        l.tap[(*n)++] = l.tap[i];
+        return l.tap;
+}
+
+/* --- a name as it is asked for ------------------------------------------------------------------------------------- */
+
+enum { MAX_PARTS = 128, ALL_TRIPS = -1, NO_INDEX = -2 };
+
+typedef struct {
+        Graph *g;
+        Arena *arena;
+        const char *name; /* as given */
+        char *path;       /* "layer.attn.scores" */
+        int npart;
+        int64_t index[MAX_PARTS]; /* what stood in brackets behind each part */
+        const char *why;
+} Wanted;
+
+static bool refuse(Wanted *w, const char *why)
+{
+        if (!w->why)
+                w->why = why;
+        return false;
+}
+
+static bool is_name_letter(char c)
+{
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+/* "[12]", "[i]", "[]" or nothing; *at is moved behind it. */
+static bool read_index(const char **at, int64_t *index)
+{
+        const char *c = *at;
+        *index = NO_INDEX;
+        if (*c != '[')
+                return true;
+        char *end;
+        const char *close = strchr(c, ']');
+        if (!close)
+                return false;
+        *index = ALL_TRIPS;
+        if (c[1] >= '0' && c[1] <= '9') {
+                *index = strtoll(c + 1, &end, 10);
+                if (end != close)
+                        return false;
+        } else {
+                for (c++; c < close; c++)
+                        if (!is_name_letter(*c))
+                                return false;
+        }
+        *at = close + 1;
+        return true;
+}
+
+static bool read_name(Wanted *w)
+{
+        const char *c = w->name;
+        char *to = w->path = arena_strdup(w->arena, w->name);
+        for (;;) {
+                const char *begin = c;
+                while (is_name_letter(*c))
+                        *to++ = *c++;
+                if (c == begin || w->npart == MAX_PARTS || !read_index(&c, &w->index[w->npart]))
+                        break;
+                w->npart++;
+                if (!*c) {
+                        *to = 0;
+                        return true;
+                }
+                if (*c++ != '.')
+                        break;
+                *to++ = '.';
+        }
+        return refuse(w, arena_printf(w->arena, "%s is no name of a value: one is like layer[0].attn.scores",
+                                      w->name));
+}
+
+/* --- the node ------------------------------------------------------------------------------------------------------ */
+
+static Node *zeros(Graph *g, Body *b, const Node *like)
+{
+        Instance *where = like->where;
+        Node *zero = build_number(g, b, 0, like->type.dtype, like->span, where);
+        return view_broadcast(g, b, zero, &like->type, like->span, where);
+}
+
+/* A value of each body, made a further stacked one: its result in the body around. */
+static Node *stack(Graph *g, const ValueName *repeat, Node *const *value)
+{
+        Region *r = repeat->node->attr.region;
+        const Node *one = value[0];
+        for (int k = 0; k < r->nbody; k++) {
+                Node **all = NEW_ARRAY(g->arena, Node *, r->nstack + 1);
+                for (int i = 0; i < r->nstack; i++)
+                        all[i] = r->body[k]->stack[i];
+                all[r->nstack] = value[k];
+                r->body[k]->stack = all;
+        }
+        Type type = one->type;
+        type.rank++;
+        type.dim[0] = dim_fixed(r->trips);
+        memcpy(type.dim + 1, one->type.dim, (size_t)one->type.rank * sizeof *one->type.dim);
+        Attr attr = {.index = r->ncarry + r->nstack++, .slot = -1};
+        Node *result = node_new(g, repeat->node->body, OP_RESULT, 1, &(Node *){repeat->node}, attr, type,
+                                one->span, repeat->node->where);
+        result->name = one->name;
+        return result;
+}
+
+/* The value that trip `index` has, or all have; NULL: they have none, or no common one. */
+static const Node *model_of(Wanted *w, const Region *r, Node *const *value, int64_t index)
+{
+        const Node *first = NULL;
+        for (int k = 0; k < r->nbody && !first; k++)
+                first = value[k];
+        if (!first)
+                return NULL;
+        if (index >= r->trips) {
+                refuse(w, arena_printf(w->arena, "%s: %s has %lld iteration%s, counted from 0", w->name,
+                                       r->name, (long long)r->trips, r->trips == 1 ? "" : "s"));
+                return NULL;
+        }
+        if (index >= 0) {
+                if (!value[r->body_of[index]])
+                        refuse(w, arena_printf(w->arena,
+                                               "%s: this iteration of %s has no such value, others have",
+                                               w->name, r->name));
+                return value[r->body_of[index]];
+        }
+        for (int k = 0; k < r->nbody; k++)
+                if (!value[k] || !type_equal(&value[k]->type, &first->type)) {
+                        refuse(w, arena_printf(w->arena,
+                                               "%s: not all iterations of %s have this value in one shape; "
+                                               "say of which "
+                                               "iteration, as in %s[0]",
+                                               w->name, r->name, r->name));
+                        return NULL;
+                }
+        return first;
+}
+
+static Node *reach(Wanted *w, Body *b, const Instance *base, const char *rest, int part);
+
+static Node *reach_in_repeat(Wanted *w, const ValueName *repeat, const char *rest, int part)
+{
+        Graph *g = w->g;
+        const Region *r = repeat->node->attr.region;
+        int64_t index = w->index[part - 1];
+        Node **value = NEW_ARRAY(w->arena, Node *, r->nbody);
+        for (int k = 0; k < r->nbody; k++)
+                value[k] = reach(w, r->body[k], repeat->where, rest, part);
+        const Node *like = w->why ? NULL : model_of(w, r, value, index);
+        if (!like)
+                return NULL;
+        if (like->type.rank == MAX_RANK) {
+                refuse(w, arena_printf(w->arena, "%s: more than %d axes", w->name, MAX_RANK));
+                return NULL;
+        }
+        for (int k = 0; k < r->nbody; k++)
+                if (!value[k] || !type_equal(&value[k]->type, &like->type))
+                        value[k] = zeros(g, r->body[k], like);
+        Node *all = stack(g, repeat, value);
+        if (index < 0)
+                return all;
+        Node *one = view_slice(g, all->body, all, 0, dim_fixed(index), dim_fixed(1), all->span, all->where);
+        return view_drop(g, all->body, one, 0, all->span, all->where);
+}
+
+static bool has_index(const Wanted *w, int from)
+{
+        for (int i = from; i < w->npart; i++)
+                if (w->index[i] != NO_INDEX)
+                        return true;
+        return false;
+}
+
+/* What `rest` of the path, whose parts begin with number `part`, stands for in a body. */
+static Node *reach(Wanted *w, Body *b, const Instance *base, const char *rest, int part)
+{
+        const char **path = paths_in(w->arena, b, base);
+        bool several;
+        Node *n = value_at(b, path, rest, &several);
+        if (several)
+                refuse(w,
+                       arena_printf(
+                               w->arena,
+                               "%s stands for several values: give the one that is meant a name of its own, "
+                               "with `as` or a variable",
+                               w->name));
+        if (n && has_index(w, part))
+                refuse(w,
+                       arena_printf(w->arena,
+                                    "%s: an index is an iteration's, and stands behind the name of a repeat",
+                                    w->name));
+        for (int i = 0; i < b->nnamed && !n && !w->why; i++) {
+                size_t length = strlen(path[i]);
+                if (b->named[i].kind != INNER_REPEAT || strncmp(path[i], rest, length) != 0 ||
+                    rest[length] != '.')
+                        continue;
+                int parts = 1;
+                for (const char *c = path[i]; *c; c++)
+                        parts += *c == '.';
+                n = reach_in_repeat(w, &b->named[i], rest + length + 1, part + parts);
+        }
+        return w->why ? NULL : n;
+}
+
+/* --- names that are not whole -------------------------------------------------------------------------------------- */
+
+/* The end of a path's first part. */
+static const char *part_end(const char *path)
+{
+        return path + strcspn(path, ".[");
+}
+
+static const char *next_part(const char *path)
+{
+        const char *point = strchr(path, '.');
+        return point ? point + 1 : NULL;
+}
+
+static bool same_part(const char *a, const char *b)
+{
+        size_t n = (size_t)(part_end(a) - a);
+        return n == (size_t)(part_end(b) - b) && !strncmp(a, b, n);
+}
+
+static const char *last_part(const char *path)
+{
+        const char *point = strrchr(path, '.');
+        return point ? point + 1 : path;
+}
+
+/* Whether `name` has all parts of the path that is wanted, in order, and its last part.  *full: that path with the parts
+ * that were left out, of all trips where these are repeats'. */
+static bool is_short_for(const Wanted *w, const char *name, Wanted *full)
+{
+        const char *wanted = w->path;
+        int part = 0;
+        *full = (Wanted){.g = w->g, .arena = w->arena, .name = w->name, .path = arena_strdup(w->arena, name)};
+        char *to = full->path;
+        if (!same_part(last_part(w->path), last_part(name)))
+                return false;
+        for (const char *at = name; at; at = next_part(at)) {
+                if (full->npart == MAX_PARTS)
+                        return false;
+                bool last = !next_part(at),
+                     meant = wanted && same_part(wanted, at) && (last || next_part(wanted));
+                full->index[full->npart++] = meant ? w->index[part++] : NO_INDEX;
+                wanted = meant ? next_part(wanted) : wanted;
+                for (const char *c = at; c < part_end(at); c++)
+                        *to++ = *c;
+                *to++ = last ? 0 : '.';
+        }
+        return !wanted;
+}
+
+/* Makes w the one name that it is short for, if there is one. */
+static void complete(Wanted *w)
+{
+        int n, found = 0;
+        const Tap *tap = taps_of(w->arena, w->g, &n);
+        const char *names = "";
+        Wanted full, whole = *w;
+        for (int i = 0; i < n; i++) {
+                if (!is_short_for(w, tap[i].name, &full))
+                        continue;
+                names = arena_printf(w->arena, "%s%s%s", names, found ? ", " : "", tap[i].name);
+                if (found++ == 0)
+                        whole = full;
+        }
+        if (found > 1)
+                refuse(w, arena_printf(w->arena, "%s may be short for each of %s", w->name, names));
+        else
+                *w = whole;
+}
+
+/* The indices as they were asked for: "layer[i].attn" becomes "layer[3].attn". */
+static const char *with_indices(const Wanted *w, const char *pattern)
+{
+        const char *text = "", *from = w->name;
+        for (const char *at = pattern; *at;) {
+                const char *open = strchr(at, '[');
+                const char *given = strchr(from, '['), *end = given ? strchr(given, ']') : NULL;
+                if (!open || !end)
+                        return arena_printf(w->arena, "%s%s", text, at);
+                text = arena_printf(w->arena, "%s%.*s%.*s", text, (int)(open - at), at,
+                                    (int)(end + 1 - given), given);
+                from = end + 1;
+                at = strchr(open, ']') + 1;
+        }
+        return text;
+}
+
+/* The nearest of those with the same last part, or of all. */
+static const char *nearest(const Wanted *w, const char **name, int n)
+{
+        const char **same = NEW_ARRAY(w->arena, const char *, n);
+        int nsame = 0;
+        for (int i = 0; i < n; i++)
+                if (same_part(last_part(name[i]), last_part(w->path)))
+                        same[nsame++] = name[i];
+        const char *near = nearest_name(w->name, same, nsame);
+        return near ? near : nsame ? same[0] : nearest_name(w->name, name, n);
+}
+
+static const char *unknown(const Wanted *w)
+{
+        Graph *g = w->g;
+        Arena *a = w->arena;
+        for (int i = 0; i < g->ninput; i++)
+                if (!strcmp(g->input[i].name, w->name))
+                        return arena_printf(a, "%s is an input", w->name);
+        for (int i = 0; i < g->nweight; i++)
+                if (!strcmp(g->weight[i]->path, w->path))
+                        return arena_printf(a, "%s is a weight; `lathe weights` writes those", w->name);
+        int n;
+        const Tap *tap = taps_of(a, g, &n);
+        const char **name = NEW_ARRAY(a, const char *, n + g->noutput), *near;
+        for (int i = 0; i < n; i++)
+                name[i] = tap[i].name;
+        for (int i = 0; i < g->noutput; i++)
+                name[n++] = g->output[i].name;
+        near = nearest(w, name, n);
+        return near ? arena_printf(a, "there is no value %s; did you mean %s?", w->name,
+                                   with_indices(w, near))
+                    : arena_printf(a, "there is no value %s; `lathe show MODEL taps` lists the names",
+                                   w->name);
+}
+
+/* --- outputs ----------------------------------------------------------------------------------------------------------- */
+
+/* Outputs are reals. */
+static Node *as_real(Graph *g, Node *n)
+{
+        if (n->type.dtype == REAL)
+                return n;
+        Type type = n->type;
+        type.dtype = REAL;
+        Attr attr = {.slot = -1};
+        if (n->type.dtype == INT)
+                return node_new(g, n->body, OP_REAL_OF, 1, &n, attr, type, n->span, n->where);
+        Node *in[] = {n, build_number(g, n->body, 1, REAL, n->span, n->where),
+                      build_number(g, n->body, 0, REAL, n->span, n->where)};
+        return node_new(g, n->body, OP_WHERE, 3, in, attr, type, n->span, n->where);
+}
+
+int tap_add(Graph *g, const char *name, const char **why)
+{
+        Wanted w = {.g = g, .arena = g->arena, .name = arena_strdup(g->arena, name)};
+        int known = output_called(g, name);
+        if (known >= 0)
+                return known;
+        Node *n = read_name(&w) ? reach(&w, g->top, NULL, w.path, 0) : NULL;
+        if (!n && !w.why) {
+                complete(&w);
+                n = w.why ? NULL : reach(&w, g->top, NULL, w.path, 0);
+        }
+        if (!n) {
+                *why = w.why ? w.why : unknown(&w);
+                return -1;
+        }
+        if (n->op == OP_INPUT || n->op == OP_WEIGHT) {
+                *why = unknown(&w);
+                return -1;
+        }
+        Output *all = NEW_ARRAY(g->arena, Output, g->noutput + 1);
+        if (g->noutput)
+                memcpy(all, g->output, (size_t)g->noutput * sizeof *all);
+        g->output = all;
+        g->output[g->noutput] =
+                (Output){.name = w.name, .node = as_real(g, n), .span = n->span, .tap = w.name};
+        return g->noutput++;
+}
+
+bool taps_add(Graph *g, const char *names, const char **why)
+{
+        while (*names) {
+                size_t n = strcspn(names, ",");
+                if (tap_add(g, arena_strndup(g->arena, names, (int64_t)n), why) < 0)
+                        return false;
+                names += n + (names[n] == ',');
+        }
+        return true;
+}

@@ -1,0 +1,268 @@
+/* The graph's invariants, checked after every pass.
+ *
+ *   nodes      ids unique and below nnode; inputs stand before their uses, in the same body or one around
+ *              it; the type is the one that build would infer
+ *   views      atoms in order of their output axis; for all sizes the map stays within its input
+ *   constants  as many values as elements, for one trip or for each trip of the region
+ *   weights    a slot for every trip whose bodies hold the node
+ *   regions    every trip has a body; what leaves a trip has the type of what enters; stacked values agree
+ *              over bodies
+ *   graph      outputs stand in the top body
+ *
+ * A broken one is a bug of ours: the node is printed with its source line, and the program aborts. */
+#include "graph.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+        const Graph *g;
+        const char *after;
+        bool *seen; /* by id */
+} Verifier;
+
+_Noreturn static void broken(const Verifier *v, const Node *n, const char *what)
+{
+        fflush(stdout);
+        fprintf(stderr, "lathe: after %s: %s\n", v->after, what);
+        if (n) {
+                graph_print_node(stderr, v->g, n);
+                if (n->span.source) {
+                        int32_t length;
+                        int line = span_line(n->span);
+                        const char *text = source_line_text(n->span.source, line, &length);
+                        fprintf(stderr, "%s:%d: %.*s\n", n->span.source->path, line, (int)length, text);
+                }
+        }
+        abort();
+}
+
+static void check(const Verifier *v, const Node *n, bool holds, const char *what)
+{
+        if (!holds)
+                broken(v, n, what);
+}
+
+/* The body around a body, or NULL. */
+static const Body *outer_body(const Body *body)
+{
+        return body->region && body->region->repeat ? body->region->repeat->body : NULL;
+}
+
+static bool is_visible(const Verifier *v, const Node *n, const Body *from)
+{
+        if (!n || n->id < 0 || n->id >= v->g->nnode || !v->seen[n->id])
+                return false;
+        return is_visible_from(n, from);
+}
+
+static void check_type(const Verifier *v, const Node *n)
+{
+        Type type;
+        check(v, n, infer_type((Graph *)v->g, NULL, n, &type), "the inputs do not fit the op");
+        check(v, n, type_equal(&type, &n->type), "the type is not the one that follows from the inputs");
+        for (int i = 0; i < type.rank; i++)
+                check(v, n, dim_least(v->g, type.dim[i]) >= 0, "a size may be negative");
+}
+
+static void check_view(const Verifier *v, const Node *n)
+{
+        const View *view = n->attr.view;
+        const Type *in = &n->in[0]->type;
+        Dim last[MAX_RANK];
+        bool empty = false;
+        memcpy(last, view->offset, sizeof last);
+        for (int i = 0; i < n->type.rank; i++)
+                empty = empty || dim_is(n->type.dim[i], 0);
+        for (int i = 0; i < view->natom; i++) {
+                const Atom *atom = &view->atom[i];
+                int before = i ? view->atom[i - 1].out : -1;
+                check(v, n, atom->out == before || atom->out == before + 1, "atoms out of order");
+                check(v, n, atom->axis >= -1 && atom->axis < in->rank,
+                      "an atom moves an axis that is not there");
+                check(v, n, atom->axis >= 0 ? atom->stride > 0 : atom->stride == 0, "an atom's stride");
+                if (atom->axis >= 0)
+                        last[atom->axis] = dim_add(
+                                last[atom->axis], dim_scale(dim_sub(atom->size, dim_fixed(1)), atom->stride));
+        }
+        for (int axis = 0; axis < in->rank; axis++) {
+                Dim room = dim_sub(dim_sub(in->dim[axis], dim_fixed(1)), last[axis]);
+                check(v, n, dim_least(v->g, view->offset[axis]) >= 0, "a view begins before its input");
+                check(v, n, empty || dim_least(v->g, room) >= 0, "a view ends beyond its input");
+        }
+}
+
+static void check_literal(const Verifier *v, const Node *n)
+{
+        const Literal *literal = n->attr.literal;
+        static const int64_t none[MAX_NAMED];
+        check(v, n, literal && literal->value, "a constant without values");
+        check(v, n, type_is_fixed(&n->type), "a constant of unknown size");
+        check(v, n, literal->count == type_count(&n->type, none),
+              "a constant's values are not as many as its elements");
+        const Region *region = n->body->region;
+        check(v, n, literal->trips == 1 || (region && literal->trips == region->trips),
+              "a constant's table does not have one row for each iteration");
+}
+
+/* Whether a combination of trips reaches the node: in every region around it, the trip's body is the one
+ * it stands in. */
+static bool trips_reach(const Weight *w, const Body *const *around, const int64_t *trip)
+{
+        for (int r = 0; r < w->nregion; r++)
+                if (w->region[r]->body[w->region[r]->body_of[trip[r]]] != around[r])
+                        return false;
+        return true;
+}
+
+static void check_slots(const Verifier *v, const Node *n)
+{
+        const Weight *w = n->attr.weight;
+        const Body *around[4];
+        int64_t trips = 1;
+        for (int r = 0; r < w->nregion; r++) {
+                const Body *body = n->body;
+                while (body && body->region != w->region[r])
+                        body = outer_body(body);
+                check(v, n, body != NULL, "a weight of a region that is not around it");
+                around[r] = body;
+                trips *= w->region[r]->trips;
+        }
+        for (int64_t t = 0; w->slot_of && t < trips; t++) {
+                int64_t trip[4] = {0}, rest = t;
+                for (int r = w->nregion - 1; r >= 0; r--) {
+                        trip[r] = rest % w->region[r]->trips;
+                        rest /= w->region[r]->trips;
+                }
+                check(v, n, w->slot_of[t] < w->slots, "a slot that the weight does not have");
+                check(v, n, w->slot_of[t] >= 0 || !trips_reach(w, around, trip),
+                      "an iteration without its weight");
+        }
+}
+
+static void check_weight(const Verifier *v, const Node *n)
+{
+        const Weight *w = n->attr.weight;
+        check(v, n, w->id >= 0 && w->id < v->g->nweight && v->g->weight[w->id] == w,
+              "a weight that is not the graph's");
+        check(v, n, type_is_fixed(&w->type), "a weight of unknown size");
+        check(v, n, w->nregion <= 4 && w->slots >= 1, "a weight's regions and slots");
+        check(v, n, n->attr.slot < w->slots, "a slot that the weight does not have");
+        if (n->attr.slot < 0)
+                check_slots(v, n);
+}
+
+static void check_state(const Verifier *v, const Node *n)
+{
+        const StateVar *s = n->attr.state;
+        check(v, n, s->id >= 0 && s->id < v->g->nstate && v->g->state[s->id] == s,
+              "a state that is not the graph's");
+        check(v, n, n->attr.axis == s->axis && s->axis < s->type.rank, "a state's axis");
+        check(v, n, (s->axis < 0) == (n->op == OP_KEEP || n->op == OP_KEPT),
+              "a history is appended, a value kept");
+        const int32_t *slot_of;
+        Arena scratch = {0};
+        int64_t slots = trip_slots(&scratch, n->body, &slot_of);
+        arena_free(&scratch);
+        check(v, n, n->op == OP_KEPT || s->region == n->body->region, "a state of another region");
+        check(v, n, s->slots == slots, "a state without one slot for each of its iterations");
+}
+
+static void check_carry(const Verifier *v, const Node *n)
+{
+        const Region *region = n->body->region;
+        check(v, n, region && n->attr.index >= 0 && n->attr.index < region->ncarry,
+              "a carried value that is not there");
+        check(v, n, type_equal(&n->type, &region->repeat->in[n->attr.index]->type),
+              "a carried value's type is not that of its first value");
+}
+
+static void check_body(Verifier *v, const Body *body);
+
+static void check_leaving(const Verifier *v, const Node *repeat, const Body *body)
+{
+        const Region *region = repeat->attr.region;
+        for (int i = 0; i < region->ncarry; i++)
+                check(v, repeat, is_visible(v, body->next[i], body),
+                      "a carried value does not leave the iteration");
+        for (int i = 0; i < region->nstack; i++) {
+                check(v, repeat, is_visible(v, body->stack[i], body), "a stacked value is not there");
+                check(v, repeat, type_equal(&body->stack[i]->type, &region->body[0]->stack[i]->type),
+                      "a stacked value's type differs between bodies");
+        }
+}
+
+static void check_region(Verifier *v, const Node *n)
+{
+        const Region *region = n->attr.region;
+        check(v, n, region && region->repeat == n, "a repeat and its region do not know each other");
+        check(v, n, n->nin == region->ncarry, "a repeat does not start with what it carries");
+        check(v, n, region->trips >= 1 && region->nbody >= 1 && region->nbody <= 256,
+              "a repeat's iterations and bodies");
+        for (int64_t t = 0; t < region->trips; t++)
+                check(v, n, region->body_of[t] < region->nbody, "an iteration without a body");
+        for (int k = 0; k < region->nbody; k++) {
+                check(v, n, region->body[k]->region == region, "a body of another region");
+                check_body(v, region->body[k]);
+                check_leaving(v, n, region->body[k]);
+        }
+}
+
+static void check_leaf(const Verifier *v, const Node *n)
+{
+        switch (n->op) {
+        case OP_INPUT:
+                check(v, n, n->attr.index >= 0 && n->attr.index < v->g->ninput, "an input that is not there");
+                break;
+        case OP_WEIGHT: check_weight(v, n); break;
+        case OP_CONST: check_literal(v, n); break;
+        case OP_INDEX:
+                check(v, n, n->type.rank == 1 && n->type.dtype == INT, "an index is one axis of ints");
+                break;
+        case OP_VIEW: check_view(v, n); break;
+        case OP_READ:
+        case OP_APPEND:
+        case OP_KEEP:
+        case OP_KEPT: check_state(v, n); break;
+        case OP_CARRY: check_carry(v, n); break;
+        default: break;
+        }
+}
+
+static void check_node(Verifier *v, const Node *n, const Body *body)
+{
+        check(v, NULL, n && n->id >= 0 && n->id < v->g->nnode, "a node without a valid id");
+        check(v, n, !v->seen[n->id], "two nodes have one id, or a node stands twice");
+        check(v, n, n->body == body, "a node stands in another body than it says");
+        for (int i = 0; i < n->nin; i++)
+                check(v, n, is_visible(v, n->in[i], body), "an input does not stand before its use");
+        if (n->op == OP_RESULT) {
+                check(v, n, n->nin == 1 && n->in[0]->op == OP_REPEAT,
+                      "a result of something else than a repeat");
+                const Region *region = n->in[0]->attr.region;
+                check(v, n, n->attr.index >= 0 && n->attr.index < region->ncarry + region->nstack,
+                      "a result that the repeat does not have");
+        }
+        check_leaf(v, n);
+        if (n->op == OP_REPEAT)
+                check_region(v, n);
+        check_type(v, n);
+        v->seen[n->id] = true;
+}
+
+static void check_body(Verifier *v, const Body *body)
+{
+        for (int i = 0; i < body->nnode; i++)
+                check_node(v, body->node[i], body);
+}
+
+void verify(const Graph *g, const char *after)
+{
+        Arena scratch = {0};
+        Verifier v = {g, after, NEW_ARRAY(&scratch, bool, g->nnode)};
+        check_body(&v, g->top);
+        for (int i = 0; i < g->noutput; i++)
+                check(&v, g->output[i].node, is_visible(&v, g->output[i].node, g->top),
+                      "an output is not in the top body");
+        arena_free(&scratch);
+}

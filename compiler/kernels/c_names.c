@@ -1,0 +1,255 @@
+/* Names that emitted C can bear: those of repeats, inputs, outputs and dimensions become identifiers that clash with no
+ * keyword, no function of the runtime, no variable of the emitted functions, and not with one another. */
+#include "kernels.h"
+
+#include <string.h>
+
+static const char *const keyword[] = {
+        /* C */
+        "alignas", "alignof", "asm", "auto", "bool", "break", "case", "char", "const", "continue", "default",
+        "do", "double", "else", "enum", "extern", "false", "float", "for", "fortran", "goto", "if", "inline",
+        "int", "long", "register", "restrict", "return", "short", "signed", "sizeof", "static", "struct",
+        "switch", "true", "typedef", "typeof", "union", "unsigned", "void", "volatile", "while", "main",
+        "linux", "unix", "errno", "stdin", "stdout", "stderr", "EOF", "BUFSIZ", "NAN", "INFINITY", "I",
+        /* C++, for the header */
+        "and", "and_eq", "bitand", "bitor", "catch", "char8_t", "char16_t", "char32_t", "class", "compl",
+        "concept", "consteval", "constexpr", "constinit", "const_cast", "co_await", "co_return", "co_yield",
+        "decltype", "delete", "dynamic_cast", "explicit", "export", "friend", "mutable", "namespace", "new",
+        "noexcept", "not", "not_eq", "nullptr", "operator", "or", "or_eq", "private", "protected", "public",
+        "reinterpret_cast", "requires", "static_assert", "static_cast", "template", "this", "thread_local",
+        "throw", "try", "typeid", "typename", "using", "virtual", "wchar_t", "xor", "xor_eq"};
+
+/* variables and members of what is emitted */
+static const char *const variable[] = {
+        "m",       "j",       "n",           "i",     "row",     "rows",  "end",      "thread",  "threads",
+        "acc",     "panel",   "s",           "head",  "col",     "from",  "to",       "place",   "context",
+        "lo",      "hi",      "units",       "a",     "first",   "chunk", "error",    "arg",     "run",
+        "program", "advance", "found",       "count", "weights", "arena", "state",    "scratch", "team",
+        "members", "mapped",  "mapped_size", "whole", "done",    "fed",   "fed_part", "part",    "all",
+        "unit",    "next",    "around",      "begin", "base",    "rings", "held"};
+
+/* Functions and structs of the headers that are included; first parts of functions that end as a model's do ("sem_init"). */
+static const char *const library_word[] = {
+#include "c_library.def"
+};
+
+/* .. of an instance for several sequences */
+static const char *const batch_word[] = {"sequence", "sequences", "range", "ranges",
+                                         "of",       "slot",      "kept",  "fed"};
+
+static bool is_letter(char c)
+{
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+/* "} v16;" or "typedef __m512 v16;" */
+static bool ends_typedef(const char *text, const char *at, int64_t n)
+{
+        if (at[n] != ';' || at - text < 2 || at[-1] != ' ')
+                return false;
+        const char *line = at;
+        while (line > text && line[-1] != '\n')
+                line--;
+        return at[-2] == '}' || !strncmp(line, "typedef ", 8);
+}
+
+/* A macro, as far as a name tells: "NULL", "TILE_ROWS" */
+static bool is_capital(const char *at, int64_t n)
+{
+        for (int64_t i = 0; i < n; i++)
+                if (at[i] >= 'a' && at[i] <= 'z')
+                        return false;
+        return n > 1 && (at[0] < '0' || at[0] > '9');
+}
+
+/* --- words of the runtime: a hash table, filled at the first question ----------------------------------------- */
+
+enum { WORDS = 8192 };
+
+typedef struct {
+        const char *at;
+        int64_t n;
+        bool outer; /* a function, a macro or a type; else a variable or a member */
+} Word;
+
+static Word runtime_word[WORDS];
+static int runtime_words;
+
+/* Where a word stands, or would. */
+static Word *place_of(const char *at, int64_t n)
+{
+        uint64_t h = hash_bytes(HASH_START, at, (size_t)n);
+        for (h %= WORDS; runtime_word[h].at; h = (h + 1) % WORDS)
+                if (runtime_word[h].n == n && !memcmp(runtime_word[h].at, at, (size_t)n))
+                        break;
+        return &runtime_word[h];
+}
+
+static void gather_words(const char *text)
+{
+        const char *next = text, *end = text + strlen(text), *at;
+        int64_t n;
+        while ((at = next_identifier(&next, end, &n)) && runtime_words < WORDS / 2) {
+                if (at > text && at[-1] == '$') /* the model's own */
+                        continue;
+                Word *place = place_of(at, n);
+                runtime_words += !place->at;
+                bool outer = *next == '(' || is_capital(at, n) || ends_typedef(text, at, n);
+                *place = (Word){at, n, place->outer || outer};
+        }
+}
+
+/* NULL: the runtime does not have it. */
+static const Word *runtime_word_of(const char *name)
+{
+        if (!runtime_words)
+                for (const EmbeddedFile *file = embedded_file; file->name; file++)
+                        if (!strstr(file->name, ".model"))
+                                gather_words(file->text);
+        const Word *word = place_of(name, (int64_t)strlen(name));
+        return word->at ? word : NULL;
+}
+
+#define IS_AMONG(list, name) is_among(list, sizeof list / sizeof *list, name)
+
+static bool is_among(const char *const *list, size_t n, const char *name)
+{
+        for (size_t i = 0; i < n; i++)
+                if (!strcmp(name, list[i]))
+                        return true;
+        return false;
+}
+
+bool is_c_word(const char *name)
+{
+        if (IS_AMONG(keyword, name) || IS_AMONG(variable, name))
+                return true;
+        for (int op = 0; op < OP_COUNT; op++)
+                if (!strcmp(name, op_info[op].text))
+                        return true;
+        bool numbered = (name[0] == 't' || name[0] == 'i' || name[0] == 'x' || name[0] == 'c') &&
+                        name[1] >= '0' && name[1] <= '9';
+        bool reserved = name[0] == '_' && (name[1] == '_' || (name[1] >= 'A' && name[1] <= 'Z'));
+        const Word *known = runtime_word_of(name);
+        return numbered || reserved || (known && known->outer);
+}
+
+/* Does the emitted code use the word for something of its own?  It may be anywhere in it, a local variable too. */
+static bool is_emitted_word(const char *name)
+{
+        return runtime_word_of(name) || is_c_word(name) || IS_AMONG(batch_word, name);
+}
+
+static bool is_identifier(const char *name)
+{
+        for (const char *c = name; *c; c++)
+                if (!is_letter(*c))
+                        return false;
+        return *name && (*name < '0' || *name > '9');
+}
+
+const char *c_word_kind(const char *name)
+{
+        return IS_AMONG(keyword, name)        ? "a keyword or a macro of C or C++"
+               : IS_AMONG(library_word, name) ? "a word of the C library"
+               : is_emitted_word(name)        ? "a word of the emitted code"
+                                              : NULL;
+}
+
+const char *c_name_fault(const char *name)
+{
+        if (!is_identifier(name))
+                return "no identifier of C";
+        if (*name == '_' || strstr(name, "__"))
+                return "a name that C or C++ keeps for itself";
+        return c_word_kind(name);
+}
+
+const char *c_model_name(Arena *a, const char *name)
+{
+        char *id = arena_strdup(a, name);
+        for (char *c = id; *c; c++)
+                if (!is_letter(*c))
+                        *c = '_';
+        if (!c_name_fault(id))
+                return id;
+        bool front = *id == '_' || (*id >= '0' && *id <= '9');
+        return arena_printf(a, front ? "model_%s" : "%s_model", id + strspn(id, "_"));
+}
+
+typedef struct {
+        Graph *graph;
+        bool batched;
+        const char **name;
+        int n;
+} Names;
+
+static bool is_taken(const Names *names, const char *name)
+{
+        for (int i = 0; i < names->n; i++)
+                if (!strcmp(names->name[i], name))
+                        return true;
+        return false;
+}
+
+/* name, or name with what it is behind it, or a number too */
+static const char *give(Names *names, const char *name, const char *what)
+{
+        Arena *a = names->graph->arena;
+        bool word_of_ours =
+                is_c_word(name) || is_taken(names, name) || (names->batched && IS_AMONG(batch_word, name));
+        const char *own = word_of_ours ? arena_printf(a, "%s_%s", name, what) : name;
+        const char *given = own;
+        for (int i = 2; is_taken(names, given); i++)
+                given = arena_printf(a, "%s_%d", own, i);
+        return names->name[names->n++] = given;
+}
+
+static void name_regions(Names *names, const Body *b)
+{
+        for (int i = 0; i < b->nnode; i++) {
+                if (b->node[i]->op != OP_REPEAT)
+                        continue;
+                Region *r = b->node[i]->attr.region;
+                r->name = give(names, r->name, "trip");
+                for (int k = 0; k < r->nbody; k++)
+                        name_regions(names, r->body[k]);
+        }
+}
+
+/* "layer[0].attn.q" -> "layer_0_attn_q"; "layer[i].x" -> "layer_x" */
+static const char *tap_name(Arena *a, const char *name)
+{
+        char *id = arena_alloc(a, (int64_t)strlen(name) + 1), *to = id;
+        for (const char *c = name; *c; c++) {
+                if (*c == '[' && !(c[1] >= '0' && c[1] <= '9'))
+                        c = strchr(c, ']');
+                else if (*c != ']')
+                        *to++ = is_letter(*c) ? *c : '_';
+        }
+        *to = 0;
+        return id;
+}
+
+void name_for_c(Graph *g, const char *c_name, bool batched)
+{
+        int most = 1 + g->nnode + g->nnamed + g->ninput + g->noutput;
+        Names names = {g, batched, NEW_ARRAY(g->arena, const char *, most), 0};
+        names.name[names.n++] = c_name;
+        for (int i = 0; i < g->nnamed; i++) {
+                if (!g->named[i].said)
+                        g->named[i].said = g->named[i].name;
+                g->named[i].name = give(&names, g->named[i].said, "size");
+        }
+        for (int i = 0; i < g->ninput; i++) {
+                Input *in = &g->input[i];
+                in->said = input_name(in);
+                in->name = give(&names, in->said, "input");
+        }
+        for (int i = 0; i < g->noutput; i++) {
+                Output *o = &g->output[i];
+                o->said = output_name(o);
+                o->name = give(&names, o->tap ? tap_name(g->arena, o->tap) : o->said, "output");
+        }
+        name_regions(&names, g->top);
+}

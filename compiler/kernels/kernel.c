@@ -1,0 +1,70 @@
+/* What kernels, buffers and sizes are asked. */
+#include "kernels.h"
+
+const StorageInfo storage_info[STORAGE_COUNT] = {
+#define STORAGE(name, ...) {__VA_ARGS__},
+#include "storage.def"
+#undef STORAGE
+};
+
+bool same_dims(const Type *a, const Type *b)
+{
+        if (a->rank != b->rank)
+                return false;
+        for (int i = 0; i < a->rank; i++)
+                if (!dim_equal(a->dim[i], b->dim[i]))
+                        return false;
+        return true;
+}
+
+int body_number(const Plan *p, const Body *b)
+{
+        for (int i = 0; i < p->nbody; i++)
+                if (p->body[i] == b)
+                        return i;
+        return -1;
+}
+
+int64_t round_up(int64_t n, int64_t to)
+{
+        return (n + to - 1) / to * to;
+}
+
+/* The largest value of a dimension within one call; past and new rows together never pass the bound of time. */
+int64_t bound_of(const Plan *p, Dim d)
+{
+        const Graph *g = p->graph;
+        int64_t n = d.fixed;
+        if (g->past >= 0 && d.per[g->past] == 1 && d.per[g->time] == 1) {
+                n += g->named[g->time].bound;
+                d.per[g->past] = d.per[g->time] = 0;
+        }
+        for (int i = 0; i < MAX_NAMED; i++)
+                n += d.per[i] * p->bound[i];
+        return n;
+}
+
+int ring_of(const Buffer *b)
+{
+        while (b->part_of)
+                b = b->part_of;
+        return b->ring;
+}
+
+RingState ring_state(const Buffer *b)
+{
+        int64_t tile = b->layout.tiled >= 0 ? b->layout.tile : LANES * b->layout.stride[b->shift_axis];
+        return (RingState){.ring = b->ring,
+                           .offset = FLOATS(b->offset),
+                           .slots = b->slots,
+                           .slot = FLOATS(b->slot_stride),
+                           .tile = tile};
+}
+
+int ring_states(const Plan *p)
+{
+        int n = 0;
+        for (int i = 0; i < p->nbuffer; i++)
+                n += p->buffer[i]->ring >= 0;
+        return n;
+}

@@ -1,0 +1,291 @@
+/* kernels: what the graph becomes before it is written as C.
+ *
+ * A body of the graph becomes a list of kernels.  A kernel computes one or more nodes (its roots) over a domain of digits and
+ * stores them in buffers; the nodes between its roots and the buffers it reads are its expression and are never stored.
+ *
+ *   graph ── fuse ──► kernels and buffers ── tile ── plan ── sync ──► program ── emit ──► C */
+#ifndef KERNELS_H
+#define KERNELS_H
+#include "../../runtime/ring.h"
+#include "passes/passes.h"
+
+/* Targets: the instruction sets that lathe writes C for, one row each. */
+
+typedef struct {
+        const char *condition;         /* of the preprocessor, in portable files; "": any machine */
+        const char *compiler, *runner; /* from another machine: compiler, and emulator; "": there is none */
+} Machine;
+
+typedef struct {
+        const char *name; /* --target NAME */
+        const char
+                *vector; /* the header in runtime/ that defines v16; NULL: the portable file of all targets */
+        const char *flags; /* what the C compiler must be told */
+        const char *guard; /* macros that it then defines; the emitted C asks for them */
+        int rows, panels;  /* matmul tile: rows of x by panels of 16 outputs, held in registers .. */
+        int few_panels;    /* .. and with four rows or fewer */
+        const Machine *machine;
+        const char *features; /* of the compiler's attribute `target`, in portable files; "": none */
+        const char *test;     /* in C: whether a processor of the machine runs it */
+        bool (*runs)(void);   /* the same, of this processor */
+        const char *about;
+} Target;
+
+extern const Target
+        target_table[]; /* the first is plain C; of one machine, a faster one stands behind a slower one */
+extern const int target_count;
+
+/* NULL: no such target.  "native": the best that this processor runs. */
+const Target *target_find(const char *name);
+bool target_is_portable(const Target *t);
+bool target_runs_here(const Target *t);
+bool target_is_cross(const Target *t); /* another machine's; there is a compiler and an emulator for it */
+
+enum {
+        MAX_DIGIT = 12, /* an axis each, one that is summed over, and what they are cut into */
+        LANES = 16,
+        TILE_MOST = 12 /* rows of any target's tile */,
+        MAX_RINGS = 3,
+        NAMED_FIRST = MAX_NAMED - 1,         /* the first row wanted as output */
+        NAMED_BASE = NAMED_FIRST - MAX_RINGS /* of each ring: the first position that its states hold */
+};
+_Static_assert(MAX_DECLARED + 1 <= NAMED_BASE, "declared sizes, past, bases, first");
+
+/* A loop of a kernel, outermost first; the last is the one that runs in lanes.  Axis `axis` of the kernel's roots is the
+ * sum of stride * digit over the digits of that axis. */
+typedef struct {
+        Dim size;
+        int axis;
+        int64_t stride;
+} Digit;
+typedef struct {
+        int n;
+        Digit digit[MAX_DIGIT];
+} Domain;
+
+/* Where a kernel looks in a tensor: the index of each of its axes is offset + sum of coef[d] * digit d. */
+typedef struct {
+        Dim offset;
+        int64_t coef[MAX_DIGIT];
+} AxisIndex;
+typedef struct {
+        int rank;
+        AxisIndex axis[MAX_RANK];
+} Map;
+
+/* Where an element lies: offset + sum of stride[a] * i[a], in floats; the tiled axis, if any, counts for
+ * (i / 16) * tile + i % 16 instead.  Tiled over n, [n, k] is the panels [n/16][k][16] that matmul reads; tiled over the
+ * keys, [keys, d] is what attention reads. */
+typedef struct {
+        int rank;
+        int64_t stride[MAX_RANK];
+        int tiled; /* axis, or -1 */
+        int64_t tile;
+        int64_t offset;
+} Layout;
+
+/* Where a buffer lives, and what its offset counts from. */
+typedef enum { IN_ARENA, IN_WEIGHTS, IN_STATE, IN_INPUT, IN_OUTPUT, IN_LITERAL } Home;
+
+/* What an element of a buffer is: every load and store asks. */
+typedef enum {
+#define STORAGE(name, ...) STORAGE_##name,
+#include "kernels/storage.def"
+#undef STORAGE
+        STORAGE_COUNT
+} Storage;
+typedef struct {
+        const char *text, *c; /* "f64", "double" */
+        int64_t bytes;
+        const char *set, *load, *gather, *gather_far; /* see storage.def */
+} StorageInfo;
+extern const StorageInfo storage_info[STORAGE_COUNT];
+/* Bytes as the floats in which emitted C counts its arena, weights and state. */
+#define FLOATS(bytes) ((bytes) / (int64_t)sizeof(float))
+
+typedef struct Buffer Buffer;
+struct Buffer {
+        int id;
+        Home home;
+        Storage storage;
+        const char *name; /* as comments call it: "layer.attn.q" */
+        Type type;        /* of what it holds (one slot) */
+        Layout layout;
+        Buffer *part_of; /* its storage is a part of that buffer's; layout.offset counts from there */
+        int64_t size;    /* bytes of one slot; 0: a part of another's */
+        int64_t slots;   /* weights and state: slots, `slot_stride` bytes apart */
+        int64_t slot_stride;
+        int ring; /* IN_STATE: of which it is, so that its shift_axis holds less than the context; else -1 */
+        const int32_t *slot_of; /* NULL: the slot is the trip */
+        Region *region;         /* weights and state: whose trips the slots are; the innermost */
+        Weight *weight;         /* IN_WEIGHTS: a weight .. */
+        Node *table;            /* .. or a node that depends on constants and indices alone, precomputed */
+        int shift_axis; /* -1, or the axis whose index i is stored at i + shift: rows of the past stand before */
+        Dim shift;
+        int index;  /* IN_INPUT, IN_OUTPUT: which; IN_STATE: which StateVar */
+        bool apart; /* IN_ARENA: each slot of a batch has its own, `size / slots` bytes apart */
+        bool dense; /* IN_INPUT, IN_OUTPUT: an inner axis is named, so strides follow from the sizes of the call */
+        int64_t offset;  /* plan: bytes from the start of its home */
+        int first, last; /* plan: the span of kernels in which it is live */
+        Buffer *alias;   /* plan: shares the memory of this one, which dies where it is born */
+};
+
+typedef struct {
+        Node *node;
+        Buffer *to;
+        bool copy; /* node has its value elsewhere */
+} Store;
+
+typedef enum {
+        K_LOOP,      /* expression over a domain, with folds along the lanes' loop or others */
+        K_MATMUL,    /* x @ packed weights, and a fused expression on what comes out */
+        K_PLAIN,     /* matmul of two tensors that are both computed */
+        K_ATTENTION, /* softmax(expression(q @ k')) @ v, online */
+        K_SELECT,    /* top, argmax */
+        K_FIND,      /* the rows where a condition holds: those that a trip changes */
+        K_FILL,      /* a constant into a buffer (what pad leaves around) */
+        K_REPEAT     /* the bodies of a region, trip by trip */
+} KernelOp;
+
+/* One part of a merged matmul: its own weights (two where the expression needs both results at once) and its own expression. */
+typedef struct {
+        Node *product[2]; /* the MATMUL nodes whose results the expression reads */
+        Buffer *w[2];
+        int nproduct;
+        int64_t n;        /* outputs */
+        Store store;      /* the root, and where it goes */
+        const char *name; /* of its expression's C function */
+} Segment;
+
+typedef struct Kernel Kernel;
+struct Kernel {
+        KernelOp op;
+        const char *name; /* of its C function */
+        Body *body;
+        Domain domain;
+        Store *store; /* LOOP: all the same domain */
+        int nstore;
+        Segment *segment; /* MATMUL */
+        int nsegment;
+        Node *x; /* MATMUL: the left operand, a value with a buffer (perhaps through views); PLAIN: both */
+        Node *y;
+        Node *q, *k, *v; /* ATTENTION operands, seen through views: q [h, T, d], k [h, d, S], v [h, S, dv] */
+        Node *score;     /* ATTENTION: the softmax's input .. */
+        Node *core;      /* .. and the MATMUL within it */
+        Region *region;  /* REPEAT */
+        Kernel *find; /* REPEAT: finds the rows that a trip changes; NULL: all trips are run, for all rows */
+        bool listed;  /* only the rows that were found are computed */
+        int64_t list_size; /* FIND: most rows */
+        int64_t scratch;   /* floats that each thread needs beside the arena */
+        int64_t k_size;    /* MATMUL: the contracted axis .. */
+        int64_t k_cut;     /* .. and the pieces in which it is taken with many rows */
+        double fill;       /* FILL */
+        uint64_t wanted;   /* the outputs that need it (Graph.wanted) */
+        int tail;          /* 1: only the rows wanted as output are computed */
+        bool by_sequence;  /* batch: runs for each sequence by itself, over its rows .. */
+        bool by_row;       /* .. MATMUL: over all rows at once, whose epilogue finds the row's sequence */
+        uint64_t part;     /* of the top body: the groups that it waits for; 0: the calls (Graph.part) */
+        int barrier;       /* sync: 1: wait for all threads before it */
+        int at;            /* place in its body; 0: that of its root */
+        Node *late;        /* or that of this root */
+        Buffer *from_copy; /* LOOP that copies: reads this instead */
+        const struct Code *code; /* what it does, statement by statement: lower/code.h */
+        int step, last_step;     /* plan: place in the linear order; REPEAT: and its end */
+        Span span;
+        Instance *where;
+};
+
+typedef struct {
+        Kernel **kernel;
+        int n, cap;
+} KernelList;
+
+typedef struct {
+        Graph *graph;
+        const Target *target;
+        const bool *off;          /* [PASS_COUNT] passes that are left out */
+        const char *c_name;       /* of the model, as a C identifier */
+        bool timed;               /* for libtcc: each kernel's time is taken (profile_into()) */
+        bool by_address;          /* emitted for libtcc: vectors are arrays, handed over by address */
+        int64_t chunk;            /* most new rows a call */
+        int slots;                /* most sequences a call */
+        const char *alone;        /* batch: why a call can't take several sequences; NULL: it can */
+        bool tails_apart;         /* batch: a kernel of wanted rows looks at the sequence */
+        int64_t bound[MAX_NAMED]; /* most of each named dimension within one call */
+        const Interval *interval; /* by node id: bounds of its values */
+        Buffer **value;           /* by node id: where it is stored, or NULL */
+        bool *copy;               /* by node id: a view that is stored as it is seen */
+        Ring ring[MAX_RINGS];     /* what states that are read within a window hold of it */
+        int nring;
+        int *ring_of;     /* by number of the state: its ring, or -1 */
+        bool *single;     /* by node id: what stores it computes one element at a time */
+        Node *unreadable; /* no kernel can be made that computes with this node; NULL: all is well */
+        Buffer **buffer;
+        int nbuffer, cap_buffer;
+        KernelList *list; /* by body number */
+        Body **body;      /* [0] is the top */
+        int nbody;
+        int64_t weights_size, arena_size, arena_bound, state_size; /* bytes; state for one sequence */
+        int steps;                                                 /* of the linear order of kernels */
+        int nbarrier;         /* in one call with the repeats rolled out */
+        const char **explain; /* what was fused, and what stopped it */
+        int nexplain, cap_explain;
+} Plan;
+
+/* map.c */
+typedef struct {
+        int digit;  /* to be cut in two .. */
+        int64_t at; /* .. the inner of this size */
+} Refine;
+Domain domain_of(const Graph *g, const Type *t);
+void domain_refine(Domain *d, Refine r);
+Map map_identity(const Domain *d, const Type *t);
+Map map_broadcast(const Map *m,
+                  const Type *in); /* the same place in an operand that broadcasts to m's tensor */
+Map map_fold(const Map *m, int axis, int digit); /* in a fold's input: axis runs with digit */
+typedef enum { MAP_OK, MAP_REFINE, MAP_FAIL } MapResult;
+MapResult map_view(const Domain *d, const Map *m, const View *v, int in_rank, Map *out, Refine *refine);
+bool map_same(const Map *a, const Map *b);
+bool map_uses(const Map *m, int digit);
+typedef struct {
+        Dim offset; /* floats; the tiled axis's part apart */
+        int64_t coef[MAX_DIGIT];
+        bool tiled;
+        AxisIndex tile_index; /* index along the tiled axis, counted as (i / 16) * tile + i % 16 */
+        int64_t tile;
+        bool dense; /* the row-major place of `map` in a tensor of `type` instead (tiled is set too) */
+        const Type *type;
+        Map map;
+} Address;
+Address address_of(const Buffer *b, const Map *m);
+bool reads_straight(
+        const Buffer *b,
+        const Address
+                *at); /* floats that lie by strides alone: no tiles, no sizes of the call, nothing else */
+Buffer *whole_buffer(Buffer *b); /* that b is a part of, or b */
+/* the affine walk of a whole operand: d starts as its own axes and is refined until its buffer can be read */
+bool map_operand(const Plan *p, Node *n, Domain *d, Map *m, Node **base);
+Node *base_of(Node *n); /* through views */
+/* Where the buffer under n (through views that have none of their own) is read, for n looked at through m.  MAP_REFINE: only
+ * a domain with that cut walks it evenly.  unstored: a view whose own buffer is just being filled, or NULL. */
+MapResult address_through(const Plan *p, const Domain *d, const Map *m, Node *n, const Node *unstored,
+                          Address *at, Buffer **b, Refine *refine);
+
+/* kernel.c */
+bool same_dims(const Type *a, const Type *b);
+int ring_of(const Buffer *b); /* of what b is a part of, or -1 */
+RingState ring_state(const Buffer *b);
+int ring_states(const Plan *p); /* how many buffers are states of rings: those whose `ring` is not -1 */
+int64_t bound_of(const Plan *p, Dim d);
+int body_number(const Plan *p, const Body *b);
+int64_t round_up(int64_t n, int64_t to);
+
+/* c_names.c */
+bool is_c_word(const char *name); /* a keyword, or something of the runtime or of every emitted function */
+const char *c_word_kind(const char *name); /* "a keyword of C"; NULL: free */
+const char *
+c_name_fault(const char *name); /* "no identifier of C": why no model can have the name; NULL: it can */
+const char *c_model_name(Arena *a, const char *name); /* the name, or like it, without a fault */
+/* repeats, inputs, outputs and dimensions get names that C can bear */
+void name_for_c(Graph *g, const char *c_name, bool batched);
+#endif

@@ -1,0 +1,69 @@
+/* The target table and the detection of this processor's features. */
+#include "kernels.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#define MACHINE(name, condition, compiler, runner)                                                           \
+        static const Machine machine_##name = {condition, compiler, runner};
+#include "targets.def"
+
+/* Whether this processor runs a target. */
+#define TARGET(name, machine, flags, guard, rows, panels, few_panels, features, test, about)                 \
+        static bool runs_##name(void)                                                                        \
+        {                                                                                                    \
+                return ON_##machine(test, (rows) == 0);                                                      \
+        }
+#include "targets.def"
+
+#define TARGET(name, machine, flags, guard, rows, panels, few_panels, features, test, about)                 \
+        {#name,       (rows) == 0 ? NULL : "v16_" #name ".h",                                                \
+         flags,       guard,                                                                                 \
+         rows,        panels,                                                                                \
+         few_panels,  &machine_##machine,                                                                    \
+         features,    #test,                                                                                 \
+         runs_##name, about},
+const Target target_table[] = {
+#include "targets.def"
+};
+const int target_count = sizeof target_table / sizeof target_table[0];
+
+/* What the runtime takes for granted of a tile (portable has none of its own): few rows are taken four at a time, so that fewer
+ * would overrun attention's scratch; its arrays have TILE_MOST rows; two results of one product lie in neighbouring panels,
+ * which no group of three holds; the scratch of products has two panels for each row, four where rows are few. */
+#define TARGET(name, machine, flags, guard, rows, panels, few_panels, features, test, about)                 \
+        _Static_assert((rows) == 0 || ((rows) >= 4 && (rows) <= TILE_MOST),                                  \
+                       "a tile has 4 to 12 rows: " #name);                                                   \
+        _Static_assert((rows) == 0 || (panels) == 1 || (panels) == 2, "a tile has 1 or 2 panels: " #name);   \
+        _Static_assert((rows) == 0 || (few_panels) == 1 || (few_panels) == 2 || (few_panels) == 4,           \
+                       "a tile of few rows has 1, 2 or 4 panels: " #name);
+#include "targets.def"
+
+bool target_is_portable(const Target *t)
+{
+        return !t->vector;
+}
+
+bool target_runs_here(const Target *t)
+{
+#if defined(__x86_64__)
+        __builtin_cpu_init();
+#endif
+        return t->runs();
+}
+
+bool target_is_cross(const Target *t)
+{
+        return *t->machine->compiler && !target_runs_here(t);
+}
+
+const Target *target_find(const char *name)
+{
+        bool native = !strcmp(name, "native");
+        for (int i = target_count - 1; i >= 0; i--) {
+                const Target *t = &target_table[i];
+                if (native ? !target_is_portable(t) && target_runs_here(t) : !strcmp(t->name, name))
+                        return t;
+        }
+        return NULL;
+}

@@ -1,0 +1,552 @@
+/* The syntax tree: building, comparing, dumping, and printing it back as source. See language.h. */
+#include "language.h"
+
+#include <string.h>
+
+const char *ast_kind_name(AstKind kind)
+{
+        static const char *const name[] = {
+#define X(kind, printed) printed,
+                AST_KINDS(X)
+#undef X
+        };
+        return name[kind];
+}
+
+bool ast_is_expression(AstKind kind)
+{
+        return kind >= AST_NAME;
+}
+
+Ast *ast_new(Arena *arena, AstKind kind, Span span, int nkid)
+{
+        Ast *tree = NEW(arena, Ast);
+        tree->kind = kind;
+        tree->span = tree->name_span = span;
+        tree->depth = 1;
+        tree->nkid = tree->capacity = nkid;
+        tree->kid = nkid ? NEW_ARRAY(arena, Ast *, nkid) : NULL;
+        return tree;
+}
+
+void ast_append(Arena *arena, Ast *list, Ast *kid)
+{
+        if (!kid)
+                return;
+        if (list->nkid == list->capacity) {
+                int64_t held = list->nkid * (int64_t)sizeof *list->kid;
+                list->capacity = list->capacity ? 2 * list->capacity : 4;
+                list->kid = arena_grow(arena, list->kid, held, list->capacity * (int64_t)sizeof *list->kid);
+        }
+        list->kid[list->nkid++] = kid;
+        if (list->depth <= kid->depth)
+                list->depth = kid->depth + 1;
+}
+
+static bool same_name(const char *a, const char *b)
+{
+        return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+bool ast_equal(const Ast *a, const Ast *b)
+{
+        if (!a || !b)
+                return a == b;
+        if (a->kind != b->kind || a->nkid != b->nkid || a->is_int != b->is_int)
+                return false;
+        if (!same_name(a->name, b->name))
+                return false;
+        for (int i = 0; i < a->nkid; i++)
+                if (!ast_equal(a->kid[i], b->kid[i]))
+                        return false;
+        return true;
+}
+
+static void print_string(const char *text, FILE *stream)
+{
+        putc('"', stream);
+        for (; *text; text++) {
+                if (*text == '\n')
+                        fputs("\\n", stream);
+                else if (*text == '\t')
+                        fputs("\\t", stream);
+                else if ((unsigned char)*text < 0x20 || *text == 0x7f)
+                        fprintf(stream, "\\u%04x", (unsigned)*text);
+                else
+                        fprintf(stream, "%s%c", *text == '"' || *text == '\\' ? "\\" : "", *text);
+        }
+        putc('"', stream);
+}
+
+/* --- the dump ------------------------------------------------------------------------------------------ */
+
+enum { DUMP_WIDTH = 100 };
+
+static bool name_is_text(AstKind kind)
+{
+        return kind == AST_STRING || kind == AST_TEST || kind == AST_MAP;
+}
+
+/* A lower bound on what tree takes on one line, room or more if it does not fit there. */
+static int flat_width(const Ast *tree, int room)
+{
+        if (!tree)
+                return 2;
+        int width = (int)strlen(ast_kind_name(tree->kind)) + 3;
+        if (tree->name)
+                width += (int)strlen(tree->name) + 1;
+        for (int i = 0; i < tree->nkid && width < room; i++)
+                width += flat_width(tree->kid[i], room - width);
+        return width;
+}
+
+static void dump_head(const Ast *tree, FILE *stream)
+{
+        bool is_word = tree->kind == AST_NAME || tree->kind == AST_NUMBER;
+        if (!is_word && tree->kind != AST_STRING)
+                fputs(ast_kind_name(tree->kind), stream);
+        if (!tree->name)
+                return;
+        if (!is_word && tree->kind != AST_STRING)
+                putc(' ', stream);
+        if (name_is_text(tree->kind))
+                print_string(tree->name, stream);
+        else
+                fputs(tree->name, stream);
+        if (tree->kind == AST_ARG)
+                putc(':', stream);
+}
+
+static bool is_leaf(AstKind kind)
+{
+        return kind >= AST_NAME && kind <= AST_NONE;
+}
+
+static void dump_tree(const Ast *tree, int indent, FILE *stream)
+{
+        if (!tree) {
+                putc('-', stream);
+                return;
+        }
+        if (is_leaf(tree->kind)) {
+                dump_head(tree, stream);
+                return;
+        }
+        bool flat = flat_width(tree, DUMP_WIDTH - indent) < DUMP_WIDTH - indent;
+        putc('(', stream);
+        dump_head(tree, stream);
+        for (int i = 0; i < tree->nkid; i++) {
+                if (flat)
+                        putc(' ', stream);
+                else
+                        fprintf(stream, "\n%*s", indent + 2, "");
+                dump_tree(tree->kid[i], indent + 2, stream);
+        }
+        putc(')', stream);
+}
+
+void ast_dump(const Ast *tree, FILE *stream)
+{
+        dump_tree(tree, 0, stream);
+        putc('\n', stream);
+}
+
+/* --- back to source ------------------------------------------------------------------------------------ */
+
+/* How tightly an expression binds, loosest first; an operand looser than its place is put in parentheses. */
+typedef enum Level {
+        ANY,
+        OR_LEVEL,
+        AND_LEVEL,
+        NOT_LEVEL,
+        COMPARE,
+        SUM,
+        PRODUCT,
+        UNARY,
+        POWER,
+        POSTFIX
+} Level;
+
+/* The levels of a binary operator, of its operands, and its spelling with spaces. */
+typedef struct Binary {
+        AstKind kind;
+        Level level, left, right;
+} Binary;
+
+static const Binary binaries[] = {
+        {AST_OR, OR_LEVEL, OR_LEVEL, AND_LEVEL},
+        {AST_AND, AND_LEVEL, AND_LEVEL, NOT_LEVEL},
+        {AST_EQ, COMPARE, SUM, SUM},
+        {AST_NE, COMPARE, SUM, SUM},
+        {AST_LT, COMPARE, SUM, SUM},
+        {AST_GT, COMPARE, SUM, SUM},
+        {AST_LE, COMPARE, SUM, SUM},
+        {AST_GE, COMPARE, SUM, SUM},
+        {AST_ADD, SUM, SUM, PRODUCT},
+        {AST_SUB, SUM, SUM, PRODUCT},
+        {AST_MUL, PRODUCT, PRODUCT, UNARY},
+        {AST_DIV, PRODUCT, PRODUCT, UNARY},
+        {AST_FLOORDIV, PRODUCT, PRODUCT, UNARY},
+        {AST_MOD, PRODUCT, PRODUCT, UNARY},
+        {AST_MATMUL, PRODUCT, PRODUCT, UNARY},
+        {AST_POW, POWER, POSTFIX, UNARY},
+};
+
+static const Binary *binary_of(AstKind kind)
+{
+        for (size_t i = 0; i < sizeof binaries / sizeof *binaries; i++)
+                if (binaries[i].kind == kind)
+                        return &binaries[i];
+        return NULL;
+}
+
+static Level level_of(const Ast *e)
+{
+        const Binary *binary = binary_of(e->kind);
+        if (binary)
+                return binary->level;
+        if (e->kind == AST_COND)
+                return ANY;
+        if (e->kind == AST_NOT)
+                return NOT_LEVEL;
+        return e->kind == AST_NEG ? UNARY : POSTFIX;
+}
+
+/* Where print goes, and how far its lines are indented. */
+typedef struct Printer {
+        FILE *stream;
+        int indent;
+} Printer;
+
+static void print_expr(Printer *p, const Ast *e, Level place);
+static void print_body(Printer *p, const Ast *list);
+
+static void text(Printer *p, const char *words)
+{
+        fputs(words, p->stream);
+}
+
+/* kid[first], kid[first + 1], … with commas between. */
+static void print_list(Printer *p, const Ast *tree, int first)
+{
+        for (int i = first; i < tree->nkid; i++) {
+                if (i > first)
+                        text(p, ", ");
+                print_expr(p, tree->kid[i], ANY);
+        }
+}
+
+static void print_each(Printer *p, const Ast *each)
+{
+        fprintf(p->stream, each->kid[0] ? "%s[%s] : " : "%s : ", each->name,
+                each->kid[0] ? each->kid[0]->name : "");
+}
+
+static void print_range(Printer *p, const Ast *range)
+{
+        if (range->kid[0])
+                print_expr(p, range->kid[0], ANY);
+        text(p, "..");
+        if (range->kid[1])
+                print_expr(p, range->kid[1], ANY);
+}
+
+static void print_arg(Printer *p, const Ast *arg)
+{
+        if (arg->name)
+                fprintf(p->stream, arg->kid[0] ? "%s: " : "%s:", arg->name);
+        if (arg->kid[0])
+                print_expr(p, arg->kid[0], ANY);
+}
+
+static void print_postfix(Printer *p, const Ast *e)
+{
+        print_expr(p, e->kid[0], POSTFIX);
+        if (e->kind == AST_TRANSPOSE)
+                text(p, "'");
+        else if (e->kind == AST_FIELD)
+                fprintf(p->stream, ".%s", e->name);
+        else if (e->kind == AST_AS)
+                fprintf(p->stream, " as %s", e->name);
+        else {
+                text(p, e->kind == AST_CALL ? "(" : "[");
+                print_list(p, e, 1);
+                text(p, e->kind == AST_CALL ? ")" : "]");
+        }
+}
+
+static void print_cond(Printer *p, const Ast *e)
+{
+        text(p, "if ");
+        print_expr(p, e->kid[0], ANY);
+        text(p, " then ");
+        print_expr(p, e->kid[1], ANY);
+        text(p, " else ");
+        print_expr(p, e->kid[2], ANY);
+}
+
+static void print_over(Printer *p, const Ast *e)
+{
+        text(p, "over ");
+        print_each(p, e->kid[0]);
+        print_expr(p, e->kid[1], SUM);
+        print_body(p, e->kid[2]);
+}
+
+static void print_binary(Printer *p, const Ast *e, const Binary *binary)
+{
+        print_expr(p, e->kid[0], binary->left);
+        fprintf(p->stream, " %s ", ast_kind_name(e->kind));
+        print_expr(p, e->kid[1], binary->right);
+}
+
+static void print_bare(Printer *p, const Ast *e)
+{
+        const Binary *binary = binary_of(e->kind);
+        if (binary)
+                print_binary(p, e, binary);
+        else if (e->kind == AST_STRING)
+                print_string(e->name, p->stream);
+        else if (e->kind == AST_NAME || e->kind == AST_NUMBER || e->kind == AST_TYPE)
+                text(p, e->name);
+        else if (is_leaf(e->kind))
+                text(p, ast_kind_name(e->kind));
+        else if (e->kind == AST_COND)
+                print_cond(p, e);
+        else if (e->kind == AST_OVER)
+                print_over(p, e);
+        else if (e->kind == AST_RANGE)
+                print_range(p, e);
+        else if (e->kind == AST_ARG)
+                print_arg(p, e);
+        else if (e->kind == AST_LIST) {
+                text(p, "[");
+                print_list(p, e, 0);
+                text(p, "]");
+        } else if (e->kind == AST_NOT || e->kind == AST_NEG) {
+                text(p, e->kind == AST_NOT ? "not " : "-");
+                print_expr(p, e->kid[0], e->kind == AST_NOT ? NOT_LEVEL : UNARY);
+        } else
+                print_postfix(p, e);
+}
+
+static void print_expr(Printer *p, const Ast *e, Level place)
+{
+        bool parenthesised = level_of(e) < place;
+        if (parenthesised)
+                text(p, "(");
+        print_bare(p, e);
+        if (parenthesised)
+                text(p, ")");
+}
+
+static void print_typed(Printer *p, const Ast *type, const Ast *value)
+{
+        if (type) {
+                text(p, " : ");
+                print_expr(p, type, POSTFIX);
+        }
+        if (value) {
+                text(p, " = ");
+                print_expr(p, value, ANY);
+        }
+}
+
+static void print_param_list(Printer *p, const Ast *list)
+{
+        for (int i = 0; i < list->nkid; i++) {
+                fprintf(p->stream, "%s%s", i ? ", " : "", list->kid[i]->name);
+                print_typed(p, list->kid[i]->kid[0], list->kid[i]->kid[1]);
+        }
+}
+
+static void print_params(Printer *p, const Ast *params)
+{
+        text(p, "(");
+        print_param_list(p, params->kid[0]);
+        if (params->kid[1]->nkid)
+                text(p, "; ");
+        print_param_list(p, params->kid[1]);
+        text(p, ")");
+}
+
+static void print_names(Printer *p, const Ast *names)
+{
+        for (int i = 0; i < names->nkid; i++)
+                fprintf(p->stream, "%s%s", i ? ", " : "", names->kid[i]->name);
+}
+
+/* block name(params) { … } or = e; a member has no word before its name. */
+static void print_block(Printer *p, const Ast *block)
+{
+        fprintf(p->stream, "%s%s", block->kind == AST_BLOCK ? "block " : "", block->name);
+        print_params(p, block->kid[0]);
+        if (block->kid[1])
+                print_body(p, block->kid[1]);
+        else
+                print_typed(p, NULL, block->kid[2]);
+}
+
+/* if e { … } else if … else { … }, of statements or of checkpoint entries. */
+static void print_if(Printer *p, const Ast *branch)
+{
+        text(p, "if ");
+        print_expr(p, branch->kid[0], ANY);
+        print_body(p, branch->kid[1]);
+        const Ast *other = branch->kid[2];
+        if (!other)
+                return;
+        text(p, " else");
+        if (other->kind != branch->kind) {
+                print_body(p, other);
+                return;
+        }
+        text(p, " ");
+        print_if(p, other);
+}
+
+static void print_require(Printer *p, const Ast *require)
+{
+        text(p, "require ");
+        print_expr(p, require->kid[0], ANY);
+        if (require->kid[1]) {
+                text(p, " within ");
+                print_expr(p, require->kid[1], ANY);
+        }
+        if (require->kid[2]) {
+                text(p, ", ");
+                print_expr(p, require->kid[2], ANY);
+        }
+}
+
+static void print_input(Printer *p, const Ast *input)
+{
+        text(p, "input ");
+        if (input->name) {
+                text(p, input->name);
+                print_body(p, input);
+                return;
+        }
+        print_names(p, input->kid[0]->kid[0]);
+        print_typed(p, input->kid[0]->kid[1], input->kid[0]->kid[2]);
+}
+
+/* word name : parent { … } of models and checkpoints. */
+static void print_family(Printer *p, const Ast *tree)
+{
+        text(p, ast_kind_name(tree->kind));
+        if (tree->name)
+                fprintf(p->stream, " %s", tree->name);
+        if (tree->kid[0])
+                fprintf(p->stream, " : %s", tree->kid[0]->name);
+        print_body(p, tree->kid[1]);
+}
+
+/* word name = e */
+static void print_defined(Printer *p, const char *word, const Ast *tree)
+{
+        fprintf(p->stream, "%s %s = ", word, tree->name);
+        print_expr(p, tree->kid[0], ANY);
+}
+
+static void print_item(Printer *p, const Ast *item)
+{
+        if (item->kind == AST_IMPORT) {
+                text(p, "import ");
+                if (item->name)
+                        text(p, item->name);
+                else
+                        print_expr(p, item->kid[0], ANY);
+        } else if (item->kind == AST_SCHEME) {
+                fprintf(p->stream, "scheme %s", item->name);
+                print_params(p, item->kid[0]);
+                print_body(p, item->kid[1]);
+        } else if (item->kind == AST_TEST) {
+                text(p, "test ");
+                print_string(item->name, p->stream);
+                print_body(p, item->kid[0]);
+        } else
+                print_family(p, item);
+}
+
+static void print_line(Printer *p, const Ast *tree)
+{
+        switch (tree->kind) {
+        case AST_BLOCK:
+        case AST_MEMBER: print_block(p, tree); return;
+        case AST_IF:
+        case AST_ENTRY_IF: print_if(p, tree); return;
+        case AST_REQUIRE: print_require(p, tree); return;
+        case AST_INPUT: print_input(p, tree); return;
+        case AST_SHARED: print_defined(p, "shared", tree); return;
+        case AST_OUTPUT: print_defined(p, "output", tree); return;
+        case AST_LET:
+                print_names(p, tree->kid[0]);
+                print_typed(p, NULL, tree->kid[1]);
+                return;
+        case AST_DECL:
+                print_names(p, tree->kid[0]);
+                print_typed(p, tree->kid[1], tree->kid[2]);
+                return;
+        case AST_RETURN:
+                text(p, "return ");
+                print_list(p, tree, 0);
+                return;
+        case AST_REPEAT:
+                text(p, "repeat ");
+                print_each(p, tree->kid[0]);
+                print_expr(p, tree->kid[1], ANY);
+                print_body(p, tree->kid[2]);
+                return;
+        case AST_CHECKPOINT_USE:
+                text(p, "checkpoint ");
+                print_expr(p, tree->kid[0], ANY);
+                return;
+        case AST_LOOP:
+                fprintf(p->stream, "loop %s", tree->name);
+                print_body(p, tree);
+                return;
+        case AST_LOOP_NONE: fprintf(p->stream, "loop %s none", tree->name); return;
+        case AST_SETTING:
+        case AST_RULE:
+                fprintf(p->stream, "%s ", tree->name);
+                print_expr(p, tree->kid[0], ANY);
+                return;
+        case AST_MAP:
+                print_string(tree->name, p->stream);
+                print_typed(p, NULL, tree->kid[0]);
+                return;
+        default: /* an item of a file, or in a REPL an expression */
+                if (ast_is_expression(tree->kind))
+                        print_expr(p, tree, ANY);
+                else
+                        print_item(p, tree);
+        }
+}
+
+static void print_lines(Printer *p, const Ast *list)
+{
+        for (int i = 0; i < list->nkid; i++) {
+                fprintf(p->stream, "%*s", 4 * p->indent, "");
+                print_line(p, list->kid[i]);
+                putc('\n', p->stream);
+        }
+}
+
+static void print_body(Printer *p, const Ast *list)
+{
+        text(p, " {\n");
+        p->indent++;
+        print_lines(p, list);
+        p->indent--;
+        fprintf(p->stream, "%*s}", 4 * p->indent, "");
+}
+
+void ast_print(const Ast *tree, FILE *stream)
+{
+        Printer printer = {stream, 0};
+        if (tree->kind == AST_FILE || tree->kind == AST_LINES)
+                print_lines(&printer, tree);
+        else
+                print_line(&printer, tree);
+}

@@ -1,0 +1,180 @@
+/* Rolled repeats: whether two trips have the same body.
+ *
+ * Two bodies are the same if their nodes are, one by one in order: op, attributes, type, and inputs that
+ * stand at the same place of the trip or are the same node outside.  Constants may differ: body_merge makes
+ * them tables with a row for each trip.  Inside an inner repeat they may not, since a table is indexed by the
+ * innermost trip alone.
+ *
+ * Slices that start elsewhere make bodies differ, but can be written as gathers by a constant index: with
+ * `varying` given, they are noted there and pass.
+ *
+ * Elaboration is deterministic, so nodes at the same place have ids at the same distance from the trip's
+ * first. */
+#include "elaborate_private.h"
+
+#include <string.h>
+
+enum { MAX_TABLE = 1 << 26 }; /* elements of a constant over all trips */
+
+typedef struct {
+        int kept, fresh;  /* first ids */
+        int64_t trips;    /* of the repeat, while its own bodies are compared; 0 in an inner one */
+        Varying *varying; /* not NULL: slices may start elsewhere, and are noted here */
+} Match;
+
+static bool same_node(const Match *m, const Node *a, const Node *b)
+{
+        if (b->id < m->fresh)
+                return a == b;
+        return a->id >= m->kept && a->id - m->kept == b->id - m->fresh;
+}
+
+static bool same_nodes(const Match *m, int n, Node *const *a, Node *const *b)
+{
+        for (int i = 0; i < n; i++)
+                if (!same_node(m, a[i], b[i]))
+                        return false;
+        return true;
+}
+
+static bool same_atoms(const View *a, const View *b)
+{
+        if (a->natom != b->natom)
+                return false;
+        for (int i = 0; i < a->natom; i++) {
+                const Atom *p = &a->atom[i], *q = &b->atom[i];
+                if (!dim_equal(p->size, q->size) || p->out != q->out || p->axis != q->axis ||
+                    p->stride != q->stride)
+                        return false;
+        }
+        return true;
+}
+
+static bool same_view(const Match *m, const Node *a, const Node *b)
+{
+        const View *p = a->attr.view, *q = b->attr.view;
+        if (!same_atoms(p, q))
+                return false;
+        for (int i = 0; i < MAX_RANK; i++) {
+                if (dim_equal(p->offset[i], q->offset[i]))
+                        continue;
+                if (!m->varying || m->trips == 0 || m->varying->n == MAX_VARYING)
+                        return false;
+                m->varying->span[m->varying->n++] = b->span;
+        }
+        return true;
+}
+
+static bool same_values(const Literal *a, const Literal *b)
+{
+        return a->trips == b->trips && a->count == b->count &&
+               memcmp(a->value, b->value, (size_t)(a->trips * a->count) * sizeof *a->value) == 0;
+}
+
+static bool same_literal(const Match *m, const Literal *kept, const Literal *fresh)
+{
+        if (m->trips == 0)
+                return same_values(kept, fresh);
+        if (kept->count != fresh->count || fresh->trips != 1)
+                return false;
+        return same_values(kept, fresh) || kept->count <= MAX_TABLE / m->trips;
+}
+
+static bool same_body(const Match *m, const Body *a, const Body *b);
+
+static bool same_region(const Match *m, const Region *a, const Region *b)
+{
+        if (a->name != b->name || a->trips != b->trips || a->nbody != b->nbody || a->ncarry != b->ncarry ||
+            a->nstack != b->nstack || memcmp(a->body_of, b->body_of, (size_t)a->trips) != 0)
+                return false;
+        Match inner = *m;
+        inner.trips = 0;
+        for (int i = 0; i < a->nbody; i++)
+                if (!same_body(&inner, a->body[i], b->body[i]) ||
+                    !same_nodes(m, a->ncarry, a->body[i]->next, b->body[i]->next) ||
+                    !same_nodes(m, a->nstack, a->body[i]->stack, b->body[i]->stack))
+                        return false;
+        return true;
+}
+
+static bool same_attr(const Match *m, const Node *a, const Node *b)
+{
+        const Attr *p = &a->attr, *q = &b->attr;
+        if (p->axis != q->axis || p->index != q->index || p->slot != q->slot || !dim_equal(p->dim, q->dim) ||
+            !dim_equal(p->before, q->before) || !dim_equal(p->after, q->after) || p->value != q->value ||
+            p->weight != q->weight || p->state != q->state)
+                return false;
+        if (a->op == OP_VIEW)
+                return same_view(m, a, b);
+        if (a->op == OP_CONST)
+                return same_literal(m, p->literal, q->literal);
+        return a->op != OP_REPEAT || same_region(m, p->region, q->region);
+}
+
+/* Numbers that are whole in one trip and not in another are reals in both, if nothing else tells them apart.
+ */
+static bool same_type(const Match *m, const Node *a, const Node *b)
+{
+        if (a->op != OP_CONST || m->trips == 0 || a->type.dtype == BOOL || b->type.dtype == BOOL)
+                return type_equal(&a->type, &b->type);
+        Type type = b->type;
+        type.dtype = a->type.dtype;
+        return type_equal(&a->type, &type);
+}
+
+static bool same_body(const Match *m, const Body *a, const Body *b)
+{
+        if (a->nnode != b->nnode)
+                return false;
+        for (int i = 0; i < a->nnode; i++) {
+                const Node *p = a->node[i], *q = b->node[i];
+                if (p->op != q->op || p->nin != q->nin || !same_type(m, p, q) ||
+                    !same_nodes(m, p->nin, p->in, q->in) || !same_attr(m, p, q))
+                        return false;
+        }
+        return true;
+}
+
+static bool same_asked(const Match *m, Trip a, Trip b)
+{
+        for (int i = 0; i < b.nasked; i++)
+                if (a.asked[i] && b.asked[i] ? !same_node(m, a.asked[i], b.asked[i])
+                                             : a.asked[i] != b.asked[i])
+                        return false;
+        return true;
+}
+
+bool body_match(Trip kept, Trip fresh, int64_t trips, Varying *varying)
+{
+        Match m = {kept.first, fresh.first, trips, varying};
+        const Region *region = fresh.body->region;
+        return same_body(&m, kept.body, fresh.body) &&
+               same_nodes(&m, region->ncarry, kept.body->next, fresh.body->next) &&
+               same_nodes(&m, region->nstack, kept.body->stack, fresh.body->stack) &&
+               same_asked(&m, kept, fresh);
+}
+
+/* The constants of trip `trip`, which has the same body as those before it, as rows of tables. */
+void body_merge(Arena *arena, const Region *region, Body *kept, const Body *fresh, int64_t trip)
+{
+        for (int i = 0; i < kept->nnode; i++) {
+                Node *a = kept->node[i];
+                const Node *b = fresh->node[i];
+                if (a->op != OP_CONST)
+                        continue;
+                Literal *table = a->attr.literal;
+                const Literal *row = b->attr.literal;
+                if (b->type.dtype == REAL)
+                        a->type.dtype = REAL;
+                if (same_values(table, row))
+                        continue;
+                size_t size = (size_t)row->count * sizeof *row->value;
+                if (table->trips == 1) {
+                        double *value = NEW_ARRAY(arena, double, region->trips * row->count);
+                        for (int64_t t = 0; t < region->trips; t++)
+                                memcpy(value + t * row->count, table->value, size);
+                        *table = (Literal){region->trips, row->count, value};
+                }
+                memcpy(table->value + trip * row->count, row->value, size);
+        }
+}

@@ -1,0 +1,454 @@
+/* Checkpoint entries: `"model.layers.{i}.attn.weight" = layer[i].attn.q.w`, once for every trip that has the
+ * weights.
+ *
+ * The right side is an ordinary expression over weights by path, elaborated into a body of its own.  A `{i}`
+ * in the published name runs over the trips of the repeat that [i] indexes on the right side.  A trip that
+ * lacks a weight is passed over; that no trip has it is an error.  `{prefix}`, where prefix is a text of the model, is
+ * that text. */
+#include "elaborate_private.h"
+
+#include <string.h>
+
+enum { MAX_PLACEHOLDERS = 4 };
+
+/* The checkpoints that inherit from the one being read: their entries replace its own of the same name. */
+typedef struct Heirs Heirs;
+struct Heirs {
+        const Heirs *outer;
+        const Ast *checkpoint;
+};
+
+typedef struct Conditions Conditions;
+struct Conditions {
+        const Conditions *outer;
+        const Ast *condition;
+        bool wanted;
+};
+
+typedef struct {
+        Elaborator *e;
+        Scope *scope;
+        const Conditions *conditions;
+        const Ast *map;
+        const char *published; /* the name, texts filled in */
+        int n;
+        const char *name[MAX_PLACEHOLDERS];
+        int64_t trips[MAX_PLACEHOLDERS], trip[MAX_PLACEHOLDERS];
+        int64_t made;
+} Entry;
+
+/* ---- weights by path ---- */
+
+static const char *path_name(Elaborator *e, const PathNode *p)
+{
+        const char *text = p->name;
+        for (p = p->outer; p && p->outer; p = p->outer)
+                text = arena_printf(e->diag->arena, "%s.%s", p->name, text);
+        return text;
+}
+
+static PathNode *child_of(const PathNode *p, const char *name)
+{
+        for (PathNode *c = p->child; c; c = c->next)
+                if (c->name == name)
+                        return c;
+        return NULL;
+}
+
+Value path_field(Elaborator *e, const PathValue *path, const Ast *field)
+{
+        PathNode *child = child_of(path->node, field->name);
+        if (child) {
+                PathValue *p = NEW(e->arena, PathValue);
+                *p = *path;
+                p->node = child;
+                return (Value){.kind = V_PATH, .path = p};
+        }
+        const char *names[256];
+        int n = 0;
+        for (PathNode *c = path->node->child; c && n < 256; c = c->next)
+                names[n++] = c->name;
+        poisoned(e, field->name_span, "there are no weights %s in %s", field->name, path_name(e, path->node));
+        hint_nearest(e, field->name, names, n);
+        return POISON;
+}
+
+Value path_index(Elaborator *e, const PathValue *path, Scope *scope, const Ast *index)
+{
+        int64_t i;
+        int around = 0;
+        const PathNode *region = NULL;
+        for (const PathNode *p = path->node->outer; p; p = p->outer)
+                if (p->is_region)
+                        around++, region = p;
+        if (index->nkid != 2 || path->nindex > around)
+                return poisoned(e, index->span, "%s has one index", path_name(e, path->node));
+        if (path->nindex < around)
+                return poisoned(e, index->span,
+                                "an iteration of %s is one of an iteration of %s: write %s[i] too",
+                                path_name(e, path->node), path_name(e, region), region->name);
+        if (!want_int(e, eval(e, scope, index->kid[1], NULL), index->kid[1]->span, "an iteration", &i))
+                return POISON;
+        if (i < 0 || i >= path->node->trips)
+                return poisoned(e, index->kid[1]->span, "%s has %lld iterations, so no iteration %lld",
+                                path_name(e, path->node), (long long)path->node->trips, (long long)i);
+        PathValue *p = NEW(e->arena, PathValue);
+        *p = *path;
+        p->index[p->nindex++] = i;
+        return (Value){.kind = V_PATH, .path = p};
+}
+
+/* The slot of w in the trips that the path names; -1: they lack it. */
+static int64_t slot_at(const Weight *w, const PathValue *path)
+{
+        int64_t trip = 0;
+        if (w->nregion == 0)
+                return 0;
+        for (int r = 0; r < w->nregion; r++) {
+                if (path->index[r] >= w->region[r]->trips)
+                        return -1;
+                trip = trip * w->region[r]->trips + path->index[r];
+        }
+        return w->slot_of[trip];
+}
+
+/* The weight in the trips that the path names; NULL if they lack it. */
+static Node *weight_in_trips(Elaborator *e, const PathValue *path, Span span)
+{
+        const Weight *first = path->node->weight;
+        for (int i = 0; i < e->g->nweight; i++) {
+                Weight *w = e->g->weight[first->id + i < e->g->nweight ? first->id + i
+                                                                       : first->id + i - e->g->nweight];
+                if (w->path != first->path || w->nregion != path->nindex)
+                        continue;
+                int64_t slot = slot_at(w, path);
+                if (slot >= 0)
+                        return node_new(e->g, e->body, OP_WEIGHT, 0, NULL,
+                                        (Attr){.weight = w, .slot = (int)slot}, w->type, span, e->where);
+        }
+        e->missing_weight = true;
+        return NULL;
+}
+
+/* Repeats whose index the path leaves out, the inner ones, are stacked outermost. */
+static Node *stacked_weight(Elaborator *e, const PathValue *path, Span span)
+{
+        const Weight *first = path->node->weight;
+        if (path->nindex == first->nregion)
+                return weight_in_trips(e, path, span);
+        PathValue inner = *path;
+        int trips = (int)first->region[inner.nindex++]->trips;
+        Value *item = NEW_ARRAY(e->arena, Value, trips);
+        for (int t = 0; t < trips; t++) {
+                inner.index[path->nindex] = t;
+                Node *n = stacked_weight(e, &inner, span);
+                if (!n)
+                        return NULL;
+                item[t] = (Value){.kind = V_TENSOR, .tensor = n};
+        }
+        Value v = stack_values(e, trips, item, 0, span);
+        return is_poison(v) ? NULL : v.tensor;
+}
+
+Node *path_weight(Elaborator *e, const PathValue *path, Span span)
+{
+        if (path->node->weight)
+                return stacked_weight(e, path, span);
+        poisoned(e, span, "%s is no weight", path_name(e, path->node));
+        if (path->node->child)
+                diag_hint(e->diag, "it has weights under it: %s.%s ..", path->node->name,
+                          path->node->child->name);
+        return NULL;
+}
+
+/* ---- placeholders ---- */
+
+/* The repeat that `object[name]` indexes, found without evaluating: object is names, fields and indices. */
+static PathNode *static_path(Elaborator *e, const Ast *ast)
+{
+        if (ast->kind == AST_NAME)
+                return child_of(e->paths, ast->name);
+        if (ast->kind == AST_INDEX)
+                return static_path(e, ast->kid[0]);
+        if (ast->kind != AST_FIELD)
+                return NULL;
+        PathNode *object = static_path(e, ast->kid[0]);
+        return object ? child_of(object, ast->name) : NULL;
+}
+
+static int64_t find_trips(Elaborator *e, const Ast *ast, const char *name)
+{
+        if (ast->kind == AST_INDEX && ast->nkid == 2 && ast->kid[1]->kind == AST_NAME &&
+            ast->kid[1]->name == name) {
+                PathNode *p = static_path(e, ast->kid[0]);
+                if (p && p->is_region)
+                        return p->trips;
+        }
+        for (int i = 0; i < ast->nkid; i++) {
+                int64_t trips = ast->kid[i] ? find_trips(e, ast->kid[i], name) : -1;
+                if (trips >= 0)
+                        return trips;
+        }
+        return -1;
+}
+
+/* A published name with the texts that it asks for: "{prefix}embed" with prefix "encoder." is "encoder.embed". */
+static const char *with_texts(Elaborator *e, Scope *scope, const char *name)
+{
+        const char *text = "", *p = name, *open, *end;
+        for (; (open = strchr(p, '{')) && (end = strchr(open, '}')); p = end + 1) {
+                Value v;
+                bool found = scope_find(e, scope, intern(e->program->names, open + 1, (int)(end - open - 1)),
+                                        false, &v) &&
+                             v.kind == V_TEXT;
+                text = found ? arena_printf(e->keep, "%s%.*s%s", text, (int)(open - p), p, v.text)
+                             : arena_printf(e->keep, "%s%.*s", text, (int)(end + 1 - p), p);
+        }
+        return arena_printf(e->keep, "%s%s", text, p);
+}
+
+static bool find_placeholders(Entry *entry)
+{
+        Elaborator *e = entry->e;
+        for (const char *p = entry->published; (p = strchr(p, '{')); p++) {
+                const char *end = strchr(p, '}');
+                if (!end)
+                        return poisoned(e, entry->map->name_span, "a { without }"), false;
+                const char *name = intern(e->program->names, p + 1, (int)(end - p - 1));
+                bool known = false;
+                for (int i = 0; i < entry->n; i++)
+                        known = known || entry->name[i] == name;
+                if (known)
+                        continue;
+                if (entry->n == MAX_PLACEHOLDERS)
+                        return poisoned(e, entry->map->name_span, "more than %d indices in a name",
+                                        MAX_PLACEHOLDERS),
+                               false;
+                int64_t trips = find_trips(e, entry->map->kid[0], name);
+                if (trips < 0)
+                        return poisoned(
+                                       e, entry->map->span,
+                                       "{%s} runs over nothing: no repeat on the right side is indexed by %s",
+                                       name, name),
+                               false;
+                entry->trips[entry->n] = trips;
+                entry->name[entry->n++] = name;
+        }
+        return true;
+}
+
+static const char *filled_name(const Entry *entry)
+{
+        Arena *arena = entry->e->keep;
+        const char *text = "", *p = entry->published, *open;
+        for (; (open = strchr(p, '{')); p = strchr(open, '}') + 1) {
+                int64_t trip = 0;
+                const char *end = strchr(open, '}');
+                for (int i = 0; i < entry->n; i++)
+                        if ((size_t)(end - open - 1) == strlen(entry->name[i]) &&
+                            memcmp(open + 1, entry->name[i], (size_t)(end - open - 1)) == 0)
+                                trip = entry->trip[i];
+                text = arena_printf(arena, "%s%.*s%lld", text, (int)(open - p), p, (long long)trip);
+        }
+        return arena_printf(arena, "%s%s", text, p);
+}
+
+/* ---- entries ---- */
+
+static void add_entry(Elaborator *e, CkKind kind, const char *name, Node *expr, Span span)
+{
+        GROW(e, e->g->entry, e->g->nentry, e->entry_cap);
+        e->g->entry[e->g->nentry++] = (CkEntry){kind, name, expr, span};
+}
+
+/* Whether the `if`s around hold; -1 after a mistake. */
+static int conditions_hold(Elaborator *e, Scope *scope, const Conditions *c)
+{
+        bool truth;
+        if (!c)
+                return 1;
+        int outer = conditions_hold(e, scope, c->outer);
+        if (outer <= 0)
+                return outer;
+        if (!eval_condition(e, scope, c->condition, &truth))
+                return -1;
+        return truth == c->wanted;
+}
+
+static bool make_entry(Entry *entry)
+{
+        Elaborator *e = entry->e;
+        Scope *scope = scope_new(e, entry->scope, true);
+        for (int i = 0; i < entry->n; i++)
+                scope_set(e, scope, entry->name[i], value_int(entry->trip[i]), entry->map->name_span);
+        int hold = conditions_hold(e, scope, entry->conditions);
+        if (hold <= 0)
+                return entry->made += hold == 0, hold == 0;
+        const Ast *right = entry->map->kid[0];
+        int errors = e->diag->count;
+        e->missing_weight = false;
+        Value v = eval(e, scope, right, NULL);
+        Node *n = is_poison(v) ? NULL : to_tensor(e, v, right->span);
+        if (n) {
+                add_entry(e, CK_MAP, filled_name(entry), n, entry->map->span);
+                entry->made++;
+        }
+        return e->diag->count == errors;
+}
+
+static void run_map(Elaborator *e, Scope *scope, const Ast *map, const Conditions *conditions)
+{
+        Entry entry = {.e = e, .scope = scope, .map = map, .conditions = conditions};
+        entry.published = with_texts(e, scope, map->name);
+        if (!find_placeholders(&entry))
+                return;
+        for (int i = 0; i < entry.n; i++)
+                if (entry.trips[i] == 0)
+                        return;
+        for (;;) {
+                int i = entry.n - 1;
+                if (!make_entry(&entry))
+                        return;
+                while (i >= 0 && ++entry.trip[i] == entry.trips[i])
+                        entry.trip[i--] = 0;
+                if (i < 0)
+                        break;
+        }
+        if (entry.made == 0)
+                poisoned(e, map->span, "no iteration has all the weights of this entry");
+}
+
+/* Whether a published name has an entry of its own, under whatever condition. */
+static bool names_entry(const Ast *entries, const char *name)
+{
+        if (entries->kind == AST_MAP)
+                return strcmp(entries->name, name) == 0;
+        if (entries->kind == AST_RULE)
+                return strcmp(entries->kid[0]->name, name) == 0;
+        for (int i = entries->kind == AST_ENTRY_IF; i < entries->nkid; i++)
+                if (entries->kid[i] && names_entry(entries->kid[i], name))
+                        return true;
+        return false;
+}
+
+static void run_entries(Elaborator *e, Scope *scope, const Ast *entries, const Heirs *heirs,
+                        const Conditions *conditions);
+
+static void run_entry(Elaborator *e, Scope *scope, const Ast *entry, const Heirs *heirs,
+                      const Conditions *conditions)
+{
+        const char *name = entry->kind == AST_MAP    ? entry->name
+                           : entry->kind == AST_RULE ? entry->kid[0]->name
+                                                     : NULL;
+        for (const Heirs *h = heirs; name && h; h = h->outer)
+                if (names_entry(h->checkpoint->kid[1], name))
+                        return;
+        if (entry->kind == AST_MAP) {
+                run_map(e, scope, entry, conditions);
+        } else if (entry->kind == AST_ENTRY_IF) {
+                Conditions yes = {conditions, entry->kid[0], true}, no = {conditions, entry->kid[0], false};
+                run_entries(e, scope, entry->kid[1], heirs, &yes);
+                if (entry->kid[2])
+                        run_entries(e, scope, entry->kid[2], heirs, &no);
+        } else if (entry->kind == AST_RULE && conditions_hold(e, scope, conditions) > 0) {
+                const char *rules[] = {"drop", "optional"};
+                if (strcmp(entry->name, "drop") == 0 || strcmp(entry->name, "optional") == 0) {
+                        add_entry(e, entry->name[0] == 'd' ? CK_DROP : CK_OPTIONAL,
+                                  with_texts(e, scope, entry->kid[0]->name), NULL, entry->span);
+                } else {
+                        poisoned(e, entry->name_span, "an entry is a map, drop or optional, not %s",
+                                 entry->name);
+                        hint_nearest(e, entry->name, rules, 2);
+                }
+        }
+}
+
+static void run_entries(Elaborator *e, Scope *scope, const Ast *entries, const Heirs *heirs,
+                        const Conditions *conditions)
+{
+        if (entries->kind == AST_ENTRY_IF) {
+                run_entry(e, scope, entries, heirs, conditions);
+                return;
+        }
+        for (int i = 0; i < entries->nkid; i++)
+                run_entry(e, scope, entries->kid[i], heirs, conditions);
+}
+
+/* ---- checkpoints by name ---- */
+
+static Definition *find_checkpoint(Elaborator *e, Scope *scope, const char *name)
+{
+        for (; scope; scope = scope->outer) {
+                Definition *d = scope->vars ? NULL : file_find(scope->file, name);
+                if (d && d->ast->kind == AST_CHECKPOINT)
+                        return d;
+        }
+        Definition *d = library_find(e->program, name);
+        return d && d->ast->kind == AST_CHECKPOINT ? d : NULL;
+}
+
+static Definition *need_checkpoint(Elaborator *e, Scope *scope, const Ast *name)
+{
+        Definition *d = name->kind == AST_NAME ? find_checkpoint(e, scope, name->name) : NULL;
+        const char *names[256];
+        int n = 0;
+        if (d)
+                return d;
+        if (name->kind != AST_NAME)
+                return poisoned(e, name->span,
+                                "`checkpoint` wants a checkpoint's name or its entries in braces"),
+                       NULL;
+        poisoned(e, name->span, "there is no checkpoint %s", name->name);
+        for (; scope; scope = scope->outer)
+                for (int64_t i = 0; !scope->vars && i < scope->file->table.slots && n < 256; i++)
+                        if (scope->file->table.slot[i] &&
+                            scope->file->table.slot[i]->ast->kind == AST_CHECKPOINT)
+                                names[n++] = scope->file->table.slot[i]->name;
+        hint_nearest(e, name->name, names, n);
+        return NULL;
+}
+
+/* A checkpoint's entries after its parent's; it sees the model's variables, then its own file. */
+static void run_definition(Elaborator *e, const Definition *d, const Heirs *heirs)
+{
+        for (const Heirs *h = heirs; h; h = h->outer)
+                if (h->checkpoint == d->ast) {
+                        poisoned(e, d->ast->name_span, "checkpoints inherit in a circle: %s", d->ast->name);
+                        return;
+                }
+        Scope *scope = NEW(e->arena, Scope);
+        *scope = (Scope){.vars = e->model_scope->vars, .outer = &d->file->scope, .boundary = true};
+        if (d->ast->kid[0]) {
+                Definition *parent = need_checkpoint(e, scope, d->ast->kid[0]);
+                if (parent)
+                        run_definition(e, parent, &(Heirs){heirs, d->ast});
+        }
+        run_entries(e, scope, d->ast->kid[1], heirs, NULL);
+}
+
+/* Entries in the model itself, perhaps after those of `checkpoint : parent`. */
+static void run_inline(Elaborator *e, Scope *scope, const Ast *ast)
+{
+        Definition *parent = ast->kid[0] ? need_checkpoint(e, scope, ast->kid[0]) : NULL;
+        if (parent)
+                run_definition(e, parent, &(Heirs){NULL, ast});
+        run_entries(e, scope, ast->kid[1], NULL, NULL);
+}
+
+void run_checkpoint(Elaborator *e, Scope *scope, const Ast *ast)
+{
+        if (ast->kind == AST_CHECKPOINT_USE && ast->kid[0]->kind == AST_NONE)
+                return;
+        Body *body = e->body;
+        e->body = body_new(e->g, NULL);
+        e->paths = path_tree(e);
+        if (ast->kind == AST_CHECKPOINT) {
+                run_inline(e, scope, ast);
+        } else {
+                Definition *d = need_checkpoint(e, scope, ast->kid[0]);
+                if (d)
+                        run_definition(e, d, NULL);
+        }
+        e->paths = NULL;
+        e->body = body;
+}

@@ -1,0 +1,154 @@
+/* What the parts of the elaborator have in common; its types are those of language.h. */
+#ifndef ELABORATE_PRIVATE_H
+#define ELABORATE_PRIVATE_H
+#include "language.h"
+
+/* elaborate.c */
+void hint_nearest(Elaborator *e, const char *name, const char *const *candidate, int n);
+bool stopped(Elaborator *e, Span span);
+#define GROW(e, array, n, cap)                                                                               \
+        ((n) < (cap)                                                                                         \
+                 ? (void)0                                                                                   \
+                 : (void)((array) = arena_grow((e)->keep, (array), (int64_t)(n) * (int64_t)sizeof *(array),  \
+                                               ((cap) = (cap) ? 2 * (cap) : 8) * (int64_t)sizeof *(array))))
+
+/* value.c */
+Value value_int(int64_t n);
+Value value_dim(Elaborator *e, Dim d);
+bool is_poison(Value v);
+bool value_same(Value a, Value b);
+bool as_dim(Value v, Dim *d);
+Node *to_tensor(Elaborator *e, Value v, Span span); /* NULL after reporting, or for poison */
+bool want_dim(Elaborator *e, Value v, Span span, const char *what, Dim *d);
+bool want_int(Elaborator *e, Value v, Span span, const char *what, int64_t *n);
+bool want_axis(Elaborator *e, Value v, const Node *x, Span span, int *axis);
+Node *name_node(Elaborator *e, Value v, const char *name);
+void name_variable(Elaborator *e, Value v, const char *name); /* name_node, and record_name */
+void record_name(Elaborator *e, NamedKind kind, const char *name, const Instance *where, Value v);
+bool dim_at_least(const Graph *g, Dim d, int64_t least); /* for all sizes of the named dimensions */
+
+/* scope.c */
+bool scope_find(Elaborator *e, Scope *scope, const char *name, bool callable, Value *value);
+Binding *scope_local(Scope *scope, const char *name); /* up to the block's own scope */
+int scope_names(Elaborator *e, Scope *scope, const char ***name);
+
+/* program.c */
+Definition *library_find(Program *p, const char *name);
+const char *interned(Elaborator *e, const char *text);
+/* elaborate_expression.c: `name` is what an instance is called if a call is all of the expression: a
+ * variable's name, WHOLE_BLOCK if the expression is all of a block (the block's own name serves), or NULL */
+extern const char WHOLE_BLOCK[];
+bool eval_condition(Elaborator *e, Scope *scope, const Ast *ast, bool *truth);
+
+/* elaborate_operator.c */
+Value operate(Elaborator *e, AstKind op, Value a, Value b, const Ast *at);
+Value negate(Elaborator *e, Value a, Span span);
+Value logical_not(Elaborator *e, Value a, Span span);
+Value transpose_last(Elaborator *e, Value a, Span span);
+Value unary_op(Elaborator *e, Op op, Value a, Span span);
+
+/* elaborate_index.c */
+Value field_value(Elaborator *e, Scope *scope, const Ast *ast);
+Value tensor_part(Elaborator *e, Node *x, int64_t i, Span span); /* x[i] */
+Value tensor_gathered(Elaborator *e, Node *x, int n, const int64_t *i,
+                      Span span); /* x[i, j, ..], by constants that may differ from trip to trip */
+
+/* elaborate_call.c */
+Value call_value(Elaborator *e, Scope *scope, const Ast *ast, const char *name);
+/* A scheme whose parameters all have defaults, used as a value, is an instance where it is written. */
+Value instantiate_default(Elaborator *e, Value v, const char *name, Span span);
+Block *block_value(Elaborator *e, const Ast *def, Scope *scope);
+bool fits_type(Elaborator *e, const Ast *type, Value *v, const char *what, Span span);
+
+/* elaborate_statement.c */
+void hoist_blocks(Elaborator *e, Scope *scope, const Ast *body);
+
+/* elaborate_declare.c: weights, inputs, dimensions, hyperparameters */
+bool is_hyper_type(const Ast *type);
+void declare(Elaborator *e, Scope *scope, const Ast *decl);
+void declare_input(Elaborator *e, Scope *scope, const Ast *input);
+void declare_output(Elaborator *e, Scope *scope, const Ast *output);
+
+/* elaborate_weight.c */
+PathScope *path_new(Elaborator *e, const char *name, Span span);
+Node *weight_node(Elaborator *e, const char *name, const Type *type, double centre,
+                  const double *centre_values, Span span);
+int64_t changes_mark(const Elaborator *e);
+void changes_undo(Elaborator *e, int64_t mark, int64_t instances);
+void instance_names_pop(Elaborator *e, int64_t mark);
+bool list_instance(Elaborator *e, const PathScope *path);
+PathNode *path_tree(Elaborator *e);
+
+/* elaborate_repeat.c */
+bool is_varying(const Elaborator *e, Span index);
+void elaborate_repeat(Elaborator *e, Scope *scope, const Ast *repeat);
+Value eval_over(Elaborator *e, Scope *scope, const Ast *over);
+const char *whole_type(Elaborator *e, const Type *t); /* "[3, 8] of reals" */
+
+/* body_match.c */
+typedef struct {
+        const Body *body;
+        int first;          /* the id that the trip's first node got */
+        Node *const *asked; /* [nasked] values that are named after the repeat, NULL where there is none */
+        int nasked;
+} Trip;
+enum { MAX_VARYING = 64 };
+typedef struct {
+        int n;
+        Span span[MAX_VARYING]; /* indices that differ from trip to trip */
+} Varying;
+bool body_match(Trip kept, Trip fresh, int64_t trips, Varying *varying);
+void body_merge(Arena *arena, const Region *region, Body *kept, const Body *fresh, int64_t trip);
+
+/* elaborate_trips.c */
+Trips *trips_begin(Elaborator *e, const Ast *repeat, int64_t n);
+int trips_asked(const Trips *t);
+void trips_show(Scope *scope, Trips *t, bool ended); /* its name is in sight */
+/* The values asked for, as a trip leaves them: for Trip.asked.  *again: see elaborate_repeat.c. */
+Node **trips_leave(Elaborator *e, Trips *t, const Scope *scope, int64_t trip, bool *again);
+void trips_stack(Elaborator *e, Trips *t, Region *region,
+                 const Trip *kept);                    /* before the REPEAT node is made .. */
+void trips_end(Elaborator *e, Trips *t, Node *repeat); /* .. and after */
+bool trips_value(Elaborator *e, Scope *scope, const Ast *field, Value *value); /* false: it names none */
+bool trips_without_value(Elaborator *e, const Scope *scope,
+                         const Ast *name);              /* true: reports that it is a repeat's */
+void note_later_trips(Elaborator *e, const char *name); /* of a name that stands for nothing */
+int trips_names(const Vars *vars, const char **name, int max);
+
+/* elaborate_model.c */
+bool at_model(const Elaborator *e, const Scope *scope); /* statements of the model itself */
+bool pending_value(Elaborator *e, const char *name,
+                   Value *value); /* a value given from outside, on its first use */
+bool value_given(Elaborator *e, const char *name,
+                 Value *value); /* the same where the parent declares the name */
+void list_hyper(Elaborator *e, const char *name, Value v, Span span);
+
+/* elaborate_checkpoint.c */
+void run_checkpoint(Elaborator *e, Scope *scope, const Ast *checkpoint); /* CHECKPOINT or CHECKPOINT_USE */
+Value path_field(Elaborator *e, const PathValue *path, const Ast *field);
+Value path_index(Elaborator *e, const PathValue *path, Scope *scope, const Ast *index);
+Node *path_weight(Elaborator *e, const PathValue *path, Span span);
+
+/* builtin.c */
+typedef struct {
+        Elaborator *e;
+        int npos;
+        const Value *pos;
+        const Span *pos_span;
+        const Vars *named;
+        Span span;
+        const char *name;
+} Call;
+struct Builtin {
+        const char *name;
+        int min, max;        /* positional arguments; max -1: any number */
+        const char *options; /* names of the others, each followed by a space */
+        Value (*run)(const Call *call);
+};
+
+/* elaborate_command.c: `lathe elaborate` */
+bool builtin_find(Elaborator *e, const char *name, Value *value);
+Value builtin_call(Elaborator *e, const Builtin *b, int npos, const Value *pos, const Span *pos_span,
+                   const Vars *named, Span span);
+Value stack_values(Elaborator *e, int n, const Value *item, int axis, Span span);
+#endif

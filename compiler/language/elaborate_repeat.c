@@ -1,0 +1,504 @@
+/* Repeats: every trip is elaborated with its index, and the distinct bodies are kept.
+ *
+ * A trip after the first is elaborated into memory of its own.  If its body is one that is known already,
+ * that memory is released and the constants that differ go into tables; if not, the trip is undone and
+ * elaborated again to stay.  So a repeat costs time for each trip, and memory for each distinct body.
+ *
+ * Where bodies differ only in where slices start (gate[.., e..e + 1]), the repeat begins anew with those
+ * slices written as gathers by a constant index, which may differ: then they are one body. */
+#include "elaborate_private.h"
+
+#include <string.h>
+
+typedef struct {
+        const char *name;
+        Value value;         /* before the trip; a tensor: before the first */
+        int carry;           /* number among the carried tensors, or -1: known at compile time */
+        bool becomes_tensor; /* in a trip: it has to be one before */
+        Type type;           /* then */
+} Carried;
+
+typedef struct {
+        Scope *scope;   /* around the repeat */
+        const Ast *ast; /* REPEAT or OVER */
+        const Ast *each, *body;
+        Region *region;
+        Carried *carried;
+        int ncarried, capacity;
+        int64_t identity;
+        Trip kept[MAX_BODIES];
+        Trips *trips;
+        Node **asked; /* of the trip that was elaborated last */
+        int nreturned;
+        bool stays;  /* a value that trips hand on lives in a trip's memory: keep that */
+        bool stacks; /* OVER */
+        bool again;  /* begin anew */
+} Repeat;
+
+/* ---- what is carried ---- */
+
+static void add_carried(Elaborator *e, Repeat *r, const char *name)
+{
+        Binding *b = scope_local(r->scope, name);
+        for (int i = 0; i < r->ncarried; i++)
+                if (r->carried[i].name == name)
+                        return;
+        if (!b)
+                return;
+        GROW(e, r->carried, r->ncarried, r->capacity);
+        bool is_tensor = b->value.kind == V_TENSOR;
+        r->carried[r->ncarried++] =
+                (Carried){.name = name, .value = b->value, .carry = is_tensor ? r->region->ncarry++ : -1};
+}
+
+/* Names that the statements assign, inner repeats included. */
+static void find_assigned(Elaborator *e, Repeat *r, const Ast *s)
+{
+        if (s->kind == AST_LET) {
+                for (int i = 0; i < s->kid[0]->nkid; i++)
+                        add_carried(e, r, s->kid[0]->kid[i]->name);
+        } else if (s->kind == AST_DO || s->kind == AST_IF || s->kind == AST_REPEAT) {
+                for (int i = 0; i < s->nkid; i++)
+                        if (s->kid[i])
+                                find_assigned(e, r, s->kid[i]);
+        }
+}
+
+/* ---- one trip ---- */
+
+static bool lives_in_arena(Value v)
+{
+        return v.kind == V_LIST || v.kind == V_BLOCK || v.kind == V_SCHEME;
+}
+
+static Scope *enter_trip(Elaborator *e, Repeat *r, Body *body, int64_t trip)
+{
+        Scope *scope = scope_new(e, r->scope, false);
+        for (int i = 0; i < r->ncarried; i++) {
+                Carried *c = &r->carried[i];
+                Value v = c->value;
+                if (c->carry >= 0) {
+                        Attr attr = {.index = c->carry, .slot = -1};
+                        v = value_tensor(node_new(e->g, body, OP_CARRY, 0, NULL, attr, c->value.tensor->type,
+                                                  r->each->span, e->where));
+                        v.tensor->name = c->name;
+                }
+                scope_set(e, scope, c->name, v, r->each->span);
+        }
+        const Ast *index = r->each->kid[0] ? r->each->kid[0] : r->each; /* `over a : n` counts in a itself */
+        scope_set(e, scope, index->name, value_int(trip), r->each->span);
+        trips_show(scope, r->trips, false);
+        return scope;
+}
+
+const char *whole_type(Elaborator *e, const Type *t)
+{
+        static const char *const dtype[] = {"reals", "integers", "booleans"};
+        return arena_printf(e->diag->arena, "%s of %s", type_text(e->diag->arena, e->g, t), dtype[t->dtype]);
+}
+
+static bool leave_tensor(Elaborator *e, Repeat *r, const Carried *c, const Binding *b, Body *body)
+{
+        const Type *before = &c->value.tensor->type;
+        if (is_poison(b->value))
+                return false;
+        Node *next = to_tensor(e, b->value, b->span);
+        if (!next)
+                return false;
+        if (!type_equal(before, &next->type)) {
+                poisoned(e, b->span,
+                         "%s changes its shape in an iteration of %s: it enters as %s and leaves as %s",
+                         c->name, r->region->name, whole_type(e, before), whole_type(e, &next->type));
+                return false;
+        }
+        body->next[c->carry] = next;
+        return true;
+}
+
+/* What the trip hands on; false after a mistake. */
+static bool leave_trip(Elaborator *e, Repeat *r, Scope *scope, Body *body)
+{
+        bool good = true;
+        for (int i = 0; i < r->ncarried; i++) {
+                Carried *c = &r->carried[i];
+                Binding *b = vars_find(scope->vars, c->name);
+                if (c->carry >= 0) {
+                        good = leave_tensor(e, r, c, b, body) && good;
+                } else if (b->value.kind == V_TENSOR && (is_number(c->value) || c->value.kind == V_LIST)) {
+                        c->becomes_tensor = r->again = true;
+                        c->type = b->value.tensor->type;
+                        good = false;
+                } else if (b->value.kind == V_TENSOR) {
+                        poisoned(e, b->span, "%s is %s before the iteration and %s after it", c->name,
+                                 value_text_of(e, c->value), value_text_of(e, b->value));
+                        good = false;
+                } else {
+                        r->stays = r->stays || lives_in_arena(b->value);
+                        c->value = b->value;
+                }
+        }
+        return good;
+}
+
+static bool stack_returned(Elaborator *e, Repeat *r, Body *body, int64_t trip)
+{
+        Value v = e->returned;
+        if (!e->has_returned)
+                return poisoned(e, r->ast->span, "%s returns nothing", r->region->name), false;
+        bool several = e->returned_several && v.kind == V_LIST;
+        int n = several ? v.list->n : 1;
+        const Value *item = several ? v.list->item : &v;
+        if (trip > 0 && n != r->region->nstack)
+                return poisoned(e, r->ast->span, "%s returns %d values in one iteration and %d in another",
+                                r->region->name, r->region->nstack, n),
+                       false;
+        r->region->nstack = n;
+        body->stack = NEW_ARRAY(e->arena, Node *, n);
+        for (int i = 0; i < n; i++) {
+                body->stack[i] = is_poison(item[i]) ? NULL : to_tensor(e, item[i], r->body->span);
+                if (!body->stack[i])
+                        return false;
+                if (trip == 0)
+                        continue;
+                const Type *first = &r->region->body[0]->stack[i]->type;
+                if (!type_equal(first, &body->stack[i]->type))
+                        return poisoned(e, r->ast->span,
+                                        "%s returns %s in iteration 0 and %s in iteration %lld",
+                                        r->region->name, whole_type(e, first),
+                                        whole_type(e, &body->stack[i]->type), (long long)trip),
+                               false;
+        }
+        return true;
+}
+
+/* Those that are named after the repeat; false: it has to begin anew. */
+static bool leave_asked(Elaborator *e, Repeat *r, const Scope *scope, int64_t trip)
+{
+        bool again = false;
+        r->asked = trips_leave(e, r->trips, scope, trip, &again);
+        r->again = r->again || again;
+        return !again;
+}
+
+/* Elaborates a trip into e->arena; NULL after a mistake. */
+static Body *run_trip(Elaborator *e, Repeat *r, int64_t trip)
+{
+        Body *outer_body = e->body, *body = body_new(e->g, r->region);
+        PathScope *outer_path = e->path, *path = path_new(e, r->region->name, r->each->span);
+        Value returned = e->returned;
+        bool has_returned = e->has_returned, may_return = e->may_return;
+        int errors = e->diag->count;
+        path->identity = r->identity;
+        path->region = r->region;
+        path->trip = trip;
+        body->next = NEW_ARRAY(e->arena, Node *, r->region->ncarry);
+        e->body = body;
+        e->path = path;
+        e->has_returned = false;
+        e->may_return = r->stacks;
+        Scope *scope = enter_trip(e, r, body, trip);
+        run_statements(e, scope, r->body);
+        bool good = e->diag->count == errors && !e->stopped;
+        good = good && leave_trip(e, r, scope, body) && (!r->stacks || stack_returned(e, r, body, trip)) &&
+               leave_asked(e, r, scope, trip);
+        e->body = outer_body;
+        e->path = outer_path;
+        e->returned = returned;
+        e->has_returned = has_returned;
+        e->may_return = may_return;
+        return good ? body : NULL;
+}
+
+/* ---- all trips ---- */
+
+static Trip as_trip(const Repeat *r, const Body *body, int first)
+{
+        return (Trip){body, first, r->asked, trips_asked(r->trips)};
+}
+
+static int find_body(const Repeat *r, const Body *fresh, int first)
+{
+        for (int i = 0; i < r->region->nbody; i++)
+                if (body_match(r->kept[i], as_trip(r, fresh, first), r->region->trips, NULL))
+                        return i;
+        return -1;
+}
+
+bool is_varying(const Elaborator *e, Span index)
+{
+        for (int i = 0; i < e->nvarying; i++)
+                if (e->varying[i].source == index.source && e->varying[i].begin == index.begin &&
+                    e->varying[i].end == index.end)
+                        return true;
+        return false;
+}
+
+/* Whether a body would be a known one if some more slices were gathers; they are from now on. */
+static bool find_varying(Elaborator *e, const Repeat *r, const Body *fresh, int first)
+{
+        bool found = false;
+        for (int i = 0; i < r->region->nbody && !found; i++) {
+                Varying varying = {0};
+                if (!body_match(r->kept[i], as_trip(r, fresh, first), r->region->trips, &varying))
+                        continue;
+                for (int k = 0; k < varying.n; k++) {
+                        if (is_varying(e, varying.span[k]))
+                                continue;
+                        GROW(e, e->varying, e->nvarying, e->varying_cap);
+                        e->varying[e->nvarying++] = varying.span[k];
+                        found = true;
+                }
+        }
+        return found;
+}
+
+static bool keep_body(Elaborator *e, Repeat *r, Body *body, int first, int64_t trip)
+{
+        Region *region = r->region;
+        int capacity = region->nbody;
+        if (region->nbody == MAX_BODIES)
+                return poisoned(e, r->each->span, "%s has more than %d different bodies", region->name,
+                                MAX_BODIES),
+                       false;
+        if ((capacity & (capacity - 1)) == 0)
+                region->body = arena_grow(e->arena, region->body, capacity * (int64_t)sizeof(Body *),
+                                          (capacity ? 2 * capacity : 1) * (int64_t)sizeof(Body *));
+        r->kept[region->nbody] = as_trip(r, body, first);
+        region->body_of[trip] = (uint8_t)region->nbody;
+        region->body[region->nbody++] = body;
+        return true;
+}
+
+static void set_arena(Elaborator *e, Arena *arena)
+{
+        e->arena = arena;
+        e->g->arena = arena;
+}
+
+/* Tries a trip in memory of its own.  1: it has a known body; 0: it has to be elaborated to stay; -1: a
+ * mistake. */
+static int try_trip(Elaborator *e, Repeat *r, int64_t trip)
+{
+        Arena *outer = e->arena, scratch = {.out_of_memory = outer->out_of_memory};
+        int first = e->g->nnode, found = -1;
+        int64_t change = changes_mark(e), instances = e->ninstance;
+        Value value[64];
+        bool restorable = r->ncarried <= 64;
+        for (int i = 0; restorable && i < r->ncarried; i++)
+                value[i] = r->carried[i].value;
+        if (r->stays || !restorable)
+                return 0;
+        set_arena(e, &scratch);
+        Body *body = run_trip(e, r, trip);
+        set_arena(e, outer);
+        if (body)
+                found = find_body(r, body, first);
+        r->again = r->again || (body && found < 0 && find_varying(e, r, body, first));
+        if (found >= 0 && !r->stays) {
+                body_merge(outer, r->region, r->region->body[found], body, trip);
+                r->region->body_of[trip] = (uint8_t)found;
+                instance_names_pop(e, instances);
+        } else { /* undone: to be elaborated again, or after a mistake, whose memory goes too */
+                changes_undo(e, change, instances);
+                for (int i = 0; i < r->ncarried; i++)
+                        r->carried[i].value = value[i];
+        }
+        e->g->nnode = first;
+        bool known = found >= 0 && !r->stays;
+        arena_free(&scratch);
+        return !body && !r->again ? -1 : known;
+}
+
+/* False: a mistake, or r->again. */
+static bool run_trips(Elaborator *e, Repeat *r)
+{
+        for (int64_t trip = 0; trip < r->region->trips; trip++) {
+                int done = trip > 0 ? try_trip(e, r, trip) : 0;
+                if (done < 0 || r->again)
+                        return false;
+                if (done)
+                        continue;
+                int first = e->g->nnode;
+                Body *body = run_trip(e, r, trip);
+                if (!body)
+                        return false;
+                int found = r->stays ? find_body(r, body, first) : -1;
+                r->again = r->stays && found < 0 && find_varying(e, r, body, first);
+                if (r->again)
+                        return false;
+                if (found >= 0) {
+                        body_merge(e->arena, r->region, r->region->body[found], body, trip);
+                        r->region->body_of[trip] = (uint8_t)found;
+                        e->g->nnode = first;
+                } else if (!keep_body(e, r, body, first, trip)) {
+                        return false;
+                }
+        }
+        return true;
+}
+
+/* A number or list that the trips make a tensor is one from the start: `total = 0` before `total = total +
+ * x`. */
+static bool start_as_tensor(Elaborator *e, Repeat *r, Carried *c, Value *start)
+{
+        Span span = scope_local(r->scope, c->name)->span;
+        Node *n = is_number(*start)
+                          ? build_number(e->g, e->body, start->number, c->type.dtype, span, e->where)
+                          : to_tensor(e, *start, span);
+        if (!n)
+                return false;
+        if (n->op == OP_CONST)
+                n->type.dtype = c->type.dtype;
+        if (is_number(*start) && c->type.rank > 0)
+                n = view_broadcast(e->g, e->body, n, &c->type, span, e->where);
+        c->becomes_tensor = false;
+        c->carry = r->region->ncarry++;
+        *start = value_tensor(n);
+        return n != NULL;
+}
+
+/* All trips, from the first again while that makes fewer bodies. */
+static bool run_all_trips(Elaborator *e, Repeat *r)
+{
+        int64_t change = changes_mark(e), instances = e->ninstance;
+        int first = e->g->nnode;
+        Value *start = NEW_ARRAY(e->arena, Value, r->ncarried);
+        for (int i = 0; i < r->ncarried; i++)
+                start[i] = r->carried[i].value;
+        for (;;) {
+                bool good = run_trips(e, r);
+                if (!r->again)
+                        return good;
+                changes_undo(e, change, instances);
+                e->g->nnode = first;
+                r->again = false;
+                r->region->nbody = 0;
+                r->region->body = NULL;
+                for (int i = 0; i < r->ncarried; i++) {
+                        if (r->carried[i].becomes_tensor && !start_as_tensor(e, r, &r->carried[i], &start[i]))
+                                return false;
+                        r->carried[i].value = start[i];
+                }
+                first = e->g->nnode;
+        }
+}
+
+/* The number of trips, within limits; -1 after a mistake. */
+static int64_t trips_of(Elaborator *e, Scope *scope, const Ast *ast)
+{
+        int64_t n;
+        Value v = eval(e, scope, ast->kid[1], NULL);
+        const char *name = ast->kid[0]->name;
+        if (!want_int(e, v, ast->kid[1]->span,
+                      arena_printf(e->diag->arena, "the number of iterations of %s", name), &n))
+                return -1;
+        if (n < 0)
+                return poisoned(e, ast->kid[1]->span, "%s can't be repeated %lld times", name, (long long)n),
+                       -1;
+        if (n > MAX_TRIPS || n * e->trips > MAX_TRIPS) {
+                poisoned(e, ast->kid[1]->span,
+                         "%s has %lld iterations: more than %d in all are not elaborated", name,
+                         (long long)(n * (n > MAX_TRIPS ? 1 : e->trips)), MAX_TRIPS);
+                return -1;
+        }
+        if (e->nregion == MAX_REGIONS)
+                return poisoned(e, ast->span, "repeats are more than %d deep", MAX_REGIONS), -1;
+        return n;
+}
+
+static Repeat *repeat_new(Elaborator *e, Scope *scope, const Ast *ast, int64_t trips)
+{
+        Repeat *r = NEW(e->arena, Repeat);
+        r->scope = scope;
+        r->ast = ast;
+        r->each = ast->kid[0];
+        r->body = ast->kid[2];
+        r->identity = ++e->next_id;
+        r->region = NEW(e->arena, Region);
+        r->region->name = r->each->name;
+        r->region->trips = trips;
+        r->region->body_of = NEW_ARRAY(e->arena, uint8_t, trips);
+        r->trips = trips_begin(e, ast, trips);
+        return r;
+}
+
+/* Runs the trips and makes the REPEAT node; NULL after a mistake. */
+static Node *finish_repeat(Elaborator *e, Repeat *r)
+{
+        Region *region = r->region;
+        int64_t outer_trips = e->trips;
+        e->trips *= region->trips;
+        e->nregion++;
+        int64_t changes = changes_mark(e);
+        bool good = run_all_trips(e, r);
+        e->trips = outer_trips;
+        e->nregion--;
+        if (!good)
+                return NULL;
+        if (changes_mark(e) > changes) {
+                PathScope *path = path_new(e, region->name, r->each->span);
+                path->identity = r->identity;
+                if (!list_instance(e, path))
+                        return NULL;
+        }
+        r->nreturned = region->nstack;
+        trips_stack(e, r->trips, region, r->kept);
+        Node **start = NEW_ARRAY(e->arena, Node *, region->ncarry);
+        for (int i = 0; i < r->ncarried; i++)
+                if (r->carried[i].carry >= 0)
+                        start[r->carried[i].carry] = r->carried[i].value.tensor;
+        region->repeat = build(e->g, e->body, e->diag, OP_REPEAT, region->ncarry, start,
+                               &(Attr){.region = region, .slot = -1}, r->ast->span, e->where);
+        record_name(e, INNER_REPEAT, region->name, e->where, value_tensor(region->repeat));
+        if (region->repeat)
+                trips_end(e, r->trips, region->repeat);
+        return region->repeat;
+}
+
+static Node *result(Elaborator *e, Node *repeat, int index, Span span)
+{
+        return build(e->g, e->body, e->diag, OP_RESULT, 1, &repeat, &(Attr){.index = index, .slot = -1}, span,
+                     e->where);
+}
+
+void elaborate_repeat(Elaborator *e, Scope *scope, const Ast *ast)
+{
+        int64_t trips = trips_of(e, scope, ast);
+        if (trips <= 0) {
+                trips_show(scope, trips_begin(e, ast, 0), true);
+                return;
+        }
+        Repeat *r = repeat_new(e, scope, ast, trips);
+        find_assigned(e, r, r->body);
+        Node *repeat = finish_repeat(e, r);
+        trips_show(scope, r->trips, true);
+        if (!repeat)
+                return;
+        for (int i = 0; i < r->ncarried; i++) {
+                Carried *c = &r->carried[i];
+                Value v = c->carry >= 0 ? value_tensor(result(e, repeat, c->carry, r->each->span)) : c->value;
+                name_variable(e, v, c->name);
+                scope_set(e, scope, c->name, v, r->each->span);
+        }
+}
+
+Value eval_over(Elaborator *e, Scope *scope, const Ast *ast)
+{
+        int64_t trips = trips_of(e, scope, ast);
+        if (trips < 0)
+                return POISON;
+        if (trips == 0)
+                return poisoned(e, ast->kid[1]->span, "%s has no iterations, so its values have no shape",
+                                ast->kid[0]->name);
+        Repeat *r = repeat_new(e, scope, ast, trips);
+        r->stacks = true;
+        Node *repeat = finish_repeat(e, r);
+        trips_show(scope, r->trips, true);
+        if (!repeat)
+                return POISON;
+        int n = r->nreturned;
+        Value *item = NEW_ARRAY(e->arena, Value, n);
+        for (int i = 0; i < n; i++)
+                item[i] = value_tensor(result(e, repeat, i, ast->span));
+        return n == 1 ? item[0] : value_list(e, n, item);
+}

@@ -1,0 +1,466 @@
+/* Weights: their paths, and which trip of which repeat has which.
+ *
+ * A path is the names of the instances down to the one whose body declares the weight.  The same path in
+ * another trip of a repeat is another slot of the same weight.  If its shape differs from trip to trip, each
+ * shape is a weight of its own, with the trips that have it.
+ *
+ * A trip that turns out to repeat a body known already, or is elaborated anew, is undone through a list of
+ * changes. */
+#include "elaborate_private.h"
+
+#include <string.h>
+
+enum { MAX_PATH = 4000 };
+
+static uint64_t hash64(uint64_t x)
+{
+        x = (x ^ (x >> 32)) * 0x9e3779b97f4a7c15u;
+        return x ^ (x >> 29);
+}
+
+PathScope *path_new(Elaborator *e, const char *name, Span span)
+{
+        PathScope *path = NEW(e->arena, PathScope);
+        path->outer = e->path;
+        path->name = name;
+        path->id = path->identity = ++e->next_id;
+        path->span = span;
+        return path;
+}
+
+/* ---- names of instances ---- */
+
+static int64_t instance_bucket(const Elaborator *e, int64_t parent, const char *name)
+{
+        return (int64_t)(hash64((uint64_t)parent ^ (uint64_t)(uintptr_t)name << 20) &
+                         (uint64_t)(e->instance_cap - 1));
+}
+
+static void enter_instance(Elaborator *e, int64_t i)
+{
+        InstanceName *entry = &e->instance[i];
+        int64_t *bucket = &e->instance_bucket[instance_bucket(e, entry->parent, entry->name)];
+        entry->next = *bucket;
+        *bucket = i;
+}
+
+static void grow_instances(Elaborator *e)
+{
+        int64_t capacity = e->instance_cap ? 2 * e->instance_cap : 64;
+        e->instance = arena_grow(e->keep, e->instance, e->ninstance * (int64_t)sizeof *e->instance,
+                                 capacity * (int64_t)sizeof *e->instance);
+        e->instance_bucket = NEW_ARRAY(e->keep, int64_t, capacity);
+        e->instance_cap = capacity;
+        memset(e->instance_bucket, 0xff, (size_t)capacity * sizeof *e->instance_bucket);
+        for (int64_t i = 0; i < e->ninstance; i++)
+                enter_instance(e, i);
+}
+
+/* Entries leave in the order opposite to that in which they came, so each is the head of its bucket. */
+void instance_names_pop(Elaborator *e, int64_t mark)
+{
+        while (e->ninstance > mark) {
+                const InstanceName *last = &e->instance[--e->ninstance];
+                e->instance_bucket[instance_bucket(e, last->parent, last->name)] = last->next;
+        }
+}
+
+static bool list_one(Elaborator *e, const PathScope *path)
+{
+        if (e->instance_cap == 0 || e->ninstance == e->instance_cap)
+                grow_instances(e);
+        int64_t i = e->instance_bucket[instance_bucket(e, path->outer->id, path->name)];
+        for (; i >= 0; i = e->instance[i].next) {
+                const InstanceName *known = &e->instance[i];
+                if (known->parent != path->outer->id || known->name != path->name)
+                        continue;
+                if (known->identity == path->identity)
+                        return true;
+                poisoned(e, path->span, "a second instance with weights is called %s here", path->name);
+                diag_note(e->diag, known->span, "the first");
+                diag_hint(e->diag, "give one of them another name: `as NAME` after the call");
+                return false;
+        }
+        e->instance[e->ninstance] =
+                (InstanceName){path->outer->id, path->identity, path->name, path->span, -1};
+        enter_instance(e, e->ninstance++);
+        return true;
+}
+
+/* An instance with weights makes itself known to the ones around it; false: its name is taken. */
+bool list_instance(Elaborator *e, const PathScope *path)
+{
+        for (const PathScope *p = path; p; p = p->outer)
+                if (p->shared)
+                        return true;
+        for (; path->outer; path = path->outer)
+                if (!list_one(e, path))
+                        return false;
+        return true;
+}
+
+/* ---- weights by path ---- */
+
+static Weight **path_slot(const Elaborator *e, const char *path, int64_t *at)
+{
+        int64_t mask = e->by_path_slots - 1;
+        *at = (int64_t)(hash64((uint64_t)(uintptr_t)path) & (uint64_t)mask);
+        return e->by_path;
+}
+
+static void enter_weight(Elaborator *e, Weight *w)
+{
+        int64_t at;
+        Weight **table = path_slot(e, w->path, &at);
+        while (table[at])
+                at = (at + 1) & (e->by_path_slots - 1);
+        table[at] = w;
+}
+
+static void rebuild_table(Elaborator *e, int64_t slots)
+{
+        if (slots != e->by_path_slots)
+                e->by_path = NEW_ARRAY(e->keep, Weight *, slots);
+        else
+                memset(e->by_path, 0, (size_t)slots * sizeof(Weight *));
+        e->by_path_slots = slots;
+        for (int i = 0; i < e->g->nweight; i++)
+                enter_weight(e, e->g->weight[i]);
+}
+
+static void add_weight(Elaborator *e, Weight *w)
+{
+        GROW(e, e->g->weight, e->g->nweight, e->weight_cap);
+        w->id = e->g->nweight;
+        e->g->weight[e->g->nweight++] = w;
+        if (2 * (int64_t)e->g->nweight > e->by_path_slots)
+                rebuild_table(e, e->by_path_slots ? 2 * e->by_path_slots : 64);
+        else
+                enter_weight(e, w);
+}
+
+/* ---- slots ---- */
+
+typedef struct {
+        int n;
+        const PathScope *scope[MAX_REGIONS]; /* outermost first */
+        int part[MAX_REGIONS];
+        int nparts;
+        int64_t trips, trip; /* of all together, outermost slowest */
+} Place;
+
+static Place place_of(const PathScope *path)
+{
+        const PathScope *chain[MAX_DEPTH * 2 + MAX_REGIONS];
+        int depth = 0;
+        Place place = {.trips = 1};
+        for (; path && path->outer; path = path->outer)
+                if (depth < (int)(sizeof chain / sizeof *chain))
+                        chain[depth++] = path;
+        place.nparts = depth + 1;
+        for (int i = 0; i < depth; i++) {
+                const PathScope *scope = chain[depth - 1 - i];
+                if (!scope->region)
+                        continue;
+                place.part[place.n] = i;
+                place.scope[place.n++] = scope;
+                place.trips *= scope->region->trips;
+                place.trip = place.trip * scope->region->trips + scope->trip;
+        }
+        return place;
+}
+
+static bool same_place(const Weight *w, const Place *place)
+{
+        if (w->nregion != place->n)
+                return false;
+        for (int i = 0; i < place->n; i++)
+                if (w->region[i]->trips != place->scope[i]->region->trips)
+                        return false;
+        return true;
+}
+
+static bool has_slot(const Weight *w, const Place *place)
+{
+        int64_t trip = 0;
+        if (w->nregion == 0 || place->n != w->nregion)
+                return w->slots > 0;
+        for (int i = 0; i < place->n; i++) {
+                if (place->scope[i]->trip >= w->region[i]->trips)
+                        return false;
+                trip = trip * w->region[i]->trips + place->scope[i]->trip;
+        }
+        return w->slot_of[trip] >= 0;
+}
+
+static void take_slot(Elaborator *e, Weight *w, int64_t trip)
+{
+        if (w->slot_of)
+                w->slot_of[trip] = 0;
+        w->slots++;
+        if (e->nchange == e->change_cap) {
+                int64_t capacity = e->change_cap ? 2 * e->change_cap : 64;
+                e->change = arena_grow(e->keep, e->change, e->nchange * (int64_t)sizeof *e->change,
+                                       capacity * (int64_t)sizeof *e->change);
+                e->change_cap = capacity;
+        }
+        e->change[e->nchange++] = (Change){w, trip};
+}
+
+int64_t changes_mark(const Elaborator *e)
+{
+        return e->nchange;
+}
+
+/* Takes back the slots taken since the mark, and the weights that have none left. */
+void changes_undo(Elaborator *e, int64_t mark, int64_t instances)
+{
+        int nweight = e->g->nweight;
+        while (e->nchange > mark) {
+                Change c = e->change[--e->nchange];
+                if (c.weight->slot_of)
+                        c.weight->slot_of[c.index] = -1;
+                c.weight->slots--;
+        }
+        while (e->g->nweight > 0 && e->g->weight[e->g->nweight - 1]->slots == 0)
+                e->g->nweight--;
+        if (e->g->nweight < nweight)
+                rebuild_table(e, e->by_path_slots);
+        instance_names_pop(e, instances);
+}
+
+/* ---- numbering ---- */
+
+/* Whether these trips come by the regions of w: a repeat that stands in two distinct bodies of the one around
+ * it is two regions, each for its own trips. */
+static bool trips_reach(const Weight *w, int64_t trip)
+{
+        int64_t at[MAX_REGIONS];
+        for (int r = w->nregion - 1; r >= 0; r--) {
+                at[r] = trip % w->region[r]->trips;
+                trip /= w->region[r]->trips;
+        }
+        for (int r = 0; r + 1 < w->nregion; r++)
+                if (w->region[r + 1]->repeat->body != w->region[r]->body[w->region[r]->body_of[at[r]]])
+                        return false;
+        return true;
+}
+
+static int64_t all_trips(const Weight *w)
+{
+        int64_t trips = 1;
+        for (int r = 0; r < w->nregion; r++)
+                trips *= w->region[r]->trips;
+        return trips;
+}
+
+/* The weight of w's path in these regions: w itself, or a part that takes over their trips. */
+static Weight *weight_in(Elaborator *e, Weight *w, Region *const *region)
+{
+        size_t size = (size_t)w->nregion * sizeof *region;
+        for (int i = w->id; i < e->g->nweight; i++) {
+                Weight *part = e->g->weight[i];
+                if (part->path == w->path && type_equal(&part->type, &w->type) &&
+                    part->nregion == w->nregion && memcmp(part->region, region, size) == 0)
+                        return part;
+        }
+        Weight *part = NEW(e->keep, Weight);
+        int64_t trips = all_trips(w);
+        *part = *w;
+        memcpy(part->region, region, size);
+        part->slot_of = NEW_ARRAY(e->keep, int32_t, trips);
+        memset(part->slot_of, 0xff, (size_t)trips * sizeof *part->slot_of);
+        for (int64_t t = 0; t < trips; t++)
+                if (w->slot_of[t] >= 0 && trips_reach(part, t)) {
+                        part->slot_of[t] = 0;
+                        w->slot_of[t] = -1;
+                }
+        add_weight(e, part);
+        return part;
+}
+
+static void part_weights(Elaborator *e, const Body *body, Region **region, int depth)
+{
+        for (int i = 0; i < body->nnode; i++) {
+                Node *n = body->node[i];
+                if (n->op == OP_WEIGHT && n->attr.weight->nregion > 0)
+                        n->attr.weight = weight_in(e, n->attr.weight, region);
+                if (n->op != OP_REPEAT)
+                        continue;
+                region[depth] = n->attr.region;
+                for (int k = 0; k < n->attr.region->nbody; k++)
+                        part_weights(e, n->attr.region->body[k], region, depth + 1);
+        }
+}
+
+/* Slots in the order of the trips. */
+void number_slots(Elaborator *e)
+{
+        Region *region[MAX_REGIONS + 1];
+        part_weights(e, e->g->top, region, 0);
+        for (int i = 0; i < e->g->nweight; i++) {
+                Weight *w = e->g->weight[i];
+                if (!w->slot_of)
+                        continue;
+                int64_t trips = all_trips(w), slots = 0;
+                w->trip_of = NEW_ARRAY(e->keep, int32_t, trips);
+                for (int64_t t = 0; t < trips; t++)
+                        if (w->slot_of[t] >= 0) {
+                                w->trip_of[slots] = (int32_t)t;
+                                w->slot_of[t] = (int32_t)slots++;
+                        }
+                w->slots = slots;
+        }
+}
+
+/* ---- declaring ---- */
+
+static const char *path_text(Elaborator *e, const PathScope *scope, const char *name)
+{
+        char buffer[MAX_PATH];
+        size_t at = sizeof buffer, n = strlen(name);
+        if (n >= at)
+                return NULL;
+        memcpy(buffer + (at -= n), name, n);
+        for (; scope && scope->outer; scope = scope->outer) {
+                n = strlen(scope->name);
+                if (n + 1 >= at)
+                        return NULL;
+                buffer[--at] = '.';
+                memcpy(buffer + (at -= n), scope->name, n);
+        }
+        return intern(e->program->names, buffer + at, (int)(sizeof buffer - at));
+}
+
+static Weight *weight_new(Elaborator *e, const char *path, const char *name, const Place *place,
+                          const Type *type, Span span)
+{
+        Weight *w = NEW(e->keep, Weight);
+        w->path = path;
+        w->type = *type;
+        w->span = span;
+        w->npart = place->nparts;
+        w->part = NEW_ARRAY(e->keep, const char *, place->nparts);
+        int part = place->nparts - 1;
+        w->part[part] = name;
+        for (const PathScope *s = e->path; s && s->outer; s = s->outer)
+                w->part[--part] = s->name;
+        w->nregion = place->n;
+        for (int i = 0; i < place->n; i++) {
+                w->region[i] = place->scope[i]->region;
+                w->region_part[i] = place->part[i];
+        }
+        if (place->n > 0) {
+                w->slot_of = NEW_ARRAY(e->keep, int32_t, place->trips);
+                memset(w->slot_of, 0xff, (size_t)place->trips * sizeof *w->slot_of);
+        }
+        add_weight(e, w);
+        return w;
+}
+
+static bool same_centre(const Weight *w, double centre, const double *values)
+{
+        if (w->centre != centre || !w->centre_values != !values)
+                return false;
+        return !values ||
+               memcmp(values, w->centre_values, (size_t)type_count(&w->type, NULL) * sizeof *values) == 0;
+}
+
+static bool is_shared(const PathScope *path)
+{
+        for (; path; path = path->outer)
+                if (path->shared)
+                        return true;
+        return false;
+}
+
+static Node *use_weight(Elaborator *e, Weight *w, Span span)
+{
+        Node *n = node_new(e->g, e->body, OP_WEIGHT, 0, NULL, (Attr){.weight = w, .slot = -1}, w->type, span,
+                           e->where);
+        n->name = w->part[w->npart - 1];
+        return n;
+}
+
+Node *weight_node(Elaborator *e, const char *name, const Type *type, double centre, const double *values,
+                  Span span)
+{
+        const char *path = path_text(e, e->path, name);
+        if (!path)
+                return poisoned(e, span, "the path of this weight is too long").tensor;
+        bool shared = is_shared(e->path);
+        if (!shared && !list_instance(e, e->path))
+                return NULL;
+        Place place = place_of(e->path);
+        if (!type_is_bounded(e->g, type, place.trips))
+                return poisoned(e, span,
+                                "the weight %s of shape %s has too many elements in %lld iterations: more "
+                                "than "
+                                "2^42",
+                                path, type_text(e->diag->arena, e->g, type), (long long)place.trips)
+                        .tensor;
+        Weight *found = NULL;
+        int64_t at = 0;
+        if (e->by_path_slots)
+                path_slot(e, path, &at);
+        for (; e->by_path_slots && e->by_path[at]; at = (at + 1) & (e->by_path_slots - 1)) {
+                Weight *w = e->by_path[at];
+                if (w->path != path)
+                        continue;
+                if (has_slot(w, &place)) {
+                        if (shared && type_equal(&w->type, type))
+                                return use_weight(e, w, span);
+                        poisoned(e, span,
+                                 shared ? "the shared weight %s has another shape in another call"
+                                        : "the weight %s is declared twice",
+                                 path);
+                        diag_note(e->diag, w->span, "first here, as %s",
+                                  type_text(e->diag->arena, e->g, &w->type));
+                        return NULL;
+                }
+                if (same_place(w, &place) && type_equal(&w->type, type) && same_centre(w, centre, values))
+                        found = w;
+        }
+        if (!found) {
+                found = weight_new(e, path, name, &place, type, span);
+                found->centre = centre;
+                found->centre_values = values;
+        }
+        take_slot(e, found, place.trip);
+        return use_weight(e, found, span);
+}
+
+/* ---- the tree of paths ---- */
+
+static PathNode *path_child(Elaborator *e, PathNode *outer, const char *name)
+{
+        PathNode **link = &outer->child;
+        for (; *link; link = &(*link)->next)
+                if ((*link)->name == name)
+                        return *link;
+        PathNode *p = *link = NEW(e->keep, PathNode);
+        p->name = name;
+        p->outer = outer;
+        return p;
+}
+
+PathNode *path_tree(Elaborator *e)
+{
+        PathNode *root = NEW(e->keep, PathNode);
+        root->name = e->g->name;
+        for (int i = 0; i < e->g->nweight; i++) {
+                Weight *w = e->g->weight[i];
+                PathNode *p = root;
+                for (int k = 0, r = 0; k < w->npart; k++) {
+                        p = path_child(e, p, interned(e, w->part[k]));
+                        if (r < w->nregion && w->region_part[r] == k) {
+                                p->is_region = true;
+                                p->trips = w->region[r]->trips > p->trips ? w->region[r]->trips : p->trips;
+                                r++;
+                        }
+                }
+                if (!p->weight)
+                        p->weight = w;
+        }
+        return root;
+}

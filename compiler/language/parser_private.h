@@ -1,0 +1,78 @@
+/* The parser's state, shared by scanner, grammar, newline rule and messages. For compiler/language/parse.c,
+ * compiler/language/syntax_error.c, grammar/lathe.l and grammar/lathe.y alone. */
+#ifndef PARSER_PRIVATE_H
+#define PARSER_PRIVATE_H
+
+#include "language.h"
+
+#include <stdbool.h>
+
+enum { MAX_BRACKETS = 1000, MAX_AHEAD = MAX_BRACKETS + 8, RECENT = 3 };
+
+typedef union TokenValue {
+        Ast *ast;
+        const char *name; /* interned */
+} TokenValue;
+
+typedef struct Token {
+        int code; /* as lathe.tab.h numbers them */
+        Span span;
+        TokenValue value;
+} Token;
+
+typedef struct Parser {
+        Arena *arena;
+        Interner *names;
+        Diag *diag; /* NULL: report nothing */
+        const Source *source;
+        void *scanner;
+
+        int32_t offset;         /* where the scanner stands */
+        int start;              /* the token that chooses the start symbol, until it is handed out; then 0 */
+        Token ahead[MAX_AHEAD]; /* read but not handed out, the next one last */
+        int nahead;
+        Token recent[RECENT];        /* handed to the grammar, newest first */
+        int last_code;               /* the last token that passed the newline rule, skipped or not */
+        int32_t last_end;            /* where it ended */
+        Token bracket[MAX_BRACKETS]; /* open, innermost last */
+        int depth;
+
+        int skip_to;      /* while recovering: the bracket depth at which a statement can begin; else -1 */
+        int32_t quiet_to; /* what is wrong before this offset has been reported */
+        bool stopped;     /* nothing more is read or reported */
+        int errors;
+        Ast *root;
+} Parser;
+
+/* --- grammar/lathe.l --- */
+int scan_token(Token *token, void *scanner); /* one token, line ends included; its code */
+int scan_begin(Parser *parser);              /* sets parser->scanner; 0 if there is no memory */
+void scan_end(Parser *parser);
+
+/* --- compiler/language/parse.c, for the actions of grammar/lathe.y --- */
+Ast *node(Parser *parser, AstKind kind, Span span, Ast *const *kid, int nkid);
+#define KIDS(...) (Ast *[]){__VA_ARGS__}, (int)(sizeof((Ast *[]){__VA_ARGS__}) / sizeof(Ast *))
+#define NO_KIDS NULL, 0
+Ast *name_tree(Ast *tree, const char *name, Span name_span);
+Ast *spanning(Ast *tree, Span span);
+Ast *append_kid(Parser *parser, Ast *list, Ast *kid, Span span);
+Ast *append_all(Parser *parser, Ast *list, const Ast *from, Span span);
+/* A list made into a node of another kind; with head as its first kid, where a place was kept for it. */
+Ast *retagged(Ast *list, AstKind kind, Span span);
+Ast *headed(Parser *parser, Ast *list, Span span, Ast *head);
+/* For compiler/language/syntax_error.c: skips from the newest token to where its body's next statement begins. */
+void begin_recovery(Parser *parser);
+/* The token begins a line although ( or [ is open: reports that bracket as never closed, and reads on as if
+ * the brackets had been closed before the line. */
+void close_before_line(Parser *parser, Token token);
+/* The same where { follows: a body begins, and is skipped. */
+void close_before_body(Parser *parser);
+bool begins_line(Token token);      /* nothing but blanks before it */
+bool begins_statement(Token token); /* a line begins as statements do: with their words, or name =, name : */
+
+/* --- compiler/language/syntax_error.c --- */
+void syntax_error(Parser *parser, Span span, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void report_unexpected(Parser *parser, const char *found, const char *const *expected, int nexpected);
+void report_unclosed(Parser *parser, Token bracket, Span before);
+
+#endif

@@ -1,0 +1,446 @@
+/* Whether Code is what it must be, for all sizes that a call may have:
+ *
+ *      every vector and integer is defined before it is used, and of the kind that its use wants;
+ *      every element that is read or written lies within its buffer;
+ *      what is read and written stands in the kernel's lists, by which lives and barriers are found.
+ *
+ * Addresses are integers over loops and sizes.  Each is bounded by interval arithmetic at the corners of the sizes: one position or
+ * as many as a call takes, none before them or as many as the context holds, and so on.  Between corners, addresses are affine in
+ * the sizes but for quotients and remainders by fixed numbers, which grow with what they divide.
+ *
+ * A fault is a bug of ours: the kernel is printed with the statement, and the program aborts, as verify() does for graphs. */
+#include "code.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+        int64_t low, high;
+} Range;
+
+typedef enum { UNDEFINED, FLOATS, DOUBLES, INTEGER } Kind;
+
+typedef struct {
+        Arena *arena; /* for this check alone */
+        const Plan *plan;
+        const Kernel *kernel;
+        const Code *code;
+        const Function *function;
+        Kind *kind;              /* by number, of what is defined here */
+        int64_t size[MAX_NAMED]; /* the corner */
+        Range loop[MAX_DIGIT], lane;
+        bool bound[MAX_DIGIT], has_lane;
+        int64_t *place; /* by number: most of an integer x; -1: not bounded */
+        const Stmt *stmt;
+} Check;
+
+static void fault(const Check *c, const char *what)
+{
+        fprintf(stderr, "lathe: kernel %s, %s, statement %s: %s\n", c->kernel->name, c->function->name,
+                stmt_text[c->stmt->op], what);
+        for (int i = 0; i < c->plan->graph->nnamed; i++)
+                fprintf(stderr, "  %s = %" PRId64 "\n", c->plan->graph->named[i].name, c->size[i]);
+        dump_code(stderr, c->plan);
+        abort();
+}
+
+/* --- integers ------------------------------------------------------------------------------------------------------- */
+
+static int64_t size_at(const Check *c, Dim d)
+{
+        int64_t n = d.fixed;
+        for (int i = 0; i < MAX_NAMED; i++)
+                n += d.per[i] * c->size[i];
+        return n;
+}
+
+static Range hull(int64_t a, int64_t b, int64_t x, int64_t y)
+{
+        Range r = {a, a};
+        const int64_t other[] = {b, x, y};
+        for (int i = 0; i < 3; i++) {
+                r.low = other[i] < r.low ? other[i] : r.low;
+                r.high = other[i] > r.high ? other[i] : r.high;
+        }
+        return r;
+}
+
+static Range range_of(const Check *c, const Index *x);
+
+static Range range_of_sum(const Check *c, const Index *x)
+{
+        int64_t n = size_at(c, x->offset);
+        Range sum = {n, n};
+        for (int i = 0; i < x->nterm; i++) {
+                Range r = range_of(c, x->term[i].of);
+                int64_t k = x->term[i].coef;
+                sum.low += k * (k > 0 ? r.low : r.high);
+                sum.high += k * (k > 0 ? r.high : r.low);
+        }
+        return sum;
+}
+
+static Range range_of_remainder(Range a, Range b)
+{
+        return a.low >= 0 && a.high < b.low ? a : (Range){0, b.high - 1};
+}
+
+static Range range_of_table(const Index *x)
+{
+        const Literal *l = x->table->attr.literal;
+        Range r = {(int64_t)l->value[0], (int64_t)l->value[0]};
+        for (int64_t i = 1; i < l->count; i++) {
+                int64_t v = (int64_t)l->value[i];
+                r = (Range){v < r.low ? v : r.low, v > r.high ? v : r.high};
+        }
+        return r;
+}
+
+static Range range_of(const Check *c, const Index *x)
+{
+        Range a = x->a ? range_of(c, x->a) : (Range){0, 0}, b = x->b ? range_of(c, x->b) : (Range){0, 0};
+        switch (x->op) {
+        case INDEX_SUM: return range_of_sum(c, x);
+        case INDEX_LOOP:
+                if (!c->bound[x->number])
+                        fault(c, "a loop's value is used outside of it");
+                return c->loop[x->number];
+        case INDEX_LANE:
+                if (!c->has_lane)
+                        fault(c, "a lane is used outside of its loop");
+                return c->lane;
+        case INDEX_PLACE:
+                if (c->kind[x->number] != INTEGER)
+                        fault(c, "an integer is used before it is defined");
+                return (Range){0, c->place[x->number]};
+        case INDEX_WHOLE: return (Range){c->size[c->plan->graph->time], c->size[c->plan->graph->time]};
+        case INDEX_DONE: return (Range){0, 0};
+        case INDEX_PLUS: return (Range){a.low + b.low, a.high + b.high};
+        case INDEX_MINUS: return (Range){a.low - b.high, a.high - b.low};
+        case INDEX_TIMES: return hull(a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high);
+        case INDEX_QUOTIENT: return (Range){a.low / b.high, a.high / b.low};
+        case INDEX_REMAINDER: return range_of_remainder(a, b);
+        case INDEX_LEAST: return (Range){a.low < b.low ? a.low : b.low, a.high < b.high ? a.high : b.high};
+        case INDEX_MOST: return (Range){a.low > b.low ? a.low : b.low, a.high > b.high ? a.high : b.high};
+        case INDEX_TABLE: return range_of_table(x);
+        }
+        return a;
+}
+
+/* --- addresses ------------------------------------------------------------------------------------------------------ */
+
+/* Elements that there are behind the buffer's pointer. */
+static int64_t room_of(const Check *c, Buffer *b)
+{
+        const Buffer *own = pointed_buffer(b);
+        if (own->home == IN_INPUT || own->home == IN_OUTPUT)
+                return type_count(&own->type, c->size);
+        int64_t bytes = own->size ? own->size : own->slot_stride;
+        if (whole_buffer((Buffer *)own)->apart)
+                bytes /= c->plan->slots;
+        return bytes / storage_info[own->storage].bytes;
+}
+
+static void check_list(const Check *c, Buffer *b, bool written)
+{
+        if (written ? !code_writes(c->code, whole_buffer(b)) : !code_reads(c->code, whole_buffer(b)))
+                fault(c, written ? "it writes what is not declared" : "it reads what is not declared");
+}
+
+/* Elements from `at` on, up to `reach` further, are read or written. */
+static void check_access(const Check *c, Buffer *b, const Index *at, Range reach, bool written)
+{
+        check_list(c, b, written);
+        Range r = range_of(c, at);
+        if (r.low + reach.low < 0 || r.high + reach.high >= room_of(c, b))
+                fault(c, arena_printf(c->plan->graph->arena,
+                                      "%s: elements %" PRId64 " to %" PRId64 " of %" PRId64, b->name,
+                                      r.low + reach.low, r.high + reach.high, room_of(c, b)));
+}
+
+/* An element, or one for each lane: the lane's range has them all. */
+static const Range itself = {0, 0};
+
+static int64_t most(int64_t n)
+{
+        return n > 0 ? n - 1 : 0;
+}
+
+static int64_t times_at(const Check *c, int loop)
+{
+        const CodeLoop *l = &c->function->loop[loop];
+        return size_at(c, l->size) - (l->from_first ? c->size[NAMED_FIRST] : 0);
+}
+
+static void check_matmul(const Check *c, const MatmulCall *m)
+{
+        int64_t rows = 1;
+        for (int i = m->outer; i < c->function->nloop - 1; i++)
+                rows *= times_at(c, i);
+        Range reach = {0, m->ldx * most(rows) + c->kernel->k_size - 1};
+        check_access(c, m->x.buffer, m->x.at, reach, false);
+        for (int i = 0; i < m->npart; i++) {
+                const Segment *s = m->part[i].segment;
+                int64_t floats = m->part[i].panels * s->nproduct * c->kernel->k_size * LANES;
+                Buffer *own = pointed_buffer(s->w[0]);
+                check_list(c, s->w[0], false);
+                if (FLOATS(own->slot_stride) < floats)
+                        fault(c, "a product reads beyond its weights");
+        }
+}
+
+static void check_attention(const Check *c, const AttentionCall *a)
+{
+        int64_t rows = a->row >= 0 ? times_at(c, a->row) : 1, keys = size_at(c, a->keys);
+        int64_t share = a->kv_heads ? a->heads / a->kv_heads : 1;
+        check_access(c, a->q.buffer, a->q.at,
+                     (Range){0, a->q_row * most(rows) + a->q_head * most(a->heads) + a->head_dim - 1}, false);
+        check_access(c, a->out.buffer, a->out.at,
+                     (Range){0, a->out_row * most(rows) + a->out_head * most(a->heads) + a->v_dim - 1}, true);
+        int64_t held = keys - size_at(c, a->first_key), values = keys - size_at(c, a->first_value);
+        check_access(c, a->k.buffer, a->k.at,
+                     (Range){0, a->k_head * most(a->heads / share) +
+                                        most((held + LANES - 1) / LANES) * a->k_tile + a->head_dim * LANES -
+                                        1},
+                     false);
+        check_access(c, a->v.buffer, a->v.at,
+                     (Range){0, a->v_head * most(a->heads / share) + most(values) * a->v_key + a->v_dim - 1},
+                     false);
+}
+
+static void check_call(const Check *c, const Stmt *s)
+{
+        const PlainCall *p = s->call.plain;
+        const SelectCall *l = s->call.select;
+        switch (s->op) {
+        case STMT_MATMUL: check_matmul(c, s->call.matmul); break;
+        case STMT_ATTENTION: check_attention(c, s->call.attention); break;
+        case STMT_PLAIN: {
+                int64_t n = most(size_at(c, p->columns->size)), k = most(size_at(c, p->depth->size));
+                check_access(c, p->to.buffer, p->to.at, (Range){0, n}, true);
+                check_access(c, p->a.buffer, p->a.at, (Range){0, k * p->a_step}, false);
+                check_access(c, p->b.buffer, p->b.at, (Range){0, k * p->b_step + n * p->b_lane}, false);
+                break;
+        }
+        case STMT_TOP:
+        case STMT_ARGMAX: {
+                int64_t n = most(size_at(c, l->over->size));
+                check_access(c, l->to.buffer, l->to.at, (Range){0, s->op == STMT_TOP ? n * l->to_step : 0},
+                             true);
+                check_access(c, l->of.buffer, l->of.at, (Range){0, n * l->of_step}, false);
+                break;
+        }
+        case STMT_MOVE:
+                check_access(c, s->call.move->to.buffer, s->call.move->to.at, itself, true);
+                check_access(c, s->call.move->from.buffer, s->call.move->from.at, itself, false);
+                break;
+        default: break;
+        }
+}
+
+/* --- statements -------------------------------------------------------------------------------------------------------- */
+
+static void check_from(const Check *c, const Stmt *s)
+{
+        for (int i = 0; i < s->nfrom; i++) {
+                Kind kind = c->kind[s->from[i]];
+                bool far = s->op == STMT_CONVERT ? !s->far : s->op == STMT_GATHER ? s->which != 0 : s->far;
+                if (kind != FLOATS && kind != DOUBLES)
+                        fault(c, "a vector is used before it is defined");
+                if ((kind == DOUBLES) != far && s->op != STMT_RESULT && s->op != STMT_FOUND)
+                        fault(c,
+                              "a vector of doubles stands where floats are wanted, or the other way round");
+        }
+}
+
+static void check_body(Check *c, const StmtList *b);
+
+/* What a list defines ends with it, but for sums that stand outside. */
+static void check_inside(Check *c, const StmtList *b)
+{
+        int n = c->function->vectors;
+        Kind *before = NEW_ARRAY(c->arena, Kind, n + 1);
+        memcpy(before, c->kind, (size_t)n * sizeof *before);
+        check_body(c, b);
+        memcpy(c->kind, before, (size_t)n * sizeof *before);
+}
+
+static Range loop_range(const Check *c, const CodeLoop *l)
+{
+        return (Range){l->from_first ? c->size[NAMED_FIRST] : 0, most(size_at(c, l->size))};
+}
+
+static void check_loops(Check *c, const Stmt *s)
+{
+        bool empty = false;
+        for (int i = s->begin; i < s->end; i++) {
+                c->loop[i] = loop_range(c, &c->function->loop[i]);
+                c->bound[i] = true;
+                empty |= size_at(c, c->function->loop[i].size) < 1;
+        }
+        if (!empty)
+                check_inside(c, s->inside);
+        for (int i = s->begin; i < s->end; i++)
+                c->bound[i] = false;
+}
+
+static void check_lanes(Check *c, const Stmt *s)
+{
+        Range lane = c->lane;
+        bool had = c->has_lane;
+        c->lane = s->op == STMT_ONE ? (Range){0, 0} : loop_range(c, s->over);
+        c->has_lane = true;
+        if (s->op == STMT_ONE || size_at(c, s->over->size) > 0)
+                check_inside(c, s->inside);
+        c->lane = lane;
+        c->has_lane = had;
+}
+
+static void define(const Check *c, const Stmt *s)
+{
+        if (s->op == STMT_ACCUMULATE) {
+                if (c->kind[s->to] != (s->far ? DOUBLES : FLOATS))
+                        fault(c, "it adds to what was not begun");
+        } else if (s->op <= STMT_ACROSS) {
+                c->kind[s->to] = s->far ? DOUBLES : FLOATS;
+        } else if (s->op == STMT_PLACE || s->op == STMT_INTEGER) {
+                c->kind[s->to] = INTEGER;
+                int64_t high = range_of(c, s->at).high;
+                c->place[s->to] = s->op == STMT_PLACE ? most(high) : high;
+        }
+}
+
+static void check_stmt(Check *c, const Stmt *s)
+{
+        c->stmt = s;
+        check_from(c, s);
+        switch (s->op) {
+        case STMT_LOAD:
+        case STMT_ELEMENT: check_access(c, s->buffer, s->at, itself, false); break;
+        case STMT_GATHER: check_list(c, s->buffer, false); break; /* clamped, by axis */
+        case STMT_STORE: check_access(c, s->buffer, s->at, itself, true); break;
+        case STMT_ROWS:
+        case STMT_ALL_ROWS: check_loops(c, s); break;
+        case STMT_LANES:
+        case STMT_ONE: check_lanes(c, s); break;
+        default: check_call(c, s); break;
+        }
+        c->stmt = s;
+        define(c, s);
+}
+
+static void check_body(Check *c, const StmtList *b)
+{
+        for (int i = 0; i < b->n; i++)
+                check_stmt(c, &b->stmt[i]);
+}
+
+/* The loops that the caller's numbers give. */
+static void give_loops(Check *c)
+{
+        const Function *f = c->function;
+        int end = f->role == EPILOGUE ? f->nloop - 1 : 0;
+        for (int i = 0; i < end; i++) {
+                c->loop[i] = loop_range(c, &f->loop[i]);
+                if (i == 0 && c->kernel->by_row) /* the instance is the row's sequence as its row sees it */
+                        c->loop[i].low = c->size[NAMED_FIRST];
+                c->bound[i] = true;
+        }
+        for (int i = 0; i < f->nhead; i++) {
+                c->loop[f->head[i]] = loop_range(c, &f->loop[f->head[i]]);
+                c->bound[f->head[i]] = true;
+        }
+        if (f->row >= 0) {
+                c->loop[f->row] = loop_range(c, &f->loop[f->row]);
+                c->bound[f->row] = true;
+        }
+        if (f->role == WHOLE_KERNEL && f->body.n == 1 && f->body.stmt[0].op == STMT_MATMUL)
+                for (int i = 0; i < f->body.stmt[0].call.matmul->outer; i++) {
+                        c->loop[i] = loop_range(c, &f->loop[i]);
+                        c->bound[i] = true;
+                }
+        if (f->role == WHOLE_KERNEL && f->body.n == 1 && f->body.stmt[0].op == STMT_ATTENTION)
+                for (int i = 0; i < f->body.stmt[0].call.attention->naround; i++) {
+                        int loop = f->body.stmt[0].call.attention->around[i];
+                        c->loop[loop] = loop_range(c, &f->loop[loop]);
+                        c->bound[loop] = true;
+                }
+        c->has_lane = f->role == EPILOGUE || f->role == SCORE;
+        if (c->has_lane)
+                c->lane = loop_range(c, &f->loop[f->lane_loop]);
+}
+
+static void check_function(Check *c, const Function *f)
+{
+        c->function = f;
+        memset(c->bound, 0, sizeof c->bound);
+        memset(c->kind, 0, (size_t)f->vectors * sizeof *c->kind);
+        give_loops(c);
+        check_body(c, &f->body);
+}
+
+static void check_functions(Check *c)
+{
+        for (int i = 0; i < c->code->n; i++)
+                check_function(c, c->code->function[i]);
+}
+
+/* --- corners of the sizes --------------------------------------------------------------------------------------------- */
+
+/* Positions of a call: rows first to time - 1, after `past` such that row r is at position past + r. */
+static void check_positions(Check *c)
+{
+        const Graph *g = c->plan->graph;
+        int64_t call = c->plan->bound[g->time], context = g->named[g->time].bound;
+        const struct {
+                int64_t first, time;
+        } rows[] = {{0, 1}, {0, call < context ? call : context}, {call - 1, call}};
+        for (int i = 0; i < 3; i++)
+                for (int full = 0; full < 2; full++) {
+                        int64_t n = rows[i].time - rows[i].first;
+                        c->size[NAMED_FIRST] = rows[i].first;
+                        c->size[g->time] = rows[i].time;
+                        c->size[g->past] =
+                                (full ? context - n : 0) - (c->plan->slots > 1 ? rows[i].first : 0);
+                        if (c->plan->slots == 1 && c->size[g->past] + rows[i].time > context)
+                                c->size[g->past] = context - rows[i].time;
+                        for (int r = 0; r < c->plan->nring; r++) {
+                                int64_t end = c->size[g->past] + rows[i].time, held = c->plan->ring[r].size;
+                                c->size[NAMED_BASE + r] = end > held ? (end - held + 15) / 16 * 16 : 0;
+                        }
+                        check_functions(c);
+                }
+}
+
+/* Each named size at its least and its most. */
+static void check_corners(Check *c, int named)
+{
+        const Graph *g = c->plan->graph;
+        if (named == g->nnamed && g->past >= 0) {
+                check_positions(c);
+        } else if (named == g->nnamed) {
+                check_functions(c);
+        } else if (g->past >= 0 && (named == g->time || named == g->past)) {
+                check_corners(c, named + 1);
+        } else {
+                c->size[named] = 1;
+                check_corners(c, named + 1);
+                c->size[named] = g->named[named].bound;
+                if (c->size[named] > 1)
+                        check_corners(c, named + 1);
+        }
+}
+
+void check_code(const Plan *p, const Kernel *k)
+{
+        int vectors = 1;
+        Arena scratch = {.out_of_memory = p->graph->arena->out_of_memory};
+        for (int i = 0; i < k->code->n; i++)
+                vectors = k->code->function[i]->vectors > vectors ? k->code->function[i]->vectors : vectors;
+        Check c = {.arena = &scratch, .plan = p, .kernel = k, .code = k->code};
+        c.kind = NEW_ARRAY(&scratch, Kind, vectors);
+        c.place = NEW_ARRAY(&scratch, int64_t, vectors);
+        check_corners(&c, 0);
+        arena_free(&scratch);
+}

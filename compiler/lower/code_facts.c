@@ -1,0 +1,207 @@
+/* What Code reads and writes, and what of it differs between the sequences of a batch. */
+#include "code.h"
+
+static void add_buffer(Arena *a, Buffer ***list, int *n, Buffer *b)
+{
+        b = whole_buffer(b);
+        for (int i = 0; i < *n; i++)
+                if ((*list)[i] == b)
+                        return;
+        *list = arena_grow(a, *list, *n * (int64_t)sizeof **list, (*n + 1) * (int64_t)sizeof **list);
+        (*list)[(*n)++] = b;
+}
+
+typedef struct {
+        const Plan *plan;
+        Code *code; /* gathers what is read and written; or NULL */
+        unsigned uses;
+} Sight;
+
+static void see_size(Sight *f, Dim d)
+{
+        for (int i = 0; i < f->plan->graph->nnamed; i++)
+                if (d.per[i] && i != f->plan->graph->time)
+                        f->uses |= USES_POSITION;
+}
+
+static void see_index(Sight *f, const Index *x)
+{
+        if (!x)
+                return;
+        see_size(f, x->offset);
+        for (int i = 0; i < x->nterm; i++)
+                see_index(f, x->term[i].of);
+        see_index(f, x->a);
+        see_index(f, x->b);
+}
+
+static void see_buffer(Sight *f, Buffer *b, bool written)
+{
+        Code *c = f->code;
+        if (!b)
+                return;
+        Buffer *whole = whole_buffer(b);
+        if (whole->home == IN_STATE)
+                f->uses |= USES_STATE;
+        if (whole->home == IN_ARENA && whole->apart)
+                f->uses |= USES_SLOT;
+        if (c && written)
+                add_buffer(f->plan->graph->arena, &c->written, &c->nwritten, b);
+        else if (c)
+                add_buffer(f->plan->graph->arena, &c->read, &c->nread, b);
+}
+
+static void see_operand(Sight *f, Operand o, bool written)
+{
+        see_buffer(f, o.buffer, written);
+        see_index(f, o.at);
+}
+
+static void see_loop(Sight *f, const CodeLoop *loop)
+{
+        if (loop)
+                see_size(f, loop->size);
+}
+
+static void see_attention(Sight *f, const Function *of, const AttentionCall *c)
+{
+        for (int i = 0; i < c->naround; i++)
+                see_loop(f, &of->loop[c->around[i]]);
+        if (c->row >= 0)
+                see_loop(f, &of->loop[c->row]);
+        see_operand(f, c->q, false);
+        see_operand(f, c->k, false);
+        see_operand(f, c->v, false);
+        see_operand(f, c->out, true);
+        see_size(f, c->keys);
+}
+
+static void see_block(Sight *f, const Function *of, const StmtList *b);
+
+static void see_matmul(Sight *f, const Function *of, const MatmulCall *c)
+{
+        see_operand(f, c->x, false);
+        for (int i = 0; i < c->npart; i++)
+                see_buffer(f, c->part[i].segment->w[0], false);
+        for (int i = 0; i < of->nloop - 1; i++)
+                see_loop(f, &of->loop[i]);
+}
+
+static void see_call(Sight *f, const Function *of, const Stmt *s)
+{
+        switch (s->op) {
+        case STMT_MATMUL: see_matmul(f, of, s->call.matmul); break;
+        case STMT_PLAIN:
+                see_operand(f, s->call.plain->a, false);
+                see_operand(f, s->call.plain->b, false);
+                see_operand(f, s->call.plain->to, true);
+                see_loop(f, s->call.plain->columns);
+                see_loop(f, s->call.plain->depth);
+                break;
+        case STMT_ATTENTION: see_attention(f, of, s->call.attention); break;
+        case STMT_TOP:
+        case STMT_ARGMAX:
+                see_operand(f, s->call.select->of, false);
+                see_operand(f, s->call.select->to, true);
+                see_loop(f, s->call.select->over);
+                break;
+        case STMT_MOVE:
+                see_operand(f, s->call.move->from, false);
+                see_operand(f, s->call.move->to, true);
+                break;
+        default: break;
+        }
+}
+
+static void see_stmt(Sight *f, const Function *of, const Stmt *s)
+{
+        bool stores = s->op == STMT_STORE || s->op == STMT_COLLECTIVE;
+        see_buffer(f, s->buffer, stores);
+        see_index(f, s->at);
+        see_index(f, s->high);
+        see_loop(f, s->over);
+        for (int i = s->begin; i < s->end; i++)
+                see_loop(f, &of->loop[i]);
+        see_call(f, of, s);
+        if (s->inside)
+                see_block(f, of, s->inside);
+}
+
+static void see_block(Sight *f, const Function *of, const StmtList *b)
+{
+        for (int i = 0; i < b->n; i++)
+                see_stmt(f, of, &b->stmt[i]);
+}
+
+/* Loops whose value the caller's numbers give are cut out of these by the sizes of those within them. */
+static void see_given_loops(Sight *f, const Function *of)
+{
+        int end = of->role == EPILOGUE ? of->nloop - 1 : 0;
+        for (int i = 0; i < end; i++)
+                see_loop(f, &of->loop[i]);
+        for (int i = 0; i < of->nhead; i++)
+                see_loop(f, &of->loop[of->head[i]]);
+}
+
+static unsigned see_function(const Plan *p, const Function *of, Code *code)
+{
+        Sight f = {.plan = p, .code = code};
+        see_block(&f, of, &of->body);
+        see_given_loops(&f, of);
+        return f.uses;
+}
+
+unsigned function_uses(const Plan *p, const Function *f)
+{
+        return see_function(p, f, NULL);
+}
+
+void code_facts(const Plan *p, Code *code)
+{
+        for (int i = 0; i < code->n; i++) {
+                code->own_uses = see_function(p, code->function[i], code);
+                code->uses |= code->own_uses;
+        }
+}
+
+static bool stands_in(Buffer *const *list, int n, const Buffer *b)
+{
+        for (int i = 0; i < n; i++)
+                if (list[i] == b)
+                        return true;
+        return false;
+}
+
+bool code_reads(const Code *c, const Buffer *b)
+{
+        return stands_in(c->read, c->nread, b);
+}
+
+bool code_writes(const Code *c, const Buffer *b)
+{
+        return stands_in(c->written, c->nwritten, b);
+}
+
+const Output *own_output(const Plan *p, const Kernel *k)
+{
+        const Buffer *to = whole_buffer(k->store[0].to);
+        return k->op != K_MATMUL && to->home == IN_OUTPUT ? &p->graph->output[to->index] : NULL;
+}
+
+bool may_be_unwanted(const Plan *p, const Kernel *k)
+{
+        uint64_t all = 0;
+        for (int i = 0; i < p->graph->noutput; i++)
+                all |= output_bit(p->graph, i);
+        return (k->wanted & all) != all;
+}
+
+int trips_around(const Body *b, const Region **nest)
+{
+        const Region *r = b->region;
+        if (!r)
+                return 0;
+        int n = trips_around(r->repeat->body, nest);
+        nest[n] = r;
+        return n + 1;
+}

@@ -1,0 +1,283 @@
+/* Lower: kernels become Code.  Here the loops around a fused expression, what chooses among a row's elements, and what finds the
+ * rows that an iteration changes. */
+#include "lower_private.h"
+
+#include <string.h>
+
+/* --- what every function has ------------------------------------------------------------------------------------- */
+
+Lower lower_new(Plan *p, Kernel *k, Role role, const char *name)
+{
+        Arena *a = p->graph->arena;
+        Function *f = NEW(a, Function);
+        f->role = role;
+        f->name = name;
+        f->row = -1;
+        Lower l = {.plan = p, .kernel = k, .arena = a, .function = f};
+        l.row = NEW(a, StmtList);
+        l.lanes = NEW(a, StmtList);
+        return l;
+}
+
+void set_lane(Lower *l, int loop)
+{
+        Dim size = l->domain.digit[loop].size;
+        l->lane = loop;
+        l->whole_lanes = dim_is_fixed(size) && size.fixed % LANES == 0;
+}
+
+/* Wanted rows alone, or those of one sequence of a batch? */
+bool begins_at_first(const Lower *l, int loop)
+{
+        const Kernel *k = l->kernel;
+        const Graph *g = l->plan->graph;
+        return k->tail ? loop == 0
+                       : k->by_sequence && dim_equal(l->domain.digit[loop].size, dim_named(g->time));
+}
+
+static CodeLoop code_loop(const Lower *l, int loop)
+{
+        return (CodeLoop){.size = l->domain.digit[loop].size,
+                          .from_first = begins_at_first(l, loop),
+                          .found = loop == 0 && l->listed};
+}
+
+const CodeLoop *new_loop(const Lower *l, int loop)
+{
+        CodeLoop *own = NEW(l->arena, CodeLoop);
+        *own = code_loop(l, loop);
+        return own;
+}
+
+void add_function(Plan *p, Code *code, Function *f)
+{
+        Arena *a = p->graph->arena;
+        code->function = arena_grow(a, code->function, code->n * (int64_t)sizeof *code->function,
+                                    (code->n + 1) * (int64_t)sizeof *code->function);
+        code->function[code->n++] = f;
+}
+
+static void append(Lower *l, StmtList *to, const StmtList *from)
+{
+        for (int i = 0; i < from->n; i++)
+                add_stmt(l, to, from->stmt[i]);
+}
+
+void close_function(Lower *l)
+{
+        Function *f = l->function;
+        for (int i = 0; i < l->domain.n; i++)
+                f->loop[i] = code_loop(l, i);
+        f->vectors = l->numbers;
+        f->nloop = l->domain.n;
+        f->lane_loop = l->lane;
+        f->whole_lanes = l->whole_lanes;
+        append(l, &f->body, l->row);
+        append(l, &f->body, l->lanes);
+}
+
+/* The function's body is `inside` for every row of its first n loops. */
+static void close_rows(Lower *l, StmtOp op, int n, StmtList *inside)
+{
+        l->row = NEW(l->arena, StmtList);
+        l->lanes = NEW(l->arena, StmtList);
+        add_stmt(l, l->row, (Stmt){.op = op, .end = n, .inside = inside});
+        close_function(l);
+}
+
+/* --- loops ------------------------------------------------------------------------------------------------------- */
+
+static bool is_cut(const Lower *l)
+{
+        return l->refined && !l->stuck;
+}
+
+/* The stores of a loop kernel; false: stuck or refined. */
+static bool loop_stores(Lower *l, StmtList *stores)
+{
+        Kernel *k = l->kernel;
+        for (int i = 0; i < k->nstore; i++) {
+                Node *root = k->store[i].node;
+                Map at = map_identity(&l->domain, &root->type);
+                for (int d = 0; d < l->domain.n; d++)
+                        if (dim_is(l->domain.digit[d].size, 1) && root->type.rank)
+                                at.axis[l->domain.digit[d].axis].coef[d] = 0;
+                int value;
+                if (k->op == K_FILL) {
+                        value = lower_constant(l, root, k->fill);
+                } else {
+                        l->computing = k->store[i].copy ? NULL : root;
+                        value = lower_value(l, root, &at);
+                }
+                if (value < 0)
+                        return false;
+                if (!lower_store(l, root, k->store[i].to, &at, value, stores)) {
+                        l->stuck = root;
+                        return false;
+                }
+        }
+        return true;
+}
+
+/* Does stuck want the kernel to compute one element at a time?  A fold along another axis than the last runs in lanes itself;
+ * other expressions do so where nothing else is left.  The kernel's last loop is then one of size 1. */
+static bool wants_single(const Plan *p, const Kernel *k, const Node *stuck)
+{
+        const Node *root = k->store[0].node;
+        return p->single[root->id] || (op_info[root->op].family == REDUCE && k->nstore == 1 && root == stuck);
+}
+
+/* The rows of a loop kernel, whose lanes' part the stores end. */
+static void close_loops(Lower *l, const StmtList *stores)
+{
+        int last = l->loops - 1;
+        bool single = dim_is(l->domain.digit[last].size, 1);
+        append(l, l->lanes, stores);
+        add_stmt(l, l->row,
+                 (Stmt){.op = single ? STMT_ONE : STMT_LANES,
+                        .over = new_loop(l, last),
+                        .lanes = l->whole_lanes ? ALL_LANES : REST_LANES,
+                        .inside = l->lanes});
+        close_rows(l, STMT_ROWS, last, l->row);
+}
+
+static Node *lower_loop(Plan *p, Kernel *k, Code *code)
+{
+        Domain domain = domain_of(p->graph, &k->store[0].node->type);
+        for (;;) {
+                Lower l = lower_new(p, k, WHOLE_KERNEL, k->name);
+                l.domain = domain;
+                l.loops = domain.n;
+                l.listed = k->listed;
+                set_lane(&l, domain.n - 1);
+                StmtList stores = {0};
+                if (loop_stores(&l, &stores)) {
+                        close_loops(&l, &stores);
+                        add_function(p, code, l.function);
+                        return NULL;
+                }
+                bool cut = is_cut(&l);
+                if (!cut && wants_single(p, k, l.stuck) && !dim_is(domain.digit[domain.n - 1].size, 1) &&
+                    domain.n < MAX_DIGIT) {
+                        int last = k->store[0].node->type.rank - 1;
+                        domain.digit[domain.n++] = (Digit){dim_fixed(1), last < 0 ? 0 : last, 1};
+                } else if (cut) {
+                        domain_refine(&domain, l.refine);
+                } else {
+                        return l.stuck;
+                }
+        }
+}
+
+/* --- top, argmax --------------------------------------------------------------------------------------------------- */
+
+static Node *lower_select(Plan *p, Kernel *k, Code *code)
+{
+        Node *root = k->store[0].node, *in = root->in[0];
+        Buffer *to = k->store[0].to, *of;
+        bool top = root->op == OP_TOP;
+        int axis = top ? root->type.rank - 1 : root->attr.axis;
+        Lower l = lower_new(p, k, WHOLE_KERNEL, k->name);
+        l.domain = domain_of(p->graph, &root->type);
+        l.loops = l.domain.n;
+        set_lane(&l, l.loops - 1);
+        Map at = map_identity(&l.domain, &root->type), from = at;
+        int own = l.lane;
+        if (!top) { /* the last loop is one like the others here */
+                own = l.domain.n++;
+                l.domain.digit[own] = (Digit){in->type.dim[axis], -1, 1};
+                from = map_fold(&at, axis, own);
+                l.lane = own;
+        }
+        Address x;
+        if (address_through(p, &l.domain, &from, in, NULL, &x, &of, &l.refine) != MAP_OK)
+                return in->op == OP_VIEW && !p->copy[in->id] ? in : base_of(in);
+        Address y = address_of(to, &at);
+        if (!reads_straight(of, &x) || y.tiled)
+                return base_of(in);
+        names_buffer(&l, of);
+        names_buffer(&l, to);
+        SelectCall *call = NEW(l.arena, SelectCall);
+        *call = (SelectCall){.to = {to, address_index(&l, &y, false)},
+                             .of = {of, address_index(&l, &x, false)},
+                             .to_step = y.coef[own],
+                             .of_step = x.coef[own],
+                             .over = new_loop(&l, own),
+                             .count = root->attr.index};
+        StmtList *inside = NEW(l.arena, StmtList);
+        add_stmt(&l, inside, (Stmt){.op = top ? STMT_TOP : STMT_ARGMAX, .call.select = call});
+        close_rows(&l, STMT_ROWS, top ? l.loops - 1 : l.loops, inside);
+        add_function(p, code, l.function);
+        return NULL;
+}
+
+/* --- the rows that an iteration changes ------------------------------------------------------------------------------ */
+
+static Node *lower_find(Plan *p, Kernel *k, Code *code)
+{
+        Node *root = k->store[0].node;
+        Lower l = lower_new(p, k, FIND_ROWS, k->name);
+        l.domain = domain_of(p->graph, &root->type);
+        l.loops = l.domain.n;
+        set_lane(&l, l.loops - 1);
+        Map at = map_identity(&l.domain, &root->type);
+        at.axis[root->type.rank - 1] = (AxisIndex){0}; /* of size 1 */
+        int value = lower_value(&l, root, &at);
+        if (value < 0)
+                return is_cut(&l) ? root : l.stuck;
+        StmtList *inside = l.row;
+        append(&l, inside, l.lanes);
+        add_stmt(&l, inside, (Stmt){.op = STMT_FOUND, .from = {value}, .nfrom = 1});
+        close_rows(&l, STMT_ALL_ROWS, l.loops - 1, inside);
+        add_function(p, code, l.function);
+        return NULL;
+}
+
+/* --- all kinds ------------------------------------------------------------------------------------------------------- */
+
+/* Is the view that k stores still to be read by it, and nothing else left to try? */
+static bool may_move(const Plan *p, const Kernel *k)
+{
+        const Node *root = k->store[0].node;
+        return root->op == OP_VIEW && p->single[root->id] && k->nstore == 1 && !k->store[0].copy;
+}
+
+static Node *lower_kind(Plan *p, Kernel *k, Code *code)
+{
+        Node *stuck;
+        switch (k->op) {
+        case K_LOOP:
+                stuck = lower_loop(p, k, code);
+                return stuck && may_move(p, k) ? lower_move(p, k, code) : stuck;
+        case K_FILL: return lower_loop(p, k, code);
+        case K_MATMUL: return lower_matmul(p, k, code);
+        case K_PLAIN: return lower_plain(p, k, code);
+        case K_ATTENTION: return lower_attention(p, k, code);
+        case K_SELECT: return lower_select(p, k, code);
+        case K_FIND: return lower_find(p, k, code);
+        case K_REPEAT: return NULL;
+        }
+        return NULL;
+}
+
+Node *lower(Plan *p, Kernel *k)
+{
+        Code *code = NEW(p->graph->arena, Code);
+        Node *stuck = lower_kind(p, k, code);
+        k->code = code;
+        if (!stuck)
+                code_facts(p, code);
+        return stuck;
+}
+
+bool pass_lower(Plan *p, Diag *diag)
+{
+        (void)diag;
+        for (int i = 0; i < p->nbody; i++)
+                for (int k = 0; k < p->list[i].n; k++)
+                        lower(p, p->list[i].kernel[k]);
+        for (int i = 0; i < p->nbody; i++)
+                for (int k = 0; k < p->list[i].n; k++)
+                        check_code(p, p->list[i].kernel[k]);
+        return true;
+}

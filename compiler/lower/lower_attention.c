@@ -1,0 +1,269 @@
+/* Attention: strides read off the maps of q, k, v and the output, the score expression as a function, and the bounds of the live
+ * keys read off the mask.
+ *
+ * The kernel's domain is the product's loops (outer, heads, rows, width) with two more: the width of a head, and the keys.  Of the
+ * loops around the rows the runtime's kernel knows the heads; what stands around these, such as frames or windows, are loops in
+ * the emitted function, whose units of work threads share as well. */
+#include "lower_private.h"
+
+typedef struct {
+        Address q, k, v, out;
+        Buffer *q_buffer, *k_buffer, *v_buffer;
+        int row, head, share, width, depth,
+                keys;                 /* loops; head: of key heads; share: queries of one key head, or -1 */
+        int outer[MAX_DIGIT], nouter; /* loops around them, outermost first */
+} Walks;
+
+static MapResult walk(Lower *l, Node *x, const Map *product, int axis0, int digit0, int axis1, int digit1,
+                      Address *at, Buffer **b)
+{
+        Map m = {.rank = x->type.rank};
+        for (int a = 0; a < x->type.rank - 2; a++)
+                if (!dim_is(x->type.dim[a], 1))
+                        m.axis[a] = product->axis[a + product->rank - x->type.rank];
+        if (digit0 >= 0)
+                m.axis[axis0].coef[digit0] = 1;
+        if (digit1 >= 0)
+                m.axis[axis1].coef[digit1] = 1;
+        if (digit0 < 0)
+                m.axis[axis0] = product->axis[product->rank - 2];
+        if (digit1 < 0)
+                m.axis[axis1] = product->axis[product->rank - 1];
+        return address_through(l->plan, &l->domain, &m, x, NULL, at, b, &l->refine);
+}
+
+static bool is_fixed(const Lower *l, int digit)
+{
+        return dim_is_fixed(l->domain.digit[digit].size);
+}
+
+/* Whether queries of digit `inner` share the keys and values of digit `head`. */
+static bool shares_keys(const Lower *l, const Walks *w, int head, int inner)
+{
+        int64_t n = l->domain.digit[inner].size.fixed;
+        return is_fixed(l, head) && is_fixed(l, inner) && w->k.coef[inner] == 0 && w->v.coef[inner] == 0 &&
+               w->q.coef[head] == n * w->q.coef[inner] && w->out.coef[head] == n * w->out.coef[inner];
+}
+
+/* The digits of the product's axes; false: an axis is cut in a way that the kernel does not know. */
+static bool find_digits(const Lower *l, int rank, Walks *w)
+{
+        w->row = w->head = w->share = w->width = -1;
+        w->nouter = 0;
+        for (int i = 0; i < l->loops; i++) {
+                int axis = l->domain.digit[i].axis;
+                if (axis == rank - 1 && w->width >= 0)
+                        return false;
+                if (axis == rank - 1)
+                        w->width = i;
+                else if (axis < rank - 2)
+                        w->outer[w->nouter++] = i;
+                else if (w->row < 0 || is_fixed(l, w->row)) {
+                        if (w->row >= 0) /* of rows in several digits the last ones are the kernel's */
+                                w->outer[w->nouter++] = w->row;
+                        w->row = i;
+                } else {
+                        return false;
+                }
+        }
+        int last = w->nouter > 0 ? w->outer[w->nouter - 1] : -1;
+        if (last < 0 || l->domain.digit[last].axis == rank - 2 || !is_fixed(l, last))
+                return w->width >= 0;
+        w->head = w->outer[--w->nouter];
+        if (w->nouter > 0 && shares_keys(l, w, w->outer[w->nouter - 1], last)) {
+                w->share = w->head;
+                w->head = w->outer[--w->nouter];
+        }
+        return w->width >= 0;
+}
+
+/* The first position that a buffer of keys or values holds. */
+static Dim first_held(const Buffer *b)
+{
+        int ring = ring_of(b);
+        return ring < 0 ? dim_fixed(0) : dim_named(NAMED_BASE + ring);
+}
+
+static int64_t along(const Address *a, int digit)
+{
+        return digit < 0 ? 0 : a->coef[digit];
+}
+
+static bool fits_kernel(const Lower *l, const Walks *w)
+{
+        if (!reads_straight(w->q_buffer, &w->q) || !reads_straight(w->v_buffer, &w->v) || w->out.tiled ||
+            w->k.dense || !w->k.tiled || w->k.tile_index.coef[w->keys] != 1)
+                return false;
+        bool deep = !dim_is(l->domain.digit[w->depth].size, 1),
+             wide = !dim_is(l->domain.digit[w->width].size, 1);
+        if (deep && (w->q.coef[w->depth] != 1 || w->k.coef[w->depth] != LANES))
+                return false;
+        if (wide && (w->v.coef[w->width] != 1 || w->out.coef[w->width] != 1))
+                return false;
+        for (int i = 0; i < l->domain.n; i++)
+                if (i != w->keys && w->k.tile_index.coef[i] != 0)
+                        return false;
+        return dim_equal(w->k.tile_index.offset, dim_scale(first_held(w->k_buffer), -1));
+}
+
+/* Finds every walk, cutting the domain where a view asks for it; false: the kernel can't be made. */
+static bool find_walks(Lower *l, Kernel *k, Walks *w)
+{
+        Node *product = k->store[0].node;
+        int rank = product->type.rank;
+        Domain loops = domain_of(l->plan->graph, &product->type);
+        Dim depth = k->q->type.dim[k->q->type.rank - 1], keys = k->k->type.dim[k->k->type.rank - 1];
+        for (;;) {
+                if (loops.n + 2 > MAX_DIGIT)
+                        return false;
+                l->domain = loops;
+                l->loops = loops.n;
+                w->depth = l->domain.n++;
+                w->keys = l->domain.n++;
+                l->domain.digit[w->depth] = (Digit){depth, -1, 1};
+                l->domain.digit[w->keys] = (Digit){keys, -1, 1};
+                Map m = map_identity(&loops, &product->type);
+                int kr = k->k->type.rank, vr = k->v->type.rank, qr = k->q->type.rank;
+                MapResult r = walk(l, k->q, &m, qr - 2, -1, qr - 1, w->depth, &w->q, &w->q_buffer);
+                if (r == MAP_OK)
+                        r = walk(l, k->k, &m, kr - 2, w->depth, kr - 1, w->keys, &w->k, &w->k_buffer);
+                if (r == MAP_OK)
+                        r = walk(l, k->v, &m, vr - 2, w->keys, vr - 1, -1, &w->v, &w->v_buffer);
+                if (r == MAP_OK) {
+                        w->out = address_of(k->store[0].to, &m);
+                        return find_digits(l, rank, w) && fits_kernel(l, w);
+                }
+                if (r == MAP_FAIL || l->refine.digit >= loops.n)
+                        return false;
+                domain_refine(&loops, l->refine);
+        }
+}
+
+/* --- the functions -------------------------------------------------------------------------------------------- */
+
+/* The runtime's kernel counts heads from the first of all that are around it. */
+static void count_heads(Function *f, const Walks *w)
+{
+        for (int i = 0; i < w->nouter; i++)
+                f->head[f->nhead++] = w->outer[i];
+        if (w->head >= 0)
+                f->head[f->nhead++] = w->head;
+        if (w->share >= 0)
+                f->head[f->nhead++] = w->share;
+        f->row = w->row;
+}
+
+/* A function that the kernel calls back, over the loops of l. */
+static Lower called_back(const Lower *l, const Walks *w, Role role, const char *suffix)
+{
+        Lower g =
+                lower_new(l->plan, l->kernel, role, arena_printf(l->arena, "%s_%s", l->kernel->name, suffix));
+        g.domain = l->domain;
+        g.loops = l->loops;
+        g.lane = w->keys;
+        g.whole_lanes = g.rest_is_ours = true;
+        count_heads(g.function, w);
+        return g;
+}
+
+/* NULL: the expression can't be made. */
+static const Function *score_function(const Lower *l, const Walks *w, Node *score, const Map *at)
+{
+        Lower g = called_back(l, w, SCORE, "score");
+        g.given[0] = l->kernel->core;
+        int value = lower_value(&g, score, at);
+        if (value < 0)
+                return NULL;
+        add_stmt(&g, g.lanes, (Stmt){.op = STMT_RESULT, .from = {value}, .nfrom = 1});
+        close_function(&g);
+        return g.function;
+}
+
+static const Function *live_function(const Lower *l, const Walks *w, const Bounds *b)
+{
+        Lower g = called_back(l, w, LIVE, "live");
+        add_stmt(&g, g.row, (Stmt){.op = STMT_BOUNDS, .at = b->low, .high = b->high});
+        close_function(&g);
+        return g.function;
+}
+
+/* Where an operand begins: by the loops around the kernel's own. */
+static Operand operand(const Lower *l, const Walks *w, Buffer *b, const Address *at)
+{
+        int64_t coef[MAX_DIGIT] = {0};
+        for (int i = 0; i < w->nouter; i++)
+                coef[w->outer[i]] = at->coef[w->outer[i]];
+        return (Operand){b, affine_index(l, at->offset, coef, false)};
+}
+
+static AttentionCall *describe(const Lower *l, const Walks *w)
+{
+        AttentionCall *c = NEW(l->arena, AttentionCall);
+        int inner = w->share >= 0 ? w->share : w->head;
+        int64_t share = w->share >= 0 ? l->domain.digit[w->share].size.fixed : 1;
+        int64_t groups = w->head >= 0 ? l->domain.digit[w->head].size.fixed : 1;
+        bool all_share =
+                w->share < 0 && w->head >= 0 && along(&w->k, w->head) == 0 && along(&w->v, w->head) == 0;
+        Address q = w->q, o = w->out, v = w->v;
+        c->first_key = first_held(w->k_buffer);
+        c->first_value = first_held(w->v_buffer);
+        c->first_held = ring_of(w->k_buffer) >= 0 || ring_of(w->v_buffer) >= 0;
+        v.offset = dim_add(v.offset, dim_scale(c->first_value, along(&v, w->keys)));
+        if (w->row >= 0 && begins_at_first(l, w->row)) {
+                q.offset = dim_add(q.offset, dim_scale(dim_named(NAMED_FIRST), along(&q, w->row)));
+                o.offset = dim_add(o.offset, dim_scale(dim_named(NAMED_FIRST), along(&o, w->row)));
+        }
+        c->q = operand(l, w, w->q_buffer, &q);
+        c->k = operand(l, w, w->k_buffer, &w->k);
+        c->v = operand(l, w, w->v_buffer, &v);
+        c->out = operand(l, w, l->kernel->store[0].to, &o);
+        c->q_row = along(&q, w->row);
+        c->q_head = along(&q, inner);
+        c->k_head = along(&w->k, w->head);
+        c->k_tile = w->k.tile;
+        c->v_head = along(&v, w->head);
+        c->v_key = along(&v, w->keys);
+        c->out_row = along(&o, w->row);
+        c->out_head = along(&o, inner);
+        c->heads = groups * share;
+        c->kv_heads = all_share ? 1 : groups;
+        c->head_dim = l->domain.digit[w->depth].size.fixed;
+        c->v_dim = l->domain.digit[w->width].size.fixed;
+        c->keys = l->domain.digit[w->keys].size;
+        c->row = w->row;
+        for (; c->naround < w->nouter; c->naround++)
+                c->around[c->naround] = w->outer[c->naround];
+        return c;
+}
+
+Node *lower_attention(Plan *p, Kernel *k, Code *code)
+{
+        Lower l = lower_new(p, k, WHOLE_KERNEL, k->name);
+        Walks w;
+        l.lane = -1;
+        if (!find_walks(&l, k, &w))
+                return k->store[0].node;
+        const Type *t = &k->score->type;
+        Map at = {.rank = t->rank}, product = map_identity(&l.domain, &k->store[0].node->type);
+        for (int a = 0; a < t->rank - 1; a++)
+                at.axis[a] = product.axis[a];
+        at.axis[t->rank - 1].coef[w.keys] = 1;
+        Bounds bounds = {0};
+        Node *bare = k->score;
+        l.lane = w.keys;
+        live_keys(&l, k->score, &at, w.keys, &bounds, &bare);
+        Buffer *named[] = {w.q_buffer, w.k_buffer, w.v_buffer, k->store[0].to};
+        for (int i = 0; i < 4; i++)
+                names_buffer(&l, named[i]);
+        AttentionCall *call = describe(&l, &w);
+        call->score = score_function(&l, &w, bare, &at);
+        if (!call->score)
+                return k->store[0].node;
+        call->live = live_function(&l, &w, &bounds);
+        add_stmt(&l, l.row, (Stmt){.op = STMT_ATTENTION, .call.attention = call});
+        close_function(&l);
+        add_function(p, code, (Function *)call->score);
+        add_function(p, code, (Function *)call->live);
+        add_function(p, code, l.function);
+        return NULL;
+}

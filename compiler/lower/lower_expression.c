@@ -1,0 +1,644 @@
+/* Fused expressions as statements: each value of a kernel's expression becomes one vector, in the row's part if it does not change
+ * along the lanes, else in the lanes' part.  A fold opens a loop of its own in the row's part.
+ *
+ * A far integer, which floats may not hold, is a vector of doubles; what takes floats gets it converted. */
+#include "lower_private.h"
+
+#include <assert.h>
+#include <math.h>
+
+/* --- integers and buffers --------------------------------------------------------------------------------------- */
+
+static const Index *loop_index(const Lower *l, int loop)
+{
+        bool lane = loop == l->lane || (l->kernel->op == K_ATTENTION && loop >= l->loops);
+        return index_leaf(l->arena, lane ? INDEX_LANE : INDEX_LOOP, lane ? 0 : loop);
+}
+
+const Index *affine_index(const Lower *l, Dim offset, const int64_t *coef, bool with_lane)
+{
+        Index *x = (Index *)index_size(l->arena, offset);
+        int n = 0;
+        for (int i = 0; i < l->domain.n; i++)
+                n += coef[i] && (i != l->lane || with_lane);
+        Term *term = NEW_ARRAY(l->arena, Term, n + 1);
+        for (int i = 0; i < l->domain.n; i++)
+                if (coef[i] && (i != l->lane || with_lane))
+                        term[x->nterm++] = (Term){coef[i], loop_index(l, i)};
+        x->term = term;
+        return x;
+}
+
+/* The row-major place in a tensor whose strides the call's sizes give; positions count from the first of the caller's call. */
+static const Index *dense_index(const Lower *l, const Address *at, bool with_lane)
+{
+        const Graph *g = l->plan->graph;
+        Arena *a = l->arena;
+        const Index *whole = index_leaf(a, INDEX_WHOLE, 0), *done = index_leaf(a, INDEX_DONE, 0), *e = NULL;
+        for (int i = 0; i < at->map.rank; i++) {
+                const Index *x = affine_index(l, at->map.axis[i].offset, at->map.axis[i].coef, with_lane);
+                Dim d = at->type->dim[i];
+                bool rows = g->past >= 0 && dim_equal(d, dim_named(g->time)),
+                     columns = g->past >= 0 && d.per[g->time] == 1 && d.per[g->past] == 1;
+                const Index *size = rows ? whole : index_size(a, d);
+                if (columns) {
+                        size = index_two(a, INDEX_MINUS, size, index_size(a, dim_named(g->time)));
+                        size = index_two(a, INDEX_MINUS, size, done);
+                        size = index_two(a, INDEX_PLUS, size, whole);
+                }
+                if (rows)
+                        x = index_two(a, INDEX_PLUS, x, done);
+                e = e ? index_two(a, INDEX_PLUS, index_two(a, INDEX_TIMES, e, size), x) : x;
+        }
+        return e;
+}
+
+/* How far apart lanes lie; false: not evenly. */
+static bool lane_step(const Lower *l, const Address *at, int64_t *step)
+{
+        *step = at->coef[l->lane];
+        if (!at->dense)
+                return !at->tiled || at->tile_index.coef[l->lane] == 0;
+        for (int a = 0; a < at->map.rank - 1; a++)
+                if (at->map.axis[a].coef[l->lane])
+                        return false;
+        *step = at->map.axis[at->map.rank - 1].coef[l->lane];
+        return true;
+}
+
+/* base + x / 16 * tile + x % 16 */
+static const Index *tiled_index(Arena *a, const Index *base, const Index *x, int64_t tile)
+{
+        const Index *lanes = index_number(a, LANES);
+        const Index *outer =
+                index_two(a, INDEX_TIMES, index_two(a, INDEX_QUOTIENT, x, lanes), index_number(a, tile));
+        return index_two(a, INDEX_PLUS, index_two(a, INDEX_PLUS, base, outer),
+                         index_two(a, INDEX_REMAINDER, x, lanes));
+}
+
+const Index *address_index(const Lower *l, const Address *at, bool with_lane)
+{
+        if (at->dense)
+                return dense_index(l, at, with_lane);
+        const Index *flat = affine_index(l, at->offset, at->coef, with_lane);
+        if (!at->tiled)
+                return flat;
+        return tiled_index(l->arena, flat,
+                           affine_index(l, at->tile_index.offset, at->tile_index.coef, with_lane), at->tile);
+}
+
+/* The buffer whose pointer serves b: the whole that it is a part of, or the part that has slots of its own. */
+Buffer *pointed_buffer(Buffer *b)
+{
+        while (b->part_of && b->slots == b->part_of->slots && b->region == b->part_of->region)
+                b = b->part_of;
+        return b;
+}
+
+void names_buffer(Lower *l, Buffer *b)
+{
+        Function *f = l->function;
+        b = pointed_buffer(b);
+        for (int i = 0; i < f->npointer; i++)
+                if (f->pointer[i] == b)
+                        return;
+        if (f->npointer == f->cap_pointer) {
+                int cap = f->cap_pointer ? 2 * f->cap_pointer : 4;
+                f->pointer = arena_grow(l->arena, f->pointer, f->npointer * (int64_t)sizeof *f->pointer,
+                                        cap * (int64_t)sizeof *f->pointer);
+                f->cap_pointer = cap;
+        }
+        f->pointer[f->npointer++] = b;
+}
+
+/* --- values ------------------------------------------------------------------------------------------------------ */
+
+Stmt *add_stmt(Lower *l, StmtList *to, Stmt s)
+{
+        if (to->n == to->cap) {
+                int cap = to->cap ? 2 * to->cap : 4;
+                to->stmt = arena_grow(l->arena, to->stmt, to->n * (int64_t)sizeof *to->stmt,
+                                      cap * (int64_t)sizeof *to->stmt);
+                to->cap = cap;
+        }
+        to->stmt[to->n] = s;
+        return &to->stmt[to->n++];
+}
+
+static int known(const KnownList *list, const Node *n, const Map *m)
+{
+        for (int i = 0; i < list->n; i++)
+                if (list->at[i].node == n && map_same(&list->at[i].map, m))
+                        return list->at[i].number;
+        return -1;
+}
+
+/* The statement gets the next number for its vector. */
+static int define(Lower *l, StmtList *to, Stmt s)
+{
+        s.to = l->numbers++;
+        add_stmt(l, to, s);
+        return s.to;
+}
+
+static Stmt compute(Op op, bool far, int a, int b)
+{
+        return (Stmt){.op = STMT_COMPUTE, .compute = op, .far = far, .from = {a, b}, .nfrom = b < 0 ? 1 : 2};
+}
+
+/* A value as far integers, or as floats, that is the one or the other. */
+static int converted(Lower *l, StmtList *to, int number, bool is, bool wanted)
+{
+        if (is == wanted || number < 0)
+                return number;
+        return define(l, to, (Stmt){.op = STMT_CONVERT, .far = wanted, .from = {number}, .nfrom = 1});
+}
+
+static bool is_far_here(const Lower *l, const Node *n)
+{
+        return is_far(l->plan->interval, n);
+}
+
+/* The vector's value is that of n at m. */
+static int remember(Lower *l, const Node *n, const Map *m, bool lane, int number)
+{
+        KnownList *list = lane ? &l->lane_known : &l->row_known;
+        if (list->n == list->cap) {
+                int cap = list->cap ? 2 * list->cap : 4; /* a map is large */
+                list->at = arena_grow(l->arena, list->at, list->cap * (int64_t)sizeof *list->at,
+                                      cap * (int64_t)sizeof *list->at);
+                list->cap = cap;
+        }
+        list->at[list->n++] = (Known){n, *m, number};
+        return number;
+}
+
+static int value_of(Lower *l, const Node *n, const Map *m, bool lane, Stmt s)
+{
+        s.far = is_far_here(l, n);
+        s.of = n;
+        return remember(l, n, m, lane, define(l, lane ? l->lanes : l->row, s));
+}
+
+/* The same where the statement gives far integers, or floats, whatever n is. */
+static int value_from(Lower *l, const Node *n, const Map *m, bool lane, bool far, Stmt s)
+{
+        if (far == is_far_here(l, n))
+                return value_of(l, n, m, lane, s);
+        s.far = far;
+        int number = define(l, lane ? l->lanes : l->row, s);
+        return value_of(l, n, m, lane, (Stmt){.op = STMT_CONVERT, .from = {number}, .nfrom = 1});
+}
+
+/* What the caller hands over stands before all else that may use it. */
+static int given_value(Lower *l, const Node *n, const Map *m, int which)
+{
+        return remember(l, n, m, true, define(l, l->row, (Stmt){.op = STMT_GIVEN, .which = which, .of = n}));
+}
+
+static int fail(Lower *l, Node *n)
+{
+        if (!l->stuck)
+                l->stuck = n;
+        return -1;
+}
+
+/* n's value, of 16 elements of b that lie `step` apart, or of one for all lanes. */
+static int load_elements(Lower *l, const Node *n, const Map *m, Buffer *b, const Index *at, int64_t step)
+{
+        bool far = b->storage == STORAGE_F64;
+        names_buffer(l, b);
+        if (!map_uses(m, l->lane))
+                return value_from(l, n, m, false, far, (Stmt){.op = STMT_ELEMENT, .buffer = b, .at = at});
+        bool whole = l->whole_lanes && !(l->rest_is_ours && (step != 1 || b->home == IN_INPUT));
+        return value_from(l, n, m, true, far,
+                          (Stmt){.op = STMT_LOAD,
+                                 .buffer = b,
+                                 .at = at,
+                                 .step = step,
+                                 .lanes = whole ? ALL_LANES : REST_LANES});
+}
+
+static int load(Lower *l, Node *n, Buffer *b, Address at, const Map *m)
+{
+        int64_t step;
+        if (!lane_step(l, &at, &step) && map_uses(m, l->lane))
+                return fail(l, n);
+        return load_elements(l, n, m, b, address_index(l, &at, true), step);
+}
+
+static int literal(Lower *l, Node *n, const Map *m)
+{
+        const Literal *literal = n->attr.literal;
+        if (literal->trips == 1)
+                return value_of(l, n, m, false, (Stmt){.op = STMT_NUMBER, .value = literal->value[0]});
+        return value_of(l, n, m, false, (Stmt){.op = STMT_PER_TRIP});
+}
+
+static int index_value_of(Lower *l, Node *n, const Map *m)
+{
+        const AxisIndex *x = &m->axis[0];
+        Dim offset = dim_add(x->offset, n->attr.dim);
+        int64_t step = x->coef[l->lane];
+        bool far = is_far_here(l, n);
+        const Index *at = affine_index(l, offset, x->coef, step == 1);
+        if (!step)
+                return value_of(l, n, m, false, (Stmt){.op = STMT_INDEX, .at = at});
+        if (step == 1)
+                return value_of(l, n, m, true, (Stmt){.op = STMT_COUNT, .at = at});
+        int first = define(l, l->lanes, (Stmt){.op = STMT_INDEX, .far = far, .at = at});
+        int steps = define(l, l->lanes, (Stmt){.op = STMT_NUMBER, .far = far, .value = (double)step});
+        const Index *lane = index_leaf(l->arena, INDEX_LANE, 0);
+        int along = define(l, l->lanes, (Stmt){.op = STMT_COUNT, .far = far, .at = lane});
+        along = define(l, l->lanes, compute(OP_MUL, far, along, steps));
+        return value_of(l, n, m, true, compute(OP_ADD, far, first, along));
+}
+
+/* n's value as floats */
+static int near_value(Lower *l, Node *n, const Map *m)
+{
+        int number = lower_value(l, n, m);
+        return converted(l, map_uses(m, l->lane) ? l->lanes : l->row, number, is_far_here(l, n), false);
+}
+
+/* x // y, or x - y * (x // y) */
+static int floored(Lower *l, const Node *n, const Map *m, bool lane, int x, int y)
+{
+        StmtList *to = lane ? l->lanes : l->row;
+        int exact = define(l, to, compute(OP_DIV, false, x, y));
+        if (n->op == OP_FLOORDIV)
+                return value_of(l, n, m, lane, compute(OP_FLOOR, false, exact, -1));
+        int quotient = define(l, to, compute(OP_FLOOR, false, exact, -1));
+        int product = define(l, to, compute(OP_MUL, false, y, quotient));
+        return value_of(l, n, m, lane, compute(OP_SUB, false, x, product));
+}
+
+static int pointwise(Lower *l, Node *n, const Map *m)
+{
+        Stmt s = {.op = STMT_COMPUTE, .compute = n->op, .nfrom = n->nin};
+        bool far = computes_far(l->plan->interval, n), lane = map_uses(m, l->lane);
+        for (int i = 0; i < n->nin; i++) {
+                Map at = map_broadcast(m, &n->in[i]->type);
+                StmtList *to = map_uses(&at, l->lane) ? l->lanes : l->row;
+                s.from[i] = lower_value(l, n->in[i], &at);
+                if (s.from[i] < 0)
+                        return -1;
+                s.from[i] = converted(l, to, s.from[i], is_far_here(l, n->in[i]), far);
+        }
+        if (n->op == OP_REAL_OF)
+                return remember(l, n, m, lane, s.from[0]);
+        if (!far && (n->op == OP_FLOORDIV || n->op == OP_MOD))
+                return floored(l, n, m, lane, s.from[0], s.from[1]);
+        return value_from(l, n, m, lane, far, s);
+}
+
+/* --- folds: a loop over one axis, its result the same in all lanes ----------------------------------------------- */
+
+typedef struct {
+        int lane;
+        bool whole_lanes;
+        StmtList *lanes;
+        KnownList lane_known;
+} LaneScope;
+
+static LaneScope open_lanes(Lower *l, Dim size)
+{
+        LaneScope outer = {l->lane, l->whole_lanes, l->lanes, l->lane_known};
+        l->domain.digit[l->domain.n] = (Digit){size, -1, 1};
+        l->lane = l->domain.n++;
+        l->whole_lanes = dim_is_fixed(size) && size.fixed % LANES == 0;
+        l->lanes = NEW(l->arena, StmtList);
+        l->lane_known = (KnownList){0};
+        return outer;
+}
+
+static void close_lanes(Lower *l, LaneScope outer)
+{
+        l->domain.n--;
+        l->lane = outer.lane;
+        l->whole_lanes = outer.whole_lanes;
+        l->lanes = outer.lanes;
+        l->lane_known = outer.lane_known;
+}
+
+/* The maximum or the sum of `value` over the lanes' loop. */
+static int fold_loop(Lower *l, const Node *n, const Map *m, Dim size, bool maximum, int value,
+                     const LaneScope *outer)
+{
+        bool far = is_far_here(l, n);
+        double start = maximum ? -INFINITY : 0;
+        Op op = maximum ? OP_MAX : OP_ADD;
+        if (!l->whole_lanes)
+                value = define(
+                        l, l->lanes,
+                        (Stmt){.op = STMT_KEEP, .far = far, .from = {value}, .nfrom = 1, .value = start});
+        int sum = define(l, l->row, (Stmt){.op = STMT_START, .far = far, .value = start});
+        add_stmt(l, l->lanes,
+                 (Stmt){.op = STMT_ACCUMULATE,
+                        .compute = op,
+                        .far = far,
+                        .to = sum,
+                        .from = {value},
+                        .nfrom = 1});
+        CodeLoop *over = NEW(l->arena, CodeLoop);
+        over->size = size;
+        add_stmt(l, l->row,
+                 (Stmt){.op = STMT_LANES,
+                        .over = over,
+                        .lanes = l->whole_lanes ? ALL_LANES : REST_LANES,
+                        .inside = l->lanes});
+        close_lanes(l, *outer);
+        return value_of(l, n, m, false, (Stmt){.op = STMT_ACROSS, .compute = op, .from = {sum}, .nfrom = 1});
+}
+
+static int fold(Lower *l, Node *n, const Map *m)
+{
+        if (map_uses(m, l->lane) || l->domain.n >= MAX_DIGIT)
+                return fail(l, n);
+        Dim size = n->in[0]->type.dim[n->attr.axis];
+        LaneScope outer = open_lanes(l, size);
+        Map at = map_fold(m, n->attr.axis, l->lane);
+        int value = lower_value(l, n->in[0], &at);
+        if (value < 0) {
+                close_lanes(l, outer);
+                return -1;
+        }
+        value = converted(l, map_uses(&at, l->lane) ? l->lanes : l->row, value, is_far_here(l, n->in[0]),
+                          is_far_here(l, n));
+        return fold_loop(l, n, m, size, n->op == OP_MAXOF, value, &outer);
+}
+
+/* What a softmax's folds are known by: its node, at a map whose last axis looks where no tensor has elements. */
+enum { MAXIMUM = 1, SUM, ALL_MAXIMUM, ALL_SUM };
+
+static Map fold_key(const Map *row, const Node *n, int which)
+{
+        Map key = *row;
+        key.axis[n->type.rank - 1].offset = dim_fixed(-which);
+        return key;
+}
+
+static Stmt of_two(StmtOp op, int a, int b)
+{
+        return (Stmt){.op = op, .from = {a, b}, .nfrom = 2};
+}
+
+/* A fold of n's input along its last axis: the maximum, or the sum of exp(x - maximum). */
+static int softmax_fold(Lower *l, Node *n, const Map *m, const Map *key, int maximum)
+{
+        int last = n->type.rank - 1;
+        Dim size = n->type.dim[last];
+        LaneScope outer = open_lanes(l, size);
+        Map at = map_fold(m, last, l->lane);
+        int x = near_value(l, n->in[0], &at);
+        if (x < 0) {
+                close_lanes(l, outer);
+                return -1;
+        }
+        if (maximum < 0)
+                return fold_loop(l, n, key, size, true, x, &outer);
+        int e = define(l, l->lanes, of_two(STMT_SOFT, x, maximum));
+        return fold_loop(l, n, key, size, false, e, &outer);
+}
+
+/* The maximum and, where that is given, the sum; a sink takes part in both. */
+static int softmax_over_row(Lower *l, Node *n, const Map *m, const Map *row, int which, int maximum)
+{
+        Map key = fold_key(row, n, which), all_key = fold_key(row, n, which == SUM ? ALL_SUM : ALL_MAXIMUM);
+        int found = known(&l->row_known, n, &all_key);
+        if (found >= 0)
+                return found;
+        int value = softmax_fold(l, n, m, &key, maximum);
+        if (value >= 0 && n->nin == 2) {
+                Map at = map_broadcast(row, &n->in[1]->type);
+                int sink = near_value(l, n->in[1], &at);
+                if (sink < 0)
+                        return -1;
+                if (which == SUM)
+                        sink = define(l, l->row, of_two(STMT_SOFT, sink, maximum));
+                value = define(l, l->row, compute(which == SUM ? OP_ADD : OP_MAX, false, value, sink));
+        }
+        return value < 0 ? -1 : remember(l, n, &all_key, false, value);
+}
+
+/* exp(x - max) / sum, 0 where nothing lives */
+static int softmax(Lower *l, Node *n, const Map *m)
+{
+        Map row = *m;
+        row.axis[n->type.rank - 1] = (AxisIndex){0};
+        if (map_uses(&row, l->lane) || l->domain.n >= MAX_DIGIT)
+                return fail(l, n);
+        int maximum = softmax_over_row(l, n, m, &row, MAXIMUM, -1);
+        int sum = maximum < 0 ? -1 : softmax_over_row(l, n, m, &row, SUM, maximum);
+        int x = sum < 0 ? -1 : near_value(l, n->in[0], m);
+        if (x < 0)
+                return -1;
+        bool lane = map_uses(m, l->lane);
+        int e = define(l, lane ? l->lanes : l->row, of_two(STMT_SOFT, x, maximum));
+        return value_of(l, n, m, lane, of_two(STMT_PART, e, sum));
+}
+
+/* --- gather ------------------------------------------------------------------------------------------------------- */
+
+/* Where the buffer under t (through views) is read, each of the indexed axes walked by a loop of its own, from l->domain.n on: an
+ * index's step is that loop's coefficient.  False: not evenly. */
+static bool table_address(Lower *l, Node *t, int indexed, Map at, Address *from, Buffer **b)
+{
+        Domain domain = l->domain;
+        if (domain.n + indexed > MAX_DIGIT)
+                return false;
+        for (int i = 0; i < indexed; i++) {
+                at.axis[i].coef[domain.n] = 1;
+                domain.digit[domain.n++] = (Digit){t->type.dim[i], -1, 1};
+        }
+        return address_through(l->plan, &domain, &at, t, NULL, from, b, &l->refine) == MAP_OK && !(*b)->dense;
+}
+
+/* Is the tiled axis's index that of one indexed axis, as it is? */
+static bool is_one_index(const Address *at, int first, int indexed)
+{
+        int64_t sum = 0;
+        for (int i = 0; i < MAX_DIGIT; i++) {
+                bool own = i >= first && i < first + indexed;
+                if (at->tile_index.coef[i] && (!own || at->tile_index.coef[i] != 1))
+                        return false;
+                sum += at->tile_index.coef[i];
+        }
+        return sum == 1 && dim_is(at->tile_index.offset, 0);
+}
+
+/* Are the elements that the indices choose from further apart than floats can say? */
+static bool spans_far(const Lower *l, const Node *t, int indexed, const int64_t *step)
+{
+        double most = 0;
+        for (int i = 0; i < indexed; i++)
+                most += (double)dim_bound(l->plan->graph, t->type.dim[i]) *
+                        (double)(step[i] < 0 ? -step[i] : step[i]);
+        return most > 16777216;
+}
+
+/* The offsets of 16 elements, from an index in each lane for each indexed axis. */
+static int lane_offsets(Lower *l, const Node *n, bool far, const int *v, const int64_t *step)
+{
+        int e = -1;
+        for (int i = 0; i < n->nin - 1; i++) {
+                bool own = is_far_here(l, n->in[i + 1]);
+                Stmt clamp = {.op = STMT_CLAMP, .far = own, .from = {v[i]}, .nfrom = 1};
+                clamp.at = index_size(l->arena, dim_sub(n->in[0]->type.dim[i], dim_fixed(1)));
+                int kept = converted(l, l->lanes, define(l, l->lanes, clamp), own, far);
+                int stride =
+                        define(l, l->row, (Stmt){.op = STMT_NUMBER, .far = far, .value = (double)step[i]});
+                int term = define(l, l->lanes, compute(OP_MUL, far, kept, stride));
+                e = e < 0 ? term : define(l, l->lanes, compute(OP_ADD, far, e, term));
+        }
+        return e;
+}
+
+/* The place in the table of an element, or of a row of them, that the same index chooses for all lanes. */
+static const Index *place_in_table(Lower *l, const Node *n, const int *v, const Address *from)
+{
+        const Node *t = n->in[0];
+        Address rest = *from;
+        rest.tiled = false;
+        const Index *at = address_index(l, &rest, true);
+        const int64_t *step = from->coef + l->domain.n, *tile_step = from->tile_index.coef + l->domain.n;
+        for (int i = 0; i < n->nin - 1; i++) {
+                Stmt place = {
+                        .op = STMT_PLACE, .far = is_far_here(l, n->in[i + 1]), .from = {v[i]}, .nfrom = 1};
+                place.at = index_size(l->arena, t->type.dim[i]);
+                const Index *x = index_leaf(l->arena, INDEX_PLACE, define(l, l->row, place));
+                at = tile_step[i] ? tiled_index(l->arena, at, x, from->tile)
+                                  : index_two(l->arena, INDEX_PLUS, at,
+                                              index_two(l->arena, INDEX_TIMES, x,
+                                                        index_number(l->arena, step[i])));
+        }
+        return at;
+}
+
+/* t[a, b, .., rest]: the indexed axes' numbers come from values; the rest is affine. */
+static int gather(Lower *l, Node *n, const Map *m)
+{
+        Node *t = n->in[0];
+        int indexed = n->nin - 1, rest = t->type.rank - indexed, lead = n->type.rank - rest;
+        Map head = *m;
+        head.rank = lead;
+        int v[MAX_RANK];
+        bool in_lanes = false;
+        for (int i = 0; i < indexed; i++) {
+                Map at = map_broadcast(&head, &n->in[i + 1]->type);
+                v[i] = lower_value(l, n->in[i + 1], &at);
+                if (v[i] < 0)
+                        return -1;
+                in_lanes |= map_uses(&at, l->lane);
+        }
+        Map at = {.rank = t->type.rank};
+        for (int i = 0; i < rest; i++)
+                at.axis[indexed + i] = m->axis[lead + i];
+        Buffer *b;
+        Address from;
+        if (!table_address(l, t, indexed, at, &from, &b))
+                return fail(l, t);
+        if ((from.tiled && !is_one_index(&from, l->domain.n, indexed)) ||
+            (in_lanes && (from.tiled || from.coef[l->lane])))
+                return fail(l, t);
+        if (!in_lanes)
+                return load_elements(l, n, m, b, place_in_table(l, n, v, &from), from.coef[l->lane]);
+        const int64_t *step = from.coef + l->domain.n;
+        bool far = b->storage == STORAGE_F64 || spans_far(l, t, indexed, step);
+        int e = lane_offsets(l, n, far, v, step);
+        names_buffer(l, b);
+        return value_from(l, n, m, true, b->storage == STORAGE_F64,
+                          (Stmt){.op = STMT_GATHER,
+                                 .buffer = b,
+                                 .at = address_index(l, &from, false),
+                                 .from = {e},
+                                 .nfrom = 1,
+                                 .which = far});
+}
+
+/* --- all of them --------------------------------------------------------------------------------------------------- */
+
+/* root: n is what the kernel stores, so not read from where it will lie */
+static int view_value(Lower *l, Node *n, const Map *m, bool root)
+{
+        Map in;
+        Refine refine;
+        Address at;
+        Buffer *b;
+        MapResult r = l->plan->value[base_of(n)->id]
+                              ? address_through(l->plan, &l->domain, m, n, root ? n : NULL, &at, &b, &refine)
+                              : MAP_FAIL;
+        if (r == MAP_OK)
+                return load(l, n, b, at, m);
+        r = map_view(&l->domain, m, n->attr.view, n->in[0]->type.rank, &in, &refine);
+        if (r == MAP_OK)
+                return lower_value(l, n->in[0], &in);
+        if (r == MAP_REFINE && refine.digit < l->loops && l->domain.n < MAX_DIGIT &&
+            l->kernel->op == K_LOOP) {
+                l->refine = refine;
+                l->refined = true;
+                return -1;
+        }
+        return fail(l, l->plan->value[base_of(n->in[0])->id] ? n : base_of(n->in[0]));
+}
+
+int lower_value(Lower *l, Node *n, const Map *m)
+{
+        int number = known(&l->row_known, n, m);
+        if (number < 0)
+                number = known(&l->lane_known, n, m);
+        if (number >= 0)
+                return number;
+        for (int i = 0; i < 2; i++)
+                if (n == l->given[i])
+                        return given_value(l, n, m, i);
+        Buffer *b = l->plan->value[n->id];
+        if (l->kernel->from_copy && n == l->kernel->store[0].node)
+                b = l->kernel->from_copy;
+        if (b && n != l->computing)
+                return load(l, n, b, address_of(b, m), m);
+        bool root = n == l->computing;
+        l->computing = root ? NULL : l->computing;
+        switch (n->op) {
+        case OP_CONST: return literal(l, n, m);
+        case OP_SIZE:
+                return value_of(l, n, m, false,
+                                (Stmt){.op = STMT_INDEX, .at = index_size(l->arena, n->attr.dim)});
+        case OP_INDEX: return index_value_of(l, n, m);
+        case OP_VIEW: return view_value(l, n, m, root);
+        case OP_GATHER: return gather(l, n, m);
+        case OP_SUM:
+        case OP_MAXOF: return fold(l, n, m);
+        case OP_SOFTMAX: return softmax(l, n, m);
+        default: return op_info[n->op].family == POINT && n->op != OP_TOP ? pointwise(l, n, m) : fail(l, n);
+        }
+}
+
+bool lower_store(Lower *l, const Node *n, Buffer *to, const Map *map, int value, StmtList *out)
+{
+        Address at = address_of(to, map);
+        names_buffer(l, to);
+        int64_t step;
+        bool single = dim_is(l->domain.digit[l->lane].size, 1), far = to->storage == STORAGE_F64;
+        assert(to->storage != STORAGE_I32);
+        if (!lane_step(l, &at, &step) && !single)
+                return false;
+        value = converted(l, out, value, is_far_here(l, n), far);
+        add_stmt(l, out,
+                 (Stmt){.op = STMT_STORE,
+                        .far = far,
+                        .from = {value},
+                        .nfrom = 1,
+                        .buffer = to,
+                        .at = address_index(l, &at, true),
+                        .step = single ? 1 : step,
+                        .lanes = single           ? ONE_LANE
+                                 : l->whole_lanes ? ALL_LANES
+                                                  : REST_LANES});
+        return true;
+}
+
+int lower_constant(Lower *l, const Node *n, double value)
+{
+        return define(l, l->row, (Stmt){.op = STMT_NUMBER, .far = is_far_here(l, n), .value = value});
+}

@@ -1,0 +1,114 @@
+/* Views that no loops walk evenly: the place of each element is computed by itself.
+ *
+ *   [16, a] -> [16 * a]        x0 = i0 % a;  x1 = i0 / a;  y[i0] = x[x0 + 5 * x1]
+ *
+ * What is left where an axis is made of several whose sizes only the call knows: slow, and right for every view. */
+#include "lower_private.h"
+
+static const Index *named(Lower *l, const Index *value)
+{
+        int x = l->numbers++;
+        add_stmt(l, l->row, (Stmt){.op = STMT_INTEGER, .to = x, .at = value});
+        return index_leaf(l->arena, INDEX_PLACE, x);
+}
+
+static const Index *divided(Lower *l, const Index *a, IndexOp op, const Index *by)
+{
+        return named(l, index_two(l->arena, op, a, by));
+}
+
+/* sum + factor * index; NULL is 0 */
+static const Index *sum_of(const Lower *l, const Index *sum, int64_t factor, const Index *index)
+{
+        if (!index || factor == 0)
+                return sum;
+        const Index *term =
+                factor == 1 ? index : index_two(l->arena, INDEX_TIMES, index_number(l->arena, factor), index);
+        return sum ? index_two(l->arena, INDEX_PLUS, sum, term) : term;
+}
+
+static const Index *sum_with_size(const Lower *l, const Index *sum, Dim d)
+{
+        return dim_is(d, 0) ? sum : sum_of(l, sum, 1, index_size(l->arena, d));
+}
+
+/* Indices of the view's input, by axis, from those of its output; NULL is 0. */
+static void index_through(Lower *l, const View *v, int rank_in, const Index *const *out, const Index **in)
+{
+        for (int a = 0; a < rank_in; a++)
+                in[a] = sum_with_size(l, NULL, v->offset[a]);
+        for (int k = v->natom - 1; k >= 0;) {
+                int o = v->atom[k].out;
+                const Index *rest = out[o];
+                for (; k >= 0 && v->atom[k].out == o; k--) {
+                        const Atom *atom = &v->atom[k];
+                        bool last = k == 0 || v->atom[k - 1].out != o;
+                        const Index *size = index_size(l->arena, atom->size);
+                        const Index *digit = !rest || last ? rest : divided(l, rest, INDEX_REMAINDER, size);
+                        if (rest && !last)
+                                rest = divided(l, rest, INDEX_QUOTIENT, size);
+                        if (atom->axis >= 0)
+                                in[atom->axis] = sum_of(l, in[atom->axis], atom->stride, digit);
+                }
+        }
+        for (int a = 0; a < rank_in; a++)
+                if (in[a])
+                        in[a] = named(l, in[a]);
+}
+
+/* Where an element lies in a buffer. */
+static const Index *place_in(Lower *l, const Buffer *b, const Index *const *index)
+{
+        const Index *sum = b->layout.offset ? index_number(l->arena, b->layout.offset) : NULL;
+        const Index *lanes = index_number(l->arena, LANES);
+        for (int a = 0; a < b->layout.rank; a++) {
+                const Index *i = a == b->shift_axis ? sum_with_size(l, index[a], b->shift) : index[a];
+                if (i != index[a])
+                        i = named(l, i);
+                if (a != b->layout.tiled) {
+                        sum = sum_of(l, sum, b->layout.stride[a], i);
+                } else if (i) {
+                        sum = sum_of(l, sum, b->layout.tile, divided(l, i, INDEX_QUOTIENT, lanes));
+                        sum = sum_of(l, sum, 1, divided(l, i, INDEX_REMAINDER, lanes));
+                }
+        }
+        return sum ? sum : index_number(l->arena, 0);
+}
+
+Node *lower_move(Plan *p, Kernel *k, Code *code)
+{
+        Node *n = k->store[0].node;
+        Lower l = lower_new(p, k, WHOLE_KERNEL, k->name);
+        l.domain = domain_of(p->graph, &n->type);
+        l.loops = l.domain.n;
+        l.lane = -1;
+        const Index *to[MAX_RANK] = {0}, *from[MAX_RANK];
+        for (int d = 0; d < l.loops; d++)
+                if (n->type.rank && !dim_is(l.domain.digit[d].size, 1))
+                        to[l.domain.digit[d].axis] = index_leaf(l.arena, INDEX_LOOP, d);
+        const Index *const *at = to;
+        Node *x = n;
+        do {
+                const Index *in[MAX_RANK];
+                index_through(&l, x->attr.view, x->in[0]->type.rank, at, in);
+                x = x->in[0];
+                for (int a = 0; a < x->type.rank; a++)
+                        from[a] = in[a];
+                at = from;
+        } while (x->op == OP_VIEW && !p->value[x->id]);
+        Buffer *b = p->value[x->id], *own = k->store[0].to;
+        if (!b || b->dense || own->dense)
+                return x;
+        names_buffer(&l, b);
+        names_buffer(&l, own);
+        MoveCall *call = NEW(l.arena, MoveCall);
+        call->from = (Operand){b, place_in(&l, b, from)};
+        call->to = (Operand){own, place_in(&l, own, to)};
+        add_stmt(&l, l.row, (Stmt){.op = STMT_MOVE, .call.move = call});
+        StmtList *inside = l.row;
+        l.row = NEW(l.arena, StmtList);
+        add_stmt(&l, l.row, (Stmt){.op = STMT_ROWS, .end = l.loops, .inside = inside});
+        close_function(&l);
+        add_function(p, code, l.function);
+        return NULL;
+}

@@ -1,0 +1,71 @@
+/* What the parts of lowering share: lower_expression.c the values of a fused expression, the others each kind of kernel. */
+#ifndef LOWER_PRIVATE_H
+#define LOWER_PRIVATE_H
+#include "code.h"
+
+typedef struct {
+        const Node *node;
+        Map map;
+        int number; /* its vector is t<number> */
+} Known;
+typedef struct {
+        Known *at;
+        int n, cap;
+} KnownList;
+
+/* A function in the making.  Statements go where their values change: `row` once a row, `lanes` once for 16 elements of the loop
+ * that runs in lanes. */
+typedef struct {
+        Plan *plan;
+        Kernel *kernel;
+        Arena *arena;
+        Function *function;
+        Domain domain;    /* the kernel's loops, then extra ones of folds and operands */
+        int loops;        /* how many of them the kernel itself runs */
+        int lane;         /* the loop that now runs in lanes */
+        bool listed;      /* loop 0 runs over the rows found, not over all */
+        bool whole_lanes; /* its size is a multiple of 16, or lanes beyond may hold anything .. */
+        bool rest_is_ours; /* .. that our own memory holds a little behind a buffer: loads from elsewhere take n */
+        StmtList *row, *lanes;
+        KnownList row_known, lane_known;
+        int numbers;           /* vectors and integers that have been numbered */
+        const Node *computing; /* the root: computed, not read */
+        const Node *given[2];  /* nodes whose values the caller hands over */
+        Node *stuck;           /* the node that needs a buffer */
+        Refine refine;         /* or: the cut that the domain needs */
+        bool refined;
+        int looked; /* live_keys.c: nodes looked at for bounds */
+} Lower;
+
+Lower lower_new(Plan *p, Kernel *k, Role role, const char *name);
+void set_lane(Lower *l, int loop);
+Stmt *add_stmt(Lower *l, StmtList *to, Stmt s);
+/* the loops as they now are become the function's; its body is the statements of a row, then those of lanes */
+void close_function(Lower *l);
+bool begins_at_first(const Lower *l, int loop);
+const CodeLoop *new_loop(const Lower *l, int loop);
+
+/* The value of n at map: its vector's number, or -1 with stuck or refined set. */
+int lower_value(Lower *l, Node *n, const Map *map);
+int lower_constant(Lower *l, const Node *n, double value); /* as a value of n */
+/* false: lanes do not lie evenly there */
+bool lower_store(Lower *l, const Node *n, Buffer *to, const Map *map, int value, StmtList *out);
+const Index *affine_index(const Lower *l, Dim offset, const int64_t *coef,
+                          bool with_lane); /* offset + sum of coef * loop */
+const Index *address_index(const Lower *l, const Address *at, bool with_lane);
+void names_buffer(Lower *l, Buffer *b);
+
+/* Bounds of the live keys of attention, read off its mask. */
+typedef struct {
+        const Index *low, *high; /* over the loops of the row, or NULL */
+} Bounds;
+/* Narrows the bounds by what masks in n, a score expression at m with the loop `keys` as its last axis.  A mask that the bounds say
+ * whole is left out of the expression: *bare, n at first, is then what stands under it. */
+void live_keys(Lower *l, Node *n, const Map *m, int keys, Bounds *bounds, Node **bare);
+
+Node *lower_move(Plan *p, Kernel *k, Code *code);
+Node *lower_matmul(Plan *p, Kernel *k, Code *code);
+Node *lower_plain(Plan *p, Kernel *k, Code *code);
+Node *lower_attention(Plan *p, Kernel *k, Code *code);
+void add_function(Plan *p, Code *code, Function *f);
+#endif

@@ -1,0 +1,155 @@
+/* Products: the call of the runtime's matmul() for each part, the epilogue that takes its results, and the product of two
+ * activations. */
+#include "lower_private.h"
+
+/* --- products with weights ---------------------------------------------------------------------------------------- */
+
+/* The function that takes a product's finished results, and what it stores. */
+static Node *lower_epilogue(Plan *p, Kernel *k, const Segment *s, int outer, Code *code)
+{
+        Lower l = lower_new(p, k, EPILOGUE, s->name);
+        Node *root = s->store.node;
+        l.domain = domain_of(p->graph, &root->type);
+        l.loops = l.domain.n;
+        set_lane(&l, l.domain.n - 1);
+        for (int i = 0; i < s->nproduct; i++)
+                l.given[i] = s->product[i];
+        Map at = map_identity(&l.domain, &root->type);
+        l.computing = root;
+        int value = lower_value(&l, root, &at);
+        if (value < 0)
+                return l.stuck;
+        if (!lower_store(&l, root, s->store.to, &at, value, l.lanes))
+                return root;
+        close_function(&l);
+        l.function->outer = outer;
+        l.function->products = s->nproduct;
+        add_function(p, code, l.function);
+        return NULL;
+}
+
+/* The first of the loops that count evenly spaced rows together with those after it, up to `end`. */
+static int first_even(const Domain *d, const Address *a, int end)
+{
+        int i = end > 0 ? end - 1 : 0;
+        while (i > 0 && dim_is_fixed(d->digit[i].size) &&
+               a->coef[i - 1] == a->coef[i] * d->digit[i].size.fixed)
+                i--;
+        return i;
+}
+
+/* The rows of the left operand.  Where two sizes of the call run over them, as over positions and keys, the runtime's product takes
+ * those of the inner one; the loops before it stand around the call.  False: they are not evenly spaced. */
+static bool row_walk(Lower *l, Node *x, MatmulCall *call)
+{
+        Domain d = l->domain;
+        d.digit[d.n] = (Digit){x->type.dim[x->type.rank - 1], -1, 1};
+        int k = d.n++, rows = l->loops - 1;
+        Map m = {.rank = x->type.rank};
+        Map out = map_identity(&l->domain, &l->kernel->segment[0].product[0]->type);
+        for (int a = 0; a < x->type.rank - 1; a++)
+                m.axis[a] = out.axis[a];
+        m.axis[x->type.rank - 1].coef[k] = 1;
+        Refine refine;
+        Address a;
+        if (address_through(l->plan, &d, &m, x, NULL, &a, &call->x.buffer, &refine) != MAP_OK)
+                return false;
+        if (!reads_straight(call->x.buffer, &a) || a.coef[k] != 1)
+                return false;
+        call->ldx = rows ? a.coef[rows - 1] : 0;
+        call->outer = first_even(&d, &a, rows);
+        if (call->outer && dim_is_fixed(d.digit[call->outer].size))
+                return false; /* a copy has them even */
+        Dim offset = a.offset;
+        if (rows && begins_at_first(l, call->outer))
+                offset = dim_add(offset, dim_scale(dim_named(NAMED_FIRST), a.coef[call->outer]));
+        int64_t around[MAX_DIGIT] = {0};
+        for (int i = 0; i < call->outer; i++)
+                around[i] = a.coef[i];
+        call->x.at = affine_index(l, offset, around, false);
+        names_buffer(l, call->x.buffer);
+        return true;
+}
+
+Node *lower_matmul(Plan *p, Kernel *k, Code *code)
+{
+        Lower l = lower_new(p, k, WHOLE_KERNEL, k->name);
+        l.domain = domain_of(p->graph, &k->segment[0].product[0]->type);
+        l.loops = l.domain.n;
+        set_lane(&l, l.loops - 1);
+        MatmulCall *call = NEW(l.arena, MatmulCall);
+        if (!row_walk(&l, k->x, call))
+                return k->x->op == OP_VIEW ? k->x : base_of(k->x);
+        call->part = NEW_ARRAY(l.arena, MatmulPart, k->nsegment);
+        for (; call->npart < k->nsegment; call->npart++) {
+                const Segment *s = &k->segment[call->npart];
+                Node *stuck = lower_epilogue(p, k, s, call->outer, code);
+                if (stuck)
+                        return stuck;
+                MatmulPart *part = &call->part[call->npart];
+                *part = (MatmulPart){s, code->function[code->n - 1], call->panels,
+                                     round_up(s->n, LANES) / LANES};
+                call->panels += part->panels;
+                names_buffer(&l, s->w[0]);
+        }
+        add_stmt(&l, l.row, (Stmt){.op = STMT_MATMUL, .call.matmul = call});
+        close_function(&l);
+        add_function(p, code, l.function);
+        return NULL;
+}
+
+/* --- products of two activations -------------------------------------------------------------------------------------- */
+
+/* An operand of the product seen from the output's loops: axis `own` runs with loop `own_loop`, the last but `own` with the rest. */
+static MapResult operand(Lower *l, Node *x, int own, int own_loop, const Map *out, Address *at, Buffer **b)
+{
+        Map m = {.rank = x->type.rank};
+        for (int a = 0; a < x->type.rank; a++)
+                if (!dim_is(x->type.dim[a], 1))
+                        m.axis[a] = out->axis[a + out->rank - x->type.rank];
+        m.axis[own] = (AxisIndex){0};
+        m.axis[own].coef[own_loop] = 1;
+        return address_through(l->plan, &l->domain, &m, x, NULL, at, b, &l->refine);
+}
+
+Node *lower_plain(Plan *p, Kernel *k, Code *code)
+{
+        Node *root = k->store[0].node;
+        Lower l = lower_new(p, k, WHOLE_KERNEL, k->name);
+        l.domain = domain_of(p->graph, &root->type);
+        l.loops = l.domain.n;
+        set_lane(&l, l.loops - 1);
+        int inner = l.domain.n++;
+        l.domain.digit[inner] = (Digit){k->x->type.dim[k->x->type.rank - 1], -1, 1};
+        Map m = map_identity(&l.domain, &root->type);
+        Address x, y, to = address_of(k->store[0].to, &m);
+        PlainCall *call = NEW(l.arena, PlainCall);
+        call->to.buffer = k->store[0].to;
+        if (operand(&l, k->x, k->x->type.rank - 1, inner, &m, &x, &call->a.buffer) != MAP_OK ||
+            !reads_straight(call->a.buffer, &x))
+                return k->x->op == OP_VIEW && !p->copy[k->x->id] ? k->x : base_of(k->x);
+        if (operand(&l, k->y, k->y->type.rank - 2, inner, &m, &y, &call->b.buffer) != MAP_OK ||
+            !reads_straight(call->b.buffer, &y))
+                return k->y->op == OP_VIEW && !p->copy[k->y->id] ? k->y : base_of(k->y);
+        if (to.tiled || to.coef[l.lane] != 1)
+                return root;
+        names_buffer(&l, call->a.buffer);
+        names_buffer(&l, call->b.buffer);
+        names_buffer(&l, call->to.buffer);
+        call->a_step = x.coef[inner];
+        call->b_step = y.coef[inner];
+        call->b_lane = y.coef[l.lane];
+        x.coef[inner] = y.coef[inner] = 0;
+        call->to.at = address_index(&l, &to, false);
+        call->a.at = address_index(&l, &x, false);
+        call->b.at = address_index(&l, &y, false);
+        call->columns = new_loop(&l, l.lane);
+        call->depth = new_loop(&l, inner);
+        call->zeros = root->attr.index;
+        StmtList *inside = NEW(l.arena, StmtList);
+        add_stmt(&l, inside, (Stmt){.op = STMT_PLAIN, .call.plain = call});
+        add_stmt(&l, l.row, (Stmt){.op = STMT_ROWS, .end = l.loops - 1, .inside = inside});
+        close_function(&l);
+        add_function(p, code, l.function);
+        return NULL;
+}

@@ -1,0 +1,112 @@
+/* Affine facts: what is known of integers and booleans that are made of axis indices.
+ *
+ * An Affine is a constant (a Dim: it may hold named sizes) plus a multiple of each axis index of the tensor that it
+ * describes.  A Cond is an OR of ANDs of `affine >= 0`.  Conds are always *necessary* conditions: they hold whenever
+ * the fact that they stand for does, and weakening one (dropping a term, or all) is always allowed.  That is how sizes
+ * stay bounded: what would grow beyond the limits below is weakened.
+ *
+ * A Cases describes an integer tensor: its value lies, in at least one of the cases, between the bounds of that case
+ * while the case's clause holds.  NULL: nothing is known.
+ *
+ * All are immutable, and live in the arena that they were made in. */
+#ifndef AFFINE_PRIVATE_H
+#define AFFINE_PRIVATE_H
+
+#include "passes.h"
+
+enum { AXES = MAX_RANK + 1, MAX_TERMS = 12, MAX_CLAUSES = 12, MAX_BOUNDS = 3, MAX_CASES = 6 };
+
+typedef struct {
+        Dim constant;
+        int64_t coef[AXES];
+} Affine;
+
+typedef struct {
+        int n;
+        const Affine *term; /* all are >= 0 */
+} Clause;
+
+typedef struct {
+        int n;
+        const Clause *clause; /* at least one holds; none: false; one without terms: true */
+} Cond;
+
+/* affine / den, den > 0 */
+typedef struct {
+        Affine affine;
+        int64_t den;
+} Bound;
+
+typedef struct {
+        Clause when;
+        int nlow, nhigh;
+        Bound low[MAX_BOUNDS], high[MAX_BOUNDS]; /* the value is at least each low, at most each high */
+} Case;
+
+typedef struct {
+        int n;
+        Case *at;
+} Cases;
+
+/* What one axis index becomes when axes are renamed: `to` plus some integer in low .. high, or in low .. if open. */
+typedef struct {
+        Affine to;
+        int64_t low, high;
+        bool open;
+} AxisMap;
+
+/* where conds and cases are made */
+typedef struct {
+        Arena *arena;
+        const Graph *graph;
+} Maker;
+
+Affine affine_constant(Dim constant);
+Affine affine_axis(int axis);
+AxisMap axis_map(Affine to);
+/* a + by * b; false: a coefficient leaves the range that is kept exact */
+bool affine_add(const Affine *a, int64_t by, const Affine *b, Affine *sum);
+
+const Cond *cond_true(void);
+const Cond *cond_false(void);
+bool cond_is_true(const Cond *c);
+bool cond_is_false(const Cond *c);
+bool cond_equal(const Cond *a, const Cond *b);
+const Cond *cond_term(Maker m, Affine a); /* a >= 0 */
+const Cond *cond_and(Maker m, const Cond *a, const Cond *b);
+const Cond *cond_or(Maker m, const Cond *a, const Cond *b);
+const Cond *cond_map(Maker m, const Cond *c, const AxisMap *map);
+/* What c says of the other axes where it holds for some index of `axis`, which `range` bounds: pairs of bounds on it
+ * are combined (Fourier-Motzkin). */
+const Cond *cond_fold(Maker m, const Cond *c, int axis, AxisMap range);
+/* Interval evaluation: whether c may hold somewhere in low[axis] .. high[axis]. */
+bool cond_possible(const Graph *g, const Cond *c, const int64_t *low, const int64_t *high);
+
+const Cases *cases_exact(Maker m, Affine value);
+const Cases *cases_range(Maker m, int64_t low, int64_t high);
+bool cases_equal(const Cases *a, const Cases *b);
+const Cases *cases_add(Maker m, const Cases *a, const Cases *b);
+const Cases *cases_scale(Maker m, const Cases *a, int64_t by);
+const Cases *cases_floordiv(Maker m, const Cases *a, int64_t by); /* by > 0 */
+const Cases *cases_max(Maker m, const Cases *a, const Cases *b);
+/* a where `if_a` may hold, b where `if_b` may */
+const Cases *cases_choose(Maker m, const Cond *if_a, const Cases *a, const Cond *if_b, const Cases *b);
+const Cases *cases_map(Maker m, const Cases *a, const AxisMap *map);
+bool cases_constant(const Cases *a, int64_t *value);
+/* Whether no element of a tensor of this type can be beyond -most .. most. */
+bool cases_within(const Graph *g, const Cases *a, const Type *t, int64_t most);
+/* a <= b + slack */
+const Cond *cases_at_most(Maker m, const Cases *a, const Cases *b, int64_t slack);
+
+/* Reading a clause as bounds on the index j of axis `j`, in terms of another axis of growing size (`time` says which
+ * named dimension grows; dim[] are the axes' sizes). */
+typedef struct {
+        bool by_number;
+        Dim number; /* j <= number */
+        int axis;   /* -1: no bound by an index */
+        Dim offset; /* j <= index of axis + offset */
+} Above;
+Above clause_above(const Graph *g, const Clause *c, const Dim *dim, int time, int j);
+/* j >= index of axis + *offset */
+bool clause_below(const Graph *g, const Clause *c, const Dim *dim, int time, int j, int axis, Dim *offset);
+#endif

@@ -1,0 +1,727 @@
+/* Facts of all nodes, in order: leaves, folds and contractions, and repeats.  See facts.h for what is known of a node.
+ *
+ * A fold over a growing axis is where a model looks into its past or its future.  It reads all of it, unless what the
+ * fold adds up is 0 (or -inf, for a maximum or a softmax) outside a condition; then on each clause of that condition the
+ * folded index is bounded by the index of another growing axis, and that bound is what it reaches. */
+#include "facts_private.h"
+
+#include <string.h>
+
+enum { PATIENT_ROUNDS = 3 };    /* of a repeat before what still changes is given up */
+enum { EXACT_REALS = 1 << 24 }; /* whole numbers up to it are exact as floats */
+
+Maker facts_maker(const Facts *f)
+{
+        return (Maker){f->arena, f->graph};
+}
+
+bool is_growing(const Facts *f, Dim dim)
+{
+        return dim.per[f->time] == 1;
+}
+
+/* --- reach --- */
+
+const Read *reach_on(const Reach *reach, int axis)
+{
+        for (int i = 0; i < reach->n; i++)
+                if (reach->at[i].axis == axis)
+                        return &reach->at[i];
+        return NULL;
+}
+
+bool reads_future(const Facts *f, const Reach *reach)
+{
+        for (int i = 0; i < reach->n; i++)
+                if (dim_bound(f->graph, reach->at[i].high) > 0)
+                        return true;
+        return reach->all;
+}
+
+/* An offset that is at least both, for sign 1, or at most both, for sign -1. */
+static Dim dim_outer(const Facts *f, Dim a, Dim b, int sign)
+{
+        if (dim_bound(f->graph, dim_scale(dim_sub(a, b), sign)) <= 0)
+                return b;
+        if (dim_bound(f->graph, dim_scale(dim_sub(b, a), sign)) <= 0)
+                return a;
+        if (sign * b.fixed > sign * a.fixed)
+                a.fixed = b.fixed;
+        for (int i = 0; i < MAX_NAMED; i++)
+                if (sign * b.per[i] > sign * a.per[i])
+                        a.per[i] = b.per[i];
+        return a;
+}
+
+void reach_add(const Facts *f, Reach *into, Read read)
+{
+        if (into->all)
+                return;
+        for (int i = 0; i < into->n; i++) {
+                Read *r = &into->at[i];
+                if (r->axis != read.axis)
+                        continue;
+                r->high = dim_outer(f, r->high, read.high, 1);
+                r->low = dim_outer(f, r->low, read.low, -1);
+                r->open |= read.open;
+                if (r->open)
+                        r->low = r->high;
+                return;
+        }
+        if (into->n == MAX_READS)
+                into->all = true;
+        else
+                into->at[into->n++] = read;
+}
+
+void reach_join(const Facts *f, Reach *into, const Reach *other)
+{
+        into->all |= other->all;
+        for (int i = 0; i < other->n; i++)
+                reach_add(f, into, other->at[i]);
+}
+
+static int other_growing(const Facts *f, const Dim *dim, int rank, int axis)
+{
+        for (int i = 0; i < rank; i++)
+                if (i != axis && is_growing(f, dim[i]))
+                        return i;
+        return -1;
+}
+
+/* Adds what one clause lets a fold over `axis` read; `read` tells what its elements read. */
+static void fold_clause(const Facts *f, const Clause *c, const Dim *dim, int rank, int axis, Read read,
+                        Reach *reach)
+{
+        Above above = clause_above(f->graph, c, dim, f->time, axis);
+        if (above.by_number && dim_bound(f->graph, dim_add(above.number, read.high)) < 0)
+                return; /* only elements that stand before all inputs */
+        int to = above.axis;
+        Dim offset = above.offset;
+        if (above.by_number && (to < 0 || dim_bound(f->graph, dim_sub(above.number, offset)) < 0)) {
+                to = to < 0 ? other_growing(f, dim, rank, axis) : to; /* any index is at least 0 */
+                offset = above.number;
+        }
+        if (to < 0 && !above.by_number) {
+                reach->all = true;
+                return;
+        }
+        Read more = {.axis = to < 0 ? NO_AXIS : to, .high = dim_add(offset, read.high)};
+        Dim below;
+        more.open = read.open || !clause_below(f->graph, c, dim, f->time, axis, to, &below);
+        more.low = more.open ? more.high : dim_add(below, read.low);
+        reach_add(f, reach, more);
+}
+
+Reach fold_reach(const Facts *f, const Fact *a, const Dim *dim, int rank, int axis, Special v)
+{
+        Reach reach = {.all = a->reach.all};
+        for (int i = 0; i < a->reach.n; i++)
+                if (a->reach.at[i].axis != axis)
+                        reach_add(f, &reach, a->reach.at[i]);
+        if (dim[axis].per[f->time] == 0 || reach.all)
+                return reach;
+        if (!is_growing(f, dim[axis]) || (a->stain[v] >> axis & 1)) {
+                reach.all = true;
+                return reach;
+        }
+        /* an element is there, or not, as it stands before the end of the axis, or beyond */
+        Dim end = dim_scale(dim[axis], -1);
+        end.per[f->time] = 0;
+        const Read *own = reach_on(&a->reach, axis);
+        Read read = own ? *own : (Read){axis, false, end, end};
+        read.high = dim_outer(f, read.high, end, 1);
+        for (int i = 0; i < a->unless[v]->n; i++)
+                fold_clause(f, &a->unless[v]->clause[i], dim, rank, axis, read, &reach);
+        return reach;
+}
+
+/* --- facts --- */
+
+Fact fact_unknown(void)
+{
+        Fact y = {.kinds = ANYTHING};
+        for (Special v = AT_0; v < NSPECIAL; v++)
+                y.unless[v] = cond_true();
+        return y;
+}
+
+static unsigned kind_of_number(double x)
+{
+        if (x != x)
+                return NOT_A_NUMBER;
+        if (x == special_value[AT_MINUS_INF])
+                return MINUS_INF;
+        if (x == special_value[AT_PLUS_INF])
+                return PLUS_INF;
+        return x == 0 ? ZERO : x < 0 ? NEGATIVE : POSITIVE;
+}
+
+Fact fact_constant(const Facts *f, double value, bool integer)
+{
+        Fact y = fact_unknown();
+        y.kinds = kind_of_number(value);
+        y.exact_zero = value == 0;
+        y.constant = true;
+        y.value = value;
+        for (Special v = AT_0; v < NSPECIAL; v++)
+                if (value == special_value[v])
+                        y.unless[v] = cond_false();
+        if (integer)
+                y.integer = cases_range(facts_maker(f), (int64_t)value, (int64_t)value);
+        return y;
+}
+
+Fact fact_rename(const Facts *f, const Fact *a, const AxisMap *map, const int *to)
+{
+        Maker m = facts_maker(f);
+        Fact y = *a;
+        y.origin = NULL;
+        y.reach = (Reach){.all = a->reach.all};
+        for (int i = 0; i < a->reach.n; i++) {
+                Read r = a->reach.at[i];
+                bool moves = r.axis != NO_AXIS;
+                r.axis = moves ? to[r.axis] : NO_AXIS;
+                if (!moves || r.axis >= 0)
+                        reach_add(f, &y.reach, r);
+        }
+        for (Special v = AT_0; v < NSPECIAL; v++) {
+                y.unless[v] = cond_map(m, a->unless[v], map);
+                y.stain[v] = 0;
+                for (int axis = 0; axis < AXES; axis++)
+                        if ((a->stain[v] >> axis & 1) && to[axis] >= 0)
+                                y.stain[v] |= 1u << to[axis];
+        }
+        y.integer = cases_map(m, a->integer, map);
+        return y;
+}
+
+/* Input i of n with its axes moved up by `shift`, those from `split` on by one more; axes of size 1 are broadcast. */
+static Fact aligned(const Facts *f, const Node *n, int i, int shift, int split)
+{
+        const Type *t = &n->in[i]->type;
+        AxisMap map[AXES];
+        int to[AXES];
+        for (int axis = 0; axis < AXES; axis++) {
+                to[axis] = axis < t->rank ? axis + shift + (axis >= split) : -1;
+                bool broadcast = axis >= t->rank || dim_is(t->dim[axis], 1);
+                map[axis] = axis_map(broadcast ? affine_constant(dim_fixed(0)) : affine_axis(to[axis]));
+        }
+        return fact_rename(f, &f->of[n->in[i]->id], map, to);
+}
+
+/* The axes of the result of n along which its input i, aligned, varies. */
+static unsigned varying_axes(const Type *t, int shift, int split)
+{
+        unsigned axes = 0;
+        for (int axis = 0; axis < t->rank; axis++)
+                if (!dim_is(t->dim[axis], 1))
+                        axes |= 1u << (axis + shift + (axis >= split));
+        return axes;
+}
+
+/* --- leaves --- */
+
+static bool is_whole(double x)
+{
+        return x >= -1e9 && x <= 1e9 && x == (double)(int64_t)x;
+}
+
+static Fact literal_fact(const Facts *f, const Literal *literal)
+{
+        int64_t n = literal->trips * literal->count;
+        if (n < 1)
+                return fact_unknown();
+        Fact y = fact_constant(f, literal->value[0], is_whole(literal->value[0]));
+        double low = literal->value[0], high = low;
+        bool whole = is_whole(low);
+        for (int64_t i = 1; i < n; i++) {
+                double x = literal->value[i];
+                y.kinds |= kind_of_number(x);
+                y.constant &= x == y.value;
+                whole = whole && is_whole(x);
+                low = x < low ? x : low;
+                high = x > high ? x : high;
+        }
+        if (y.constant)
+                return y;
+        Fact various = fact_unknown();
+        various.kinds = y.kinds;
+        various.exact_zero = (y.kinds & ZERO) != 0;
+        if (whole)
+                various.integer = cases_range(facts_maker(f), (int64_t)low, (int64_t)high);
+        return various;
+}
+
+/* An input of [.., time, ..] holds one element a step; other shapes that grow cannot be fed by steps. */
+static Fact input_fact(const Facts *f, const Node *n)
+{
+        Fact y = fact_unknown();
+        const Input *input = &f->graph->input[n->attr.index];
+        for (int axis = 0; axis < n->type.rank; axis++) {
+                Dim d = n->type.dim[axis];
+                if (d.per[f->time] == 0)
+                        continue;
+                if (dim_equal(d, dim_named(f->time)) && y.reach.n == 0)
+                        reach_add(f, &y.reach, (Read){.axis = axis});
+                else
+                        y.reach.all = true;
+        }
+        y.kinds = n->type.dtype == REAL                       ? f->values == ANY_VALUES ? ANYTHING : FINITE
+                  : n->type.dtype == BOOL || input->bound > 0 ? ZERO | POSITIVE
+                                                              : FINITE;
+        y.exact_zero = n->type.dtype != REAL;
+        if (input->bound > 0)
+                y.integer = cases_range(facts_maker(f), 0, input->bound - 1);
+        return y;
+}
+
+static Fact index_or_size_fact(const Facts *f, const Node *n)
+{
+        Fact y = fact_unknown();
+        Affine a = n->op == OP_INDEX ? affine_axis(0) : affine_constant(dim_fixed(0));
+        a.constant = n->attr.dim;
+        y.reach.all = n->attr.dim.per[f->time] != 0;
+        int64_t least = dim_least(f->graph, n->attr.dim);
+        y.kinds = least > 0 ? POSITIVE : least == 0 ? ZERO | POSITIVE : FINITE;
+        y.exact_zero = true;
+        y.integer = cases_exact(facts_maker(f), a);
+        return y;
+}
+
+static Fact weight_fact(void)
+{
+        Fact y = fact_unknown();
+        y.kinds = FINITE;
+        return y;
+}
+
+/* --- pointwise --- */
+
+/* Whether n shows x as it is, but for axes of size 1. */
+static bool shows_straight(const Node *n, const Node *x)
+{
+        if (n->op != OP_VIEW || n->in[0] != x)
+                return n == x;
+        const View *v = n->attr.view;
+        int hidden = 0;
+        for (int axis = 0; axis < x->type.rank; axis++) {
+                hidden += !dim_is(x->type.dim[axis], 1);
+                if (!dim_is(v->offset[axis], 0))
+                        return false;
+        }
+        for (int i = 0; i < v->natom; i++) {
+                const Atom *atom = &v->atom[i];
+                if (dim_is(atom->size, 1))
+                        continue;
+                if (atom->axis < 0 || atom->stride != 1 || !dim_equal(atom->size, x->type.dim[atom->axis]) ||
+                    atom->axis - x->type.rank != atom->out - n->type.rank)
+                        return false;
+                hidden--;
+        }
+        return hidden == 0;
+}
+
+static Fact pointwise_fact(const Facts *f, const Node *n)
+{
+        int shift[3];
+        Fact in[3];
+        for (int i = 0; i < n->nin; i++) {
+                shift[i] = n->type.rank - n->in[i]->type.rank;
+                in[i] = aligned(f, n, i, shift[i], AXES);
+        }
+        if (n->nin == 1)
+                return fact_unary(f, n->op, &in[0]);
+        if (n->op == OP_WHERE)
+                return fact_where(f, &in[0], &in[1], &in[2]);
+        Pair p = {.op = n->op, .dtype = n->type.dtype, .in = {in[0], in[1]}};
+        p.same = shows_straight(n->in[0], n->in[1]) || shows_straight(n->in[1], n->in[0]);
+        for (int i = 0; i < 2; i++)
+                p.axes[i] = varying_axes(&n->in[i]->type, shift[i], AXES);
+        for (int i = 0; i < AXES; i++)
+                p.dim[i] = i < n->type.rank ? n->type.dim[i] : dim_fixed(1);
+        return fact_binary(f, &p, &f->guard[n->id]);
+}
+
+/* --- folds --- */
+
+/* An index that is gone: some number within its axis. */
+static AxisMap folded_axis(Dim dim)
+{
+        AxisMap map = axis_map(affine_constant(dim_fixed(0)));
+        map.open = !dim_is_fixed(dim);
+        map.high = map.open ? 0 : dim.fixed - 1;
+        return map;
+}
+
+/* Where all elements of a fold are v, so is their sum or maximum. */
+static void keep_special(const Facts *f, Fact *y, Special v, const Fact *a, const Type *t, int axis)
+{
+        y->unless[v] = cond_fold(facts_maker(f), a->unless[v], axis, folded_axis(t->dim[axis]));
+        y->stain[v] = a->stain[v] & ~(1u << axis);
+}
+
+/* A sum of nothing is 0; what else folds nothing is anything. */
+static bool may_be_empty(const Facts *f, Dim d)
+{
+        return dim_least(f->graph, d) < 1;
+}
+
+static Fact sum_fact(const Facts *f, const Node *n, const Fact *a, const Type *t, int axis)
+{
+        Fact y = fact_unknown();
+        y.reach = fold_reach(f, a, t->dim, t->rank, axis, AT_0);
+        y.kinds = kinds_of_sum(f, n->type.dtype, a->kinds);
+        y.exact_zero = a->exact_zero;
+        if (axis == t->rank - 1 && fact_positive_rows(f, n->in[0])) {
+                y.kinds = POSITIVE;
+                y.exact_zero = false;
+        } else if (may_be_empty(f, t->dim[axis])) {
+                y.kinds |= ZERO;
+                y.exact_zero = true;
+        }
+        keep_special(f, &y, AT_0, a, t, axis);
+        return y;
+}
+
+/* What a maximum, its place, or the k largest read: elements at -inf do not count, if they are surely no NaN. */
+static Reach largest_reach(const Facts *f, const Fact *a, const Type *t, int axis)
+{
+        Fact sure = *a;
+        if (a->stain[AT_MINUS_INF])
+                sure.unless[AT_MINUS_INF] = cond_true();
+        return fold_reach(f, &sure, t->dim, t->rank, axis, AT_MINUS_INF);
+}
+
+static Fact maximum_fact(const Facts *f, const Fact *a, const Type *t, int axis)
+{
+        Fact y = fact_unknown();
+        y.reach = largest_reach(f, a, t, axis);
+        if (may_be_empty(f, t->dim[axis]))
+                return y;
+        y.kinds = a->kinds;
+        y.exact_zero = a->exact_zero;
+        for (Special v = AT_0; v < NSPECIAL; v++)
+                if (a->stain[v] == 0)
+                        keep_special(f, &y, v, a, t, axis);
+        return y;
+}
+
+static Fact largest_fact(const Facts *f, const Fact *a, const Type *t, int axis)
+{
+        Fact y = fact_unknown();
+        y.reach = largest_reach(f, a, t, axis);
+        const Read *own = reach_on(&a->reach, axis);
+        if (own && !dim_is(t->dim[axis], 1) && !y.reach.all)
+                reach_add(f, &y.reach, *own);
+        y.kinds = ZERO | POSITIVE;
+        y.exact_zero = true;
+        return y;
+}
+
+static Fact argmax_fact(const Facts *f, const Fact *a, const Type *t, int axis)
+{
+        Fact y = fact_unknown();
+        y.reach = largest_reach(f, a, t, axis);
+        y.kinds = ZERO | POSITIVE;
+        y.exact_zero = true;
+        if (dim_is_fixed(t->dim[axis]) && !may_be_empty(f, t->dim[axis]))
+                y.integer = cases_range(facts_maker(f), 0, t->dim[axis].fixed - 1);
+        return y;
+}
+
+/* A row's NaNs spoil the whole row: the stain varies along all axes but the last. */
+static Fact softmax_fact(const Facts *f, const Node *n)
+{
+        const Type *t = &n->in[0]->type;
+        const Fact *a = &f->of[n->in[0]->id];
+        int last = t->rank - 1;
+        Fact y = fact_unknown();
+        unsigned kinds = a->kinds;
+        y.reach = fold_reach(f, a, t->dim, t->rank, last, AT_MINUS_INF);
+        if (n->nin > 1) {
+                Fact sink = aligned(f, n, 1, t->rank - n->in[1]->type.rank, AXES);
+                reach_join(f, &y.reach, &sink.reach);
+                kinds |= sink.kinds;
+        }
+        bool spoilt = (kinds & (PLUS_INF | NOT_A_NUMBER)) != 0;
+        y.kinds = spoilt ? ANYTHING : ZERO | POSITIVE;
+        y.exact_zero = true;
+        if (!(a->stain[AT_MINUS_INF] >> last & 1)) {
+                y.unless[AT_0] = a->unless[AT_MINUS_INF];
+                y.stain[AT_0] = spoilt ? (1u << last) - 1 : 0;
+        }
+        return y;
+}
+
+/* [.., i, k] @ [.., k, j] is a product on axes [.., i, k, j], summed over k: axis k is `rank - 1`, j one more. */
+static Pair matmul_product(const Facts *f, const Node *n)
+{
+        Pair p = {.op = OP_MUL, .dtype = REAL};
+        const Type *a = &n->in[0]->type, *b = &n->in[1]->type;
+        int rank = n->type.rank, k = rank - 1;
+        int shift_a = rank - a->rank, shift_b = rank - b->rank;
+        p.in[0] = aligned(f, n, 0, shift_a, AXES);
+        p.in[1] = aligned(f, n, 1, shift_b, b->rank - 2);
+        p.axes[0] = varying_axes(a, shift_a, AXES);
+        p.axes[1] = varying_axes(b, shift_b, b->rank - 2);
+        for (int i = 0; i < AXES; i++)
+                p.dim[i] = i < k       ? n->type.dim[i]
+                           : i == k    ? a->dim[a->rank - 1]
+                           : i == rank ? n->type.dim[k]
+                                       : dim_fixed(1);
+        return p;
+}
+
+static Fact matmul_fact(const Facts *f, const Node *n)
+{
+        Pair p = matmul_product(f, n);
+        Fact product = fact_binary(f, &p, &f->guard[n->id]), y = fact_unknown();
+        const Dim *dim = p.dim;
+        int rank = n->type.rank, k = rank - 1;
+        AxisMap map[AXES];
+        int to[AXES];
+        for (int i = 0; i < AXES; i++) {
+                to[i] = i < k ? i : i == rank ? k : -1;
+                map[i] = axis_map(to[i] < 0 ? affine_constant(dim_fixed(0)) : affine_axis(to[i]));
+        }
+        y.reach = fold_reach(f, &product, dim, AXES, k, AT_0);
+        y.kinds = kinds_of_sum(f, REAL, product.kinds) | (may_be_empty(f, dim[k]) ? ZERO : 0);
+        y.unless[AT_0] = cond_fold(facts_maker(f), product.unless[AT_0], k, folded_axis(dim[k]));
+        y.stain[AT_0] = product.stain[AT_0];
+        return fact_rename(f, &y, map, to);
+}
+
+const Cond *fold_condition(const Facts *f, const Node *n, Dim *dim, int *axis)
+{
+        if (n->op == OP_MATMUL) {
+                Guard guard;
+                Pair p = matmul_product(f, n);
+                memcpy(dim, p.dim, sizeof p.dim);
+                *axis = n->type.rank - 1;
+                return fact_binary(f, &p, &guard).unless[AT_0];
+        }
+        const Type *t = &n->in[0]->type;
+        for (int i = 0; i < AXES; i++)
+                dim[i] = i < t->rank ? t->dim[i] : dim_fixed(1);
+        *axis = n->op == OP_SOFTMAX || n->op == OP_TOP ? t->rank - 1 : n->attr.axis;
+        return f->of[n->in[0]->id].unless[n->op == OP_SUM ? AT_0 : AT_MINUS_INF];
+}
+
+bool fold_is_stained(const Facts *f, const Node *n)
+{
+        if (n->op == OP_MATMUL) {
+                Guard guard;
+                Pair p = matmul_product(f, n);
+                return fact_binary(f, &p, &guard).stain[AT_0] >> (n->type.rank - 1) & 1;
+        }
+        Special v = n->op == OP_SUM ? AT_0 : AT_MINUS_INF;
+        int axis = n->op == OP_SOFTMAX || n->op == OP_TOP ? n->in[0]->type.rank - 1 : n->attr.axis;
+        return f->of[n->in[0]->id].stain[v] >> axis & 1;
+}
+
+/* --- repeats --- */
+
+static bool reach_equal(const Reach *a, const Reach *b)
+{
+        if (a->all || b->all)
+                return a->all == b->all;
+        if (a->n != b->n)
+                return false;
+        for (int i = 0; i < a->n; i++) {
+                const Read *p = &a->at[i], *q = &b->at[i];
+                if (p->axis != q->axis || p->open != q->open || !dim_equal(p->low, q->low) ||
+                    !dim_equal(p->high, q->high))
+                        return false;
+        }
+        return true;
+}
+
+static bool fact_equal(const Fact *a, const Fact *b)
+{
+        for (Special v = AT_0; v < NSPECIAL; v++)
+                if (!cond_equal(a->unless[v], b->unless[v]) || a->stain[v] != b->stain[v])
+                        return false;
+        return reach_equal(&a->reach, &b->reach) && a->kinds == b->kinds && a->constant == b->constant &&
+               a->exact_zero == b->exact_zero && cases_equal(a->integer, b->integer);
+}
+
+/* What changed between two rounds is given up, so that rounds come to an end. */
+static void give_up_changes(const Fact *before, Fact *now)
+{
+        if (!reach_equal(&before->reach, &now->reach)) {
+                Reach lower = before->reach;
+                for (int i = 0; i < lower.n && i < now->reach.n; i++) {
+                        lower.at[i].low = now->reach.at[i].low; /* further back is no harm */
+                        lower.at[i].open = now->reach.at[i].open;
+                }
+                now->reach.all |= !reach_equal(&lower, &now->reach);
+                for (int i = 0; i < now->reach.n; i++) {
+                        now->reach.at[i].open = true;
+                        now->reach.at[i].low = now->reach.at[i].high;
+                }
+        }
+        for (Special v = AT_0; v < NSPECIAL; v++)
+                if (!cond_equal(before->unless[v], now->unless[v]) || before->stain[v] != now->stain[v]) {
+                        now->unless[v] = cond_true();
+                        now->stain[v] = 0;
+                }
+        now->integer = NULL;
+}
+
+static void body_facts(Facts *f, const Body *body, const Fact *carry);
+
+static Fact either_fact(const Facts *f, const Fact *a, const Fact *b)
+{
+        Fact y = fact_join(f, a, b);
+        y.origin = a->origin ? a->origin : b->origin;
+        return y;
+}
+
+/* The facts of output `index` of the bodies, carried or stacked, whichever body a trip uses. */
+static Fact leaving_fact(const Facts *f, const Region *r, int index)
+{
+        Fact y = fact_unknown();
+        for (int k = 0; k < r->nbody; k++) {
+                const Body *b = r->body[k];
+                const Node *n = index < r->ncarry ? b->next[index] : b->stack[index - r->ncarry];
+                y = k == 0 ? f->of[n->id] : either_fact(f, &y, &f->of[n->id]);
+        }
+        return y;
+}
+
+/* One round over all bodies; false: nothing that is carried has changed. */
+static bool repeat_round(Facts *f, const Region *r, Fact *carry, int round)
+{
+        bool changed = false;
+        for (int k = 0; k < r->nbody; k++)
+                body_facts(f, r->body[k], carry);
+        for (int i = 0; i < r->ncarry; i++) {
+                Fact next = leaving_fact(f, r, i);
+                next = either_fact(f, &carry[i], &next);
+                if (fact_equal(&next, &carry[i]))
+                        continue;
+                if (round >= PATIENT_ROUNDS)
+                        give_up_changes(&carry[i], &next);
+                carry[i] = next;
+                changed = true;
+        }
+        return changed;
+}
+
+static void repeat_facts(Facts *f, const Node *n)
+{
+        const Region *r = n->attr.region;
+        int nout = r->ncarry + r->nstack;
+        Fact *carry = NEW_ARRAY(f->arena, Fact, r->ncarry);
+        for (int i = 0; i < r->ncarry; i++)
+                carry[i] = f->of[n->in[i]->id];
+        for (int round = 0; repeat_round(f, r, carry, round); round++)
+                ;
+        Fact *leaving = NEW_ARRAY(f->arena, Fact, nout);
+        for (int i = 0; i < nout; i++)
+                leaving[i] = r->trips > 0 || i >= r->ncarry ? leaving_fact(f, r, i) : carry[i];
+        f->leaving[n->id] = leaving;
+}
+
+/* Stacked values have the trips as an axis in front. */
+static Fact result_fact(const Facts *f, const Node *n)
+{
+        const Region *r = n->in[0]->attr.region;
+        Fact leaving = f->leaving[n->in[0]->id][n->attr.index];
+        if (n->attr.index < r->ncarry)
+                return leaving;
+        AxisMap map[AXES];
+        int to[AXES];
+        for (int axis = 0; axis < AXES; axis++) {
+                to[axis] = axis + 1 < AXES ? axis + 1 : -1;
+                map[axis] = axis_map(to[axis] < 0 ? affine_constant(dim_fixed(0)) : affine_axis(to[axis]));
+        }
+        Fact y = fact_rename(f, &leaving, map, to);
+        y.origin = leaving.origin;
+        return y;
+}
+
+/* --- all nodes --- */
+
+static Fact fold_fact(const Facts *f, const Node *n)
+{
+        const Fact *a = &f->of[n->in[0]->id];
+        const Type *t = &n->in[0]->type;
+        switch ((int)n->op) {
+        case OP_SUM: return sum_fact(f, n, a, t, n->attr.axis);
+        case OP_MAXOF: return maximum_fact(f, a, t, n->attr.axis);
+        case OP_ARGMAX: return argmax_fact(f, a, t, n->attr.axis);
+        default: return largest_fact(f, a, t, t->rank - 1);
+        }
+}
+
+static Fact node_fact(const Facts *f, const Node *n, const Fact *carry)
+{
+        Fact unknown = fact_unknown();
+        switch (n->op) {
+        case OP_INPUT: return input_fact(f, n);
+        case OP_WEIGHT: return weight_fact();
+        case OP_CONST: return literal_fact(f, n->attr.literal);
+        case OP_SIZE:
+        case OP_INDEX: return index_or_size_fact(f, n);
+        case OP_VIEW: return fact_view(f, n);
+        case OP_PAD: return fact_pad(f, n);
+        case OP_JOIN: return fact_joined(f, n);
+        case OP_GATHER: return fact_gather(f, n);
+        case OP_SUM:
+        case OP_MAXOF:
+        case OP_ARGMAX:
+        case OP_TOP: return fold_fact(f, n);
+        case OP_MATMUL: return matmul_fact(f, n);
+        case OP_SOFTMAX: return softmax_fact(f, n);
+        case OP_CARRY: return carry[n->attr.index];
+        case OP_RESULT: return result_fact(f, n);
+        case OP_REPEAT: return unknown;
+        case OP_READ:
+        case OP_APPEND:
+        case OP_KEEP:
+        case OP_KEPT:
+        case OP_COUNT: unknown.reach.all = true; return unknown;
+        default: return op_info[n->op].family == POINT ? pointwise_fact(f, n) : unknown;
+        }
+        return unknown;
+}
+
+/* The first input from which on the future is read, or the node itself. */
+static const Node *origin_of(const Facts *f, const Node *n, const Fact *y)
+{
+        if (f->of[n->id].origin)
+                return f->of[n->id].origin;
+        if (!reads_future(f, &y->reach))
+                return NULL;
+        for (int i = 0; i < n->nin; i++)
+                if (f->of[n->in[i]->id].origin)
+                        return f->of[n->in[i]->id].origin;
+        return y->origin ? y->origin : n;
+}
+
+static void body_facts(Facts *f, const Body *body, const Fact *carry)
+{
+        for (int i = 0; i < body->nnode; i++) {
+                const Node *n = body->node[i];
+                if (n->op == OP_REPEAT)
+                        repeat_facts(f, n);
+                Fact y = node_fact(f, n, carry);
+                if (n->type.dtype == REAL && !cases_within(f->graph, y.integer, &n->type, EXACT_REALS))
+                        y.integer = NULL;
+                y.origin = origin_of(f, n, &y);
+                f->of[n->id] = y;
+        }
+}
+
+Facts *facts_of(Arena *arena, const Graph *g, int time, Assume values)
+{
+        Facts *f = NEW(arena, Facts);
+        *f = (Facts){.graph = g, .arena = arena, .time = time, .values = values};
+        f->of = NEW_ARRAY(arena, Fact, g->nnode);
+        f->leaving = NEW_ARRAY(arena, Fact *, g->nnode);
+        f->guard = NEW_ARRAY(arena, Guard, g->nnode);
+        body_facts(f, g->top, NULL);
+        return f;
+}

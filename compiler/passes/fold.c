@@ -1,0 +1,108 @@
+/* Constant folding: a node whose inputs are constants becomes one, with the values that the interpreter
+ * would compute.
+ *
+ * VIEW and INDEX are read through but not folded by themselves: as ops they say more than their values do.
+ * Inputs that differ from trip to trip of the node's own region give a constant with a row a trip.  Results
+ * of more than FOLD_LIMIT elements, all trips together, stay ops. */
+#include "simplify_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { FOLD_LIMIT = 4096, MAX_FOLD_DEPTH = 8 };
+
+static const int64_t no_size[MAX_NAMED];
+
+/* How many trips the constant under views has rows for; 0: it is none, or too large. */
+static int64_t constant_trips(const Node *n, const Body *from, int depth)
+{
+        if (depth > MAX_FOLD_DEPTH || !type_is_fixed(&n->type) || type_count(&n->type, no_size) > FOLD_LIMIT)
+                return 0;
+        if (n->op == OP_CONST)
+                return n->attr.literal->trips == 1 || n->body->region == from->region ? n->attr.literal->trips
+                                                                                      : 0;
+        if (n->op == OP_INDEX)
+                return dim_is_fixed(n->attr.dim) ? 1 : 0;
+        return n->op == OP_VIEW ? constant_trips(n->in[0], from, depth + 1) : 0;
+}
+
+/* The values in one trip of a node that constant_trips accepts. */
+static const double *constant_values(Arena *scratch, const Node *n, int64_t trip)
+{
+        if (n->op == OP_CONST)
+                return n->attr.literal->value +
+                       (n->attr.literal->trips > 1 ? trip * n->attr.literal->count : 0);
+        double *value = NEW_ARRAY(scratch, double, type_count(&n->type, no_size));
+        const double *in = n->op == OP_VIEW ? constant_values(scratch, n->in[0], trip) : NULL;
+        evaluate(n, no_size, &in, value);
+        return value;
+}
+
+bool constant_uniform(const Node *n, double *value)
+{
+        for (int depth = 0; n->op == OP_VIEW && depth < MAX_FOLD_DEPTH; depth++)
+                n = n->in[0];
+        if (n->op != OP_CONST)
+                return false;
+        const Literal *literal = n->attr.literal;
+        for (int64_t i = 1; i < literal->trips * literal->count; i++)
+                if (memcmp(&literal->value[i], &literal->value[0], sizeof *literal->value) != 0)
+                        return false;
+        if (literal->count > 0)
+                *value = literal->value[0];
+        return literal->count > 0;
+}
+
+static bool depends_on_inputs_alone(const Node *n)
+{
+        switch (op_info[n->op].family) {
+        case LEAF: return n->op == OP_SIZE && dim_is_fixed(n->attr.dim);
+        case MOVE: return n->op != OP_VIEW;
+        case POINT:
+        case REDUCE:
+        case CONTRACT: return true;
+        case STATE:
+        case CONTROL: return false;
+        }
+        return false;
+}
+
+/* One row where all rows are equal. */
+static void join_equal_trips(Literal *literal)
+{
+        size_t row = (size_t)literal->count * sizeof *literal->value;
+        for (int64_t trip = 1; trip < literal->trips; trip++)
+                if (memcmp(literal->value, literal->value + trip * literal->count, row) != 0)
+                        return;
+        literal->trips = 1;
+}
+
+Node *fold_constants(Graph *g, Node *n)
+{
+        if (!depends_on_inputs_alone(n) || !type_is_fixed(&n->type))
+                return NULL;
+        int64_t trips = 1, count = type_count(&n->type, no_size);
+        for (int i = 0; i < n->nin; i++) {
+                int64_t rows = constant_trips(n->in[i], n->body, 0);
+                if (rows == 0)
+                        return NULL;
+                trips = rows > trips ? rows : trips;
+        }
+        if (count > FOLD_LIMIT / trips)
+                return NULL;
+        Arena scratch = {0};
+        Literal *literal = NEW(g->arena, Literal);
+        literal->trips = trips;
+        literal->count = count;
+        literal->value = NEW_ARRAY(g->arena, double, trips *count);
+        const double **in = NEW_ARRAY(&scratch, const double *, n->nin);
+        for (int64_t trip = 0; trip < trips; trip++) {
+                for (int i = 0; i < n->nin; i++)
+                        in[i] = constant_values(&scratch, n->in[i], trip);
+                evaluate(n, no_size, in, literal->value + trip * count);
+        }
+        arena_free(&scratch);
+        join_equal_trips(literal);
+        return node_new(g, n->body, OP_CONST, 0, NULL, (Attr){.literal = literal}, n->type, n->span,
+                        n->where);
+}

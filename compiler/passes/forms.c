@@ -1,0 +1,551 @@
+/* Which forms of each node a causal graph wants: backwards from the outputs, which want new rows.
+ *
+ * A contraction over a growing axis wants its operands whole along it; everything else passes on what is wanted of it.
+ * A node that is wanted whole along its only growing axis, that depends on inputs and is no mere move of one other node
+ * becomes state: so state is what contractions read, before views and after everything pointwise.
+ *
+ * The newest rows of a node that looks ahead of its own index, by `ahead` rows, change when input comes.  Its state is as
+ * many rows late, and each call computes them again: it wants its new rows with a border of `ahead` rows before them, and
+ * so of what they are made of, back to nodes that look ahead no more, whose rows are kept. */
+#include "forms_private.h"
+
+/* --- axes --- */
+
+static bool is_growing_dim(const Forms *forms, Dim d)
+{
+        return d.per[forms->time] != 0;
+}
+
+unsigned growing_axes(const Forms *forms, const Type *t)
+{
+        unsigned axes = 0;
+        for (int i = 0; i < t->rank; i++)
+                if (is_growing_dim(forms, t->dim[i]))
+                        axes |= 1u << i;
+        return axes;
+}
+
+static int count_axes(unsigned axes)
+{
+        int n = 0;
+        for (; axes; axes &= axes - 1)
+                n++;
+        return n;
+}
+
+/* Axes that the sizes of a type make unfit for two forms: multiples of time, or fewer elements than time. */
+static bool has_forms(const Forms *forms, const Type *t)
+{
+        for (int i = 0; i < t->rank; i++)
+                if (t->dim[i].per[forms->time] != 0 && t->dim[i].per[forms->time] != 1)
+                        return false;
+        return true;
+}
+
+/* time + something that is never negative: then every row is new once, and may be kept */
+static bool can_be_kept(const Forms *forms, const Type *t)
+{
+        for (int i = 0; i < t->rank; i++) {
+                Dim rest = t->dim[i];
+                rest.per[forms->time] = 0;
+                if (is_growing_dim(forms, t->dim[i]) && dim_least(forms->graph, rest) < 0)
+                        return false;
+        }
+        return true;
+}
+
+static int64_t furthest(int64_t a, int64_t b)
+{
+        if (a < 0 || b < 0)
+                return -1;
+        return a > b ? a : b;
+}
+
+static int64_t further(int64_t back, Dim by)
+{
+        if (back < 0 || !dim_is_fixed(by))
+                return -1;
+        return back + by.fixed > 0 ? back + by.fixed : 0;
+}
+
+int instance_depth(const Instance *where)
+{
+        int depth = 0;
+        for (; where; where = where->outer)
+                depth++;
+        return depth;
+}
+
+/* --- ways --- */
+
+/* Whether in front of the growing part of a join's axis stands something else. */
+static bool has_front(const Forms *forms, const Node *n)
+{
+        return !is_growing_dim(forms, n->in[0]->type.dim[n->attr.axis]);
+}
+
+/* Growing axes along which the op can only be computed whole. */
+static unsigned whole_axes(const Forms *forms, const Node *n)
+{
+        unsigned growing = growing_axes(forms, &n->type), axis = 1u << n->attr.axis;
+        unsigned last = n->type.rank ? 1u << (n->type.rank - 1) : 0;
+        switch ((int)n->op) {
+        case OP_PAD: return dim_is(n->attr.before, 0) ? 0 : growing & axis;
+        case OP_JOIN: return has_front(forms, n) ? growing & axis : 0;
+        case OP_SOFTMAX:
+        case OP_TOP: return growing & last;
+        default: return 0;
+        }
+}
+
+/* What is written once a call and cannot be computed whole. */
+static bool is_fed(const Forms *forms, const Node *n)
+{
+        const Reach *reach = &forms->facts->of[n->id].reach;
+        return reach->all || reach->n > 0 || n->op == OP_CARRY || n->op == OP_RESULT;
+}
+
+int64_t rows_ahead(const Forms *forms, const Node *n)
+{
+        const Reach *reach = &forms->facts->of[n->id].reach;
+        int64_t ahead = 0, most = forms->graph->named[forms->time].bound;
+        for (int i = 0; i < reach->n; i++) {
+                int64_t high = dim_bound(forms->graph, reach->at[i].high);
+                ahead = high > ahead ? high : ahead;
+        }
+        return reach->all || ahead > most ? most : ahead;
+}
+
+unsigned column_axes(const Forms *forms, const Type *t)
+{
+        unsigned growing = growing_axes(forms, t);
+        return growing & (growing - 1);
+}
+
+/* What a repeat hands on: a value that a trip is given, or one that leaves it. */
+static bool is_handed(const Node *n)
+{
+        return n->op == OP_CARRY || n->op == OP_RESULT;
+}
+
+static const Node *repeat_of(const Node *n)
+{
+        return n->op == OP_CARRY ? n->body->region->repeat : n->in[0];
+}
+
+/* Rows of a handed value: the repeat has them with the widest border that is wanted. */
+static FormWay handed_way(const Forms *forms, const Node *n, const Form *form, Form *from)
+{
+        *from = (Form){.all = form->all, .border = border_of(forms, repeat_of(n), n->attr.index)};
+        return from->border == form->border ? BY_OP : BY_SLICE;
+}
+
+FormWay form_way(const Forms *forms, const Node *n, const Form *form, Form *from)
+{
+        unsigned growing = growing_axes(forms, &n->type), whole = whole_axes(forms, n), all = form->all;
+        bool one = count_axes(growing) == 1, stacked = false;
+        if (!has_forms(forms, &n->type))
+                return IMPOSSIBLE;
+        if (n->op == OP_RESULT && n->attr.index >= n->in[0]->attr.region->ncarry) {
+                whole = column_axes(forms, &n->type);
+                stacked = true;
+        }
+        *from = (Form){.all = all | whole, .border = form->border};
+        if (whole & ~all)
+                return BY_SLICE;
+        if (n->op == OP_VIEW || n->op == OP_PAD || (whole && !stacked))
+                return BY_OP;
+        bool fed = is_fed(forms, n), kept = one && can_be_kept(forms, &n->type);
+        /* what no input decides and takes real arithmetic is in a table, which has no elements before 0 */
+        if (form->border > 0 && one && (fed ? kept && rows_ahead(forms, n) == 0 : n->type.dtype == REAL)) {
+                *from = (Form){.all = growing};
+                return BY_SLICE;
+        }
+        if (is_handed(n) && all == whole)
+                return handed_way(forms, n, form, from);
+        if (all == 0 || !fed)
+                return n->op == OP_INPUT && form->border > 0 ? IMPOSSIBLE : BY_OP;
+        if (all == growing && one)
+                return kept ? BY_STATE : IMPOSSIBLE;
+        return n->op == OP_INPUT || is_handed(n) ? IMPOSSIBLE : BY_OP;
+}
+
+/* --- what an op wants of its inputs --- */
+
+/* Of the axes of the result, those of input i, aligned at the right, `drop` axes from the right being others'. */
+static unsigned aligned_axes(const Forms *forms, const Type *in, int rank, unsigned all, int drop)
+{
+        unsigned axes = 0;
+        int shift = rank - in->rank;
+        for (int axis = 0; axis < in->rank - drop; axis++)
+                if (is_growing_dim(forms, in->dim[axis]) && (all >> (axis + shift) & 1))
+                        axes |= 1u << axis;
+        return axes;
+}
+
+/* How many rows before the new ones a fold reads, as far as its condition says by the new rows of other axes. */
+static int64_t fold_back(const Forms *forms, const Node *n, const Form *form)
+{
+        Dim dim[AXES];
+        int folded, rank = n->type.rank;
+        unsigned all = form->all;
+        int64_t back = 0;
+        const Cond *c = fold_condition(forms->facts, n, dim, &folded);
+        if (n->op == OP_MATMUL && (all >> (rank - 1) & 1))
+                all |= 1u << rank;
+        for (int i = 0; i < c->n; i++) {
+                int64_t least = -1;
+                for (int axis = 0; axis < AXES; axis++) {
+                        Dim offset;
+                        if (axis == folded || (all >> axis & 1) || !is_growing_dim(forms, dim[axis]) ||
+                            !clause_below(forms->graph, &c->clause[i], dim, forms->time, folded, axis,
+                                          &offset))
+                                continue;
+                        int64_t rows = further(form->border, dim_scale(offset, -1));
+                        if (rows >= 0 && (least < 0 || rows < least))
+                                least = rows;
+                }
+                back = furthest(back, least);
+        }
+        return back;
+}
+
+/* The growing atom of an input axis and how far its other digits reach back; NULL: none, or none alone. */
+static const Atom *growing_atom(const Forms *forms, const View *v, int axis, Dim *least)
+{
+        const Atom *found = NULL;
+        *least = v->offset[axis];
+        for (int i = 0; i < v->natom; i++) {
+                const Atom *atom = &v->atom[i];
+                if (atom->axis != axis)
+                        continue;
+                if (is_growing_dim(forms, atom->size)) {
+                        if (found || atom->stride != 1)
+                                return NULL;
+                        found = atom;
+                } else if (atom->stride < 0) {
+                        least->fixed += (atom->size.fixed - 1) * atom->stride;
+                }
+        }
+        return found;
+}
+
+static Form view_input(const Forms *forms, const Node *n, const Form *form)
+{
+        const View *v = n->attr.view;
+        const Type *in = &n->in[0]->type;
+        Form wanted = {.border = form->border};
+        for (int axis = 0; axis < in->rank; axis++) {
+                Dim least;
+                if (!is_growing_dim(forms, in->dim[axis]))
+                        continue;
+                const Atom *atom = growing_atom(forms, v, axis, &least);
+                if (!atom || (form->all >> atom->out & 1)) {
+                        int64_t back = atom ? further(form->back, dim_scale(least, -1)) : -1;
+                        wanted.all |= 1u << axis;
+                        wanted.back = furthest(wanted.back, back);
+                }
+        }
+        return wanted;
+}
+
+static Form join_input(const Forms *forms, const Node *n, int i, const Form *form)
+{
+        Dim before = dim_fixed(0);
+        for (int k = 0; k < i; k++)
+                before = dim_add(before, n->in[k]->type.dim[n->attr.axis]);
+        bool along = is_growing_dim(forms, n->type.dim[n->attr.axis]);
+        return (Form){.all = aligned_axes(forms, &n->in[i]->type, n->type.rank, form->all, 0),
+                      .border = form->border,
+                      .back = along ? further(form->back, before) : form->back};
+}
+
+static Form gather_input(const Forms *forms, const Node *n, int i, const Form *form)
+{
+        const Type *table = &n->in[0]->type, *in = &n->in[i]->type;
+        int indices = n->nin - 1, index_rank = n->type.rank - (table->rank - indices);
+        Form wanted = {.border = form->border, .back = form->back};
+        if (i > 0) {
+                wanted.all = aligned_axes(forms, in, index_rank, form->all, 0);
+                return wanted;
+        }
+        for (int axis = 0; axis < table->rank; axis++) {
+                if (!is_growing_dim(forms, table->dim[axis]))
+                        continue;
+                if (axis < indices)
+                        wanted.back = -1;
+                if (axis < indices || (form->all >> (axis - indices + index_rank) & 1))
+                        wanted.all |= 1u << axis;
+        }
+        return wanted;
+}
+
+static Form matmul_input(const Forms *forms, const Node *n, int i, const Form *form)
+{
+        const Type *in = &n->in[i]->type;
+        int rank = n->type.rank, folded = i == 0 ? in->rank - 1 : in->rank - 2;
+        unsigned axes, all = form->all;
+        if (i == 0) {
+                axes = aligned_axes(forms, in, rank, all, 1);
+        } else {
+                axes = aligned_axes(forms, in, rank, all, 2);
+                if (is_growing_dim(forms, in->dim[in->rank - 1]) && (all >> (rank - 1) & 1))
+                        axes |= 1u << (in->rank - 1);
+        }
+        Form wanted = {.all = axes, .border = form->border, .back = axes ? form->back : 0};
+        if (is_growing_dim(forms, in->dim[folded])) {
+                wanted.all |= 1u << folded;
+                wanted.back = furthest(wanted.back, fold_back(forms, n, form));
+        }
+        return wanted;
+}
+
+static Form fold_input(const Forms *forms, const Node *n, int i, const Form *form)
+{
+        const Type *in = &n->in[i]->type;
+        unsigned axes = aligned_axes(forms, in, n->type.rank, form->all, 0);
+        bool rows = n->op == OP_SOFTMAX || n->op == OP_TOP;
+        int folded = rows ? in->rank - 1 : n->attr.axis;
+        bool is_number = in->rank == 0; /* a sink */
+        unsigned fold = !is_number && is_growing_dim(forms, in->dim[folded]) ? 1u << folded : 0;
+        Form wanted = {.all = axes | fold, .border = form->border, .back = axes & ~fold ? form->back : 0};
+        if (fold)
+                wanted.back = furthest(wanted.back, fold_back(forms, n, form));
+        return wanted;
+}
+
+Form form_of_input(const Forms *forms, const Node *n, int i, const Form *form)
+{
+        Form wanted = {.border = form->border, .back = form->back};
+        switch ((int)n->op) {
+        case OP_VIEW: return view_input(forms, n, form);
+        case OP_JOIN: return join_input(forms, n, i, form);
+        case OP_GATHER: return gather_input(forms, n, i, form);
+        case OP_MATMUL: return matmul_input(forms, n, i, form);
+        case OP_SUM:
+        case OP_MAXOF:
+        case OP_ARGMAX:
+        case OP_SOFTMAX:
+        case OP_TOP: return fold_input(forms, n, i, form);
+        case OP_REPEAT: return (Form){.border = border_of(forms, n, i)};
+        case OP_RESULT: return (Form){0};
+        case OP_PAD:
+                if (is_growing_dim(forms, n->type.dim[n->attr.axis]))
+                        wanted.back = further(form->back, n->attr.before);
+                break;
+        default: break;
+        }
+        wanted.all = aligned_axes(forms, &n->in[i]->type, n->type.rank, form->all, 0);
+        return wanted;
+}
+
+/* --- wanting --- */
+
+/* Without axes that begin at it, a border says nothing. */
+static int64_t border_for(const Forms *forms, const Node *n, unsigned all, int64_t border)
+{
+        return growing_axes(forms, &n->type) & ~all ? border : 0;
+}
+
+Form *form_find(const Forms *forms, const Node *n, unsigned all, int64_t border)
+{
+        Form *form = forms->of[n->id];
+        border = border_for(forms, n, all, border);
+        while (form && (form->all != all || form->border != border))
+                form = form->next;
+        return form;
+}
+
+int64_t border_of(const Forms *forms, const Node *repeat, int index)
+{
+        const int64_t *border = forms->border[repeat->id];
+        return border ? border[index] : 0;
+}
+
+/* A handed value is wanted with this border: its repeat has it so. */
+static void widen(Forms *forms, const Node *repeat, int index, int64_t border)
+{
+        const Region *r = repeat->attr.region;
+        if (border <= border_of(forms, repeat, index))
+                return;
+        if (!forms->border[repeat->id])
+                forms->border[repeat->id] = NEW_ARRAY(forms->arena, int64_t, r->ncarry + r->nstack);
+        forms->border[repeat->id][index] = border;
+        forms->widened = forms->more = true;
+}
+
+static Form *want(Forms *forms, const Node *n, Form wanted)
+{
+        Form *form = form_find(forms, n, wanted.all, wanted.border);
+        wanted.border = border_for(forms, n, wanted.all, wanted.border);
+        wanted.back = wanted.all ? wanted.back : 0;
+        if (!form) {
+                form = NEW(forms->arena, Form);
+                *form = wanted;
+                form->next = forms->of[n->id];
+                forms->of[n->id] = form;
+                forms->more = true;
+        }
+        forms->more |= form->back != furthest(form->back, wanted.back);
+        form->back = furthest(form->back, wanted.back);
+        return form;
+}
+
+/* Passes the name of a view that is read whole on to what it shows; of several, the one nearest to the top. */
+static void pass_name(const Node *n, const Form *form, Form *in)
+{
+        const char *name = form->name;
+        const Instance *where = form->where;
+        if (n->name && (!name || instance_depth(n->where) <= instance_depth(where))) {
+                name = n->name;
+                where = n->where;
+        }
+        if (name && (!in->name || instance_depth(where) < instance_depth(in->where))) {
+                in->name = name;
+                in->where = where;
+        }
+}
+
+static bool can_be_viewed(const Forms *forms, const Node *n)
+{
+        for (int axis = 0; axis < n->in[0]->type.rank; axis++) {
+                Dim least;
+                if (!is_growing_dim(forms, n->in[0]->type.dim[axis]))
+                        continue;
+                const Atom *atom = growing_atom(forms, n->attr.view, axis, &least);
+                if (is_growing_dim(forms, n->attr.view->offset[axis]) ||
+                    (atom && !dim_equal(atom->size, n->type.dim[atom->out])))
+                        return false;
+        }
+        return true;
+}
+
+static bool is_fit(const Forms *forms, const Node *n)
+{
+        switch ((int)n->op) {
+        case OP_VIEW: return can_be_viewed(forms, n);
+        case OP_PAD: return !is_growing_dim(forms, n->attr.before) && !is_growing_dim(forms, n->attr.after);
+        case OP_INDEX: return !is_growing_dim(forms, n->attr.dim);
+        default: return true;
+        }
+}
+
+/* Why a node has no way to one of its forms. */
+static const char *why_impossible(const Forms *forms, const Node *n)
+{
+        const char *time = forms->graph->named[forms->time].name;
+        if (!is_fit(forms, n))
+                return arena_printf(forms->arena,
+                                    n->op == OP_VIEW ? "where it begins or ends depends on the length of %s"
+                                                     : "it depends on the length of %s",
+                                    time);
+        if (!has_forms(forms, &n->type))
+                return arena_printf(forms->arena, "it has an axis of a multiple of %s", time);
+        if (!can_be_kept(forms, &n->type))
+                return arena_printf(
+                        forms->arena,
+                        "it has fewer elements than %s, so that a new position need not bring one", time);
+        if (count_axes(growing_axes(forms, &n->type)) < 2)
+                return "rows of it are wanted that have not come";
+        return arena_printf(forms->arena, "it has several axes of %s and is wanted whole", time);
+}
+
+static void stand(Forms *forms, const Node *n)
+{
+        forms->stuck = n;
+        forms->why_stuck = why_impossible(forms, n);
+}
+
+static void want_inputs(Forms *forms, const Node *n, const Form *form)
+{
+        for (int i = 0; i < n->nin; i++) {
+                Form *in = want(forms, n->in[i], form_of_input(forms, n, i, form));
+                if (n->op == OP_VIEW && in->all)
+                        pass_name(n, form, in);
+        }
+}
+
+static void want_for(Forms *forms, const Node *n, const Form *form)
+{
+        Form from;
+        FormWay way = is_fit(forms, n) ? form_way(forms, n, form, &from) : IMPOSSIBLE;
+        if (is_handed(n) && way == BY_SLICE && from.all == form->all) {
+                widen(forms, repeat_of(n), n->attr.index, form->border);
+                way = form_way(forms, n, form, &from);
+        }
+        switch (way) {
+        case BY_OP: want_inputs(forms, n, form); break;
+        case BY_STATE: want(forms, n, (Form){.border = rows_ahead(forms, n)}); break;
+        case BY_SLICE:
+                from.back = furthest(form->all ? form->back : 0, form->border);
+                want(forms, n, from);
+                break;
+        case IMPOSSIBLE: stand(forms, n); break;
+        }
+}
+
+static void want_body(Forms *forms, const Body *body);
+
+/* In the form in which a value leaves a repeat or the model. */
+static Form leaving(const Forms *forms, const Node *n, int64_t border)
+{
+        unsigned columns = column_axes(forms, &n->type);
+        return (Form){.all = columns, .border = border, .back = columns ? -1 : 0};
+}
+
+static void want_bodies(Forms *forms, const Node *n)
+{
+        const Region *r = n->attr.region;
+        for (int k = 0; k < r->nbody; k++) {
+                for (int i = 0; i < r->ncarry; i++)
+                        want(forms, r->body[k]->next[i], (Form){.border = border_of(forms, n, i)});
+                for (int i = 0; i < r->nstack; i++) {
+                        const Node *each = r->body[k]->stack[i];
+                        want(forms, each, leaving(forms, each, border_of(forms, n, r->ncarry + i)));
+                }
+                want_body(forms, r->body[k]);
+        }
+}
+
+/* Until what is carried is as wide as every trip wants it.  What a trip wants of its own repeat may be all that is new. */
+static void want_repeat(Forms *forms, const Node *n)
+{
+        bool before = forms->widened;
+        do {
+                forms->widened = false;
+                want_bodies(forms, n);
+                before |= forms->widened;
+        } while (forms->widened);
+        forms->widened = before;
+}
+
+/* Backwards, so that all who use a node have said what they want. */
+static void want_body(Forms *forms, const Body *body)
+{
+        for (int i = body->nnode - 1; i >= 0; i--) {
+                const Node *n = body->node[i];
+                if (forms->of[n->id] && n->op == OP_REPEAT)
+                        want_repeat(forms, n);
+                do { /* until a form wants no more of its own node either */
+                        forms->more = false;
+                        for (const Form *form = forms->of[n->id]; form; form = form->next)
+                                want_for(forms, n, form);
+                } while (forms->more);
+        }
+}
+
+Forms *forms_wanted(Arena *scratch, const Graph *g, int time)
+{
+        Forms *forms = NEW(scratch, Forms);
+        *forms = (Forms){.arena = scratch, .graph = g, .time = time};
+        forms->facts = facts_of(scratch, g, time, FINITE_VALUES);
+        forms->of = NEW_ARRAY(scratch, Form *, g->nnode);
+        forms->border = NEW_ARRAY(scratch, int64_t *, g->nnode);
+        for (int i = 0; i < g->noutput; i++) {
+                want(forms, g->output[i].node, leaving(forms, g->output[i].node, 0));
+                if (!can_be_kept(forms, &g->output[i].node->type))
+                        stand(forms, g->output[i].node);
+        }
+        want_body(forms, g->top);
+        return forms;
+}

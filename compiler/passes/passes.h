@@ -1,0 +1,67 @@
+/* passes: from a graph to a graph.
+ *
+ * Simplification (simplify.c with algebra.c, fold.c, common.c, prune.c), the causal proof (causal.c on facts*.c and affine.c), the
+ * state form that follows from it (incremental.c, forms.c), and what is cut out or moved before kernels are made (entries.c,
+ * accumulate.c, taps_apart.c).  A pass returns a new graph or the same one. */
+#ifndef PASSES_H
+#define PASSES_H
+#include "graph/graph.h"
+
+/* passes.def */
+typedef enum {
+#define PASS(name, ...) PASS_##name,
+#include "passes/passes.def"
+#undef PASS
+        PASS_COUNT
+} PassId;
+
+/* simplify.c, prune.c */
+Graph *simplify(Graph *g);
+void find_wanted(Graph *g); /* Graph.wanted, after all passes: no other may follow */
+
+/* The causal proof: whether every output, at index i of `time`, is a function of the inputs up to i alone. */
+
+typedef struct {
+        bool causal;
+        const Node *culprit; /* where not: the first node that reads what comes later */
+        int output;          /* the output that it spoils */
+        const char *why;     /* one line in the user's terms, without the place */
+        const char *tap_why; /* causal, but `output` is a tap that is not: why */
+        const Node *
+                rests; /* causal, if values are finite: where what comes later is read if they are not; or NULL */
+        const char *why_rests;
+} CausalResult;
+
+/* time: a named dimension of g. The text lives in arena. */
+CausalResult causal_prove(Arena *arena, const Graph *g, int time);
+
+/* The growing dimension of a model: one that an input and an output have as an axis, the last declared; -1: none. */
+int growing_dimension(const Graph *g);
+
+/* The state form of a causal graph: what each call computes of the rows it is given, and what it keeps of those before. */
+
+/* What stands in the way of a state form. */
+typedef struct {
+        const Node *node;
+        const char *why;
+} Stuck;
+
+/* A new graph, in which `time` counts the new rows and graph->past names the rows before; NULL where an op cannot be
+ * taken apart so, and *stuck tells which.  g must be causal (causal_prove), and stays as it is. */
+Graph *incremental(Graph *g, int time, Stuck *stuck);
+
+/* Entries: what depends on inputs that are fed apart alone is computed when they are fed. */
+
+/* Cuts the top body of a graph with state into parts, one for each set of groups of inputs that are fed apart, and the
+ * calls; sets g->fed_apart, g->part, g->npart.  Where nothing is fed apart g stays as it is.  Changes g. */
+Graph *entries(Graph *g);
+
+/* [g->nnode], by id, for nodes of the top body: the set of groups whose part the node belongs to; 0: the calls. */
+uint64_t *entry_parts(Arena *arena, const Graph *g);
+
+/* accumulate.c: see there.  Changes g. */
+Graph *accumulate(Graph *g);
+
+/* taps_apart.c: after all graph passes: what taps need is computed apart, and nothing else changes. */
+void taps_apart(Graph *g);
+#endif

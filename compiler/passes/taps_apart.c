@@ -1,0 +1,243 @@
+/* Taps apart: what taps need is computed again for them, so that nothing else changes.
+ *
+ *   before                             after
+ *
+ *   k, v = state                       k, v = state
+ *   q = x Wq                           q' = x Wq             copies, for taps alone
+ *   s = q k'                           s' = q' k'
+ *   p = softmax(s)   <- tap            p' = softmax(s')      <- tap
+ *   y = p v                            q, s, p, y            as they were: one attention kernel
+ *
+ * What becomes a kernel is decided by who uses what; a use by a tap would be one more.  So every node that an output
+ * needs and that a tap needs too is copied, back to what lies in memory in any case: state, carried values, results of
+ * repeats.  A copy is made once for all taps; but scores and weights of attention, and their keys, are copied once more where a
+ * tap shows them, so that the attention of a value further on is one kernel in its copy as well, and has the same bits.
+ *
+ * Before: a graph whose passes are done.  After: no node that an output needs is used by a node made for taps, but for those
+ * that lie in memory; Graph.stands_for says which nodes are copies.  No other graph pass may
+ * follow: copies would be joined again. */
+#include <string.h>
+
+#include "simplify_private.h"
+
+typedef struct {
+        Graph *g;
+        Arena scratch;
+        Needed needed; /* by the outputs; of ids below `limit` */
+        int limit;
+        bool *inside;   /* by id: scores or weights of attention, or keys that these read */
+        Node **copy[2]; /* by id: the copy; [1]: of what is inside attention, for a tap that shows it */
+        Node **same;    /* by id: of what lies in memory, and is shown itself */
+} Apart;
+
+/* --- what is inside attention ------------------------------------------------------------------------------------- */
+
+static bool same_shape(const Node *a, const Node *b)
+{
+        if (a->type.rank != b->type.rank)
+                return false;
+        for (int i = 0; i < a->type.rank; i++)
+                if (!dim_equal(a->type.dim[i], b->type.dim[i]))
+                        return false;
+        return true;
+}
+
+/* Lies in memory, and is used by taps as it is. */
+static bool is_stored(const Node *n)
+{
+        return n->op == OP_CARRY || n->op == OP_READ || n->op == OP_APPEND || n->op == OP_REPEAT ||
+               n->op == OP_RESULT;
+}
+
+/* The keys of a product of scores, with the views through which it reads them. */
+static void mark_keys(Apart *p, const Node *n)
+{
+        for (; n->op == OP_VIEW; n = n->in[0])
+                p->inside[n->id] = true;
+        p->inside[n->id] |= !is_stored(n);
+}
+
+static void mark_scores(Apart *p, const Node *n, const Node *weights)
+{
+        if (!same_shape(n, weights) || p->inside[n->id])
+                return;
+        bool product = n->op == OP_MATMUL, formula = op_info[n->op].family == POINT;
+        p->inside[n->id] = product || formula || n == weights;
+        if (product)
+                mark_keys(p, n->in[1]);
+        for (int i = 0; p->inside[n->id] && !product && i < n->nin; i++)
+                mark_scores(p, n->in[i], weights);
+}
+
+static void find_attention(Apart *p, const Body *b)
+{
+        for (int i = 0; i < b->nnode; i++) {
+                const Node *n = b->node[i];
+                if (n->op == OP_MATMUL && n->in[0]->op == OP_SOFTMAX)
+                        mark_scores(p, n->in[0], n->in[0]);
+                for (int k = 0; n->op == OP_REPEAT && k < n->attr.region->nbody; k++)
+                        find_attention(p, n->attr.region->body[k]);
+        }
+}
+
+/* --- copies ----------------------------------------------------------------------------------------------------------- */
+
+/* n times 1, x being n or its copy: what lies in memory, computed once more. */
+static Node *same(Apart *p, const Node *n, Node *x)
+{
+        if (p->same[n->id])
+                return p->same[n->id];
+        Graph *g = p->g;
+        Node *in[] = {x, NEW(g->arena, Node)}, *product = p->same[n->id] = NEW(g->arena, Node);
+        Literal *literal = NEW(g->arena, Literal);
+        *literal = (Literal){1, 1, NEW(g->arena, double)};
+        *literal->value = 1;
+        *in[1] =
+                (Node){.op = OP_CONST, .id = g->nnode++, .body = n->body, .span = n->span, .where = n->where};
+        in[1]->attr = (Attr){.literal = literal, .slot = -1};
+        in[1]->type = (Type){.dtype = n->type.dtype};
+        *product = *n;
+        product->op = OP_MUL;
+        product->id = g->nnode++;
+        product->nin = 2;
+        product->in = NEW_ARRAY(g->arena, Node *, 2);
+        memcpy(product->in, in, sizeof in);
+        product->attr = (Attr){.slot = -1};
+        return product;
+}
+
+static Node *under_views(Node *n)
+{
+        while (n->op == OP_VIEW)
+                n = n->in[0];
+        return n;
+}
+
+/* The node for taps to use instead of n.  shown: a tap shows it, or it is inside attention and so is its user, which then
+ * is a plain product: that can't read keys in the tiles that attention has of them. */
+static Node *instead(Apart *p, Node *n, bool shown)
+{
+        if (n->id >= p->limit || !p->needed.node[n->id])
+                return n;
+        if (is_stored(n))
+                return shown && n->op == OP_APPEND ? same(p, n, n) : n;
+        bool own = shown && (p->inside[n->id] || (n->op == OP_VIEW && under_views(n)->op == OP_APPEND));
+        Node **copy = &p->copy[own][n->id];
+        if (*copy)
+                return *copy;
+        Node **in = NEW_ARRAY(p->g->arena, Node *, n->nin);
+        for (int i = 0; i < n->nin; i++)
+                in[i] = instead(p, n->in[i], own);
+        *copy = NEW(p->g->arena, Node);
+        **copy = *n;
+        (*copy)->id = p->g->nnode++;
+        (*copy)->in = in;
+        return *copy;
+}
+
+/* What a tap shows has to be computed by a node of its own. */
+static Node *shown(Apart *p, Node *n)
+{
+        Node *own = instead(p, n, true);
+        bool needed = n->id < p->limit && p->needed.node[n->id];
+        return needed && is_stored(under_views(own)) ? same(p, n, own) : own;
+}
+
+/* --- rewiring ----------------------------------------------------------------------------------------------------------- */
+
+static bool is_needed(const Apart *p, const Node *n)
+{
+        return n->id < p->limit && p->needed.node[n->id];
+}
+
+static void rewire_region(Apart *p, Node *repeat)
+{
+        const Region *r = repeat->attr.region;
+        const bool *needed = p->needed.result[repeat->id];
+        for (int k = 0; k < r->nbody; k++) {
+                for (int i = 0; i < r->ncarry; i++)
+                        if (!needed || !needed[i])
+                                r->body[k]->next[i] = instead(p, r->body[k]->next[i], true);
+                for (int i = 0; i < r->nstack; i++)
+                        if (!needed || !needed[r->ncarry + i])
+                                r->body[k]->stack[i] = shown(p, r->body[k]->stack[i]);
+        }
+        for (int i = 0; i < r->ncarry; i++)
+                if (!needed || !needed[i])
+                        repeat->in[i] = instead(p, repeat->in[i], true);
+}
+
+/* What is for taps alone takes copies as its inputs. */
+static void rewire(Apart *p, const Body *b)
+{
+        for (int i = 0; i < b->nnode; i++) {
+                Node *n = b->node[i];
+                for (int k = 0; k < n->nin && !is_needed(p, n) && n->op != OP_REPEAT; k++)
+                        n->in[k] = instead(p, n->in[k], true);
+                if (n->op != OP_REPEAT)
+                        continue;
+                rewire_region(p, n);
+                for (int k = 0; k < n->attr.region->nbody; k++)
+                        rewire(p, n->attr.region->body[k]);
+        }
+}
+
+/* Copies stand right before what they are copies of: there all that they read has its value, and still has it. */
+static void insert(Apart *p, Body *b)
+{
+        Body old = *b;
+        b->node = NULL;
+        b->nnode = b->cap = 0;
+        for (int i = 0; i < old.nnode; i++) {
+                Node *n = old.node[i];
+                for (int own = 0; own < 2; own++)
+                        if (p->copy[own][n->id])
+                                body_append(p->g, b, p->copy[own][n->id]);
+                body_append(p->g, b, n);
+                for (int k = 0; n->op == OP_REPEAT && k < n->attr.region->nbody; k++)
+                        insert(p, n->attr.region->body[k]);
+                for (int k = 0; p->same[n->id] && k < 2; k++)
+                        body_append(p->g, b, k ? p->same[n->id] : p->same[n->id]->in[1]);
+        }
+}
+
+static void list_copies(Apart *p, const Body *b)
+{
+        for (int i = 0; i < b->nnode; i++) {
+                const Node *n = b->node[i];
+                for (int own = 0; own < 2 && n->id < p->limit; own++)
+                        if (p->copy[own][n->id])
+                                p->g->stands_for[p->copy[own][n->id]->id] = b->node[i];
+                for (int k = 0; n->op == OP_REPEAT && k < n->attr.region->nbody; k++)
+                        list_copies(p, n->attr.region->body[k]);
+        }
+}
+
+static bool has_taps(const Graph *g)
+{
+        for (int i = 0; i < g->noutput; i++)
+                if (g->output[i].tap)
+                        return true;
+        return false;
+}
+
+void taps_apart(Graph *g)
+{
+        if (!has_taps(g))
+                return;
+        Apart p = {.g = g, .limit = g->nnode, .scratch = {.out_of_memory = g->arena->out_of_memory}};
+        p.needed = outputs_need(&p.scratch, g);
+        p.inside = NEW_ARRAY(&p.scratch, bool, g->nnode);
+        p.same = NEW_ARRAY(&p.scratch, Node *, g->nnode);
+        for (int own = 0; own < 2; own++)
+                p.copy[own] = NEW_ARRAY(&p.scratch, Node *, g->nnode);
+        find_attention(&p, g->top);
+        rewire(&p, g->top);
+        for (int i = 0; i < g->noutput; i++)
+                if (g->output[i].tap)
+                        g->output[i].node = shown(&p, g->output[i].node);
+        insert(&p, g->top);
+        g->stands_for = NEW_ARRAY(g->arena, Node *, g->nnode);
+        list_copies(&p, g->top);
+        arena_free(&p.scratch);
+}

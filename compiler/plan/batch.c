@@ -1,0 +1,201 @@
+/* Batch: which kernels of a call of several sequences run once, and which for each sequence.
+ *
+ * The rows of the sequences lie one after another, rows first to time - 1 being those of one.  A kernel is handed the instance
+ * as one sequence sees it (a view): its own state, and `past` such that row r is at position past + r, as in a call of that
+ * sequence alone.  So one text serves both; what differs is which view a kernel is given.
+ *
+ *      a kernel that looks at neither positions nor state      once over all rows: weights are read once
+ *      a product whose results go to state                     once; a finished row's view says where they go
+ *      attention, rotations, whatever else looks at them       for each sequence, over its rows
+ *      a kernel of wanted rows                                 for each run of them
+ *
+ * Whether a kernel looks at positions or state its Code tells.
+ *
+ * Expects: kernels and buffers, before they are placed.  Leaves: by_sequence and by_row of kernels, apart of buffers: an
+ * arena buffer without rows of its own for each sequence becomes one for each slot. */
+#include "plan.h"
+
+typedef struct {
+        Plan *plan;
+        const char *why; /* it can't be */
+        bool changed;
+} Batch;
+
+/* Can the row of a finished result be told from the number that the product's epilogue is given? */
+static bool rows_are_outermost(const Plan *p, const Kernel *k)
+{
+        Domain d = domain_of(p->graph, &k->segment[0].product[0]->type);
+        for (int i = 1; i < d.n; i++)
+                if (!dim_is_fixed(d.digit[i].size))
+                        return false;
+        return d.n > 1 && dim_is_positions(p->graph, d.digit[0].size);
+}
+
+/* An output's rows are told from the first wanted one, which kernels of wanted rows alone know. */
+static const Output *output_among_others(const Plan *p, const Kernel *k)
+{
+        for (int i = 0; i < k->nstore + k->nsegment && !k->tail; i++) {
+                const Buffer *to = i < k->nstore ? k->store[i].to : k->segment[i - k->nstore].store.to;
+                if (to && whole_buffer((Buffer *)to)->home == IN_OUTPUT)
+                        return &p->graph->output[whole_buffer((Buffer *)to)->index];
+        }
+        return NULL;
+}
+
+/* The mark that the kernel needs; false: it has what it needs. */
+static bool judge(Batch *b, Kernel *k)
+{
+        Plan *p = b->plan;
+        lower(p, k); /* as it is marked by now */
+        if (k->by_sequence || !k->code->uses)
+                return false;
+        if (k->op == K_MATMUL && !k->tail && !k->code->own_uses && rows_are_outermost(p, k)) {
+                bool first = !k->by_row;
+                return first && (k->by_row = true);
+        }
+        k->by_row = false;
+        return k->by_sequence = true;
+}
+
+/* A kernel that runs by sequence stores into memory that no row tells apart. */
+static void set_apart(Batch *b, const Kernel *k)
+{
+        for (int i = 0; i < k->nstore + k->nsegment && k->by_sequence; i++) {
+                Buffer *to =
+                        whole_buffer(i < k->nstore ? k->store[i].to : k->segment[i - k->nstore].store.to);
+                if (to->home != IN_ARENA || to->apart || type_has_positions(b->plan->graph, &to->type))
+                        continue;
+                to->apart = b->changed = true;
+                to->size *= b->plan->slots;
+        }
+}
+
+/* Positions along an axis whose loop always begins at 0. */
+static bool has_rows_within(const Plan *p, const Kernel *k)
+{
+        const Type *t = &(k->op == K_MATMUL ? k->segment[0].product[0] : k->store[0].node)->type;
+        bool within = false;
+        for (int a = 0; a < t->rank && k->op == K_ATTENTION; a++)
+                within |= a != t->rank - 2 && dim_is_positions(p->graph, t->dim[a]);
+        return within || (t->rank > 0 && dim_is_positions(p->graph, t->dim[t->rank - 1]) &&
+                          (k->op == K_MATMUL || k->op == K_PLAIN));
+}
+
+/* All trips are run, for all rows: what finds the rows would have to find them for each sequence. */
+static void find_none(Plan *p, Kernel *repeat)
+{
+        for (int i = 0; i < p->nbody; i++)
+                for (int k = 0; k < p->list[i].n; k++) {
+                        KernelList *l = &p->list[i];
+                        if (l->kernel[k]->body == repeat->find->body)
+                                l->kernel[k]->listed = false;
+                        if (l->kernel[k] == repeat->find) {
+                                l->n--;
+                                memmove(l->kernel + k, l->kernel + k + 1,
+                                        (size_t)(l->n - k) * sizeof *l->kernel);
+                                k--;
+                        }
+                }
+        repeat->find = NULL;
+}
+
+static void judge_body(Batch *b, int body);
+
+static void judge_repeat(Batch *b, Kernel *repeat)
+{
+        Plan *p = b->plan;
+        const Region *r = repeat->region;
+        for (int i = 0; i < r->nbody; i++)
+                judge_body(b, body_number(p, r->body[i]));
+        if (!repeat->find)
+                return;
+        lower(p, repeat->find);
+        bool apart = repeat->find->code->uses != 0;
+        const KernelList *l = &p->list[body_number(p, r->body[0])];
+        for (int i = 0; i < l->n; i++)
+                apart |= l->kernel[i]->listed && (l->kernel[i]->by_sequence || l->kernel[i]->by_row);
+        if (apart) {
+                find_none(p, repeat);
+                b->changed = true;
+        }
+}
+
+static void judge_body(Batch *b, int body)
+{
+        Plan *p = b->plan;
+        for (int i = 0; i < p->list[body].n; i++) {
+                Kernel *k = p->list[body].kernel[i];
+                if (k->part) /* runs when inputs are fed, for one sequence */
+                        continue;
+                if (k->op == K_REPEAT) {
+                        judge_repeat(b, k);
+                } else if (k->op != K_FIND) {
+                        b->changed |= judge(b, k);
+                        set_apart(b, k);
+                        p->tails_apart |= k->tail && k->by_sequence;
+                        const Output *o = output_among_others(p, k);
+                        if (o)
+                                b->why = arena_printf(p->graph->arena,
+                                                      "the output %s is computed along with what every "
+                                                      "position needs",
+                                                      output_name(o));
+                        if (k->by_sequence && has_rows_within(p, k))
+                                b->why = arena_printf(p->graph->arena,
+                                                      "%s computes with positions along an inner axis",
+                                                      k->name);
+                }
+        }
+}
+
+/* --- what a call of several sequences can't take or give ---------------------------------------------------------- */
+
+static bool is_of_rows(const Plan *p, const Type *t)
+{
+        for (int a = 1; a < t->rank; a++)
+                if (!dim_is_fixed(t->dim[a]))
+                        return false;
+        return t->rank > 0 && dim_is_positions(p->graph, t->dim[0]);
+}
+
+static const char *why_alone(const Plan *p)
+{
+        const Graph *g = p->graph;
+        if (g->past < 0)
+                return arena_printf(g->arena, "%s is not causal, and takes one sequence a call", g->name);
+        for (int i = 0; i < g->ninput; i++) {
+                const Input *in = &g->input[i];
+                bool apart = is_fed_apart(g, in->group);
+                if (!apart && !is_of_rows(p, &in->type))
+                        return arena_printf(g->arena, "the input %s %s is not a row for each position",
+                                            in->name, type_text(g->arena, g, &in->type));
+        }
+        for (int i = 0; i < g->noutput; i++) {
+                const Type *t = &g->output[i].node->type;
+                if (!is_of_rows(p, t))
+                        return arena_printf(g->arena, "the output %s %s is not a row for each position",
+                                            output_name(&g->output[i]), type_text(g->arena, g, t));
+        }
+        for (int i = 0; i < p->nbuffer; i++) {
+                const Type *t = &p->buffer[i]->type;
+                for (int a = 0; a < t->rank; a++)
+                        if (t->dim[a].per[g->time] && !t->dim[a].per[g->past] &&
+                            !dim_is_positions(p->graph, t->dim[a]))
+                                return arena_printf(g->arena, "%s has rows beside those of positions: %s",
+                                                    p->buffer[i]->name, type_text(g->arena, g, t));
+        }
+        return NULL;
+}
+
+bool pass_batch(Plan *p, Diag *diag)
+{
+        (void)diag; /* p->alone says why not */
+        if (p->slots == 1)
+                return true;
+        Batch b = {.plan = p, .why = why_alone(p), .changed = true};
+        while (b.changed && !b.why) {
+                b.changed = false;
+                judge_body(&b, 0);
+        }
+        p->alone = b.why;
+        return !b.why;
+}

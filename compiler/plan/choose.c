@@ -1,0 +1,178 @@
+/* Choose: trips, and rows of them, that a gate makes idle are not run.
+ *
+ *      repeat expert[e] : n { y = where(g != 0, y + g * f(x), y) }      as `accumulate` leaves it
+ *
+ * A trip leaves rows where g is 0 as they were.  So before each trip every thread finds the rows that it changes, from the
+ * same numbers and hence the same ones; where there are none, the trip is not run and reads no weights.  Where each row of a
+ * trip's values depends on that row alone, its kernels compute just these rows.  Not a bit changes by either.
+ *
+ * Expects: kernels and their buffers.  Leaves: in the repeat's kernel the one that finds the rows, or a word on why not. */
+#include <string.h>
+
+#include "plan_private.h"
+
+enum { MOST_ROWS = 16384 /* that a list on the stack may hold */ };
+
+/* What tells whether a row changes: c where every carried value becomes where(c, .., itself); NULL: some may change anyway. */
+static Node *condition_of(const Body *b)
+{
+        Node *condition = NULL;
+        for (int i = 0; i < b->region->ncarry; i++) {
+                Node *n = b->next[i];
+                bool stays = n->op == OP_WHERE && n->in[2]->op == OP_CARRY && n->in[2]->body == b &&
+                             n->in[2]->attr.index == i;
+                if (!stays || (condition && n->in[0] != condition))
+                        return NULL;
+                condition = n->in[0];
+        }
+        return condition;
+}
+
+/* Can n be computed before the trip, from what stands outside it?  known [nnode]: whether inputs in the body can. */
+static bool is_known_by(const Fuse *f, const Node *n, const Body *b, const bool *known)
+{
+        const Buffer *own = f->plan->value[n->id];
+        if (own)
+                return own->home == IN_LITERAL;
+        bool may = (op_info[n->op].family == POINT && n->op != OP_TOP) || n->op == OP_VIEW ||
+                   n->op == OP_GATHER || n->op == OP_CONST;
+        for (int i = 0; may && i < n->nin; i++)
+                may = n->in[i]->body != b || known[n->in[i]->id];
+        return may;
+}
+
+/* By id, of the body's nodes. */
+static const bool *find_known(const Fuse *f, const Body *b)
+{
+        bool *known = NEW_ARRAY(f->arena, bool, f->plan->graph->nnode);
+        for (int i = 0; i < b->nnode; i++)
+                known[b->node[i]->id] = is_known_by(f, b->node[i], b, known);
+        return known;
+}
+
+static bool is_known_before(const Node *n, const Body *b, const bool *known)
+{
+        return n->body != b || known[n->id];
+}
+
+static bool keeps_rows_apart(const Node *n, const Node *condition)
+{
+        if (!dim_equal(n->type.dim[0], condition->type.dim[0]))
+                return false;
+        switch (op_info[n->op].family) {
+        case POINT: return true;
+        case REDUCE: return n->attr.axis > 0;
+        case CONTRACT: return n->op == OP_SOFTMAX || n->in[1]->type.rank == 2;
+        default: return n->op == OP_CARRY;
+        }
+}
+
+/* Does row t of whatever the body computes need row t alone of what it computes before? */
+static bool rows_stand_alone(const Fuse *f, const Body *b, const Node *condition)
+{
+        const bool *known = find_known(f, b);
+        for (int i = 0; i < b->nnode; i++) {
+                const Node *n = b->node[i];
+                if (is_known_before(n, b, known) || base_of((Node *)n)->op == OP_WEIGHT)
+                        continue;
+                if (n->type.rank != 2 || condition->type.rank != 2 || !keeps_rows_apart(n, condition))
+                        return false;
+                if (n->op == OP_MATMUL && base_of(n->in[1])->op != OP_WEIGHT)
+                        return false;
+        }
+        return true;
+}
+
+static bool can_list(const Fuse *f, const Body *b, const Node *condition)
+{
+        for (int i = 0; i < f->nkernel; i++) {
+                const Kernel *k = f->kernel[i];
+                if (k->body == b && k->op != K_FIND && k->op != K_MATMUL &&
+                    (k->op != K_LOOP || k->store[0].node->type.rank != 2 ||
+                     !dim_equal(k->store[0].node->type.dim[0], condition->type.dim[0])))
+                        return false;
+        }
+        return rows_stand_alone(f, b, condition);
+}
+
+static bool holds_append(const Body *b)
+{
+        for (int i = 0; i < b->nnode; i++) {
+                const Node *n = b->node[i];
+                for (int k = 0; n->op == OP_REPEAT && k < n->attr.region->nbody; k++)
+                        if (holds_append(n->attr.region->body[k]))
+                                return true;
+                if (n->op == OP_APPEND)
+                        return true;
+        }
+        return false;
+}
+
+/* Is some value that leaves a trip made with a gate at all? */
+static bool has_gate(const Region *r)
+{
+        Gate gate;
+        for (int b = 0; b < r->nbody; b++)
+                for (int i = 0; i < r->ncarry + r->nstack; i++) {
+                        Node *v = i < r->ncarry ? added_to_carry(r->body[b], i)
+                                                : r->body[b]->stack[i - r->ncarry];
+                        if (v && find_gate(v, &gate))
+                                return true;
+                }
+        return false;
+}
+
+/* The kernel that finds the rows; NULL with *why set. */
+static Kernel *finder(Fuse *f, const Region *r, const char **why)
+{
+        Body *b = r->body[0];
+        Node *condition = condition_of(b);
+        *why = r->nstack > 0     ? "what they give is kept apart, not summed"
+               : r->nbody > 1    ? "they are not all the same expressions"
+               : !condition      ? "some value that they carry has no gate"
+               : holds_append(b) ? "they keep state"
+                                 : NULL;
+        if (*why)
+                return NULL;
+        const Type *t = &condition->type;
+        int64_t rows = 1;
+        for (int a = 0; a < t->rank; a++)
+                rows *= bound_of(f->plan, t->dim[a]);
+        *why = "their gate is not known before they run";
+        if (!is_known_before(condition, b, find_known(f, b)) || !dim_is(t->dim[t->rank - 1], 1) ||
+            rows > MOST_ROWS)
+                return NULL;
+        Kernel *k = fuse_kernel(f, K_FIND, condition);
+        k->name = arena_printf(f->arena, "%s_find", r->name);
+        k->at = 1;
+        k->list_size = rows;
+        if (!lower(f->plan, k))
+                return k;
+        f->nkernel--;
+        return NULL;
+}
+
+void choose_rows(Fuse *f)
+{
+        for (int i = 0, n = f->nkernel; i < n; i++) {
+                Kernel *k = f->kernel[i];
+                const char *why;
+                if (k->op != K_REPEAT || !has_gate(k->region))
+                        continue;
+                k->find = finder(f, k->region, &why);
+                if (!k->find) {
+                        plan_explain(f->plan, "%s: all of its iterations are run: %s", k->name, why);
+                        continue;
+                }
+                Body *b = k->region->body[0];
+                bool list = can_list(f, b, k->find->store[0].node);
+                for (int j = 0; j < f->nkernel; j++)
+                        f->kernel[j]->listed = f->kernel[j]->listed || (list && f->kernel[j]->body == b &&
+                                                                        f->kernel[j]->op != K_FIND);
+                plan_explain(f->plan,
+                             "%s: an iteration is run only if its gate is not 0 in some row%s; %lld of %lld "
+                             "in one row",
+                             k->name, list ? ", and for these rows" : ", and then for all rows",
+                             (long long)trips_in_use(k->region), (long long)k->region->trips);
+        }
+}

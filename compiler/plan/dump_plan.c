@@ -1,0 +1,66 @@
+/* A plan as text, for `show plan` and --dump: stable, one line a kernel and one a buffer. */
+#include <inttypes.h>
+
+#include "plan.h"
+
+static const char *const kernel_word[] = {
+        [K_LOOP] = "loop",     [K_MATMUL] = "matmul", [K_PLAIN] = "plain matmul", [K_ATTENTION] = "attention",
+        [K_SELECT] = "select", [K_FIND] = "find",     [K_FILL] = "fill",          [K_REPEAT] = "repeat"};
+static const char *const home_word[] = {
+        [IN_ARENA] = "arena", [IN_WEIGHTS] = "weights", [IN_STATE] = "state",
+        [IN_INPUT] = "input", [IN_OUTPUT] = "output",   [IN_LITERAL] = "literal"};
+
+static void dump_kernels(FILE *f, const Plan *p, int body, int depth)
+{
+        for (int i = 0; i < p->list[body].n; i++) {
+                const Kernel *k = p->list[body].kernel[i];
+                fprintf(f, "%*s%-3s %-13s %s%s", depth * 2, "", k->barrier ? "|" : "", kernel_word[k->op],
+                        k->name,
+                        k->tail          ? " (wanted rows)"
+                        : k->listed      ? " (found rows)"
+                        : k->by_sequence ? " (by sequence)"
+                        : k->by_row      ? " (rows find their sequence)"
+                                         : "");
+                if (k->op == K_MATMUL)
+                        for (int s = 0; s < k->nsegment; s++)
+                                fprintf(f, "%s %" PRId64 "x%" PRId64 "%s", s ? "," : "", k->k_size,
+                                        k->segment[s].n, k->segment[s].nproduct == 2 ? " twice" : "");
+                if (k->op == K_REPEAT)
+                        fprintf(f, ", %" PRId64 " iterations%s", k->region->trips,
+                                k->find ? ", those that change a row" : "");
+                fprintf(f, "\n");
+                for (int b = 0; k->op == K_REPEAT && b < k->region->nbody; b++) {
+                        fprintf(f, "%*sbody %d\n", depth * 2 + 2, "", b);
+                        dump_kernels(f, p, body_number(p, k->region->body[b]), depth + 2);
+                }
+        }
+}
+
+void plan_dump(FILE *f, const Plan *p)
+{
+        fprintf(f, "kernels (| waits for all threads)\n");
+        dump_kernels(f, p, 0, 1);
+        fprintf(f, "%d barriers a call\n\nbuffers\n  %-8s %12s %12s %6s %12s  %s\n", p->nbarrier, "home",
+                "offset", "floats", "slots", "life", "what");
+        for (int i = 0; i < p->nbuffer; i++) {
+                const Buffer *b = p->buffer[i];
+                bool used = b->home != IN_ARENA || b->first >= 0;
+                if (b->part_of || !used)
+                        continue;
+                fprintf(f, "  %-8s %12" PRId64 " %12" PRId64 " %6" PRId64 " ", home_word[b->home],
+                        FLOATS(b->offset), FLOATS(b->size), b->slots);
+                if (b->home == IN_ARENA)
+                        fprintf(f, "%5d - %-5d", b->first, b->last);
+                else
+                        fprintf(f, "%12s ", "");
+                fprintf(f, " %s %s", b->name, type_text(p->graph->arena, p->graph, &b->type));
+                if (b->ring >= 0)
+                        fprintf(f, ", %" PRId64 " positions held", p->ring[b->ring].size);
+                fprintf(f, "\n");
+        }
+        fprintf(f,
+                "\nweights %" PRId64 " floats, state %" PRId64 ", arena %" PRId64 " (lower bound %" PRId64
+                ")\n",
+                FLOATS(p->weights_size), FLOATS(p->state_size), FLOATS(p->arena_size),
+                FLOATS(p->arena_bound));
+}

@@ -1,0 +1,517 @@
+/* Fuse: nodes become kernels.
+ *
+ * Attention and products with weights are found first, then whatever is left is grouped: an elementwise node, a fold or a
+ * softmax joins the expression of the one kernel that uses it, and only what several kernels use, what a product needs as
+ * its operand, or what leaves the body gets a buffer.  Within a kernel values are worked out again rather than stored:
+ * a norm reads its row twice and stores once.
+ *
+ *      x ── x*x ── sum ─┐                 LOOP over rows:  sum of squares in one pass over the row,
+ *      x ────────── div ┴── mul gain      then x / sqrt(..) * gain in another; one buffer written
+ *
+ * Expects: verified graph, loop-invariant nodes hoisted.  Leaves: a plan with kernels in order and buffers laid out.  An expression
+ * that no affine walk can read makes its operand a buffer, and the grouping is done again. */
+#include "plan_private.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+void plan_explain(Plan *p, const char *format, ...)
+{
+        if (p->nexplain == p->cap_explain) {
+                int64_t old = p->cap_explain * (int64_t)sizeof *p->explain;
+                p->cap_explain = p->cap_explain ? 2 * p->cap_explain : 16;
+                p->explain = arena_grow(p->graph->arena, p->explain, old,
+                                        p->cap_explain * (int64_t)sizeof *p->explain);
+        }
+        va_list args;
+        va_start(args, format);
+        p->explain[p->nexplain++] = arena_vprintf(p->graph->arena, format, args);
+        va_end(args);
+}
+
+Kernel *fuse_kernel(Fuse *f, KernelOp op, Node *root)
+{
+        Kernel *k = NEW(f->arena, Kernel);
+        k->op = op;
+        k->body = root->body;
+        k->span = root->span;
+        k->where = root->where;
+        k->wanted = f->plan->graph->wanted[root->id];
+        k->store = NEW_ARRAY(f->arena, Store, 1);
+        k->store[0].node = root;
+        k->nstore = 1;
+        name_kernel(f, k);
+        f->must[root->id] = true;
+        if (f->nkernel == f->cap_kernel) {
+                int64_t old = f->cap_kernel * (int64_t)sizeof *f->kernel;
+                f->cap_kernel = f->cap_kernel ? 2 * f->cap_kernel : 32;
+                f->kernel = arena_grow(f->arena, f->kernel, old, f->cap_kernel * (int64_t)sizeof *f->kernel);
+        }
+        return f->kernel[f->nkernel++] = k;
+}
+
+static bool is_const_scalar(const Node *n)
+{
+        return n->op == OP_CONST && n->attr.literal->count == 1;
+}
+
+static int named_axes(const Type *t)
+{
+        int n = 0;
+        for (int i = 0; i < t->rank; i++)
+                n += !dim_is_fixed(t->dim[i]);
+        return n;
+}
+
+/* Tables: values that neither inputs nor lengths decide, with one growing axis at most.  Those that take real arithmetic are worked out
+ * beforehand, in double; integers and comparisons are exact anyway and cost nothing. */
+enum { PURE = 1, WORK = 2, NEW_ROWS = 4, ALL_ROWS = 8, TABLE = 16 };
+
+static unsigned purity(const Fuse *f, const unsigned *fact, const Node *n)
+{
+        const Graph *g = f->plan->graph;
+        if (n->body != g->top || named_axes(&n->type) > 1)
+                return 0;
+        if (n->op == OP_CONST)
+                return n->attr.literal->trips == 1 ? PURE | (n->attr.literal->count > 1 ? WORK : 0) : 0;
+        if (n->op == OP_INDEX) {
+                if (dim_is_fixed(n->type.dim[0]))
+                        return dim_is_fixed(n->attr.dim) ? PURE : 0;
+                bool shifted = g->past >= 0 && n->attr.dim.per[g->past] == 1;
+                return PURE | (shifted ? NEW_ROWS : ALL_ROWS);
+        }
+        OpFamily family = op_info[n->op].family;
+        if (n->nin == 0 || family == STATE || family == CONTROL || n->op == OP_MATMUL || n->op == OP_WEIGHT ||
+            stage_lengths(g, n))
+                return 0;
+        unsigned all = PURE;
+        for (int i = 0; i < n->nin; i++) {
+                if (!(fact[n->in[i]->id] & PURE))
+                        return 0;
+                all |= fact[n->in[i]->id];
+        }
+        if ((all & NEW_ROWS) && (all & ALL_ROWS))
+                return 0;
+        bool scalar = type_is_fixed(&n->type) && type_count(&n->type, NULL) == 1;
+        if (n->type.dtype == REAL && family != MOVE && !scalar)
+                all |= WORK;
+        return all & ~(unsigned)TABLE;
+}
+
+static bool *find_tables(Fuse *f)
+{
+        const Uses *u = f->uses;
+        unsigned *fact = NEW_ARRAY(f->arena, unsigned, f->plan->graph->nnode);
+        bool *table = NEW_ARRAY(f->arena, bool, f->plan->graph->nnode);
+        for (int i = 0; i < u->n; i++)
+                fact[u->all[i]->id] = purity(f, fact, u->all[i]);
+        for (int i = 0; i < u->n; i++) {
+                Node *n = u->all[i];
+                if (!(fact[n->id] & PURE) || !(fact[n->id] & WORK) || is_far(f->plan->interval, n))
+                        continue;
+                for (int k = 0; k < u->nuser[n->id]; k++)
+                        table[n->id] |= !(fact[u->user[n->id][k]->id] & PURE);
+                table[n->id] |= u->pinned[n->id];
+        }
+        for (int i = u->n - 1; i >= 0; i--) {
+                Node *n = u->all[i];
+                f->idle[n->id] = (fact[n->id] & PURE) && !u->pinned[n->id];
+                for (int k = 0; k < u->nuser[n->id]; k++)
+                        f->idle[n->id] &= table[u->user[n->id][k]->id] || f->idle[u->user[n->id][k]->id];
+        }
+        return table;
+}
+
+bool is_table(const Fuse *f, const Node *n)
+{
+        return f->table[n->id];
+}
+
+/* Operands that must lie in memory because of who reads them. */
+static void mark_operands(Fuse *f)
+{
+        for (int i = 0; i < f->uses->n; i++) {
+                Node *n = f->uses->all[i];
+                if (f->uses->pinned[n->id])
+                        f->must[n->id] = true;
+                switch (n->op) {
+                case OP_TOP:
+                case OP_ARGMAX:
+                case OP_PAD:
+                case OP_JOIN:
+                        f->must[n->id] = true;
+                        for (int k = 0; k < n->nin; k++)
+                                f->must[base_of(n->in[k])->id] = true;
+                        break;
+                case OP_REPEAT:
+                        for (int k = 0; k < n->nin; k++)
+                                f->must[n->in[k]->id] = true;
+                        break;
+                case OP_APPEND: f->must[n->in[1]->id] = true; break;
+                case OP_KEEP: f->must[n->in[0]->id] = true; break;
+                case OP_GATHER: f->must[base_of(n->in[0])->id] = true; break;
+                default: break;
+                }
+        }
+}
+
+static void find_products(Fuse *f)
+{
+        for (int i = 0; i < f->uses->n; i++)
+                if (f->uses->all[i]->op == OP_MATMUL && !f->plan->off[PASS_fuse])
+                        fuse_attention(f, f->uses->all[i]);
+        for (int i = 0; i < f->uses->n; i++) {
+                Node *n = f->uses->all[i];
+                if (n->op != OP_MATMUL || f->owner[n->id] || fuse_matmul(f, n))
+                        continue;
+                Kernel *k = fuse_kernel(f, K_PLAIN, n);
+                k->x = n->in[0];
+                k->y = n->in[1];
+                f->owner[n->id] = k;
+                f->must[base_of(k->x)->id] = f->must[base_of(k->y)->id] = true;
+                if (!f->plan->off[PASS_fuse] && n->in[0]->op != OP_SOFTMAX)
+                        plan_explain(
+                                f->plan,
+                                "%s: a product of two computed tensors, not attention: its left one is no "
+                                "softmax",
+                                k->name);
+        }
+        if (!f->plan->off[PASS_fuse])
+                merge_matmuls(f);
+}
+
+/* Cheap to work out again wherever it is needed, and never worth a buffer: known of its inputs. */
+static bool is_trivial(const Fuse *f, const Node *n)
+{
+        if (f->table[n->id] || f->must[n->id])
+                return false;
+        if (n->op == OP_INDEX || n->op == OP_SIZE || is_const_scalar(n))
+                return true;
+        if (op_info[n->op].family != POINT && n->op != OP_VIEW)
+                return false;
+        if (n->op == OP_TOP || (n->type.dtype == REAL && n->op != OP_VIEW && n->op != OP_REAL_OF &&
+                                n->op != OP_MUL && n->op != OP_ADD && n->op != OP_SUB && n->op != OP_NEG))
+                return false;
+        for (int i = 0; i < n->nin; i++)
+                if (!f->trivial[n->in[i]->id])
+                        return false;
+        return true;
+}
+
+static void find_trivial(Fuse *f)
+{
+        for (int i = 0; i < f->uses->n; i++) {
+                const Node *n = f->uses->all[i];
+                f->trivial[n->id] = is_trivial(f, n);
+        }
+}
+
+/* Of nodes that stand one on another without end, one in so many gets a buffer: fused expressions are walked by recursion. */
+static void cut_towers(Fuse *f)
+{
+        enum { HIGHEST = 200 };
+        int *height = NEW_ARRAY(f->arena, int, f->plan->graph->nnode);
+        for (int i = 0; i < f->uses->n; i++) {
+                const Node *n = f->uses->all[i];
+                for (int k = 0; k < n->nin; k++)
+                        if (height[n->in[k]->id] >= height[n->id])
+                                height[n->id] = height[n->in[k]->id] + 1;
+                bool stored = op_info[n->op].family == STATE || op_info[n->op].family == CONTROL ||
+                              n->op == OP_MATMUL;
+                f->forced[n->id] = !stored && height[n->id] >= HIGHEST;
+                f->plan->copy[n->id] = f->forced[n->id] && n->op == OP_VIEW;
+                if (stored || f->forced[n->id])
+                        height[n->id] = 0;
+        }
+}
+
+/* The one kernel that uses n (through views); NULL: none, or several; *folded: through a view or a broadcast on the way */
+static Kernel *sole_user(const Fuse *f, const Node *n, Kernel *found, bool *several, bool *viewed)
+{
+        for (int i = 0; i < f->uses->nuser[n->id]; i++) {
+                Node *user = f->uses->user[n->id][i];
+                if (f->table[user->id] || f->idle[user->id])
+                        continue;
+                if (user->op == OP_VIEW && !f->must[user->id]) {
+                        *viewed = true;
+                        found = sole_user(f, user, found, several, viewed);
+                        continue;
+                }
+                Kernel *k = f->owner[user->id];
+                if (!k || (found && k != found) || user->body != n->body)
+                        *several = true;
+                else
+                        found = k;
+        }
+        return found;
+}
+
+/* May n be worked out inside k's expression? */
+static bool can_inline(const Fuse *f, const Node *n, const Kernel *k, bool viewed)
+{
+        const Type *domain = &k->store[0].node->type;
+        if (f->must[n->id] || n->op == OP_TOP || n->op == OP_ARGMAX)
+                return false;
+        if (k->op == K_PLAIN || k->op == K_SELECT)
+                return false;
+        bool is_fold = op_info[n->op].family == REDUCE || n->op == OP_SOFTMAX;
+        if (is_fold) {
+                if (k->op != K_LOOP || viewed || n->type.rank != domain->rank)
+                        return false;
+                for (int i = 0; i < n->type.rank - 1; i++)
+                        if (!dim_equal(n->type.dim[i], domain->dim[i]))
+                                return false;
+                return n->op == OP_SOFTMAX
+                               ? dim_equal(n->type.dim[n->type.rank - 1], domain->dim[n->type.rank - 1])
+                               : n->attr.axis == n->type.rank - 1;
+        }
+        return op_info[n->op].family == POINT || n->op == OP_GATHER;
+}
+
+static bool needs_kernel(const Fuse *f, const Node *n)
+{
+        if (f->owner[n->id] || f->table[n->id] || f->idle[n->id])
+                return false;
+        switch (op_info[n->op].family) {
+        case POINT:
+        case REDUCE: return true;
+        case CONTRACT: return n->op == OP_SOFTMAX;
+        case MOVE: return n->op == OP_GATHER || (n->op == OP_VIEW && f->must[n->id] && f->plan->copy[n->id]);
+        case LEAF: return f->must[n->id] && (n->op == OP_INDEX || n->op == OP_SIZE || is_const_scalar(n));
+        case STATE:
+        case CONTROL: return false;
+        }
+        return false;
+}
+
+static void group(Fuse *f)
+{
+        find_trivial(f);
+        for (int i = f->uses->n - 1; i >= 0; i--) {
+                Node *n = f->uses->all[i];
+                if (!needs_kernel(f, n))
+                        continue;
+                if (f->trivial[n->id])
+                        continue;
+                bool several = false, viewed = false;
+                Kernel *k = sole_user(f, n, NULL, &several, &viewed);
+                if (k && !several && !f->plan->off[PASS_fuse] && can_inline(f, n, k, viewed)) {
+                        f->owner[n->id] = k;
+                        continue;
+                }
+                if (!k && !several && !f->must[n->id])
+                        continue; /* nobody uses it */
+                bool select = n->op == OP_TOP || n->op == OP_ARGMAX;
+                f->owner[n->id] = fuse_kernel(f, select ? K_SELECT : K_LOOP, n);
+                f->must[n->id] = true;
+        }
+}
+
+/* The order of kernels in a body is that of their roots. */
+static int by_place(const void *a, const void *b)
+{
+        const Kernel *x = *(Kernel *const *)a, *y = *(Kernel *const *)b;
+        return x->at != y->at ? (x->at < y->at ? -1 : 1) : 0;
+}
+
+static void add_bodies(Plan *p, Body *b)
+{
+        p->body = arena_grow(p->graph->arena, p->body, p->nbody * (int64_t)sizeof *p->body,
+                             (p->nbody + 1) * (int64_t)sizeof *p->body);
+        p->body[p->nbody++] = b;
+        for (int i = 0; i < b->nnode; i++)
+                if (b->node[i]->op == OP_REPEAT)
+                        for (int k = 0; k < b->node[i]->attr.region->nbody; k++)
+                                add_bodies(p, b->node[i]->attr.region->body[k]);
+}
+
+static void add_repeats(Fuse *f)
+{
+        for (int i = 0; i < f->uses->n; i++) {
+                Node *n = f->uses->all[i];
+                if (n->op != OP_REPEAT)
+                        continue;
+                Kernel *k = fuse_kernel(f, K_REPEAT, n);
+                f->must[n->id] = false; /* its results have buffers, itself it has none */
+                k->region = n->attr.region;
+                k->name = n->attr.region->name;
+                f->owner[n->id] = k;
+        }
+}
+
+static void put_in_order(Fuse *f)
+{
+        Plan *p = f->plan;
+        const uint64_t *part = entry_parts(f->arena, p->graph);
+        for (int i = 0; i < f->nkernel; i++)
+                if (f->kernel[i]->at == 0) {
+                        const Node *root =
+                                f->kernel[i]->late ? f->kernel[i]->late : f->kernel[i]->store[0].node;
+                        f->kernel[i]->at = 4 * f->uses->place[root->id] + 2;
+                }
+        p->list = NEW_ARRAY(p->graph->arena, KernelList, p->nbody);
+        for (int i = 0; i < p->nbody; i++) {
+                KernelList *l = &p->list[i];
+                l->kernel = NEW_ARRAY(p->graph->arena, Kernel *, f->nkernel);
+                for (int k = 0; k < f->nkernel; k++)
+                        if (f->kernel[k]->body == p->body[i])
+                                l->kernel[l->n++] = f->kernel[k];
+                qsort(l->kernel, (size_t)l->n, sizeof *l->kernel, by_place);
+                for (int k = 0; k < l->n && i == 0; k++)
+                        l->kernel[k]->part = part[l->kernel[k]->store[0].node->id];
+        }
+}
+
+/* One attempt.  NULL, or a node whose operand needs a buffer that it did not have. */
+static Node *attempt(Fuse *f)
+{
+        Plan *p = f->plan;
+        memset(f->owner, 0, (size_t)p->graph->nnode * sizeof *f->owner);
+        memcpy(f->must, f->forced, (size_t)p->graph->nnode * sizeof *f->must);
+        f->nkernel = 0;
+        p->nexplain = p->nbuffer = 0;
+        p->value = NEW_ARRAY(p->graph->arena, Buffer *, p->graph->nnode);
+        mark_operands(f);
+        find_products(f);
+        group(f);
+        add_repeats(f);
+        choose_rings(f);
+        layout(f);
+        if (!p->off[PASS_choose])
+                choose_rows(f);
+        put_in_order(f);
+        for (int i = 0; i < p->nbody; i++)
+                for (int k = 0; k < p->list[i].n; k++) {
+                        f->stuck = p->list[i].kernel[k];
+                        Node *stuck = lower(p, f->stuck);
+                        if (stuck)
+                                return stuck;
+                }
+        return NULL;
+}
+
+/* Do the loops of what k computes begin with new positions?  One loop alone, over positions in lanes, is K_LOOP's. */
+static bool walks_time(const Plan *p, const Kernel *k)
+{
+        for (int i = 0; i < k->nstore + k->nsegment; i++) {
+                const Node *root = i < k->nstore ? k->store[i].node : k->segment[i - k->nstore].store.node;
+                Domain d = domain_of(p->graph, &root->type);
+                if (k->op == K_MATMUL && i < k->nstore)
+                        continue;
+                bool rows = k->op != K_ATTENTION || d.digit[0].axis == root->type.rank - 2;
+                if (d.n < (k->op == K_LOOP ? 1 : 2) || !rows ||
+                    !dim_equal(d.digit[0].size, dim_named(p->graph->time)))
+                        return false;
+        }
+        return k->op != K_REPEAT;
+}
+
+static bool only_tails_touch(const Plan *p, const Kernel *writer, const Buffer *b)
+{
+        for (int i = 0; i < p->nbody; i++)
+                for (int j = 0; j < p->list[i].n; j++) {
+                        const Kernel *k = p->list[i].kernel[j];
+                        if (k != writer && !k->tail && k->code &&
+                            (code_reads(k->code, b) || code_writes(k->code, b)))
+                                return false;
+                }
+        return true;
+}
+
+/* Kernels that nothing but wanted outputs needs compute only the wanted rows: the head of a language model, in prefill. */
+static void mark_tails(Plan *p)
+{
+        for (int i = p->list[0].n - 1; i >= 0 && p->graph->past >= 0; i--) {
+                Kernel *k = p->list[0].kernel[i];
+                bool tail = walks_time(p, k);
+                for (int s = 0; s < k->nstore + k->nsegment && tail; s++) {
+                        if (k->op == K_MATMUL && s < k->nstore)
+                                continue;
+                        const Buffer *to = whole_buffer(s < k->nstore ? k->store[s].to
+                                                                      : k->segment[s - k->nstore].store.to);
+                        tail = to->home == IN_OUTPUT || (to->home == IN_ARENA && only_tails_touch(p, k, to));
+                }
+                k->tail = tail;
+        }
+}
+
+/* What is read otherwise too can't lie in the tiles that attention wants of its keys: these become a copy. */
+static void copy_keys(Fuse *f, const Node *n)
+{
+        for (int i = 0; i < f->nkernel; i++) {
+                const Node *keys = f->kernel[i]->k;
+                if (f->kernel[i]->op != K_ATTENTION || keys->op != OP_VIEW || base_of(f->kernel[i]->k) != n)
+                        continue;
+                f->forced[keys->id] = f->plan->copy[keys->id] = true;
+        }
+}
+
+/* Makes the next attempt easier where the last was stuck at a node: it gets a buffer, or the kernel does less.  False: nothing
+ * is left to try. */
+static bool relieve(Fuse *f, Node *stuck)
+{
+        const Kernel *k = f->stuck;
+        const Node *root = k->op == K_MATMUL ? k->segment[0].product[0] : k->store[0].node;
+        bool *next = k->op == K_ATTENTION ? f->apart : k->op == K_MATMUL ? f->bare : f->plan->single;
+        if (k->op != K_ATTENTION && !f->forced[stuck->id]) {
+                f->forced[stuck->id] = true;
+                f->plan->copy[stuck->id] = stuck->op == OP_VIEW;
+                copy_keys(f, stuck);
+                return true;
+        }
+        if (next[root->id])
+                return false;
+        if (k->op == K_ATTENTION && k->k->op == OP_VIEW) { /* with a copy of its keys, or not at all */
+                bool copied = f->plan->copy[k->k->id];
+                f->forced[k->k->id] = f->plan->copy[k->k->id] = !copied;
+                if (!copied)
+                        return true;
+        }
+        return next[root->id] = true;
+}
+
+/* How many rows a call has at most: a chunk, in which a step of each slot has room, and no more than all slots hold. */
+static void bound_calls(Plan *p, int64_t chunk)
+{
+        const Graph *g = p->graph;
+        for (int i = 0; i < g->nnamed; i++)
+                p->bound[i] = g->named[i].bound;
+        p->chunk = chunk > p->slots ? chunk : p->slots;
+        if (g->past < 0)
+                return;
+        int64_t all = p->slots * g->named[g->time].bound;
+        p->bound[g->time] = p->chunk < all ? p->chunk : all;
+}
+
+Plan *fuse(Arena *a, Graph *g, const char *c_name, const Target *target, int64_t chunk, int slots,
+           const bool *off)
+{
+        Plan *p = NEW(a, Plan);
+        p->graph = g;
+        p->c_name = c_name;
+        p->target = target;
+        p->slots = slots > 1 ? slots : 1;
+        p->off = off;
+        bound_calls(p, chunk);
+        name_for_c(g, c_name, slots > 1);
+        add_bodies(p, g->top);
+        Fuse f = {.arena = a, .plan = p, .uses = uses_of(a, g)};
+        f.owner = NEW_ARRAY(a, Kernel *, g->nnode);
+        f.must = NEW_ARRAY(a, bool, g->nnode);
+        f.forced = NEW_ARRAY(a, bool, g->nnode);
+        p->copy = NEW_ARRAY(a, bool, g->nnode);
+        p->single = NEW_ARRAY(a, bool, g->nnode);
+        f.apart = NEW_ARRAY(a, bool, g->nnode);
+        f.bare = NEW_ARRAY(a, bool, g->nnode);
+        f.idle = NEW_ARRAY(a, bool, g->nnode);
+        f.trivial = NEW_ARRAY(a, bool, g->nnode);
+        p->interval = intervals_of(a, g);
+        f.table = find_tables(&f);
+        cut_towers(&f);
+        while ((p->unreadable = attempt(&f)))
+                if (!relieve(&f, p->unreadable))
+                        return p;
+        mark_tails(p);
+        return p;
+}

@@ -1,0 +1,242 @@
+/* Matrix products with weights, and what is done to their results in registers.
+ *
+ *   y = x @ w'      -> MATMUL; the expression grows from y through elementwise nodes as long as one node alone leaves it:
+ *   r = y + b          bias, activation, residual
+ *   g = silu(x @ a') * (x @ b')       two products of one x that meet in one expression run side by side (gate and up)
+ *   q, k, v of one x                  products of one x become segments of one kernel (merged QKV) */
+#include "plan_private.h"
+
+/* The weight under the right operand, if it is seen whole and straight or transposed; *tiled: the axis of outputs. */
+static Node *weight_operand(Node *w, int *tiled)
+{
+        const Type *t = &w->type;
+        if (t->rank != 2)
+                return NULL;
+        *tiled = 1;
+        if (w->op == OP_WEIGHT)
+                return w;
+        if (w->op != OP_VIEW || w->in[0]->op != OP_WEIGHT || w->in[0]->type.rank != 2)
+                return NULL;
+        const View *v = w->attr.view;
+        if (v->natom != 2 || !dim_is(v->offset[0], 0) || !dim_is(v->offset[1], 0))
+                return NULL;
+        const Type *from = &w->in[0]->type;
+        bool turned = v->atom[0].axis == 1 && v->atom[1].axis == 0 && v->atom[0].stride == 1 &&
+                      v->atom[1].stride == 1 && dim_equal(t->dim[0], from->dim[1]) &&
+                      dim_equal(t->dim[1], from->dim[0]);
+        *tiled = 0;
+        return turned ? w->in[0] : NULL;
+}
+
+static bool is_product_of(const Fuse *f, const Node *n, const Node *x, const Type *t)
+{
+        int tiled;
+        return n->op == OP_MATMUL && n->in[0] == x && same_dims(&n->type, t) && !f->owner[n->id] &&
+               !f->bare[n->id] && !f->must[n->id] && !f->uses->pinned[n->id] &&
+               weight_operand(n->in[1], &tiled);
+}
+
+enum { MOST_NODES = 64 }; /* that a fused expression grows through in search of its end */
+
+typedef struct {
+        Node **node;
+        int n;
+        Node *product[2];
+        int nproduct;
+} Growth;
+
+static bool within(const Growth *s, const Node *n)
+{
+        for (int i = 0; i < s->n; i++)
+                if (s->node[i] == n)
+                        return true;
+        return false;
+}
+
+static bool can_join(const Fuse *f, const Growth *s, const Node *n, const Type *t)
+{
+        return n->body == s->node[0]->body && op_info[n->op].family == POINT && n->op != OP_TOP &&
+               same_dims(&n->type, t) && !f->owner[n->id];
+}
+
+/* Is n a product of x, or made of one by elementwise nodes that can be part of the expression? */
+static bool reaches_product(const Fuse *f, const Growth *s, const Node *n, const Type *t, int depth)
+{
+        if (is_product_of(f, n, s->product[0]->in[0], t))
+                return n->body == s->node[0]->body;
+        if (!can_join(f, s, n, t) || depth > 8)
+                return false;
+        for (int i = 0; i < n->nin; i++)
+                if (reaches_product(f, s, n->in[i], t, depth + 1))
+                        return true;
+        return false;
+}
+
+/* Takes in a second product that n needs, and what stands between.  False: n needs a third, or it is too long. */
+static bool take_products(const Fuse *f, Growth *s, const Node *n, const Type *t)
+{
+        for (int i = 0; i < n->nin; i++) {
+                Node *in = n->in[i];
+                if (within(s, in) || !reaches_product(f, s, in, t, 0))
+                        continue;
+                if (in->op == OP_MATMUL && s->nproduct == 2)
+                        return false;
+                if (in->op == OP_MATMUL)
+                        s->product[s->nproduct++] = in;
+                else if (!take_products(f, s, in, t))
+                        return false;
+                if (s->n > MOST_NODES)
+                        return false;
+                s->node[s->n++] = in;
+        }
+        return true;
+}
+
+/* The one node through which everything in s leaves; NULL: several do. */
+static Node *exit_of(const Fuse *f, const Growth *s)
+{
+        Node *exit = NULL;
+        for (int i = 0; i < s->n; i++) {
+                Node *n = s->node[i];
+                bool leaves = f->uses->pinned[n->id] || f->uses->nuser[n->id] == 0;
+                for (int k = 0; k < f->uses->nuser[n->id]; k++)
+                        leaves |= !within(s, f->uses->user[n->id][k]);
+                if (leaves && exit)
+                        return NULL;
+                if (leaves)
+                        exit = n;
+        }
+        return exit;
+}
+
+/* Adds the first node, in order, that uses what is in s and can be part of the expression; false: there is none. */
+static bool grow(const Fuse *f, Growth *s, const Type *t)
+{
+        Node *first = NULL;
+        for (int i = 0; i < s->n; i++)
+                for (int k = 0; k < f->uses->nuser[s->node[i]->id]; k++) {
+                        Node *user = f->uses->user[s->node[i]->id][k];
+                        bool sooner = !first || f->uses->place[user->id] < f->uses->place[first->id];
+                        if (sooner && !within(s, user) && can_join(f, s, user, t))
+                                first = user;
+                }
+        if (!first || s->n > MOST_NODES || !take_products(f, s, first, t))
+                return false;
+        s->node[s->n++] = first;
+        return true;
+}
+
+bool fuse_matmul(Fuse *f, Node *product)
+{
+        int tiled;
+        if (f->owner[product->id])
+                return true;
+        if (!weight_operand(product->in[1], &tiled))
+                return false;
+        Growth s = {.node = NEW_ARRAY(f->arena, Node *, MOST_NODES + 4),
+                    .n = 1,
+                    .product = {product},
+                    .nproduct = 1};
+        s.node[0] = product;
+        Node *root = product;
+        int size = 1, nproduct = 1;
+        while (!f->plan->off[PASS_fuse] && !f->bare[product->id] && !f->must[root->id] &&
+               grow(f, &s, &product->type)) {
+                Node *exit = exit_of(f, &s);
+                if (!exit)
+                        continue;
+                root = exit;
+                size = s.n;
+                nproduct = s.nproduct;
+        }
+        Kernel *k = fuse_kernel(f, K_MATMUL, root);
+        Segment *segment = NEW(f->arena, Segment);
+        segment->nproduct = nproduct;
+        segment->n = product->type.dim[product->type.rank - 1].fixed;
+        segment->store.node = root;
+        for (int i = 0; i < nproduct; i++)
+                segment->product[i] = s.product[i];
+        for (int i = 0; i < size; i++)
+                f->owner[s.node[i]->id] = k;
+        k->segment = segment;
+        k->nsegment = 1;
+        name_kernel(f, k);
+        segment->name = arena_printf(f->arena, "%s_epilogue", k->name);
+        k->x = product->in[0];
+        k->k_size = product->in[1]->type.dim[0].fixed;
+        f->must[base_of(k->x)->id] = true;
+        if (nproduct == 2)
+                plan_explain(f->plan,
+                             "%s: two products of one operand meet in one epilogue and run side by side",
+                             k->name);
+        if (size > nproduct)
+                plan_explain(f->plan, "%s: %d elementwise node%s on the product's registers", k->name,
+                             size - nproduct, size - nproduct == 1 ? "" : "s");
+        return true;
+}
+
+/* Is every input of k's expression there before node `before` in its body? */
+static bool ready_before(const Fuse *f, const Kernel *k, const Node *before)
+{
+        for (int i = 0; i < f->uses->n; i++) {
+                Node *n = f->uses->all[i];
+                if (f->owner[n->id] != k)
+                        continue;
+                for (int j = 0; j < n->nin; j++) {
+                        Node *in = n->in[j];
+                        if (f->owner[in->id] == k || in->op == OP_WEIGHT || base_of(in)->op == OP_WEIGHT ||
+                            is_table(f, in) || in->body != before->body || base_of(in)->op == OP_CARRY)
+                                continue;
+                        if (f->uses->place[in->id] >= f->uses->place[before->id])
+                                return false;
+                }
+        }
+        return true;
+}
+
+static bool can_merge(const Fuse *f, const Kernel *a, const Kernel *b)
+{
+        if (f->uses->pinned[a->store[0].node->id] || f->uses->pinned[b->store[0].node->id])
+                return false;
+        if (a->op != K_MATMUL || b->op != K_MATMUL ||
+            (a->wanted == WANTED_BY_TAPS) != (b->wanted == WANTED_BY_TAPS))
+                return false;
+        const Node *first = a->segment[0].store.node, *second = b->segment[0].store.node;
+        return a->x == b->x && a->body == b->body && a->k_size == b->k_size && a->segment[0].nproduct == 1 &&
+               b->segment[0].nproduct == 1 && f->uses->place[first->id] < f->uses->place[second->id] &&
+               ready_before(f, b, first);
+}
+
+/* Products of one operand that do not wait for each other: one kernel, run where the first stands.  The second stands
+ * after it, so that the first can't read its result. */
+void merge_matmuls(Fuse *f)
+{
+        for (int i = 0; i < f->nkernel; i++) {
+                Kernel *a = f->kernel[i];
+                for (int j = i + 1; a && j < f->nkernel; j++) {
+                        Kernel *b = f->kernel[j];
+                        if (!b || !can_merge(f, a, b))
+                                continue;
+                        Segment *all = NEW_ARRAY(f->arena, Segment, a->nsegment + b->nsegment);
+                        for (int k = 0; k < a->nsegment; k++)
+                                all[k] = a->segment[k];
+                        for (int k = 0; k < b->nsegment; k++)
+                                all[a->nsegment + k] = b->segment[k];
+                        a->wanted |= b->wanted;
+                        a->segment = all;
+                        a->nsegment += b->nsegment;
+                        for (int k = 0; k < f->uses->n; k++)
+                                if (f->owner[f->uses->all[k]->id] == b)
+                                        f->owner[f->uses->all[k]->id] = a;
+                        plan_explain(f->plan, "%s: merged with %s: products of one operand", b->name,
+                                     a->name);
+                        f->kernel[j] = NULL;
+                        name_kernel(f, a);
+                }
+        }
+        int n = 0;
+        for (int i = 0; i < f->nkernel; i++)
+                if (f->kernel[i])
+                        f->kernel[n++] = f->kernel[i];
+        f->nkernel = n;
+}

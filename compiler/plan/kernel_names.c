@@ -1,0 +1,225 @@
+/* Names of kernels in C: after what they compute.
+ *
+ *      layer_attn_qkv     products, after the paths of their weights: layer.attn.q.w, layer.attn.k.w, layer.attn.v.w
+ *      layer_ffn_gate_up
+ *      top_logits         what fills an output, after that
+ *      layer_ln1          the others, after the repeat, the blocks and the variable that their value comes from
+ *
+ * Two values of one variable are told apart by the weight that they come from (layer_attn_position_q), else by numbers. */
+#include "plan_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A call that only passes a block's name on ("attention" within "attn") says nothing in a name. */
+static bool says_something(const Instance *i)
+{
+        return i->name && (!i->outer || !i->block || strcmp(i->name, i->block));
+}
+
+/* Is name that of a function that belongs to the kernel or the repeat called other? */
+static bool belongs(const char *name, const char *other)
+{
+        static const char *const part[] = {"",      "_copy", "_epilogue", "_score",
+                                           "_live", "_find", "_body",     "_body_of"};
+        size_t n = strlen(other);
+        if (strncmp(name, other, n))
+                return false;
+        for (size_t i = 0; i < sizeof part / sizeof *part; i++)
+                if (!strcmp(name + n, part[i]))
+                        return true;
+        return false;
+}
+
+static bool is_segment(const Kernel *k, const char *name)
+{
+        for (int i = 0; i < k->nsegment; i++)
+                if (k->segment[i].name && !strcmp(k->segment[i].name, name))
+                        return true;
+        return false;
+}
+
+/* By a kernel but `own`, or by a repeat. */
+static bool is_taken(const Fuse *f, const Kernel *own, const char *name)
+{
+        for (int i = 0; i < f->nkernel; i++) {
+                const Kernel *k = f->kernel[i];
+                if (k && k != own &&
+                    (belongs(name, k->name) || belongs(k->name, name) || is_segment(k, name)))
+                        return true;
+        }
+        for (int i = 1; i < f->plan->nbody; i++) {
+                const Region *r = f->plan->body[i]->region;
+                size_t n = strlen(r->name), digits = 0;
+                bool body = !strncmp(name, r->name, n) && !strncmp(name + n, "_body_", 6);
+                if (body)
+                        digits = strspn(name + n + 6, "0123456789");
+                if (belongs(name, r->name) ||
+                    (digits > 0 && name[n + 6 + digits] == '\0' && strtol(name + n + 6, NULL, 10) < r->nbody))
+                        return true;
+        }
+        return false;
+}
+
+/* --- products ------------------------------------------------------------------------------------------------------- */
+
+/* What a product's weight is called: the parts of its path but the last, where that is not all. */
+static int parts_of(const Weight *w)
+{
+        return w->npart > 1 ? w->npart - 1 : w->npart;
+}
+
+static const Weight *weight_of(const Node *product)
+{
+        const Node *w = product->op == OP_MATMUL ? base_of(product->in[1]) : product;
+        return w->op == OP_WEIGHT ? w->attr.weight : NULL;
+}
+
+static bool fills_output(const Fuse *f, const Node *n)
+{
+        for (int i = 0; i < f->plan->graph->noutput; i++)
+                if (f->plan->graph->output[i].node == n)
+                        return true;
+        return false;
+}
+
+/* How many parts at the beginning all of the weights share, their own last one excepted. */
+static int shared_parts(const Weight *const *w, int n)
+{
+        int shared = parts_of(w[0]) - 1;
+        for (int i = 1; i < n; i++) {
+                int same = 0;
+                while (same < shared && same < parts_of(w[i]) - 1 &&
+                       !strcmp(w[0]->part[same], w[i]->part[same]))
+                        same++;
+                shared = same;
+        }
+        return shared;
+}
+
+/* "layer_attn_qkv", without numbers; NULL: not all are weights, or they are too many for a name. */
+static const char *name_of_weights(Fuse *f, const Weight *const *w, int n)
+{
+        enum { MOST = 4 };
+        if (n > MOST)
+                return NULL;
+        Arena *a = f->arena;
+        int shared = shared_parts(w, n);
+        const char *name = "", *between = "_";
+        for (int i = 0; i < shared; i++)
+                name = arena_printf(a, "%s%s%s", name, i ? "_" : "", w[0]->part[i]);
+        for (int i = 0; i < n; i++) {
+                bool letter = parts_of(w[i]) == shared + 1 && strlen(w[i]->part[shared]) == 1;
+                for (int k = shared; k < parts_of(w[i]); k++)
+                        name = arena_printf(a, "%s%s%s", name,
+                                            !*name                           ? ""
+                                            : k == shared && i > 0 && letter ? ""
+                                                                             : between,
+                                            w[i]->part[k]);
+        }
+        return name;
+}
+
+/* The weights of a product's segments; 0: one is something else. */
+static int weights_of(const Kernel *k, const Weight **w, int most)
+{
+        int n = 0;
+        for (int i = 0; i < k->nsegment; i++)
+                for (int p = 0; p < k->segment[i].nproduct; p++) {
+                        const Weight *own = weight_of(k->segment[i].product[p]);
+                        if (!own || n == most)
+                                return 0;
+                        w[n++] = own;
+                }
+        return n;
+}
+
+/* --- all kernels ------------------------------------------------------------------------------------------------------ */
+
+static const char *name_of_value(Fuse *f, const Node *root)
+{
+        Arena *a = f->arena;
+        const char *name = root->name;
+        const Instance *own = root->where;
+        while (own && !says_something(own))
+                own = own->outer;
+        if (own && (!name || own->name == name))
+                name = NULL; /* the instance's own name will do */
+        else if (!name)
+                name = op_info[root->op].text;
+        for (const Instance *i = own; i; i = i->outer)
+                if (says_something(i))
+                        name = name ? arena_printf(a, "%s_%s", i->name, name) : i->name;
+        return name;
+}
+
+/* Behind the names of the repeats around it, but for `named` of them, which stand in it; top_ where there is none. */
+static const char *within_repeats(Fuse *f, const Body *b, int named, const char *name)
+{
+        const Region *nest[MAX_NEST];
+        int n = trips_around(b, nest);
+        if (n == 0)
+                return arena_printf(f->arena, "top_%s", name);
+        for (int i = n - 1; i >= named; i--)
+                name = arena_printf(f->arena, "%s_%s", nest[i]->name, name);
+        return name;
+}
+
+/* The weight that a value is computed from, before all others; NULL: none is near. */
+static const Weight *source_of(const Node *n, int depth)
+{
+        if (n->op == OP_MATMUL)
+                return weight_of(n);
+        for (int i = 0; i < n->nin && depth > 0; i++) {
+                const Weight *w = source_of(n->in[i], depth - 1);
+                if (w)
+                        return w;
+        }
+        return NULL;
+}
+
+static const char *identifier(Fuse *f, const Node *root, const char *name)
+{
+        char *full = arena_strdup(f->arena, name);
+        for (char *c = full; *c; c++)
+                if (*c == '.' || *c == ' ')
+                        *c = '_';
+        if (is_tapped(f->plan->graph, root))
+                return arena_printf(f->arena, "tap_%s", full);
+        return is_c_word(full) ? arena_printf(f->arena, "top_%s", full) : full;
+}
+
+/* The name, or what tells it from others that are called so. */
+static const char *one_of_its_own(Fuse *f, const Kernel *k, const Node *root, const char *full)
+{
+        enum { NEAR = 8 };
+        const Weight *w = source_of(root, NEAR);
+        const char *given = full;
+        if (is_taken(f, k, given) && w && k->op == K_LOOP)
+                full = given = arena_printf(f->arena, "%s_%s", full, w->part[parts_of(w) - 1]);
+        for (int i = 2; is_taken(f, k, given); i++)
+                given = arena_printf(f->arena, "%s_%d", full, i);
+        return given;
+}
+
+/* tale_step belongs to those who call the model tale. */
+static bool is_of_interface(const Plan *p, const char *name)
+{
+        size_t n = strlen(p->c_name);
+        return !strncmp(name, p->c_name, n) && name[n] == '_';
+}
+
+void name_kernel(Fuse *f, Kernel *k)
+{
+        enum { MOST = 8 };
+        const Weight *w[MOST];
+        const Node *root = k->nsegment ? k->segment[0].store.node : k->store[0].node;
+        int n = fills_output(f, root) ? 0 : weights_of(k, w, MOST);
+        const char *name = n ? name_of_weights(f, w, n) : NULL;
+        if (!name && k->nsegment > 1)
+                return; /* merged: the first one's */
+        bool ours = name && !is_of_interface(f->plan, name);
+        int named = ours ? w[0]->nregion : 0;
+        name = within_repeats(f, k->body, named, name ? name : name_of_value(f, root));
+        k->name = one_of_its_own(f, k, root, identifier(f, root, name));
+}

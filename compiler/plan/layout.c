@@ -1,0 +1,421 @@
+/* Layout: a buffer for every value that lies in memory, and how its elements lie there.
+ *
+ * Rows of `time` stand outermost.  What a join, a state, an output or the next trip of a repeat will hold is computed there
+ * at once where it can be ("joins written side by side"); else a copy is added.  Weights that products read are tiled in
+ * panels of 16 outputs, keys that attention reads in tiles of 16 positions. */
+#include "plan_private.h"
+
+#include <stdlib.h>
+
+Buffer *buffer_new(Plan *p, Home home, const Type *t, const char *name)
+{
+        Buffer *b = NEW(p->graph->arena, Buffer);
+        b->home = home;
+        b->type = *t;
+        b->name = name;
+        b->id = p->nbuffer;
+        b->slots = 1;
+        b->shift_axis = b->layout.tiled = b->ring = -1;
+        if (p->nbuffer == p->cap_buffer) {
+                int64_t old = p->cap_buffer * (int64_t)sizeof(Buffer *);
+                p->cap_buffer = p->cap_buffer ? 2 * p->cap_buffer : 64;
+                p->buffer = arena_grow(p->graph->arena, p->buffer, old,
+                                       p->cap_buffer * (int64_t)sizeof(Buffer *));
+        }
+        return p->buffer[p->nbuffer++] = b;
+}
+
+Storage storage_of(const Plan *p, const Node *n)
+{
+        return is_far(p->interval, n) ? STORAGE_F64 : STORAGE_F32;
+}
+
+/* Elements along an axis for which there is room. */
+static int64_t extent(const Plan *p, const Buffer *b, int axis)
+{
+        return b->ring >= 0 && axis == b->shift_axis ? p->ring[b->ring].size : bound_of(p, b->type.dim[axis]);
+}
+
+void lay_out(const Plan *p, Buffer *b, int tiled)
+{
+        enum { LAST, FIXED, NAMED, KINDS };
+        const Type *t = &b->type;
+        b->layout = (Layout){.rank = t->rank, .tiled = tiled};
+        int64_t stride = tiled >= 0 ? LANES : 1;
+        for (int kind = LAST; kind < KINDS; kind++)
+                for (int a = t->rank - 1; a >= 0; a--) {
+                        int own = a == t->rank - 1 ? LAST : dim_is_fixed(t->dim[a]) ? FIXED : NAMED;
+                        if (own != kind || a == tiled)
+                                continue;
+                        b->layout.stride[a] = stride;
+                        stride *= extent(p, b, a);
+                }
+        b->size = stride;
+        if (tiled >= 0) {
+                b->layout.tile = stride;
+                b->size = stride * (round_up(extent(p, b, tiled), LANES) / LANES);
+        }
+        b->size = round_up(b->size, LANES) * storage_info[b->storage].bytes;
+}
+
+static const char *value_name(const Plan *p, const Node *n)
+{
+        const char *name = n->name;
+        for (const Instance *i = n->where; i; i = i->outer)
+                if (i->name)
+                        name = name ? arena_printf(p->graph->arena, "%s.%s", i->name, name) : i->name;
+        return name ? name : op_info[n->op].text;
+}
+
+/* --- weights, tables, inputs --------------------------------------------------------------------------- */
+
+static Buffer *weight_buffer(Plan *p, Weight *w, int tiled)
+{
+        Buffer *b = buffer_new(p, IN_WEIGHTS, &w->type, w->path);
+        lay_out(p, b, tiled);
+        b->weight = w;
+        b->slots = w->slots;
+        b->slot_stride = b->size;
+        b->slot_of = w->slots == 1 && !w->nregion ? NULL : w->slot_of;
+        b->region = w->nregion ? w->region[w->nregion - 1] : NULL;
+        return b;
+}
+
+static Buffer *find_weight(const Plan *p, const Weight *w, bool tiled, int axis)
+{
+        for (int i = 0; i < p->nbuffer; i++) {
+                Buffer *b = p->buffer[i];
+                if (b->weight == w && (b->layout.tiled >= 0) == tiled &&
+                    (!tiled || b->layout.tiled == axis) && !b->part_of)
+                        return b;
+        }
+        return NULL;
+}
+
+static int outputs_axis(const Node *w)
+{
+        return w->op == OP_VIEW ? 0 : 1;
+}
+
+/* Two products side by side: their panels lie in turn in one record. */
+static void pair_weights(Plan *p, Segment *s)
+{
+        Weight *first = base_of(s->product[0]->in[1])->attr.weight;
+        Buffer *pair = weight_buffer(p, first, outputs_axis(s->product[0]->in[1]));
+        pair->size = pair->slot_stride = 2 * pair->size;
+        pair->layout.tile *= 2;
+        pair->weight = NULL; /* its halves are the weights */
+        for (int i = 0; i < 2; i++) {
+                Weight *w = base_of(s->product[i]->in[1])->attr.weight;
+                s->w[i] = weight_buffer(p, w, outputs_axis(s->product[i]->in[1]));
+                s->w[i]->part_of = pair;
+                s->w[i]->layout.offset = i * s->w[i]->layout.tile;
+                s->w[i]->layout.tile *= 2;
+                s->w[i]->slot_stride = pair->slot_stride;
+                s->w[i]->size = 0;
+        }
+}
+
+static void lay_product_weights(Plan *p, Kernel *k)
+{
+        for (int i = 0; i < k->nsegment; i++) {
+                Segment *s = &k->segment[i];
+                if (s->nproduct == 2) {
+                        pair_weights(p, s);
+                        continue;
+                }
+                const Node *w = s->product[0]->in[1];
+                int axis = outputs_axis(w);
+                s->w[0] = find_weight(p, base_of(s->product[0]->in[1])->attr.weight, true, axis);
+                if (!s->w[0])
+                        s->w[0] = weight_buffer(p, base_of(s->product[0]->in[1])->attr.weight, axis);
+        }
+}
+
+static void lay_leaf(Fuse *f, Node *n)
+{
+        Plan *p = f->plan;
+        Node *same = p->graph->stands_for ? p->graph->stands_for[n->id] : NULL;
+        if (same && n->op != OP_WEIGHT && f->table[same->id] == f->table[n->id]) {
+                if (!p->value[same->id])
+                        lay_leaf(f, same);
+                p->value[n->id] = p->value[same->id];
+        } else if (p->value[n->id]) {
+                return;
+        } else if (n->op == OP_WEIGHT) {
+                Buffer *b = find_weight(p, n->attr.weight, false, -1);
+                for (int axis = 0; !b && !f->forced[n->id] && axis < n->type.rank; axis++)
+                        b = find_weight(p, n->attr.weight, true, axis);
+                p->value[n->id] = b ? b : weight_buffer(p, n->attr.weight, -1);
+        } else if (f->table[n->id]) {
+                const char *name = value_name(p, n);
+                if (!n->name)
+                        name = arena_printf(p->graph->arena, "%s.%s", name, op_info[n->op].text);
+                Buffer *b = buffer_new(p, IN_WEIGHTS, &n->type, name);
+                const Graph *g = p->graph;
+                for (int a = 0; a < n->type.rank; a++)
+                        if (g->past >= 0 && n->type.dim[a].per[g->time] && !n->type.dim[a].per[g->past]) {
+                                b->shift_axis = a;
+                                b->shift = dim_named(g->past);
+                                b->type.dim[a] = dim_add(n->type.dim[a], dim_named(g->past));
+                        }
+                lay_out(p, b, -1);
+                b->table = n;
+                b->size += LANES * storage_info[b->storage].bytes;
+                b->slot_stride = b->size;
+                p->value[n->id] = b;
+        } else if (n->op == OP_CONST && n->attr.literal->count > 1) {
+                Buffer *b = buffer_new(p, IN_LITERAL, &n->type, n->name ? n->name : "values");
+                b->storage = storage_of(p, n);
+                lay_out(p, b, -1);
+                b->table = n;
+                b->slots = n->attr.literal->trips;
+                b->slot_stride = b->size =
+                        round_up(n->attr.literal->count, LANES) * storage_info[b->storage].bytes;
+                b->region = n->attr.literal->trips > 1 ? n->body->region : NULL;
+                p->value[n->id] = b;
+        }
+}
+
+/* A weight is used by something other than a product's right side. */
+static bool read_by_expression(const Fuse *f, const Node *n)
+{
+        for (int i = 0; i < f->uses->nuser[n->id]; i++) {
+                const Node *user = f->uses->user[n->id][i];
+                if (user->op == OP_VIEW ? read_by_expression(f, user)
+                                        : user->op != OP_MATMUL || user->in[1] != n)
+                        return true;
+                if (user->op == OP_MATMUL && f->owner[user->id] && f->owner[user->id]->op != K_MATMUL)
+                        return true;
+        }
+        return f->uses->pinned[n->id];
+}
+
+static void lay_input(Fuse *f, Node *n)
+{
+        Plan *p = f->plan;
+        const char *name = p->graph->input[n->attr.index].name;
+        Buffer *b = buffer_new(p, IN_INPUT, &n->type, name);
+        b->storage = n->type.dtype == REAL ? STORAGE_F32 : STORAGE_I32;
+        lay_out(p, b, -1);
+        b->index = n->attr.index;
+        b->dense = type_is_dense(&n->type);
+        p->value[n->id] = b;
+        if (f->forced[n->id])
+                copy_to_read(f, n, b);
+}
+
+/* --- states, outputs ------------------------------------------------------------------------------- */
+
+/* Which axis of the tensor under attention's keys counts positions; -1: no walk of it is affine. */
+static int key_axis(const Plan *p, Node *keys, Node **base)
+{
+        Domain d;
+        Map m;
+        if (!map_operand(p, keys, &d, &m, base))
+                return -1;
+        int j = d.n - 1;
+        for (int a = 0; a < m.rank; a++)
+                if (m.axis[a].coef[j] == 1 && dim_is(m.axis[a].offset, 0))
+                        return a;
+        return -1;
+}
+
+/* By id: the axis in which a value must be tiled because attention reads keys from it, or -1. */
+static int *find_tiled_keys(const Fuse *f)
+{
+        int *tiled = NEW_ARRAY(f->arena, int, f->plan->graph->nnode);
+        for (int i = 0; i < f->plan->graph->nnode; i++)
+                tiled[i] = -1;
+        for (int i = 0; i < f->nkernel; i++) {
+                Node *base;
+                if (f->kernel[i]->op != K_ATTENTION)
+                        continue;
+                int axis = key_axis(f->plan, f->kernel[i]->k, &base);
+                bool read_otherwise =
+                        f->forced[base->id] && !f->plan->copy[base->id] && op_info[base->op].family != STATE;
+                if (axis >= 0 && !read_otherwise)
+                        tiled[base->id] = axis;
+        }
+        return tiled;
+}
+
+static void lay_state(Fuse *f, Node *append, int tiled)
+{
+        Plan *p = f->plan;
+        StateVar *s = append->attr.state;
+        Buffer *b = buffer_new(p, IN_STATE, &append->type, s->name);
+        b->storage = storage_of(p, append);
+        b->ring = p->ring_of[s->id];
+        if (b->ring >= 0) {
+                b->shift_axis = append->attr.axis;
+                b->shift = dim_scale(dim_named(NAMED_BASE + b->ring), -1);
+        }
+        lay_out(p, b, tiled);
+        b->index = s->id;
+        b->slots = s->slots;
+        b->slot_of = s->slot_of;
+        b->slot_stride = b->size;
+        b->region = append->body->region;
+        p->value[append->id] = b;
+        Buffer *rows = part_buffer(p, b, &append->in[1]->type, &b->layout, s->name);
+        rows->shift_axis = append->attr.axis;
+        rows->shift = dim_add(b->shift, dim_named(p->graph->past));
+        place_value(f, append->in[1], rows, append->body, 4 * f->uses->place[append->id] + 2);
+}
+
+/* What is fed apart: one buffer, which its part fills and others read, each with the trips of its own repeats. */
+static void lay_kept(Fuse *f, Node *keep, const int *tiled)
+{
+        Plan *p = f->plan;
+        const StateVar *s = keep->attr.state;
+        int axis = -1;
+        for (int i = 0; i < f->uses->n; i++)
+                if (f->uses->all[i]->op == OP_KEPT && f->uses->all[i]->attr.state == s && axis < 0)
+                        axis = tiled[f->uses->all[i]->id];
+        Buffer *b = p->value[keep->id] = buffer_new(p, IN_STATE, &s->type, s->name);
+        b->storage = storage_of(p, keep);
+        lay_out(p, b, axis);
+        b->index = s->id;
+        b->slots = s->slots;
+        b->slot_of = s->slot_of;
+        b->slot_stride = b->size;
+        b->region = keep->body->region;
+        for (int i = 0; i < f->uses->n; i++) {
+                const Node *kept = f->uses->all[i];
+                if (kept->op != OP_KEPT || kept->attr.state != s)
+                        continue;
+                p->value[kept->id] = part_buffer(p, b, &s->type, &b->layout, s->name);
+                p->value[kept->id]->region = kept->body->region;
+        }
+        place_value(f, keep->in[0], b, keep->body, 4 * f->uses->place[keep->id] + 2);
+}
+
+static void lay_output(Fuse *f, int i)
+{
+        Plan *p = f->plan;
+        Output *o = &p->graph->output[i];
+        Buffer *b = buffer_new(p, IN_OUTPUT, &o->node->type, o->name);
+        lay_out(p, b, -1);
+        b->index = i;
+        b->dense = type_is_dense(&o->node->type);
+        if (b->dense) {
+                copy_kernel(f, o->node, b, p->graph->top, 4 * p->graph->top->nnode + 4);
+                return;
+        }
+        for (int a = 0; p->graph->past >= 0 && a < o->node->type.rank; a++)
+                if (dim_equal(o->node->type.dim[a], dim_named(p->graph->time))) {
+                        b->shift_axis = a;
+                        b->shift = dim_scale(dim_named(NAMED_FIRST), -1);
+                }
+        place_value(f, o->node, b, p->graph->top, 4 * p->graph->top->nnode + 4);
+}
+
+/* --- all of it ------------------------------------------------------------------------------------------------ */
+
+static void lay_roots(Fuse *f, const int *tiled)
+{
+        Plan *p = f->plan;
+        for (int i = f->uses->n - 1; i >= 0; i--) { /* a join before its parts */
+                Node *n = f->uses->all[i];
+                if (p->value[n->id] || !is_made_by_kernel(f, n) || !f->must[n->id])
+                        continue;
+                Buffer *b = buffer_new(p, IN_ARENA, &n->type, value_name(p, n));
+                b->storage = storage_of(p, n);
+                lay_out(p, b, tiled[n->id]);
+                settle(f, n, b);
+        }
+}
+
+/* The outermost join that n is a part of and through which alone it is read, be it by views and other joins: all that reads n
+ * comes after it.  NULL: there is none. */
+static const Node *join_around(const Fuse *f, const Node *n)
+{
+        const Node *join = NULL;
+        while (f->uses->nuser[n->id] == 1) {
+                n = f->uses->user[n->id][0];
+                if (n->op != OP_JOIN && n->op != OP_VIEW)
+                        break;
+                join = n->op == OP_JOIN ? n : join;
+        }
+        return join;
+}
+
+static bool can_merge_parts(const Fuse *f, const Kernel *a, const Kernel *b)
+{
+        Buffer *to = a->store[0].to;
+        if (a->op != K_LOOP || b->op != K_LOOP || a->body != b->body || a->at || b->at || b->nstore != 1 ||
+            a->wanted != b->wanted || !to || !to->part_of || !b->store[0].to ||
+            whole_buffer(b->store[0].to) != whole_buffer(to))
+                return false;
+        const Node *one = a->store[0].node, *other = b->store[0].node, *join = join_around(f, one);
+        return join && join == join_around(f, other) && same_dims(&one->type, &other->type);
+}
+
+/* Roots that lie side by side in one join, have one domain and are not read by each other are one kernel: the halves of
+ * a rotation. */
+static void merge_parts(Fuse *f)
+{
+        for (int i = 0; i < f->nkernel; i++) {
+                Kernel *a = f->kernel[i];
+                for (int j = i + 1; j < f->nkernel; j++) {
+                        Kernel *b = f->kernel[j];
+                        if (!can_merge_parts(f, a, b))
+                                continue;
+                        Store *both = NEW_ARRAY(f->arena, Store, a->nstore + 1);
+                        for (int k = 0; k < a->nstore; k++)
+                                both[k] = a->store[k];
+                        both[a->nstore] = b->store[0];
+                        a->store = both;
+                        a->nstore++;
+                        for (int k = 0; k < f->uses->n; k++)
+                                if (f->owner[f->uses->all[k]->id] == b)
+                                        f->owner[f->uses->all[k]->id] = a;
+                        for (int k = j; k + 1 < f->nkernel; k++)
+                                f->kernel[k] = f->kernel[k + 1];
+                        f->nkernel--;
+                        a = f->kernel[i];
+                        for (int k = 0; k < a->nstore; k++)
+                                if (!a->late ||
+                                    f->uses->place[both[k].node->id] > f->uses->place[a->late->id])
+                                        a->late = both[k].node;
+                        j--;
+                }
+        }
+}
+
+void layout(Fuse *f)
+{
+        Plan *p = f->plan;
+        for (int i = 0; i < f->nkernel; i++)
+                if (f->kernel[i]->op == K_MATMUL)
+                        lay_product_weights(p, f->kernel[i]);
+        for (int i = 0; i < f->uses->n; i++) {
+                Node *n = f->uses->all[i];
+                if (n->op == OP_INPUT)
+                        lay_input(f, n);
+                else if (n->op != OP_WEIGHT || read_by_expression(f, n))
+                        lay_leaf(f, n);
+        }
+        int *tiled = find_tiled_keys(f);
+        for (int i = 0; i < f->uses->n; i++)
+                if (f->uses->all[i]->op == OP_APPEND)
+                        lay_state(f, f->uses->all[i], tiled[f->uses->all[i]->id]);
+                else if (f->uses->all[i]->op == OP_KEEP)
+                        lay_kept(f, f->uses->all[i], tiled);
+        for (int i = 0; i < f->uses->n; i++)
+                if (f->uses->all[i]->op == OP_REPEAT)
+                        lay_repeat(f, f->uses->all[i]);
+        for (int i = 0; i < p->graph->noutput; i++)
+                lay_output(f, i);
+        lay_roots(f, tiled);
+        for (int i = 0; i < f->nkernel; i++) {
+                Kernel *k = f->kernel[i];
+                for (int s = 0; s < k->nstore; s++)
+                        if (!k->store[s].to)
+                                k->store[s].to = p->value[k->store[s].node->id];
+                for (int s = 0; s < k->nsegment; s++)
+                        k->segment[s].store.to = p->value[k->segment[s].store.node->id];
+        }
+        merge_parts(f);
+}

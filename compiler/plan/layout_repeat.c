@@ -1,0 +1,203 @@
+/* Layout of repeats: what a trip hands to the next one lies where it will be read, and what trips stack lies side by side. */
+#include "plan_private.h"
+
+/* Do trips of the body, or of repeats in it, hand on or stack the carried value, or a view of it, other than as `next`? */
+static bool leaves_as_it_is(const Body *b, const Node *carry, const Node *next)
+{
+        for (int i = 0; i < b->region->ncarry; i++)
+                if (base_of(b->next[i]) == carry && b->next[i] != next)
+                        return true;
+        for (int i = 0; i < b->region->nstack; i++)
+                if (base_of(b->stack[i]) == carry)
+                        return true;
+        for (int i = 0; i < b->nnode; i++)
+                for (int k = 0; b->node[i]->op == OP_REPEAT && k < b->node[i]->attr.region->nbody; k++)
+                        if (leaves_as_it_is(b->node[i]->attr.region->body[k], carry, next))
+                                return true;
+        return false;
+}
+
+/* Does a kernel of the body still read carried value c when `next` is computed, or at another place than it is written? */
+static bool overwrites_early(const Fuse *f, const Body *b, const Node *carry, const Node *next)
+{
+        const Kernel *writer = f->owner[next->id];
+        for (int i = 0; i < f->uses->n; i++) {
+                const Node *n = f->uses->all[i];
+                if (base_of((Node *)n) != carry || (n != carry && n->op != OP_VIEW))
+                        continue;
+                for (int k = 0; k < f->uses->nuser[n->id]; k++) {
+                        const Node *user = f->uses->user[n->id][k];
+                        if (user->op == OP_VIEW)
+                                continue;
+                        const Kernel *reader = f->owner[user->id];
+                        if (!reader || user->body != b)
+                                return true;
+                        bool aligned = n == carry && op_info[user->op].family == POINT &&
+                                       same_dims(&user->type, &next->type);
+                        if (reader == writer && !aligned)
+                                return true;
+                        const Node *root = reader->op == K_MATMUL ? reader->segment[0].store.node
+                                                                  : reader->store[0].node;
+                        if (reader != writer && f->uses->place[root->id] > f->uses->place[next->id])
+                                return true;
+                }
+        }
+        return leaves_as_it_is(b, carry, next);
+}
+
+static Node *carry_node(const Body *b, int index)
+{
+        for (int i = 0; i < b->nnode; i++)
+                if (b->node[i]->op == OP_CARRY && b->node[i]->attr.index == index)
+                        return b->node[i];
+        return NULL;
+}
+
+/* What holds it as it begins and as every trip leaves it. */
+static Storage carried_storage(const Plan *p, const Node *repeat, int i)
+{
+        const Region *r = repeat->attr.region;
+        Storage most = storage_of(p, repeat->in[i]);
+        for (int k = 0; k < r->nbody; k++)
+                most = storage_of(p, r->body[k]->next[i]) == STORAGE_F64 ? STORAGE_F64 : most;
+        return most;
+}
+
+static Storage stacked_storage(const Plan *p, const Region *r, int i)
+{
+        Storage most = STORAGE_F32;
+        for (int k = 0; k < r->nbody; k++)
+                most = storage_of(p, r->body[k]->stack[i]) == STORAGE_F64 ? STORAGE_F64 : most;
+        return most;
+}
+
+static void lay_next(Fuse *f, Body *b, int i, Buffer *carried)
+{
+        Plan *p = f->plan;
+        Node *next = b->next[i], *carry = carry_node(b, i);
+        int end = 4 * b->nnode + 4;
+        if (carry)
+                p->value[carry->id] = carried;
+        if (next == carry)
+                return;
+        if (base_of(next)->op == OP_CARRY) { /* carried values change places: through a copy */
+                Buffer *aside = buffer_new(p, IN_ARENA, &next->type, carried->name);
+                aside->storage = carried->storage;
+                lay_out(p, aside, -1);
+                copy_kernel(f, next, aside, b, end);
+                Kernel *k = f->kernel[f->nkernel - 1];
+                k = fuse_kernel(f, K_LOOP, next);
+                k->store[0] = (Store){next, carried, true};
+                k->at = end + 1;
+                k->from_copy = aside;
+                return;
+        }
+        bool as_it_is =
+                carried->storage == STORAGE_F32 || !f->owner[next->id] || f->owner[next->id]->op == K_LOOP;
+        if (next->body == b && as_it_is && next->op != OP_JOIN && is_made_by_kernel(f, next) &&
+            !p->value[next->id] && (!carry || !overwrites_early(f, b, carry, next)))
+                p->value[next->id] = carried;
+        else
+                copy_kernel(f, next, carried, b, end);
+}
+
+/* Is n read when the repeat has begun: behind it, or in its trips?  What has no buffer is read where its users are computed.
+ * seen [nnode]: nodes that were asked about, and are not. */
+static bool outlives(const Fuse *f, const Node *n, const Node *repeat, bool *seen)
+{
+        if (f->uses->pinned[n->id])
+                return true;
+        if (seen[n->id])
+                return false;
+        seen[n->id] = true;
+        for (int i = 0; i < f->uses->nuser[n->id]; i++) {
+                const Node *user = f->uses->user[n->id][i];
+                if (user == repeat)
+                        continue;
+                if (user->body != repeat->body || (user->op == OP_VIEW && f->uses->pinned[user->id]))
+                        return true; /* what is given out as a view is copied at the end */
+                if (f->must[user->id] ? f->uses->place[user->id] > f->uses->place[repeat->id]
+                                      : outlives(f, user, repeat, seen))
+                        return true;
+        }
+        return false;
+}
+
+/* What lies in memory for n: the first of its views that has a buffer of its own, or what is under them. */
+static const Node *stored_for(const Fuse *f, const Node *n)
+{
+        while (n->op == OP_VIEW && !f->plan->copy[n->id])
+                n = n->in[0];
+        return n;
+}
+
+/* The same of n or a part that would lie in its place. */
+static bool part_outlives(const Fuse *f, const Node *n, const Node *repeat, bool *seen)
+{
+        n = stored_for(f, n);
+        if (seen[n->id])
+                return false;
+        bool parts = n->op == OP_JOIN || n->op == OP_PAD, any = outlives(f, n, repeat, seen);
+        for (int i = 0; parts && !any && i < n->nin; i++)
+                any = part_outlives(f, n->in[i], repeat, seen);
+        return any;
+}
+
+/* The value that a repeat begins with comes to lie where the repeat carries it on, unless it is still needed as it is. */
+static void lay_first(Fuse *f, Node *first, const Node *repeat, Buffer *carried)
+{
+        int at = 4 * f->uses->place[repeat->id] + 1;
+        Arena scratch = {.out_of_memory = f->arena->out_of_memory};
+        bool outlived = part_outlives(f, first, repeat, NEW_ARRAY(&scratch, bool, f->plan->graph->nnode));
+        arena_free(&scratch);
+        if (outlived)
+                copy_kernel(f, first, carried, repeat->body, at);
+        else
+                place_value(f, first, carried, repeat->body, at);
+}
+
+void lay_repeat(Fuse *f, Node *repeat)
+{
+        Plan *p = f->plan;
+        Region *r = repeat->attr.region;
+        Buffer **value = NEW_ARRAY(f->arena, Buffer *, r->ncarry + r->nstack);
+        for (int i = 0; i < r->ncarry; i++) {
+                const char *name = repeat->in[i]->name ? repeat->in[i]->name : "carried";
+                value[i] = buffer_new(p, IN_ARENA, &repeat->in[i]->type, name);
+                value[i]->storage = carried_storage(p, repeat, i);
+                lay_out(p, value[i], -1);
+                for (int k = 0; k < r->nbody; k++)
+                        lay_next(f, r->body[k], i, value[i]);
+                lay_first(f, repeat->in[i], repeat, value[i]);
+        }
+        for (int i = 0; i < r->nstack; i++) {
+                Node *first = r->body[0]->stack[i];
+                Buffer *all = value[r->ncarry + i] = buffer_new(p, IN_ARENA, &first->type, "stacked");
+                all->storage = stacked_storage(p, r, i);
+                lay_out(p, all, -1);
+                Layout one = all->layout;
+                int64_t stride = all->size;
+                all->size *= r->trips;
+                for (int k = 0; k < r->nbody; k++) {
+                        Buffer *slot = part_buffer(p, all, &first->type, &one, "stacked");
+                        slot->region = r;
+                        slot->slots = r->trips;
+                        slot->slot_stride = stride;
+                        /* before what is carried is overwritten: see lay_next */
+                        place_value(f, r->body[k]->stack[i], slot, r->body[k], 4 * r->body[k]->nnode + 3);
+                }
+                all->layout.rank++;
+                for (int a = all->layout.rank - 1; a > 0; a--)
+                        all->layout.stride[a] = all->layout.stride[a - 1];
+                all->layout.stride[0] = stride / storage_info[all->storage].bytes;
+        }
+        for (int i = 0; i < f->uses->nuser[repeat->id]; i++) {
+                Node *result = f->uses->user[repeat->id][i];
+                p->value[result->id] = value[result->attr.index];
+                if (result->attr.index < r->ncarry)
+                        continue;
+                value[result->attr.index]->type = result->type;
+                if (f->forced[result->id])
+                        copy_to_read(f, result, value[result->attr.index]);
+        }
+}

@@ -1,0 +1,240 @@
+/* Plan: where every buffer lies.
+ *
+ * Kernels are numbered in the order in which they run; a buffer lives from the first that touches it to the last.  One that
+ * is touched both inside a repeat and outside of it lives through all of its trips.  Buffers of the arena are placed one after
+ * another, each at the best fit among those whose lives overlap: largest first (as in XNNPACK's planner), longest-lived first,
+ * then with what stuck out put first; the best of these tries counts.  The lower bound is the most that lives at once. */
+#include "plan_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+        Plan *plan;
+        int step;
+        int *first, *last; /* by buffer id; first -1: never touched */
+} Lives;
+
+static void touch(Lives *l, const Buffer *b, int first, int last)
+{
+        if (l->first[b->id] < 0 || first < l->first[b->id])
+                l->first[b->id] = first;
+        if (last > l->last[b->id])
+                l->last[b->id] = last;
+}
+
+static void touch_all(Lives *l, const Kernel *k)
+{
+        for (int i = 0; i < k->code->nread; i++)
+                touch(l, k->code->read[i], k->step, k->step);
+        for (int i = 0; i < k->code->nwritten; i++)
+                touch(l, k->code->written[i], k->step, k->step);
+}
+
+/* Numbers the kernels of a body; then stretches lives over the repeats in it. */
+static void number(Lives *l, int body)
+{
+        Plan *p = l->plan;
+        for (int i = 0; i < p->list[body].n; i++) {
+                Kernel *k = p->list[body].kernel[i];
+                k->step = l->step++;
+                if (k->op != K_REPEAT) {
+                        touch_all(l, k);
+                        continue;
+                }
+                for (int b = 0; b < k->region->nbody; b++)
+                        number(l, body_number(p, k->region->body[b]));
+                k->last_step = l->step++;
+        }
+}
+
+static void stretch(Lives *l, int body)
+{
+        Plan *p = l->plan;
+        for (int i = 0; i < p->list[body].n; i++) {
+                Kernel *k = p->list[body].kernel[i];
+                if (k->op != K_REPEAT)
+                        continue;
+                for (int b = 0; b < k->region->nbody; b++)
+                        stretch(l, body_number(p, k->region->body[b]));
+                for (int b = 0; b < p->nbuffer; b++) {
+                        bool begun = l->first[b] >= 0 && l->first[b] < k->step && l->last[b] >= k->step;
+                        bool goes_on =
+                                l->first[b] >= 0 && l->first[b] <= k->last_step && l->last[b] > k->last_step;
+                        if (begun && l->last[b] < k->last_step)
+                                l->last[b] = k->last_step;
+                        if (goes_on && l->first[b] > k->step)
+                                l->first[b] = k->step;
+                }
+        }
+}
+
+static int by_size(const void *a, const void *b)
+{
+        const Buffer *x = *(Buffer *const *)a, *y = *(Buffer *const *)b;
+        return x->size != y->size ? (x->size < y->size ? 1 : -1) : x->id - y->id;
+}
+
+static bool overlap(const Buffer *a, const Buffer *b)
+{
+        return a->first <= b->last && b->first <= a->last;
+}
+
+/* The lowest place where b fits between those already placed and alive with it; of the gaps, the tightest. */
+static int64_t best_fit(Buffer **placed, int n, const Buffer *b)
+{
+        int64_t best = -1, best_room = 0;
+        for (int i = -1; i < n; i++) {
+                if (i >= 0 && !overlap(placed[i], b))
+                        continue;
+                int64_t at = i < 0 ? 0 : placed[i]->offset + placed[i]->size, next = INT64_MAX;
+                bool free = true;
+                for (int k = 0; k < n && free; k++) {
+                        if (!overlap(placed[k], b))
+                                continue;
+                        free = placed[k]->offset + placed[k]->size <= at || placed[k]->offset >= at + b->size;
+                        if (placed[k]->offset >= at && placed[k]->offset < next)
+                                next = placed[k]->offset;
+                }
+                if (free && (best < 0 || next - at < best_room || (next - at == best_room && at < best))) {
+                        best = at;
+                        best_room = next - at;
+                }
+        }
+        return best;
+}
+
+/* Places all, in this order; returns the bytes that it takes. */
+static int64_t place_in_order(Buffer **live, int n)
+{
+        int64_t size = 0;
+        for (int i = 0; i < n; i++) {
+                live[i]->offset = best_fit(live, i, live[i]);
+                if (live[i]->offset + live[i]->size > size)
+                        size = live[i]->offset + live[i]->size;
+        }
+        return size;
+}
+
+static int by_life(const void *a, const void *b)
+{
+        const Buffer *x = *(Buffer *const *)a, *y = *(Buffer *const *)b;
+        int longer = (y->last - y->first) - (x->last - x->first);
+        return longer ? longer : by_size(a, b);
+}
+
+/* The buffer that ends last goes to the front. */
+static void put_highest_first(Buffer **live, int n)
+{
+        int highest = 0;
+        for (int i = 1; i < n; i++)
+                if (live[i]->offset + live[i]->size > live[highest]->offset + live[highest]->size)
+                        highest = i;
+        Buffer *b = live[highest];
+        memmove(live + 1, live, (size_t)highest * sizeof *live);
+        live[0] = b;
+}
+
+/* The best of some orders; done at once where one meets the lower bound. */
+static int64_t place_best(Arena *a, Buffer **live, int n, int64_t bound)
+{
+        enum { TRIES = 12 };
+        static int (*const order[])(const void *, const void *) = {by_size, by_life};
+        int64_t best = INT64_MAX, *offset = NEW_ARRAY(a, int64_t, n);
+        Buffer **at = NEW_ARRAY(a, Buffer *, n);
+        memcpy(at, live, (size_t)n * sizeof *at);
+        for (int i = 0; i < 2 && best > bound; i++) {
+                qsort(at, (size_t)n, sizeof *at, order[i]);
+                for (int try = 0; try < TRIES && best > bound; try++) {
+                        int64_t size = place_in_order(at, n);
+                        for (int k = 0; k < n && size < best; k++)
+                                offset[k] = live[k]->offset;
+                        best = size < best ? size : best;
+                        put_highest_first(at, n);
+                }
+        }
+        for (int k = 0; k < n; k++)
+                live[k]->offset = offset[k];
+        return best;
+}
+
+static void place_arena(Plan *p)
+{
+        Arena *a = p->graph->arena;
+        Buffer **live = NEW_ARRAY(a, Buffer *, p->nbuffer);
+        int n = 0;
+        for (int i = 0; i < p->nbuffer; i++) {
+                Buffer *b = p->buffer[i];
+                if (b->home == IN_ARENA && !b->part_of && !b->alias && b->first >= 0)
+                        live[n++] = b;
+        }
+        for (int step = 0; step < p->steps; step++) {
+                int64_t sum = 0;
+                for (int i = 0; i < n; i++)
+                        if (live[i]->first <= step && live[i]->last >= step)
+                                sum += live[i]->size;
+                if (sum > p->arena_bound)
+                        p->arena_bound = sum;
+        }
+        if (!p->off[PASS_plan] && n) {
+                p->arena_size = place_best(a, live, n, p->arena_bound);
+                return;
+        }
+        for (int i = 0; i < n; i++) { /* a place of its own for each */
+                live[i]->offset = p->arena_size;
+                p->arena_size += live[i]->size;
+        }
+}
+
+/* Weights of one kernel lie one after another within a slot where they can be read so; here simply in order. */
+static void place_sections(Plan *p)
+{
+        for (int i = 0; i < p->nbuffer; i++) {
+                Buffer *b = p->buffer[i];
+                if (b->part_of)
+                        continue;
+                if (b->home == IN_WEIGHTS) {
+                        b->offset = p->weights_size;
+                        p->weights_size += b->slot_stride * b->slots;
+                } else if (b->home == IN_STATE) {
+                        b->offset = p->state_size;
+                        p->state_size += b->slot_stride * b->slots;
+                }
+        }
+        p->weights_size += 2048; /* kernels ask for cache lines a little beyond */
+}
+
+void find_lives(Plan *p)
+{
+        Arena *a = p->graph->arena;
+        Lives l = {.plan = p, .first = NEW_ARRAY(a, int, p->nbuffer), .last = NEW_ARRAY(a, int, p->nbuffer)};
+        for (int i = 0; i < p->nbuffer; i++)
+                l.first[i] = l.last[i] = -1;
+        number(&l, 0);
+        stretch(&l, 0);
+        p->steps = l.step;
+        for (int i = 0; i < p->nbuffer; i++) {
+                p->buffer[i]->first = l.first[i];
+                p->buffer[i]->last = l.last[i];
+        }
+}
+
+/* What took a buffer's place lies where it lies, and is listed with the life of all. */
+static void follow_places(Plan *p)
+{
+        for (int i = 0; i < p->nbuffer; i++) {
+                const Buffer *place = p->buffer[i];
+                while (place->alias)
+                        place = place->alias;
+                p->buffer[i]->offset = place->offset;
+        }
+}
+
+bool pass_plan(Plan *p, Diag *diag)
+{
+        (void)diag;
+        place_arena(p);
+        place_sections(p);
+        follow_places(p);
+        return true;
+}

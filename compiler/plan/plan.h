@@ -1,0 +1,26 @@
+/* plan: kernels and buffers, in order and in place.
+ *
+ * fuse.c makes kernels of the graph's nodes and layout.c buffers of values, where lower() can make Code of them; the passes behind
+ * them cut products into tiles, mark what runs for each sequence of a batch, let values take each other's place, place buffers in
+ * the arena, and find the barriers. */
+#ifndef PLAN_H
+#define PLAN_H
+#include "lower/code.h"
+
+/* fuse.c: a plan with kernels in order and buffers laid out; p->unreadable: no kernel can be made of this node.  off: [PASS_COUNT],
+ * passes that are left out, which must outlive the plan. */
+Plan *fuse(Arena *a, Graph *g, const char *c_name, const Target *target, int64_t chunk, int slots,
+           const bool *off);
+
+/* The passes of kinds KERNELS and NEEDED (passes.def).  False: code can't be made; diag says why, or p->alone does. */
+#define PASS(name, kind, ...) PASS_OF_##kind(name)
+#define PASS_OF_GRAPHS(name)
+#define PASS_OF_FUSING(name)
+#define PASS_OF_KERNELS(name) bool pass_##name(Plan *p, Diag *diag);
+#define PASS_OF_NEEDED(name) bool pass_##name(Plan *p, Diag *diag);
+#include "passes/passes.def"
+#undef PASS
+
+/* dump_plan.c: kernels in order with their barriers, then buffers with home, offset, size and life */
+void plan_dump(FILE *f, const Plan *p);
+#endif

@@ -1,0 +1,65 @@
+/* What the parts of fusion and layout have in common. */
+#ifndef PLAN_PRIVATE_H
+#define PLAN_PRIVATE_H
+#include "plan.h"
+
+typedef struct {
+        Arena *arena;
+        Plan *plan;
+        Uses *uses;
+        Kernel **owner;  /* by id: the kernel in whose expression it is */
+        bool *must;      /* by id: needs a buffer .. */
+        bool *forced;    /* .. because no expression could read it */
+        bool *apart;     /* by id: a product that no attention kernel can be made of */
+        bool *bare;      /* by id: a product whose results are stored before anything is done to them */
+        Kernel *stuck;   /* the kernel that the last attempt could not make */
+        bool *table;     /* by id: precomputed .. */
+        bool *idle;      /* .. or needed for that alone */
+        bool *trivial;   /* by id: worked out again wherever it is needed, never worth a buffer */
+        Kernel **kernel; /* all, unordered */
+        int nkernel, cap_kernel;
+} Fuse;
+
+/* fuse.c */
+void plan_explain(Plan *p, const char *format, ...);
+Kernel *fuse_kernel(Fuse *f, KernelOp op, Node *root);
+void name_kernel(Fuse *f, Kernel *k);        /* kernel_names.c: by what it computes, once that is known */
+bool is_table(const Fuse *f, const Node *n); /* depends on constants and indices alone */
+void fuse_attention(Fuse *f, Node *product); /* fuse_attention.c: if it is the product of one */
+bool fuse_matmul(Fuse *f, Node *product);    /* fuse_matmul.c: false if its right side is no weight */
+void merge_matmuls(Fuse *f);
+
+/* plan.c: numbers kernels in the order in which they run, and says when each buffer is live */
+void find_lives(Plan *p);
+
+/* choose.c: trips that need not run */
+void choose_rows(Fuse *f);
+
+/* ring.c: states that need not hold the whole context */
+void choose_rings(Fuse *f);
+
+/* layout.c: a buffer for every value that needs one */
+void layout(Fuse *f);
+
+/* What the parts of layout have in common: layout.c, place.c, layout_repeat.c. */
+
+Buffer *buffer_new(Plan *p, Home home, const Type *t, const char *name);
+Storage storage_of(const Plan *p, const Node *n); /* of a buffer that holds its values */
+/* The last axis innermost, named dimensions outermost, the rest in order between; `tiled` (or -1) counts in tiles of 16. */
+void lay_out(const Plan *p, Buffer *b, int tiled);
+
+/* place.c */
+Buffer *part_buffer(Plan *p, Buffer *whole, const Type *t, const Layout *l, const char *name);
+bool is_made_by_kernel(const Fuse *f, const Node *n); /* by a kernel, or part by part */
+/* A kernel of `body`, at place `at`, that copies n. */
+void copy_kernel(Fuse *f, Node *n, Buffer *to, Body *body, int at);
+/* n lies in a buffer where a kernel can't read it as it has to: it is copied from there first. */
+void copy_to_read(Fuse *f, Node *n, Buffer *from);
+/* n's value lies in `to`, and what it is put together from in parts of that. */
+void settle(Fuse *f, Node *n, Buffer *to);
+/* n's value shall lie in `to`: computed there if it can be, else copied there by a kernel of `body` at place `at`. */
+void place_value(Fuse *f, Node *n, Buffer *to, Body *body, int at);
+
+/* layout_repeat.c */
+void lay_repeat(Fuse *f, Node *repeat);
+#endif

@@ -1,0 +1,184 @@
+/* Reuse: a value takes the place of one that it is computed from, element by element.
+ *
+ *      x = x + attention(..)       each thread loads an element of x and stores the sum there: one buffer, not two
+ *
+ * A kernel may store `to` where it loads `from` if all that it does with `from` is to load, for each element that it stores, the one
+ * that lies there, before it stores it; or, for folds over a row, all elements of the row that it then stores.  And nobody may want
+ * `from` afterwards: it dies there; or it is what a repeat carries, nobody touches it while `to` lives, and the kernel that ends
+ * the life of `to` stores the next carried value, in place again.
+ *
+ * Expects: Code of all kernels.  Leaves: Buffer.alias, and lives that span those of what took a buffer's place. */
+#include "plan_private.h"
+
+/* --- one kernel ----------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+        const Stmt *stmt;
+        const CodeLoop *lanes; /* the loop that it stands in; NULL: none, in an epilogue */
+        int n;                 /* how many there are */
+} Found;
+
+static bool is_at(const Stmt *s, const Buffer *b)
+{
+        return s->buffer && whole_buffer(s->buffer) == b;
+}
+
+static void find_stores(const StmtList *list, const Buffer *b, const CodeLoop *lanes, Found *found)
+{
+        for (int i = 0; i < list->n; i++) {
+                const Stmt *s = &list->stmt[i];
+                if (s->op == STMT_STORE && is_at(s, b))
+                        *found = (Found){s, lanes, found->n + 1};
+                if (s->inside)
+                        find_stores(s->inside, b, s->op == STMT_LANES ? s->over : lanes, found);
+        }
+}
+
+static bool same_lanes(const CodeLoop *a, const CodeLoop *b)
+{
+        return a == b || (a && b && dim_equal(a->size, b->size) && a->from_first == b->from_first);
+}
+
+static bool same_elements(const Stmt *load, const Stmt *store)
+{
+        return load->op == STMT_LOAD && !load->buffer->part_of && !store->buffer->part_of &&
+               load->step == store->step && load->lanes == store->lanes && index_same(load->at, store->at);
+}
+
+/* Is whatever a list does with `from` a load of the very elements that are stored, before that? */
+static bool loads_fit(const StmtList *list, const Buffer *from, const CodeLoop *lanes, const Found *store,
+                      bool *stored)
+{
+        for (int i = 0; i < list->n; i++) {
+                const Stmt *s = &list->stmt[i];
+                if (is_at(s, from) &&
+                    (*stored || !same_elements(s, store->stmt) || !same_lanes(lanes, store->lanes)))
+                        return false;
+                if (s->inside &&
+                    !loads_fit(s->inside, from, s->op == STMT_LANES ? s->over : lanes, store, stored))
+                        return false;
+                *stored |= s == store->stmt;
+        }
+        return true;
+}
+
+static bool is_operand(const Function *f, const Buffer *b)
+{
+        const Stmt *first = f->body.n ? &f->body.stmt[0] : NULL;
+        return first && first->op == STMT_MATMUL && whole_buffer(first->call.matmul->x.buffer) == b;
+}
+
+/* May k store `to` where it loads `from`? */
+static bool is_in_place(const Kernel *k, const Buffer *from, const Buffer *to)
+{
+        const Code *c = k->code;
+        Found store = {0};
+        const Function *own = NULL;
+        if ((k->op != K_LOOP && k->op != K_MATMUL) || k->listed || k->from_copy || code_reads(c, to) ||
+            code_writes(c, from))
+                return false;
+        for (int i = 0; i < c->n; i++) {
+                int before = store.n;
+                find_stores(&c->function[i]->body, to, NULL, &store);
+                own = store.n > before ? c->function[i] : own;
+        }
+        if (store.n != 1 || store.stmt->lanes == ONE_LANE)
+                return false;
+        for (int i = 0; i < c->n; i++) {
+                bool stored = c->function[i] != own; /* then nothing fits */
+                if (is_operand(c->function[i], from) ||
+                    !loads_fit(&c->function[i]->body, from, NULL, &store, &stored))
+                        return false;
+        }
+        return true;
+}
+
+/* --- all kernels ------------------------------------------------------------------------------------------------------ */
+
+static Buffer *place_of(Buffer *b)
+{
+        b = whole_buffer(b);
+        while (b->alias)
+                b = b->alias;
+        return b;
+}
+
+static bool may_share(const Buffer *b)
+{
+        return b->home == IN_ARENA && !b->part_of && !b->region && b->slots == 1 && !b->alias;
+}
+
+static bool touches_place(const Kernel *k, const Buffer *place)
+{
+        for (int i = 0; i < k->code->nread; i++)
+                if (place_of(k->code->read[i]) == place)
+                        return true;
+        for (int i = 0; i < k->code->nwritten; i++)
+                if (place_of(k->code->written[i]) == place)
+                        return true;
+        return false;
+}
+
+/* Does any kernel between two steps touch the place? */
+static bool is_touched_between(const Plan *p, int after, int before, const Buffer *place)
+{
+        for (int i = 0; i < p->nbody; i++)
+                for (int j = 0; j < p->list[i].n; j++) {
+                        const Kernel *k = p->list[i].kernel[j];
+                        if (k->step > after && k->step < before && k->op != K_REPEAT &&
+                            touches_place(k, place))
+                                return true;
+                }
+        return false;
+}
+
+/* Does the kernel that ends the life of `to`, in the same body, store what lives at the place next, where `to` lies? */
+static bool is_given_back(const Plan *p, const KernelList *l, const Kernel *k, const Buffer *to,
+                          const Buffer *place)
+{
+        for (int i = 0; i < l->n; i++) {
+                const Kernel *last = l->kernel[i];
+                if (last->step != to->last || last->op == K_REPEAT)
+                        continue;
+                for (int w = 0; w < last->code->nwritten; w++)
+                        if (place_of(last->code->written[w]) == place &&
+                            is_in_place(last, to, last->code->written[w]))
+                                return !is_touched_between(p, k->step, last->step, place);
+        }
+        return false;
+}
+
+static bool takes_place(const Plan *p, const KernelList *l, const Kernel *k, Buffer *to, const Buffer *from)
+{
+        const Buffer *place = place_of((Buffer *)from);
+        return may_share(to) && to->first == k->step && from->home == IN_ARENA && !from->part_of &&
+               may_share(place) && place != to && to->size == place->size && to->storage == place->storage &&
+               to->apart == place->apart && is_in_place(k, from, to) &&
+               (place->last == k->step || is_given_back(p, l, k, to, place));
+}
+
+static void share_places(const Plan *p, const KernelList *l, const Kernel *k)
+{
+        for (int w = 0; w < k->code->nwritten; w++)
+                for (int r = 0; r < k->code->nread; r++) {
+                        Buffer *to = k->code->written[w], *place = place_of(k->code->read[r]);
+                        if (!takes_place(p, l, k, to, k->code->read[r]))
+                                continue;
+                        to->alias = place;
+                        place->last = to->last > place->last ? to->last : place->last;
+                        break;
+                }
+}
+
+bool pass_reuse(Plan *p, Diag *diag)
+{
+        (void)diag;
+        find_lives(p);
+        if (p->off[PASS_reuse])
+                return true;
+        for (int i = 0; i < p->nbody; i++)
+                for (int j = 0; j < p->list[i].n; j++)
+                        if (p->list[i].kernel[j]->op != K_REPEAT)
+                                share_places(p, &p->list[i], p->list[i].kernel[j]);
+        return true;
+}

@@ -1,0 +1,7 @@
+/* repl: definitions, expressions and models, typed in line by line, on a terminal or in a script. */
+#ifndef REPL_H
+#define REPL_H
+#include "driver/driver.h"
+
+int repl_command(const Options *o); /* repl_read.c: an exit code */
+#endif

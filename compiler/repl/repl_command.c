@@ -1,0 +1,179 @@
+/* Commands of the REPL: lines that begin with a colon.  The table is all that help, completion and the man page's test know. */
+#include "repl_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool show_help(Session *s, const Words *w);
+
+static bool load_file(Session *s, const Words *w)
+{
+        int64_t before = s->models_taken;
+        if (!is_model_file(w->word[1]))
+                return session_script(s, w->word[1]);
+        return session_load(s, w->word[1]) && (s->models_taken == before || with_model(s, say_model, w));
+}
+
+static bool save_file(Session *s, const Words *w)
+{
+        return session_save(s, w->word[1]);
+}
+
+static bool quit(Session *s, const Words *w)
+{
+        (void)w;
+        return s->has_quit = true;
+}
+
+/* clang-format off */
+const ReplCommand command_row[] = {
+        {"help",      "[COMMAND]",    "these lines, or one of them",                     show_help,        0, 1, TAKES_COMMAND},
+        {"load",      "FILE",         "a model file: its definitions, its last model; else a script", load_file,        1, 1, TAKES_FILE},
+        {"save",      "FILE",         "the definitions as a model file, or all as a script", save_file,        1, 1, TAKES_FILE},
+        {"model",     "[NAME]",       "the model at hand, or another one",                choose_model,     0, 1, TAKES_MODEL},
+        {"set",       "[NAME VALUE]", "the model's hyperparameters, or one anew",         set_hyper,        0, -1, TAKES_HYPER},
+        {"weights",   "[FILE]",       "weights of a checkpoint; without: made by hash",   choose_weights,   0, 1, TAKES_FILE},
+        {"tokenizer", "FILE",         "a llama2.c tokenizer",                             choose_tokenizer, 1, 1, TAKES_FILE},
+        {"encode",    "\"TEXT\"",     "a text as token ids",                              encode_text,      1, 1, TAKES_NOTHING},
+        {"tokens",    "ID…",          "token ids as text",                                decode_tokens,    1, -1, TAKES_NOTHING},
+        {"run",       "[\"TEXT\"] [N]", "go on after a text by N tokens (64); other models: their outputs", run_model, 0, 2, TAKES_NOTHING},
+        {"next",      "[N] [\"TEXT\"]", "the N (10) likeliest tokens after the text",     next_tokens,      0, 2, TAKES_NOTHING},
+        {"golden",    "",             "hash, norm, first and last values of the outputs", print_goldens,    0, 0, TAKES_NOTHING},
+        {"time",      "",             "each kernel's time, GFLOP/s and GB/s",             show_times,       0, 0, TAKES_NOTHING},
+        {"diff",      "",             "outputs and plan before and after the last change", print_difference, 0, 0, TAKES_NOTHING},
+        {"tap",       "NAME",         "a value by its name in the file",                  print_tap,        1, 1, TAKES_TAP},
+        {"attn",      "LAYER [HEAD] [FILE.png]", "attention weights as a heat map",      show_attention,   1, 3, TAKES_NOTHING},
+        {"rank",      "LAYER",        "singular values of W_Q W_K', head by head",        show_rank,        1, 1, TAKES_NOTHING},
+        {"show",      "PART",         "params, taps, cost, plan, code, graph, passes or c",           show_of_model,    1, 1, TAKES_PART},
+        {"dump",      "PASS",         "what a pass leaves",                               dump_pass,        1, 1, TAKES_PASS},
+        {"c",         "",             "the C that is emitted",                            show_emitted,     0, 0, TAKES_NOTHING},
+        {"quit",      "",             "leave, as the end of input does",                  quit,             0, 0, TAKES_NOTHING},
+};
+/* clang-format on */
+const int command_rows = sizeof command_row / sizeof *command_row;
+
+static const ReplCommand *find_command(const char *name)
+{
+        for (int i = 0; i < command_rows; i++)
+                if (!strcmp(command_row[i].name, name))
+                        return &command_row[i];
+        const char *names[64];
+        for (int i = 0; i < command_rows; i++)
+                names[i] = command_row[i].name;
+        const char *near = nearest_name(name, names, command_rows);
+        if (near)
+                fprintf(stderr, "lathe: error: there is no :%s; did you mean :%s?\n", name, near);
+        else
+                fprintf(stderr, "lathe: error: there is no :%s; :help lists the commands\n", name);
+        return NULL;
+}
+
+/* ":load FILE", in columns */
+static int usage_width(const ReplCommand *c)
+{
+        int n = (int)strlen(c->name) + 2;
+        for (const char *p = c->arguments; *p; p++)
+                n += ((unsigned char)*p & 0xc0) != 0x80;
+        return n;
+}
+
+static void print_command(const ReplCommand *c, int width)
+{
+        printf("  :%s %s%*s%s\n", c->name, c->arguments, width - usage_width(c), "", c->about);
+}
+
+static bool show_help(Session *s, const Words *w)
+{
+        (void)s;
+        const char *name = w->n > 1 ? w->word[1] + (*w->word[1] == ':') : NULL;
+        const ReplCommand *one = name ? find_command(name) : NULL;
+        if (name && !one)
+                return false;
+        int width = one ? usage_width(one) : 0;
+        for (int i = 0; !one && i < command_rows; i++)
+                width = usage_width(&command_row[i]) > width ? usage_width(&command_row[i]) : width;
+        if (one) {
+                print_command(one, width + 2);
+                return true;
+        }
+        printf("a line is a definition, a statement or an expression of the language, or a command:\n");
+        for (int i = 0; i < command_rows; i++)
+                print_command(&command_row[i], width + 2);
+        return true;
+}
+
+/* --- words --------------------------------------------------------------------------------------------------------- */
+
+/* The end of a word that begins here, its text written to *out with escapes resolved; NULL: a quote is open. */
+static const char *read_word(const char *from, char **out)
+{
+        bool quoted = *from == '"';
+        char *to = *out;
+        from += quoted;
+        while (*from && (quoted ? *from != '"' : *from != ' ' && *from != '\t')) {
+                if (quoted && *from == '\\' && from[1]) {
+                        from++;
+                        *to++ = *from == 'n' ? '\n' : *from == 't' ? '\t' : *from;
+                        from++;
+                } else {
+                        *to++ = *from++;
+                }
+        }
+        *to++ = 0;
+        *out = to;
+        return quoted && *from != '"' ? NULL : from + quoted;
+}
+
+static bool read_words(const char *line, Words *w, char *buffer)
+{
+        for (int capacity = 0;; w->n++) {
+                line += strspn(line, " \t");
+                if (w->n == 1)
+                        w->rest = line;
+                if (w->n >= capacity) {
+                        capacity = capacity ? 2 * capacity : 8;
+                        char **larger = realloc(w->word, (size_t)capacity * sizeof *larger);
+                        if (!larger)
+                                return fprintf(stderr, "lathe: error: out of memory\n"), false;
+                        w->word = larger;
+                }
+                if (!*line)
+                        return true;
+                w->word[w->n] = buffer;
+                line = read_word(line, &buffer);
+                if (!line)
+                        return fprintf(stderr, "lathe: error: a quote is never closed\n"), false;
+        }
+}
+
+static bool run_words(Session *s, const Words *w)
+{
+        const ReplCommand *c = w->n ? find_command(w->word[0]) : NULL;
+        if (!w->n)
+                fprintf(stderr, "lathe: error: which command? :help lists them\n");
+        if (!c)
+                return false;
+        if (w->n - 1 < c->least || (c->most >= 0 && w->n - 1 > c->most)) {
+                fprintf(stderr, "lathe: error: usage: :%s%s%s\n", c->name, *c->arguments ? " " : "",
+                        c->arguments);
+                return false;
+        }
+        bool good = c->run(s, w);
+        fflush(stdout);
+        return good;
+}
+
+bool take_command(Session *s, const char *line)
+{
+        Words w = {.rest = ""};
+        line += strspn(line, " \t") + 1;
+        char *buffer = malloc(2 * strlen(line) + 2);
+        bool good = false;
+        if (!buffer)
+                fprintf(stderr, "lathe: error: out of memory\n");
+        else
+                good = read_words(line, &w, buffer) && run_words(s, &w);
+        free(w.word);
+        free(buffer);
+        return good;
+}

@@ -1,0 +1,331 @@
+/* Commands on the model at hand that need no compiled code. */
+#include "repl_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- the model at hand --------------------------------------------------------------------------------------------- */
+
+static bool has_model(const Session *s)
+{
+        if (s->model)
+                return true;
+        fprintf(stderr, "lathe: error: there is no model yet: define one, or :load FILE\n");
+        return false;
+}
+
+bool with_model(Session *s, ModelWork *work, const Words *w)
+{
+        if (!has_model(s))
+                return false;
+        Model *m = calloc(1, sizeof *m);
+        jmp_buf out_of_memory;
+        volatile bool good = false;
+        if (!m)
+                return fprintf(stderr, "lathe: error: out of memory\n"), false;
+        m->diag.arena = s->program->work = &m->arena;
+        s->program->diag = &m->diag;
+        m->program = s->program;
+        m->arena.out_of_memory = s->words.out_of_memory = s->files->out_of_memory = &out_of_memory;
+        if (!setjmp(out_of_memory))
+                good = model_elaborate(m, &s->options, s->model) && work(s, m, w);
+        else
+                fprintf(stderr, "lathe: error: out of memory\n");
+        s->words.out_of_memory = s->files->out_of_memory = NULL;
+        s->program->diag = NULL;
+        model_free(m);
+        free(m);
+        return good && !interrupted;
+}
+
+bool say_model(Session *s, Model *m, const Words *w)
+{
+        (void)w;
+        printf("%s: ", s->model);
+        char digits[32], *p = digits;
+        int n = snprintf(digits, sizeof digits, "%lld", (long long)parameter_count(m->graph));
+        for (; n > 0; n--, p++)
+                printf("%c%s", *p, n > 1 && n % 3 == 1 ? "," : "");
+        printf(" parameters\n");
+        return true;
+}
+
+bool choose_model(Session *s, const Words *w)
+{
+        if (w->n == 1)
+                return with_model(s, say_model, w);
+        if (!session_is_complete(s, w->word[1])) {
+                Arena a = {0};
+                int n;
+                const char **name = session_models(s, &a, &n), *near = nearest_name(w->word[1], name, n);
+                fprintf(stderr,
+                        "lathe: error: no model whose hyperparameters all have values is called %s%s%s%s\n",
+                        w->word[1], near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+                arena_free(&a);
+                return false;
+        }
+        session_set_model(s, w->word[1]);
+        return with_model(s, say_model, w);
+}
+
+/* --- hyperparameters ------------------------------------------------------------------------------------------------ */
+
+static void print_setting(const Setting *h)
+{
+        printf("%s ", h->name);
+        switch (h->kind) {
+        case SETTING_NUMBER: print_shortest(stdout, h->number); break;
+        case SETTING_BOOL: printf(h->number != 0 ? "true" : "false"); break;
+        case SETTING_TEXT: print_text(stdout, h->text); break;
+        case SETTING_LIST:
+                for (int i = 0; i < h->nlist; i++) {
+                        fputs(i ? ", " : "[", stdout);
+                        print_shortest(stdout, h->list[i]);
+                }
+                fputs("]", stdout);
+                break;
+        }
+        printf("\n");
+}
+
+static bool list_hypers(Session *s, Model *m, const Words *w)
+{
+        (void)s;
+        const Graph *g = m->graph;
+        const char **name = NEW_ARRAY(&m->arena, const char *, g->nhyper);
+        bool found = w->n < 2;
+        for (int i = 0; i < g->nhyper; i++) {
+                name[i] = g->hyper[i].name;
+                if (w->n > 1 && strcmp(w->word[1], name[i]) != 0)
+                        continue;
+                print_setting(&g->hyper[i]);
+                found = true;
+        }
+        const char *near = found ? NULL : nearest_name(w->word[1], name, g->nhyper);
+        if (!found)
+                fprintf(stderr, "lathe: error: %s has no hyperparameter %s of numbers or text%s%s%s\n",
+                        g->name, w->word[1], near ? "; did you mean " : "", near ? near : "",
+                        near ? "?" : "");
+        return found;
+}
+
+/* The model at hand, quietly; NULL: it is no good. */
+static Graph *graph_of(Session *s, Arena *a)
+{
+        Diag diag = {.arena = a};
+        s->program->work = a;
+        s->program->diag = &diag;
+        Graph *g = s->model ? elaborate_model(s->program, s->model, s->options.override, s->options.noverride,
+                                              &diag)
+                            : NULL;
+        s->program->diag = NULL;
+        return g;
+}
+
+bool hyper_names(Session *s, Arena *a, const char ***name, int *n)
+{
+        const Graph *g = graph_of(s, a);
+        *n = 0;
+        *name = NEW_ARRAY(a, const char *, g ? g->nhyper : 0);
+        for (int i = 0; g && i < g->nhyper; i++)
+                (*name)[(*n)++] = g->hyper[i].name;
+        return g != NULL;
+}
+
+bool tap_names(Session *s, Arena *a, const char ***name, int *n)
+{
+        Graph *g = graph_of(s, a);
+        *n = 0;
+        const Tap *tap = g ? taps_of(a, g, n) : NULL;
+        *name = NEW_ARRAY(a, const char *, *n);
+        for (int i = 0; i < *n; i++)
+                (*name)[i] = tap[i].name;
+        return g != NULL;
+}
+
+static bool does_elaborate(Session *s, Model *m, const Words *w)
+{
+        (void)w;
+        bool good = model_passes(m, &s->options);
+        if (good && s->options.weights) {
+                Checkpoint *checkpoint = NULL;
+                good = open_weights(m, &s->options, &checkpoint) != NULL;
+                checkpoint_close(checkpoint);
+        }
+        return good;
+}
+
+/* The value is an expression: the rest of the line.  What does not fit is taken back. */
+bool set_hyper(Session *s, const Words *w)
+{
+        if (w->n < 3)
+                return with_model(s, list_hypers, w);
+        if (!has_model(s))
+                return false;
+        Options *o = &s->options;
+        const char *rest = w->rest + strcspn(w->rest, " \t");
+        rest += strspn(rest, " \t");
+        int at = 0;
+        while (at < o->noverride && strcmp(o->override[at].name, w->word[1]) != 0)
+                at++;
+        if (at == MAX_OVERRIDES)
+                return fprintf(stderr, "lathe: error: more than %d settings\n", MAX_OVERRIDES), false;
+        Override old = at < o->noverride ? o->override[at] : (Override){0};
+        int count = o->noverride;
+        o->override[at] = (Override){strdup(w->word[1]), strdup(rest), ":set"};
+        o->noverride = at == count ? count + 1 : count;
+        bool good = o->override[at].name && o->override[at].value && with_model(s, does_elaborate, w);
+        Override gone = good ? old : o->override[at];
+        if (!good) {
+                o->override[at] = old;
+                o->noverride = count;
+        }
+        free((char *)gone.name);
+        free((char *)gone.value);
+        session_changed(s);
+        return good && rerun(s);
+}
+
+/* --- files ----------------------------------------------------------------------------------------------------------- */
+
+bool choose_weights(Session *s, const Words *w)
+{
+        const char *old = s->options.weights, *given = w->n > 1 ? strdup(w->word[1]) : NULL;
+        if (w->n > 1 && !given)
+                return fprintf(stderr, "lathe: error: out of memory\n"), false;
+        s->options.weights = given;
+        bool good = !s->model || with_model(s, does_elaborate, w);
+        s->options.weights = good ? given : old;
+        free((char *)(good ? old : given));
+        session_changed(s);
+        return good;
+}
+
+/* --- parts ------------------------------------------------------------------------------------------------------------ */
+
+static bool show_word(Session *s, Model *m, const Words *w)
+{
+        int part = model_part(w->word[1]);
+        return part >= 0 && show_model(m, &s->options, (ModelPart)part) == DONE;
+}
+
+bool show_of_model(Session *s, const Words *w)
+{
+        return with_model(s, show_word, w);
+}
+
+bool show_emitted(Session *s, const Words *w)
+{
+        (void)w;
+        char *word[] = {"show", "c"};
+        return with_model(s, show_word, &(Words){word, 2, ""});
+}
+
+static bool run_passes(Session *s, Model *m, const Words *w)
+{
+        Options o = s->options;
+        for (int i = 0; i < PASS_COUNT; i++)
+                o.dump[i] = !strcmp(pass_table[i].name, w->word[1]);
+        return model_passes(m, &o) && model_plan(m, &o, target_find("native"));
+}
+
+bool dump_pass(Session *s, const Words *w)
+{
+        const char *name[PASS_COUNT];
+        bool found = false;
+        for (int i = 0; i < PASS_COUNT; i++)
+                found |= !strcmp(name[i] = pass_table[i].name, w->word[1]);
+        if (found)
+                return with_model(s, run_passes, w);
+        const char *near = nearest_name(w->word[1], name, PASS_COUNT);
+        fprintf(stderr, "lathe: error: no pass is called %s%s%s%s\n", w->word[1],
+                near ? "; did you mean " : "; `:show passes` lists them", near ? near : "", near ? "?" : "");
+        return false;
+}
+
+/* --- tokens ------------------------------------------------------------------------------------------------------------ */
+
+/* As many tokens as the model's first ids have. */
+static bool token_count(Session *s, Model *m, const Words *w)
+{
+        (void)w;
+        for (int i = 0; i < m->graph->ninput; i++)
+                if (m->graph->input[i].bound)
+                        return s->vocab = (int)m->graph->input[i].bound, true;
+        fprintf(stderr, "lathe: error: %s takes no token ids\n", m->graph->name);
+        return false;
+}
+
+static bool open_tokenizer(Session *s, const char *path, Tokenizer *t)
+{
+        CkError error;
+        if (!path)
+                return fprintf(stderr, "lathe: error: there is no tokenizer yet: :tokenizer FILE\n"), false;
+        if (!with_model(s, token_count, NULL))
+                return false;
+        return tokenizer_read(path, s->vocab, t, &error) ||
+               (fprintf(stderr, "lathe: error: %s\n", error.message), false);
+}
+
+bool choose_tokenizer(Session *s, const Words *w)
+{
+        Tokenizer t;
+        if (!open_tokenizer(s, w->word[1], &t))
+                return false;
+        tokenizer_free(&t);
+        char *path = strdup(w->word[1]);
+        if (!path)
+                return fprintf(stderr, "lathe: error: out of memory\n"), false;
+        free((char *)s->options.tokenizer);
+        s->options.tokenizer = path;
+        session_changed(s);
+        return true;
+}
+
+bool encode_text(Session *s, const Words *w)
+{
+        Tokenizer t;
+        if (!open_tokenizer(s, s->options.tokenizer, &t))
+                return false;
+        int64_t n;
+        int32_t *token = text_to_tokens(&t, w->word[1], (int64_t)strlen(w->word[1]), &n);
+        for (int64_t i = 0; i < n; i++)
+                printf("%s%d", i ? " " : "", (int)token[i]);
+        printf("\n");
+        free(token);
+        tokenizer_free(&t);
+        return token != NULL;
+}
+
+static bool print_tokens(const Tokenizer *t, const Words *w)
+{
+        int32_t before = -1;
+        for (int i = 1; i < w->n; i++) {
+                char *end;
+                long token = strtol(w->word[i], &end, 10);
+                if (*end || end == w->word[i] || token < 0 || token >= t->vocab) {
+                        fprintf(stderr, "lathe: error: %s is no token id: they are 0 to %d\n", w->word[i],
+                                t->vocab - 1);
+                        return false;
+                }
+        }
+        char *text = malloc((size_t)t->longest + 1);
+        for (int i = 1; text && i < w->n; i++) {
+                int32_t token = (int32_t)strtol(w->word[i], NULL, 10);
+                fwrite(text, 1, (size_t)token_to_text(t, before, token, text), stdout);
+                before = token;
+        }
+        free(text);
+        printf("\n");
+        return text != NULL;
+}
+
+bool decode_tokens(Session *s, const Words *w)
+{
+        Tokenizer t;
+        if (!open_tokenizer(s, s->options.tokenizer, &t))
+                return false;
+        bool good = print_tokens(&t, w);
+        tokenizer_free(&t);
+        return good;
+}

@@ -1,0 +1,200 @@
+/* Numbers and tensors as the REPL prints them: in the language, so that an answer may be typed in again. */
+#include "repl_private.h"
+
+#include <math.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+enum { MOST_SHOWN = 400, LONG_AXIS = 8, SHOWN_FIRST = 4, SHOWN_LAST = 3, WIDTH = 100, LONGEST = 48 };
+
+typedef struct {
+        FILE *f;
+        const Shown *t;
+        int64_t stride[MAX_RANK];
+        bool abridged;
+        const char *format; /* of a number; NULL: true and false */
+        int cell;           /* columns of an element */
+        int indent, width;
+} Print;
+
+/* As it stands between quotes; returns how many bytes. */
+static int escaped(char *out, char c)
+{
+        if (c == '\n' || c == '\t')
+                return sprintf(out, "\\%c", c == '\n' ? 'n' : 't');
+        if ((unsigned char)c < 0x20 || c == 0x7f)
+                return sprintf(out, "\\u%04x", (unsigned)c);
+        return sprintf(out, c == '"' || c == '\\' ? "\\%c" : "%c", c);
+}
+
+const char *quoted_text(Arena *a, const char *text)
+{
+        Text *t = text_new(a);
+        char bytes[8];
+        text_add(t, "\"", 1);
+        for (; *text; text++)
+                text_add(t, bytes, escaped(bytes, *text));
+        text_add(t, "\"", 1);
+        return t->data;
+}
+
+void print_text(FILE *f, const char *text)
+{
+        char bytes[8];
+        fputc('"', f);
+        for (; *text; text++)
+                fwrite(bytes, 1, (size_t)escaped(bytes, *text), f);
+        fputc('"', f);
+}
+
+static int number_text(char *out, const char *format, double x)
+{
+        if (!format)
+                return snprintf(out, LONGEST, "%s", x != 0 ? "true" : "false");
+        if (isnan(x))
+                return snprintf(out, LONGEST, "nan");
+        if (isinf(x))
+                return snprintf(out, LONGEST, x < 0 ? "-inf" : "inf");
+        return snprintf(out, LONGEST, format, x == 0 ? 0.0 : x);
+}
+
+void print_shortest(FILE *f, double x)
+{
+        char text[LONGEST];
+        number_text(text, x == floor(x) && fabs(x) < 1e15 ? "%.0f" : "%.10g", x);
+        fputs(text, f);
+}
+
+/* --- how a tensor's numbers are written --------------------------------------------------------------------------- */
+
+static int64_t count_of(const Shown *t)
+{
+        int64_t n = 1;
+        for (int i = 0; i < t->rank; i++)
+                n *= t->dim[i];
+        return n;
+}
+
+static const char *format_for(const Shown *t)
+{
+        bool whole = true;
+        double most = 0, least = INFINITY;
+        for (int64_t i = 0; i < count_of(t); i++) {
+                double size = fabs(t->data[i]);
+                if (!isfinite(size))
+                        continue;
+                whole = whole && size == floor(size);
+                most = size > most ? size : most;
+                least = size > 0 && size < least ? size : least;
+        }
+        if (t->dtype == BOOL)
+                return NULL;
+        if (whole && most < 1e9)
+                return "%.0f";
+        return most >= 1e5 || most < 1e-2 ? "%.4e" : "%.4f";
+}
+
+/* Whether index i of an axis is left out; *next is then the first that is not. */
+static bool is_left_out(const Print *p, int axis, int64_t i, int64_t *next)
+{
+        int64_t n = p->t->dim[axis];
+        *next = n - SHOWN_LAST;
+        return p->abridged && n > LONG_AXIS && i == SHOWN_FIRST;
+}
+
+static void measure(Print *p, int axis, const double *at)
+{
+        char text[LONGEST];
+        for (int64_t i = 0, next; i < p->t->dim[axis]; i++) {
+                if (is_left_out(p, axis, i, &next))
+                        i = next;
+                if (axis + 1 < p->t->rank) {
+                        measure(p, axis + 1, at + i * p->stride[axis]);
+                        continue;
+                }
+                int n = number_text(text, p->format, at[i]);
+                p->cell = n > p->cell ? n : p->cell;
+        }
+}
+
+/* --- printing ---------------------------------------------------------------------------------------------------------- */
+
+static void print_row(const Print *p, const double *at, int64_t n)
+{
+        int column = p->indent + p->t->rank;
+        char text[LONGEST];
+        for (int64_t i = 0, next; i < n; i++) {
+                bool gap = is_left_out(p, p->t->rank - 1, i, &next);
+                int length = gap ? 3 : p->cell;
+                if (i > 0 && column + length + 2 > p->width) {
+                        fprintf(p->f, ",\n%*s", p->indent + p->t->rank, "");
+                        column = p->indent + p->t->rank;
+                } else if (i > 0) {
+                        fputs(", ", p->f);
+                        column += 2;
+                }
+                if (gap) {
+                        fputs("...", p->f);
+                        i = next - 1;
+                } else {
+                        number_text(text, p->format, at[i]);
+                        fprintf(p->f, "%*s", p->cell, text);
+                }
+                column += length;
+        }
+}
+
+static void print_axis(const Print *p, int axis, const double *at)
+{
+        int64_t n = p->t->dim[axis], next;
+        fputc('[', p->f);
+        if (axis + 1 == p->t->rank)
+                print_row(p, at, n);
+        for (int64_t i = 0; axis + 1 < p->t->rank && i < n; i++) {
+                if (i > 0)
+                        fprintf(p->f, ",\n%*s", p->indent + axis + 1, "");
+                if (is_left_out(p, axis, i, &next)) {
+                        fputs("...", p->f);
+                        i = next - 1;
+                        continue;
+                }
+                print_axis(p, axis + 1, at + i * p->stride[axis]);
+        }
+        fputc(']', p->f);
+}
+
+/* Answers are as wide as a narrower terminal, else of one width. */
+static int line_width(FILE *f)
+{
+        struct winsize size;
+        bool narrow = isatty(fileno(f)) && !ioctl(fileno(f), TIOCGWINSZ, &size) && size.ws_col > 20 &&
+                      size.ws_col < WIDTH;
+        return narrow ? size.ws_col : WIDTH;
+}
+
+void print_tensor(FILE *f, const Shown *t, int indent)
+{
+        if (t->rank == 0) {
+                if (t->dtype == BOOL)
+                        fputs(*t->data != 0 ? "true" : "false", f);
+                else
+                        print_shortest(f, *t->data);
+                fputc('\n', f);
+                return;
+        }
+        Print p = {.f = f, .t = t, .abridged = count_of(t) > MOST_SHOWN, .format = format_for(t)};
+        p.indent = indent;
+        p.width = line_width(f);
+        int64_t stride = 1;
+        for (int a = t->rank - 1; a >= 0; a--) {
+                p.stride[a] = stride;
+                stride *= t->dim[a];
+        }
+        measure(&p, 0, t->data);
+        print_axis(&p, 0, t->data);
+        fputs("  # [", f);
+        for (int a = 0; a < t->rank; a++)
+                fprintf(f, "%s%lld", a ? ", " : "", (long long)t->dim[a]);
+        fputs("]\n", f);
+}

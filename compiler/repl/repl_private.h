@@ -1,0 +1,310 @@
+/* A session of definitions and variables, evaluation, printing, commands.  For repl_*.c alone.
+ *
+ * Memory.  A session holds four kinds, so that redefining costs nothing in the long run: the words seen (interned for good),
+ * the imported files, for each input that something came of its text and tree (a Unit, which goes with the last thing that
+ * came of it), and variables (counted).  What is made in an evaluation lives in an arena of its own and goes with it. */
+#ifndef REPL_PRIVATE_H
+#define REPL_PRIVATE_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "check/check.h"
+#include "repl.h"
+
+/* An input's text and tree, or a loaded file's: held by the definitions and variables that came of it. */
+typedef struct {
+        Arena arena;
+        int refs;
+} Unit;
+
+typedef struct {
+        Definition def; /* first: a table's pointer to it is the item's */
+        Unit *unit;
+        char *comment; /* lines that were typed in before it, or NULL */
+} Item;
+
+typedef struct {
+        const Ast *ast;
+        Unit *unit;
+        char *from;    /* the path of the file that says so: what is sought beside it */
+        char *comment; /* as of an Item */
+} Import;
+
+/* A variable's value between evaluations, counted. */
+typedef struct Kept Kept;
+typedef struct {
+        const char *name;
+        Kept *value;
+} Variable;
+
+typedef struct {
+        Variable *at;
+        int n, capacity;
+} Variables;
+
+typedef struct Session {
+        Arena words;
+        Interner names;
+        Arena *files;
+        Program *program;
+        Outside outside;
+        Item **item;
+        int nitem, item_capacity;
+        Import *import;
+        int nimport, import_capacity;
+        Variables variables;
+        char *comment;        /* lines of comments that no definition has followed yet, or NULL */
+        int scripts;          /* that load one another, at the moment */
+        int64_t evaluation;   /* counted: what a Kept was last made in */
+        int64_t change;       /* counted: definitions and settings of the model */
+        char *model;          /* the model at hand, or NULL */
+        int64_t models_taken; /* how often one was made that */
+        int64_t noted;        /* of these, the one of which it was said that its weights are made by hash */
+        Options options;      /* of the model at hand; its strings are the session's */
+        int vocab;            /* of the model at hand, when tokens are asked for */
+        bool has_quit, interactive;
+        char *prompt;  /* the text that was run last, or NULL */
+        int64_t steps; /* and how many tokens more */
+        struct Runner *runner;
+        struct Snapshot *now, *before; /* of the last two runs that a change lies between */
+        bool reads_variables;          /* set where a variable is read */
+} Session;
+
+/* repl_session.c */
+bool session_begin(Session *s);
+void session_end(Session *s);
+/* A source's text, and its lines; NULL after a message.  unit_drop lets go of it. */
+Unit *unit_new(void);
+void unit_hold(Unit *u);
+void unit_drop(Unit *u);
+/* Definitions and imports; false after what is wrong was added to diag. */
+bool session_define(Session *s, Unit *u, const Ast *item);
+bool session_import(Session *s, Unit *u, const Ast *import, const char *from, Diag *diag);
+bool session_load(Session *s, const char *path);               /* false after messages */
+bool session_comment(Session *s, const char *lines, size_t n); /* for :save; false: out of memory */
+bool is_model_file(const char *path);                          /* by its name; else it is a script */
+bool session_is_complete(Session *s, const char *model);       /* all its hyperparameters have values */
+const char **session_models(Session *s, Arena *a, int *n);     /* that are defined here */
+void session_set_model(Session *s, const char *name);          /* another one: settings and weights go */
+void session_changed(Session *s);
+
+/* repl_save.c: false after a message */
+bool session_save(const Session *s, const char *path);
+
+/* repl_read.c: a file of lines as though they were typed in; false if one failed, after messages */
+bool session_script(Session *s, const char *path);
+
+/* repl_evaluate.c: one statement or expression; false after messages. */
+bool evaluate_line(Session *s, Unit *u, const Ast *line);
+bool find_variable(void *session, Elaborator *e, const char *name, Value *value);
+int variable_names(void *session, const char **name, int most);
+void variables_free(Variables *v);
+
+/* repl_print.c */
+typedef struct {
+        DType dtype;
+        int rank;
+        const int64_t *dim; /* [rank] */
+        const double *data; /* row-major */
+} Shown;
+/* In the language, the shape behind `#`; large ones abridged.  indent: columns that precede it on its line. */
+void print_tensor(FILE *f, const Shown *t, int indent);
+void print_shortest(FILE *f, double x);
+void print_text(FILE *f, const char *text); /* in quotes */
+const char *quoted_text(Arena *a, const char *text);
+
+/* repl_command.c: lines that begin with a colon */
+typedef struct {
+        char **word; /* [n], the command's name first, without its colon */
+        int n;
+        const char *rest; /* the line behind the name */
+} Words;
+typedef enum {
+        TAKES_NOTHING,
+        TAKES_FILE,
+        TAKES_PART,
+        TAKES_PASS,
+        TAKES_HYPER,
+        TAKES_MODEL,
+        TAKES_COMMAND,
+        TAKES_TAP
+} Completes;
+typedef struct {
+        const char *name, *arguments, *about;
+        bool (*run)(Session *s, const Words *w); /* false after a message */
+        int least, most;                         /* arguments */
+        Completes completes;
+} ReplCommand;
+extern const ReplCommand command_row[];
+extern const int command_rows;
+bool take_command(Session *s, const char *line);
+
+/* repl_model.c: commands on the model at hand that need no compiled code */
+typedef bool ModelWork(Session *s, Model *m, const Words *w);
+bool with_model(Session *s, ModelWork *work, const Words *w); /* elaborated; false after messages */
+bool say_model(Session *s, Model *m, const Words *w);
+bool set_hyper(Session *s, const Words *w);
+bool choose_weights(Session *s, const Words *w);
+bool choose_tokenizer(Session *s, const Words *w);
+bool choose_model(Session *s, const Words *w);
+bool show_of_model(Session *s, const Words *w);
+bool dump_pass(Session *s, const Words *w);
+bool show_emitted(Session *s, const Words *w);
+bool encode_text(Session *s, const Words *w);
+bool decode_tokens(Session *s, const Words *w);
+
+/* repl_run.c, repl_trace.c: commands that run it */
+void runner_interrupt(void); /* from a signal handler */
+bool run_model(Session *s, const Words *w);
+bool rerun(Session *s);
+bool next_tokens(Session *s, const Words *w);
+bool print_goldens(Session *s, const Words *w);
+bool print_tap(Session *s, const Words *w);
+bool show_times(Session *s, const Words *w);
+bool show_attention(Session *s, const Words *w);
+bool show_rank(Session *s, const Words *w);
+bool keep_snapshot(Session *s); /* of what was run: for :diff */
+bool print_difference(Session *s, const Words *w);
+bool hyper_names(Session *s, Arena *a, const char ***name, int *n);
+bool tap_names(Session *s, Arena *a, const char ***name, int *n);
+
+/* What is kept of an evaluation, and the evaluation itself: for repl_value.c and repl_evaluate.c alone. */
+
+struct Kept {
+        int refs;
+        ValueKind kind;
+        double number; /* V_BOOL V_INT V_REAL */
+        char *text;    /* V_TEXT */
+        /* V_TENSOR, and a V_LIST that is one in all but kind */
+        DType dtype;
+        int rank;
+        int64_t dim[MAX_RANK];
+        double *data;
+        int n; /* V_LIST */
+        Kept **item;
+        Unit *unit; /* V_BLOCK and the like: the statement, .. */
+        const Ast *statement;
+        const char *name;   /* .. which of its variables this is, .. */
+        Variables read;     /* .. and what it read, .. */
+        int64_t evaluation; /* .. and when */
+        int64_t made_in;
+        Value made; /* in that evaluation */
+};
+
+/* --- one evaluation ------------------------------------------------------------------------------------------------ */
+
+typedef struct {
+        Session *s;
+        Unit *unit;
+        const Ast *line;
+        Arena arena;
+        Diag diag;
+        Elaborator *e;
+        Scope *scope;
+        Vars seen; /* variables as the statement found them */
+        Node **want;
+        int nwant, want_capacity, next;
+        Tensor *value; /* [2 * nrequire + nwant] */
+} Evaluation;
+
+/* A value of this evaluation, made once and outside all blocks and repeats. */
+Value value_of_kept(Session *s, Elaborator *e, Kept *k);
+Kept *variables_find(const Variables *v, const char *name);
+bool variables_set(Variables *v, const char *name,
+                   Kept *value); /* takes the value over; false: out of memory */
+void kept_drop(Kept *k);
+/* Blocks, schemes and what holds one are not. */
+bool is_kept_as_value(Value v);
+/* Marks the value's tensors as wanted; keep then takes them in the same order.  NULL: out of memory. */
+void want_all(Evaluation *v, Value value);
+Kept *keep_value(Evaluation *v, Value value);
+Kept *keep_statement(Evaluation *v,
+                     const char *name); /* a block or scheme, as the statement that it comes from */
+
+/* The model at hand as code in memory, and what it makes of its inputs: a text, or what is made by hash. */
+
+/* repl_diff.c */
+typedef struct Snapshot Snapshot;
+void snapshot_free(Snapshot *t); /* NULL is allowed */
+
+typedef struct Runner Runner;
+struct Runner {
+        int64_t change; /* Session.change when it was made; -1: there is none */
+        char *tap;      /* with this value as a further output; or NULL */
+        int tap_output; /* which output that is */
+        int attention;  /* with the weights of that attention, counted from 0, as a further output; or -1 */
+        int64_t size[MAX_NAMED]; /* where something is tapped: what the named dimensions are */
+        bool timed;
+        bool reads_variables; /* of the session */
+        Model model;
+        Plan *plan;
+        WeightPool *pool;
+        uint64_t origin; /* counted: checkpoints opened */
+        char *origin_path;
+        Engine *engine;
+        Tokenizer tokenizer;
+        bool has_tokenizer;
+        double build_seconds;
+};
+
+/* A tapped model takes all at once, in a call of just these sizes. */
+typedef struct {
+        const char *tap;
+        int attention;
+        const int64_t *size;
+        bool timed;
+} RunnerKind;
+#define AS_IT_IS ((RunnerKind){NULL, -1, NULL, false})
+
+Runner *runner_new(void); /* NULL: out of memory */
+void runner_free(Runner *r);
+/* Compiles the model at hand, if it is not what was compiled last; false after a message. */
+bool runner_fit(Session *s, RunnerKind kind);
+
+/* Inputs and outputs of one run of the whole. */
+typedef struct {
+        int64_t size[MAX_NAMED];
+        int32_t *token; /* [ntoken] where the text that was run last is the input; else made by hash */
+        int64_t ntoken;
+        void **input;   /* [ninput] */
+        float **output; /* [noutput] */
+        int64_t *count; /* [noutput] elements */
+} Trace;
+bool trace_inputs(Session *s, Trace *t); /* false after a message */
+bool trace_run(Session *s, Trace *t);    /* the same */
+void trace_free(const Session *s, Trace *t);
+/* An output as doubles; *dim [MAX_RANK] is filled.  NULL: out of memory. */
+double *trace_output(const Session *s, const Trace *t, int i, int64_t *dim);
+
+/* The text of the run at hand as tokens, malloc'd; NULL after a message. */
+int32_t *prompt_of(Session *s, int64_t *n);
+/* Runs the model with a value tapped; *output is the tap's. */
+bool trace_tapped(Session *s, const char *tap, int attention, Trace *t, int *output);
+bool takes_text(const Graph *g); /* one input of token ids [n] */
+int time_of(const Graph *g);     /* the dimension that grows, or -1 */
+/* Token ids that the model takes, as many as its input's bound. */
+void label_of(const Session *s, int32_t token, char *text, size_t room);
+
+/* Pictures with plain labels, written as PNG. */
+
+typedef struct {
+        int width, height;
+        uint8_t *pixel; /* [height][width][3] red, green, blue */
+} Picture;
+
+enum { LETTER_WIDTH = 6, LETTER_HEIGHT = 8 }; /* with the gaps between letters and lines */
+
+bool picture_new(Picture *p, int64_t width, int64_t height); /* white; false: too large, or out of memory */
+void picture_free(Picture *p);
+void picture_fill(Picture *p, int x, int y, int width, int height, const uint8_t *colour);
+/* ASCII; other bytes are boxes.  upright: the text runs upwards from (x, y). */
+void picture_text(Picture *p, int x, int y, const char *text, bool upright);
+bool picture_write(const Picture *p, const char *path); /* false after a message */
+
+/* Singular values. */
+
+/* Of a b', a [d][n] and b [d][m]: the min(d, n, m) largest, descending, into value; the others are 0.  Both are overwritten.
+ * False: out of memory. */
+bool singular_values_of_product(double *a, int64_t n, double *b, int64_t m, int64_t d, double *value);
+#endif

@@ -1,0 +1,307 @@
+/* lathe repl: reads lines from a terminal, a script or a pipe, and sees to each.
+ *
+ * On a terminal libedit edits them, keeps a history and completes; elsewhere nothing but the answers is printed, and the exit
+ * code tells whether a line failed.  On a terminal Ctrl-C drops the line or stops the work at hand; the end of input leaves. */
+#include "repl_edit_private.h"
+#include "repl_private.h"
+
+#include <errno.h>
+#include <locale.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char prompt[] = "lathe> ", more_prompt[] = "  ...> ";
+
+/* Where lines come from: a terminal (edit), or a stream. */
+typedef struct {
+        Session *s;
+        LineEditor *edit;
+        FILE *stream;
+        const char *path; /* for messages */
+        const char *from; /* imports are sought beside it */
+        bool echo;        /* lines are printed too, behind their prompts: a transcript */
+        int line;         /* read so far */
+        char *buffer;
+        size_t capacity;
+        bool failed;
+} Reader;
+
+/* --- interrupts -------------------------------------------------------------------------------------------------- */
+
+static void on_interrupt(int signal_number)
+{
+        (void)signal_number;
+        atomic_store(&interrupted, true);
+        runner_interrupt();
+}
+
+/* SA_RESTART, so that no output is lost; where a line is waited for it ends all the same (repl_edit.c). */
+static void catch_interrupts(void)
+{
+        struct sigaction act = {.sa_handler = on_interrupt, .sa_flags = SA_RESTART};
+        sigemptyset(&act.sa_mask);
+        sigaction(SIGINT, &act, NULL);
+}
+
+/* --- lines ------------------------------------------------------------------------------------------------------- */
+
+typedef enum { LINE, END_OF_INPUT, DROPPED } Got;
+
+/* The next line without its end; it stays until the next call. */
+static Got read_line(Reader *r, bool more, const char **line, size_t *length)
+{
+        if (r->edit) {
+                Got got = editor_line(r->edit, more ? more_prompt : prompt, line, length) ? LINE
+                          : interrupted                                                   ? DROPPED
+                                                                                          : END_OF_INPUT;
+                r->line += got == LINE;
+                return got;
+        }
+        errno = 0;
+        ssize_t n = getline(&r->buffer, &r->capacity, r->stream);
+        if (n < 0 && errno == EINTR)
+                return DROPPED;
+        if (n < 0 && !feof(r->stream)) {
+                fprintf(stderr, "lathe: can't read %s: %s\n", r->path, strerror(errno));
+                r->failed = true;
+        }
+        if (n < 0)
+                return END_OF_INPUT;
+        if (n > 0 && r->buffer[n - 1] == '\n')
+                r->buffer[--n] = 0;
+        if (n > 0 && r->buffer[n - 1] == '\r')
+                r->buffer[--n] = 0;
+        r->line++;
+        if (r->echo) {
+                fputs(more ? more_prompt : prompt, stdout);
+                fwrite(r->buffer, 1, (size_t)n, stdout);
+                putchar('\n');
+                fflush(stdout);
+        }
+        *line = r->buffer;
+        *length = (size_t)n;
+        return LINE;
+}
+
+/* --- inputs ------------------------------------------------------------------------------------------------------ */
+
+/* One line of a tree: false after messages. */
+static bool see_to(Reader *r, Unit *u, const Ast *line)
+{
+        Session *s = r->s;
+        Diag diag = {.arena = &u->arena};
+        bool good = true;
+        switch ((int)line->kind) {
+        case AST_IMPORT:
+                s->program->diag = &diag;
+                good = session_import(s, u, line, r->from, &diag);
+                diag_print(&diag, stderr);
+                return good;
+        case AST_BLOCK:
+        case AST_SCHEME:
+        case AST_MODEL:
+        case AST_CHECKPOINT: good = session_define(s, u, line); break;
+        case AST_TEST: return session_define(s, u, line) && evaluate_line(s, u, line);
+        default: return evaluate_line(s, u, line);
+        }
+        if (!good)
+                fprintf(stderr, "lathe: error: out of memory\n");
+        return good;
+}
+
+/* What was read, lines first .. of the source. */
+static bool take_input(Reader *r, const char *text, size_t length, int before)
+{
+        Unit *u = unit_new();
+        if (!u || length > 1 << 24) {
+                fprintf(stderr,
+                        u ? "lathe: error: an input is at most 16 MB\n" : "lathe: error: out of memory\n");
+                unit_drop(u);
+                return false;
+        }
+        Diag diag = {.arena = &u->arena};
+        Source *source = source_new(&u->arena, r->path, arena_strndup(&u->arena, text, (int64_t)length),
+                                    (int32_t)length);
+        source->before = before;
+        const Ast *tree = parse_input(&u->arena, &r->s->names, &diag, source);
+        diag_print(&diag, stderr);
+        bool good = tree && (tree->nkid || !memchr(text, '#', length) || session_comment(r->s, text, length));
+        for (int i = 0; good && i < tree->nkid && !interrupted; i++)
+                good = see_to(r, u, tree->kid[i]);
+        unit_drop(u);
+        return good && !interrupted;
+}
+
+typedef struct {
+        char *text;
+        size_t n, capacity;
+        int before; /* lines read before its first */
+        LineState state;
+} Entry;
+
+static bool add_line(Entry *in, const char *line, size_t n)
+{
+        if (in->n + n + 2 > in->capacity) {
+                size_t capacity = 2 * (in->n + n) + 256;
+                char *larger = realloc(in->text, capacity);
+                if (!larger)
+                        return false;
+                in->text = larger;
+                in->capacity = capacity;
+        }
+        memcpy(in->text + in->n, line, n);
+        in->n += n;
+        in->text[in->n++] = '\n';
+        in->text[in->n] = 0;
+        return true;
+}
+
+static bool is_command(const char *line)
+{
+        return line[strspn(line, " \t")] == ':';
+}
+
+/* Whether the input wants another line, now that this one has come. */
+static bool is_open(Entry *in, const char *path, const char *line, size_t n)
+{
+        Arena a = {0};
+        bool open = wants_line(&in->state, source_new(&a, path, line, (int32_t)n));
+        arena_free(&a);
+        return open;
+}
+
+static void remember(const Reader *r, const char *input, size_t n)
+{
+        if (r->edit)
+                editor_remember(r->edit, input, n);
+}
+
+static void finish_input(Reader *r, Entry *in)
+{
+        if (in->n)
+                remember(r, in->text, in->n - 1);
+        atomic_store(&interrupted, false);
+        if (in->n && !take_input(r, in->text, in->n, in->before))
+                r->failed = true;
+        in->n = 0;
+        in->state = (LineState){0};
+}
+
+static void take_line(Reader *r, Entry *in, const char *line, size_t n)
+{
+        if (is_command(line)) {
+                finish_input(r, in); /* one that wants more is wrong */
+                remember(r, line, n);
+                atomic_store(&interrupted, false);
+                r->failed |= !take_command(r->s, line);
+                return;
+        }
+        if (!in->n)
+                in->before = r->line - 1;
+        bool kept = n <= 1 << 24 && add_line(in, line, n);
+        if (!kept) {
+                fprintf(stderr, n <= 1 << 24 ? "lathe: error: out of memory\n"
+                                             : "lathe: error: an input is at most 16 MB\n");
+                r->failed = true;
+                in->n = 0;
+        }
+        if (!kept || !is_open(in, r->path, line, n))
+                finish_input(r, in);
+}
+
+/* To the end of input or `:quit`. */
+static void read_all(Reader *r)
+{
+        Entry in = {0};
+        const char *line;
+        size_t n;
+        while (!r->s->has_quit) {
+                atomic_store(&interrupted, false);
+                Got got = read_line(r, in.n > 0, &line, &n);
+                if (got == END_OF_INPUT)
+                        break;
+                if (got == DROPPED) {
+                        in.n = 0;
+                        in.state = (LineState){0};
+                        if (r->edit)
+                                putchar('\n');
+                        continue;
+                }
+                take_line(r, &in, line, n);
+                fflush(stdout);
+        }
+        finish_input(r, &in);
+        if (r->edit && !r->s->has_quit)
+                putchar('\n');
+        free(in.text);
+        free(r->buffer);
+}
+
+/* --- the command ------------------------------------------------------------------------------------------------- */
+
+enum { MOST_SCRIPTS = 16 };
+
+static int run_script(Session *s, const char *path, bool echo)
+{
+        if (s->scripts == MOST_SCRIPTS) {
+                fprintf(stderr, "lathe: error: scripts load one another more than %d deep: %s\n",
+                        MOST_SCRIPTS, path);
+                return WRONG_INPUT;
+        }
+        Reader r = {.s = s, .stream = fopen(path, "r"), .path = path, .from = path, .echo = echo};
+        if (!r.stream) {
+                fprintf(stderr, "lathe: can't read %s: %s\n", path, strerror(errno));
+                return WRONG_ENVIRONMENT;
+        }
+        s->scripts++;
+        read_all(&r);
+        s->scripts--;
+        fclose(r.stream);
+        return r.failed ? WRONG_INPUT : DONE;
+}
+
+bool session_script(Session *s, const char *path)
+{
+        return run_script(s, path, false) == DONE;
+}
+
+static int run_input(Session *s, bool echo)
+{
+        Reader r = {.s = s, .stream = stdin, .path = "<stdin>", .from = "", .echo = echo};
+        if (isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)) {
+                s->interactive = true;
+                catch_interrupts();
+                r.edit = editor_new(s);
+                printf("lathe " LATHE_VERSION "; :help lists the commands\n");
+        }
+        read_all(&r);
+        editor_free(r.edit);
+        return r.failed && !s->interactive ? WRONG_INPUT : DONE;
+}
+
+int repl_command(const Options *o)
+{
+        Session s;
+        int worst = DONE;
+        bool is_script = false;
+        setlocale(LC_CTYPE, "");
+        if (!session_begin(&s)) {
+                fprintf(stderr, "lathe: out of memory\n");
+                return WRONG_ENVIRONMENT;
+        }
+        memory_limit();
+        for (int i = 0; i < o->nfile && !s.has_quit; i++) {
+                bool is_model = is_model_file(o->file[i]);
+                int code = !is_model                      ? run_script(&s, o->file[i], o->echo)
+                           : session_load(&s, o->file[i]) ? DONE
+                                                          : WRONG_INPUT;
+                worst = code > worst ? code : worst;
+                is_script |= !is_model;
+        }
+        if (!is_script && (worst == DONE || isatty(STDIN_FILENO)))
+                worst = run_input(&s, o->echo);
+        session_end(&s);
+        return worst;
+}

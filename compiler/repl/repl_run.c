@@ -1,0 +1,408 @@
+/* The model at hand compiled in memory, and commands that run it.
+ *
+ * It is compiled anew when the session has changed; weights that the change leaves as they were stay packed in the pool. */
+#include "repl_private.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NEW_TOKENS = 64, LONG_RUN = 256 /* tokens that are worth starting a compiler for */ };
+
+/* The engine that Ctrl-C stops: set while one is there. */
+static _Atomic(Engine *) running;
+
+void runner_interrupt(void)
+{
+        Engine *e = atomic_load(&running);
+        if (e)
+                engine_interrupt(e, true);
+}
+
+static bool wrong(const char *why)
+{
+        fprintf(stderr, "lathe: error: %s\n", why);
+        return false;
+}
+
+/* --- compiling ----------------------------------------------------------------------------------------------------- */
+
+Runner *runner_new(void)
+{
+        Runner *r = calloc(1, sizeof *r);
+        if (r)
+                r->pool = pool_new();
+        if (r && r->pool) {
+                r->change = -1;
+                return r;
+        }
+        free(r);
+        return NULL;
+}
+
+/* What was compiled; the pool stays. */
+static void clear(Runner *r)
+{
+        atomic_store(&running, NULL);
+        engine_free(r->engine);
+        r->engine = NULL;
+        r->plan = NULL;
+        model_free(&r->model);
+        if (r->has_tokenizer)
+                tokenizer_free(&r->tokenizer);
+        r->has_tokenizer = false;
+        free(r->tap);
+        r->tap = NULL;
+        r->change = -1;
+}
+
+void runner_free(Runner *r)
+{
+        if (!r)
+                return;
+        clear(r);
+        pool_free(r->pool);
+        free(r->origin_path);
+        free(r);
+}
+
+static bool add_outputs(Runner *r, RunnerKind kind)
+{
+        const char *why = NULL;
+        Graph *g = r->model.graph;
+        int before = g->noutput;
+        if (!kind.tap && kind.attention < 0)
+                return true;
+        r->tap_output = kind.tap ? tap_add(g, kind.tap, &why) : attention_tap_add(g, kind.attention, &why);
+        if (r->tap_output == before)
+                g->output[before].name = "tap"; /* one that C can bear */
+        return r->tap_output >= 0 || wrong(why);
+}
+
+static bool pack(Session *s, Runner *r, const float **base)
+{
+        Plan *p = r->plan;
+        Checkpoint *checkpoint = NULL;
+        const char *path = s->options.weights ? s->options.weights : "", *error = NULL;
+        if (p->weights_size > memory_available()) {
+                fprintf(stderr,
+                        "lathe: error: out of memory: the weights of %s take %.1f GB, and %.1f GB are free\n",
+                        s->model, 1e-9 * (double)p->weights_size, 1e-9 * (double)memory_available());
+                return false;
+        }
+        Weights *weights = open_weights(&r->model, &s->options, &checkpoint);
+        WeightSource source = {weights, weights_read};
+        if (!r->origin_path || strcmp(path, r->origin_path) != 0) {
+                free(r->origin_path);
+                r->origin_path = strdup(path);
+                r->origin++;
+        }
+        if (weights)
+                error = pool_fit(r->pool, p, &source, r->origin, base);
+        checkpoint_close(checkpoint);
+        return weights && (!error || wrong(error));
+}
+
+static bool build_all(Session *s, Runner *r, RunnerKind kind)
+{
+        Model *m = &r->model;
+        Options o = s->options;
+        const float *base = NULL;
+        const char *why = NULL;
+        if (kind.size)
+                o.off[PASS_causal] = true;
+        if (!model_elaborate(m, &o, s->model))
+                return false;
+        for (int i = 0; kind.size && i < m->graph->nnamed; i++)
+                m->graph->named[i].bound = kind.size[i];
+        if (!add_outputs(r, kind) || !model_passes(m, &o))
+                return false;
+        const Target *target = target_find("native");
+        r->plan = model_plan(m, &o, target);
+        if (!r->plan)
+                return false;
+        r->plan->timed = kind.timed;
+        if (!pack(s, r, &base))
+                return false;
+        r->engine = engine_new(r->plan, base, o.threads,
+                               kind.timed || s->steps < LONG_RUN ? JIT_TCC : JIT_AUTO, &why);
+        if (!r->engine)
+                return wrong(why);
+        atomic_store(&running, r->engine);
+        CkError error = {.environment = false}; /* a tokenizer of another vocabulary is no use here */
+        if (o.tokenizer && takes_text(m->graph))
+                r->has_tokenizer =
+                        tokenizer_read(o.tokenizer, (int)m->graph->input[0].bound, &r->tokenizer, &error);
+        return !error.environment || wrong(error.message);
+}
+
+static bool is_same(const Session *s, const Runner *r, RunnerKind kind)
+{
+        bool same_tap = kind.tap ? r->tap && !strcmp(r->tap, kind.tap) : !r->tap;
+        return r->change == s->change && same_tap && r->attention == kind.attention &&
+               r->timed == kind.timed && (!kind.size || !memcmp(kind.size, r->size, sizeof r->size));
+}
+
+bool runner_fit(Session *s, RunnerKind kind)
+{
+        Runner *r = s->runner;
+        if (!s->model)
+                return wrong("there is no model yet: define one, or :load FILE");
+        if (is_same(s, r, kind)) {
+                engine_interrupt(r->engine, false);
+                return !engine_rewind(r->engine, 0);
+        }
+        double begin = seconds();
+        clear(r);
+        s->reads_variables = false;
+        r->model = (Model){0};
+        r->model.program = s->program;
+        r->model.diag.arena = s->program->work = &r->model.arena;
+        s->program->diag = &r->model.diag;
+        jmp_buf out_of_memory;
+        r->model.arena.out_of_memory = s->words.out_of_memory = s->files->out_of_memory = &out_of_memory;
+        volatile bool good = false;
+        if (!setjmp(out_of_memory))
+                good = build_all(s, r, kind);
+        else
+                wrong(no_memory);
+        s->words.out_of_memory = s->files->out_of_memory = r->model.arena.out_of_memory = NULL;
+        s->program->diag = NULL;
+        if (!good)
+                return clear(r), false;
+        r->change = s->change;
+        r->tap = kind.tap ? strdup(kind.tap) : NULL;
+        r->attention = kind.attention;
+        r->timed = kind.timed;
+        r->reads_variables = s->reads_variables;
+        if (kind.size)
+                memcpy(r->size, kind.size, sizeof r->size);
+        r->build_seconds = seconds() - begin;
+        return true;
+}
+
+/* --- the text of a run ------------------------------------------------------------------------------------------------ */
+
+static bool wants_generator(const Session *s)
+{
+        const char *why = why_not_generating(s->runner->model.graph);
+        if (!why)
+                return true;
+        fprintf(stderr, "lathe: error: %s can't generate: it %s\n", s->model, why);
+        note_not_causal(&s->runner->model);
+        return false;
+}
+
+int32_t *prompt_of(Session *s, int64_t *n)
+{
+        Runner *r = s->runner;
+        const Graph *g = r->model.graph;
+        const char *text = s->prompt ? s->prompt : "";
+        const char *why = no_memory;
+        int32_t *token = r->has_tokenizer ? text_to_tokens(&r->tokenizer, text, (int64_t)strlen(text), n)
+                                          : numbers_to_tokens(g, text, n, &why);
+        if (!token)
+                wrong(why);
+        return token;
+}
+
+void label_of(const Session *s, int32_t token, char *text, size_t room)
+{
+        const Runner *r = s->runner;
+        char *whole = r->has_tokenizer ? malloc((size_t)r->tokenizer.longest + 1) : NULL;
+        int n = whole ? token_to_text(&r->tokenizer, -1, token, whole) : 0;
+        if (whole)
+                snprintf(text, room, "%.*s", n, whole);
+        else
+                snprintf(text, room, "%d", (int)token);
+        free(whole);
+}
+
+/* --- :run ------------------------------------------------------------------------------------------------------------- */
+
+static bool show(void *to, const char *text, int64_t n)
+{
+        return fwrite(text, 1, (size_t)n, to) == (size_t)n && !fflush(to);
+}
+
+/* Once of each model that is taken. */
+static void note_weights(Session *s)
+{
+        if (!s->options.weights && s->runner->model.graph->nweight && s->noted != s->models_taken)
+                fprintf(stderr,
+                        "note: the weights of %s are made by a hash of their names; :weights FILE takes "
+                        "trained "
+                        "ones\n",
+                        s->model);
+        s->noted = s->models_taken;
+}
+
+static bool generate_text(Session *s, int64_t steps)
+{
+        Runner *r = s->runner;
+        note_weights(s);
+        int64_t n;
+        int32_t *token = prompt_of(s, &n);
+        if (!token)
+                return false;
+        Generation how = {.steps = steps,
+                          .chunk = INT64_MAX,
+                          .seed = 1,
+                          .show = show,
+                          .to = stdout,
+                          .interrupted = &interrupted};
+        Generated made;
+        const char *error =
+                generate(r->engine, r->plan, r->has_tokenizer ? &r->tokenizer : NULL, token, n, &how, &made);
+        if (made.made > 0)
+                printf("\n");
+        fflush(stdout);
+        free(token);
+        return error ? wrong(error) : true;
+}
+
+static bool print_outputs(Session *s)
+{
+        Trace t;
+        bool good = trace_inputs(s, &t) && trace_run(s, &t);
+        const Graph *g = s->runner->model.graph;
+        for (int i = 0; good && i < g->noutput; i++) {
+                int64_t dim[MAX_RANK];
+                double *value = trace_output(s, &t, i, dim);
+                int width = printf("%s = ", output_name(&g->output[i]));
+                if (value)
+                        print_tensor(stdout, &(Shown){REAL, g->output[i].node->type.rank, dim, value}, width);
+                good = value || wrong(no_memory);
+                free(value);
+        }
+        trace_free(s, &t);
+        return good;
+}
+
+static bool run_again(Session *s)
+{
+        if (!runner_fit(s, AS_IT_IS))
+                return false;
+        bool good =
+                why_not_generating(s->runner->model.graph) ? print_outputs(s) : generate_text(s, s->steps);
+        return good && keep_snapshot(s);
+}
+
+static bool read_count(const char *text, int64_t *n)
+{
+        char *end;
+        *n = strtoll(text, &end, 10);
+        if (!*end && end != text && *n > 0)
+                return true;
+        fprintf(stderr, "lathe: error: %s is no count\n", text);
+        return false;
+}
+
+static bool set_prompt(Session *s, const char *text)
+{
+        char *copy = strdup(text);
+        if (!copy)
+                return wrong(no_memory);
+        free(s->prompt);
+        s->prompt = copy;
+        return true;
+}
+
+/* :run "TEXT" N: the text is for a model whose input is one, N for one that goes on after it. */
+static bool takes_words(Session *s, const Words *w)
+{
+        if (!runner_fit(s, AS_IT_IS))
+                return false;
+        const Graph *g = s->runner->model.graph;
+        const char *why = why_not_generating(g);
+        if (!takes_text(g) || time_of(g) < 0)
+                fprintf(stderr,
+                        "lathe: error: %s takes no text: it has other inputs than token ids [time]; :run "
+                        "alone "
+                        "makes inputs by hash\n",
+                        s->model);
+        else if (why && w->n > 2)
+                fprintf(stderr, "lathe: error: %s can't go on by %s tokens: it %s\n", s->model, w->word[2],
+                        why);
+        else
+                return true;
+        return false;
+}
+
+bool run_model(Session *s, const Words *w)
+{
+        int64_t steps = NEW_TOKENS;
+        if ((w->n > 2 && !read_count(w->word[2], &steps)) || (w->n > 1 && !takes_words(s, w)) ||
+            !set_prompt(s, w->n > 1 ? w->word[1] : ""))
+                return false;
+        s->steps = steps;
+        return run_again(s);
+}
+
+/* After a setting: what was run is run again. */
+bool rerun(Session *s)
+{
+        return !s->prompt || run_again(s);
+}
+
+/* --- :next ------------------------------------------------------------------------------------------------------------ */
+
+static const char *last_logits(Session *s, float *logits)
+{
+        int64_t n;
+        int32_t *token = prompt_of(s, &n);
+        if (!token)
+                return "";
+        const char *error = engine_tokens(s->runner->engine, token, n, n - 1, logits);
+        free(token);
+        return error;
+}
+
+/* In descending order; of equals the first. */
+static void print_likeliest(Session *s, const float *logits, int64_t vocab, int64_t most)
+{
+        double sum = 0, largest = -INFINITY;
+        for (int64_t i = 0; i < vocab; i++)
+                largest = logits[i] > largest ? logits[i] : largest;
+        for (int64_t i = 0; i < vocab; i++)
+                sum += real_exp(logits[i] - largest);
+        int64_t before = -1;
+        for (int64_t k = 0; k < most && k < vocab; k++) {
+                int64_t best = -1;
+                for (int64_t i = 0; i < vocab; i++) {
+                        bool is_left = before < 0 || logits[i] < logits[before] ||
+                                       (logits[i] == logits[before] && i > before);
+                        if (is_left && (best < 0 || logits[i] > logits[best]))
+                                best = i;
+                }
+                if (best < 0)
+                        return;
+                char text[64];
+                label_of(s, (int32_t)best, text, sizeof text);
+                printf("%.4f  %6" PRId64, real_exp(logits[best] - largest) / sum, best);
+                if (s->runner->has_tokenizer) {
+                        printf("  ");
+                        print_text(stdout, text);
+                }
+                printf("\n");
+                before = best;
+        }
+}
+
+bool next_tokens(Session *s, const Words *w)
+{
+        int64_t most = 10;
+        if ((w->n > 1 && !read_count(w->word[1], &most)) || (w->n > 2 && !set_prompt(s, w->word[2])) ||
+            !runner_fit(s, AS_IT_IS) || !wants_generator(s))
+                return false;
+        int64_t vocab = row_elements(s->runner->plan, &s->runner->model.graph->output[0].node->type);
+        float *logits = malloc((size_t)vocab * sizeof *logits);
+        const char *error = logits ? last_logits(s, logits) : no_memory;
+        if (!error)
+                print_likeliest(s, logits, vocab, most);
+        else if (*error)
+                wrong(error);
+        free(logits);
+        return !error;
+}

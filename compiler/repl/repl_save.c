@@ -1,0 +1,344 @@
+/* A session as text: `:save`.
+ *
+ * To a name that ends in .model go imports and definitions, which is what a model file can hold; what else the session has is
+ * named.  To another one goes a script of the REPL, which `:load` takes up again: also variables with their values, the model at
+ * hand, its settings, tokenizer and weights.  Definitions stand as they were written, with the comments before them. */
+#include "repl_private.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_ELEMENTS = 500000 }; /* of a variable: an input of the REPL has at most 16 MB */
+
+typedef struct {
+        const Session *s;
+        Arena arena;
+        Text *text;
+        Program *places; /* finds what an import means */
+        Diag diag;
+        const char *path;
+        const char **imported; /* paths of modules */
+        int nimported;
+        const char *too_large; /* a variable */
+} Save;
+
+/* --- as it was written ------------------------------------------------------------------------------------------------ */
+
+static int32_t line_begin(const Source *source, int32_t at)
+{
+        while (at > 0 && source->text[at - 1] != '\n')
+                at--;
+        return at;
+}
+
+static int32_t skip(const Source *source, int32_t at, const char *bytes)
+{
+        return at + (int32_t)strspn(source->text + at, bytes);
+}
+
+static int32_t line_end(const Source *source, int32_t at)
+{
+        return at + (int32_t)strcspn(source->text + at, "\n");
+}
+
+/* Where the comments begin that stand in lines of their own before this byte, with empty lines among them. */
+static int32_t comments_before(const Source *source, int32_t at)
+{
+        int32_t line = line_begin(source, at), first = at;
+        if (skip(source, line, " \t") < at)
+                return at;
+        while (line > 0) {
+                line = line_begin(source, line - 1);
+                int32_t begin = skip(source, line, " \t\r");
+                if (source->text[begin] == '#')
+                        first = line;
+                else if (source->text[begin] != '\n')
+                        break;
+        }
+        return first;
+}
+
+/* The end of a comment in the same line, and of those that follow up to the source's end. */
+static int32_t comments_behind(const Source *source, int32_t at)
+{
+        int32_t next = skip(source, at, " \t"), end = source->text[next] == '#' ? line_end(source, next) : at,
+                last = end;
+        for (next = skip(source, end, " \t\r\n"); source->text[next] == '#';
+             next = skip(source, last, " \t\r\n"))
+                last = line_end(source, next);
+        return source->text[next] ? end : last;
+}
+
+static bool has_blank_line_before(const Source *source, int32_t at)
+{
+        int32_t line = line_begin(source, at);
+        return line > 0 && source->text[skip(source, line_begin(source, line - 1), " \t\r")] == '\n';
+}
+
+static void add_source(Save *v, const Source *source, int32_t begin, int32_t end)
+{
+        text_add(v->text, source->text + begin, end - begin);
+}
+
+static void add_item(Save *v, const Item *item)
+{
+        Span span = item->def.ast->span;
+        int32_t begin = comments_before(span.source, span.begin),
+                end = comments_behind(span.source, span.end);
+        if (v->text->n && (item->comment || has_blank_line_before(span.source, begin)))
+                text_printf(v->text, "\n");
+        if (item->comment)
+                text_printf(v->text, "%s", item->comment);
+        add_source(v, span.source, begin, end);
+        text_printf(v->text, "\n");
+}
+
+/* --- imports ------------------------------------------------------------------------------------------------------------ */
+
+static bool is_imported(Save *v, const char *path)
+{
+        for (int i = 0; i < v->nimported; i++)
+                if (!strcmp(v->imported[i], path))
+                        return true;
+        v->imported[v->nimported++] = path;
+        return false;
+}
+
+/* A module once; by another path where the one that was written would mean another file, or none. */
+static void add_import_line(Save *v, const Import *import)
+{
+        const Ast *ast = import->ast;
+        const Source *source = ast->span.source;
+        const char *from = program_import_path(v->places, import->from, ast);
+        text_printf(v->text, "%s", import->comment ? import->comment : "");
+        add_source(v, source, comments_before(source, ast->span.begin), ast->span.begin);
+        if (!from || is_imported(v, from))
+                return;
+        const char *here = program_import_path(v->places, v->path, ast);
+        if (here && !strcmp(path_from(&v->arena, v->path, here), path_from(&v->arena, v->path, from)))
+                add_source(v, source, ast->span.begin, ast->span.end);
+        else
+                text_printf(v->text, "import %s",
+                            quoted_text(&v->arena, path_from(&v->arena, v->path, from)));
+        add_source(v, source, ast->span.end, comments_behind(source, ast->span.end));
+        text_printf(v->text, "\n");
+}
+
+/* --- variables ------------------------------------------------------------------------------------------------------------ */
+
+static void add_number(Save *v, double x, DType dtype)
+{
+        if (dtype == BOOL)
+                text_printf(v->text, x != 0 ? "true" : "false");
+        else if (isnan(x))
+                text_printf(v->text, "(inf - inf)");
+        else if (isinf(x))
+                text_printf(v->text, x < 0 ? "-inf" : "inf");
+        else if (dtype == INT)
+                text_printf(v->text, "%.0f", x);
+        else
+                text_printf(v->text, x == floor(x) && fabs(x) < 1e15 ? "%.1f" : "%.17g", x);
+}
+
+static const double *add_rows(Save *v, const Kept *k, DType dtype, int axis, const double *at)
+{
+        text_printf(v->text, "[");
+        for (int64_t i = 0; i < k->dim[axis]; i++) {
+                if (i > 0)
+                        text_printf(v->text, axis + 1 < k->rank ? ",\n" : ", ");
+                if (axis + 1 < k->rank)
+                        at = add_rows(v, k, dtype, axis + 1, at);
+                else
+                        add_number(v, *at++, dtype);
+        }
+        text_printf(v->text, "]");
+        return at;
+}
+
+/* As an expression that gives a tensor, not a list: of reals, integers or truths. */
+static void add_tensor(Save *v, const Kept *k)
+{
+        static const struct {
+                const char *before, *behind;
+        } around[] = {[REAL] = {"real(", ")"}, [INT] = {"floor(real(", "))"}, [BOOL] = {"(real(", ") == 1)"}};
+        Kept row = *k;
+        if (k->rank == 0)
+                row.dim[row.rank++] = 1;
+        text_printf(v->text, "%s", around[k->dtype].before);
+        add_rows(v, &row, REAL, 0, k->data);
+        text_printf(v->text, "%s%s", around[k->dtype].behind, k->rank ? "" : "[0]");
+}
+
+static int64_t elements(const Kept *k)
+{
+        int64_t n = 1;
+        for (int i = 0; i < k->rank; i++)
+                n *= k->dim[i];
+        for (int i = 0; i < k->n; i++)
+                n += elements(k->item[i]);
+        return n;
+}
+
+static void add_value(Save *v, const Kept *k)
+{
+        switch ((int)k->kind) {
+        case V_BOOL: add_number(v, k->number, BOOL); break;
+        case V_INT: add_number(v, k->number, INT); break;
+        case V_REAL: add_number(v, k->number, REAL); break;
+        case V_TEXT: text_printf(v->text, "%s", quoted_text(&v->arena, k->text)); break;
+        case V_TENSOR: add_tensor(v, k); break;
+        case V_LIST:
+                if (k->data) {
+                        add_rows(v, k, k->dtype, 0, k->data);
+                        break;
+                }
+                text_printf(v->text, "[");
+                for (int i = 0; i < k->n; i++) {
+                        text_printf(v->text, i ? ", " : "");
+                        add_value(v, k->item[i]);
+                }
+                text_printf(v->text, "]");
+                break;
+        default: text_printf(v->text, "none");
+        }
+}
+
+static bool is_statement(const Kept *k)
+{
+        return k->statement != NULL;
+}
+
+/* What lives on as its statement is written as that, behind what it read. */
+static void add_variable(Save *v, const char *name, const Kept *k)
+{
+        if (!is_statement(k)) {
+                if (elements(k) > MOST_ELEMENTS)
+                        v->too_large = name;
+                else {
+                        text_printf(v->text, "%s = ", name);
+                        add_value(v, k);
+                        text_printf(v->text, "\n");
+                }
+                return;
+        }
+        for (int i = 0; i < k->read.n; i++)
+                add_variable(v, k->read.at[i].name, k->read.at[i].value);
+        add_source(v, k->statement->span.source, k->statement->span.begin, k->statement->span.end);
+        text_printf(v->text, "\n");
+}
+
+static int by_evaluation(const void *a, const void *b)
+{
+        const Variable *p = a, *q = b;
+        return p->value->evaluation < q->value->evaluation ? -1 : p->value->evaluation > q->value->evaluation;
+}
+
+/* Statements in the order in which they were typed in, for each may set several variables; then values, which are as they are now. */
+static void add_variables(Save *v)
+{
+        const Variables *all = &v->s->variables;
+        Variable *sorted = NEW_ARRAY(&v->arena, Variable, all->n);
+        if (all->n)
+                memcpy(sorted, all->at, (size_t)all->n * sizeof *sorted);
+        qsort(sorted, (size_t)all->n, sizeof *sorted, by_evaluation);
+        for (int values = 0; values < 2; values++)
+                for (int i = 0; i < all->n; i++)
+                        if (is_statement(sorted[i].value) == !values)
+                                add_variable(v, sorted[i].name, sorted[i].value);
+}
+
+/* --- all of it ---------------------------------------------------------------------------------------------------------------- */
+
+/* Those that may use variables come behind them in a script. */
+static bool uses_variables(const Ast *ast)
+{
+        return ast->kind == AST_MODEL || ast->kind == AST_TEST;
+}
+
+static void add_definitions(Save *v, bool blocks, bool others)
+{
+        for (int i = 0; i < v->s->nitem; i++)
+                if (uses_variables(v->s->item[i]->def.ast) ? others : blocks)
+                        add_item(v, v->s->item[i]);
+}
+
+static void add_settings(Save *v)
+{
+        const Session *s = v->s;
+        const Options *o = &s->options;
+        if (s->model)
+                text_printf(v->text, ":model %s\n", s->model);
+        if (o->tokenizer)
+                text_printf(v->text, ":tokenizer %s\n", quoted_text(&v->arena, o->tokenizer));
+        for (int i = 0; i < o->noverride; i++)
+                text_printf(v->text, ":set %s %s\n", o->override[i].name, o->override[i].value);
+        if (o->weights)
+                text_printf(v->text, ":weights %s\n", quoted_text(&v->arena, o->weights));
+}
+
+static void note_left_out(Save *v)
+{
+        const Session *s = v->s;
+        const Options *o = &s->options;
+        Text *names = text_new(&v->arena);
+        for (int i = 0; i < s->variables.n; i++)
+                text_printf(names, ", %s", s->variables.at[i].name);
+        for (int i = 0; i < o->noverride; i++)
+                text_printf(names, ", :set %s", o->override[i].name);
+        if (o->tokenizer)
+                text_printf(names, ", :tokenizer");
+        if (o->weights)
+                text_printf(names, ", :weights");
+        if (names->n)
+                printf("left out, for a model file holds definitions alone: %s\n"
+                       "a name that does not end in .model takes the whole session, as a script\n",
+                       names->data + 2);
+}
+
+static bool write_session(Save *v)
+{
+        const Session *s = v->s;
+        bool is_model = is_model_file(v->path);
+        v->diag.arena = &v->arena;
+        v->text = text_new(&v->arena);
+        v->places = program_empty(&v->arena, &(Interner){.arena = &v->arena}, &v->diag);
+        v->imported = NEW_ARRAY(&v->arena, const char *, s->nimport);
+        for (int i = 0; i < s->nimport; i++)
+                add_import_line(v, &s->import[i]);
+        add_definitions(v, true, is_model);
+        if (!is_model) {
+                add_variables(v);
+                add_definitions(v, false, true);
+                add_settings(v);
+        }
+        if (s->comment)
+                text_printf(v->text, "\n%s", s->comment);
+        if (v->too_large) {
+                fprintf(stderr,
+                        "lathe: error: %s has more than %d elements, and can't be saved as text: assign none "
+                        "to it to save the "
+                        "others\n",
+                        v->too_large, MOST_ELEMENTS);
+                return false;
+        }
+        if (!write_file(v->path, v->text->data, v->text->n))
+                return false;
+        if (is_model)
+                note_left_out(v);
+        return true;
+}
+
+bool session_save(const Session *s, const char *path)
+{
+        Save v = {.s = s, .path = path};
+        jmp_buf out_of_memory;
+        volatile bool good = false;
+        v.arena.out_of_memory = &out_of_memory;
+        if (!setjmp(out_of_memory))
+                good = write_session(&v);
+        else
+                fprintf(stderr, "lathe: error: out of memory\n");
+        arena_free(&v.arena);
+        return good;
+}

@@ -1,0 +1,339 @@
+/* A session's definitions: what is typed in or loaded stands in the main file of a program that grows.
+ *
+ * A definition of a name goes in place of the one before.  Imported files are modules as anywhere; they are read anew when a
+ * file is loaded. */
+#include "repl_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- units ------------------------------------------------------------------------------------------------------ */
+
+Unit *unit_new(void)
+{
+        Unit *u = calloc(1, sizeof *u);
+        if (u)
+                u->refs = 1;
+        return u;
+}
+
+void unit_hold(Unit *u)
+{
+        u->refs++;
+}
+
+void unit_drop(Unit *u)
+{
+        if (!u || --u->refs > 0)
+                return;
+        arena_free(&u->arena);
+        free(u);
+}
+
+/* --- the program ------------------------------------------------------------------------------------------------- */
+
+static void list_items(Session *s)
+{
+        Ast *tree = ast_new(s->files, AST_FILE, (Span){s->program->main->source, 0, 0}, 0);
+        tree->nkid = s->nitem;
+        tree->kid = NEW_ARRAY(s->files, Ast *, s->item_capacity);
+        tree->capacity = s->item_capacity;
+        for (int i = 0; i < s->nitem; i++)
+                tree->kid[i] = (Ast *)s->item[i]->def.ast;
+        s->program->main->tree = tree;
+}
+
+/* The program anew, its imports read again; the old one stays where one of them fails. */
+static bool build_program(Session *s, Diag *diag)
+{
+        Arena *files = calloc(1, sizeof *files);
+        if (!files)
+                return diag_error(diag, (Span){0}, "out of memory"), false;
+        Program *p = program_empty(files, &s->names, diag);
+        for (int i = 0; i < s->nimport; i++)
+                program_import(p, s->import[i].from, s->import[i].ast);
+        if (diag->count) {
+                arena_free(files);
+                free(files);
+                return false;
+        }
+        if (s->files)
+                arena_free(s->files);
+        free(s->files);
+        s->files = files;
+        s->program = p;
+        p->outside = &s->outside;
+        p->diag = NULL;
+        for (int i = 0; i < s->nitem; i++)
+                program_define(p, &s->item[i]->def);
+        list_items(s);
+        return true;
+}
+
+bool session_begin(Session *s)
+{
+        *s = (Session){.runner = runner_new()};
+        options_read(&s->options, "repl", "", 0, NULL);
+        s->names.arena = &s->words;
+        s->outside = (Outside){s, find_variable, variable_names};
+        Diag diag = {.arena = &s->words};
+        return s->runner && build_program(s, &diag);
+}
+
+void session_changed(Session *s)
+{
+        s->change++;
+}
+
+/* --- definitions ------------------------------------------------------------------------------------------------- */
+
+static bool is_item(const Ast *ast)
+{
+        return ast->kind == AST_BLOCK || ast->kind == AST_SCHEME || ast->kind == AST_MODEL ||
+               ast->kind == AST_CHECKPOINT || ast->kind == AST_TEST;
+}
+
+static Item *find_item(const Session *s, const Ast *like)
+{
+        if (like->kind != AST_TEST) {
+                Definition *d = file_find(s->program->main, like->name);
+                return d && d->file == s->program->main ? (Item *)(void *)d : NULL;
+        }
+        for (int i = 0; i < s->nitem; i++)
+                if (s->item[i]->def.ast->kind == AST_TEST && s->item[i]->def.name == like->name)
+                        return s->item[i];
+        return NULL;
+}
+
+static bool add_item(Session *s, Item *item)
+{
+        if (s->nitem == s->item_capacity) {
+                int capacity = s->item_capacity ? 2 * s->item_capacity : 16;
+                Item **larger = realloc(s->item, (size_t)capacity * sizeof *larger);
+                if (!larger)
+                        return false;
+                s->item = larger;
+                s->item_capacity = capacity;
+                list_items(s);
+        }
+        s->item[s->nitem++] = item;
+        Ast *tree = (Ast *)s->program->main->tree;
+        tree->kid[tree->nkid++] = (Ast *)item->def.ast;
+        return true;
+}
+
+static void replace_item(Session *s, Item *item, Unit *u, const Ast *ast)
+{
+        for (int i = 0; i < s->nitem; i++)
+                if (s->item[i] == item)
+                        s->program->main->tree->kid[i] = (Ast *)ast;
+        unit_drop(item->unit);
+        item->unit = u;
+        item->def.ast = ast;
+        item->def.has_block = false;
+}
+
+/* What was said before a definition or an import is said of it. */
+static void take_comment(Session *s, char **comment)
+{
+        if (!s->comment)
+                return;
+        free(*comment);
+        *comment = s->comment;
+        s->comment = NULL;
+}
+
+bool session_comment(Session *s, const char *lines, size_t n)
+{
+        size_t before = s->comment ? strlen(s->comment) : 0;
+        char *longer = realloc(s->comment, before + n + 1);
+        if (!longer)
+                return false;
+        memcpy(longer + before, lines, n);
+        longer[before + n] = 0;
+        s->comment = longer;
+        return true;
+}
+
+bool session_define(Session *s, Unit *u, const Ast *ast)
+{
+        Item *item = find_item(s, ast);
+        unit_hold(u);
+        s->change++;
+        if (item) {
+                replace_item(s, item, u, ast);
+        } else {
+                item = calloc(1, sizeof *item);
+                if (item)
+                        *item = (Item){{.name = ast->name, .ast = ast}, u, NULL};
+                if (!item || !add_item(s, item)) {
+                        free(item);
+                        unit_drop(u);
+                        return false;
+                }
+                if (ast->kind != AST_TEST)
+                        program_define(s->program, &item->def);
+                item->def.file = s->program->main;
+        }
+        take_comment(s, &item->comment);
+        if (ast->kind == AST_MODEL && session_is_complete(s, ast->name))
+                session_set_model(s, ast->name);
+        return true;
+}
+
+/* --- imports ----------------------------------------------------------------------------------------------------- */
+
+static bool same_import(const Import *i, const Ast *ast, const char *from)
+{
+        if (i->ast->name != ast->name || strcmp(i->from, from) != 0)
+                return false;
+        return ast->name || strcmp(i->ast->kid[0]->name, ast->kid[0]->name) == 0;
+}
+
+static bool add_import(Session *s, Unit *u, const Ast *ast, const char *from)
+{
+        for (int i = 0; i < s->nimport; i++)
+                if (same_import(&s->import[i], ast, from))
+                        return true;
+        if (s->nimport == s->import_capacity) {
+                int capacity = s->import_capacity ? 2 * s->import_capacity : 8;
+                Import *larger = realloc(s->import, (size_t)capacity * sizeof *larger);
+                if (!larger)
+                        return false;
+                s->import = larger;
+                s->import_capacity = capacity;
+        }
+        char *path = strdup(from);
+        if (!path)
+                return false;
+        unit_hold(u);
+        s->import[s->nimport++] = (Import){ast, u, path, NULL};
+        take_comment(s, &s->import[s->nimport - 1].comment);
+        return true;
+}
+
+static void drop_imports(Session *s, int from)
+{
+        for (int i = from; i < s->nimport; i++) {
+                unit_drop(s->import[i].unit);
+                free(s->import[i].from);
+                free(s->import[i].comment);
+        }
+        s->nimport = from;
+}
+
+bool session_import(Session *s, Unit *u, const Ast *ast, const char *from, Diag *diag)
+{
+        int before = s->nimport;
+        s->change++;
+        if (add_import(s, u, ast, from) && build_program(s, diag))
+                return true;
+        drop_imports(s, before);
+        if (!diag->count)
+                diag_error(diag, ast->span, "out of memory");
+        return false;
+}
+
+/* --- files ------------------------------------------------------------------------------------------------------- */
+
+/* The model at hand is then the last of the file that lacks no hyperparameter, if there is one. */
+static bool take_file(Session *s, Unit *u, const Ast *tree, const char *path, Diag *diag)
+{
+        int before = s->nimport;
+        for (int i = 0; i < tree->nkid; i++)
+                if (tree->kid[i]->kind == AST_IMPORT && !add_import(s, u, tree->kid[i], path))
+                        return drop_imports(s, before), false;
+        if (!build_program(s, diag))
+                return drop_imports(s, before), false;
+        for (int i = 0; i < tree->nkid; i++)
+                if (is_item(tree->kid[i]) && !session_define(s, u, tree->kid[i]))
+                        return false;
+        return true;
+}
+
+bool session_load(Session *s, const char *path)
+{
+        Unit *u = unit_new();
+        if (!u)
+                return fprintf(stderr, "lathe: out of memory\n"), false;
+        const char *why = NULL;
+        Diag diag = {.arena = &u->arena};
+        const Source *source = read_source(&u->arena, path, &why);
+        if (!source)
+                fprintf(stderr, "lathe: can't read %s: %s\n", path, why);
+        Ast *tree = source ? parse_source(&u->arena, &s->names, &diag, source) : NULL;
+        bool good = tree && take_file(s, u, tree, path, &diag);
+        diag_print(&diag, stderr);
+        diag_clear(&diag);
+        unit_drop(u);
+        return good;
+}
+
+bool is_model_file(const char *path)
+{
+        size_t n = strlen(path);
+        return n > 6 && !strcmp(path + n - 6, ".model");
+}
+
+/* --- the model at hand -------------------------------------------------------------------------------------------- */
+
+const char **session_models(Session *s, Arena *a, int *n)
+{
+        s->program->work = a;
+        return program_models(s->program, NULL, 0, n);
+}
+
+bool session_is_complete(Session *s, const char *model)
+{
+        Arena a = {0};
+        int n;
+        bool found = false;
+        const char **name = session_models(s, &a, &n);
+        for (int i = 0; i < n; i++)
+                found |= strcmp(name[i], model) == 0;
+        arena_free(&a);
+        return found;
+}
+
+void session_set_model(Session *s, const char *name)
+{
+        bool same = s->model && name && !strcmp(s->model, name);
+        for (int i = 0; !same && i < s->options.noverride; i++) {
+                free((char *)s->options.override[i].name);
+                free((char *)s->options.override[i].value);
+        }
+        if (!same) {
+                s->options.noverride = 0;
+                free((char *)s->options.weights);
+                s->options.weights = NULL;
+        }
+        char *copy = name ? strdup(name) : NULL;
+        free(s->model);
+        s->model = copy;
+        s->models_taken++;
+        s->change++;
+}
+
+void session_end(Session *s)
+{
+        runner_free(s->runner);
+        snapshot_free(s->now);
+        snapshot_free(s->before);
+        free(s->prompt);
+        free(s->comment);
+        session_set_model(s, NULL);
+        free((char *)s->options.tokenizer);
+        variables_free(&s->variables);
+        drop_imports(s, 0);
+        free(s->import);
+        for (int i = 0; i < s->nitem; i++) {
+                unit_drop(s->item[i]->unit);
+                free(s->item[i]->comment);
+                free(s->item[i]);
+        }
+        free(s->item);
+        if (s->files)
+                arena_free(s->files);
+        free(s->files);
+        arena_free(&s->words);
+}

@@ -1,0 +1,213 @@
+/* One run of the whole: inputs, and outputs as they come. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "repl_private.h"
+
+enum {
+        POSITIONS = 40,
+        FEWER = 7
+}; /* of each named dimension after the first, FEWER fewer: as `lathe verify` has it */
+
+static bool wrong(const char *why)
+{
+        fprintf(stderr, "lathe: error: %s\n", why);
+        return false;
+}
+
+static void *make_input(const Input *in, const int64_t *size)
+{
+        int64_t n = type_count(&in->type, size);
+        void *data = malloc((size_t)n * sizeof(float) + 1);
+        int32_t *whole = data;
+        float *real = data;
+        for (int64_t i = 0; data && i < n; i++)
+                if (in->type.dtype == REAL)
+                        real[i] = (float)hashed_input(in, (uint64_t)i);
+                else
+                        whole[i] = (int32_t)hashed_input(in, (uint64_t)i);
+        return data;
+}
+
+bool takes_text(const Graph *g)
+{
+        return g->ninput == 1 && g->input[0].bound && g->input[0].type.rank == 1;
+}
+
+int time_of(const Graph *g)
+{
+        return g->past >= 0 ? g->time : growing_dimension(g);
+}
+
+static void choose_sizes(const Graph *g, Trace *t)
+{
+        for (int i = 0, k = 0; i < g->nnamed; i++) {
+                if (i == g->past)
+                        continue;
+                int64_t want = POSITIONS - FEWER * k++, bound = g->named[i].bound;
+                t->size[i] = t->token && i == time_of(g) ? t->ntoken : want < bound ? want : bound;
+        }
+}
+
+/* A text that was run is the input; else all are made by hash. */
+bool trace_inputs(Session *s, Trace *t)
+{
+        const Graph *g = s->runner->model.graph;
+        *t = (Trace){0};
+        bool has_text = s->prompt && (*s->prompt || !why_not_generating(g));
+        if (has_text && takes_text(g) && time_of(g) >= 0) {
+                t->token = prompt_of(s, &t->ntoken);
+                if (!t->token)
+                        return false;
+                if (t->ntoken > g->named[time_of(g)].bound) {
+                        fprintf(stderr,
+                                "lathe: error: the text has %" PRId64
+                                " tokens, and the context holds %" PRId64 "\n",
+                                t->ntoken, g->named[time_of(g)].bound);
+                        return false;
+                }
+        }
+        choose_sizes(g, t);
+        t->input = calloc((size_t)g->ninput + 1, sizeof *t->input);
+        t->output = calloc((size_t)g->noutput + 1, sizeof *t->output);
+        t->count = calloc((size_t)g->noutput + 1, sizeof *t->count);
+        bool good = t->input && t->output && t->count;
+        for (int i = 0; good && i < g->ninput; i++) {
+                t->input[i] = t->token
+                                      ? memcpy(malloc((size_t)t->ntoken * 4), t->token, (size_t)t->ntoken * 4)
+                                      : make_input(&g->input[i], t->size);
+                good = t->input[i] != NULL;
+        }
+        for (int i = 0; good && i < g->noutput; i++) {
+                t->count[i] = type_count(&g->output[i].node->type, t->size);
+                t->output[i] = malloc((size_t)t->count[i] * sizeof(float) + 64);
+                good = t->output[i] != NULL;
+        }
+        return good || wrong(no_memory);
+}
+
+bool trace_run(Session *s, Trace *t)
+{
+        const Runner *r = s->runner;
+        const Graph *g = r->model.graph;
+        EngineCall call = {(const void *const *)t->input, t->output, t->size};
+        const char *error = g->past >= 0 ? engine_advance(r->engine, &call, t->size[g->time], 0)
+                                         : engine_forward(r->engine, &call);
+        return !error || wrong(error);
+}
+
+void trace_free(const Session *s, Trace *t)
+{
+        const Graph *g = s->runner->model.graph; /* not read where nothing was taken */
+        for (int i = 0; t->input && i < g->ninput; i++)
+                free(t->input[i]);
+        for (int i = 0; t->output && i < g->noutput; i++)
+                free(t->output[i]);
+        free(t->input);
+        free(t->output);
+        free(t->count);
+        free(t->token);
+        *t = (Trace){0};
+}
+
+double *trace_output(const Session *s, const Trace *t, int i, int64_t *dim)
+{
+        const Type *type = &s->runner->model.graph->output[i].node->type;
+        double *value = malloc((size_t)t->count[i] * sizeof *value + 1);
+        for (int a = 0; a < type->rank; a++)
+                dim[a] = dim_value(type->dim[a], t->size);
+        for (int64_t k = 0; value && k < t->count[i]; k++)
+                value[k] = (double)t->output[i][k];
+        return value;
+}
+
+/* --- :golden ------------------------------------------------------------------------------------------------------------ */
+
+static void print_inputs(const Session *s, const Trace *t)
+{
+        const Graph *g = s->runner->model.graph;
+        if (t->token)
+                printf("input: the text, %" PRId64 " tokens\n", t->ntoken);
+        else
+                printf("input: made by hash");
+        for (int i = 0; !t->token && i < g->nnamed; i++)
+                if (i != g->past)
+                        printf(", %s %" PRId64, g->named[i].name, t->size[i]);
+        if (!t->token)
+                printf("\n");
+}
+
+static void print_golden(const Session *s, const Trace *t, int i)
+{
+        const Output *o = &s->runner->model.graph->output[i];
+        const float *x = t->output[i];
+        int64_t n = t->count[i];
+        double sum = 0;
+        for (int64_t k = 0; k < n; k++)
+                sum += (double)x[k] * (double)x[k];
+        printf("%s [", output_name(o));
+        for (int a = 0; a < o->node->type.rank; a++)
+                printf("%s%" PRId64, a ? ", " : "", dim_value(o->node->type.dim[a], t->size));
+        printf("]  hash %016" PRIx64 "  norm %.7g\n", hash_floats(HASH_START, x, n), sqrt(sum));
+        printf("  first");
+        for (int64_t k = 0; k < n && k < 4; k++)
+                printf(" %.7g", (double)x[k]);
+        printf("  last");
+        for (int64_t k = n > 4 ? n - 4 : 0; k < n; k++)
+                printf(" %.7g", (double)x[k]);
+        printf("\n");
+}
+
+bool print_goldens(Session *s, const Words *w)
+{
+        (void)w;
+        Trace t;
+        if (!runner_fit(s, AS_IT_IS))
+                return false;
+        bool good = trace_inputs(s, &t) && trace_run(s, &t);
+        if (good)
+                print_inputs(s, &t);
+        for (int i = 0; good && i < s->runner->model.graph->noutput; i++)
+                print_golden(s, &t, i);
+        good = good && keep_snapshot(s);
+        trace_free(s, &t);
+        return good;
+}
+
+/* --- :tap ---------------------------------------------------------------------------------------------------------------- */
+
+/* First as it is, for the sizes; the tap makes another program. */
+bool trace_tapped(Session *s, const char *tap, int attention, Trace *t, int *output)
+{
+        *t = (Trace){0};
+        if (!runner_fit(s, AS_IT_IS))
+                return false;
+        bool good = trace_inputs(s, t);
+        int64_t size[MAX_NAMED];
+        memcpy(size, t->size, sizeof size);
+        trace_free(s, t);
+        if (!good || !runner_fit(s, (RunnerKind){tap, attention, size, false}))
+                return false;
+        *output = s->runner->tap_output;
+        return trace_inputs(s, t) && trace_run(s, t);
+}
+
+bool print_tap(Session *s, const Words *w)
+{
+        Trace t;
+        int i;
+        int64_t dim[MAX_RANK];
+        bool good = trace_tapped(s, w->word[1], -1, &t, &i);
+        double *value = good ? trace_output(s, &t, i, dim) : NULL;
+        if (value)
+                print_tensor(stdout,
+                             &(Shown){REAL, s->runner->model.graph->output[i].node->type.rank, dim, value},
+                             0);
+        else if (good)
+                good = wrong(no_memory);
+        free(value);
+        trace_free(s, &t);
+        return good;
+}

@@ -1,0 +1,329 @@
+/* Variables between evaluations: numbers, texts, lists, tensors with their elements.  What can't live on as a value, a block
+ * with arguments or a scheme, lives on as its statement and the variables that it read, and is made anew where it is used. */
+#include "repl_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- variables --------------------------------------------------------------------------------------------------- */
+
+void kept_drop(Kept *k)
+{
+        if (!k || --k->refs > 0)
+                return;
+        for (int i = 0; k->item && i < k->n; i++)
+                kept_drop(k->item[i]);
+        free(k->item);
+        free(k->text);
+        free(k->data);
+        unit_drop(k->unit);
+        variables_free(&k->read);
+        free(k);
+}
+
+void variables_free(Variables *v)
+{
+        for (int i = 0; i < v->n; i++)
+                kept_drop(v->at[i].value);
+        free(v->at);
+        *v = (Variables){0};
+}
+
+Kept *variables_find(const Variables *v, const char *name)
+{
+        for (int i = 0; i < v->n; i++)
+                if (v->at[i].name == name)
+                        return v->at[i].value;
+        return NULL;
+}
+
+bool variables_set(Variables *v, const char *name, Kept *value)
+{
+        for (int i = 0; i < v->n; i++)
+                if (v->at[i].name == name) {
+                        kept_drop(v->at[i].value);
+                        v->at[i].value = value;
+                        return true;
+                }
+        if (v->n == v->capacity) {
+                int capacity = v->capacity ? 2 * v->capacity : 8;
+                Variable *larger = realloc(v->at, (size_t)capacity * sizeof *larger);
+                if (!larger)
+                        return kept_drop(value), false;
+                v->at = larger;
+                v->capacity = capacity;
+        }
+        v->at[v->n++] = (Variable){name, value};
+        return true;
+}
+
+int variable_names(void *session, const char **name, int most)
+{
+        const Session *s = session;
+        int n = 0;
+        for (int i = s->variables.n - 1; i >= 0 && n < most; i--)
+                name[n++] = s->variables.at[i].name;
+        return n;
+}
+
+/* --- made anew in an evaluation --- */
+
+static Value make_list(Session *s, Elaborator *e, const Kept *k)
+{
+        Value *item = NEW_ARRAY(e->keep, Value, k->n);
+        for (int i = 0; i < k->n; i++)
+                item[i] = value_of_kept(s, e, k->item[i]);
+        return value_list(e, k->n, item);
+}
+
+static Value make_rows(Elaborator *e, const Kept *k, int axis, const double **at)
+{
+        Value *item = NEW_ARRAY(e->keep, Value, k->dim[axis]);
+        for (int64_t i = 0; i < k->dim[axis]; i++) {
+                if (axis + 1 < k->rank)
+                        item[i] = make_rows(e, k, axis + 1, at);
+                else if (k->dtype == BOOL)
+                        item[i] = value_bool(*(*at)++ != 0);
+                else
+                        item[i] = value_number(**at, k->dtype == INT), (*at)++;
+        }
+        return value_list(e, (int)k->dim[axis], item);
+}
+
+static Value make_tensor(Elaborator *e, const Kept *k)
+{
+        Type type = {.dtype = k->dtype, .rank = k->rank};
+        Literal *literal = NEW(e->keep, Literal);
+        *literal = (Literal){1, 1, k->data};
+        for (int i = 0; i < k->rank; i++) {
+                type.dim[i] = dim_fixed(k->dim[i]);
+                literal->count *= k->dim[i];
+        }
+        return value_tensor(node_new(e->g, e->g->top, OP_CONST, 0, NULL,
+                                     (Attr){.literal = literal, .slot = -1}, type, (Span){0}, NULL));
+}
+
+/* Its statement once more, with what it read. */
+static Value make_again(Session *s, Elaborator *e, const Kept *k)
+{
+        Scope *scope = scope_new(e, &e->program->main->scope, true);
+        for (int i = 0; i < k->read.n; i++)
+                scope_set(e, scope, k->read.at[i].name, value_of_kept(s, e, k->read.at[i].value), (Span){0});
+        ask_for_trips(e, k->statement);
+        run_statement(e, scope, k->statement);
+        Binding *b = vars_find(scope->vars, k->name);
+        return b ? b->value : POISON;
+}
+
+Value value_of_kept(Session *s, Elaborator *e, Kept *k)
+{
+        if (k->made_in == s->evaluation)
+                return k->made;
+        Elaborator around = *e;
+        e->arena = e->g->arena = e->keep;
+        e->body = e->g->top;
+        e->where = NULL;
+        e->path = e->root;
+        e->active = NULL;
+        e->depth = e->nregion = 0;
+        e->trips = 1;
+        const double *at = k->data;
+        switch ((int)k->kind) {
+        case V_BOOL:
+        case V_INT:
+        case V_REAL: k->made = (Value){.kind = k->kind, .number = k->number}; break;
+        case V_TEXT: k->made = value_text(k->text); break;
+        case V_TENSOR: k->made = make_tensor(e, k); break;
+        case V_LIST: k->made = k->data ? make_rows(e, k, 0, &at) : make_list(s, e, k); break;
+        case V_NONE: k->made = NOTHING; break;
+        default: k->made = make_again(s, e, k); break;
+        }
+        e->arena = around.arena;
+        e->g->arena = around.arena;
+        e->body = around.body;
+        e->where = around.where;
+        e->path = around.path;
+        e->active = around.active;
+        e->depth = around.depth;
+        e->nregion = around.nregion;
+        e->trips = around.trips;
+        k->made_in = s->evaluation;
+        return k->made;
+}
+
+bool find_variable(void *session, Elaborator *e, const char *name, Value *value)
+{
+        Session *s = session;
+        Kept *k = variables_find(&s->variables, name);
+        if (!k)
+                return false;
+        *value = value_of_kept(s, e, k);
+        return s->reads_variables = true;
+}
+
+/* --- from values to what is kept ------------------------------------------------------------------------------------ */
+
+static void want(Evaluation *v, Node *n)
+{
+        if (v->nwant == v->want_capacity) {
+                int capacity = v->want_capacity ? 2 * v->want_capacity : 8;
+                v->want = arena_grow(&v->arena, v->want, v->nwant * (int64_t)sizeof(Node *),
+                                     capacity * (int64_t)sizeof(Node *));
+                v->want_capacity = capacity;
+        }
+        v->want[v->nwant++] = n;
+}
+
+void want_all(Evaluation *v, Value value)
+{
+        if (value.kind == V_TENSOR)
+                want(v, value.tensor);
+        for (int i = 0; value.kind == V_LIST && i < value.list->n; i++)
+                want_all(v, value.list->item[i]);
+}
+
+/* A nested list of numbers, or of truths, whose rows are of one length. */
+typedef struct {
+        int rank; /* found so far */
+        int64_t dim[MAX_RANK];
+        bool has_number, has_truth, has_real;
+} Rows;
+
+static bool find_rows(const List *list, int axis, Rows *r)
+{
+        if (axis >= MAX_RANK || list->n == 0 || axis > r->rank || (axis < r->rank && r->dim[axis] != list->n))
+                return false;
+        bool is_first = axis == r->rank;
+        if (is_first)
+                r->dim[r->rank++] = list->n;
+        for (int i = 0; i < list->n; i++) {
+                Value v = list->item[i];
+                if (v.kind == V_LIST) {
+                        if ((i > 0 || !is_first) && r->rank == axis + 1)
+                                return false;
+                        if (!find_rows(v.list, axis + 1, r))
+                                return false;
+                        continue;
+                }
+                if (r->rank != axis + 1 || !(is_number(v) || v.kind == V_BOOL))
+                        return false;
+                r->has_truth |= v.kind == V_BOOL;
+                r->has_number |= v.kind != V_BOOL;
+                r->has_real |= v.kind == V_REAL;
+        }
+        return !(r->has_truth && r->has_number);
+}
+
+static double *copy_rows(const List *list, double *to)
+{
+        for (int i = 0; i < list->n; i++) {
+                if (list->item[i].kind == V_LIST)
+                        to = copy_rows(list->item[i].list, to);
+                else
+                        *to++ = list->item[i].number;
+        }
+        return to;
+}
+
+static Kept *kept_new(ValueKind kind)
+{
+        Kept *k = calloc(1, sizeof *k);
+        if (k)
+                *k = (Kept){.refs = 1, .kind = kind};
+        return k;
+}
+
+/* NULL: it is no such list, or there is no memory. */
+static Kept *keep_rows(const List *list)
+{
+        Rows rows = {0};
+        int64_t count = 1;
+        if (!find_rows(list, 0, &rows))
+                return NULL;
+        for (int i = 0; i < rows.rank; i++)
+                count *= rows.dim[i];
+        Kept *k = kept_new(V_LIST);
+        double *data = malloc((size_t)count * sizeof *data);
+        if (!k || !data)
+                return kept_drop(k), free(data), NULL;
+        k->dtype = rows.has_truth ? BOOL : rows.has_real ? REAL : INT;
+        k->rank = rows.rank;
+        memcpy(k->dim, rows.dim, sizeof k->dim);
+        k->data = data;
+        copy_rows(list, data);
+        return k;
+}
+
+bool is_kept_as_value(Value v)
+{
+        for (int i = 0; v.kind == V_LIST && i < v.list->n; i++)
+                if (!is_kept_as_value(v.list->item[i]))
+                        return false;
+        return v.kind != V_BLOCK && v.kind != V_SCHEME && v.kind != V_GROUP && v.kind != V_PATH;
+}
+
+static Kept *keep_list(Evaluation *v, const List *list)
+{
+        Kept *k = keep_rows(list);
+        if (k)
+                return k;
+        k = kept_new(V_LIST);
+        if (k)
+                k->item = calloc((size_t)list->n + 1, sizeof *k->item);
+        for (int i = 0; k && k->item && i < list->n; i++) {
+                k->item[k->n++] = keep_value(v, list->item[i]);
+                if (k->item[i])
+                        continue;
+                k->n--;
+                return kept_drop(k), NULL;
+        }
+        return k;
+}
+
+static Kept *keep_tensor(Evaluation *v, const Node *n)
+{
+        Kept *k = kept_new(V_TENSOR);
+        Tensor *t = &v->value[2 * v->e->g->nrequire + v->next++];
+        if (!k)
+                return NULL;
+        k->dtype = n->type.dtype;
+        k->rank = t->rank;
+        memcpy(k->dim, t->dim, sizeof k->dim);
+        k->data = t->data;
+        t->data = NULL;
+        return k;
+}
+
+Kept *keep_value(Evaluation *v, Value value)
+{
+        if (value.kind == V_TENSOR)
+                return keep_tensor(v, value.tensor);
+        if (value.kind == V_LIST)
+                return keep_list(v, value.list);
+        Kept *k = kept_new(value.kind == V_DIM ? V_INT : value.kind);
+        if (!k)
+                return NULL;
+        k->number = value.kind == V_DIM ? (double)dim_bound(v->e->g, *value.dim) : value.number;
+        if (value.kind == V_TEXT && !(k->text = strdup(value.text)))
+                return kept_drop(k), NULL;
+        return k;
+}
+
+Kept *keep_statement(Evaluation *v, const char *name)
+{
+        Kept *k = kept_new(V_BLOCK);
+        if (!k)
+                return NULL;
+        unit_hold(v->unit);
+        k->unit = v->unit;
+        k->statement = v->line;
+        k->evaluation = v->s->evaluation;
+        k->name = name;
+        for (int i = 0; i < v->seen.n; i++) {
+                Kept *read = variables_find(&v->s->variables, v->seen.binding[i].name);
+                read->refs++;
+                if (!variables_set(&k->read, v->seen.binding[i].name, read))
+                        return kept_drop(k), NULL;
+        }
+        return k;
+}

@@ -1,0 +1,47 @@
+/* Just in time: the program of a plan as code in this process.
+ *
+ * Two ways to the same bits: libtcc, at once, with the kernels that are compiled into lathe; and the system's C compiler, in the
+ * background, which optimises the very text that `lathe build` would write. */
+#ifndef JIT_PRIVATE_H
+#define JIT_PRIVATE_H
+#include "kernel_table_private.h"
+#include "run.h"
+
+typedef struct {
+        void (*program)(void *instance, int thread);
+        const int64_t *instance; /* see emit_program_alone() */
+        void *from;              /* TCCState, or dlopen's handle */
+        const void
+                *interpreter; /* what stands behind an instance's head, for the interpreter of Code alone */
+} JitCode;
+
+typedef struct Team Team;
+/* The first members of every model's instance (emit_program.c). */
+typedef struct {
+        const float *weights;
+        float *arena, *state, *scratch;
+        struct Team *team;
+        int threads;
+} InstanceHead;
+
+/* NULL, or what is wrong, in the plan's arena. */
+const char *jit_tcc(Plan *p, JitCode *code);
+void jit_tcc_free(JitCode *code);
+
+/* The interpreter of Code: NULL, or what is wrong.  Nothing has to be freed. */
+const char *jit_code(Plan *p, JitCode *code);
+
+typedef struct CcBuild CcBuild;
+CcBuild *cc_start(Plan *p); /* NULL with errno: no compiler can be started */
+typedef enum { CC_RUNNING, CC_DONE, CC_FAILED } CcState;
+CcState cc_poll(CcBuild *b, bool wait, JitCode *code); /* CC_DONE once: code is the caller's then */
+const char *cc_message(const CcBuild *b); /* after CC_FAILED: what the compiler said, or why there is none */
+void cc_free(CcBuild *b);                 /* a compiler that still runs is ended */
+void jit_cc_free(JitCode *code);
+
+/* jit_tcc.c */
+/* "sample": runtime/sampler.h */
+typedef int SampleFunction(float temperature, int top_k, float top_p, float min_p, uint64_t *state,
+                           int32_t *order, float *logits, int n);
+KernelFunction *kernel_find(const Target *t, const char *name);
+#endif

@@ -1,0 +1,149 @@
+/* The program through libtcc: neither headers nor a library of tcc's are needed where lathe runs. */
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
+#include "jit_private.h"
+
+#include "../../runtime/guard.h"
+#include "../../runtime/team.h"
+
+#include <libtcc.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+const KernelSymbol *kernels_of(const Target *t)
+{
+#define TARGET(name, machine, ...) ON_##machine(kernels_##name, NULL),
+        static const KernelSymbol *const linked[] = {
+#include "../kernels/targets.def"
+        };
+        return linked[t - target_table];
+}
+
+KernelFunction *kernel_find(const Target *t, const char *name)
+{
+        for (const KernelSymbol *k = kernels_of(t); k && k->name; k++)
+                if (!strcmp(k->name, name))
+                        return k->function;
+        return NULL;
+}
+
+static void barrier(Team *team)
+{
+        team_barrier(team);
+}
+
+/* Is memory to be had that can be written and then run?  libtcc ends the process where it is not. */
+static bool has_executable_memory(void)
+{
+        size_t page = (size_t)sysconf(_SC_PAGESIZE);
+        void *at = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (at == MAP_FAILED)
+                return false;
+        bool good = !mprotect(at, page, PROT_READ | PROT_WRITE | PROT_EXEC);
+        munmap(at, page);
+        return good;
+}
+
+static const char *declarations(Arena *a, const KernelSymbol *kernels)
+{
+        Text *t = text_new(a);
+        text_printf(t, "%s\nvoid profile_mark(int kernel);\n", embedded_text("jit.h"));
+        for (const KernelSymbol *k = kernels; k->name; k++)
+                if (k->declaration)
+                        text_printf(t, "%s\n\n", k->declaration);
+        return t->data;
+}
+
+/* libtcc takes functions as pointers to objects. */
+static const void *as_object(KernelFunction *f)
+{
+        const void *p;
+        memcpy(&p, &f, sizeof p);
+        return p;
+}
+
+static void add_symbols(TCCState *s, const KernelSymbol *kernels)
+{
+        for (const KernelSymbol *k = kernels; k->name; k++)
+                tcc_add_symbol(s, k->name, as_object(k->function));
+        const KernelSymbol own[] = {{"team_barrier", NULL, (KernelFunction *)barrier},
+                                    {"profile_mark", NULL, (KernelFunction *)profile_mark},
+                                    {"memset", NULL, (KernelFunction *)memset},
+                                    {"memcpy", NULL, (KernelFunction *)memcpy},
+                                    {"memmove", NULL, (KernelFunction *)memmove}};
+        for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
+                tcc_add_symbol(s, own[i].name, as_object(own[i].function));
+}
+
+typedef struct {
+        Arena *arena;
+        const char *message; /* the first */
+} Complaint;
+
+static void complain(void *opaque, const char *message)
+{
+        Complaint *c = opaque;
+        if (!c->message)
+                c->message = arena_strdup(c->arena, message);
+}
+
+/* libtcc keeps the state of a compilation in globals. */
+static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
+
+static const char *compile(TCCState *s, const KernelSymbol *kernels, const char *text, JitCode *code)
+{
+        tcc_set_options(s, "-nostdlib -nostdinc");
+        tcc_set_output_type(s, TCC_OUTPUT_MEMORY);
+        if (tcc_compile_string(s, text))
+                return "can't be compiled";
+        add_symbols(s, kernels);
+        if (tcc_relocate(s, TCC_RELOCATE_AUTO))
+                return "can't be linked";
+        void *program = tcc_get_symbol(s, "lathe_program");
+        memcpy(&code->program, &program, sizeof program);
+        code->instance = tcc_get_symbol(s, "lathe_instance");
+        code->from = s;
+        return program && code->instance ? NULL : "has no program";
+}
+
+const char *jit_tcc(Plan *p, JitCode *code)
+{
+        Arena *a = p->graph->arena;
+        const KernelSymbol *kernels = kernels_of(p->target);
+        *code = (JitCode){0};
+        if (!kernels)
+                return arena_printf(a, "no kernels for %s are compiled into this lathe", p->target->name);
+        if (!has_executable_memory())
+                return "no executable memory is to be had here, which libtcc needs; --jit cc does without";
+        Text *text = text_new(a);
+        emit_program_alone(p, declarations(a, kernels), text);
+        Complaint complaint = {.arena = a};
+        pthread_mutex_lock(&one_at_a_time);
+        ending_enter_tcc(&complaint.message);
+        TCCState *s = tcc_new();
+        const char *error = no_memory;
+        if (s) {
+                tcc_set_error_func(s, &complaint, complain);
+                error = compile(s, kernels, text->data, code);
+        }
+        if (s && error)
+                tcc_delete(s);
+        ending_leave_tcc();
+        pthread_mutex_unlock(&one_at_a_time);
+        if (!error)
+                return NULL;
+        *code = (JitCode){0};
+        return arena_printf(a, "libtcc: the program %s%s%s", error, complaint.message ? ": " : "",
+                            complaint.message ? complaint.message : "");
+}
+
+void jit_tcc_free(JitCode *code)
+{
+        if (!code->from)
+                return;
+        pthread_mutex_lock(&one_at_a_time);
+        tcc_delete(code->from);
+        pthread_mutex_unlock(&one_at_a_time);
+        *code = (JitCode){0};
+}

@@ -1,0 +1,19 @@
+/*
+ * The table of kernels that kernels.c makes for an instruction set.
+ */
+#ifndef KERNEL_TABLE_PRIVATE_H
+#define KERNEL_TABLE_PRIVATE_H
+#include <stdint.h>
+
+typedef void KernelFunction(void); /* to be called as the declaration says */
+
+typedef struct KernelSymbol {
+        const char *name, *declaration; /* NULL: not for code that libtcc makes */
+        KernelFunction *function;
+} KernelSymbol;
+
+/* each ends with a NULL name; those of this processor's architecture are linked */
+#define TARGET(name, ...) extern const KernelSymbol kernels_##name[];
+#include "../kernels/targets.def"
+
+#endif

@@ -1,0 +1,149 @@
+/* run: a planned model in this process.
+ *
+ * Code made just in time (jit_tcc.c, jit_cc.c), an engine that calls it with memory and threads of its own (engine.c), and texts that
+ * come of that (tokenizer.c, generate.c). */
+#ifndef RUN_H
+#define RUN_H
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "weights/weights.h"
+
+/* An engine: a planned model as code in this process, with memory and threads of its own.
+ *
+ * Plan and weights stay the caller's and must outlive it.  One thread at a time may use an engine; several engines are
+ * independent.  Functions return NULL, or what is wrong, in words. */
+
+/* JIT_AUTO: libtcc at once; the system compiler's optimised build takes over between two calls, when it is ready.
+ * JIT_CODE: no compiler; the interpreter of Code, for tests. */
+typedef enum { JIT_AUTO, JIT_TCC, JIT_CC, JIT_CODE } JitMode;
+
+/* libtcc and the interpreter: they need the target's kernels in this lathe. */
+bool jit_is_immediate(JitMode mode);
+JitMode immediate_mode(JitMode mode); /* libtcc, where mode is neither */
+
+typedef struct Engine Engine;
+
+/* weights: packed for this plan, [weights_size] bytes, aligned to 64 bytes.  NULL with *why, which a later call of the same
+ * function may overwrite. */
+Engine *engine_new(Plan *p, const float *weights, int threads, JitMode mode, const char **why);
+void engine_free(Engine *e);
+/* Goes on with another number of threads, at most those that it was made with. */
+const char *engine_set_threads(Engine *e, int threads);
+/* Noise in what calls have left behind, as far as that is quick: nothing of a sequence that is begun anew may depend on it. */
+void engine_forget(Engine *e);
+
+/* What one call takes and gives, by the graph's numbers of inputs, outputs and named dimensions.  Tensors are row-major. */
+typedef struct {
+        const void *const *input; /* [ninput]: int32_t for ids and whole numbers, else float */
+        float *const *output;     /* [noutput]: each NULL (not wanted), or where it goes */
+        const int64_t *size;      /* [nnamed]: those of time and past are not read */
+} EngineCall;
+
+/* Causal models.  Takes n positions more, the inputs being of these; inputs that are fed apart (an encoder's) are taken by the
+ * call that begins at position 0 and hold for those that follow.  Outputs are those of positions `first` to n alone. */
+const char *engine_advance(Engine *e, const EngineCall *call, int64_t n, int64_t first);
+int64_t engine_position(const Engine *e);        /* positions taken so far */
+const char *engine_rewind(Engine *e, int64_t n); /* back to the first n */
+
+/* Of a plan for several slots: the functions above are about the slot that was selected last, 0 at first. */
+const char *engine_select(Engine *e, int slot);
+/* One sequence of a batch: it takes n positions more; outputs are those of its positions `first` to n. */
+typedef struct {
+        int slot;
+        int64_t n, first;
+} EngineSequence;
+/* Takes positions of several sequences at once, at most plan->chunk together.  Inputs lie one sequence after another, as do the
+ * outputs that are wanted.  What is fed apart is taken by engine_advance, which begins a sequence. */
+const char *engine_batch(Engine *e, const EngineSequence *s, int sequences, const EngineCall *call);
+
+/* Other models: the whole at once. */
+const char *engine_forward(Engine *e, const EngineCall *call);
+
+/* From token ids [n] to logits [n - first, vocab] of positions first to n (NULL: not wanted), for models of that kind: see
+ * why_not_generating(). */
+const char *engine_tokens(Engine *e, const int32_t *tokens, int64_t n, int64_t first, float *logits);
+
+/* Asked from another thread or a signal handler: the call at hand, and later ones, end with "interrupted"; false takes it back. */
+void engine_interrupt(Engine *e, bool stop);
+
+const char *engine_tier(const Engine *e);       /* "tcc", "cc" or "code" */
+double engine_compile_seconds(const Engine *e); /* of libtcc */
+
+/* The kernels compiled into lathe for a target, which code made by libtcc calls (jit_private.h). */
+struct KernelSymbol;
+const struct KernelSymbol *kernels_of(const Target *t); /* NULL: not linked */
+
+/* The llama2.c tokenizer, read for being compiled into the emitted program (runtime/tokenizer.h is its other
+ * half). */
+
+typedef struct {
+        int vocab;
+        int longest;          /* bytes of the longest token */
+        unsigned char *bytes; /* [offset[vocab]]: the tokens end to end; none contains a 0 byte */
+        uint32_t *offset;     /* [vocab + 1] */
+        float *score;         /* [vocab], no NaN */
+        uint32_t *sorted;     /* [vocab]: tokens in order of their bytes, equal ones by number */
+} Tokenizer;
+
+/* Reads a tokenizer of exactly vocab tokens, which tokenizer_free releases; false and a message, and nothing
+ * to release. */
+bool tokenizer_read(const char *path, int vocab, Tokenizer *tokenizer, CkError *err);
+void tokenizer_free(Tokenizer *tokenizer);
+
+/* The constants that runtime/tokenizer.h needs, as C. */
+const char *tokenizer_text(Arena *a, const Tokenizer *tokenizer);
+
+/* Generation: tokens through an engine, one at a time, as text. */
+
+/* An input of token ids, one for each position; NULL: there is none. */
+const Input *ids_of(const Graph *g, int time);
+/* NULL, or why tokens can't be chosen by this model's first output: it must be of logits [time, vocab], for an input of token ids
+ * [time] below vocab. */
+const char *why_no_logits(const Graph *g, int time);
+/* NULL, or why this model can't generate: it must be causal, with such logits and no other input. */
+const char *why_not_generating(const Graph *g);
+
+/* tokens of text [n bytes], malloc'd, with the start token in front; NULL: out of memory */
+int32_t *text_to_tokens(const Tokenizer *t, const char *text, int64_t n, int64_t *count);
+/* for a model whose one input is token ids: those of text as it has them in numbers, malloc'd, or the start token; NULL with *why */
+int32_t *numbers_to_tokens(const Graph *g, const char *text, int64_t *count, const char **why);
+/* the bytes of a token after another, into out [t->longest + 1]; returns how many */
+int token_to_text(const Tokenizer *t, int32_t previous, int32_t token, char *out);
+
+enum { MAX_STOPS = 16 };
+
+typedef struct {
+        int64_t steps; /* at most so many new tokens */
+        int64_t chunk; /* the prompt in pieces of so many */
+        float temperature, top_p, min_p;
+        int top_k;
+        uint64_t seed;
+        const char *stop[MAX_STOPS]; /* texts that end it; they are not shown */
+        int nstop;
+        bool hash; /* of all logits, those of the prompt's positions too */
+        bool (*show)(void *to, const char *text, int64_t n); /* false: it can't be written */
+        void *to;
+        atomic_bool *
+                interrupted; /* or NULL: set from elsewhere, it ends the generation after the token at hand */
+} Generation;
+
+typedef struct {
+        int64_t made;
+        double first_seconds, rest_seconds; /* prompt and first new token; the other made - 1 */
+        uint64_t hash;
+} Generated;
+
+/* Goes on after tokens [n], at least one, which the engine has not taken yet.  tokenizer NULL: tokens are shown as numbers.
+ * NULL, or what is wrong: output_failed if `show` was false. */
+extern const char output_failed[];
+const char *generate(Engine *e, const Plan *p, const Tokenizer *tokenizer, const int32_t *tokens, int64_t n,
+                     const Generation *how, Generated *result);
+
+/* hash_bytes() over the bits of x [n], every NaN the same */
+uint64_t hash_floats(uint64_t h, const float *x, int64_t n);
+/* of the bytes of a checkpoint's files, one after another */
+uint64_t checkpoint_bytes_hash(const Checkpoint *c);
+#endif

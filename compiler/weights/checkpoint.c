@@ -1,0 +1,426 @@
+/* Checkpoints: the table of formats, the files that are mapped, the tensors by name.
+ *
+ * A reader (safetensors.c, llama2c.c) checks its file and adds tensors; here they are sorted by name,
+ * searched by bisection and widened. Types and formats are rows of tables. */
+#include <assert.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "checkpoint_private.h"
+
+_Static_assert(sizeof(void *) == 8, "checkpoints are mapped whole: 64-bit addresses");
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "checkpoints are little-endian and are used where they lie"
+#endif
+
+enum { MAX_META = 16 };
+
+struct Checkpoint {
+        char *path;
+        const CkFormat *format;
+        CkFile **file;
+        int nfile;
+        CkTensor *tensor; /* [count], ascending by name once opened */
+        int count, capacity;
+        struct {
+                const char *key;
+                int64_t value;
+        } meta[MAX_META];
+        int nmeta;
+};
+
+/* Asked in this order: a name that settles the format comes before a guess by content. */
+static const CkFormat formats[] = {
+        {"sharded safetensors", safetensors_index_probe, safetensors_index_read},
+        {"safetensors", safetensors_probe, safetensors_read},
+        {"llama2.c", llama2c_probe, llama2c_read},
+};
+
+static const struct {
+        const char *name;
+        int bits;
+        bool readable;
+} types[] = {
+#define CK_ROW(name, bits, readable) [CK_##name] = {#name, bits, readable},
+        CK_TYPES(CK_ROW)
+#undef CK_ROW
+};
+
+const char *ck_type_name(CkType type)
+{
+        return types[type].name;
+}
+
+int ck_type_bits(CkType type)
+{
+        return types[type].bits;
+}
+
+bool ck_type_readable(CkType type)
+{
+        return types[type].readable;
+}
+
+bool ck_fail(CkError *err, const char *format, ...)
+{
+        va_list arguments;
+        err->environment = false;
+        va_start(arguments, format);
+        vsnprintf(err->message, sizeof err->message, format, arguments);
+        va_end(arguments);
+        return false;
+}
+
+bool ck_lack(CkError *err, const char *format, ...)
+{
+        va_list arguments;
+        err->environment = true;
+        va_start(arguments, format);
+        vsnprintf(err->message, sizeof err->message, format, arguments);
+        va_end(arguments);
+        return false;
+}
+
+CkQuoted ck_quote(const char *name)
+{
+        CkQuoted quoted;
+        size_t length = strlen(name), room = sizeof quoted.text - 1, keep = length;
+        if (length > room) {
+                keep = room - 3;
+                while (keep && (name[keep] & 0xc0) == 0x80) /* not inside a UTF-8 character */
+                        keep--;
+        }
+        for (size_t i = 0; i < keep; i++)
+                quoted.text[i] = (unsigned char)name[i] < 0x20 || name[i] == 0x7f ? '?' : name[i];
+        strcpy(quoted.text + keep, keep < length ? "..." : "");
+        return quoted;
+}
+
+bool ck_ends_with(const char *text, const char *end)
+{
+        size_t length = strlen(text), tail = strlen(end);
+        return length >= tail && !strcmp(text + length - tail, end);
+}
+
+/* Opens without blocking on a pipe and without following the file's later fate: the descriptor stays open, so
+ * that shrinking can be noticed. */
+static bool map_file(CkFile *file, CkError *err)
+{
+        struct stat status;
+        file->descriptor = open(file->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+        if (file->descriptor < 0 || fstat(file->descriptor, &status))
+                return ck_lack(err, "%s: cannot open: %s", file->path, strerror(errno));
+        if (!S_ISREG(status.st_mode))
+                return ck_fail(err, "%s: not a regular file, which a checkpoint has to be", file->path);
+        if (status.st_size == 0)
+                return ck_fail(err, "%s: the file is empty", file->path);
+        file->size = status.st_size;
+        void *data = mmap(NULL, (size_t)file->size, PROT_READ, MAP_PRIVATE, file->descriptor, 0);
+        if (data == MAP_FAILED)
+                return ck_lack(err, "%s: cannot map %lld bytes: %s", file->path, (long long)file->size,
+                               strerror(errno));
+        file->data = data;
+        file->entry = ending_mapping(data, (size_t)file->size, file->path);
+        return true;
+}
+
+static void release_file(CkFile *file)
+{
+        if (file->data) {
+                ending_forget(file->entry);
+                munmap((void *)file->data, (size_t)file->size);
+        }
+        if (file->descriptor >= 0)
+                close(file->descriptor);
+        free(file->path);
+        free(file);
+}
+
+const CkFile *checkpoint_map(Checkpoint *checkpoint, const char *path, CkError *err)
+{
+        CkFile **files = realloc(checkpoint->file, (size_t)(checkpoint->nfile + 1) * sizeof *files);
+        if (files)
+                checkpoint->file = files;
+        CkFile *file = files ? calloc(1, sizeof *file) : NULL;
+        char *copy = file ? strdup(path) : NULL;
+        if (!copy) {
+                free(file);
+                ck_lack(err, "%s: out of memory", path);
+                return NULL;
+        }
+        *file = (CkFile){.path = copy, .descriptor = -1};
+        checkpoint->file[checkpoint->nfile++] = file;
+        return map_file(file, err) ? file : NULL;
+}
+
+bool checkpoint_measure(const CkFile *file, CkTensor *tensor, CkError *err)
+{
+        int bits = types[tensor->dtype].bits;
+        int64_t most = INT64_MAX / bits, count = 1;
+        bool empty = false;
+        for (int i = 0; i < tensor->rank; i++)
+                empty |= tensor->shape[i] == 0;
+        for (int i = 0; i < tensor->rank && !empty; i++) {
+                if (tensor->shape[i] < 0 || count > most / tensor->shape[i])
+                        return ck_fail(
+                                err, "%s: tensor \"%s\": its shape has more elements than 64 bits can count",
+                                file->path, ck_quote(tensor->name).text);
+                count *= tensor->shape[i];
+        }
+        tensor->count = empty ? 0 : count;
+        if (tensor->count * bits % 8)
+                return ck_fail(err, "%s: tensor \"%s\": %lld elements of %s do not fill whole bytes",
+                               file->path, ck_quote(tensor->name).text, (long long)tensor->count,
+                               ck_type_name(tensor->dtype));
+        tensor->bytes = tensor->count * bits / 8;
+        return true;
+}
+
+bool checkpoint_add(Checkpoint *checkpoint, const CkTensor *tensor, CkError *err)
+{
+        if (checkpoint->count == checkpoint->capacity) {
+                int capacity = checkpoint->capacity ? 2 * checkpoint->capacity : 64;
+                CkTensor *grown = realloc(checkpoint->tensor, (size_t)capacity * sizeof *grown);
+                if (!grown)
+                        return ck_lack(err, "%s: out of memory", tensor->file->path);
+                checkpoint->tensor = grown;
+                checkpoint->capacity = capacity;
+        }
+        char *name = strdup(tensor->name);
+        if (!name)
+                return ck_lack(err, "%s: out of memory", tensor->file->path);
+        CkTensor *added = &checkpoint->tensor[checkpoint->count++];
+        *added = *tensor;
+        added->name = name;
+        return true;
+}
+
+bool checkpoint_set_meta(Checkpoint *checkpoint, const char *key, int64_t value, CkError *err)
+{
+        if (checkpoint->nmeta == MAX_META)
+                return ck_fail(err, "%s: more than %d numbers in the header", checkpoint->path, MAX_META);
+        checkpoint->meta[checkpoint->nmeta].key = key;
+        checkpoint->meta[checkpoint->nmeta++].value = value;
+        return true;
+}
+
+/* What a directory holds: the index if there is one, else the only .safetensors file. */
+typedef struct {
+        char name[256]; /* the one found, or the conventional one among several */
+        int found;
+} Choice;
+
+static void choose(Choice *choice, const char *name, const char *conventional)
+{
+        choice->found++;
+        if (choice->found == 1 || !strcmp(name, conventional))
+                snprintf(choice->name, sizeof choice->name, "%s", name);
+}
+
+static bool choose_in_directory(const char *path, char **chosen, CkError *err)
+{
+        static const char one[] = "model.safetensors", index[] = "model.safetensors.index.json";
+        Choice single = {.found = 0}, sharded = {.found = 0};
+        DIR *directory = opendir(path);
+        if (!directory)
+                return ck_lack(err, "%s: cannot open: %s", path, strerror(errno));
+        for (struct dirent *entry; (entry = readdir(directory));) {
+                if (ck_ends_with(entry->d_name, ".safetensors.index.json"))
+                        choose(&sharded, entry->d_name, index);
+                if (ck_ends_with(entry->d_name, ".safetensors"))
+                        choose(&single, entry->d_name, one);
+        }
+        closedir(directory);
+        const Choice *choice = sharded.found ? &sharded : &single;
+        const char *conventional = sharded.found ? index : one;
+        if (!choice->found)
+                return ck_fail(err, "%s: a directory without a .safetensors file or .safetensors.index.json",
+                               path);
+        if (choice->found > 1 && strcmp(choice->name, conventional))
+                return ck_fail(err, "%s: a directory with %d checkpoints and no %s: name the file you mean",
+                               path, choice->found, conventional);
+        size_t size = strlen(path) + strlen(choice->name) + 2;
+        *chosen = malloc(size);
+        if (!*chosen)
+                return ck_lack(err, "%s: out of memory", path);
+        snprintf(*chosen, size, "%s%s%s", path, ck_ends_with(path, "/") ? "" : "/", choice->name);
+        return true;
+}
+
+static int by_name(const void *a, const void *b)
+{
+        return strcmp(((const CkTensor *)a)->name, ((const CkTensor *)b)->name);
+}
+
+/* No name occurs twice: JSON with a repeated key is refused, and an index gives a name to one shard. */
+static void sort_tensors(Checkpoint *checkpoint)
+{
+        if (checkpoint->count)
+                qsort(checkpoint->tensor, (size_t)checkpoint->count, sizeof *checkpoint->tensor, by_name);
+        for (int i = 1; i < checkpoint->count; i++)
+                assert(strcmp(checkpoint->tensor[i - 1].name, checkpoint->tensor[i].name) < 0);
+}
+
+static bool open_file(Checkpoint *checkpoint, const char *path, CkError *err)
+{
+        const CkFile *file = checkpoint_map(checkpoint, path, err);
+        if (!file)
+                return false;
+        for (size_t i = 0; i < sizeof formats / sizeof *formats && !checkpoint->format; i++)
+                if (formats[i].probe(file))
+                        checkpoint->format = &formats[i];
+        const char *other = format_of(file->data, file->size);
+        if (!checkpoint->format || (checkpoint->format->probe == llama2c_probe && other))
+                return ck_fail(err,
+                               "%s: %s%s: expected .safetensors, a .safetensors.index.json, a "
+                               "directory with one of them, or a llama2.c .bin",
+                               path, other ? "this is " : "no format that lathe reads", other ? other : "");
+        if (!checkpoint->format->read(checkpoint, file, err))
+                return false;
+        sort_tensors(checkpoint);
+        return true;
+}
+
+static bool open_path(Checkpoint *checkpoint, const char *path, CkError *err)
+{
+        struct stat status;
+        if (stat(path, &status))
+                return ck_lack(err, "%s: cannot open: %s", path, strerror(errno));
+        if (!S_ISDIR(status.st_mode))
+                return open_file(checkpoint, path, err);
+        char *chosen = NULL;
+        bool opened = choose_in_directory(path, &chosen, err) && open_file(checkpoint, chosen, err);
+        free(chosen);
+        return opened;
+}
+
+Checkpoint *checkpoint_open(const char *path, CkError *err)
+{
+        Checkpoint *checkpoint = calloc(1, sizeof *checkpoint);
+        if (checkpoint)
+                checkpoint->path = strdup(path);
+        if (!checkpoint || !checkpoint->path)
+                ck_lack(err, "%s: out of memory", path);
+        else if (open_path(checkpoint, path, err))
+                return checkpoint;
+        checkpoint_close(checkpoint);
+        return NULL;
+}
+
+void checkpoint_close(Checkpoint *checkpoint)
+{
+        if (!checkpoint)
+                return;
+        for (int i = 0; i < checkpoint->count; i++)
+                free((void *)checkpoint->tensor[i].name);
+        for (int i = 0; i < checkpoint->nfile; i++)
+                release_file(checkpoint->file[i]);
+        free(checkpoint->tensor);
+        free(checkpoint->file);
+        free(checkpoint->path);
+        free(checkpoint);
+}
+
+const char *checkpoint_path(const Checkpoint *checkpoint)
+{
+        return checkpoint->path;
+}
+
+const char *checkpoint_format(const Checkpoint *checkpoint)
+{
+        return checkpoint->format->name;
+}
+
+const CkFile *checkpoint_file(const Checkpoint *checkpoint, int index)
+{
+        return index < checkpoint->nfile ? checkpoint->file[index] : NULL;
+}
+
+int checkpoint_count(const Checkpoint *checkpoint)
+{
+        return checkpoint->count;
+}
+
+const CkTensor *checkpoint_at(const Checkpoint *checkpoint, int index)
+{
+        return &checkpoint->tensor[index];
+}
+
+const CkTensor *checkpoint_find(const Checkpoint *checkpoint, const char *name)
+{
+        CkTensor key = {.name = name};
+        if (!checkpoint->count)
+                return NULL;
+        return bsearch(&key, checkpoint->tensor, (size_t)checkpoint->count, sizeof key, by_name);
+}
+
+bool checkpoint_meta(const Checkpoint *checkpoint, const char *key, int64_t *value)
+{
+        for (int i = 0; i < checkpoint->nmeta; i++)
+                if (!strcmp(checkpoint->meta[i].key, key)) {
+                        *value = checkpoint->meta[i].value;
+                        return true;
+                }
+        return false;
+}
+
+/* Touching a page beyond the end of a file that has shrunk would kill the process, so look first. */
+static bool still_whole(const CkFile *file)
+{
+        struct stat status;
+        return !fstat(file->descriptor, &status) && status.st_size >= file->size;
+}
+
+static bool can_read(const CkTensor *tensor, int64_t first, int64_t count)
+{
+        return ck_type_readable(tensor->dtype) && first >= 0 && count >= 0 &&
+               first <= tensor->count - count && still_whole(tensor->file);
+}
+
+static void widen(const CkTensor *tensor, int64_t first, int64_t count, float *out)
+{
+        int size = types[tensor->dtype].bits / 8;
+        const unsigned char *from = (const unsigned char *)tensor->data + first * size;
+        if (!count)
+                return;
+        if (tensor->dtype == CK_F32) {
+                memcpy(out, from, (size_t)count * sizeof *out);
+                return;
+        }
+        for (int64_t i = 0; i < count; i++) {
+                uint16_t half;
+                memcpy(&half, from + 2 * i, sizeof half);
+                out[i] = tensor->dtype == CK_F16 ? f16_to_f32(half) : bf16_to_f32(half);
+        }
+}
+
+bool checkpoint_read_f32(const CkTensor *tensor, int64_t first, int64_t count, float *out)
+{
+        if (!can_read(tensor, first, count))
+                return false;
+        widen(tensor, first, count, out);
+        return true;
+}
+
+bool checkpoint_read_f64(const CkTensor *tensor, int64_t first, int64_t count, double *out)
+{
+        float part[1024];
+        if (!can_read(tensor, first, count))
+                return false;
+        for (int64_t done = 0; done < count;) {
+                int64_t n = count - done < 1024 ? count - done : 1024;
+                widen(tensor, first + done, n, part);
+                for (int64_t i = 0; i < n; i++)
+                        out[done + i] = part[i];
+                done += n;
+        }
+        return true;
+}

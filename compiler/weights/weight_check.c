@@ -1,0 +1,120 @@
+/* A checkpoint against the map: every tensor that the map names is there, in its shape and in a type that
+ * lathe reads, and every tensor that is there is named, if only by `drop` or `optional`.  All that is wrong
+ * is reported at once. */
+#include "weight_map_private.h"
+#include "checkpoint_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int by_text(const void *left, const void *right)
+{
+        return strcmp(*(const char *const *)left, *(const char *const *)right);
+}
+
+/* Whether a name fits a rule's: {i} stands for any number. */
+static bool fits_rule(const char *rule, const char *name)
+{
+        while (*rule && (*rule == '{' || *rule == *name)) {
+                if (*rule != '{') {
+                        rule++;
+                        name++;
+                        continue;
+                }
+                size_t digits = strspn(name, "0123456789");
+                rule += strcspn(rule, "}");
+                if (digits == 0 || *rule == 0)
+                        return false;
+                rule++;
+                name += digits;
+        }
+        return *rule == 0 && *name == 0;
+}
+
+static bool is_excused(const Graph *g, const char *name)
+{
+        for (int i = 0; i < g->nentry; i++)
+                if (g->entry[i].kind != CK_MAP && fits_rule(g->entry[i].name, name))
+                        return true;
+        return false;
+}
+
+static void find_unused(const WeightMap *map, const Checkpoint *file, Faults *unused)
+{
+        const char **known = NEW_ARRAY(unused->arena, const char *, map->npublished);
+        for (int i = 0; i < map->npublished; i++)
+                known[i] = map->published[i].name;
+        qsort(known, (size_t)map->npublished, sizeof *known, by_text);
+        for (int i = 0; i < checkpoint_count(file); i++) {
+                const CkTensor *t = checkpoint_at(file, i);
+                if (!bsearch(&t->name, known, (size_t)map->npublished, sizeof *known, by_text) &&
+                    !is_excused(map->graph, t->name))
+                        fault_add(unused, (Span){NULL, 0, 0}, "\"%s\", %s %s", ck_quote(t->name).text,
+                                  ck_type_name(t->dtype), shape_text(unused->arena, t->rank, t->shape));
+        }
+}
+
+static bool has_shape(const Published *p, const CkTensor *t)
+{
+        return p->rank == t->rank && memcmp(p->shape, t->shape, (size_t)p->rank * sizeof *p->shape) == 0;
+}
+
+/* A kind of fault: what is said of the file, and of what kind of tensors. */
+typedef struct {
+        Faults faults;
+        const char *what;
+        const char *hint; /* or NULL */
+} Kind;
+
+static bool report(const Kind *kind, const char *path, Diag *diag)
+{
+        const Faults *faults = &kind->faults;
+        if (faults->n == 0)
+                return true;
+        diag_error(diag, (Span){NULL, 0, 0}, "%s: %s %s", path, fault_count(faults, "tensor"), kind->what);
+        fault_list(faults, diag);
+        if (kind->hint)
+                diag_hint(diag, "%s", kind->hint);
+        if (faults->span.source)
+                diag_note(diag, faults->span, faults->n == 1 ? "wanted here" : "the first is wanted here");
+        return false;
+}
+
+static bool is_transposed(const Published *p, const CkTensor *t)
+{
+        return p->rank == 2 && t->rank == 2 && p->shape[0] == t->shape[1] && p->shape[1] == t->shape[0];
+}
+
+bool weight_check(const WeightMap *map, const Checkpoint *file, const CkTensor **tensor, Diag *diag)
+{
+        Arena *a = map->graph->arena;
+        Kind missing = {{.arena = a}, "missing", NULL};
+        Kind misshapen = {{.arena = a}, "of another shape than the model's", NULL};
+        Kind unreadable = {{.arena = a}, "of a type that can't be read: F32, F16 and BF16 can", NULL};
+        Kind unused = {{.arena = a},
+                       "that the model does not use",
+                       "a checkpoint names what its model does without: drop \"NAME\""};
+        if (map->graph->nentry == 0)
+                missing.hint = "the model has no checkpoint entries, so tensors go by the weights' own names";
+        for (int i = 0; i < map->npublished; i++) {
+                const Published *p = &map->published[i];
+                const CkTensor *t = tensor[i] = checkpoint_find(file, p->name);
+                const char *shape = shape_text(a, p->rank, p->shape);
+                if (!t)
+                        fault_add(&missing.faults, p->span, "\"%s\", %s", p->name, shape);
+                else if (!has_shape(p, t))
+                        fault_add(&misshapen.faults, p->span, "\"%s\": %s in the file, %s in the model",
+                                  p->name, shape_text(a, t->rank, t->shape), shape);
+                else if (!ck_type_readable(t->dtype))
+                        fault_add(&unreadable.faults, p->span, "\"%s\": %s", p->name, ck_type_name(t->dtype));
+                if (t && !has_shape(p, t) && is_transposed(p, t))
+                        misshapen.hint =
+                                "what a file keeps transposed is written with ', as in layer[i].ffn.up.w'";
+        }
+        find_unused(map, file, &unused.faults);
+        const Kind *kind[] = {&missing, &misshapen, &unreadable, &unused};
+        bool good = true;
+        for (int i = 0; i < 4; i++)
+                good = report(kind[i], checkpoint_path(file), diag) && good;
+        return good;
+}

@@ -1,0 +1,553 @@
+/* From checkpoint entries to pieces: expressions run on addresses.
+ *
+ * A box of elements of the published tensor goes down the expression, node by node, to the weights.  It is a sequence
+ * of digits; each has a step in the published tensor and one along every axis of the node reached.
+ *
+ *   view        an axis is taken apart into the view's atoms: digits whose step is a multiple of an atom's size
+ *               belong to the atoms further out, the others have to stay inside it
+ *
+ *   join        the box has to lie within one input
+ *
+ *   + - * /     a number goes into the box's factor and summand
+ *   weight      the box is a piece
+ *
+ * Where a digit crosses from one atom or input into the next it is cut, in two digits if it divides evenly, else in two
+ * boxes, and the node is begun anew.  A cut never changes what a box means, so whatever the views are, the pieces are
+ * right; in the worst case they are single elements. */
+#include "weight_map_private.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_PIECES = 1 << 20 };
+
+typedef struct {
+        int64_t size, published;
+        int64_t step[MAX_RANK]; /* along the axes of the node reached */
+} BoxDigit;
+
+typedef struct {
+        int ndigit;
+        BoxDigit digit[MAX_DIGITS];
+        int64_t from;             /* in the published tensor, at digits 0 */
+        int64_t offset[MAX_RANK]; /* in the node reached, at digits 0 */
+        double mul, add;          /* published = value of the node reached * mul + add */
+} Box;
+
+/* Where a digit has to be cut: after `at` of its values, or (evenly) into two digits, the inner of size `at`. */
+typedef struct {
+        int digit;
+        int64_t at;
+        bool evenly;
+} Cut;
+
+typedef struct {
+        WeightMap *map;
+        Arena *arena;
+        Diag *diag;
+        const CkEntry *entry;
+        int published;
+        int64_t cap;
+        bool failed;
+} Walk;
+
+/* ---- cutting ---- */
+
+/* The least and the largest value of offset + sum of step * digit, over the digits whose step is no multiple of
+ * `modulus` (0: over all). */
+static void extent(const Box *box, int axis, int64_t offset, int64_t modulus, int64_t *least, int64_t *most)
+{
+        *least = *most = offset;
+        for (int k = 0; k < box->ndigit; k++) {
+                int64_t step = box->digit[k].step[axis], reach = step * (box->digit[k].size - 1);
+                if (modulus && step % modulus == 0)
+                        continue;
+                *least += reach < 0 ? reach : 0;
+                *most += reach > 0 ? reach : 0;
+        }
+}
+
+/* The digits reach from `least` across `boundary`: cuts the one with the longest step, where it first stands beyond, or
+ * before its last value if that is the one with which the others cross. */
+static Cut cut_at(const Box *box, int axis, int64_t modulus, int64_t least, int64_t boundary)
+{
+        int longest = -1;
+        for (int k = 0; k < box->ndigit; k++) {
+                int64_t step = llabs(box->digit[k].step[axis]);
+                if (step == 0 || box->digit[k].size < 2 || (modulus && step % modulus == 0))
+                        continue;
+                if (longest < 0 || step > llabs(box->digit[longest].step[axis]))
+                        longest = k;
+        }
+        const BoxDigit *digit = &box->digit[longest];
+        int64_t step = llabs(digit->step[axis]), at = (boundary - least + step - 1) / step;
+        at = at < digit->size ? at : digit->size - 1;
+        return (Cut){longest, digit->step[axis] < 0 ? digit->size - at : at, false};
+}
+
+/* A digit that carries evenly out of an atom of the given size: the part inside is cut off. */
+static bool cut_evenly(const Box *box, int axis, int64_t size, Cut *cut)
+{
+        for (int k = 0; k < box->ndigit; k++) {
+                int64_t step = llabs(box->digit[k].step[axis]), n = box->digit[k].size;
+                if (step % size == 0)
+                        continue;
+                int64_t a = size, b = step;
+                while (b) {
+                        int64_t rest = a % b;
+                        a = b;
+                        b = rest;
+                }
+                int64_t inner = size / a; /* the least multiple of step that is one of size */
+                if (inner >= n)
+                        continue;
+                *cut = n % inner
+                               ? (Cut){k, n - n % inner, false}
+                               : (Cut){k, box->ndigit < MAX_DIGITS ? inner : n / 2, box->ndigit < MAX_DIGITS};
+                return true;
+        }
+        return false;
+}
+
+/* Makes the cut; what is cut off behind it, if that is another box, goes into *rest. */
+static bool make_cut(Box *box, Cut cut, Box *rest)
+{
+        BoxDigit *digit = &box->digit[cut.digit];
+        if (cut.evenly) {
+                BoxDigit outer = *digit;
+                outer.size /= cut.at;
+                outer.published *= cut.at;
+                for (int a = 0; a < MAX_RANK; a++)
+                        outer.step[a] *= cut.at;
+                digit->size = cut.at;
+                box->digit[box->ndigit++] = outer;
+                return false;
+        }
+        *rest = *box;
+        rest->digit[cut.digit].size -= cut.at;
+        rest->from += cut.at * digit->published;
+        for (int a = 0; a < MAX_RANK; a++)
+                rest->offset[a] += cut.at * digit->step[a];
+        digit->size = cut.at;
+        return true;
+}
+
+/* ---- one node ---- */
+
+static int64_t floor_mod(int64_t a, int64_t n)
+{
+        return (a % n + n) % n;
+}
+
+/* The digits of an axis that count inside an atom, and the offset's, go to the atom; the others stay, with what lies
+ * further out. */
+static void fill_atom(const Atom *atom, int axis, bool outermost, Box *at, Box *in)
+{
+        int64_t size = atom->size.fixed;
+        int64_t low = outermost ? at->offset[axis] : floor_mod(at->offset[axis], size);
+        if (atom->axis >= 0)
+                in->offset[atom->axis] += atom->stride * low;
+        at->offset[axis] = (at->offset[axis] - low) / size;
+        for (int k = 0; k < at->ndigit; k++) {
+                int64_t *step = &at->digit[k].step[axis];
+                bool inside = outermost || *step % size != 0;
+                if (inside && atom->axis >= 0)
+                        in->digit[k].step[atom->axis] += atom->stride * *step;
+                *step = inside ? 0 : *step / size;
+        }
+}
+
+/* The view's atoms of one output axis take their digits of the box, innermost first. */
+static bool enter_axis(const View *v, int axis, Box *at, Box *in, Cut *cut)
+{
+        int first = 0, last = v->natom - 1;
+        while (v->atom[first].out < axis)
+                first++;
+        while (v->atom[last].out > axis)
+                last--;
+        for (int i = last; i > first; i--) {
+                int64_t size = v->atom[i].size.fixed, least, most;
+                extent(at, axis, floor_mod(at->offset[axis], size), size, &least, &most);
+                if (least < 0 || most >= size) {
+                        if (!cut_evenly(at, axis, size, cut))
+                                *cut = cut_at(at, axis, size, least, least < 0 ? 0 : size);
+                        return false;
+                }
+                fill_atom(&v->atom[i], axis, false, at, in);
+        }
+        fill_atom(&v->atom[first], axis, true, at, in);
+        return true;
+}
+
+/* The box as it lies in the view's input; false: a digit has to be cut first. */
+static bool enter_view(const Node *n, const Box *box, Box *in, Cut *cut)
+{
+        const View *v = n->attr.view;
+        Box at = *box;
+        *in = *box;
+        for (int a = 0; a < MAX_RANK; a++) {
+                in->offset[a] = a < n->in[0]->type.rank ? v->offset[a].fixed : 0;
+                for (int k = 0; k < in->ndigit; k++)
+                        in->digit[k].step[a] = 0;
+        }
+        for (int axis = 0; axis < n->type.rank; axis++)
+                if (!enter_axis(v, axis, &at, in, cut))
+                        return false;
+        return true;
+}
+
+/* The input of the join that the box lies in; NULL: a digit has to be cut first. */
+static const Node *enter_join(const Node *n, const Box *box, Box *in, Cut *cut)
+{
+        int axis = n->attr.axis, i = 0;
+        int64_t least, most, begin = 0;
+        extent(box, axis, box->offset[axis], 0, &least, &most);
+        while (begin + n->in[i]->type.dim[axis].fixed <= least)
+                begin += n->in[i++]->type.dim[axis].fixed;
+        int64_t end = begin + n->in[i]->type.dim[axis].fixed;
+        *in = *box;
+        in->offset[axis] -= begin;
+        if (most < end)
+                return n->in[i];
+        *cut = cut_at(box, axis, 0, least, end);
+        return NULL;
+}
+
+/* Pointwise: shapes are right-aligned, and an axis of size 1 stands for all. */
+static void enter_pointwise(const Node *n, const Node *input, Box *box)
+{
+        int added = n->type.rank - input->type.rank;
+        Box at = *box;
+        for (int a = 0; a < MAX_RANK; a++) {
+                bool kept = a < input->type.rank && !dim_is(input->type.dim[a], 1);
+                box->offset[a] = kept ? at.offset[a + added] : 0;
+                for (int k = 0; k < box->ndigit; k++)
+                        box->digit[k].step[a] = kept ? at.digit[k].step[a + added] : 0;
+        }
+}
+
+/* A constant that is the same number everywhere. */
+static bool is_literal(const Node *n, double *value)
+{
+        if (n->op == OP_VIEW || n->op == OP_REAL_OF)
+                return is_literal(n->in[0], value);
+        if (n->op != OP_CONST || n->attr.literal->trips != 1 || n->attr.literal->count < 1)
+                return false;
+        *value = n->attr.literal->value[0];
+        for (int64_t i = 1; i < n->attr.literal->count; i++)
+                if (n->attr.literal->value[i] != *value)
+                        return false;
+        return true;
+}
+
+/* What the node's arithmetic does to the box's factor and summand; the input that is not the number, or NULL. */
+static const Node *apply_number(const Node *n, Box *box)
+{
+        double number;
+        if (n->op == OP_NEG || n->op == OP_REAL_OF) {
+                box->mul = n->op == OP_NEG ? -box->mul : box->mul;
+                return n->in[0];
+        }
+        bool right = is_literal(n->in[1], &number);
+        if (!right && (n->op == OP_DIV || !is_literal(n->in[0], &number)))
+                return NULL;
+        switch ((int)n->op) {
+        case OP_ADD: box->add += box->mul * number; break;
+        case OP_SUB:
+                box->add += right ? -box->mul * number : box->mul * number;
+                box->mul = right ? box->mul : -box->mul;
+                break;
+        case OP_MUL: box->mul *= number; break;
+        default: box->mul /= number;
+        }
+        return n->in[right ? 0 : 1];
+}
+
+/* ---- a piece ---- */
+
+static int by_published_step(const void *left, const void *right)
+{
+        const PieceDigit *a = left, *b = right;
+        return (a->published < b->published) - (a->published > b->published);
+}
+
+/* Digits of size 1 go, and neighbours that count on become one. */
+static int merge_digits(PieceDigit *digit, int n)
+{
+        int kept = 0;
+        for (int k = 0; k < n; k++) {
+                PieceDigit *outer = kept ? &digit[kept - 1] : NULL, inner = digit[k];
+                if (inner.size == 1)
+                        continue;
+                if (outer && outer->published == inner.published * inner.size &&
+                    outer->slot == inner.slot * inner.size)
+                        *outer = (PieceDigit){outer->size * inner.size, inner.published, inner.slot};
+                else
+                        digit[kept++] = inner;
+        }
+        if (kept == 0)
+                digit[kept++] = (PieceDigit){1, 1, 1};
+        return kept;
+}
+
+static void add_piece(Walk *w, Piece piece, PieceDigit *digit, int ndigit)
+{
+        WeightMap *map = w->map;
+        qsort(digit, (size_t)ndigit, sizeof *digit, by_published_step);
+        piece.ndigit = merge_digits(digit, ndigit);
+        piece.digit = NEW_ARRAY(w->arena, PieceDigit, piece.ndigit);
+        memcpy(piece.digit, digit, (size_t)piece.ndigit * sizeof *digit);
+        if (map->npiece == w->cap) {
+                int64_t cap = w->cap ? 2 * w->cap : 64, size = (int64_t)sizeof *map->piece;
+                map->piece = arena_grow(w->arena, map->piece, w->cap * size, cap * size);
+                w->cap = cap;
+        }
+        Piece *kept = map->piece[map->npiece++] = NEW(w->arena, Piece);
+        *kept = piece;
+}
+
+static void fail_entry(Walk *w, Span span, const char *what)
+{
+        w->failed = true;
+        diag_error(w->diag, span.source ? span : w->entry->span,
+                   "the entry \"%s\" can't be read backwards: %s", w->entry->name, what);
+        diag_hint(w->diag, "an entry is made of weights, views, joins and numbers added or multiplied");
+}
+
+static void reach_weight(Walk *w, const Node *n, const Box *box)
+{
+        const Weight *weight = n->attr.weight;
+        int64_t slot = weight->nregion == 0 ? 0 : n->attr.slot, step[MAX_RANK], next = 1;
+        if (slot < 0) {
+                fail_entry(w, n->span,
+                           arena_printf(w->arena, "it does not say which iteration of %s is meant",
+                                        weight->path));
+                return;
+        }
+        if (box->mul == 0 || !isfinite(box->mul) || !isfinite(box->add)) {
+                fail_entry(w, w->entry->span, "it multiplies by 0 or goes beyond every number");
+                return;
+        }
+        if (w->map->npiece == MAX_PIECES) {
+                fail_entry(w, w->entry->span, "its views scatter the weights into too many pieces");
+                return;
+        }
+        for (int a = weight->type.rank - 1; a >= 0; a--) {
+                step[a] = next;
+                next *= weight->type.dim[a].fixed;
+        }
+        PieceDigit digit[MAX_DIGITS];
+        Piece piece = {weight, slot, w->published, box->mul, box->add, box->from, 0, 0, NULL};
+        for (int a = 0; a < weight->type.rank; a++)
+                piece.to += step[a] * box->offset[a];
+        for (int k = 0; k < box->ndigit; k++) {
+                digit[k] = (PieceDigit){box->digit[k].size, box->digit[k].published, 0};
+                for (int a = 0; a < weight->type.rank; a++)
+                        digit[k].slot += step[a] * box->digit[k].step[a];
+        }
+        add_piece(w, piece, digit, box->ndigit);
+}
+
+/* ---- an expression ---- */
+
+static const Node *enter_arithmetic(Walk *w, const Node *n, const Box *box, Box *in)
+{
+        *in = *box;
+        const Node *input = apply_number(n, in);
+        const char *op = op_info[n->op].text;
+        if (input)
+                enter_pointwise(n, input, in);
+        else
+                fail_entry(w, n->span, arena_printf(w->arena, "'%s' needs a weight and one number here", op));
+        return input;
+}
+
+/* The box one node further down; NULL: the cut has to be made first, or w->failed is set. */
+static const Node *enter(Walk *w, const Node *n, const Box *box, Box *in, Cut *cut)
+{
+        switch ((int)n->op) {
+        case OP_VIEW: return enter_view(n, box, in, cut) ? n->in[0] : NULL;
+        case OP_JOIN: return enter_join(n, box, in, cut);
+        case OP_ADD:
+        case OP_SUB:
+        case OP_MUL:
+        case OP_DIV:
+        case OP_NEG:
+        case OP_REAL_OF: return enter_arithmetic(w, n, box, in);
+        case OP_CONST: fail_entry(w, n->span, "a part of it comes from no weight"); return NULL;
+        default:
+                fail_entry(w, n->span, arena_printf(w->arena, "it contains '%s'", op_info[n->op].text));
+                return NULL;
+        }
+}
+
+static void go(Walk *w, const Node *n, const Box *start)
+{
+        Box box = *start, in, rest;
+        while (!w->failed) {
+                Cut cut = {0, 0, false};
+                if (n->op == OP_WEIGHT) {
+                        reach_weight(w, n, &box);
+                        return;
+                }
+                const Node *next = enter(w, n, &box, &in, &cut);
+                if (next) {
+                        n = next;
+                        box = in;
+                } else if (!w->failed && make_cut(&box, cut, &rest)) {
+                        go(w, n, &box);
+                        box = rest;
+                }
+        }
+}
+
+/* ---- the map ---- */
+
+/* A box over all of a tensor: one digit an axis. */
+static Box whole_box(const Published *p)
+{
+        Box box = {.mul = 1, .ndigit = p->rank};
+        int64_t step = 1;
+        for (int a = p->rank - 1; a >= 0; a--) {
+                box.digit[a] = (BoxDigit){.size = p->shape[a], .published = step};
+                box.digit[a].step[a] = 1;
+                step *= p->shape[a];
+        }
+        return box;
+}
+
+static void map_entry(Walk *w, const CkEntry *entry)
+{
+        Published *p = &w->map->published[w->map->npublished];
+        *p = (Published){
+                .name = entry->name, .span = entry->span, .rank = entry->expr->type.rank, .count = 1};
+        for (int a = 0; a < p->rank; a++) {
+                p->shape[a] = entry->expr->type.dim[a].fixed;
+                p->count *= p->shape[a];
+        }
+        p->first = w->map->npiece;
+        w->entry = entry;
+        w->published = w->map->npublished++;
+        Box box = whole_box(p);
+        if (p->count > 0)
+                go(w, entry->expr, &box);
+        p->npiece = w->map->npiece - p->first;
+}
+
+static int by_name(const void *left, const void *right)
+{
+        const CkEntry *a = *(const CkEntry *const *)left, *b = *(const CkEntry *const *)right;
+        int order = strcmp(a->name, b->name);
+        return order ? order : (a > b) - (a < b);
+}
+
+static bool check_names(Arena *arena, const Graph *g, Diag *diag)
+{
+        const CkEntry **entry = NEW_ARRAY(arena, const CkEntry *, g->nentry);
+        int n = 0;
+        bool good = true;
+        for (int i = 0; i < g->nentry; i++)
+                if (g->entry[i].kind == CK_MAP)
+                        entry[n++] = &g->entry[i];
+        qsort(entry, (size_t)n, sizeof *entry, by_name);
+        for (int i = 1; i < n; i++) {
+                if (strcmp(entry[i - 1]->name, entry[i]->name) != 0)
+                        continue;
+                good = false;
+                diag_error(diag, entry[i]->span, "a second entry for \"%s\"", entry[i]->name);
+                diag_note(diag, entry[i - 1]->span, "the first");
+        }
+        return good;
+}
+
+/* Every slot is a tensor under its own name. */
+static void map_slots(Walk *w)
+{
+        const Graph *g = w->map->graph;
+        for (int i = 0; i < g->nweight; i++) {
+                const Weight *weight = g->weight[i];
+                for (int64_t slot = 0; slot < weight->slots; slot++) {
+                        Published *p = &w->map->published[w->map->npublished];
+                        *p = (Published){.name = weight_slot_name(w->arena, weight, slot),
+                                         .span = weight->span};
+                        p->rank = weight->type.rank;
+                        p->count = weight_shape(weight, p->shape);
+                        p->first = w->map->npiece;
+                        p->npiece = p->count > 0;
+                        PieceDigit all = {p->count, 1, 1};
+                        if (p->count > 0)
+                                add_piece(w, (Piece){weight, slot, w->map->npublished, 1, 0, 0, 0, 0, NULL},
+                                          &all, 1);
+                        w->map->npublished++;
+                }
+        }
+}
+
+static int by_weight(const void *left, const void *right)
+{
+        const Piece *a = *(Piece *const *)left, *b = *(Piece *const *)right;
+        if (a->weight != b->weight)
+                return a->weight->id < b->weight->id ? -1 : 1;
+        if (a->slot != b->slot)
+                return a->slot < b->slot ? -1 : 1;
+        return a->published != b->published ? (a->published < b->published ? -1 : 1)
+                                            : (a->to > b->to) - (a->to < b->to);
+}
+
+static void index_slots(Arena *arena, WeightMap *map)
+{
+        const Graph *g = map->graph;
+        int64_t slots = 0, at = 0;
+        map->slot_base = NEW_ARRAY(arena, int64_t, g->nweight);
+        for (int i = 0; i < g->nweight; i++) {
+                map->slot_base[i] = slots;
+                slots += g->weight[i]->slots;
+        }
+        map->by_slot = NEW_ARRAY(arena, Piece *, map->npiece);
+        if (map->npiece)
+                memcpy(map->by_slot, map->piece, (size_t)map->npiece * sizeof *map->piece);
+        qsort(map->by_slot, (size_t)map->npiece, sizeof *map->by_slot, by_weight);
+        map->slot_first = NEW_ARRAY(arena, int64_t, slots + 1);
+        for (int64_t slot = 0; slot <= slots; slot++) {
+                while (at < map->npiece &&
+                       map->slot_base[map->by_slot[at]->weight->id] + map->by_slot[at]->slot < slot)
+                        at++;
+                map->slot_first[slot] = at;
+        }
+}
+
+int64_t slot_pieces(const WeightMap *map, const Weight *w, int64_t slot, Piece *const **first)
+{
+        if (w->id >= map->graph->nweight || map->graph->weight[w->id] != w || slot < 0 || slot >= w->slots)
+                return 0;
+        const int64_t *range = &map->slot_first[map->slot_base[w->id] + slot];
+        *first = map->by_slot + range[0];
+        return range[1] - range[0];
+}
+
+static int64_t count_tensors(const Graph *g)
+{
+        int64_t n = g->nentry;
+        for (int i = 0; g->nentry == 0 && i < g->nweight; i++)
+                n += g->weight[i]->slots;
+        return n;
+}
+
+WeightMap *weight_map(Arena *arena, const Graph *g, Diag *diag)
+{
+        Walk w = {.map = NEW(arena, WeightMap), .arena = arena, .diag = diag};
+        w.map->graph = g;
+        w.map->published = NEW_ARRAY(arena, Published, count_tensors(g));
+        bool good = check_names(arena, g, diag);
+        for (int i = 0; i < g->nentry; i++) {
+                w.failed = false;
+                if (g->entry[i].kind == CK_MAP)
+                        map_entry(&w, &g->entry[i]);
+                good = good && !w.failed;
+        }
+        if (g->nentry == 0)
+                map_slots(&w);
+        index_slots(arena, w.map);
+        return good && weight_cover(w.map, diag) ? w.map : NULL;
+}

@@ -1,0 +1,265 @@
+/* Packed weights in memory, kept by name and layout.
+ *
+ * The pool is a stretch of address space that never moves; buffers are laid one behind the other as plans ask for them.  When
+ * too much of it has gone out of use it starts anew. */
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
+#include "weights.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { HEAD = 4096 }; /* bytes before the floats of a file */
+
+typedef struct {
+        uint64_t key;
+        int64_t offset, stride; /* floats */
+        int64_t room, slots;    /* slots that there is space for, and that are packed */
+        bool used;              /* by the plan at hand */
+} Packed;
+
+struct WeightPool {
+        float *base;
+        int64_t floats, end; /* of address space, and given out */
+        Packed *packed;
+        int n, cap;
+};
+
+WeightPool *pool_new(void)
+{
+        WeightPool *pool = calloc(1, sizeof *pool);
+        if (!pool)
+                return NULL;
+        /* nothing is taken until it is written; a limit on address space (ulimit -v) leaves less */
+        for (int64_t bytes = (int64_t)1 << 42; bytes >= 1 << 24; bytes /= 2) {
+                void *at = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE,
+                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+                if (at == MAP_FAILED)
+                        continue;
+                pool->base = at;
+                pool->floats = bytes / (int64_t)sizeof(float);
+                return pool;
+        }
+        free(pool);
+        return NULL;
+}
+
+void pool_free(WeightPool *pool)
+{
+        if (!pool)
+                return;
+        munmap(pool->base, (size_t)pool->floats * sizeof(float));
+        free(pool->packed);
+        free(pool);
+}
+
+static bool is_whole(const Buffer *b)
+{
+        return b->home == IN_WEIGHTS && !b->part_of;
+}
+
+/* Weight and trips, but for how many slots there are of a single repeat's. */
+static uint64_t mix_weight(uint64_t h, const Weight *w)
+{
+        h = hash_bytes(h, w->path, strlen(w->path) + 1);
+        h = hash_bytes(h, &w->type.rank, sizeof w->type.rank);
+        for (int a = 0; a < w->type.rank; a++)
+                h = hash_bytes(h, &w->type.dim[a].fixed, sizeof w->type.dim[a].fixed);
+        h = hash_bytes(h, &w->centre, sizeof w->centre);
+        if (w->centre_values)
+                h = hash_bytes(h, w->centre_values, (size_t)type_count(&w->type, NULL) * sizeof(double));
+        int64_t trips = 1;
+        for (int i = 0; i < w->nregion; i++) {
+                trips *= w->region[i]->trips;
+                if (i > 0)
+                        h = hash_bytes(h, &w->region[i]->trips, sizeof w->region[i]->trips);
+        }
+        if (w->slot_of && trips != w->slots)
+                h = hash_bytes(h, w->slot_of, (size_t)trips * sizeof *w->slot_of);
+        return h;
+}
+
+/* Of a buffer and what is packed into it: names, shapes, layouts, origin. */
+static uint64_t key_of(const Plan *p, const Buffer *whole, uint64_t origin)
+{
+        uint64_t h = hash_bytes(HASH_START, &origin, sizeof origin);
+        for (int i = 0; i < p->nbuffer; i++) {
+                const Buffer *b = p->buffer[i];
+                if (b->home != IN_WEIGHTS || (b != whole && b->part_of != whole))
+                        continue;
+                h = hash_bytes(h, &b->layout.tiled, sizeof b->layout.tiled);
+                h = hash_bytes(h, &b->layout.tile, sizeof b->layout.tile);
+                h = hash_bytes(h, b->layout.stride, sizeof b->layout.stride);
+                h = hash_bytes(h, &b->layout.offset, sizeof b->layout.offset);
+                h = hash_bytes(h, &b->slot_stride, sizeof b->slot_stride);
+                if (b->weight)
+                        h = mix_weight(h, b->weight);
+        }
+        return h;
+}
+
+static Packed *find(WeightPool *pool, uint64_t key, int64_t slots)
+{
+        for (int i = 0; i < pool->n; i++) {
+                Packed *at = &pool->packed[i];
+                if (at->key == key && at->room >= slots && !at->used)
+                        return at;
+        }
+        return NULL;
+}
+
+/* Address space costs nothing: a buffer with slots gets space for some more. */
+static Packed *add(WeightPool *pool, uint64_t key, const Buffer *b)
+{
+        int64_t room = b->slots > 1 ? 4 * b->slots : 1, left = pool->floats - pool->end - INT64_C(2) * LANES;
+        int64_t stride = FLOATS(b->slot_stride);
+        while (room > b->slots && room > left / stride)
+                room /= 2;
+        room = room < b->slots ? b->slots : room;
+        if (room > left / stride)
+                return NULL;
+        if (pool->n == pool->cap) {
+                int cap = pool->cap ? 2 * pool->cap : 64;
+                Packed *more = realloc(pool->packed, (size_t)cap * sizeof *more);
+                if (!more)
+                        return NULL;
+                pool->packed = more;
+                pool->cap = cap;
+        }
+        Packed *at = &pool->packed[pool->n++];
+        *at = (Packed){.key = key, .offset = pool->end, .stride = stride, .room = room};
+        pool->end += round_up(room * stride, LANES) + 512; /* kernels ask for cache lines a little beyond */
+        return at;
+}
+
+/* Starts anew where more than half of what is packed is of no use to the plan. */
+static void drop_if_stale(WeightPool *pool, const Plan *p, uint64_t origin)
+{
+        int64_t all = 0, useful = 0;
+        for (int i = 0; i < pool->n; i++)
+                all += pool->packed[i].slots * pool->packed[i].stride;
+        for (int i = 0; i < p->nbuffer; i++) {
+                const Buffer *b = p->buffer[i];
+                const Packed *at = is_whole(b) ? find(pool, key_of(p, b, origin), b->slots) : NULL;
+                useful += at ? at->slots * at->stride : 0;
+        }
+        if (all - useful <= 2 * FLOATS(p->weights_size))
+                return;
+        madvise(pool->base, (size_t)pool->end * sizeof(float), MADV_DONTNEED);
+        pool->n = 0;
+        pool->end = 0;
+}
+
+/* Gives every whole buffer its place; begin[id]: its first slot that is not packed yet. */
+static const char *place_buffers(WeightPool *pool, Plan *p, uint64_t origin, int64_t *begin)
+{
+        for (int i = 0; i < p->nbuffer; i++) {
+                Buffer *b = p->buffer[i];
+                if (!is_whole(b))
+                        continue;
+                uint64_t key = key_of(p, b, origin);
+                Packed *at = find(pool, key, b->slots);
+                if (!at)
+                        at = add(pool, key, b);
+                if (!at)
+                        return arena_printf(p->graph->arena, "out of memory: the weights of %s take %.1f GB",
+                                            p->graph->name, 1e-9 * (double)p->weights_size);
+                begin[b->id] = at->slots;
+                at->slots = at->slots > b->slots ? at->slots : b->slots;
+                at->used = true;
+                b->offset = at->offset * (int64_t)sizeof(float);
+        }
+        return NULL;
+}
+
+const char *pool_fit(WeightPool *pool, Plan *p, const WeightSource *from, uint64_t origin, const float **base)
+{
+        int64_t *begin = calloc((size_t)p->nbuffer + 1, sizeof *begin);
+        for (int i = 0; i < pool->n; i++)
+                pool->packed[i].used = false;
+        drop_if_stale(pool, p, origin);
+        const char *error = begin ? place_buffers(pool, p, origin, begin) : no_memory;
+        if (!error)
+                error = pack_buffers(p, from, begin, pool->base);
+        if (error) { /* what is half packed must not be found again */
+                pool->n = 0;
+                pool->end = 0;
+        }
+        free(begin);
+        *base = pool->base;
+        return error;
+}
+
+/* --- files ----------------------------------------------------------------------------------------------------- */
+
+/* All of n bytes from the place, whatever is read at once; false with errno, 0 if the file ends before. */
+static bool read_at(int file, void *to, size_t n, off_t at)
+{
+        for (size_t done = 0; done < n;) {
+                ssize_t got = pread(file, (char *)to + done, n - done, at + (off_t)done);
+                if (got == 0)
+                        errno = 0;
+                if (got == 0 || (got < 0 && errno != EINTR))
+                        return false;
+                done += got > 0 ? (size_t)got : 0;
+        }
+        return true;
+}
+
+bool is_packed_file(const char *path, const char **why)
+{
+        char head[8];
+        int file = open(path, O_RDONLY | O_CLOEXEC);
+        bool good = file >= 0 && read_at(file, head, sizeof head, 0);
+        *why = good || (file >= 0 && (errno == 0 || errno == EISDIR)) ? NULL : strerror(errno);
+        if (file >= 0)
+                close(file);
+        return good && !memcmp(head, "lathe 1\n", 8);
+}
+
+const char *packed_file_open(const char *path, const Plan *p, PackedFile *file)
+{
+        Arena *a = p->graph->arena;
+        struct stat about;
+        uint64_t head[3];
+        *file = (PackedFile){.lacking = true};
+        int f = open(path, O_RDONLY | O_CLOEXEC);
+        if (f < 0)
+                return arena_printf(a, "%s: %s", path, strerror(errno));
+        bool read = !fstat(f, &about) && (read_at(f, head, sizeof head, 0) || errno == 0);
+        bool ours = read && about.st_size > HEAD && !memcmp(head, "lathe 1\n", 8) &&
+                    head[1] == layout_hash(p) && head[2] == (uint64_t)FLOATS(p->weights_size) &&
+                    (uint64_t)about.st_size == HEAD + (uint64_t)p->weights_size;
+        void *at = ours ? mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_PRIVATE, f, 0) : MAP_FAILED;
+        int error = errno;
+        close(f);
+        if (!read)
+                return arena_printf(a, "%s can't be read: %s", path, strerror(error));
+        file->lacking = ours;
+        if (!ours)
+                return arena_printf(
+                        a,
+                        "%s was not packed for this model and target; `lathe build` with the same "
+                        "options packs one",
+                        path);
+        if (at == MAP_FAILED)
+                return arena_printf(a, "%s can't be mapped: %s", path, strerror(error));
+        *file = (PackedFile){.weights = (const float *)(const void *)((const char *)at + HEAD),
+                             .mapped = at,
+                             .size = (size_t)about.st_size,
+                             .entry = ending_mapping(at, (size_t)about.st_size, path)};
+        return NULL;
+}
+
+void packed_file_close(PackedFile *file)
+{
+        if (file->mapped) {
+                ending_forget(file->entry);
+                munmap(file->mapped, file->size);
+        }
+        *file = (PackedFile){0};
+}

@@ -1,0 +1,259 @@
+/* weights: numbers for a model's weights, and for its inputs where nobody gives them.
+ *
+ * Files of tensors (checkpoint.c and a reader for each format), which element of them is which of a weight's (weight_map.c), weights
+ * by hash (hash_weights.c), and weights packed for a plan, in memory (pack.c, weight_pool.c) and as a file (packed_file.c). */
+#ifndef WEIGHTS_H
+#define WEIGHTS_H
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "emit/emit.h"
+
+/* Checkpoints: files of named tensors, mapped read-only.
+ *
+ * A path may be a .safetensors file, a *.safetensors.index.json with its shards, a directory that holds one
+ * of these, or a llama2.c legacy .bin, whose reader supplies Meta's names. Formats are rows of one table in
+ * checkpoint.c. A file is believed only after every number in it has been checked against the file's size;
+ * whatever is wrong is refused with a message that names the file and the tensor or byte. Nothing is copied:
+ * tensors point into the mapping and live until checkpoint_close. Hosts are little-endian, as the formats
+ * are. */
+
+enum { CK_MAX_RANK = 8 };
+
+/* Element types: name as safetensors spells it, bits, and whether lathe reads it. A tensor of another type is
+ * listed like any other, so that a model may drop it, but cannot be read. */
+#define CK_TYPES(ROW)                                                                                        \
+        ROW(F32, 32, true)                                                                                   \
+        ROW(F16, 16, true)                                                                                   \
+        ROW(BF16, 16, true)                                                                                  \
+        ROW(F64, 64, false)                                                                                  \
+        ROW(F8_E5M2, 8, false)                                                                               \
+        ROW(F8_E4M3, 8, false)                                                                               \
+        ROW(F8_E8M0, 8, false)                                                                               \
+        ROW(F6_E2M3, 6, false)                                                                               \
+        ROW(F6_E3M2, 6, false)                                                                               \
+        ROW(F4, 4, false)                                                                                    \
+        ROW(C64, 64, false)                                                                                  \
+        ROW(BOOL, 8, false)                                                                                  \
+        ROW(U8, 8, false)                                                                                    \
+        ROW(I8, 8, false)                                                                                    \
+        ROW(U16, 16, false)                                                                                  \
+        ROW(I16, 16, false)                                                                                  \
+        ROW(U32, 32, false)                                                                                  \
+        ROW(I32, 32, false)                                                                                  \
+        ROW(U64, 64, false)                                                                                  \
+        ROW(I64, 64, false)
+
+#define CK_ENUM(name, bits, readable) CK_##name,
+typedef enum { CK_TYPES(CK_ENUM) CK_TYPE_COUNT } CkType;
+#undef CK_ENUM
+
+const char *ck_type_name(CkType type);
+int ck_type_bits(CkType type);
+bool ck_type_readable(CkType type);
+
+/* What went wrong, in one line: the path, the tensor or byte, what was expected, what to do. */
+typedef struct {
+        char message[512];
+        bool environment; /* memory, the disk, a file that can't be opened; not what is in it */
+} CkError;
+
+typedef struct CkFile CkFile;
+
+typedef struct {
+        const char *name;
+        CkType dtype;
+        int rank;
+        int64_t shape[CK_MAX_RANK]; /* outermost first; a scalar has rank 0 */
+        int64_t count;              /* elements: the product of shape */
+        const void *data;           /* [shape], row-major, not necessarily aligned */
+        int64_t bytes;
+        const CkFile *file; /* the mapped file that holds it */
+} CkTensor;
+
+typedef struct Checkpoint Checkpoint;
+
+/* NULL and a message, or a checkpoint that the caller closes. */
+Checkpoint *checkpoint_open(const char *path, CkError *err);
+void checkpoint_close(Checkpoint *checkpoint); /* NULL is allowed */
+
+const char *checkpoint_path(const Checkpoint *checkpoint); /* as it was opened */
+const char *
+checkpoint_format(const Checkpoint *checkpoint); /* "safetensors", "sharded safetensors", "llama2.c" */
+
+/* Its files in the order in which they were opened; NULL behind the last. */
+const CkFile *checkpoint_file(const Checkpoint *checkpoint, int index);
+/* Tensors in ascending order of their names' bytes. */
+int checkpoint_count(const Checkpoint *checkpoint);
+const CkTensor *checkpoint_at(const Checkpoint *checkpoint, int index);
+const CkTensor *checkpoint_find(const Checkpoint *checkpoint, const char *name); /* NULL if there is none */
+
+/* A number from the file's header. llama2.c has dim, hidden_dim, n_layers, n_heads, n_kv_heads, vocab_size,
+ * seq_len and tied (0 or 1); safetensors has none. False if there is no such key. */
+bool checkpoint_meta(const Checkpoint *checkpoint, const char *key, int64_t *value);
+
+/* Elements first … first + count - 1 in row-major order, widened exactly. False, with nothing written, if the
+ * type is not readable, the range is outside the tensor, or the file has shrunk since it was opened. */
+bool checkpoint_read_f32(const CkTensor *tensor, int64_t first, int64_t count, float *out);
+bool checkpoint_read_f64(const CkTensor *tensor, int64_t first, int64_t count, double *out);
+
+/* Writing safetensors. */
+
+typedef struct {
+        const char *name; /* UTF-8 */
+        CkType dtype;     /* CK_F32, CK_F16 or CK_BF16 */
+        int rank;
+        int64_t shape[CK_MAX_RANK];
+} CkOutput;
+
+enum { CK_BLOCK = 65536 }; /* the most elements asked for at once */
+
+/* Gives elements first … first + count - 1 of tensors[tensor]. Rows (the last dimension) come whole where one
+ * fits into CK_BLOCK. False stops the writing: the callback leaves its reason in err. */
+typedef bool CkFill(void *context, int tensor, int64_t first, int64_t count, float *out, CkError *err);
+
+/* Writes n tensors under path, rounded to nearest even where dtype is narrower. The bytes depend on the
+ * arguments alone: tensors of wider types first, else in the order given; data from a multiple of 64 bytes.
+ * The file is written aside and renamed when complete: on any error nothing is left and an older file stays.
+ */
+bool safetensors_write(const char *path, int n, const CkOutput *tensors, CkFill *fill, void *context,
+                       CkError *err);
+
+struct CkFile {
+        char *path;
+        int descriptor;
+        const unsigned char *data; /* [size], mapped */
+        int64_t size;
+        int entry; /* of ending.c */
+};
+
+/* Formats the message; always false. */
+#ifdef __GNUC__
+__attribute__((format(printf, 2, 3)))
+#endif
+bool ck_fail(CkError *err, const char *format, ...);
+#ifdef __GNUC__
+__attribute__((format(printf, 2, 3)))
+#endif
+bool ck_lack(CkError *err, const char *format, ...); /* the same for what the environment lacks */
+
+/* Where a model's weights come from: a checkpoint, or the documented hash of their names.
+ *
+ * A weight is a float, whoever asks: f16 and bf16 are widened exactly, and where an entry of the checkpoint
+ * adds or multiplies, the weight is computed in double and rounded once. */
+
+typedef struct Weights Weights;
+
+/* Whether the graph's checkpoint entries give every element of every weight exactly once; no checkpoint is
+ * needed to tell. */
+bool weights_check(const Graph *g, Diag *diag);
+
+/* Every slot by the hash of its full name ("layer.3.attn.q.w"), see docs/hash-weights.md. */
+Weights *weights_hashed(Arena *arena, const Graph *g);
+
+/* From a checkpoint, which must stay open, by the graph's entries; where it has none, tensors go by the
+ * slots' own names. NULL: tensors that are missing, of other shape or type or not used, and whatever
+ * weights_check reports, all at once. */
+Weights *weights_loaded(Arena *arena, const Graph *g, Checkpoint *checkpoint, Diag *diag);
+
+/* One slot, row-major; value has as many elements as the weight's type.  False: no such slot, out of memory,
+ * or the file has shrunk since it was opened.  weights_read fits WeightSource.weight: its first argument is
+ * the Weights.  Not for two threads at once on one Weights. */
+bool weights_read(void *weights, const Weight *w, int64_t slot, double *value);
+bool weights_read_f32(Weights *weights, const Weight *w, int64_t slot, float *value);
+
+/* weights_write.c: the published tensors as a safetensors file; storage is CK_F32, CK_F16 or CK_BF16.  Of
+ * loaded weights the tensors are copied, so that in f32 nothing is lost; tensors that the model drops are not
+ * written. */
+bool weights_write(const Graph *g, Weights *weights, const char *path, CkType storage, CkError *err);
+
+/* Hash weights: values for a model that has no checkpoint, from a tensor's name and element index alone.
+ * docs/hash-weights.md specifies them, so that any language can make the same. */
+
+uint64_t hash_name(const char *name); /* the tensor's full name, UTF-8 */
+double hash_scale(int rank, const int64_t *shape);
+/* Element index, counted in row-major order; centre is the declared default, 0 if there is none. */
+float hash_weight(uint64_t name_hash, uint64_t index, double scale, double centre);
+
+/* Packing: a model's weights in the order in which its kernels read them. */
+
+/* Fills `all` [plan->weights_size] bytes, zeros before.  NULL, or an error message in the arena. */
+const char *pack_weights(Plan *p, const WeightSource *from, float *all);
+
+/* The same for buffers of which slots before begin[id of the whole buffer] are packed already, tables always. */
+const char *pack_buffers(Plan *p, const WeightSource *from, const int64_t *begin, float *all);
+
+/* packed_file.c: into the file itself; false with o->error */
+bool output_weights(WrittenFile *o, const char *path, Plan *p, const WeightSource *from);
+bool write_weights(const char *path, Plan *p, const WeightSource *from); /* false after a message */
+
+/* Packed weights in memory, by name and layout: what a change of the model leaves as it was is not packed again. */
+
+typedef struct WeightPool WeightPool;
+
+WeightPool *pool_new(void); /* NULL: no address space */
+void pool_free(WeightPool *pool);
+
+/* Lays the plan's weights and tables out in the pool: sets the offsets of its buffers, packs what is not there yet or has
+ * another origin (a number for where values come from: each checkpoint that is opened another), and works tables out anew.
+ * *base is then the plan's weights.  NULL, or what is wrong. */
+const char *pool_fit(WeightPool *pool, Plan *p, const WeightSource *from, uint64_t origin,
+                     const float **base);
+
+/* A file of packed weights (`lathe build` writes it) mapped for the plan it was written for.  NULL with *why. */
+typedef struct {
+        const float *weights;
+        void *mapped;
+        size_t size;
+        int entry;    /* of ending.c */
+        bool lacking; /* what is wrong is the environment */
+} PackedFile;
+bool is_packed_file(const char *path, const char **why); /* *why: if that can't be told */
+const char *packed_file_open(const char *path, const Plan *p, PackedFile *file);
+void packed_file_close(PackedFile *file);
+
+/* Values of a model from a safetensors file that something else wrote: inputs, outputs and other values by their names
+ * (taps.c).  Sizes of named dimensions follow from its shapes. */
+
+typedef struct {
+        const CkTensor *given;
+        const Type *type; /* the model's */
+        int output;       /* of the graph; -1: an input */
+        double *value;    /* what the file says */
+} Record;
+
+typedef struct {
+        Graph *g;
+        const char *path;
+        Checkpoint *file;
+        Record *record; /* in the order of the model: all its inputs, its outputs, then other values */
+        int n;
+        int64_t size[MAX_NAMED]; /* 0, while reading: not known yet */
+        const char *why;
+} Recorded;
+
+typedef enum { INPUTS_ALONE, INPUTS_AND_VALUES } WhatIsRecorded;
+
+/* Reads a file for g; values besides inputs become taps of g.  NULL, or what is wrong with the file. */
+const char *recorded_read(Recorded *r, Graph *g, const char *path, WhatIsRecorded what);
+/* Its inputs [ninput], whose data stay the file's. */
+Tensor *recorded_inputs(const Recorded *r);
+void recorded_free(Recorded *r);
+
+/* Inputs made by hash: what verify, goldens and the REPL feed a model that is given nothing else. */
+
+enum { HASHED_POSITIONS = 40 }; /* where nobody says how many */
+
+/* Sizes [nnamed] of named dimensions: so many positions, of each further one 7 fewer, or as many as there may be. */
+void hashed_sizes(const Graph *g, int64_t positions, int64_t *size);
+/* Element i of an input: an id below its bound, a float from -1 to 1, or 0 or 1. */
+double hashed_input(const Input *in, uint64_t i);
+/* All inputs [ninput]; tensor_free releases each.  false: out of memory. */
+bool hashed_inputs(const Graph *g, const int64_t *size, Tensor *input);
+
+/* Which well-known format a file is of, for messages about those that lathe does not read. */
+
+/* "a GGUF file"; NULL: none that is known. */
+const char *format_of(const unsigned char *data, int64_t n);
+extern const char llama2c_tokenizer[]; /* one of them */
+#endif

@@ -1,0 +1,39 @@
+# The targets as compiler/kernels/targets.def has them, for scripts to source with $root, the repository.
+
+# target_rows: lines of `name|machine|flags|rows panels few|compiler|runner`, of those with operations of their own
+target_rows() {
+        awk_of='function bare(s) { gsub(/^[ "]+|[ "]+$/, "", s); return s }
+                $1 == "machine" { compiler[bare($2)] = bare($3); runner[bare($2)] = bare($4) }
+                $1 == "target" && $3 != " each " {
+                        m = bare($3); print bare($2) "|" m "|" bare($4) "|" bare($5) "|" compiler[m] "|" runner[m] }'
+        printf '%s\n' '#define MACHINE(name, condition, compiler, runner) machine|name|compiler|runner' \
+                '#define TARGET(name, machine, flags, guard, rows, panels, few, ...) target| name | machine | flags | rows panels few' \
+                "#include \"$root/compiler/kernels/targets.def\"" | ${CC:-cc} -x c -E -P - | awk -F '|' "$awk_of"
+}
+
+# field NAME NUMBER: of a target's row
+target_field() { target_rows | awk -F '|' -v name="$1" -v field="$2" '$1 == name { print $field }'; }
+
+target_names() { target_rows | cut -d '|' -f 1; }
+target_flags() { target_field "$1" 3; }
+
+# TILE_ROWS and the like, as options of the compiler
+target_tile() {
+        # shellcheck disable=SC2046
+        set -- $(target_field "$1" 4)
+        echo "-DTILE_ROWS=$1 -DTILE_PANELS=$2 -DFEW_PANELS=$3"
+}
+
+# of a target of another machine: its compiler and emulator; of one of this machine or of any: nothing
+target_is_foreign() { case $(target_field "$1" 2) in any | "$(uname -m)") return 1 ;; esac; }
+target_compiler() { if target_is_foreign "$1"; then target_field "$1" 5; fi; }
+target_runner() { if target_is_foreign "$1"; then target_field "$1" 6; fi; }
+
+# whether what is compiled for it runs here, with the emulator if need be
+target_runs() {
+        if target_is_foreign "$1"; then
+                command -v "$(target_compiler "$1")" >/dev/null 2>&1 && command -v "$(target_runner "$1")" >/dev/null 2>&1
+                return
+        fi
+        "$root/build/lathe" targets | grep -q "^$1 *\\(native\\|runs here\\)"
+}
