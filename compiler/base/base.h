@@ -217,6 +217,10 @@ void ending_catch(int signal_number); /* one signal again, after a handler of it
 /* Ends a child, or the group of one, and waits for it: asked at first, and killed if it takes its time. */
 void end_process(pid_t process);
 
+/* A folder for a while, with the names that we put into it (NULL behind them) and with what other programs left there: a C
+ * compiler that is ended in the wrong moment leaves its temporary file. */
+void remove_folder(const char *folder, const char *const *inside);
+
 /* A message, and the process ends with the exit code for a failed environment. */
 _Noreturn void end_without_memory(void);
 

@@ -93,20 +93,29 @@ void end_process(pid_t process)
                 ;
 }
 
-static void remove_folder(const Entry *e)
+/* The names that are known are removed here: no process is needed for them, nor memory. */
+void remove_folder(const char *folder, const char *const *inside)
 {
         char path[4096];
-        size_t n = strlen(e->path);
-        for (const char *const *name = e->inside; *name; name++) {
+        size_t n = strlen(folder);
+        for (const char *const *name = inside; *name; name++) {
                 size_t length = strlen(*name);
                 if (n + length + 2 > sizeof path)
                         continue;
-                memcpy(path, e->path, n);
+                memcpy(path, folder, n);
                 path[n] = '/';
                 memcpy(path + n + 1, *name, length + 1);
                 unlink(path);
         }
-        rmdir(e->path);
+        if (!rmdir(folder) || (errno != ENOTEMPTY && errno != EEXIST))
+                return;
+        pid_t child = fork();
+        if (child == 0) {
+                execl("/bin/rm", "rm", "-rf", "--", folder, (char *)NULL);
+                _exit(127);
+        }
+        while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
+                ;
 }
 
 /* Processes first, for they write into the folders; folders last, for files lie in them. */
@@ -123,7 +132,7 @@ static void clean_up(void)
                         else if (order[k] == A_FILE)
                                 unlink(e->path);
                         else
-                                remove_folder(e);
+                                remove_folder(e->path, e->inside);
                 }
 }
 

@@ -84,25 +84,20 @@ void trial_remove(char *folder)
 {
         if (!folder)
                 return;
-        for (int i = 0; file_name[i]; i++) {
-                char path[4096];
-                snprintf(path, sizeof path, "%s/%s", folder, file_name[i]);
-                unlink(path);
-        }
-        rmdir(folder);
+        remove_folder(folder, file_name);
         ending_forget(folder_entry);
         free(folder);
 }
 
 /* --- other programs ------------------------------------------------------------------------------------------- */
 
-/* The exit status of a shell command run in the folder; its output goes where it says. */
+/* The exit status of a shell command run in the folder, which is also its TMPDIR; its output goes where it says. */
 static int shell(const char *folder, const char *command)
 {
         fflush(NULL);
         pid_t child = fork();
         if (child == 0) {
-                if (!chdir(folder))
+                if (!chdir(folder) && !setenv("TMPDIR", ".", 1))
                         execl("/bin/sh", "sh", "-c", command, (char *)NULL);
                 _exit(127);
         }

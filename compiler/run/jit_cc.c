@@ -43,6 +43,27 @@ static int split(char *words, char **list, int n, int most)
         return n;
 }
 
+/* The environment with our folder as TMPDIR: a compiler that is ended in the wrong moment leaves a file there.  To free(), the
+ * strings with it but for those of environ; NULL without memory. */
+static char **environment(const char *folder)
+{
+        static const char name[] = "TMPDIR=";
+        size_t n = 0, kept = 0;
+        while (environ[n])
+                n++;
+        size_t pointers = (n + 2) * sizeof(char *), bytes = sizeof name + strlen(folder);
+        char **copy = malloc(pointers + bytes);
+        if (!copy)
+                return NULL;
+        for (size_t i = 0; i < n; i++)
+                if (strncmp(environ[i], name, sizeof name - 1) != 0)
+                        copy[kept++] = environ[i];
+        copy[kept++] = (char *)copy + pointers;
+        copy[kept] = NULL;
+        snprintf(copy[kept - 1], bytes, "%s%s", name, folder);
+        return copy;
+}
+
 /* A group of its own: it ends when we say. */
 static int start(CcBuild *b, char *const *argument)
 {
@@ -61,9 +82,13 @@ static int start(CcBuild *b, char *const *argument)
                         error = posix_spawn_file_actions_adddup2(&actions, 1, 2);
                 if (!error)
                         error = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+                char **variables = environment(b->folder);
+                if (!error && !variables)
+                        error = ENOMEM;
                 pid_t child = 0;
                 if (!error)
-                        error = posix_spawnp(&child, argument[0], &actions, &attributes, argument, environ);
+                        error = posix_spawnp(&child, argument[0], &actions, &attributes, argument, variables);
+                free(variables);
                 b->compiler = error ? 0 : child;
                 posix_spawnattr_destroy(&attributes);
         }
@@ -183,13 +208,10 @@ void cc_free(CcBuild *b)
         if (b->compiler)
                 end_process(-b->compiler);
         ending_forget(b->compiler_entry);
-        char *file[] = {b->source, b->object, b->log};
-        for (int i = 0; i < 3; i++) {
-                if (file[i])
-                        unlink(file[i]);
-                free(file[i]);
-        }
-        rmdir(b->folder);
+        remove_folder(b->folder, file_name);
+        free(b->source);
+        free(b->object);
+        free(b->log);
         ending_forget(b->folder_entry);
         free(b->folder);
         free(b);
