@@ -212,16 +212,16 @@ static void any_matmul(const void *ctx, Epilogue *epilogue, const float *x, int6
         else
                 matmul(ctx, epilogue, x, ldx, rows, k, w, STORAGE_F32, 2, cut, panel0, panel1, scratch);
 }
-static void any_matmul_found(const void *ctx, Epilogue *epilogue, const float *x, int64_t ldx,
-                             const int32_t *found, int64_t rows, int k, const void *w, int storage, int group,
+static void any_matmul_active(const void *ctx, Epilogue *epilogue, const float *x, int64_t ldx,
+                             const int32_t *active, int64_t rows, int k, const void *w, int storage, int group,
                              int cut, int panel0, int panel1, float *scratch)
 {
         (void)storage;
         if (group == 1)
-                matmul_found(ctx, epilogue, x, ldx, found, rows, k, w, STORAGE_F32, 1, cut, panel0, panel1,
+                matmul_active(ctx, epilogue, x, ldx, active, rows, k, w, STORAGE_F32, 1, cut, panel0, panel1,
                              scratch);
         else
-                matmul_found(ctx, epilogue, x, ldx, found, rows, k, w, STORAGE_F32, 2, cut, panel0, panel1,
+                matmul_active(ctx, epilogue, x, ldx, active, rows, k, w, STORAGE_F32, 2, cut, panel0, panel1,
                              scratch);
 }
 static void any_matmul_plain(float *y, int64_t y_row, const float *a, int64_t ai, int64_t ak, const float *b,
@@ -342,9 +342,9 @@ const KernelSymbol JOIN(kernels_, KERNELS_ISA)[] = {
         ROW(matmul, void, any_matmul,
             "(const void *ctx, void (*epilogue)(const void *ctx, int64_t row, int panel, const v16 *acc), const float *x, int64_t ldx, int64_t rows, int k, "
             "const void *w, int storage, int group, int cut, int panel0, int panel1, float *scratch)")
-        ROW(matmul_found, void, any_matmul_found,
+        ROW(matmul_active, void, any_matmul_active,
             "(const void *ctx, void (*epilogue)(const void *ctx, int64_t row, int panel, const v16 *acc), const float *x, int64_t ldx, "
-            "const int32_t *found, int64_t rows, int k, const void *w, int storage, int group, int cut, int panel0, int panel1, "
+            "const int32_t *active, int64_t rows, int k, const void *w, int storage, int group, int cut, int panel0, int panel1, "
             "float *scratch)")
         ROW(matmul_plain, void, any_matmul_plain,
             "(float *y, int64_t y_row, const float *a, int64_t ai, int64_t ak, const float *b, int64_t bk, "

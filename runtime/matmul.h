@@ -49,8 +49,8 @@
 
 /* What a tile multiplies: x [rows][steps] by w [panels][steps][16]. */
 typedef struct {
-        const float *x; /* row i, step p at x[i * x_row + p * x_step], or found[i] in place of i */
-        const int32_t *found;
+        const float *x; /* row i, step p at x[i * x_row + p * x_step], or active[i] in place of i */
+        const int32_t *active;
         int64_t x_row, x_step;
         int rows;      /* rows that there are; those of the tile beyond repeat the last */
         const void *w; /* panel j, step p: 16 columns from element j * w_panel + p * w_step on */
@@ -80,9 +80,9 @@ KERNEL v16 load_columns(const Factors *f, int64_t at)
 }
 
 /* Which row of x is row i. */
-KERNEL int64_t row_at(const int32_t *found, int64_t i)
+KERNEL int64_t row_at(const int32_t *active, int64_t i)
 {
-        return found ? found[i] : i;
+        return active ? active[i] : i;
 }
 
 /*
@@ -97,7 +97,7 @@ KERNEL void tile_product(float *acc, int64_t acc_row, const Factors *f, int64_t 
         int64_t x_at[12], w_at[4], acc_at[4];
         UNROLL
         for (int i = 0; i < rows; i++)
-                x_at[i] = row_at(f->found, i < f->rows ? i : f->rows - 1) * f->x_row;
+                x_at[i] = row_at(f->active, i < f->rows ? i : f->rows - 1) * f->x_row;
         UNROLL
         for (int j = 0; j < panels; j++) {
                 w_at[j] = (j < f->panels ? j : f->panels - 1) * f->w_panel;
@@ -150,7 +150,7 @@ typedef void Epilogue(const void *ctx, int64_t row, int panel, const v16 *acc);
 /* What matmul() was asked for, handed down. */
 typedef struct {
         const float *x;       /* [..][ldx] */
-        const int32_t *found; /* [rows], those to be taken; NULL: the first ones */
+        const int32_t *active; /* [rows], those to be taken; NULL: the first ones */
         int64_t ldx, rows;
         const void *w; /* [panels][k][16] */
         int storage, group, k, panel1;
@@ -174,8 +174,8 @@ KERNEL void matmul_panels(const Matmul *m, int64_t row0, int64_t row1, int panel
                         int64_t row = row0 + t * tile_rows, last = m->rows - tile_rows;
                         int64_t start = row < last ? row : last > 0 ? last : 0;
                         int64_t share = (16 * bytes + tiles - 1) / tiles;
-                        Factors f = {.x = m->x + (m->found ? 0 : start * m->ldx) + k0,
-                                     .found = m->found ? m->found + start : NULL,
+                        Factors f = {.x = m->x + (m->active ? 0 : start * m->ldx) + k0,
+                                     .active = m->active ? m->active + start : NULL,
                                      .x_row = m->ldx,
                                      .x_step = 1,
                                      .rows = tile_rows > 4 || m->rows >= tile_rows ? tile_rows : (int)m->rows,
@@ -209,7 +209,7 @@ KERNEL void matmul_finish(const Matmul *m, const void *ctx, Epilogue *epilogue, 
                         UNROLL
                         for (int g = 0; g < group; g++)
                                 acc[g] = v_load(m->scratch + (at * width + j + g) * 16);
-                        epilogue(ctx, row_at(m->found, row), panel + j, acc);
+                        epilogue(ctx, row_at(m->active, row), panel + j, acc);
                 }
         }
 }
@@ -232,14 +232,14 @@ KERNEL void matmul_rows(const Matmul *m, const void *ctx, Epilogue *epilogue, in
         }
 }
 
-/* As matmul(), of the rows found[0 .. rows - 1] of x alone; the epilogue is given x's own row numbers.  found NULL: the
+/* As matmul(), of the rows active[0 .. rows - 1] of x alone; the epilogue is given x's own row numbers.  active NULL: the
  * first ones. */
-KERNEL void matmul_found(const void *ctx, Epilogue *epilogue, const float *x, int64_t ldx,
-                         const int32_t *found, int64_t rows, int k, const void *w, int storage, int group,
+KERNEL void matmul_active(const void *ctx, Epilogue *epilogue, const float *x, int64_t ldx,
+                         const int32_t *active, int64_t rows, int k, const void *w, int storage, int group,
                          int cut, int panel0, int panel1, float *scratch)
 {
         Matmul m = {.x = x,
-                    .found = found,
+                    .active = active,
                     .ldx = ldx,
                     .rows = rows,
                     .w = w,
@@ -271,7 +271,7 @@ KERNEL void matmul_found(const void *ctx, Epilogue *epilogue, const float *x, in
 KERNEL void matmul(const void *ctx, Epilogue *epilogue, const float *x, int64_t ldx, int64_t rows, int k,
                    const void *w, int storage, int group, int cut, int panel0, int panel1, float *scratch)
 {
-        matmul_found(ctx, epilogue, x, ldx, NULL, rows, k, w, storage, group, cut, panel0, panel1, scratch);
+        matmul_active(ctx, epilogue, x, ldx, NULL, rows, k, w, storage, group, cut, panel0, panel1, scratch);
 }
 
 /*

@@ -1,6 +1,6 @@
 /* check: whether what was made is right.
  *
- * Test runs of emitted C (trial*.c), which `lathe verify` compares with the interpreter and with other programs' values (verification.c,
+ * Test runs of emitted C (test_run*.c), which `lathe verify` compares with the interpreter and with other programs' values (verification.c,
  * verify_*.c), golden files (golden_*.c), and the requirements of tests in the language (requirements.c). */
 #ifndef CHECK_H
 #define CHECK_H
@@ -14,7 +14,7 @@
 /* What does not hold, into diag; value[2 i], value[2 i + 1]: the two sides of requirement i. */
 void check_requirements(Diag *diag, const Graph *g, const Tensor *value);
 
-/* A trial: emitted C, built by the system's compiler and run against inputs given, in every way that it can be called.
+/* A test run: emitted C, built by the system's compiler and run against inputs given, in every way that it can be called.
  */
 
 /* Code of a target is made by the system's compiler, ahead of time, or by libtcc in this process. */
@@ -23,32 +23,32 @@ typedef enum { AHEAD_OF_TIME, JUST_IN_TIME, BY_STATEMENT, WAYS } When;
 
 /* The calls that all must give the same bits; the tail, the whole with the outputs of its last third, is an engine's alone. */
 typedef enum {
-        TRIAL_WHOLE,
-        TRIAL_PIECES,
-        TRIAL_STEPS,
-        TRIAL_PREFILL_STEP,
-        TRIAL_BATCH,
-        TRIAL_HALVES,     /* the whole with every second output, and again with the others */
-        TRIAL_LATER_HUGE, /* the whole with other inputs in its second half: the first half's rows stay .. */
-        TRIAL_LATER_NAN,  /* .. and so with NaN */
-        TRIAL_TAIL
-} TrialCall;
+        TEST_WHOLE,
+        TEST_PIECES,
+        TEST_STEPS,
+        TEST_PREFILL_STEP,
+        TEST_BATCH,
+        TEST_HALVES,     /* the whole with every second output, and again with the others */
+        TEST_LATER_HUGE, /* the whole with other inputs in its second half: the first half's rows stay .. */
+        TEST_LATER_NAN,  /* .. and so with NaN */
+        TEST_TAIL
+} TestRunCall;
 typedef struct {
-        TrialCall call;
+        TestRunCall call;
         int threads;
-} TrialRun;
-extern const TrialRun trial_run[];
-extern const int trial_runs;
-enum { TRIAL_PIECE = 7 }; /* positions a piece */
+} TestRunCase;
+extern const TestRunCase test_run_case[];
+extern const int test_run_cases;
+enum { TEST_PIECE = 7 }; /* positions a piece */
 /* In a batch every slot takes positions at a pace of its own: slot threads - 1
  * the inputs, which is compared, the others the same ones from the last to the first. */
 typedef struct {
         const int64_t *size; /* [MAX_NAMED] */
-        bool rings;          /* states are rings */
+        bool caches;         /* states are window caches */
         bool sequential;     /* takes its sequence in pieces too */
         bool finite;         /* that was proved for finite values alone */
         const Tensor *input; /* [ninput] */
-        int threads;         /* at most, instead of trial_run's 3; 0: as there */
+        int threads;         /* at most, instead of test_run_case's 3; 0: as there */
         int64_t steps;       /* ahead of time: so many greedy tokens after the inputs .. */
         float **output;      /* [noutput], malloc'd: what one thread makes of the whole */
         uint64_t program;    /* a hash of the code and the packed weights, if it is wanted */
@@ -60,34 +60,34 @@ typedef struct {
         float one, other;
         int32_t *token; /* .. which are these */
         int64_t ntoken;
-} Trial;
+} TestRun;
 /* Whether a plan and its inputs are run so. */
-bool trial_applies(const TrialRun *run, const Plan *p, const Trial *t);
-int trial_threads(const Trial *t, const TrialRun *run);
-bool is_later_spoilt(TrialCall call);
+bool test_run_applies(const TestRunCase *run, const Plan *p, const TestRun *t);
+int test_run_threads(const TestRun *t, const TestRunCase *run);
+bool is_later_spoilt(TestRunCall call);
 /* Storage k of input i in such a call. */
-double trial_input(const Graph *g, const Trial *t, TrialCall call, int i, int64_t k);
+double test_run_input(const Graph *g, const TestRun *t, TestRunCall call, int i, int64_t k);
 
-/* A folder of its own under TMPDIR; NULL after a message.  trial_remove empties and removes it. */
-char *trial_folder(void);
-void trial_remove(char *folder);
+/* A folder of its own under TMPDIR; NULL after a message.  test_run_remove empties and removes it. */
+char *test_run_folder(void);
+void test_run_remove(char *folder);
 
 /* What a target lacks on this machine to be built and run; NULL: nothing. */
-const char *trial_lacks(Arena *a, const Target *t);
+const char *test_run_lacks(Arena *a, const Target *t);
 
 /* Builds what p emits, in the folder, with these weights, and runs it.  False after a message. */
-bool trial(Plan *p, const char *folder, const WeightSource *weights, Trial *result);
+bool test_run(Plan *p, const char *folder, const WeightSource *weights, TestRun *result);
 
 /* The same, just in time: made by libtcc in this process.  Targets whose kernels are compiled into lathe and run here. */
-bool trial_jit_runs(const Target *t);
-bool trial_jit(Plan *p, const WeightSource *weights, JitMode mode,
-               Trial *result); /* JIT_CODE, else by libtcc */
+bool test_run_jit_runs(const Target *t);
+bool test_run_jit(Plan *p, const WeightSource *weights, JitMode mode,
+                  TestRun *result); /* JIT_CODE, else by libtcc */
 /* The same with packed weights, by either compiler; NULL, or what is wrong. */
-const char *trial_engine(Plan *p, const float *weights, JitMode mode, Trial *result);
+const char *test_run_engine(Plan *p, const float *weights, JitMode mode, TestRun *result);
 
-/* The C program that a trial builds with the emitted model. */
+/* The C program that a test run builds with the emitted model. */
 
-const char *trial_program(Arena *a, const Plan *p, const Trial *trial, const char *header);
+const char *test_run_program(Arena *a, const Plan *p, const TestRun *test_run, const char *header);
 
 /* An output of a call as [outer][rows][middle][columns + extra][inner]: rows are the call's positions (0: it has none), columns
  * all so far (0: it has none), behind extra ones that stand before the first. */
@@ -101,7 +101,7 @@ bool is_later(const OutputShape *s,
 bool is_sequential(const Graph *g, const int64_t *size);
 bool grows(const Graph *g, const Type *t); /* runs over positions, the outermost axis */
 
-/* What the kinds of `lathe verify` have in common: targets, trials of a model, errors. */
+/* What the kinds of `lathe verify` have in common: targets, test runs of a model, errors. */
 
 /* The targets asked for, or all that can be tried here, the native one at least; none without compiled code.  -1 after a message. */
 int choose_targets(Arena *a, const Options *o, const Target **chosen);
@@ -109,9 +109,9 @@ int choose_targets(Arena *a, const Options *o, const Target **chosen);
 /* Whether the options want it so, and the target can be made so here. */
 bool is_tried(const Options *o, const Target *target, When when);
 /* "avx2, just in time" */
-const char *trial_text(Arena *a, const Target *target, When when);
+const char *test_run_text(Arena *a, const Target *target, When when);
 /* Plans m, whose passes are done, and tries it on t's inputs: t->output [noutput] is the caller's.  False after a message. */
-bool trial_of_model(Model *m, const Options *o, const Target *target, When when, Trial *t);
+bool test_run_of_model(Model *m, const Options *o, const Target *target, When when, TestRun *t);
 
 /* A tensor found: doubles or, where these are NULL, floats. */
 typedef struct {

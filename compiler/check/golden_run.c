@@ -21,8 +21,8 @@ typedef struct {
         int64_t size[MAX_NAMED];
         int32_t *token; /* of the prompt */
         int64_t ntoken;
-        Tensor *input, *trial_input; /* made here; what is taken */
-        Trial trial;
+        Tensor *input, *test_run_input; /* made here; what is taken */
+        TestRun test_run;
 } Run;
 
 static bool hash_file(const char *path, uint64_t *hash)
@@ -81,7 +81,7 @@ static const char *read_inputs(Run *r)
         if (wrong)
                 return wrong;
         memcpy(r->size, r->given.size, sizeof r->size);
-        r->trial_input = recorded_inputs(&r->given);
+        r->test_run_input = recorded_inputs(&r->given);
         r->golden->inputs_hash = checkpoint_bytes_hash(r->given.file);
         return NULL;
 }
@@ -92,7 +92,7 @@ static const char *make_inputs(Run *r)
         if (r->golden->o.inputs)
                 return read_inputs(r);
         hashed_sizes(g, HASHED_POSITIONS, r->size);
-        r->trial_input = r->input = NEW_ARRAY(&r->m.arena, Tensor, g->ninput);
+        r->test_run_input = r->input = NEW_ARRAY(&r->m.arena, Tensor, g->ninput);
         if (!r->golden->o.prompt)
                 return hashed_inputs(g, r->size, r->input) ? NULL : no_memory;
         const char *wrong = read_prompt(r, g);
@@ -213,7 +213,7 @@ static const char *value_shape(Arena *a, const Type *t, const int64_t *size, int
         return shape_text(a, t->rank - from, dim);
 }
 
-/* Of all trips of one repeat, stacked: the length of "layer" in "layer[i].attn"; else 0. */
+/* Of all iterations of one repeat, stacked: the length of "layer" in "layer[i].attn"; else 0. */
 static int stacked(const Output *o)
 {
         const char *name = output_name(o), *all = strstr(name, "[i]");
@@ -223,28 +223,28 @@ static int stacked(const Output *o)
 static void add_output(Run *r, int output)
 {
         const Type *t = &r->m.graph->output[output].node->type;
-        float *x = r->trial.output[output];
+        float *x = r->test_run.output[output];
         add_value(r->golden, output_name(&r->m.graph->output[output]),
                   value_shape(&r->golden->arena, t, r->size, 0), x,
                   drop_later(r, output, 0, x, type_count(t, r->size)));
 }
 
-/* "layer[i].attn" of all trips is a value for each trip: "layer[0].attn". */
-static void add_trip(Run *r, int output, int64_t trip)
+/* "layer[i].attn" of all iterations is a value for each iteration: "layer[0].attn". */
+static void add_iteration(Run *r, int output, int64_t iteration)
 {
         Arena *a = &r->golden->arena;
         const Output *o = &r->m.graph->output[output];
         const Type *t = &o->node->type;
         int length = stacked(o);
         int64_t n = type_count(t, r->size) / dim_value(t->dim[0], r->size);
-        float *x = r->trial.output[output] + trip * n;
+        float *x = r->test_run.output[output] + iteration * n;
         add_value(r->golden,
-                  arena_printf(a, "%.*s[%" PRId64 "]%s", length, output_name(o), trip,
+                  arena_printf(a, "%.*s[%" PRId64 "]%s", length, output_name(o), iteration,
                                output_name(o) + length + 3),
-                  value_shape(a, t, r->size, 1), x, drop_later(r, output, trip * n, x, n));
+                  value_shape(a, t, r->size, 1), x, drop_later(r, output, iteration * n, x, n));
 }
 
-/* Taps before outputs, and those of one repeat trip by trip: as they are computed. */
+/* Taps before outputs, and those of one repeat iteration by iteration: as they are computed. */
 static void add_values(Run *r)
 {
         const Graph *g = r->m.graph;
@@ -262,9 +262,10 @@ static void add_values(Run *r)
                         while (end < g->noutput && stacked(&g->output[end]) == length &&
                                !strncmp(output_name(&g->output[end]), output_name(o), (size_t)length))
                                 end++;
-                        for (int64_t trip = 0; trip < dim_value(o->node->type.dim[0], r->size); trip++)
+                        for (int64_t iteration = 0; iteration < dim_value(o->node->type.dim[0], r->size);
+                             iteration++)
                                 for (int k = i; k < end; k++)
-                                        add_trip(r, k, trip);
+                                        add_iteration(r, k, iteration);
                 }
 }
 
@@ -311,8 +312,8 @@ static const char *generate_text(Run *r, Text *t)
         return wrong;
 }
 
-/* Ahead of time: what the program of the trial has made, up to a stop token. */
-static const char *text_of_trial(Run *r, Text *t)
+/* Ahead of time: what the program of the test run has made, up to a stop token. */
+static const char *text_of_test_run(Run *r, Text *t)
 {
         int32_t stop[MAX_STOP_TOKENS], previous = r->token[r->ntoken - 1];
         int nstop = loop_tokens(r->m.graph, "stop", stop, MAX_STOP_TOKENS);
@@ -320,12 +321,12 @@ static const char *text_of_trial(Run *r, Text *t)
         char *piece = spelled ? malloc((size_t)r->tokenizer.longest + 1) : NULL;
         if (spelled && !piece)
                 return no_memory;
-        for (int64_t i = 0; i < r->trial.ntoken; i++) {
-                int32_t token = r->trial.token[i];
+        for (int64_t i = 0; i < r->test_run.ntoken; i++) {
+                int32_t token = r->test_run.token[i];
                 for (int k = 0; k < nstop; k++)
                         if (stop[k] == token)
-                                i = r->trial.ntoken;
-                if (i == r->trial.ntoken)
+                                i = r->test_run.ntoken;
+                if (i == r->test_run.ntoken)
                         break;
                 if (spelled)
                         text_add(t, piece, token_to_text(&r->tokenizer, previous, token, piece));
@@ -348,7 +349,7 @@ static int64_t steps_of(const Run *r)
 static const char *make_text(Run *r, When when)
 {
         Text *t = text_new(&r->golden->arena);
-        const char *wrong = when == JUST_IN_TIME ? generate_text(r, t) : text_of_trial(r, t);
+        const char *wrong = when == JUST_IN_TIME ? generate_text(r, t) : text_of_test_run(r, t);
         r->golden->text = quoted(&r->golden->arena, t);
         return wrong;
 }
@@ -358,10 +359,10 @@ static const char *make_text(Run *r, When when)
 static const char *try_it(Run *r, When when)
 {
         if (when == JUST_IN_TIME)
-                return trial_engine(r->plan, r->weights, immediate_mode(r->golden->o.jit), &r->trial);
-        char *folder = trial_folder();
-        bool good = folder && trial(r->plan, folder, &r->source, &r->trial);
-        trial_remove(folder);
+                return test_run_engine(r->plan, r->weights, immediate_mode(r->golden->o.jit), &r->test_run);
+        char *folder = test_run_folder();
+        bool good = folder && test_run(r->plan, folder, &r->source, &r->test_run);
+        test_run_remove(folder);
         return good ? NULL : "what is emitted can't be built and run";
 }
 
@@ -377,20 +378,20 @@ static const char *work_out(Run *r, When when)
                 golden->code = WRONG_INPUT;
                 return "steps are for a model that generates, and want a prompt";
         }
-        r->trial = (Trial){.size = r->size, .input = r->trial_input, .threads = golden->o.threads};
-        r->trial.steps = golden->o.steps ? steps_of(r) : 0;
-        r->trial.sequential = is_sequential(g, r->size);
-        r->trial.finite = r->m.rests != NULL;
-        r->trial.output = NEW_ARRAY(&r->m.arena, float *, g->noutput);
+        r->test_run = (TestRun){.size = r->size, .input = r->test_run_input, .threads = golden->o.threads};
+        r->test_run.steps = golden->o.steps ? steps_of(r) : 0;
+        r->test_run.sequential = is_sequential(g, r->size);
+        r->test_run.finite = r->m.rests != NULL;
+        r->test_run.output = NEW_ARRAY(&r->m.arena, float *, g->noutput);
         wrong = try_it(r, when);
         if (wrong)
                 return wrong;
-        golden->code = r->trial.run >= 0 ? WRONG_INPUT : golden->code;
-        if (r->trial.run >= 0)
+        golden->code = r->test_run.run >= 0 ? WRONG_INPUT : golden->code;
+        if (r->test_run.run >= 0)
                 return arena_printf(&golden->arena,
                                     "%s[%" PRId64 "] is %a, and by other threads or pieces %a",
-                                    output_name(&g->output[r->trial.at_output]), r->trial.at,
-                                    (double)r->trial.one, (double)r->trial.other);
+                                    output_name(&g->output[r->test_run.at_output]), r->test_run.at,
+                                    (double)r->test_run.one, (double)r->test_run.other);
         add_values(r);
         return golden->o.steps ? make_text(r, when) : NULL;
 }
@@ -405,8 +406,8 @@ const char *golden_run(Golden *g, const Target *t, When when)
                 wrong = work_out(&r, when);
         if (wrong)
                 wrong = arena_strdup(&g->arena, wrong);
-        for (int i = 0; r.trial.output && i < r.m.graph->noutput; i++)
-                free(r.trial.output[i]);
+        for (int i = 0; r.test_run.output && i < r.m.graph->noutput; i++)
+                free(r.test_run.output[i]);
         for (int i = 0; r.input && i < r.m.graph->ninput; i++)
                 tensor_free(&r.input[i]);
         recorded_free(&r.given);

@@ -10,8 +10,8 @@
 
 static bool can_try(Arena *a, const Options *o, const Target *t)
 {
-        const char *lacks = !jit_is_immediate(o->jit) ? trial_lacks(a, t)
-                            : trial_jit_runs(t)       ? NULL
+        const char *lacks = !jit_is_immediate(o->jit) ? test_run_lacks(a, t)
+                            : test_run_jit_runs(t)    ? NULL
                                                       : "libtcc's kernels for it";
         if (lacks)
                 fprintf(stderr, "lathe verify: target %s can't be tried here: %s is missing\n", t->name,
@@ -30,8 +30,8 @@ int choose_targets(Arena *a, const Options *o, const Target **chosen)
         if (!n && !can_try(a, o, target_find("native")))
                 return -1;
         for (int i = 0; i < target_count && !o->ntarget && n < MAX_TARGETS; i++)
-                if (jit_is_immediate(o->jit) ? trial_jit_runs(&target_table[i])
-                                             : !trial_lacks(a, &target_table[i]))
+                if (jit_is_immediate(o->jit) ? test_run_jit_runs(&target_table[i])
+                                             : !test_run_lacks(a, &target_table[i]))
                         chosen[n++] = &target_table[i];
         return n;
 }
@@ -42,10 +42,10 @@ bool is_tried(const Options *o, const Target *target, When when)
                 return !jit_is_immediate(o->jit);
         bool asked = when == JUST_IN_TIME ? o->jit != JIT_CC && o->jit != JIT_CODE
                                           : o->jit == JIT_CODE || o->each_pass;
-        return asked && trial_jit_runs(target);
+        return asked && test_run_jit_runs(target);
 }
 
-const char *trial_text(Arena *a, const Target *target, When when)
+const char *test_run_text(Arena *a, const Target *target, When when)
 {
         static const char *const how[] = {[AHEAD_OF_TIME] = "",
                                           [JUST_IN_TIME] = ", just in time",
@@ -53,7 +53,7 @@ const char *trial_text(Arena *a, const Target *target, When when)
         return arena_printf(a, "%s%s", target->name, how[when]);
 }
 
-/* A hash of all that a trial depends on besides its inputs: the code, and the weights as it reads them. */
+/* A hash of all that a test run depends on besides its inputs: the code, and the weights as it reads them. */
 static const char *hash_program(Plan *p, const WeightSource *weights, uint64_t *hash)
 {
         float *packed = calloc((size_t)FLOATS(p->weights_size) + 1, sizeof *packed);
@@ -70,7 +70,7 @@ static const char *hash_program(Plan *p, const WeightSource *weights, uint64_t *
 }
 
 /* Whether the plan's program is the one that is known, if it is to be told. */
-static bool compare_program(Plan *p, const Options *o, const WeightSource *weights, Trial *t)
+static bool compare_program(Plan *p, const Options *o, const WeightSource *weights, TestRun *t)
 {
         const char *error = o->each_pass ? hash_program(p, weights, &t->program) : NULL;
         if (error)
@@ -79,10 +79,10 @@ static bool compare_program(Plan *p, const Options *o, const WeightSource *weigh
         return !error;
 }
 
-bool trial_of_model(Model *m, const Options *o, const Target *target, When when, Trial *t)
+bool test_run_of_model(Model *m, const Options *o, const Target *target, When when, TestRun *t)
 {
         Checkpoint *checkpoint = NULL;
-        char *folder = when == AHEAD_OF_TIME ? trial_folder() : NULL;
+        char *folder = when == AHEAD_OF_TIME ? test_run_folder() : NULL;
         bool good = folder || when != AHEAD_OF_TIME;
         if (good) {
                 WeightSource source = {open_weights(m, o, &checkpoint), weights_read};
@@ -90,15 +90,15 @@ bool trial_of_model(Model *m, const Options *o, const Target *target, When when,
                 t->finite = m->rests != NULL;
                 t->output = NEW_ARRAY(&m->arena, float *, m->graph->noutput);
                 Plan *plan = source.from ? model_plan(m, o, target) : NULL;
-                t->rings = plan && plan->nring;
+                t->caches = plan && plan->ncache;
                 good = plan && compare_program(plan, o, &source, t);
                 if (good && !t->same)
-                        good = folder ? trial(plan, folder, &source, t)
-                                      : trial_jit(plan, &source, when == BY_STATEMENT ? JIT_CODE : JIT_TCC,
-                                                  t);
+                        good = folder ? test_run(plan, folder, &source, t)
+                                      : test_run_jit(plan, &source, when == BY_STATEMENT ? JIT_CODE : JIT_TCC,
+                                                     t);
         }
         checkpoint_close(checkpoint);
-        trial_remove(folder);
+        test_run_remove(folder);
         return good;
 }
 

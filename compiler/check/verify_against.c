@@ -113,10 +113,10 @@ static bool graph_for_code(Against *v)
         return model_passes(&v->m, v->o);
 }
 
-static void print_target(Against *v, const Target *target, When when, const Trial *t)
+static void print_target(Against *v, const Target *target, When when, const TestRun *t)
 {
         double bound = v->o->bound > compiled_bound ? v->o->bound : compiled_bound;
-        const char *how = arena_printf(&v->m.arena, "compiled, %s", trial_text(&v->m.arena, target, when));
+        const char *how = arena_printf(&v->m.arena, "compiled, %s", test_run_text(&v->m.arena, target, when));
         print_table(v, how, NULL, t->output, bound);
         if (t->run < 0)
                 return;
@@ -127,10 +127,10 @@ static void print_target(Against *v, const Target *target, When when, const Tria
 
 static bool compile_against(Against *v, const Target *target, When when)
 {
-        Trial t = {.size = v->file.size, .input = recorded_inputs(&v->file)};
+        TestRun t = {.size = v->file.size, .input = recorded_inputs(&v->file)};
         if (!is_tried(v->o, target, when))
                 return true;
-        bool good = graph_for_code(v) && trial_of_model(&v->m, v->o, target, when, &t);
+        bool good = graph_for_code(v) && test_run_of_model(&v->m, v->o, target, when, &t);
         if (good)
                 print_target(v, target, when, &t);
         for (int i = 0; t.output && i < v->m.graph->noutput; i++)

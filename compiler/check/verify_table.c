@@ -9,7 +9,7 @@
  *   ..
  *   the largest of 182: layer[3].ffn.gate (matmul)
  *
- * The values are taps, so the code is what it is without them; a row is a trip of an outermost repeat, or a value or block
+ * The values are taps, so the code is what it is without them; a row is an iteration of an outermost repeat, or a value or block
  * outside all repeats; a column is what computed the value last, views aside.  Values are taken in the order in which they are computed, and the
  * first whose error is over the bound is where to look: those behind it are computed from it. */
 #include <inttypes.h>
@@ -20,11 +20,11 @@
 
 #include "check.h"
 
-/* A value: an output of the graph, or one trip of it. */
+/* A value: an output of the graph, or one iteration of it. */
 typedef struct {
         const char *name, *row; /* "layer[2].attn", "layer[2]" */
         int output;
-        int64_t trip, from, n; /* elements `from` on, n of them */
+        int64_t iteration, from, n; /* elements `from` on, n of them */
         int rank;
         int64_t dim[MAX_RANK];
         const Node *node; /* what computed it */
@@ -51,26 +51,29 @@ static int compare_taps(const void *a, const void *b)
 }
 
 /* "layer[2].attn" of "layer[i].attn" */
-static const char *of_trip(const Table *t, const char *name, int64_t trip)
+static const char *of_iteration(const Table *t, const char *name, int64_t iteration)
 {
         const char *all = strstr(name, "[i]");
-        return all ? arena_printf(&t->m->arena, "%.*s[%" PRId64 "]%s", (int)(all - name), name, trip, all + 3)
+        return all ? arena_printf(&t->m->arena, "%.*s[%" PRId64 "]%s", (int)(all - name), name, iteration,
+                                  all + 3)
                    : name;
 }
 
-static int64_t trips_of(const Tap *tap)
+static int64_t iterations_of(const Tap *tap)
 {
         return strstr(tap->name, "[i]") ? tap->type.dim[0].fixed : 1;
 }
 
-/* Makes every one an output, trip by trip where not all trips have it. */
+/* Makes every one an output, iteration by iteration where not all iterations have it. */
 static void add_taps(Table *t)
 {
         const char *why;
         for (int i = 0; i < t->ntap; i++) {
                 const Tap *tap = &t->tap[i];
-                for (int64_t trip = 0; trip < (tap->in_all_trips ? 1 : trips_of(tap)); trip++)
-                        tap_add(t->m->graph, tap->in_all_trips ? tap->name : of_trip(t, tap->name, trip),
+                for (int64_t iteration = 0; iteration < (tap->in_all_iterations ? 1 : iterations_of(tap));
+                     iteration++)
+                        tap_add(t->m->graph,
+                                tap->in_all_iterations ? tap->name : of_iteration(t, tap->name, iteration),
                                 &why);
         }
 }
@@ -80,8 +83,8 @@ static void drop_tap(Table *t, const char *name)
         int n = 0;
         for (int i = 0; i < t->ntap; i++) {
                 bool same = false;
-                for (int64_t trip = 0; trip < trips_of(&t->tap[i]); trip++)
-                        same |= !strcmp(of_trip(t, t->tap[i].name, trip), name);
+                for (int64_t iteration = 0; iteration < iterations_of(&t->tap[i]); iteration++)
+                        same |= !strcmp(of_iteration(t, t->tap[i].name, iteration), name);
                 if (!same && strcmp(t->tap[i].name, name) != 0)
                         t->tap[n++] = t->tap[i];
         }
@@ -127,8 +130,8 @@ static bool choose_taps(Table *t)
 
 /* --- the list ------------------------------------------------------------------------------------------------------- */
 
-/* What computed a value, in a trip of an outermost repeat. */
-static const Node *origin(const Node *n, int64_t trip)
+/* What computed a value, in an iteration of an outermost repeat. */
+static const Node *origin(const Node *n, int64_t iteration)
 {
         for (int steps = 0; steps < 256; steps++) {
                 if (n->op == OP_VIEW) {
@@ -136,15 +139,16 @@ static const Node *origin(const Node *n, int64_t trip)
                 } else if (n->op == OP_RESULT) {
                         const Region *r = n->in[0]->attr.region;
                         int i = n->attr.index;
-                        int64_t at = i < r->ncarry || trip >= r->trips ? r->trips - 1 : trip;
+                        int64_t at =
+                                i < r->ncarry || iteration >= r->iterations ? r->iterations - 1 : iteration;
                         const Body *b = r->body[r->body_of[at]];
                         n = i < r->ncarry ? b->next[i] : b->stack[i - r->ncarry];
                 } else if (n->op == OP_CARRY) {
                         const Region *r = n->body->region;
-                        int64_t before = trip < r->trips ? trip - 1 : r->trips - 1;
+                        int64_t before = iteration < r->iterations ? iteration - 1 : r->iterations - 1;
                         n = before < 0 ? r->repeat->in[n->attr.index]
                                        : r->body[r->body_of[before]]->next[n->attr.index];
-                        trip = before < 0 ? 0 : before;
+                        iteration = before < 0 ? 0 : before;
                 } else {
                         break;
                 }
@@ -160,14 +164,14 @@ static int output_named(const Graph *g, const char *name)
         return -1;
 }
 
-/* Up to the trip of an outermost repeat, else the first part. */
+/* Up to the iteration of an outermost repeat, else the first part. */
 static const char *row_of(Arena *a, const char *name)
 {
         const char *bracket = strchr(name, ']');
         return arena_strndup(a, name, bracket ? bracket + 1 - name : (int64_t)strcspn(name, "."));
 }
 
-static void add_value(Table *t, const char *name, int output, int64_t trip, int64_t trips)
+static void add_value(Table *t, const char *name, int output, int64_t iteration, int64_t iterations)
 {
         if (t->n == t->cap) {
                 int cap = t->cap ? 2 * t->cap : 64;
@@ -177,25 +181,26 @@ static void add_value(Table *t, const char *name, int output, int64_t trip, int6
         }
         const Node *node = t->m->graph->output[output].node;
         NamedValue *v = &t->value[t->n++];
-        *v = (NamedValue){.name = name, .output = output, .trip = trip, .node = origin(node, trip)};
+        *v = (NamedValue){
+                .name = name, .output = output, .iteration = iteration, .node = origin(node, iteration)};
         v->row = row_of(&t->m->arena, name);
-        v->n = type_count(&node->type, t->size) / trips;
-        v->from = trips > 1 ? trip * v->n : 0;
-        v->rank = node->type.rank - (trips > 1);
+        v->n = type_count(&node->type, t->size) / iterations;
+        v->from = iterations > 1 ? iteration * v->n : 0;
+        v->rank = node->type.rank - (iterations > 1);
         for (int a = 0; a < v->rank; a++)
-                v->dim[a] = dim_value(node->type.dim[a + (trips > 1)], t->size);
+                v->dim[a] = dim_value(node->type.dim[a + (iterations > 1)], t->size);
 }
 
-static void list_trip(Table *t, const Tap *tap, int64_t trip)
+static void list_iteration(Table *t, const Tap *tap, int64_t iteration)
 {
         const Graph *g = t->m->graph;
-        const char *name = of_trip(t, tap->name, trip);
-        int output = output_named(g, tap->in_all_trips ? tap->name : name);
-        if (output >= 0 && trip < trips_of(tap))
-                add_value(t, name, output, trip, tap->in_all_trips ? trips_of(tap) : 1);
+        const char *name = of_iteration(t, tap->name, iteration);
+        int output = output_named(g, tap->in_all_iterations ? tap->name : name);
+        if (output >= 0 && iteration < iterations_of(tap))
+                add_value(t, name, output, iteration, tap->in_all_iterations ? iterations_of(tap) : 1);
 }
 
-/* Values of one repeat trip by trip. */
+/* Values of one repeat iteration by iteration. */
 static void list_values(Table *t)
 {
         const Graph *g = t->m->graph;
@@ -205,9 +210,9 @@ static void list_values(Table *t)
                 for (end = i + 1; end < t->ntap && prefix; end++)
                         if (strncmp(t->tap[end].name, t->tap[i].name, prefix) != 0)
                                 break;
-                for (int64_t trip = 0; trip < trips_of(&t->tap[i]); trip++)
+                for (int64_t iteration = 0; iteration < iterations_of(&t->tap[i]); iteration++)
                         for (int k = i; k < end; k++)
-                                list_trip(t, &t->tap[k], trip);
+                                list_iteration(t, &t->tap[k], iteration);
         }
         for (int i = 0; i < g->noutput; i++)
                 if (!g->output[i].tap)
@@ -339,7 +344,7 @@ bool verify_table(Model *m, const Options *o, const Target *target, When when, c
                   const Tensor *input, double bound)
 {
         Table t = {.m = m, .o = o, .size = size};
-        Trial trial = {.size = size, .input = input};
+        TestRun test_run = {.size = size, .input = input};
         Options alone = *o;
         alone.slots = 1; /* values are not rows of a batch */
         if (!choose_taps(&t))
@@ -350,16 +355,16 @@ bool verify_table(Model *m, const Options *o, const Target *target, When when, c
         const char *why = interpret_values(&t, input, expected);
         if (why)
                 fprintf(stderr, "lathe verify: the interpreter: %s\n", why);
-        bool good = !why && model_passes(m, o) && trial_of_model(m, &alone, target, when, &trial);
+        bool good = !why && model_passes(m, o) && test_run_of_model(m, &alone, target, when, &test_run);
         if (good) {
-                printf("\nlargest error by layer and op, %s\n", trial_text(&m->arena, target, when));
-                find_errors(&t, expected, trial.output);
-                report(&t, expected, trial.output, bound);
+                printf("\nlargest error by layer and op, %s\n", test_run_text(&m->arena, target, when));
+                find_errors(&t, expected, test_run.output);
+                report(&t, expected, test_run.output, bound);
         }
         for (int i = 0; i < n; i++) {
                 tensor_free(&expected[i]);
-                if (trial.output)
-                        free(trial.output[i]);
+                if (test_run.output)
+                        free(test_run.output[i]);
         }
         return good;
 }

@@ -14,7 +14,7 @@
 static bool is_block_output(const Graph *g, const Tap *t)
 {
         const char *all = strstr(t->name, "[i].");
-        return all && !strpbrk(all + 4, ".[") && t->in_all_trips && t->type.dtype == REAL &&
+        return all && !strpbrk(all + 4, ".[") && t->in_all_iterations && t->type.dtype == REAL &&
                t->type.rank > 1 && (!g->nnamed || !dim_is_fixed(t->type.dim[1]));
 }
 
@@ -110,7 +110,7 @@ static int record(const Options *o)
                         g.o.ntap = given;
                 g.path = o->out ? o->out : arena_printf(&g.arena, "%s.golden", g.o.model);
                 const Target *t = target_find(o->ntarget ? o->target[0] : "native");
-                bool jit = o->jit != JIT_CC && trial_jit_runs(t);
+                bool jit = o->jit != JIT_CC && test_run_jit_runs(t);
                 const char *wrong = golden_run(&g, t, jit ? JUST_IN_TIME : AHEAD_OF_TIME);
                 if (!wrong && !given)
                         drop_repeated(&g);
@@ -269,8 +269,8 @@ static int update(const char *path, const Options *o)
 static const char *lacks(Arena *a, const Target *t, When when)
 {
         if (when == AHEAD_OF_TIME)
-                return trial_lacks(a, t);
-        return trial_jit_runs(t) ? NULL : "libtcc's kernels for it";
+                return test_run_lacks(a, t);
+        return test_run_jit_runs(t) ? NULL : "libtcc's kernels for it";
 }
 
 /* Just in time on every target that runs here; ahead of time, which takes the system's compiler its time, on the native one. Named
@@ -280,7 +280,7 @@ static bool is_asked(const Options *o, const Target *t, When when)
         bool named = false;
         for (int i = 0; i < o->ntarget; i++)
                 named |= target_find(o->target[i]) == t;
-        if (o->ntarget ? !named : when == AHEAD_OF_TIME ? t != target_find("native") : !trial_jit_runs(t))
+        if (o->ntarget ? !named : when == AHEAD_OF_TIME ? t != target_find("native") : !test_run_jit_runs(t))
                 return false;
         return o->jit == JIT_AUTO || jit_is_immediate(o->jit) == (when == JUST_IN_TIME);
 }

@@ -12,10 +12,10 @@ int targets_command(const Options *o)
         const Target *native = target_find("native");
         for (int i = 0; i < target_count; i++) {
                 const Target *t = &target_table[i];
-                const char *here = t == native                                     ? "native"
-                                   : target_runs_here(t)                           ? "runs here"
-                                   : target_is_cross(t) && !trial_lacks(&arena, t) ? "emulated"
-                                                                                   : "";
+                const char *here = t == native                                        ? "native"
+                                   : target_runs_here(t)                              ? "runs here"
+                                   : target_is_cross(t) && !test_run_lacks(&arena, t) ? "emulated"
+                                                                                      : "";
                 printf("%-10s%-11s%s\n", t->name, here, t->about);
         }
         arena_free(&arena);

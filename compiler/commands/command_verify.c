@@ -24,10 +24,10 @@ typedef struct {
         Tensor *input, *expected; /* [ninput], [noutput] */
         float **first;            /* [noutput] bits of the first target; NULL before */
         const char *first_target;
-        Trial known[MAX_TARGETS][WAYS]; /* [target][When]: with no pass off; the outputs are ours */
+        TestRun known[MAX_TARGETS][WAYS]; /* [target][When]: with no pass off; the outputs are ours */
         PassId without; /* --each-pass: the pass that is off; PASS_COUNT: none besides those of the options */
         int done, steps; /* for the bar */
-        bool rings;      /* states of the compiled code are rings */
+        bool caches;     /* states of the compiled code are window caches */
         double bound;    /* of compiled code */
         bool failed;
 } Verify;
@@ -173,7 +173,7 @@ static void tick(Verify *v)
 /* --- after each pass ------------------------------------------------------------------------------------- */
 
 /* Those over graphs stand first in the table. */
-enum { GRAPH_PASSES = PASS_entries + 1 };
+enum { GRAPH_PASSES = PASS_phases + 1 };
 
 /* The options, with another pass off. */
 static Options options_of(const Verify *v)
@@ -195,10 +195,11 @@ static bool pass_graph(Verify *v, int n)
         return model_elaborate(&v->m, v->o, v->o->model) && model_passes(&v->m, &o);
 }
 
-/* The interpreter after the first n graph passes, the last of which is called name. */
-static bool verify_graph(Verify *v, int n, const char *name)
+/* The interpreter after the first n graph passes; `pass` is the last of them, or the one left out. */
+static bool verify_graph(Verify *v, int n, int pass)
 {
         Checkpoint *checkpoint;
+        const char *name = pass_table[pass].name;
         double error = 0;
         if (!pass_graph(v, n))
                 return false;
@@ -207,7 +208,7 @@ static bool verify_graph(Verify *v, int n, const char *name)
                 return false;
         const Graph *g = v->m.graph;
         const char *why = NULL, *how = "";
-        if (!strcmp(name, "entries") && !g->fed_apart) { /* it is as it was */
+        if (pass == PASS_phases && !g->fed_separately) { /* it is as it was */
                 checkpoint_close(checkpoint);
                 tick(v);
                 return true;
@@ -215,7 +216,7 @@ static bool verify_graph(Verify *v, int n, const char *name)
         if (g->past >= 0) {
                 why = interpret_pieces(v, g, &source, v->size[g->time], &error);
                 if (!why && is_sequential(g, v->size)) {
-                        why = interpret_pieces(v, g, &source, TRIAL_PIECE, &error);
+                        why = interpret_pieces(v, g, &source, TEST_PIECE, &error);
                         how = ", in pieces too";
                 }
         } else {
@@ -235,12 +236,12 @@ static bool verify_graph(Verify *v, int n, const char *name)
 
 static bool verify_pass(Verify *v, int n)
 {
-        return v->o->off[n] || verify_graph(v, n + 1, pass_table[n].name);
+        return v->o->off[n] || verify_graph(v, n + 1, n);
 }
 
 /* --- compiled -------------------------------------------------------------------------------------------- */
 
-static const char *call_text(Arena *a, const TrialRun *r)
+static const char *call_text(Arena *a, const TestRunCase *r)
 {
         static const char *const call[] = {"the whole",
                                            "pieces of 7",
@@ -255,14 +256,14 @@ static const char *call_text(Arena *a, const TrialRun *r)
 }
 
 /* Whether a target's own calls, and this target and the first, give the same bits; *said is how, or where they differ. */
-static bool compare_bits(Verify *v, const Trial *t, const char *target, const char **said)
+static bool compare_bits(Verify *v, const TestRun *t, const char *target, const char **said)
 {
         Arena *a = &v->m.arena;
         const Graph *g = v->m.graph;
         if (t->run >= 0) {
                 *said = arena_printf(a, "FAIL: %s[%" PRId64 "] is %a, by %s %a",
                                      output_name(&g->output[t->at_output]), t->at, (double)t->one,
-                                     call_text(a, &trial_run[t->run]), (double)t->other);
+                                     call_text(a, &test_run_case[t->run]), (double)t->other);
                 return false;
         }
         for (int i = 0; v->first && i < g->noutput; i++) {
@@ -289,8 +290,8 @@ static bool compare_bits(Verify *v, const Trial *t, const char *target, const ch
         return true;
 }
 
-/* The trial of the same program with no pass off is this one's too.  False: out of memory. */
-static bool take_known(const Verify *v, const Trial *known, Trial *t)
+/* The test run of the same program with no pass off is this one's too.  False: out of memory. */
+static bool take_known(const Verify *v, const TestRun *known, TestRun *t)
 {
         float **output = t->output;
         uint64_t program = t->program;
@@ -319,19 +320,19 @@ static bool verify_code(Verify *v, const Target *target, When when)
 {
         if (!is_tried(v->o, target, when))
                 return true;
-        Trial *known = &v->known[target - target_table][when];
-        Trial t = {.size = v->size, .input = v->input, .known = known->program};
+        TestRun *known = &v->known[target - target_table][when];
+        TestRun t = {.size = v->size, .input = v->input, .known = known->program};
         double error = 0;
         Options o = options_of(v);
         o.explain &= v->without == PASS_COUNT;
-        bool good = pass_graph(v, GRAPH_PASSES) && trial_of_model(&v->m, &o, target, when, &t) &&
+        bool good = pass_graph(v, GRAPH_PASSES) && test_run_of_model(&v->m, &o, target, when, &t) &&
                     (!t.same || take_known(v, known, &t) || give_up(v, target->name, no_memory));
-        v->rings |= t.rings;
+        v->caches |= t.caches;
         for (int i = 0; good && i < v->oracle->noutput; i++)
                 error = fmax(error, output_error(v, i, (Values){NULL, t.output[i]}));
         tick(v);
         if (good) {
-                const char *name = trial_text(&v->m.arena, target, when), *bits;
+                const char *name = test_run_text(&v->m.arena, target, when), *bits;
                 bool agrees = compare_bits(v, &t, name, &bits);
                 v->failed |= !agrees;
                 bits = t.same && agrees ? "the same program" : bits;
@@ -373,7 +374,7 @@ static bool verify_without(Verify *v, PassId pass, const Target *const *target, 
         if (v->o->off[pass])
                 return true;
         v->without = pass;
-        bool good = pass_table[pass].kind != GRAPHS || verify_graph(v, GRAPH_PASSES, pass_table[pass].name);
+        bool good = pass_table[pass].kind != GRAPHS || verify_graph(v, GRAPH_PASSES, pass);
         for (int k = 0; k < n && good; k++)
                 good = verify_target(v, target[k]);
         return good;
@@ -460,11 +461,12 @@ static int verify_model(Verify *v)
         int n = choose_targets(&v->m.arena, v->o, target);
         if (n < 0)
                 return WRONG_ENVIRONMENT;
-        int trials = 0;
+        int test_runs = 0;
         for (int i = 0; i < n; i++)
                 for (When when = 0; when < WAYS; when++)
-                        trials += is_tried(v->o, target[i], when);
-        v->steps = 1 + GRAPH_PASSES + trials + (v->o->each_pass ? GRAPH_PASSES + PASS_COUNT * trials : 0);
+                        test_runs += is_tried(v->o, target[i], when);
+        v->steps =
+                1 + GRAPH_PASSES + test_runs + (v->o->each_pass ? GRAPH_PASSES + PASS_COUNT * test_runs : 0);
         if (!interpret_oracle(v))
                 return failure_code(&v->m);
         report_heading(v);
@@ -476,7 +478,7 @@ static int verify_model(Verify *v)
                         return WRONG_ENVIRONMENT;
         if (v->o->each_pass && !verify_each_pass(v, target, n))
                 return failure_code(&v->m);
-        if (!v->o->each_pass && v->rings && !verify_without(v, PASS_ring, target, 1))
+        if (!v->o->each_pass && v->caches && !verify_without(v, PASS_window, target, 1))
                 return failure_code(&v->m);
         When when = !n                                        ? AHEAD_OF_TIME
                     : is_tried(v->o, target[0], JUST_IN_TIME) ? JUST_IN_TIME

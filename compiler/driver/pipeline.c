@@ -1,6 +1,6 @@
 /* The pipeline: from a file to a graph, through the passes, to a plan.  Reads as the story it is.
  *
- *   parse, elaborate ─► graph ─ simplify ─ stage ─ causal ─ entries ─► graph ─ fuse ─ tile ─ plan ─ sync ─► plan */
+ *   parse, elaborate ─► graph ─ simplify ─ stage ─ causal ─ phases ─► graph ─ fuse ─ tile ─ plan ─ sync ─► plan */
 #include <stdio.h>
 #include <string.h>
 
@@ -198,10 +198,10 @@ static bool pass_accumulate(Model *m, const Options *o)
 }
 
 /* The last: what parts share is in each of them, and must not be made one. */
-static bool pass_entries(Model *m, const Options *o)
+static bool pass_phases(Model *m, const Options *o)
 {
         (void)o;
-        m->graph = entries(m->graph);
+        m->graph = phases(m->graph);
         return true;
 }
 

@@ -39,15 +39,15 @@ static const char *in_units(Arena *a, int64_t n, const char *unit)
 
 /* --- parameters ---------------------------------------------------------------------------------------------- */
 
-/* "layer.{i}.attn.q.w": the trips of a repeat stand after its name. */
+/* "layer.{i}.attn.q.w": the iterations of a repeat stand after its name. */
 static const char *name_pattern(Arena *a, const Weight *w)
 {
-        static const char *const trip[] = {"i", "j", "k", "l"};
+        static const char *const iteration[] = {"i", "j", "k", "l"};
         const char *name = "";
         for (int p = 0, r = 0; p < w->npart; p++) {
                 name = arena_printf(a, "%s%s%s", name, p ? "." : "", w->part[p]);
                 if (r < w->nregion && w->region_part[r] == p)
-                        name = arena_printf(a, "%s.{%s}", name, trip[r++]);
+                        name = arena_printf(a, "%s.{%s}", name, iteration[r++]);
         }
         return w->nregion ? name : w->path;
 }
@@ -66,7 +66,7 @@ static int64_t parameters_in_use(const Graph *g)
                 const Weight *w = g->weight[i];
                 int64_t slots = w->slots;
                 for (int r = 0; r < w->nregion; r++)
-                        slots = slots * trips_in_use(w->region[r]) / w->region[r]->trips;
+                        slots = slots * iterations_in_use(w->region[r]) / w->region[r]->iterations;
                 n += slots * type_count(&w->type, NULL);
         }
         return n;
@@ -105,7 +105,7 @@ static int show_taps(Model *m)
                 width = longer(width, tap[i].name);
         for (int i = 0; i < n; i++)
                 printf("%-*s  %s%s\n", width, tap[i].name, type_text(&m->arena, m->graph, &tap[i].type),
-                       tap[i].in_all_trips ? "" : "  not in all iterations");
+                       tap[i].in_all_iterations ? "" : "  not in all iterations");
         return DONE;
 }
 
@@ -184,7 +184,7 @@ static const int64_t *positions_held(Model *m, const Options *o)
         Plan *p = windows ? model_plan(m, &quiet, target_find(o->ntarget ? o->target[0] : "native")) : NULL;
         memcpy(g->named, named, sizeof named); /* which a plan gives names for C */
         for (int i = 0; p && i < g->nstate; i++)
-                held[i] = p->ring_of[i] >= 0 ? p->ring[p->ring_of[i]].size : 0;
+                held[i] = p->cache_of[i] >= 0 ? p->cache[p->cache_of[i]].size : 0;
         return held;
 }
 

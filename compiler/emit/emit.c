@@ -115,11 +115,11 @@ static void emit_comment(const Emit *e, Text *c)
                     is_batched(e) ? arena_printf(e->arena, " for each of %d sequences", p->slots) : "",
                     1e-6 * (double)p->arena_size,
                     e->causal ? arena_printf(e->arena, " at %" PRId64 " positions a call", p->chunk) : "");
-        for (int i = 0; i < p->nring; i++)
+        for (int i = 0; i < p->ncache; i++)
                 text_printf(c,
                             " * Of what is read %" PRId64 " positions back the cache holds %" PRId64
                             " positions.\n",
-                            p->ring[i].back, p->ring[i].size);
+                            p->cache[i].back, p->cache[i].size);
         text_printf(c,
                     " * %d barriers a call.  The same bits with any number of threads, in any chunks, on any "
                     "target.\n",
@@ -294,8 +294,8 @@ static void emit_all(const Emit *e, Text *c)
         emit_instance(e, after);
         emit_command(e, after);
         const Target *t = e->portable ? target_table : e->plan->target;
-        const char *files[] = {"guard.h",  "processor.h", t->vector, "math.h", "rows.h", "far.h",
-                               "matmul.h", "attention.h", "ring.h",  "team.h", NULL};
+        const char *files[] = {"guard.h",  "processor.h", t->vector,        "math.h", "rows.h", "far.h",
+                               "matmul.h", "attention.h", "window_cache.h", "team.h", NULL};
         emit_tile(t, c);
         text_printf(user, "%s%s%s", before->data, kernels->data, after->data);
         paste_runtime(c, files, NULL, user->data);

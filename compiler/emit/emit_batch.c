@@ -38,7 +38,7 @@ static void move_members(const Emit *e, const char *from, const char *to, Text *
                 if (is_kept(e, i))
                         text_printf(c, "        %s%s = %s%s;\n", to, e->g->named[i].name, from,
                                     e->g->named[i].name);
-        if (e->g->fed_apart)
+        if (e->g->fed_separately)
                 text_printf(c, "        %sfed = %sfed;\n", to, from);
 }
 
@@ -83,12 +83,12 @@ static void emit_batch_call(const Emit *e, Text *c)
         emit_renewal(e, c);
         text_printf(c, "        int64_t n;\n        keep_slot(m);\n        int wrong = check_sequences(m, s, "
                        "sequences, &n);\n        if (wrong || n == 0)\n                return wrong;\n");
-        if (e->g->fed_apart)
+        if (e->g->fed_separately)
                 text_printf(c,
                             "        for (int i = 0; i < sequences; i++)\n                if "
                             "(m->kept[s[i].slot].fed != %" PRIu64 ")\n                        return "
                             "%s_ERROR_UNFED;\n        m->fed_part = -1;\n",
-                            e->g->fed_apart, e->upper);
+                            e->g->fed_separately, e->upper);
         emit_sizes(e, CALLS, c);
         emit_checks(e, CALLS, c, "        ");
         emit_pointers(e, CALLS, c, "        ");

@@ -42,7 +42,7 @@ const char *c_type(const Input *in)
 
 static bool is_given(const Emit *e, const Input *in, int group)
 {
-        bool apart = is_fed_apart(e->g, in->group);
+        bool apart = is_fed_separately(e->g, in->group);
         return group == CALLS ? !apart : apart && in->group == group;
 }
 
@@ -74,7 +74,7 @@ const char *output_list(const Emit *e, bool types, bool none)
         return t->data;
 }
 
-/* The groups fed apart whose inputs have the size. */
+/* The groups fed separately whose inputs have the size. */
 static uint64_t groups_of_size(const Emit *e, int size)
 {
         uint64_t groups = 0;
@@ -92,7 +92,7 @@ bool is_kept(const Emit *e, int size)
         return groups_of_size(e, size) != 0;
 }
 
-/* Whether a call states the size: all named dimensions but time and past, if what is fed apart has not stated them. */
+/* Whether a call states the size: all named dimensions but time and past, if what is fed separately has not stated them. */
 static bool states_size(const Emit *e, int group, int size)
 {
         if (e->causal && (size == e->g->time || size == e->g->past))
@@ -209,19 +209,19 @@ static void declare_sizes(const Emit *e, Text *h)
 /* How far back positions can be taken where windows move on. */
 static const char *rewind_text(const Emit *e)
 {
-        if (!e->plan->nring)
+        if (!e->plan->ncache)
                 return "";
         return arena_printf(e->arena,
                             ".  Caches of windows\n * move on: the last %" PRId64
                             " positions can be taken back, and what is still held before them;\n"
                             " * further back is %s_ERROR_REWIND, and changes nothing",
-                            e->plan->ring[0].spare, e->upper);
+                            e->plan->cache[0].spare, e->upper);
 }
 
 static void declare_feeds(const Emit *e, Text *h)
 {
         for (int i = 0; i < e->g->ngroup; i++)
-                if (is_fed_apart(e->g, i))
+                if (is_fed_separately(e->g, i))
                         text_printf(h,
                                     "/* Takes %s for the calls that follow%s. */\n"
                                     "int %s_feed_%s(%s *m%s%s);\n",
@@ -298,8 +298,8 @@ void emit_header(const Emit *e, Text *h)
                 declare_causal_functions(e, h);
         else
                 text_printf(h, "/* The whole model once%s. */\nint %s_forward(%s *m%s%s%s);\n",
-                            e->g->fed_apart ? ", but for what was computed when it was fed" : "", e->name,
-                            e->name, size_list(e, CALLS, true), input_list(e, CALLS, true, false),
+                            e->g->fed_separately ? ", but for what was computed when it was fed" : "",
+                            e->name, e->name, size_list(e, CALLS, true), input_list(e, CALLS, true, false),
                             output_list(e, true, false));
         text_printf(h, "const char *%s_error(int code);\n\n#ifdef __cplusplus\n}\n#endif\n#endif\n", e->name);
 }
@@ -417,7 +417,7 @@ static void emit_part_runs(const Emit *e, uint64_t bit, Text *c)
         }
 }
 
-/* A function that takes a group of inputs that is fed apart. */
+/* A function that takes a group of inputs that is fed separately. */
 static void emit_feed(const Emit *e, int group, Text *c)
 {
         uint64_t bit = UINT64_C(1) << group;
@@ -444,7 +444,7 @@ static void emit_feed(const Emit *e, int group, Text *c)
 static void emit_feeds(const Emit *e, Text *c)
 {
         for (int group = 0; group < e->g->ngroup; group++)
-                if (is_fed_apart(e->g, group))
+                if (is_fed_separately(e->g, group))
                         emit_feed(e, group, c);
 }
 
@@ -456,36 +456,36 @@ void emit_renewal(const Emit *e, Text *c)
                                   "$MODEL_ERROR_THREADS;\n"));
 }
 
-/* What is fed apart has to be there, and is not computed again. */
+/* What is fed separately has to be there, and is not computed again. */
 static void emit_fed_check(const Emit *e, Text *c)
 {
-        if (e->g->fed_apart)
+        if (e->g->fed_separately)
                 text_printf(c,
                             "        if (m->fed != %" PRIu64
                             ")\n                return %s_ERROR_UNFED;\n        m->fed_part = -1;\n",
-                            e->g->fed_apart, e->upper);
+                            e->g->fed_separately, e->upper);
 }
 
-/* The rings and their states, as tables. */
-static void emit_rings(const Emit *e, Text *c)
+/* The window caches and their states, as tables. */
+static void emit_caches(const Emit *e, Text *c)
 {
         const Plan *p = e->plan;
-        if (!p->nring)
+        if (!p->ncache)
                 return;
         text_printf(c, "/* Positions that are read before a row's own, spare ones, positions held. */\n"
-                       "static const Ring rings[] = {\n");
-        for (int i = 0; i < p->nring; i++)
-                text_printf(c, "        {%" PRId64 ", %" PRId64 ", %" PRId64 "},\n", p->ring[i].back,
-                            p->ring[i].spare, p->ring[i].size);
-        text_printf(c,
-                    "};\n\n/* Ring, floats before it, slots, floats of a slot, floats of 16 positions. */\n"
-                    "static const RingState held[] = {\n");
+                       "static const WindowCache caches[] = {\n");
+        for (int i = 0; i < p->ncache; i++)
+                text_printf(c, "        {%" PRId64 ", %" PRId64 ", %" PRId64 "},\n", p->cache[i].back,
+                            p->cache[i].spare, p->cache[i].size);
+        text_printf(c, "};\n\n/* Window cache, floats before it, slots, floats of a slot, floats of 16 "
+                       "positions. */\n"
+                       "static const CachedState held[] = {\n");
         for (int i = 0; i < p->nbuffer; i++) {
-                if (p->buffer[i]->ring < 0)
+                if (p->buffer[i]->cache < 0)
                         continue;
-                RingState s = ring_state(p->buffer[i]);
+                CachedState s = cached_state(p->buffer[i]);
                 text_printf(c, "        {%d, %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64 "}, /* %s */\n",
-                            s.ring, s.offset, s.slots, s.slot, s.tile, p->buffer[i]->name);
+                            s.cache, s.offset, s.slots, s.slot, s.tile, p->buffer[i]->name);
         }
         text_printf(c, "};\n\n");
 }
@@ -518,11 +518,12 @@ static void emit_advance(const Emit *e, Text *c)
                 "                m->%s = chunk;\n                m->first = first < chunk ? first : chunk;\n",
                 time);
         emit_pointers(e, CALLS, c, "                ");
-        if (e->plan->nring)
-                text_printf(c,
-                            "                for (int i = 0; i < %d; i++)\n                        "
-                            "ring_make_room(&rings[i], i, &m->base[i], held, %d, m->state, m->%s, chunk);\n",
-                            e->plan->nring, ring_states(e->plan), past);
+        if (e->plan->ncache)
+                text_printf(
+                        c,
+                        "                for (int i = 0; i < %d; i++)\n                        "
+                        "cache_make_room(&caches[i], i, &m->base[i], held, %d, m->state, m->%s, chunk);\n",
+                        e->plan->ncache, cached_states(e->plan), past);
         text_printf(c, "                %s(m);\n", is_batched(e) ? "run_alone" : "run");
         for (int i = 0; i < e->g->noutput; i++)
                 if (advances(e->plan, &e->g->output[i].node->type))
@@ -550,13 +551,13 @@ static void emit_rewind(const Emit *e, Text *c)
                     "int %s_rewind(%s *m, int64_t n)\n{\n        if (n < 0 || n > m->%s)\n                "
                     "return %s_ERROR_RANGE;\n",
                     e->name, e->name, past, e->upper);
-        if (e->plan->nring)
+        if (e->plan->ncache)
                 text_printf(c,
                             "        if (n == 0)\n                %s_reset(m);\n"
                             "        for (int i = 0; i < %d; i++)\n"
-                            "                if (!ring_reaches(&rings[i], m->base[i], n))\n"
+                            "                if (!cache_reaches(&caches[i], m->base[i], n))\n"
                             "                        return %s_ERROR_REWIND;\n",
-                            e->name, e->plan->nring, e->upper);
+                            e->name, e->plan->ncache, e->upper);
         text_printf(c, "        m->%s = n;\n        return %s_OK;\n}\n\n", past, e->upper);
 }
 
@@ -566,7 +567,7 @@ void emit_causal_interface(const Emit *e, Text *c)
         emit_feeds(e, c);
         if (is_batched(e))
                 emit_batch(e, c);
-        emit_rings(e, c);
+        emit_caches(e, c);
         emit_advance(e, c);
         text_printf(c,
                     "int %s_prefill(%s *m%s%s, int64_t n)\n{\n        return advance(m%s%s, n, n%s);\n}\n\n",
@@ -585,7 +586,7 @@ void emit_causal_interface(const Emit *e, Text *c)
         text_printf(c, "int64_t %s_position(const %s *m)\n{\n        return m->%s;\n}\n\n", e->name, e->name,
                     past);
         text_printf(c, "void %s_reset(%s *m)\n{\n        m->%s = 0;\n", e->name, e->name, past);
-        if (e->plan->nring)
+        if (e->plan->ncache)
                 text_printf(c, "        memset(m->base, 0, sizeof m->base);\n");
         text_printf(c, "}\n\n");
         emit_rewind(e, c);

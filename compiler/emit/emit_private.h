@@ -28,7 +28,7 @@ void emit_causal_interface(const Emit *e, Text *c);
 void emit_plain_interface(const Emit *e, Text *c);
 const char *c_type(const Input *in);
 bool has_dense(const Plan *p);
-enum { CALLS = -1 }; /* for a group of inputs: those that calls bring, where others are fed apart */
+enum { CALLS = -1 }; /* for a group of inputs: those that calls bring, where others are fed separately */
 const char *input_list(const Emit *e, int group, bool types, bool one); /* ", const int32_t *tokens" */
 const char *output_list(const Emit *e, bool types, bool none);
 const char *size_list(const Emit *e, int group, bool types); /* ", int64_t text" */
@@ -36,7 +36,7 @@ void emit_sizes(const Emit *e, int group, Text *c);
 void emit_checks(const Emit *e, int group, Text *c, const char *indent);
 void emit_renewal(const Emit *e, Text *c);
 void emit_pointers(const Emit *e, int group, Text *c, const char *indent);
-bool is_kept(const Emit *e, int size); /* the size is that of inputs that are fed apart, so of a slot */
+bool is_kept(const Emit *e, int size); /* the size is that of inputs that are fed separately, so of a slot */
 const char *group_name(const Emit *e, int group); /* of inputs that are fed together */
 
 /* emit_batch.c: several sequences in a call */

@@ -13,7 +13,7 @@ static void emit_kept(const Emit *e, Text *c)
                 if (is_kept(e, i))
                         text_printf(c, "                int64_t %s;\n", e->g->named[i].name);
         text_printf(c, "%s        } kept[SLOTS]; /* of the slots, but for the selected one */\n",
-                    e->g->fed_apart ? "                uint64_t fed;\n" : "");
+                    e->g->fed_separately ? "                uint64_t fed;\n" : "");
 }
 
 /* Its first members are those of InstanceHead in engine.c. */
@@ -52,24 +52,27 @@ void emit_struct(const Emit *e, Text *c)
                 text_printf(c, "        const %s *input_%s;\n", c_type(&e->g->input[i]), e->g->input[i].name);
         for (int i = 0; i < e->g->noutput; i++)
                 text_printf(c, "        float *output_%s;\n", e->g->output[i].name);
-        if (e->g->fed_apart)
+        if (e->g->fed_separately)
                 text_printf(
                         c,
-                        "        uint64_t fed; /* the groups of inputs that are fed apart and have been */\n"
+                        "        uint64_t fed; /* the groups of inputs that are fed separately and have been "
+                        "*/\n"
                         "        int fed_part; /* what a run computes: 0: all, 1 ..: a part of what is fed "
                         "apart, -1: the calls' */\n");
-        if (e->plan->nring)
+        if (e->plan->ncache)
                 text_printf(c,
-                            "        int64_t base[%d]; /* of each ring, the first position that its states "
+                            "        int64_t base[%d]; /* of each window cache, the first position that its "
+                            "states "
                             "hold */\n",
-                            e->plan->nring);
+                            e->plan->ncache);
         if (!e->alone)
                 text_printf(c, "        Team members;\n        void *mapped;\n        size_t mapped_size;\n");
         if (!e->alone && is_batched(e))
                 emit_kept(e, c);
         text_printf(c,
                     "};\n\n/* What a function that a kernel calls back finds behind its context. */\ntypedef "
-                    "struct {\n        const %s *m;\n        int64_t trip[8];\n        int64_t around; /* of "
+                    "struct {\n        const %s *m;\n        int64_t iteration[8];\n        int64_t around; "
+                    "/* of "
                     "a product: which turn of the loops around it */\n} Place;\n\n",
                     e->name);
 }
@@ -82,7 +85,7 @@ static const char *body_name(const Emit *e, const Region *r, int which)
                             : arena_printf(e->arena, "%s_body", r->name);
 }
 
-/* The rows that a trip changes, where its kernels compute just these. */
+/* The rows that an iteration changes, where its kernels compute just these. */
 static const char *body_rows(const Emit *e, const Body *b, bool types)
 {
         const KernelList *l = &e->plan->list[body_number(e->plan, b)];
@@ -92,21 +95,21 @@ static const char *body_rows(const Emit *e, const Body *b, bool types)
 static void emit_repeat(const Emit *e, const Kernel *k, Text *t)
 {
         const Region *r = k->region;
-        const char *outer = trip_parameters(e->arena, k->body, false);
+        const char *outer = iteration_parameters(e->arena, k->body, false);
         if (r->nbody > 1) {
-                text_printf(t, "static const uint8_t %s_body_of[%" PRId64 "] = {", r->name, r->trips);
-                for (int64_t i = 0; i < r->trips; i++)
+                text_printf(t, "static const uint8_t %s_body_of[%" PRId64 "] = {", r->name, r->iterations);
+                for (int64_t i = 0; i < r->iterations; i++)
                         text_printf(t, "%s%d", i ? ", " : "", r->body_of[i]);
                 text_printf(t, "};\n");
         }
-        text_printf(t, "for (int64_t %s = 0; %s < %" PRId64 "; %s++) {\n", r->name, r->name, r->trips,
+        text_printf(t, "for (int64_t %s = 0; %s < %" PRId64 "; %s++) {\n", r->name, r->name, r->iterations,
                     r->name);
-        if (k->find)
+        if (k->active_rows)
                 text_printf(t,
-                            "        int32_t found[%" PRId64
-                            "];\n        const int64_t count = %s(m%s, %s, found);\n"
+                            "        int32_t active[%" PRId64
+                            "];\n        const int64_t count = %s(m%s, %s, active);\n"
                             "        if (count == 0)\n                continue;\n",
-                            k->find->list_size, k->find->name, outer, r->name);
+                            k->active_rows->most_active, k->active_rows->name, outer, r->name);
         text_printf(t, "        team_barrier(m->team);\n");
         for (int b = 0; b < r->nbody; b++) {
                 if (r->nbody > 1)
@@ -124,13 +127,14 @@ static bool is_timed(const Plan *p)
 
 static void emit_call(const Emit *e, const Kernel *k, Text *t)
 {
-        const char *trips = trip_parameters(e->arena, k->body, false), *rows = row_parameters(k, false);
+        const char *iterations = iteration_parameters(e->arena, k->body, false),
+                   *rows = row_parameters(k, false);
         if (is_batched(e) && (k->tail || k->by_sequence))
                 text_printf(t, "for (int i = 0; i < m->%ss; i++)\n        %s(&m->%s[i]%s%s, thread);\n",
-                            k->tail ? "range" : "sequence", k->name, k->tail ? "range" : "sequence", trips,
-                            rows);
+                            k->tail ? "range" : "sequence", k->name, k->tail ? "range" : "sequence",
+                            iterations, rows);
         else
-                text_printf(t, "%s(m%s%s, thread);\n", k->name, trips, rows);
+                text_printf(t, "%s(m%s%s, thread);\n", k->name, iterations, rows);
 }
 
 static void emit_calls(const Emit *e, int body, uint64_t part, Text *t)
@@ -144,7 +148,7 @@ static void emit_calls(const Emit *e, int body, uint64_t part, Text *t)
                         text_printf(t, "team_barrier(m->team);\n");
                 if (k->op == K_REPEAT)
                         emit_repeat(e, k, t);
-                else if (k->op != K_FIND)
+                else if (k->op != K_ACTIVE)
                         emit_call(e, k, t);
                 if (is_timed(e->plan) && k->op != K_REPEAT)
                         text_printf(t, "if (thread == 0)\n        profile_mark(%d);\n", k->step);
@@ -168,7 +172,7 @@ static void emit_body(const Emit *e, int body, Text *c)
                         emit_calls(e, inner, 0, calls);
                         text_printf(c, "static void %s(const %s *m%s%s, int thread)\n{\n",
                                     body_name(e, k->region, b), e->name,
-                                    trip_parameters(e->arena, k->region->body[b], true),
+                                    iteration_parameters(e->arena, k->region->body[b], true),
                                     body_rows(e, k->region->body[b], true));
                         text_indent(c, calls, 1);
                         text_printf(c, "}\n\n");
@@ -262,13 +266,13 @@ static void emit_instance_layout(const Emit *e, Text *c)
         const char *whole = has_dense(e->plan) ? "offsetof(%s, whole), offsetof(%s, done)" : "-1, -1";
         text_printf(c, ", ");
         text_printf(c, whole, e->name, e->name);
-        text_printf(c, e->g->fed_apart ? ", offsetof(%s, fed_part)" : ", -1", e->name);
+        text_printf(c, e->g->fed_separately ? ", offsetof(%s, fed_part)" : ", -1", e->name);
         for (int i = 0; i < 6; i++) {
                 static const char *const member[] = {"slot",     "sequences", "ranges",
                                                      "sequence", "range",     "of"};
                 text_printf(c, is_batched(e) ? ", offsetof(%s, %s)" : ", -1", e->name, member[i]);
         }
-        text_printf(c, e->plan->nring ? ", offsetof(%s, base)" : ", -1", e->name);
+        text_printf(c, e->plan->ncache ? ", offsetof(%s, base)" : ", -1", e->name);
         for (int i = 0; i < e->g->nnamed; i++)
                 text_printf(c, ", offsetof(%s, %s)", e->name, e->g->named[i].name);
         for (int i = 0; i < e->g->ninput; i++)

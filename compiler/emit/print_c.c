@@ -129,8 +129,8 @@ const char *index_text(Printer *p, const Index *x)
 
 /* --- pointers ------------------------------------------------------------------------------------------------------ */
 
-/* The trip of a repeat around the kernel? */
-static bool is_trip(const Kernel *k, const char *name)
+/* The iteration of a repeat around the kernel? */
+static bool is_iteration(const Kernel *k, const char *name)
 {
         for (const Region *r = k->body->region; r; r = r->repeat->body->region)
                 if (!strcmp(r->name, name))
@@ -148,7 +148,7 @@ const char *pointer_name(Printer *p, Buffer *b)
 {
         b = pointed_buffer(b);
         const char *name = last_part(b->name);
-        bool taken = is_c_word(name) || !strcmp(name, p->plan->c_name) || is_trip(p->kernel, name);
+        bool taken = is_c_word(name) || !strcmp(name, p->plan->c_name) || is_iteration(p->kernel, name);
         for (int i = 0; i < p->f->npointer && p->f->pointer[i] != b; i++)
                 taken |= !strcmp(last_part(p->f->pointer[i]->name), name);
         return taken ? arena_printf(p->arena, "%s_%d", name, b->id) : name;
@@ -166,42 +166,43 @@ const char *operand_text(Printer *p, Operand o)
 }
 
 /* A repeat's counter, which the function then needs. */
-static const char *trip_text(Printer *p, const Region *r)
+static const char *iteration_text(Printer *p, const Region *r)
 {
         const Region *nest[MAX_NEST];
-        int n = trips_around(p->kernel->body, nest);
+        int n = iterations_around(p->kernel->body, nest);
         for (int i = 0; i < n; i++)
                 if (nest[i] == r)
-                        p->trips |= 1u << i;
+                        p->iterations |= 1u << i;
         return r->name;
 }
 
-/* " + slot * stride" for a buffer that has a slot for each trip; in floats, or elements of an array of its own */
+/* " + slot * stride" for a buffer that has a slot for each iteration; in floats, or elements of an array of its own */
 static const char *slot_text(Printer *p, const Buffer *b, Text *before)
 {
         long long stride = b->home == IN_LITERAL ? b->slot_stride / storage_info[b->storage].bytes
                                                  : FLOATS(b->slot_stride);
         if (!b->region || b->slots == 1)
                 return "";
-        if (b->home == IN_ARENA) /* what a repeat stacks: made anew in each trip of the repeats around it */
-                return arena_printf(p->arena, " + %s * %lld", trip_text(p, b->region), stride);
+        /* what a repeat stacks: made anew in each iteration of the repeats around it */
+        if (b->home == IN_ARENA)
+                return arena_printf(p->arena, " + %s * %lld", iteration_text(p, b->region), stride);
         const Region *nest[MAX_NEST];
         Body within = {.region = b->region};
-        int n = trips_around(&within, nest);
-        const char *trip = trip_text(p, nest[0]);
-        int64_t trips = nest[0]->trips;
+        int n = iterations_around(&within, nest);
+        const char *iteration = iteration_text(p, nest[0]);
+        int64_t iterations = nest[0]->iterations;
         for (int i = 1; i < n; i++) {
-                trip = arena_printf(p->arena, "(%s * %lld + %s)", trip, (long long)nest[i]->trips,
-                                    trip_text(p, nest[i]));
-                trips *= nest[i]->trips;
+                iteration = arena_printf(p->arena, "(%s * %lld + %s)", iteration,
+                                         (long long)nest[i]->iterations, iteration_text(p, nest[i]));
+                iterations *= nest[i]->iterations;
         }
-        if (!b->slot_of || b->slots == trips)
-                return arena_printf(p->arena, " + %s * %lld", trip, stride);
-        text_printf(before, "static const int16_t slot_%d[%lld] = {", b->id, (long long)trips);
-        for (int64_t i = 0; i < trips; i++)
+        if (!b->slot_of || b->slots == iterations)
+                return arena_printf(p->arena, " + %s * %lld", iteration, stride);
+        text_printf(before, "static const int16_t slot_%d[%lld] = {", b->id, (long long)iterations);
+        for (int64_t i = 0; i < iterations; i++)
                 text_printf(before, "%s%d", i ? ", " : "", b->slot_of[i]);
         text_printf(before, "};\n");
-        return arena_printf(p->arena, " + slot_%d[%s] * %lld", b->id, trip, stride);
+        return arena_printf(p->arena, " + slot_%d[%s] * %lld", b->id, iteration, stride);
 }
 
 static const char *number_text(const Printer *p, bool far, double value)
@@ -216,7 +217,7 @@ static void literal_array(Printer *p, Buffer *b, Text *out)
         int64_t size = b->size / storage_info[b->storage].bytes;
         text_printf(out, "static const %s %s_all[%lld] = {", storage_info[b->storage].c, pointer_name(p, b),
                     (long long)(b->slots * size + LANES));
-        for (int64_t t = 0; t < l->trips; t++)
+        for (int64_t t = 0; t < l->iterations; t++)
                 for (int64_t i = 0; i < size; i++)
                         text_printf(out, "%s%s", t + i ? ", " : "",
                                     number_text(p, far, i < l->count ? l->value[t * l->count + i] : 0));
@@ -361,16 +362,16 @@ static void print_store(Printer *p, const Stmt *s, Text *out)
                 text_printf(out, "%s_n(%s, t%d, n);\n", store, at, s->from[0]);
 }
 
-static void print_per_trip(Printer *p, const Stmt *s, Text *out)
+static void print_per_iteration(Printer *p, const Stmt *s, Text *out)
 {
         const Literal *l = s->of->attr.literal;
         text_printf(out, "static const %s c%d[%lld] = {", s->far ? "double" : "float", s->to,
-                    (long long)l->trips);
-        for (int64_t i = 0; i < l->trips; i++)
+                    (long long)l->iterations);
+        for (int64_t i = 0; i < l->iterations; i++)
                 text_printf(out, "%s%s", i ? ", " : "", number_text(p, s->far, l->value[i]));
         text_printf(out, "};\n");
         define(p, s, vector_name(p, s->far, "v_set1"),
-               arena_printf(p->arena, "c%d[%s]", s->to, trip_text(p, s->of->body->region)), out);
+               arena_printf(p->arena, "c%d[%s]", s->to, iteration_text(p, s->of->body->region)), out);
 }
 
 static const char *arguments(const Printer *p, const Stmt *s)
@@ -472,7 +473,7 @@ static void print_stmt(Printer *p, const Stmt *s, Text *out)
         case STMT_NUMBER: define(p, s, set, number_text(p, s->far, s->value), out); break;
         case STMT_START: define(p, s, set, start_text(p, s), out); break;
         case STMT_INDEX: define(p, s, set, as_lane(p, s->far, s->at), out); break;
-        case STMT_PER_TRIP: print_per_trip(p, s, out); break;
+        case STMT_PER_ITERATION: print_per_iteration(p, s, out); break;
         case STMT_ELEMENT: print_element(p, s, out); break;
         case STMT_LOAD: print_load(p, s, out); break;
         case STMT_GATHER: print_gather(p, s, out); break;
@@ -506,8 +507,8 @@ static void print_stmt(Printer *p, const Stmt *s, Text *out)
         case STMT_ONE: print_one(p, s, out); break;
         case STMT_ROWS:
         case STMT_ALL_ROWS: print_rows(p, s, out); break;
-        case STMT_FOUND:
-                text_printf(out, "if (v_first(t%d) != 0)\n        found[count++] = (int32_t)row;\n",
+        case STMT_ACTIVE:
+                text_printf(out, "if (v_first(t%d) != 0)\n        active[count++] = (int32_t)row;\n",
                             s->from[0]);
                 break;
         case STMT_RESULT:

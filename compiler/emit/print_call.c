@@ -12,15 +12,16 @@ static void print_part(Printer *p, const MatmulCall *c, const MatmulPart *part, 
         const Segment *s = part->segment;
         const Buffer *to = whole_buffer(s->store.to);
         bool asked = to->home == IN_OUTPUT;
-        const char *function = k->listed ? "matmul_found" : "matmul";
+        const char *function = k->active_only ? "matmul_active" : "matmul";
         const char *twice = s->nproduct == 2 ? "2 * " : "";
         long long first = part->first, panels = part->panels;
         Text *call = text_new(p->arena);
         if (asked)
                 text_printf(out, "if (m->output_%s) /* wanted */\n", p->plan->graph->output[to->index].name);
         text_printf(call, "%s(&place, %s, %s, %lld, %s, %lld, %s, STORAGE_F32, %d, %lld,\n", function,
-                    s->name, operand_text(p, c->x), (long long)c->ldx, k->listed ? "found, count" : "rows",
-                    (long long)k->k_size, pointer_name(p, s->w[0]), s->nproduct, (long long)k->k_cut);
+                    s->name, operand_text(p, c->x), (long long)c->ldx,
+                    k->active_only ? "active, count" : "rows", (long long)k->k_size, pointer_name(p, s->w[0]),
+                    s->nproduct, (long long)k->k_cut);
         text_printf(call,
                     "%*s%spart(from, %lld, %lld), %spart(to, %lld, %lld), m->scratch + thread * "
                     "SCRATCH);\n",
@@ -59,9 +60,9 @@ static void print_matmul(Printer *p, const MatmulCall *c, Text *out)
         if (!c->outer)
                 print_place(p, "0", out);
         print_pointers(p, out);
-        if (!p->kernel->listed)
+        if (!p->kernel->active_only)
                 text_printf(out, "const int64_t rows = %s;\n", row_count(p, c->outer, p->f->nloop - 1));
-        p->m = p->found = true;
+        p->m = p->active = true;
         if (c->outer) {
                 print_around(p, c, calls, out);
                 return;

@@ -9,10 +9,10 @@
 #include <string.h>
 
 /* ", int64_t layer" or ", layer" for each repeat around the kernel */
-const char *trip_parameters(Arena *a, const Body *b, bool types)
+const char *iteration_parameters(Arena *a, const Body *b, bool types)
 {
         const Region *nest[MAX_NEST];
-        int n = trips_around(b, nest);
+        int n = iterations_around(b, nest);
         Text *t = text_new(a);
         for (int i = 0; i < n; i++)
                 text_printf(t, ", %s%s", types ? "int64_t " : "", nest[i]->name);
@@ -21,7 +21,7 @@ const char *trip_parameters(Arena *a, const Body *b, bool types)
 
 const char *row_parameters(const Kernel *k, bool types)
 {
-        return !k->listed ? "" : types ? ", const int32_t *found, int64_t count" : ", found, count";
+        return !k->active_only ? "" : types ? ", const int32_t *active, int64_t count" : ", active, count";
 }
 
 /* --- loops ------------------------------------------------------------------------------------------------------------- */
@@ -30,8 +30,8 @@ const char *row_parameters(const Kernel *k, bool types)
 const char *loop_size(Printer *p, int loop)
 {
         const CodeLoop *l = &p->f->loop[loop];
-        if (l->found) {
-                p->found = true;
+        if (l->active) {
+                p->active = true;
                 return "count";
         }
         Dim size = l->from_first ? dim_sub(l->size, dim_named(NAMED_FIRST)) : l->size;
@@ -56,9 +56,10 @@ void print_loops_of(Printer *p, int begin, int end, const char *from, Text *out)
                         p->m = true;
                         text_printf(e, " + m->first");
                 }
-                p->found |= l->found;
-                text_printf(out, l->found ? "const int64_t i%d = found[%s];\n" : "const int64_t i%d = %s;\n",
-                            i, e->data);
+                p->active |= l->active;
+                text_printf(out,
+                            l->active ? "const int64_t i%d = active[%s];\n" : "const int64_t i%d = %s;\n", i,
+                            e->data);
         }
 }
 
@@ -118,12 +119,12 @@ static void unused(Text *t, bool used, const char *name)
                 text_printf(t, "        (void)%s;\n", name);
 }
 
-static void unused_trips(const Printer *p, Text *t)
+static void unused_iterations(const Printer *p, Text *t)
 {
         const Region *nest[MAX_NEST];
-        int n = trips_around(p->kernel->body, nest);
+        int n = iterations_around(p->kernel->body, nest);
         for (int i = 0; i < n; i++)
-                unused(t, p->trips >> i & 1, nest[i]->name);
+                unused(t, p->iterations >> i & 1, nest[i]->name);
 }
 
 /* "(m->output_y || wants_taps(m))" */
@@ -142,7 +143,7 @@ static const char *any_wanted(const Plan *p, uint64_t outputs)
 
 bool asks_for_taps(const Plan *p, const Kernel *k)
 {
-        return k->op != K_REPEAT && k->op != K_FIND && !own_output(p, k) && may_be_unwanted(p, k) &&
+        return k->op != K_REPEAT && k->op != K_ACTIVE && !own_output(p, k) && may_be_unwanted(p, k) &&
                (k->wanted & WANTED_BY_TAPS);
 }
 
@@ -186,25 +187,26 @@ static void print_whole(Printer *p, Text *out)
         print_statements(p, &p->f->body, body);
         text_printf(out, "%sSTEP void %s(const %s *m%s%s, int thread)\n{\n",
                     source_comment(p->plan, p->kernel), p->f->name, p->plan->c_name,
-                    trip_parameters(p->arena, p->kernel->body, true), row_parameters(p->kernel, true));
+                    iteration_parameters(p->arena, p->kernel->body, true), row_parameters(p->kernel, true));
         unused(out, p->m, "m");
-        if (p->kernel->listed)
-                unused(out, p->found, "found");
-        unused_trips(p, out);
+        if (p->kernel->active_only)
+                unused(out, p->active, "active");
+        unused_iterations(p, out);
         skip_unwanted(p->plan, p->kernel, out);
         text_indent(out, body, 1);
         text_printf(out, "}\n\n");
 }
 
-static void print_find(Printer *p, Text *out)
+static void print_active(Printer *p, Text *out)
 {
         Text *body = text_new(p->arena);
         print_statements(p, &p->f->body, body);
-        text_printf(out,
-                    "/* Finds the rows that this trip changes, [count]; every thread finds them all. */\n"
-                    "STEP int64_t %s(const %s *m%s, int32_t *found)\n{\n",
-                    p->f->name, p->plan->c_name, trip_parameters(p->arena, p->kernel->body, true));
-        unused_trips(p, out);
+        text_printf(
+                out,
+                "/* Finds the rows that this iteration changes, [count]; every thread finds them all. */\n"
+                "STEP int64_t %s(const %s *m%s, int32_t *active)\n{\n",
+                p->f->name, p->plan->c_name, iteration_parameters(p->arena, p->kernel->body, true));
+        unused_iterations(p, out);
         text_indent(out, body, 1);
         text_printf(out, "}\n\n");
 }
@@ -212,9 +214,9 @@ static void print_find(Printer *p, Text *out)
 void print_place(Printer *p, const char *around, Text *out)
 {
         const Region *nest[MAX_NEST];
-        int n = trips_around(p->kernel->body, nest);
+        int n = iterations_around(p->kernel->body, nest);
         p->m = true;
-        p->trips = UINT32_MAX;
+        p->iterations = UINT32_MAX;
         text_printf(out, "const Place place = {m, {");
         for (int i = 0; i < n; i++)
                 text_printf(out, "%s%s", i ? ", " : "", nest[i]->name);
@@ -231,19 +233,20 @@ static const char *instance_of_row(Printer *p)
         return arena_printf(p->arena, "place->m->of[%s]", row->data);
 }
 
-/* What a function called back finds behind its context: the instance and the trips, as far as it uses them. */
+/* What a function called back finds behind its context: the instance and the iterations, as far as it uses them. */
 static void print_context(Printer *p, Text *out)
 {
         const Region *nest[MAX_NEST];
-        int n = trips_around(p->kernel->body, nest);
+        int n = iterations_around(p->kernel->body, nest);
         Text *lines = text_new(p->arena);
         if (p->m)
                 text_printf(lines, "        const %s *m = %s;\n", p->plan->c_name,
                             p->kernel->by_row && function_uses(p->plan, p->f) ? instance_of_row(p)
                                                                               : "place->m");
         for (int i = 0; i < n; i++)
-                if (p->trips >> i & 1)
-                        text_printf(lines, "        const int64_t %s = place->trip[%d];\n", nest[i]->name, i);
+                if (p->iterations >> i & 1)
+                        text_printf(lines, "        const int64_t %s = place->iteration[%d];\n",
+                                    nest[i]->name, i);
         bool place = p->place || lines->n;
         text_printf(out, place ? "        const Place *place = context;\n" : "        (void)context;\n");
         if (p->f->role == SCORE)
@@ -374,7 +377,7 @@ void print_kernel(Plan *p, Kernel *k, Text *out)
                                    .arena = p->graph->arena};
                 switch (printer.f->role) {
                 case WHOLE_KERNEL: print_whole(&printer, out); break;
-                case FIND_ROWS: print_find(&printer, out); break;
+                case ACTIVE_ROWS: print_active(&printer, out); break;
                 case EPILOGUE: print_epilogue(&printer, out); break;
                 case SCORE: print_score(&printer, out); break;
                 case LIVE: print_live(&printer, out); break;

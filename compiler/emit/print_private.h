@@ -6,8 +6,8 @@
 /* print_function.c: kernels as C functions */
 void print_kernel(Plan *p, Kernel *k, Text *out);
 const char *dim_expression(Arena *a, const Graph *g, Dim d);
-const char *trip_parameters(Arena *a, const Body *b, bool types);
-/* ", const int32_t *found, int64_t count": the rows that a trip changes, where a kernel computes just these */
+const char *iteration_parameters(Arena *a, const Body *b, bool types);
+/* ", const int32_t *active, int64_t count": the rows that an iteration changes, where a kernel computes just these */
 const char *row_parameters(const Kernel *k, bool types);
 bool asks_for_taps(const Plan *p, const Kernel *k); /* its function calls wants_taps() */
 
@@ -18,9 +18,9 @@ typedef struct {
         const Code *code;
         const Function *f;
         Arena *arena;
-        bool m, place, row, head, s, found, lo, hi; /* parameters */
-        bool lane, rest;                            /* j, n */
-        uint32_t loops, trips; /* i0 ..; counters of the repeats around it, outermost first */
+        bool m, place, row, head, s, active, lo, hi; /* parameters */
+        bool lane, rest;                             /* j, n */
+        uint32_t loops, iterations; /* i0 ..; counters of the repeats around it, outermost first */
 } Printer;
 
 const char *size_expression(Printer *p, Dim d);

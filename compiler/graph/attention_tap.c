@@ -8,7 +8,7 @@ typedef struct {
         int wanted, n;
         Attention *found; /* NULL: only count */
         bool has_found;
-        int64_t trip[4];
+        int64_t iteration[4];
 } Search;
 
 static const Node *under_views(const Node *n)
@@ -55,17 +55,17 @@ static void search(Search *s, Body *b, const Instance *base, const char *path, i
                 if (n->op == OP_SOFTMAX && weighs_values(b, n)) {
                         if (s->n++ == s->wanted) {
                                 *s->found = (Attention){n, b, {0}, depth, path};
-                                memcpy(s->found->trip, s->trip, sizeof s->trip);
+                                memcpy(s->found->iteration, s->iteration, sizeof s->iteration);
                                 s->has_found = true;
                         }
                 }
                 if (n->op != OP_REPEAT || depth == 4)
                         continue;
                 const Region *r = n->attr.region;
-                for (int64_t t = 0; t < r->trips; t++) {
+                for (int64_t t = 0; t < r->iterations; t++) {
                         const char *inner = arena_printf(s->arena, "%s%s[%lld].", path,
                                                          repeat_path(s->arena, b, n, base), (long long)t);
-                        s->trip[depth] = t;
+                        s->iteration[depth] = t;
                         search(s, r->body[r->body_of[t]], repeat_base(b, n), inner, depth + 1);
                 }
         }

@@ -343,7 +343,7 @@ static bool infer_result(const Context *c, Type *type)
         if (each->rank == MAX_RANK)
                 return fail(c, "values of shape %s cannot be stacked: at most %d axes", shape(c, each),
                             MAX_RANK);
-        *type = (Type){.dtype = each->dtype, .rank = each->rank + 1, .dim = {dim_fixed(region->trips)}};
+        *type = (Type){.dtype = each->dtype, .rank = each->rank + 1, .dim = {dim_fixed(region->iterations)}};
         memcpy(type->dim + 1, each->dim, (size_t)each->rank * sizeof *each->dim);
         return true;
 }
@@ -430,7 +430,7 @@ Node *build(Graph *g, Body *b, Diag *diag, Op op, int nin, Node *const *in, cons
 Node *build_number(Graph *g, Body *b, double value, DType dtype, Span span, Instance *where)
 {
         Literal *literal = NEW(g->arena, Literal);
-        literal->trips = literal->count = 1;
+        literal->iterations = literal->count = 1;
         literal->value = NEW_ARRAY(g->arena, double, 1);
         literal->value[0] = value;
         return node_new(g, b, OP_CONST, 0, NULL, (Attr){.literal = literal}, (Type){.dtype = dtype}, span,

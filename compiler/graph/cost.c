@@ -1,7 +1,7 @@
 /* Cost: FLOPs, parameters and cache, counted from shapes.
  *
  * A size is affine in each named dimension, so what one op costs is a product of such forms, a polynomial; those of a
- * body's nodes add up, times the trips that take the body.
+ * body's nodes add up, times the iterations that take the body.
  *
  * Expects any graph; one in its state form has `time` new positions and `past` ones, and its cache. */
 #include "graph.h"
@@ -78,7 +78,7 @@ static bool is_computed(const Count *c, const Node *n)
         return c->stage[n->id].groups || c->stage[n->id].state;
 }
 
-static void count_node(Count *c, const Node *n, int64_t trips)
+static void count_node(Count *c, const Node *n, int64_t iterations)
 {
         if (!is_computed(c, n))
                 return;
@@ -95,27 +95,27 @@ static void count_node(Count *c, const Node *n, int64_t trips)
                 cost = elements(c, &n->type, 2);
                 cost = times_dim(c, &cost, n->in[0]->type.dim[n->in[0]->type.rank - 1]);
                 polynomial_add(is_computed(c, n->in[0]) && is_computed(c, n->in[1]) ? &f->pair : &f->product,
-                               &cost, trips);
+                               &cost, iterations);
                 return;
         case LEAF:
         case MOVE:
         case STATE:
         case CONTROL: return;
         }
-        polynomial_add(&f->pointwise, &cost, trips);
+        polynomial_add(&f->pointwise, &cost, iterations);
 }
 
-static void count_body(Count *c, const Body *body, int64_t trips)
+static void count_body(Count *c, const Body *body, int64_t iterations)
 {
         for (int i = 0; i < body->nnode; i++) {
                 const Node *n = body->node[i];
-                count_node(c, n, trips);
+                count_node(c, n, iterations);
                 const Region *r = n->op == OP_REPEAT ? n->attr.region : NULL;
                 for (int k = 0; r && k < r->nbody; k++) {
                         int64_t taken = 0;
-                        for (int64_t trip = 0; trip < r->trips; trip++)
-                                taken += r->body_of[trip] == k;
-                        count_body(c, r->body[k], times(trips, taken));
+                        for (int64_t iteration = 0; iteration < r->iterations; iteration++)
+                                taken += r->body_of[iteration] == k;
+                        count_body(c, r->body[k], times(iterations, taken));
                 }
         }
 }

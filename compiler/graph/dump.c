@@ -1,7 +1,7 @@
 /* The graph as text, one node a line, bodies indented under their repeat:
  *
  *   %7 = matmul %5 %6                  real [time, 288]            # xn
- *   %8 = repeat layer 6 trips, bodies 0*5 1
+ *   %8 = repeat layer 6 iterations, bodies 0*5 1
  *     body 0
  *       %9 = carry 0                   real [time, 288]
  *       ...
@@ -27,24 +27,25 @@ static const char *dtype_name(DType dtype)
 static const char *literal_text(Arena *a, const Literal *literal)
 {
         enum { SHOWN = 4 };
-        if (literal->trips == 1 && literal->count == 1)
+        if (literal->iterations == 1 && literal->count == 1)
                 return arena_printf(a, " %.9g", literal->value[0]);
         const char *text = " {";
-        int64_t all = literal->trips * literal->count;
+        int64_t all = literal->iterations * literal->count;
         for (int64_t i = 0; i < all && i < SHOWN; i++)
                 text = arena_printf(a, "%s%s%.9g", text, i ? ", " : "", literal->value[i]);
         text = arena_printf(a, "%s%s}", text, all > SHOWN ? ", .." : "");
-        return literal->trips > 1 ? arena_printf(a, "%s x %lld iterations", text, (long long)literal->trips)
-                                  : text;
+        return literal->iterations > 1
+                       ? arena_printf(a, "%s x %lld iterations", text, (long long)literal->iterations)
+                       : text;
 }
 
 /* "0*4 1 0*2": runs of one body. */
-static const char *trips_text(Arena *a, const Region *region)
+static const char *iterations_text(Arena *a, const Region *region)
 {
         const char *text = "";
-        for (int64_t t = 0; t < region->trips;) {
+        for (int64_t t = 0; t < region->iterations;) {
                 int64_t run = 1;
-                while (t + run < region->trips && region->body_of[t + run] == region->body_of[t])
+                while (t + run < region->iterations && region->body_of[t + run] == region->body_of[t])
                         run++;
                 text = arena_printf(a, run > 1 ? "%s %d*%lld" : "%s %d", text, region->body_of[t],
                                     (long long)run);
@@ -109,7 +110,7 @@ static const char *attr_text(Arena *a, const Graph *g, const Node *n)
         case OP_APPEND: return arena_printf(a, " %s axis %d", attr->state->name, attr->axis);
         case OP_REPEAT:
                 return arena_printf(a, " %s, %lld iterations, bodies%s", attr->region->name,
-                                    (long long)attr->region->trips, trips_text(a, attr->region));
+                                    (long long)attr->region->iterations, iterations_text(a, attr->region));
         case OP_CARRY:
         case OP_RESULT: return arena_printf(a, " %d", attr->index);
         default: break;
@@ -120,7 +121,7 @@ static const char *attr_text(Arena *a, const Graph *g, const Node *n)
 /* An input as %id, a scalar constant as its value. */
 static const char *input_text(Arena *a, const Node *n)
 {
-        if (n->op == OP_CONST && n->type.rank == 0 && n->attr.literal->trips == 1)
+        if (n->op == OP_CONST && n->type.rank == 0 && n->attr.literal->iterations == 1)
                 return arena_printf(a, "%.9g", n->attr.literal->value[0]);
         return arena_printf(a, "%%%d", n->id);
 }

@@ -104,8 +104,8 @@ static void print_pad(FILE *f, const Graph *g, const Attr *attr)
 
 static void print_literal(FILE *f, const Literal *literal)
 {
-        fprintf(f, ", \"trips\": %" PRId64 ", \"values\": ", literal->trips);
-        print_numbers(f, literal->value, literal->trips * literal->count);
+        fprintf(f, ", \"iterations\": %" PRId64 ", \"values\": ", literal->iterations);
+        print_numbers(f, literal->value, literal->iterations * literal->count);
 }
 
 static void print_body(FILE *f, const Graph *g, const Body *body, int indent);
@@ -120,8 +120,9 @@ static void print_list(FILE *f, const char *what, Node *const *node, int n)
 
 static void print_repeat(FILE *f, const Graph *g, const Region *r, int indent)
 {
-        fprintf(f, ", \"repeat\": \"%s\", \"trips\": %" PRId64 ", \"body_of\": [", r->name, r->trips);
-        for (int64_t t = 0; t < r->trips; t++)
+        fprintf(f, ", \"repeat\": \"%s\", \"iterations\": %" PRId64 ", \"body_of\": [", r->name,
+                r->iterations);
+        for (int64_t t = 0; t < r->iterations; t++)
                 fprintf(f, "%s%d", comma(t), r->body_of[t]);
         fputs("], \"bodies\": [", f);
         for (int i = 0; i < r->nbody; i++) {
@@ -203,18 +204,18 @@ static void print_input(FILE *f, const Graph *g, const Input *in)
         fprintf(f, ", \"bound\": %" PRId64 "}", in->bound);
 }
 
-/* The repeats around it, and for each of their trips together its slot. */
+/* The repeats around it, and for each of their iterations together its slot. */
 static void print_slots(FILE *f, Region *const *region, int nregion, const int32_t *slot_of)
 {
-        int64_t trips = 1;
+        int64_t iterations = 1;
         fputs(", \"repeats\": [", f);
         for (int i = 0; i < nregion; i++) {
                 fprintf(f, "%s%d", comma(i), region[i]->repeat ? region[i]->repeat->id : -1);
-                trips *= region[i]->trips;
+                iterations *= region[i]->iterations;
         }
         fputc(']', f);
         if (slot_of)
-                print_integers(f, "slot_of", slot_of, trips);
+                print_integers(f, "slot_of", slot_of, iterations);
 }
 
 static void print_weight(FILE *f, const Graph *g, const Weight *w)

@@ -36,7 +36,7 @@ static bool is_zero(const Node *n)
         if (n->op != OP_CONST)
                 return false;
         const Literal *l = n->attr.literal;
-        for (int64_t i = 0; i < l->trips * l->count; i++)
+        for (int64_t i = 0; i < l->iterations * l->count; i++)
                 if (l->value[i] != 0)
                         return false;
         return true;
@@ -46,7 +46,7 @@ static bool is_minus_inf(const Node *n)
 {
         if (n->op == OP_VIEW)
                 return is_minus_inf(n->in[0]);
-        return n->op == OP_CONST && n->attr.literal->trips * n->attr.literal->count == 1 &&
+        return n->op == OP_CONST && n->attr.literal->iterations * n->attr.literal->count == 1 &&
                n->attr.literal->value[0] == -INFINITY;
 }
 
@@ -127,7 +127,7 @@ Node *added_to_carry(const Body *b, int index)
         return NULL;
 }
 
-int64_t trips_in_use(const Region *r)
+int64_t iterations_in_use(const Region *r)
 {
         int64_t most = 0;
         for (int b = 0; b < r->nbody; b++)
@@ -136,9 +136,9 @@ int64_t trips_in_use(const Region *r)
                                                 : r->body[b]->stack[i - r->ncarry];
                         Gate gate;
                         if (!v || !find_gate(v, &gate) ||
-                            !dim_is(gate.top->type.dim[gate.top->type.rank - 1], r->trips))
-                                return r->trips;
+                            !dim_is(gate.top->type.dim[gate.top->type.rank - 1], r->iterations))
+                                return r->iterations;
                         most = gate.top->attr.index > most ? gate.top->attr.index : most;
                 }
-        return most > 0 ? most : r->trips;
+        return most > 0 ? most : r->iterations;
 }

@@ -20,7 +20,7 @@ Graph *graph_new(Arena *arena, const char *name)
         return g;
 }
 
-/* The body is not entered in region->body: the elaborator makes one a trip and keeps the distinct ones. */
+/* The body is not entered in region->body: the elaborator makes one an iteration and keeps the distinct ones. */
 Body *body_new(Graph *g, Region *region)
 {
         Body *body = NEW(g->arena, Body);
@@ -73,9 +73,9 @@ bool is_tapped(const Graph *g, const Node *n)
         return g->wanted && g->wanted[n->id] == WANTED_BY_TAPS;
 }
 
-bool is_fed_apart(const Graph *g, int group)
+bool is_fed_separately(const Graph *g, int group)
 {
-        return g->fed_apart && (g->fed_apart >> group & 1);
+        return g->fed_separately && (g->fed_separately >> group & 1);
 }
 
 bool is_visible_from(const Node *n, const Body *from)
@@ -85,46 +85,46 @@ bool is_visible_from(const Node *n, const Body *from)
         return from != NULL;
 }
 
-int64_t trip_slots(Arena *a, const Body *body, const int32_t **slot_of)
+int64_t iteration_slots(Arena *a, const Body *body, const int32_t **slot_of)
 {
-        int64_t trips = 1, slots = 0;
+        int64_t iterations = 1, slots = 0;
         for (const Region *r = body->region; r; r = r->repeat->body->region)
-                trips *= r->trips;
-        int32_t *slot = NEW_ARRAY(a, int32_t, trips);
-        for (int64_t trip = 0; trip < trips; trip++) {
-                int64_t rest = trip;
+                iterations *= r->iterations;
+        int32_t *slot = NEW_ARRAY(a, int32_t, iterations);
+        for (int64_t iteration = 0; iteration < iterations; iteration++) {
+                int64_t rest = iteration;
                 bool taken = true;
                 for (const Body *b = body; b->region; b = b->region->repeat->body) {
                         const Region *r = b->region;
-                        taken = taken && r->body[r->body_of[rest % r->trips]] == b;
-                        rest /= r->trips;
+                        taken = taken && r->body[r->body_of[rest % r->iterations]] == b;
+                        rest /= r->iterations;
                 }
-                slot[trip] = taken ? (int32_t)slots++ : -1;
+                slot[iteration] = taken ? (int32_t)slots++ : -1;
         }
-        *slot_of = slots < trips ? slot : NULL;
+        *slot_of = slots < iterations ? slot : NULL;
         return slots;
 }
 
-double literal_at(const Node *n, int64_t trip, int64_t i)
+double literal_at(const Node *n, int64_t iteration, int64_t i)
 {
         const Literal *literal = n->attr.literal;
-        return literal->value[(literal->trips > 1 ? trip * literal->count : 0) + i];
+        return literal->value[(literal->iterations > 1 ? iteration * literal->count : 0) + i];
 }
 
 const char *weight_slot_name(Arena *a, const Weight *w, int64_t slot)
 {
         if (w->nregion == 0)
                 return w->path;
-        int64_t trip[4], rest = w->trip_of[slot];
+        int64_t iteration[4], rest = w->iteration_of[slot];
         for (int r = w->nregion - 1; r >= 0; r--) {
-                trip[r] = rest % w->region[r]->trips;
-                rest /= w->region[r]->trips;
+                iteration[r] = rest % w->region[r]->iterations;
+                rest /= w->region[r]->iterations;
         }
         const char *name = "";
         for (int p = 0, r = 0; p < w->npart; p++) {
                 name = arena_printf(a, "%s%s%s", name, p ? "." : "", w->part[p]);
                 if (r < w->nregion && w->region_part[r] == p)
-                        name = arena_printf(a, "%s.%lld", name, (long long)trip[r++]);
+                        name = arena_printf(a, "%s.%lld", name, (long long)iteration[r++]);
         }
         return name;
 }

@@ -1,7 +1,7 @@
 /* graph: what a model computes, as ops on tensors of known shape.
  *
  * A graph is a tree of bodies.  The top body holds nodes in an order in which every input stands before its use.  A repeat
- * (layers, experts) is one REPEAT node whose region holds the distinct bodies of its trips, so a model of 80 layers has as
+ * (layers, experts) is one REPEAT node whose region holds the distinct bodies of its iterations, so a model of 80 layers has as
  * many nodes as one of 2.  A node in a body may use nodes of the bodies around it.
  *
  * All memory is the graph's arena.  Nodes are never changed after they are made, but by the pass that owns the graph at
@@ -83,12 +83,12 @@ typedef struct Instance Instance;
 typedef struct Weight Weight;
 typedef struct StateVar StateVar;
 
-/* A constant's values, row-major; every dim of its type is fixed.  trips > 1: the values of each trip of the region that
- * the node stands in, one after another (the trip is that of the innermost region). */
+/* A constant's values, row-major; every dim of its type is fixed.  iterations > 1: the values of each iteration of the region that
+ * the node stands in, one after another (the iteration is that of the innermost region). */
 typedef struct {
-        int64_t trips; /* 1: the same in every trip */
-        int64_t count; /* elements a trip */
-        double *value; /* [trips][count] */
+        int64_t iterations; /* 1: the same in every iteration */
+        int64_t count;      /* elements an iteration */
+        double *value;      /* [iterations][count] */
 } Literal;
 
 /* A product that passes over terms whose left or right factor is 0, whatever the other factor is: 0 x NaN is not added. */
@@ -145,8 +145,8 @@ struct Body {
         Region *region; /* NULL: the top */
         Node **node;    /* in order */
         int nnode, cap;
-        Node **next;      /* [region->ncarry] the carried values as they leave the trip */
-        Node **stack;     /* [region->nstack] values stacked over the trips */
+        Node **next;      /* [region->ncarry] the carried values as they leave the iteration */
+        Node **stack;     /* [region->nstack] values stacked over the iterations */
         ValueName *named; /* as elaborated, in the order of the file; passes do not keep them */
         int nnamed, cap_named;
 };
@@ -154,17 +154,17 @@ struct Body {
 struct Region {
         const char *name; /* "layer" */
         Node *repeat;     /* its REPEAT node; repeat->body is the body around it; NULL: nothing needed it */
-        int64_t trips;
+        int64_t iterations;
         Body **body; /* the distinct bodies */
         int nbody;
-        uint8_t *body_of; /* [trips] */
+        uint8_t *body_of; /* [iterations] */
         int ncarry, nstack;
 };
 
-/* A tensor of the model: one slot for each trip of the regions around it that has it. */
+/* A tensor of the model: one slot for each iteration of the regions around it that has it. */
 struct Weight {
         int id;            /* index in graph->weight */
-        const char *path;  /* "layer.attn.q.w"; slot names insert the trip: weight_slot_name */
+        const char *path;  /* "layer.attn.q.w"; slot names insert the iteration: weight_slot_name */
         const char **part; /* path elements, and for each whether it is a region's name: see region_part */
         int npart;
         Type type;                   /* of one slot; every dim fixed */
@@ -173,10 +173,10 @@ struct Weight {
         int nregion;                 /* 0: a weight of the top */
         Region *region[4];           /* outermost first */
         int region_part[4];          /* which part each region's name is */
-        int64_t slots;               /* how many trips have it */
-        int32_t *
-                slot_of; /* [product of trips, outermost slowest]: slot, or -1 where a trip's body lacks it; NULL for the top */
-        int32_t *trip_of; /* [slots]: the trip that has it; NULL for the top */
+        int64_t slots;               /* how many iterations have it */
+        /* [product of iterations, outermost slowest]: slot, or -1 where an iteration's body lacks it; NULL for the top */
+        int32_t *slot_of;
+        int32_t *iteration_of; /* [slots]: the iteration that has it; NULL for the top */
         Span span;
 };
 
@@ -206,20 +206,19 @@ typedef struct {
         Span span;
 } Named;
 
-/* What an instance keeps between calls: rows of `time` along axis, or what was computed of inputs that are fed apart; in a
- * slot for each trip of the regions around it. */
+/* What an instance keeps between calls: rows of `time` along axis, or what was computed of inputs that are fed separately; in a
+ * slot for each iteration of the regions around it. */
 struct StateVar {
         int id;
-        const char *name; /* "layer.attn.k" */
-        Type type;        /* of the whole history: the axis has the bound of time */
-        int axis;         /* -1: no history but one value, of what is fed apart: */
-        uint64_t groups;  /* the groups that it depends on */
-        int64_t late;     /* row i is of position i - late: what is kept looks ahead by that much */
-        int64_t window;   /* 0: all of the past; else only this many positions back are read */
-        Region *region;   /* NULL: top */
-        int64_t slots;    /* trips of the regions around it that have it */
-        const int32_t
-                *slot_of; /* [product of trips, outermost slowest]: slot, or -1; NULL: all trips have it */
+        const char *name;       /* "layer.attn.k" */
+        Type type;              /* of the whole history: the axis has the bound of time */
+        int axis;               /* -1: no history but one value, of what is fed separately: */
+        uint64_t groups;        /* the groups that it depends on */
+        int64_t late;           /* row i is of position i - late: what is kept looks ahead by that much */
+        int64_t window;         /* 0: all of the past; else only this many positions back are read */
+        Region *region;         /* NULL: top */
+        int64_t slots;          /* iterations of the regions around it that have it */
+        const int32_t *slot_of; /* [product of iterations]: slot, or -1; NULL: all iterations have it */
 };
 
 typedef enum { SETTING_NUMBER, SETTING_LIST, SETTING_TEXT, SETTING_BOOL } SettingKind;
@@ -273,7 +272,7 @@ struct Graph {
         int time, past; /* after the causal pass: which named dimensions; -1 before */
         Input *input;
         int ninput, ngroup;
-        uint64_t fed_apart; /* after entries: the groups that are given once for many calls; */
+        uint64_t fed_separately; /* after entries: the groups that are given once for many calls; */
         uint64_t *
                 part; /* [npart] the sets of groups that have a part of the top body, in its order; the calls last */
         int npart;
@@ -313,20 +312,21 @@ Graph *graph_new(Arena *arena, const char *name);
 Body *body_new(Graph *g, Region *region);
 Node *node_new(Graph *g, Body *body, Op op, int nin, Node *const *in, Attr attr, Type type, Span span,
                Instance *where);
-/* The slots of what stands in the body: how many of the trips around it take it, and the slot of each (StateVar.slot_of). */
-int64_t trip_slots(Arena *a, const Body *body, const int32_t **slot_of);
+/* The slots of what stands in the body: how many of the iterations around it take it, and the slot of each (StateVar.slot_of). */
+int64_t iteration_slots(Arena *a, const Body *body, const int32_t **slot_of);
 void body_append(Graph *g, Body *body, Node *n); /* for passes that move nodes; node_new does it itself */
 /* An output's bit in sets of outputs; all taps are one, WANTED_BY_TAPS. */
 uint64_t output_bit(const Graph *g, int output);
 bool is_tapped(const Graph *g, const Node *n);         /* computed for taps alone */
-bool is_fed_apart(const Graph *g, int group);          /* its inputs are given once for many calls */
+bool is_fed_separately(const Graph *g, int group);     /* its inputs are given once for many calls */
 bool is_visible_from(const Node *n, const Body *from); /* n stands in `from` or in a body around it */
 /* ids that a setting of `loop generate` lists, "stop"; returns how many, at most `most` */
 enum { MAX_STOP_TOKENS = 64 };
 int loop_tokens(const Graph *g, const char *setting, int32_t *token, int most);
 /* what a text begins with where there is no tokenizer: the loop's start, else 1, or 0 where that is the only id */
 int32_t start_token(const Graph *g);
-double literal_at(const Node *n, int64_t trip, int64_t i); /* element i of a CONST in a trip of its region */
+double literal_at(const Node *n, int64_t iteration,
+                  int64_t i); /* element i of a CONST in an iteration of its region */
 
 /* type.c: dims, shapes */
 Dim dim_fixed(int64_t n);
@@ -403,7 +403,7 @@ void graph_dump_json(FILE *f, const Graph *g); /* dump_json.c */
 void graph_print_node(FILE *f, const Graph *g, const Node *n);
 
 const char *weight_slot_name(Arena *a, const Weight *w,
-                             int64_t slot); /* "layer.3.attn.q.w": the trip after the region's name */
+                             int64_t slot); /* "layer.3.attn.q.w": the iteration after the region's name */
 
 /* interpret.c: the meaning of a graph, in double precision */
 typedef struct {
@@ -444,7 +444,7 @@ double op_of(Op op, double a, double b, double c);
 typedef struct {
         Node ***user; /* by id: the nodes that have it as an input */
         int *nuser;
-        bool *leaves; /* by id: leaves a trip, which may be another body than its own */
+        bool *leaves; /* by id: leaves an iteration, which may be another body than its own */
         bool *pinned; /* by id: that, or an output */
         int *place;   /* by id: where it stands in its body */
         Node **all;   /* every node, bodies after the body around them */
@@ -460,7 +460,7 @@ typedef struct {
         bool state;       /* on what earlier calls left */
         unsigned named;   /* on indices along named dimensions, a set; past rows count as time */
         unsigned lengths; /* on the lengths themselves: sizes, and folds over such axes */
-        bool trips; /* on the trip of a repeat around it: weights with slots, constants per trip, what is carried */
+        bool iterations; /* on the iteration of a repeat around it: weights with slots, constants per iteration, what is carried */
 } Stage;
 
 /* The lengths, a set of named dimensions, that an op's answer depends on: it folds over them, or counts from their ends. */
@@ -469,7 +469,7 @@ unsigned stage_lengths(const Graph *g, const Node *n);
 /* [g->nnode], by id */
 Stage *stage_of(Arena *arena, const Graph *g);
 
-/* Moves every node that does not depend on the trip, and whose inputs stand outside, out of its repeat.  Changes g. */
+/* Moves every node that does not depend on the iteration, and whose inputs stand outside, out of its repeat.  Changes g. */
 Graph *hoist(Graph *g);
 
 /* What a model costs, counted exactly from its graph; nothing is run.
@@ -518,7 +518,7 @@ typedef struct {
         double low, high;
 } Interval;
 
-/* By node id.  A node in a repeat: of all trips. */
+/* By node id.  A node in a repeat: of all iterations. */
 Interval *intervals_of(Arena *a, const Graph *g);
 bool is_far(const Interval *of, const Node *n);       /* an integer that floats may not hold */
 bool computes_far(const Interval *of, const Node *n); /* in doubles, for it or for what stands between */
@@ -538,18 +538,18 @@ typedef struct {
 
 bool find_gate(Node *value, Gate *gate); /* false: there is none */
 
-/* What a trip adds to a value that it carries: v of carry + v, in all rows or some; NULL: it does something else with it. */
+/* What an iteration adds to a value that it carries: v of carry + v, in all rows or some; NULL: it does something else with it. */
 Node *added_to_carry(const Body *b, int index);
 
-/* How many of the region's trips add anything at one position: k of `top`, where it chooses among as many; else trips. */
-int64_t trips_in_use(const Region *r);
+/* How many of the region's iterations add anything at one position: k of `top`, where it chooses among as many; else iterations. */
+int64_t iterations_in_use(const Region *r);
 
 /* Taps: values of a model by the names that its file gives them, as further outputs.
  *
- * A name is the path of instances and a variable of the last, with a trip for each repeat on the way:
+ * A name is the path of instances and a variable of the last, with an iteration for each repeat on the way:
  *
  *   x                       a variable of the model
- *   layer[1].x              .. of a repeat, as trip 1 leaves it; layer[i].x (or layer.x): of all trips, stacked outermost
+ *   layer[1].x              .. of a repeat, as iteration 1 leaves it; layer[i].x (or layer.x): of all iterations, stacked outermost
  *   layer[1].attn.scores    a variable of the block called as attn
  *   layer[1].attn           what that block returned
  *
@@ -562,9 +562,9 @@ int64_t trips_in_use(const Region *r);
 
 typedef struct {
         const char *name; /* "layer[i].attn.scores" */
-        Type type;        /* of all trips: an axis in front for each repeat */
+        Type type;        /* of all iterations: an axis in front for each repeat */
         int at;           /* a later one is computed later */
-        bool in_all_trips; /* false: some trips lack it, or have it in another shape; it is tapped trip by trip */
+        bool in_all_iterations; /* false: some iterations lack it, or have it in another shape; it is tapped iteration by iteration */
 } Tap;
 
 /* All names but those of inputs, outputs and weights, in the order of the file; *n of them. */
@@ -578,12 +578,12 @@ bool taps_add(Graph *g, const char *names, const char **why);
 
 /* A model's attentions, found by what they compute: softmaxes that a product weighs values with. */
 
-/* One in the order in which they are run, counted from 0 over the trips of repeats. */
+/* One in the order in which they are run, counted from 0 over the iterations of repeats. */
 typedef struct {
         Node *softmax;
         Body *body;
-        int64_t trip[4]; /* of the repeats around, outermost first */
-        int ntrip;
+        int64_t iteration[4]; /* of the repeats around, outermost first */
+        int niteration;
         const char *path; /* what stands before the names of its body: "layer[2]." */
 } Attention;
 bool attention_find(Graph *g, Arena *a, int which, Attention *found, int *n); /* *n: how many there are */

@@ -1,7 +1,7 @@
 /* Bounds of values, by interval arithmetic in the order of the nodes.
  *
  * What a repeat carries, and what a call reads of earlier ones, begins with nothing and grows until it stands.  Integers that
- * grow from trip to trip are followed for as many trips as there are; reals have no bound then.
+ * grow from iteration to iteration are followed for as many iterations as there are; reals have no bound then.
  *
  * Bounds of integers are exact below 2^53.  Those of reals are widened by more than an operation can round. */
 #include "graph.h"
@@ -15,8 +15,8 @@ enum { MOST_STEPS = 20000000 };       /* nodes looked at */
 
 typedef struct {
         const Graph *graph;
-        Interval *now;      /* by id: of the trip that is looked at */
-        Interval *of;       /* by id: of all trips */
+        Interval *now;      /* by id: of the iteration that is looked at */
+        Interval *of;       /* by id: of all iterations */
         Interval **leaving; /* by id of a repeat: carried values, then stacked ones */
         Interval *state;    /* by id of the state */
         int64_t steps;
@@ -162,7 +162,7 @@ static Interval pointwise(const Node *n, Interval a, Interval b, Interval c)
 static Interval of_constant(const Literal *l)
 {
         Interval all = nothing;
-        for (int64_t i = 0; i < l->trips * l->count; i++)
+        for (int64_t i = 0; i < l->iterations * l->count; i++)
                 all = isnan(l->value[i]) ? anything : hull(all, interval(l->value[i], l->value[i]));
         return l->count ? all : interval(0, 0);
 }
@@ -250,7 +250,7 @@ static void scan_body(Scan *s, const Body *b, const Interval *carried)
         }
 }
 
-/* What is carried grows by what a trip leaves. */
+/* What is carried grows by what an iteration leaves. */
 static bool carry_on(const Scan *s, const Region *r, const Body *b, Interval *carried)
 {
         bool grown = false;
@@ -276,8 +276,8 @@ static void scan_repeat(Scan *s, const Node *repeat)
         int seen[UINT8_MAX + 1] = {0}, grown = 1;
         for (int i = 0; i < r->ncarry + r->nstack; i++)
                 carried[i] = i < r->ncarry ? s->now[repeat->in[i]->id] : nothing;
-        for (int64_t trip = 0; trip < r->trips; trip++) {
-                int b = r->body_of[trip];
+        for (int64_t iteration = 0; iteration < r->iterations; iteration++) {
+                int b = r->body_of[iteration];
                 if (seen[b] == grown)
                         continue;
                 seen[b] = grown;

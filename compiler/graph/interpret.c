@@ -1,7 +1,7 @@
 /* The meaning of a graph: every node evaluated in order, in double precision.
  *
  * Nothing is rearranged, fused or rounded: what compiled code computes is checked against this.  A body's
- * nodes are evaluated once for each trip that uses it; a value is kept until its last use.  Only what the
+ * nodes are evaluated once for each iteration that uses it; a value is kept until its last use.  Only what the
  * wanted nodes need is computed, and, where state is given, what an append keeps.
  *
  * Before: a graph that verify accepts.  After: the wanted nodes' values in memory of their own; the state
@@ -19,13 +19,13 @@ struct Value {
         double data[];
 };
 
-/* The trip that is being evaluated, and those around it. */
+/* The iteration that is being evaluated, and those around it. */
 typedef struct Frame Frame;
 struct Frame {
         Frame *outer; /* NULL: the top */
         const Region *region;
-        int64_t trip;
-        Value **carry; /* [region->ncarry] as they enter the trip */
+        int64_t iteration;
+        Value **carry; /* [region->ncarry] as they enter the iteration */
 };
 
 /* What a state variable holds in one slot: `rows` positions along its axis, the first of `stride`. */
@@ -217,15 +217,15 @@ static void list_dead(Interp *it, const Body *body, const Node *const *last_user
 
 /* --- leaves --- */
 
-/* The trip counted over the regions around the frame down to `region`, the outermost slowest. */
-static int64_t trip_number(const Frame *frame, const Region *region)
+/* The iteration counted over the regions around the frame down to `region`, the outermost slowest. */
+static int64_t iteration_number(const Frame *frame, const Region *region)
 {
         while (frame && frame->region != region)
                 frame = frame->outer;
         if (!frame || !region)
                 return 0;
         const Body *around = region->repeat->body;
-        return trip_number(frame->outer, around->region) * region->trips + frame->trip;
+        return iteration_number(frame->outer, around->region) * region->iterations + frame->iteration;
 }
 
 static int64_t weight_slot(const Interp *it, const Node *n)
@@ -233,14 +233,14 @@ static int64_t weight_slot(const Interp *it, const Node *n)
         const Weight *w = n->attr.weight;
         if (n->attr.slot >= 0)
                 return n->attr.slot;
-        int64_t trip = 0;
+        int64_t iteration = 0;
         for (int r = 0; r < w->nregion; r++) {
                 const Frame *frame = it->frame;
                 while (frame && frame->region != w->region[r])
                         frame = frame->outer;
-                trip = trip * w->region[r]->trips + (frame ? frame->trip : 0);
+                iteration = iteration * w->region[r]->iterations + (frame ? frame->iteration : 0);
         }
-        return w->slot_of ? w->slot_of[trip] : trip;
+        return w->slot_of ? w->slot_of[iteration] : iteration;
 }
 
 static void load_weight(Interp *it, const Node *n, double *out)
@@ -254,9 +254,9 @@ static void load_weight(Interp *it, const Node *n, double *out)
 static void load_literal(const Interp *it, const Node *n, double *out)
 {
         const Literal *literal = n->attr.literal;
-        int64_t trip = it->frame ? it->frame->trip : 0;
+        int64_t iteration = it->frame ? it->frame->iteration : 0;
         for (int64_t i = 0; i < literal->count; i++)
-                out[i] = literal_at(n, trip, i);
+                out[i] = literal_at(n, iteration, i);
 }
 
 static bool check_input(Interp *it, const Input *input, const Tensor *t)
@@ -325,8 +325,8 @@ static Kept *kept_slot(Interp *it, const StateVar *var, const Region *region)
                 fail(it, arena_printf(it->g->arena, "state %s: none was given", var->name));
                 return NULL;
         }
-        int64_t trip = region ? trip_number(it->frame, region) : 0;
-        return &it->state->kept[var->id][var->slot_of ? var->slot_of[trip] : trip];
+        int64_t iteration = region ? iteration_number(it->frame, region) : 0;
+        return &it->state->kept[var->id][var->slot_of ? var->slot_of[iteration] : iteration];
 }
 
 static void read_state(Interp *it, const Node *n, double *out)
@@ -453,18 +453,18 @@ static Value *run_op(Interp *it, const Node *n)
         return out;
 }
 
-/* One trip: carry[] goes in, what leaves comes back in its place. */
-static void run_trip(Interp *it, const Region *region, int64_t trip, Value **carry, Value **stack)
+/* One iteration: carry[] goes in, what leaves comes back in its place. */
+static void run_iteration(Interp *it, const Region *region, int64_t iteration, Value **carry, Value **stack)
 {
-        const Body *body = region->body[region->body_of[trip]];
-        Frame frame = {it->frame, region, trip, carry};
+        const Body *body = region->body[region->body_of[iteration]];
+        Frame frame = {it->frame, region, iteration, carry};
         it->frame = &frame;
         interpret_body(it, body);
         it->frame = frame.outer;
         for (int i = 0; !it->error && i < region->nstack; i++) {
                 const Value *each = it->value[body->stack[i]->id];
                 if (each->count)
-                        memcpy(stack[i]->data + trip * each->count, each->data,
+                        memcpy(stack[i]->data + iteration * each->count, each->data,
                                (size_t)each->count * sizeof(double));
         }
         for (int i = 0; !it->error && i < region->ncarry; i++)
@@ -491,10 +491,10 @@ static void run_repeat(Interp *it, const Node *n)
                 result[i] = value_share(it->value[n->in[i]->id]);
         for (int i = 0; i < region->nstack; i++) {
                 int64_t count = type_count(&region->body[0]->stack[i]->type, it->size);
-                result[region->ncarry + i] = value_new(it, region->trips * count);
+                result[region->ncarry + i] = value_new(it, region->iterations * count);
         }
-        for (int64_t trip = 0; !it->error && trip < region->trips; trip++)
-                run_trip(it, region, trip, result, result + region->ncarry);
+        for (int64_t iteration = 0; !it->error && iteration < region->iterations; iteration++)
+                run_iteration(it, region, iteration, result, result + region->ncarry);
 }
 
 static void run_node(Interp *it, const Node *n)

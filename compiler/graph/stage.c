@@ -6,7 +6,7 @@
  *       c = cos angle                         repeat layer: 32
  *       y = x c                                   y = x c
  *
- * A node stays in its repeat if it depends on the trip: a weight with slots, a constant with a row a trip, a carried
+ * A node stays in its repeat if it depends on the iteration: a weight with slots, a constant with a row an iteration, a carried
  * value, state, or anything made of these.  Bare leaves and constants stay too unless something that moves uses them. */
 #include "graph.h"
 
@@ -21,7 +21,7 @@ static void stage_join(Stage *into, const Stage *from)
         into->state |= from->state;
         into->named |= from->named;
         into->lengths |= from->lengths;
-        into->trips |= from->trips;
+        into->iterations |= from->iterations;
 }
 
 static unsigned named_in(const Graph *g, Dim d)
@@ -85,15 +85,15 @@ static Stage own_stage(const Graph *g, const Node *n)
         case OP_INPUT: s.groups = UINT64_C(1) << (g->input[n->attr.index].group & 63); break;
         case OP_WEIGHT:
                 s.weights = true;
-                s.trips = n->attr.slot < 0 && n->attr.weight->nregion > 0;
+                s.iterations = n->attr.slot < 0 && n->attr.weight->nregion > 0;
                 break;
-        case OP_CONST: s.trips = n->attr.literal->trips > 1; break;
+        case OP_CONST: s.iterations = n->attr.literal->iterations > 1; break;
         case OP_READ:
         case OP_APPEND:
         case OP_KEEP:
         case OP_KEPT:
                 s.state = true;
-                s.trips = n->body->region != NULL;
+                s.iterations = n->body->region != NULL;
                 break;
         default: break;
         }
@@ -112,7 +112,7 @@ static void body_stages(Stages *s, const Body *body, const Stage *carry);
 static bool stage_equal(const Stage *a, const Stage *b)
 {
         return a->weights == b->weights && a->groups == b->groups && a->state == b->state &&
-               a->named == b->named && a->lengths == b->lengths && a->trips == b->trips;
+               a->named == b->named && a->lengths == b->lengths && a->iterations == b->iterations;
 }
 
 /* What is carried grows until it no longer does. */
@@ -122,7 +122,7 @@ static void repeat_stages(Stages *s, const Node *n)
         Stage *carry = NEW_ARRAY(s->arena, Stage, r->ncarry + r->nstack);
         for (int i = 0; i < r->ncarry; i++) {
                 carry[i] = s->of[n->in[i]->id];
-                carry[i].trips = true;
+                carry[i].iterations = true;
         }
         for (bool changed = true; changed;) {
                 changed = false;
@@ -155,7 +155,7 @@ static void body_stages(Stages *s, const Body *body, const Stage *carry)
                         stage_join(&stage, &s->of[n->in[k]->id]);
                 if (n->op == OP_RESULT) {
                         Stage left = s->leave[n->in[0]->id][n->attr.index];
-                        left.trips = n->body->region != NULL; /* of the repeats around, to be safe */
+                        left.iterations = n->body->region != NULL; /* of the repeats around, to be safe */
                         stage_join(&stage, &left);
                 }
                 s->of[n->id] = stage;
@@ -193,7 +193,7 @@ static bool is_leaf(const Node *n)
 /* Whether the node, with the leaves that it reads, can be computed before its repeat. */
 static bool can_leave(const Stage *stage, const Node *n, const Body *body)
 {
-        if (is_bound(n) || is_leaf(n) || stage[n->id].trips)
+        if (is_bound(n) || is_leaf(n) || stage[n->id].iterations)
                 return false;
         for (int i = 0; i < n->nin; i++)
                 if (stands_in(n->in[i], body) && (!is_leaf(n->in[i]) || is_bound(n->in[i])))

@@ -1,7 +1,7 @@
 /* Taps: names of values, and the outputs that are made of them.
  *
- * In a repeat a value is one node in each distinct body.  As an output it is stacked over the trips; of a tap of one trip
- * the other trips' values are zeros where their bodies lack it, and its slice is taken. */
+ * In a repeat a value is one node in each distinct body.  As an output it is stacked over the iterations; of a tap of one iteration
+ * the other iterations' values are zeros where their bodies lack it, and its slice is taken. */
 #include "graph.h"
 
 #include <stdlib.h>
@@ -93,19 +93,19 @@ static void list_repeat(List *l, const ValueName *repeat, const char *path, int 
                         t.type.rank = each.rank + 1;
                         if (t.type.rank > MAX_RANK)
                                 continue;
-                        t.type.dim[0] = dim_fixed(r->trips);
+                        t.type.dim[0] = dim_fixed(r->iterations);
                         memcpy(t.type.dim + 1, each.dim, (size_t)each.rank * sizeof *each.dim);
                         Tap *known = find(l, t.name);
-                        t.in_all_trips &= k == 0;
+                        t.in_all_iterations &= k == 0;
                         if (!known)
                                 add(l, t);
                         else
-                                known->in_all_trips &=
-                                        own.tap[i].in_all_trips && type_equal(&known->type, &t.type);
+                                known->in_all_iterations &=
+                                        own.tap[i].in_all_iterations && type_equal(&known->type, &t.type);
                 }
                 for (int i = first; i < l->n; i++) {
                         const char *rest = l->tap[i].name + strlen(path) + 4;
-                        l->tap[i].in_all_trips &= find(&own, rest) != NULL;
+                        l->tap[i].in_all_iterations &= find(&own, rest) != NULL;
                 }
         }
 }
@@ -146,7 +146,7 @@ Tap *taps_of(Arena *arena, Graph *g, int *n)
 
 /* --- a name as it is asked for ------------------------------------------------------------------------------------- */
 
-enum { MAX_PARTS = 128, ALL_TRIPS = -1, NO_INDEX = -2 };
+enum { MAX_PARTS = 128, ALL_ITERATIONS = -1, NO_INDEX = -2 };
 
 typedef struct {
         Graph *g;
@@ -181,7 +181,7 @@ static bool read_index(const char **at, int64_t *index)
         const char *close = strchr(c, ']');
         if (!close)
                 return false;
-        *index = ALL_TRIPS;
+        *index = ALL_ITERATIONS;
         if (c[1] >= '0' && c[1] <= '9') {
                 *index = strtoll(c + 1, &end, 10);
                 if (end != close)
@@ -241,7 +241,7 @@ static Node *stack(Graph *g, const ValueName *repeat, Node *const *value)
         }
         Type type = one->type;
         type.rank++;
-        type.dim[0] = dim_fixed(r->trips);
+        type.dim[0] = dim_fixed(r->iterations);
         memcpy(type.dim + 1, one->type.dim, (size_t)one->type.rank * sizeof *one->type.dim);
         Attr attr = {.index = r->ncarry + r->nstack++, .slot = -1};
         Node *result = node_new(g, repeat->node->body, OP_RESULT, 1, &(Node *){repeat->node}, attr, type,
@@ -250,7 +250,7 @@ static Node *stack(Graph *g, const ValueName *repeat, Node *const *value)
         return result;
 }
 
-/* The value that trip `index` has, or all have; NULL: they have none, or no common one. */
+/* The value that iteration `index` has, or all have; NULL: they have none, or no common one. */
 static const Node *model_of(Wanted *w, const Region *r, Node *const *value, int64_t index)
 {
         const Node *first = NULL;
@@ -258,9 +258,9 @@ static const Node *model_of(Wanted *w, const Region *r, Node *const *value, int6
                 first = value[k];
         if (!first)
                 return NULL;
-        if (index >= r->trips) {
+        if (index >= r->iterations) {
                 refuse(w, arena_printf(w->arena, "%s: %s has %lld iteration%s, counted from 0", w->name,
-                                       r->name, (long long)r->trips, r->trips == 1 ? "" : "s"));
+                                       r->name, (long long)r->iterations, r->iterations == 1 ? "" : "s"));
                 return NULL;
         }
         if (index >= 0) {
@@ -375,7 +375,7 @@ static const char *last_part(const char *path)
 }
 
 /* Whether `name` has all parts of the path that is wanted, in order, and its last part.  *full: that path with the parts
- * that were left out, of all trips where these are repeats'. */
+ * that were left out, of all iterations where these are repeats'. */
 static bool is_short_for(const Wanted *w, const char *name, Wanted *full)
 {
         const char *wanted = w->path;

@@ -3,9 +3,9 @@
  *   nodes      ids unique and below nnode; inputs stand before their uses, in the same body or one around
  *              it; the type is the one that build would infer
  *   views      atoms in order of their output axis; for all sizes the map stays within its input
- *   constants  as many values as elements, for one trip or for each trip of the region
- *   weights    a slot for every trip whose bodies hold the node
- *   regions    every trip has a body; what leaves a trip has the type of what enters; stacked values agree
+ *   constants  as many values as elements, for one iteration or for each iteration of the region
+ *   weights    a slot for every iteration whose bodies hold the node
+ *   regions    every iteration has a body; what leaves an iteration has the type of what enters; stacked values agree
  *              over bodies
  *   graph      outputs stand in the top body
  *
@@ -101,16 +101,16 @@ static void check_literal(const Verifier *v, const Node *n)
         check(v, n, literal->count == type_count(&n->type, none),
               "a constant's values are not as many as its elements");
         const Region *region = n->body->region;
-        check(v, n, literal->trips == 1 || (region && literal->trips == region->trips),
+        check(v, n, literal->iterations == 1 || (region && literal->iterations == region->iterations),
               "a constant's table does not have one row for each iteration");
 }
 
-/* Whether a combination of trips reaches the node: in every region around it, the trip's body is the one
+/* Whether a combination of iterations reaches the node: in every region around it, the iteration's body is the one
  * it stands in. */
-static bool trips_reach(const Weight *w, const Body *const *around, const int64_t *trip)
+static bool iterations_reach(const Weight *w, const Body *const *around, const int64_t *iteration)
 {
         for (int r = 0; r < w->nregion; r++)
-                if (w->region[r]->body[w->region[r]->body_of[trip[r]]] != around[r])
+                if (w->region[r]->body[w->region[r]->body_of[iteration[r]]] != around[r])
                         return false;
         return true;
 }
@@ -119,23 +119,23 @@ static void check_slots(const Verifier *v, const Node *n)
 {
         const Weight *w = n->attr.weight;
         const Body *around[4];
-        int64_t trips = 1;
+        int64_t iterations = 1;
         for (int r = 0; r < w->nregion; r++) {
                 const Body *body = n->body;
                 while (body && body->region != w->region[r])
                         body = outer_body(body);
                 check(v, n, body != NULL, "a weight of a region that is not around it");
                 around[r] = body;
-                trips *= w->region[r]->trips;
+                iterations *= w->region[r]->iterations;
         }
-        for (int64_t t = 0; w->slot_of && t < trips; t++) {
-                int64_t trip[4] = {0}, rest = t;
+        for (int64_t t = 0; w->slot_of && t < iterations; t++) {
+                int64_t iteration[4] = {0}, rest = t;
                 for (int r = w->nregion - 1; r >= 0; r--) {
-                        trip[r] = rest % w->region[r]->trips;
-                        rest /= w->region[r]->trips;
+                        iteration[r] = rest % w->region[r]->iterations;
+                        rest /= w->region[r]->iterations;
                 }
                 check(v, n, w->slot_of[t] < w->slots, "a slot that the weight does not have");
-                check(v, n, w->slot_of[t] >= 0 || !trips_reach(w, around, trip),
+                check(v, n, w->slot_of[t] >= 0 || !iterations_reach(w, around, iteration),
                       "an iteration without its weight");
         }
 }
@@ -162,7 +162,7 @@ static void check_state(const Verifier *v, const Node *n)
               "a history is appended, a value kept");
         const int32_t *slot_of;
         Arena scratch = {0};
-        int64_t slots = trip_slots(&scratch, n->body, &slot_of);
+        int64_t slots = iteration_slots(&scratch, n->body, &slot_of);
         arena_free(&scratch);
         check(v, n, n->op == OP_KEPT || s->region == n->body->region, "a state of another region");
         check(v, n, s->slots == slots, "a state without one slot for each of its iterations");
@@ -197,9 +197,9 @@ static void check_region(Verifier *v, const Node *n)
         const Region *region = n->attr.region;
         check(v, n, region && region->repeat == n, "a repeat and its region do not know each other");
         check(v, n, n->nin == region->ncarry, "a repeat does not start with what it carries");
-        check(v, n, region->trips >= 1 && region->nbody >= 1 && region->nbody <= 256,
+        check(v, n, region->iterations >= 1 && region->nbody >= 1 && region->nbody <= 256,
               "a repeat's iterations and bodies");
-        for (int64_t t = 0; t < region->trips; t++)
+        for (int64_t t = 0; t < region->iterations; t++)
                 check(v, n, region->body_of[t] < region->nbody, "an iteration without a body");
         for (int k = 0; k < region->nbody; k++) {
                 check(v, n, region->body[k]->region == region, "a body of another region");

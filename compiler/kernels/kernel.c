@@ -44,27 +44,27 @@ int64_t bound_of(const Plan *p, Dim d)
         return n;
 }
 
-int ring_of(const Buffer *b)
+int cache_of(const Buffer *b)
 {
         while (b->part_of)
                 b = b->part_of;
-        return b->ring;
+        return b->cache;
 }
 
-RingState ring_state(const Buffer *b)
+CachedState cached_state(const Buffer *b)
 {
         int64_t tile = b->layout.tiled >= 0 ? b->layout.tile : LANES * b->layout.stride[b->shift_axis];
-        return (RingState){.ring = b->ring,
-                           .offset = FLOATS(b->offset),
-                           .slots = b->slots,
-                           .slot = FLOATS(b->slot_stride),
-                           .tile = tile};
+        return (CachedState){.cache = b->cache,
+                             .offset = FLOATS(b->offset),
+                             .slots = b->slots,
+                             .slot = FLOATS(b->slot_stride),
+                             .tile = tile};
 }
 
-int ring_states(const Plan *p)
+int cached_states(const Plan *p)
 {
         int n = 0;
         for (int i = 0; i < p->nbuffer; i++)
-                n += p->buffer[i]->ring >= 0;
+                n += p->buffer[i]->cache >= 0;
         return n;
 }

@@ -1,12 +1,12 @@
 /* kernels: what the graph becomes before it is written as C.
  *
- * A body of the graph becomes a list of kernels.  A kernel computes one or more nodes (its roots) over a domain of digits and
+ * A body of the graph becomes a list of kernels.  A kernel computes one or more nodes (its roots) over a domain of loops and
  * stores them in buffers; the nodes between its roots and the buffers it reads are its expression and are never stored.
  *
  *   graph ── fuse ──► kernels and buffers ── tile ── plan ── sync ──► program ── emit ──► C */
 #ifndef KERNELS_H
 #define KERNELS_H
-#include "../../runtime/ring.h"
+#include "../../runtime/window_cache.h"
 #include "passes/passes.h"
 
 /* Targets: the instruction sets that lathe writes C for, one row each. */
@@ -42,31 +42,32 @@ bool target_runs_here(const Target *t);
 bool target_is_cross(const Target *t); /* another machine's; there is a compiler and an emulator for it */
 
 enum {
-        MAX_DIGIT = 12, /* an axis each, one that is summed over, and what they are cut into */
+        MAX_LOOPS = 12, /* an axis each, one that is summed over, and what they are cut into */
         LANES = 16,
         TILE_MOST = 12 /* rows of any target's tile */,
-        MAX_RINGS = 3,
-        NAMED_FIRST = MAX_NAMED - 1,         /* the first row wanted as output */
-        NAMED_BASE = NAMED_FIRST - MAX_RINGS /* of each ring: the first position that its states hold */
+        MAX_CACHES = 3,
+        NAMED_FIRST = MAX_NAMED - 1, /* the first row wanted as output */
+        /* of each window cache: the first position that its states hold */
+        NAMED_BASE = NAMED_FIRST - MAX_CACHES
 };
 _Static_assert(MAX_DECLARED + 1 <= NAMED_BASE, "declared sizes, past, bases, first");
 
 /* A loop of a kernel, outermost first; the last is the one that runs in lanes.  Axis `axis` of the kernel's roots is the
- * sum of stride * digit over the digits of that axis. */
+ * sum of stride * loop over the loops of that axis. */
 typedef struct {
         Dim size;
         int axis;
         int64_t stride;
-} Digit;
+} DomainLoop;
 typedef struct {
         int n;
-        Digit digit[MAX_DIGIT];
+        DomainLoop loop[MAX_LOOPS];
 } Domain;
 
-/* Where a kernel looks in a tensor: the index of each of its axes is offset + sum of coef[d] * digit d. */
+/* Where a kernel looks in a tensor: the index of each of its axes is offset + sum of coef[d] * loop d. */
 typedef struct {
         Dim offset;
-        int64_t coef[MAX_DIGIT];
+        int64_t coef[MAX_LOOPS];
 } AxisIndex;
 typedef struct {
         int rank;
@@ -115,9 +116,9 @@ struct Buffer {
         int64_t size;    /* bytes of one slot; 0: a part of another's */
         int64_t slots;   /* weights and state: slots, `slot_stride` bytes apart */
         int64_t slot_stride;
-        int ring; /* IN_STATE: of which it is, so that its shift_axis holds less than the context; else -1 */
-        const int32_t *slot_of; /* NULL: the slot is the trip */
-        Region *region;         /* weights and state: whose trips the slots are; the innermost */
+        int cache; /* IN_STATE: of which it is, so that its shift_axis holds less than the context; else -1 */
+        const int32_t *slot_of; /* NULL: the slot is the iteration */
+        Region *region;         /* weights and state: whose iterations the slots are; the innermost */
         Weight *weight;         /* IN_WEIGHTS: a weight .. */
         Node *table;            /* .. or a node that depends on constants and indices alone, precomputed */
         int shift_axis; /* -1, or the axis whose index i is stored at i + shift: rows of the past stand before */
@@ -142,9 +143,9 @@ typedef enum {
         K_PLAIN,     /* matmul of two tensors that are both computed */
         K_ATTENTION, /* softmax(expression(q @ k')) @ v, online */
         K_SELECT,    /* top, argmax */
-        K_FIND,      /* the rows where a condition holds: those that a trip changes */
+        K_ACTIVE,    /* the rows where a condition holds: those that an iteration changes */
         K_FILL,      /* a constant into a buffer (what pad leaves around) */
-        K_REPEAT     /* the bodies of a region, trip by trip */
+        K_REPEAT     /* the bodies of a region, iteration by iteration */
 } KernelOp;
 
 /* One part of a merged matmul: its own weights (two where the expression needs both results at once) and its own expression. */
@@ -173,22 +174,22 @@ struct Kernel {
         Node *score;     /* ATTENTION: the softmax's input .. */
         Node *core;      /* .. and the MATMUL within it */
         Region *region;  /* REPEAT */
-        Kernel *find; /* REPEAT: finds the rows that a trip changes; NULL: all trips are run, for all rows */
-        bool listed;  /* only the rows that were found are computed */
-        int64_t list_size; /* FIND: most rows */
-        int64_t scratch;   /* floats that each thread needs beside the arena */
-        int64_t k_size;    /* MATMUL: the contracted axis .. */
-        int64_t k_cut;     /* .. and the pieces in which it is taken with many rows */
-        double fill;       /* FILL */
-        uint64_t wanted;   /* the outputs that need it (Graph.wanted) */
-        int tail;          /* 1: only the rows wanted as output are computed */
-        bool by_sequence;  /* batch: runs for each sequence by itself, over its rows .. */
-        bool by_row;       /* .. MATMUL: over all rows at once, whose epilogue finds the row's sequence */
-        uint64_t part;     /* of the top body: the groups that it waits for; 0: the calls (Graph.part) */
-        int barrier;       /* sync: 1: wait for all threads before it */
-        int at;            /* place in its body; 0: that of its root */
-        Node *late;        /* or that of this root */
-        Buffer *from_copy; /* LOOP that copies: reads this instead */
+        Kernel *active_rows; /* REPEAT: finds the rows that an iteration changes; NULL: all iterations are run, for all rows */
+        bool active_only;    /* only the rows that were found are computed */
+        int64_t most_active; /* FIND: most rows */
+        int64_t scratch;     /* floats that each thread needs beside the arena */
+        int64_t k_size;      /* MATMUL: the contracted axis .. */
+        int64_t k_cut;       /* .. and the pieces in which it is taken with many rows */
+        double fill;         /* FILL */
+        uint64_t wanted;     /* the outputs that need it (Graph.wanted) */
+        int tail;            /* 1: only the rows wanted as output are computed */
+        bool by_sequence;    /* batch: runs for each sequence by itself, over its rows .. */
+        bool by_row;         /* .. MATMUL: over all rows at once, whose epilogue finds the row's sequence */
+        uint64_t part;       /* of the top body: the groups that it waits for; 0: the calls (Graph.part) */
+        int barrier;         /* sync: 1: wait for all threads before it */
+        int at;              /* place in its body; 0: that of its root */
+        Node *late;          /* or that of this root */
+        Buffer *from_copy;   /* LOOP that copies: reads this instead */
         const struct Code *code; /* what it does, statement by statement: lower/code.h */
         int step, last_step;     /* plan: place in the linear order; REPEAT: and its end */
         Span span;
@@ -203,21 +204,21 @@ typedef struct {
 typedef struct {
         Graph *graph;
         const Target *target;
-        const bool *off;          /* [PASS_COUNT] passes that are left out */
-        const char *c_name;       /* of the model, as a C identifier */
-        bool timed;               /* for libtcc: each kernel's time is taken (profile_into()) */
-        bool by_address;          /* emitted for libtcc: vectors are arrays, handed over by address */
-        int64_t chunk;            /* most new rows a call */
-        int slots;                /* most sequences a call */
-        const char *alone;        /* batch: why a call can't take several sequences; NULL: it can */
-        bool tails_apart;         /* batch: a kernel of wanted rows looks at the sequence */
-        int64_t bound[MAX_NAMED]; /* most of each named dimension within one call */
-        const Interval *interval; /* by node id: bounds of its values */
-        Buffer **value;           /* by node id: where it is stored, or NULL */
-        bool *copy;               /* by node id: a view that is stored as it is seen */
-        Ring ring[MAX_RINGS];     /* what states that are read within a window hold of it */
-        int nring;
-        int *ring_of;     /* by number of the state: its ring, or -1 */
+        const bool *off;               /* [PASS_COUNT] passes that are left out */
+        const char *c_name;            /* of the model, as a C identifier */
+        bool timed;                    /* for libtcc: each kernel's time is taken (profile_into()) */
+        bool by_address;               /* emitted for libtcc: vectors are arrays, handed over by address */
+        int64_t chunk;                 /* most new rows a call */
+        int slots;                     /* most sequences a call */
+        const char *alone;             /* batch: why a call can't take several sequences; NULL: it can */
+        bool tails_apart;              /* batch: a kernel of wanted rows looks at the sequence */
+        int64_t bound[MAX_NAMED];      /* most of each named dimension within one call */
+        const Interval *interval;      /* by node id: bounds of its values */
+        Buffer **value;                /* by node id: where it is stored, or NULL */
+        bool *copy;                    /* by node id: a view that is stored as it is seen */
+        WindowCache cache[MAX_CACHES]; /* what states that are read within a window hold of it */
+        int ncache;
+        int *cache_of;    /* by number of the state: its window cache, or -1 */
         bool *single;     /* by node id: what stores it computes one element at a time */
         Node *unreadable; /* no kernel can be made that computes with this node; NULL: all is well */
         Buffer **buffer;
@@ -234,7 +235,7 @@ typedef struct {
 
 /* map.c */
 typedef struct {
-        int digit;  /* to be cut in two .. */
+        int loop;   /* to be cut in two .. */
         int64_t at; /* .. the inner of this size */
 } Refine;
 Domain domain_of(const Graph *g, const Type *t);
@@ -242,14 +243,14 @@ void domain_refine(Domain *d, Refine r);
 Map map_identity(const Domain *d, const Type *t);
 Map map_broadcast(const Map *m,
                   const Type *in); /* the same place in an operand that broadcasts to m's tensor */
-Map map_fold(const Map *m, int axis, int digit); /* in a fold's input: axis runs with digit */
+Map map_fold(const Map *m, int axis, int loop); /* in a fold's input: axis runs with loop */
 typedef enum { MAP_OK, MAP_REFINE, MAP_FAIL } MapResult;
 MapResult map_view(const Domain *d, const Map *m, const View *v, int in_rank, Map *out, Refine *refine);
 bool map_same(const Map *a, const Map *b);
-bool map_uses(const Map *m, int digit);
+bool map_uses(const Map *m, int loop);
 typedef struct {
         Dim offset; /* floats; the tiled axis's part apart */
-        int64_t coef[MAX_DIGIT];
+        int64_t coef[MAX_LOOPS];
         bool tiled;
         AxisIndex tile_index; /* index along the tiled axis, counted as (i / 16) * tile + i % 16 */
         int64_t tile;
@@ -273,9 +274,10 @@ MapResult address_through(const Plan *p, const Domain *d, const Map *m, Node *n,
 
 /* kernel.c */
 bool same_dims(const Type *a, const Type *b);
-int ring_of(const Buffer *b); /* of what b is a part of, or -1 */
-RingState ring_state(const Buffer *b);
-int ring_states(const Plan *p); /* how many buffers are states of rings: those whose `ring` is not -1 */
+int cache_of(const Buffer *b); /* of what b is a part of, or -1 */
+CachedState cached_state(const Buffer *b);
+/* how many buffers are states of window caches: those whose `cache` is not -1 */
+int cached_states(const Plan *p);
 int64_t bound_of(const Plan *p, Dim d);
 int body_number(const Plan *p, const Body *b);
 int64_t round_up(int64_t n, int64_t to);

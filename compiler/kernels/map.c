@@ -1,6 +1,6 @@
 /* Maps: where a kernel looks in a tensor, as an affine function of its loops.
  *
- * A kernel walks a domain of digits.  Its expression reads other tensors through broadcasts and views; each is one affine map,
+ * A kernel walks a domain of loops.  Its expression reads other tensors through broadcasts and views; each is one affine map,
  * so every operand ends as an address: a constant plus a stride per loop.  A view that merges two axes ([h, T, d] ->
  * [T, h*d]) can be walked only by loops that keep the two apart: then the loop over h*d is cut in two (a refinement) and
  * the maps are made anew.  What no refinement helps (a slice across merged axes) fails, and the caller gives the operand
@@ -17,22 +17,22 @@ Domain domain_of(const Graph *g, const Type *t)
         for (int named = 1; named >= 0; named--)
                 for (int a = 0; a < t->rank - 1; a++)
                         if (!dim_is_fixed(t->dim[a]) == named && !dim_is(t->dim[a], 1))
-                                d.digit[d.n++] = (Digit){t->dim[a], a, 1};
+                                d.loop[d.n++] = (DomainLoop){t->dim[a], a, 1};
         if (t->rank)
-                d.digit[d.n++] = (Digit){t->dim[t->rank - 1], t->rank - 1, 1};
+                d.loop[d.n++] = (DomainLoop){t->dim[t->rank - 1], t->rank - 1, 1};
         else
-                d.digit[d.n++] = (Digit){dim_fixed(1), 0, 1};
+                d.loop[d.n++] = (DomainLoop){dim_fixed(1), 0, 1};
         return d;
 }
 
-/* Cuts digit r.digit of size s into s / r.at and r.at. */
+/* Cuts loop r.loop of size s into s / r.at and r.at. */
 void domain_refine(Domain *d, Refine r)
 {
-        for (int i = d->n; i > r.digit + 1; i--)
-                d->digit[i] = d->digit[i - 1];
+        for (int i = d->n; i > r.loop + 1; i--)
+                d->loop[i] = d->loop[i - 1];
         d->n++;
-        Digit *outer = &d->digit[r.digit], *inner = outer + 1;
-        *inner = (Digit){dim_fixed(r.at), outer->axis, outer->stride};
+        DomainLoop *outer = &d->loop[r.loop], *inner = outer + 1;
+        *inner = (DomainLoop){dim_fixed(r.at), outer->axis, outer->stride};
         outer->stride *= r.at;
         dim_div(outer->size, dim_fixed(r.at), &outer->size);
 }
@@ -41,8 +41,8 @@ Map map_identity(const Domain *d, const Type *t)
 {
         Map m = {.rank = t->rank};
         for (int i = 0; i < d->n; i++)
-                if (t->rank && d->digit[i].axis >= 0)
-                        m.axis[d->digit[i].axis].coef[i] = d->digit[i].stride;
+                if (t->rank && d->loop[i].axis >= 0)
+                        m.axis[d->loop[i].axis].coef[i] = d->loop[i].stride;
         return m;
 }
 
@@ -55,11 +55,11 @@ Map map_broadcast(const Map *m, const Type *in)
         return r;
 }
 
-Map map_fold(const Map *m, int axis, int digit)
+Map map_fold(const Map *m, int axis, int loop)
 {
         Map r = *m;
         r.axis[axis] = (AxisIndex){0};
-        r.axis[axis].coef[digit] = 1;
+        r.axis[axis].coef[loop] = 1;
         return r;
 }
 
@@ -68,10 +68,10 @@ bool map_same(const Map *a, const Map *b)
         return a->rank == b->rank && !memcmp(a->axis, b->axis, (size_t)a->rank * sizeof *a->axis);
 }
 
-bool map_uses(const Map *m, int digit)
+bool map_uses(const Map *m, int loop)
 {
         for (int a = 0; a < m->rank; a++)
-                if (m->axis[a].coef[digit])
+                if (m->axis[a].coef[loop])
                         return true;
         return false;
 }
@@ -79,7 +79,7 @@ bool map_uses(const Map *m, int digit)
 static void axis_add(AxisIndex *to, const AxisIndex *from, int64_t stride)
 {
         to->offset = dim_add(to->offset, dim_scale(from->offset, stride));
-        for (int d = 0; d < MAX_DIGIT; d++)
+        for (int d = 0; d < MAX_LOOPS; d++)
                 to->coef[d] += stride * from->coef[d];
 }
 
@@ -100,7 +100,7 @@ static MapResult axis_split(const Domain *d, const AxisIndex *x, int64_t size, A
         }
         for (int i = 0; i < d->n; i++) {
                 int64_t c = x->coef[i];
-                Dim n = d->digit[i].size;
+                Dim n = d->loop[i].size;
                 if (c % size == 0) {
                         outer->coef[i] = c / size;
                         continue;
@@ -133,18 +133,18 @@ MapResult map_view(const Domain *d, const Map *m, const View *v, int in_rank, Ma
                         last--;
                 for (int k = last; k >= first; k--) {
                         const Atom *atom = &v->atom[k];
-                        AxisIndex digit = rest;
+                        AxisIndex loop = rest;
                         if (k > first) {
                                 AxisIndex outer;
                                 if (!dim_is_fixed(atom->size))
                                         return MAP_FAIL;
-                                MapResult r = axis_split(d, &rest, atom->size.fixed, &outer, &digit, refine);
+                                MapResult r = axis_split(d, &rest, atom->size.fixed, &outer, &loop, refine);
                                 if (r != MAP_OK)
                                         return r;
                                 rest = outer;
                         }
                         if (atom->axis >= 0)
-                                axis_add(&out->axis[atom->axis], &digit, atom->stride);
+                                axis_add(&out->axis[atom->axis], &loop, atom->stride);
                 }
         }
         return MAP_OK;
@@ -192,7 +192,7 @@ Address address_of(const Buffer *b, const Map *m)
                         continue;
                 }
                 at.offset = dim_add(at.offset, dim_scale(axis.offset, b->layout.stride[a]));
-                for (int i = 0; i < MAX_DIGIT; i++)
+                for (int i = 0; i < MAX_LOOPS; i++)
                         at.coef[i] += b->layout.stride[a] * axis.coef[i];
         }
         return at;
@@ -220,34 +220,34 @@ bool map_operand(const Plan *p, Node *n, Domain *d, Map *m, Node **base)
                 *base = b;
                 if (r == MAP_OK)
                         return true;
-                if (r == MAP_FAIL || d->n == MAX_DIGIT)
+                if (r == MAP_FAIL || d->n == MAX_LOOPS)
                         return false;
                 domain_refine(d, refine);
         }
 }
 
-/* A map over a domain one of whose digits was cut. */
+/* A map over a domain one of whose loops was cut. */
 static Map map_cut(const Map *m, Refine r)
 {
         Map out = *m;
         for (int a = 0; a < m->rank; a++) {
                 int64_t *c = out.axis[a].coef;
-                for (int i = MAX_DIGIT - 1; i > r.digit + 1; i--)
+                for (int i = MAX_LOOPS - 1; i > r.loop + 1; i--)
                         c[i] = c[i - 1];
-                c[r.digit + 1] = m->axis[a].coef[r.digit];
-                c[r.digit] = m->axis[a].coef[r.digit] * r.at;
+                c[r.loop + 1] = m->axis[a].coef[r.loop];
+                c[r.loop] = m->axis[a].coef[r.loop] * r.at;
         }
         return out;
 }
 
-/* Puts a cut digit together again where it walks evenly. */
+/* Puts a cut loop together again where it walks evenly. */
 static bool coefs_join(int64_t *c, Refine r)
 {
-        if (c[r.digit] != c[r.digit + 1] * r.at)
+        if (c[r.loop] != c[r.loop + 1] * r.at)
                 return false;
-        for (int i = r.digit; i + 1 < MAX_DIGIT; i++)
+        for (int i = r.loop; i + 1 < MAX_LOOPS; i++)
                 c[i] = c[i + 1];
-        c[MAX_DIGIT - 1] = 0;
+        c[MAX_LOOPS - 1] = 0;
         return true;
 }
 
@@ -263,11 +263,11 @@ MapResult address_through(const Plan *p, const Domain *d, const Map *m, Node *n,
 {
         Domain domain = *d;
         Map from = *m, under;
-        Refine cut[MAX_DIGIT];
+        Refine cut[MAX_LOOPS];
         int cuts = 0;
         MapResult r;
         while ((r = map_to_buffer(p, &domain, &from, n, unstored, &under, b, &cut[cuts])) == MAP_REFINE) {
-                if (domain.n == MAX_DIGIT)
+                if (domain.n == MAX_LOOPS)
                         return MAP_FAIL;
                 domain_refine(&domain, cut[cuts]);
                 from = map_cut(&from, cut[cuts++]);

@@ -1,25 +1,25 @@
-/* Rolled repeats: whether two trips have the same body.
+/* Rolled repeats: whether two iterations have the same body.
  *
  * Two bodies are the same if their nodes are, one by one in order: op, attributes, type, and inputs that
- * stand at the same place of the trip or are the same node outside.  Constants may differ: body_merge makes
- * them tables with a row for each trip.  Inside an inner repeat they may not, since a table is indexed by the
- * innermost trip alone.
+ * stand at the same place of the iteration or are the same node outside.  Constants may differ: body_merge makes
+ * them tables with a row for each iteration.  Inside an inner repeat they may not, since a table is indexed by the
+ * innermost iteration alone.
  *
  * Slices that start elsewhere make bodies differ, but can be written as gathers by a constant index: with
  * `varying` given, they are noted there and pass.
  *
- * Elaboration is deterministic, so nodes at the same place have ids at the same distance from the trip's
+ * Elaboration is deterministic, so nodes at the same place have ids at the same distance from the iteration's
  * first. */
 #include "elaborate_private.h"
 
 #include <string.h>
 
-enum { MAX_TABLE = 1 << 26 }; /* elements of a constant over all trips */
+enum { MAX_TABLE = 1 << 26 }; /* elements of a constant over all iterations */
 
 typedef struct {
-        int kept, fresh;  /* first ids */
-        int64_t trips;    /* of the repeat, while its own bodies are compared; 0 in an inner one */
-        Varying *varying; /* not NULL: slices may start elsewhere, and are noted here */
+        int kept, fresh;    /* first ids */
+        int64_t iterations; /* of the repeat, while its own bodies are compared; 0 in an inner one */
+        Varying *varying;   /* not NULL: slices may start elsewhere, and are noted here */
 } Match;
 
 static bool same_node(const Match *m, const Node *a, const Node *b)
@@ -58,7 +58,7 @@ static bool same_view(const Match *m, const Node *a, const Node *b)
         for (int i = 0; i < MAX_RANK; i++) {
                 if (dim_equal(p->offset[i], q->offset[i]))
                         continue;
-                if (!m->varying || m->trips == 0 || m->varying->n == MAX_VARYING)
+                if (!m->varying || m->iterations == 0 || m->varying->n == MAX_VARYING)
                         return false;
                 m->varying->span[m->varying->n++] = b->span;
         }
@@ -67,28 +67,29 @@ static bool same_view(const Match *m, const Node *a, const Node *b)
 
 static bool same_values(const Literal *a, const Literal *b)
 {
-        return a->trips == b->trips && a->count == b->count &&
-               memcmp(a->value, b->value, (size_t)(a->trips * a->count) * sizeof *a->value) == 0;
+        return a->iterations == b->iterations && a->count == b->count &&
+               memcmp(a->value, b->value, (size_t)(a->iterations * a->count) * sizeof *a->value) == 0;
 }
 
 static bool same_literal(const Match *m, const Literal *kept, const Literal *fresh)
 {
-        if (m->trips == 0)
+        if (m->iterations == 0)
                 return same_values(kept, fresh);
-        if (kept->count != fresh->count || fresh->trips != 1)
+        if (kept->count != fresh->count || fresh->iterations != 1)
                 return false;
-        return same_values(kept, fresh) || kept->count <= MAX_TABLE / m->trips;
+        return same_values(kept, fresh) || kept->count <= MAX_TABLE / m->iterations;
 }
 
 static bool same_body(const Match *m, const Body *a, const Body *b);
 
 static bool same_region(const Match *m, const Region *a, const Region *b)
 {
-        if (a->name != b->name || a->trips != b->trips || a->nbody != b->nbody || a->ncarry != b->ncarry ||
-            a->nstack != b->nstack || memcmp(a->body_of, b->body_of, (size_t)a->trips) != 0)
+        if (a->name != b->name || a->iterations != b->iterations || a->nbody != b->nbody ||
+            a->ncarry != b->ncarry || a->nstack != b->nstack ||
+            memcmp(a->body_of, b->body_of, (size_t)a->iterations) != 0)
                 return false;
         Match inner = *m;
-        inner.trips = 0;
+        inner.iterations = 0;
         for (int i = 0; i < a->nbody; i++)
                 if (!same_body(&inner, a->body[i], b->body[i]) ||
                     !same_nodes(m, a->ncarry, a->body[i]->next, b->body[i]->next) ||
@@ -111,11 +112,11 @@ static bool same_attr(const Match *m, const Node *a, const Node *b)
         return a->op != OP_REPEAT || same_region(m, p->region, q->region);
 }
 
-/* Numbers that are whole in one trip and not in another are reals in both, if nothing else tells them apart.
+/* Numbers that are whole in one iteration and not in another are reals in both, if nothing else tells them apart.
  */
 static bool same_type(const Match *m, const Node *a, const Node *b)
 {
-        if (a->op != OP_CONST || m->trips == 0 || a->type.dtype == BOOL || b->type.dtype == BOOL)
+        if (a->op != OP_CONST || m->iterations == 0 || a->type.dtype == BOOL || b->type.dtype == BOOL)
                 return type_equal(&a->type, &b->type);
         Type type = b->type;
         type.dtype = a->type.dtype;
@@ -135,7 +136,7 @@ static bool same_body(const Match *m, const Body *a, const Body *b)
         return true;
 }
 
-static bool same_asked(const Match *m, Trip a, Trip b)
+static bool same_asked(const Match *m, Iteration a, Iteration b)
 {
         for (int i = 0; i < b.nasked; i++)
                 if (a.asked[i] && b.asked[i] ? !same_node(m, a.asked[i], b.asked[i])
@@ -144,9 +145,9 @@ static bool same_asked(const Match *m, Trip a, Trip b)
         return true;
 }
 
-bool body_match(Trip kept, Trip fresh, int64_t trips, Varying *varying)
+bool body_match(Iteration kept, Iteration fresh, int64_t iterations, Varying *varying)
 {
-        Match m = {kept.first, fresh.first, trips, varying};
+        Match m = {kept.first, fresh.first, iterations, varying};
         const Region *region = fresh.body->region;
         return same_body(&m, kept.body, fresh.body) &&
                same_nodes(&m, region->ncarry, kept.body->next, fresh.body->next) &&
@@ -154,8 +155,8 @@ bool body_match(Trip kept, Trip fresh, int64_t trips, Varying *varying)
                same_asked(&m, kept, fresh);
 }
 
-/* The constants of trip `trip`, which has the same body as those before it, as rows of tables. */
-void body_merge(Arena *arena, const Region *region, Body *kept, const Body *fresh, int64_t trip)
+/* The constants of iteration `iteration`, which has the same body as those before it, as rows of tables. */
+void body_merge(Arena *arena, const Region *region, Body *kept, const Body *fresh, int64_t iteration)
 {
         for (int i = 0; i < kept->nnode; i++) {
                 Node *a = kept->node[i];
@@ -169,12 +170,12 @@ void body_merge(Arena *arena, const Region *region, Body *kept, const Body *fres
                 if (same_values(table, row))
                         continue;
                 size_t size = (size_t)row->count * sizeof *row->value;
-                if (table->trips == 1) {
-                        double *value = NEW_ARRAY(arena, double, region->trips * row->count);
-                        for (int64_t t = 0; t < region->trips; t++)
+                if (table->iterations == 1) {
+                        double *value = NEW_ARRAY(arena, double, region->iterations * row->count);
+                        for (int64_t t = 0; t < region->iterations; t++)
                                 memcpy(value + t * row->count, table->value, size);
-                        *table = (Literal){region->trips, row->count, value};
+                        *table = (Literal){region->iterations, row->count, value};
                 }
-                memcpy(table->value + trip * row->count, row->value, size);
+                memcpy(table->value + iteration * row->count, row->value, size);
         }
 }

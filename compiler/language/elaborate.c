@@ -58,7 +58,7 @@ Elaborator *elaborator_new(Program *p, const char *name, Diag *diag)
         e->g = graph_new(p->work, name);
         e->g->source = p->main->source;
         e->body = e->g->top;
-        e->trips = 1;
+        e->iterations = 1;
         e->root = e->path = NEW(e->keep, PathScope);
         e->root->name = name;
         return e;

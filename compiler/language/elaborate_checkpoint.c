@@ -1,9 +1,9 @@
-/* Checkpoint entries: `"model.layers.{i}.attn.weight" = layer[i].attn.q.w`, once for every trip that has the
+/* Checkpoint entries: `"model.layers.{i}.attn.weight" = layer[i].attn.q.w`, once for every iteration that has the
  * weights.
  *
  * The right side is an ordinary expression over weights by path, elaborated into a body of its own.  A `{i}`
- * in the published name runs over the trips of the repeat that [i] indexes on the right side.  A trip that
- * lacks a weight is passed over; that no trip has it is an error.  `{prefix}`, where prefix is a text of the model, is
+ * in the published name runs over the iterations of the repeat that [i] indexes on the right side.  An iteration that
+ * lacks a weight is passed over; that no iteration has it is an error.  `{prefix}`, where prefix is a text of the model, is
  * that text. */
 #include "elaborate_private.h"
 
@@ -33,7 +33,7 @@ typedef struct {
         const char *published; /* the name, texts filled in */
         int n;
         const char *name[MAX_PLACEHOLDERS];
-        int64_t trips[MAX_PLACEHOLDERS], trip[MAX_PLACEHOLDERS];
+        int64_t iterations[MAX_PLACEHOLDERS], iteration[MAX_PLACEHOLDERS];
         int64_t made;
 } Entry;
 
@@ -89,31 +89,31 @@ Value path_index(Elaborator *e, const PathValue *path, Scope *scope, const Ast *
                                 path_name(e, path->node), path_name(e, region), region->name);
         if (!want_int(e, eval(e, scope, index->kid[1], NULL), index->kid[1]->span, "an iteration", &i))
                 return POISON;
-        if (i < 0 || i >= path->node->trips)
+        if (i < 0 || i >= path->node->iterations)
                 return poisoned(e, index->kid[1]->span, "%s has %lld iterations, so no iteration %lld",
-                                path_name(e, path->node), (long long)path->node->trips, (long long)i);
+                                path_name(e, path->node), (long long)path->node->iterations, (long long)i);
         PathValue *p = NEW(e->arena, PathValue);
         *p = *path;
         p->index[p->nindex++] = i;
         return (Value){.kind = V_PATH, .path = p};
 }
 
-/* The slot of w in the trips that the path names; -1: they lack it. */
+/* The slot of w in the iterations that the path names; -1: they lack it. */
 static int64_t slot_at(const Weight *w, const PathValue *path)
 {
-        int64_t trip = 0;
+        int64_t iteration = 0;
         if (w->nregion == 0)
                 return 0;
         for (int r = 0; r < w->nregion; r++) {
-                if (path->index[r] >= w->region[r]->trips)
+                if (path->index[r] >= w->region[r]->iterations)
                         return -1;
-                trip = trip * w->region[r]->trips + path->index[r];
+                iteration = iteration * w->region[r]->iterations + path->index[r];
         }
-        return w->slot_of[trip];
+        return w->slot_of[iteration];
 }
 
-/* The weight in the trips that the path names; NULL if they lack it. */
-static Node *weight_in_trips(Elaborator *e, const PathValue *path, Span span)
+/* The weight in the iterations that the path names; NULL if they lack it. */
+static Node *weight_in_iterations(Elaborator *e, const PathValue *path, Span span)
 {
         const Weight *first = path->node->weight;
         for (int i = 0; i < e->g->nweight; i++) {
@@ -135,18 +135,18 @@ static Node *stacked_weight(Elaborator *e, const PathValue *path, Span span)
 {
         const Weight *first = path->node->weight;
         if (path->nindex == first->nregion)
-                return weight_in_trips(e, path, span);
+                return weight_in_iterations(e, path, span);
         PathValue inner = *path;
-        int trips = (int)first->region[inner.nindex++]->trips;
-        Value *item = NEW_ARRAY(e->arena, Value, trips);
-        for (int t = 0; t < trips; t++) {
+        int iterations = (int)first->region[inner.nindex++]->iterations;
+        Value *item = NEW_ARRAY(e->arena, Value, iterations);
+        for (int t = 0; t < iterations; t++) {
                 inner.index[path->nindex] = t;
                 Node *n = stacked_weight(e, &inner, span);
                 if (!n)
                         return NULL;
                 item[t] = (Value){.kind = V_TENSOR, .tensor = n};
         }
-        Value v = stack_values(e, trips, item, 0, span);
+        Value v = stack_values(e, iterations, item, 0, span);
         return is_poison(v) ? NULL : v.tensor;
 }
 
@@ -176,18 +176,18 @@ static PathNode *static_path(Elaborator *e, const Ast *ast)
         return object ? child_of(object, ast->name) : NULL;
 }
 
-static int64_t find_trips(Elaborator *e, const Ast *ast, const char *name)
+static int64_t find_iterations(Elaborator *e, const Ast *ast, const char *name)
 {
         if (ast->kind == AST_INDEX && ast->nkid == 2 && ast->kid[1]->kind == AST_NAME &&
             ast->kid[1]->name == name) {
                 PathNode *p = static_path(e, ast->kid[0]);
                 if (p && p->is_region)
-                        return p->trips;
+                        return p->iterations;
         }
         for (int i = 0; i < ast->nkid; i++) {
-                int64_t trips = ast->kid[i] ? find_trips(e, ast->kid[i], name) : -1;
-                if (trips >= 0)
-                        return trips;
+                int64_t iterations = ast->kid[i] ? find_iterations(e, ast->kid[i], name) : -1;
+                if (iterations >= 0)
+                        return iterations;
         }
         return -1;
 }
@@ -224,14 +224,14 @@ static bool find_placeholders(Entry *entry)
                         return poisoned(e, entry->map->name_span, "more than %d indices in a name",
                                         MAX_PLACEHOLDERS),
                                false;
-                int64_t trips = find_trips(e, entry->map->kid[0], name);
-                if (trips < 0)
+                int64_t iterations = find_iterations(e, entry->map->kid[0], name);
+                if (iterations < 0)
                         return poisoned(
                                        e, entry->map->span,
                                        "{%s} runs over nothing: no repeat on the right side is indexed by %s",
                                        name, name),
                                false;
-                entry->trips[entry->n] = trips;
+                entry->iterations[entry->n] = iterations;
                 entry->name[entry->n++] = name;
         }
         return true;
@@ -242,13 +242,13 @@ static const char *filled_name(const Entry *entry)
         Arena *arena = entry->e->keep;
         const char *text = "", *p = entry->published, *open;
         for (; (open = strchr(p, '{')); p = strchr(open, '}') + 1) {
-                int64_t trip = 0;
+                int64_t iteration = 0;
                 const char *end = strchr(open, '}');
                 for (int i = 0; i < entry->n; i++)
                         if ((size_t)(end - open - 1) == strlen(entry->name[i]) &&
                             memcmp(open + 1, entry->name[i], (size_t)(end - open - 1)) == 0)
-                                trip = entry->trip[i];
-                text = arena_printf(arena, "%s%.*s%lld", text, (int)(open - p), p, (long long)trip);
+                                iteration = entry->iteration[i];
+                text = arena_printf(arena, "%s%.*s%lld", text, (int)(open - p), p, (long long)iteration);
         }
         return arena_printf(arena, "%s%s", text, p);
 }
@@ -280,7 +280,7 @@ static bool make_entry(Entry *entry)
         Elaborator *e = entry->e;
         Scope *scope = scope_new(e, entry->scope, true);
         for (int i = 0; i < entry->n; i++)
-                scope_set(e, scope, entry->name[i], value_int(entry->trip[i]), entry->map->name_span);
+                scope_set(e, scope, entry->name[i], value_int(entry->iteration[i]), entry->map->name_span);
         int hold = conditions_hold(e, scope, entry->conditions);
         if (hold <= 0)
                 return entry->made += hold == 0, hold == 0;
@@ -303,14 +303,14 @@ static void run_map(Elaborator *e, Scope *scope, const Ast *map, const Condition
         if (!find_placeholders(&entry))
                 return;
         for (int i = 0; i < entry.n; i++)
-                if (entry.trips[i] == 0)
+                if (entry.iterations[i] == 0)
                         return;
         for (;;) {
                 int i = entry.n - 1;
                 if (!make_entry(&entry))
                         return;
-                while (i >= 0 && ++entry.trip[i] == entry.trips[i])
-                        entry.trip[i--] = 0;
+                while (i >= 0 && ++entry.iteration[i] == entry.iterations[i])
+                        entry.iteration[i--] = 0;
                 if (i < 0)
                         break;
         }

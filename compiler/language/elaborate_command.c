@@ -5,8 +5,8 @@
 
 static void print_region(FILE *f, const Region *region, int depth)
 {
-        fprintf(f, "%*s%s: %lld iterations, %d bod%s", depth * 2, "", region->name, (long long)region->trips,
-                region->nbody, region->nbody == 1 ? "y" : "ies");
+        fprintf(f, "%*s%s: %lld iterations, %d bod%s", depth * 2, "", region->name,
+                (long long)region->iterations, region->nbody, region->nbody == 1 ? "y" : "ies");
         for (int i = 0; i < region->nbody; i++)
                 fprintf(f, "%s%d", i ? ", " : " of ", region->body[i]->nnode);
         fprintf(f, " nodes\n");

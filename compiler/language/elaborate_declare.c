@@ -76,7 +76,7 @@ static bool read_centre(Elaborator *e, Scope *scope, const Ast *value, const Typ
         if (is_number(v))
                 return *centre = v.number, true;
         Node *n = v.kind == V_LIST || v.kind == V_TENSOR ? to_tensor(e, v, value->span) : NULL;
-        if (!n || n->op != OP_CONST || n->attr.literal->trips != 1)
+        if (!n || n->op != OP_CONST || n->attr.literal->iterations != 1)
                 return poisoned(e, value->span, "a weight's default is a number or a list of numbers, not %s",
                                 value_text_of(e, v)),
                        false;

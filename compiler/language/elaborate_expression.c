@@ -18,12 +18,12 @@ static Value eval_name(Elaborator *e, Scope *scope, const Ast *ast, const char *
         if (scope_find(e, scope, ast->name, false, &v))
                 return instantiate_default(e, v, name && name != WHOLE_BLOCK ? name : ast->name, ast->span);
         const char **names;
-        if (trips_without_value(e, scope, ast))
+        if (iterations_without_value(e, scope, ast))
                 return POISON;
         poisoned(e, ast->span, "there is no %s here", ast->name);
         int n = scope_names(e, scope, &names);
         hint_nearest(e, ast->name, names, n);
-        note_later_trips(e, ast->name);
+        note_later_iterations(e, ast->name);
         return POISON;
 }
 

@@ -12,7 +12,7 @@ static Dim from_end(Elaborator *e, Dim at, Dim size)
 }
 
 /* x along an axis at first .. first + count - 1, or without the axis at `first` if pick, by a constant index.
- * Elsewhere a slice is a view; this is for slices that start elsewhere in each trip of a repeat. */
+ * Elsewhere a slice is a view; this is for slices that start elsewhere in each iteration of a repeat. */
 static Value gather_along(Elaborator *e, Node *x, int axis, int64_t first, int64_t count, bool pick,
                           Span span)
 {
@@ -356,7 +356,7 @@ static void note_not_made(Elaborator *e, const char *name)
 Value field_value(Elaborator *e, Scope *scope, const Ast *ast)
 {
         Value v;
-        if (trips_value(e, scope, ast, &v))
+        if (iterations_value(e, scope, ast, &v))
                 return v;
         v = eval(e, scope, ast->kid[0], NULL);
         switch (v.kind) {

@@ -51,7 +51,7 @@ Value unary_op(Elaborator *e, Op op, Value a, Span span);
 Value field_value(Elaborator *e, Scope *scope, const Ast *ast);
 Value tensor_part(Elaborator *e, Node *x, int64_t i, Span span); /* x[i] */
 Value tensor_gathered(Elaborator *e, Node *x, int n, const int64_t *i,
-                      Span span); /* x[i, j, ..], by constants that may differ from trip to trip */
+                      Span span); /* x[i, j, ..], by constants that may differ from iteration to iteration */
 
 /* elaborate_call.c */
 Value call_value(Elaborator *e, Scope *scope, const Ast *ast, const char *name);
@@ -88,32 +88,32 @@ const char *whole_type(Elaborator *e, const Type *t); /* "[3, 8] of reals" */
 /* body_match.c */
 typedef struct {
         const Body *body;
-        int first;          /* the id that the trip's first node got */
+        int first;          /* the id that the iteration's first node got */
         Node *const *asked; /* [nasked] values that are named after the repeat, NULL where there is none */
         int nasked;
-} Trip;
+} Iteration;
 enum { MAX_VARYING = 64 };
 typedef struct {
         int n;
-        Span span[MAX_VARYING]; /* indices that differ from trip to trip */
+        Span span[MAX_VARYING]; /* indices that differ from iteration to iteration */
 } Varying;
-bool body_match(Trip kept, Trip fresh, int64_t trips, Varying *varying);
-void body_merge(Arena *arena, const Region *region, Body *kept, const Body *fresh, int64_t trip);
+bool body_match(Iteration kept, Iteration fresh, int64_t iterations, Varying *varying);
+void body_merge(Arena *arena, const Region *region, Body *kept, const Body *fresh, int64_t iteration);
 
-/* elaborate_trips.c */
-Trips *trips_begin(Elaborator *e, const Ast *repeat, int64_t n);
-int trips_asked(const Trips *t);
-void trips_show(Scope *scope, Trips *t, bool ended); /* its name is in sight */
-/* The values asked for, as a trip leaves them: for Trip.asked.  *again: see elaborate_repeat.c. */
-Node **trips_leave(Elaborator *e, Trips *t, const Scope *scope, int64_t trip, bool *again);
-void trips_stack(Elaborator *e, Trips *t, Region *region,
-                 const Trip *kept);                    /* before the REPEAT node is made .. */
-void trips_end(Elaborator *e, Trips *t, Node *repeat); /* .. and after */
-bool trips_value(Elaborator *e, Scope *scope, const Ast *field, Value *value); /* false: it names none */
-bool trips_without_value(Elaborator *e, const Scope *scope,
-                         const Ast *name);              /* true: reports that it is a repeat's */
-void note_later_trips(Elaborator *e, const char *name); /* of a name that stands for nothing */
-int trips_names(const Vars *vars, const char **name, int max);
+/* elaborate_iterations.c */
+Iterations *iterations_begin(Elaborator *e, const Ast *repeat, int64_t n);
+int iterations_asked(const Iterations *t);
+void iterations_show(Scope *scope, Iterations *t, bool ended); /* its name is in sight */
+/* The values asked for, as an iteration leaves them: for Iteration.asked.  *again: see elaborate_repeat.c. */
+Node **iterations_leave(Elaborator *e, Iterations *t, const Scope *scope, int64_t iteration, bool *again);
+void iterations_stack(Elaborator *e, Iterations *t, Region *region,
+                      const Iteration *kept);                    /* before the REPEAT node is made .. */
+void iterations_end(Elaborator *e, Iterations *t, Node *repeat); /* .. and after */
+bool iterations_value(Elaborator *e, Scope *scope, const Ast *field, Value *value); /* false: it names none */
+bool iterations_without_value(Elaborator *e, const Scope *scope,
+                              const Ast *name);              /* true: reports that it is a repeat's */
+void note_later_iterations(Elaborator *e, const char *name); /* of a name that stands for nothing */
+int iterations_names(const Vars *vars, const char **name, int max);
 
 /* elaborate_model.c */
 bool at_model(const Elaborator *e, const Scope *scope); /* statements of the model itself */

@@ -1,8 +1,8 @@
-/* Repeats: every trip is elaborated with its index, and the distinct bodies are kept.
+/* Repeats: every iteration is elaborated with its index, and the distinct bodies are kept.
  *
- * A trip after the first is elaborated into memory of its own.  If its body is one that is known already,
- * that memory is released and the constants that differ go into tables; if not, the trip is undone and
- * elaborated again to stay.  So a repeat costs time for each trip, and memory for each distinct body.
+ * An iteration after the first is elaborated into memory of its own.  If its body is one that is known already,
+ * that memory is released and the constants that differ go into tables; if not, the iteration is undone and
+ * elaborated again to stay.  So a repeat costs time for each iteration, and memory for each distinct body.
  *
  * Where bodies differ only in where slices start (gate[.., e..e + 1]), the repeat begins anew with those
  * slices written as gathers by a constant index, which may differ: then they are one body. */
@@ -12,9 +12,9 @@
 
 typedef struct {
         const char *name;
-        Value value;         /* before the trip; a tensor: before the first */
+        Value value;         /* before the iteration; a tensor: before the first */
         int carry;           /* number among the carried tensors, or -1: known at compile time */
-        bool becomes_tensor; /* in a trip: it has to be one before */
+        bool becomes_tensor; /* in an iteration: it has to be one before */
         Type type;           /* then */
 } Carried;
 
@@ -26,11 +26,11 @@ typedef struct {
         Carried *carried;
         int ncarried, capacity;
         int64_t identity;
-        Trip kept[MAX_BODIES];
-        Trips *trips;
-        Node **asked; /* of the trip that was elaborated last */
+        Iteration kept[MAX_BODIES];
+        Iterations *iterations;
+        Node **asked; /* of the iteration that was elaborated last */
         int nreturned;
-        bool stays;  /* a value that trips hand on lives in a trip's memory: keep that */
+        bool stays;  /* a value that iterations hand on lives in an iteration's memory: keep that */
         bool stacks; /* OVER */
         bool again;  /* begin anew */
 } Repeat;
@@ -64,14 +64,14 @@ static void find_assigned(Elaborator *e, Repeat *r, const Ast *s)
         }
 }
 
-/* ---- one trip ---- */
+/* ---- one iteration ---- */
 
 static bool lives_in_arena(Value v)
 {
         return v.kind == V_LIST || v.kind == V_BLOCK || v.kind == V_SCHEME;
 }
 
-static Scope *enter_trip(Elaborator *e, Repeat *r, Body *body, int64_t trip)
+static Scope *enter_iteration(Elaborator *e, Repeat *r, Body *body, int64_t iteration)
 {
         Scope *scope = scope_new(e, r->scope, false);
         for (int i = 0; i < r->ncarried; i++) {
@@ -86,8 +86,8 @@ static Scope *enter_trip(Elaborator *e, Repeat *r, Body *body, int64_t trip)
                 scope_set(e, scope, c->name, v, r->each->span);
         }
         const Ast *index = r->each->kid[0] ? r->each->kid[0] : r->each; /* `over a : n` counts in a itself */
-        scope_set(e, scope, index->name, value_int(trip), r->each->span);
-        trips_show(scope, r->trips, false);
+        scope_set(e, scope, index->name, value_int(iteration), r->each->span);
+        iterations_show(scope, r->iterations, false);
         return scope;
 }
 
@@ -115,8 +115,8 @@ static bool leave_tensor(Elaborator *e, Repeat *r, const Carried *c, const Bindi
         return true;
 }
 
-/* What the trip hands on; false after a mistake. */
-static bool leave_trip(Elaborator *e, Repeat *r, Scope *scope, Body *body)
+/* What the iteration hands on; false after a mistake. */
+static bool leave_iteration(Elaborator *e, Repeat *r, Scope *scope, Body *body)
 {
         bool good = true;
         for (int i = 0; i < r->ncarried; i++) {
@@ -140,7 +140,7 @@ static bool leave_trip(Elaborator *e, Repeat *r, Scope *scope, Body *body)
         return good;
 }
 
-static bool stack_returned(Elaborator *e, Repeat *r, Body *body, int64_t trip)
+static bool stack_returned(Elaborator *e, Repeat *r, Body *body, int64_t iteration)
 {
         Value v = e->returned;
         if (!e->has_returned)
@@ -148,7 +148,7 @@ static bool stack_returned(Elaborator *e, Repeat *r, Body *body, int64_t trip)
         bool several = e->returned_several && v.kind == V_LIST;
         int n = several ? v.list->n : 1;
         const Value *item = several ? v.list->item : &v;
-        if (trip > 0 && n != r->region->nstack)
+        if (iteration > 0 && n != r->region->nstack)
                 return poisoned(e, r->ast->span, "%s returns %d values in one iteration and %d in another",
                                 r->region->name, r->region->nstack, n),
                        false;
@@ -158,30 +158,30 @@ static bool stack_returned(Elaborator *e, Repeat *r, Body *body, int64_t trip)
                 body->stack[i] = is_poison(item[i]) ? NULL : to_tensor(e, item[i], r->body->span);
                 if (!body->stack[i])
                         return false;
-                if (trip == 0)
+                if (iteration == 0)
                         continue;
                 const Type *first = &r->region->body[0]->stack[i]->type;
                 if (!type_equal(first, &body->stack[i]->type))
                         return poisoned(e, r->ast->span,
                                         "%s returns %s in iteration 0 and %s in iteration %lld",
                                         r->region->name, whole_type(e, first),
-                                        whole_type(e, &body->stack[i]->type), (long long)trip),
+                                        whole_type(e, &body->stack[i]->type), (long long)iteration),
                                false;
         }
         return true;
 }
 
 /* Those that are named after the repeat; false: it has to begin anew. */
-static bool leave_asked(Elaborator *e, Repeat *r, const Scope *scope, int64_t trip)
+static bool leave_asked(Elaborator *e, Repeat *r, const Scope *scope, int64_t iteration)
 {
         bool again = false;
-        r->asked = trips_leave(e, r->trips, scope, trip, &again);
+        r->asked = iterations_leave(e, r->iterations, scope, iteration, &again);
         r->again = r->again || again;
         return !again;
 }
 
-/* Elaborates a trip into e->arena; NULL after a mistake. */
-static Body *run_trip(Elaborator *e, Repeat *r, int64_t trip)
+/* Elaborates an iteration into e->arena; NULL after a mistake. */
+static Body *run_iteration(Elaborator *e, Repeat *r, int64_t iteration)
 {
         Body *outer_body = e->body, *body = body_new(e->g, r->region);
         PathScope *outer_path = e->path, *path = path_new(e, r->region->name, r->each->span);
@@ -190,17 +190,17 @@ static Body *run_trip(Elaborator *e, Repeat *r, int64_t trip)
         int errors = e->diag->count;
         path->identity = r->identity;
         path->region = r->region;
-        path->trip = trip;
+        path->iteration = iteration;
         body->next = NEW_ARRAY(e->arena, Node *, r->region->ncarry);
         e->body = body;
         e->path = path;
         e->has_returned = false;
         e->may_return = r->stacks;
-        Scope *scope = enter_trip(e, r, body, trip);
+        Scope *scope = enter_iteration(e, r, body, iteration);
         run_statements(e, scope, r->body);
         bool good = e->diag->count == errors && !e->stopped;
-        good = good && leave_trip(e, r, scope, body) && (!r->stacks || stack_returned(e, r, body, trip)) &&
-               leave_asked(e, r, scope, trip);
+        good = good && leave_iteration(e, r, scope, body) &&
+               (!r->stacks || stack_returned(e, r, body, iteration)) && leave_asked(e, r, scope, iteration);
         e->body = outer_body;
         e->path = outer_path;
         e->returned = returned;
@@ -209,17 +209,17 @@ static Body *run_trip(Elaborator *e, Repeat *r, int64_t trip)
         return good ? body : NULL;
 }
 
-/* ---- all trips ---- */
+/* ---- all iterations ---- */
 
-static Trip as_trip(const Repeat *r, const Body *body, int first)
+static Iteration as_iteration(const Repeat *r, const Body *body, int first)
 {
-        return (Trip){body, first, r->asked, trips_asked(r->trips)};
+        return (Iteration){body, first, r->asked, iterations_asked(r->iterations)};
 }
 
 static int find_body(const Repeat *r, const Body *fresh, int first)
 {
         for (int i = 0; i < r->region->nbody; i++)
-                if (body_match(r->kept[i], as_trip(r, fresh, first), r->region->trips, NULL))
+                if (body_match(r->kept[i], as_iteration(r, fresh, first), r->region->iterations, NULL))
                         return i;
         return -1;
 }
@@ -239,7 +239,7 @@ static bool find_varying(Elaborator *e, const Repeat *r, const Body *fresh, int 
         bool found = false;
         for (int i = 0; i < r->region->nbody && !found; i++) {
                 Varying varying = {0};
-                if (!body_match(r->kept[i], as_trip(r, fresh, first), r->region->trips, &varying))
+                if (!body_match(r->kept[i], as_iteration(r, fresh, first), r->region->iterations, &varying))
                         continue;
                 for (int k = 0; k < varying.n; k++) {
                         if (is_varying(e, varying.span[k]))
@@ -252,7 +252,7 @@ static bool find_varying(Elaborator *e, const Repeat *r, const Body *fresh, int 
         return found;
 }
 
-static bool keep_body(Elaborator *e, Repeat *r, Body *body, int first, int64_t trip)
+static bool keep_body(Elaborator *e, Repeat *r, Body *body, int first, int64_t iteration)
 {
         Region *region = r->region;
         int capacity = region->nbody;
@@ -263,8 +263,8 @@ static bool keep_body(Elaborator *e, Repeat *r, Body *body, int first, int64_t t
         if ((capacity & (capacity - 1)) == 0)
                 region->body = arena_grow(e->arena, region->body, capacity * (int64_t)sizeof(Body *),
                                           (capacity ? 2 * capacity : 1) * (int64_t)sizeof(Body *));
-        r->kept[region->nbody] = as_trip(r, body, first);
-        region->body_of[trip] = (uint8_t)region->nbody;
+        r->kept[region->nbody] = as_iteration(r, body, first);
+        region->body_of[iteration] = (uint8_t)region->nbody;
         region->body[region->nbody++] = body;
         return true;
 }
@@ -275,9 +275,9 @@ static void set_arena(Elaborator *e, Arena *arena)
         e->g->arena = arena;
 }
 
-/* Tries a trip in memory of its own.  1: it has a known body; 0: it has to be elaborated to stay; -1: a
+/* Tries an iteration in memory of its own.  1: it has a known body; 0: it has to be elaborated to stay; -1: a
  * mistake. */
-static int try_trip(Elaborator *e, Repeat *r, int64_t trip)
+static int try_iteration(Elaborator *e, Repeat *r, int64_t iteration)
 {
         Arena *outer = e->arena, scratch = {.out_of_memory = outer->out_of_memory};
         int first = e->g->nnode, found = -1;
@@ -289,14 +289,14 @@ static int try_trip(Elaborator *e, Repeat *r, int64_t trip)
         if (r->stays || !restorable)
                 return 0;
         set_arena(e, &scratch);
-        Body *body = run_trip(e, r, trip);
+        Body *body = run_iteration(e, r, iteration);
         set_arena(e, outer);
         if (body)
                 found = find_body(r, body, first);
         r->again = r->again || (body && found < 0 && find_varying(e, r, body, first));
         if (found >= 0 && !r->stays) {
-                body_merge(outer, r->region, r->region->body[found], body, trip);
-                r->region->body_of[trip] = (uint8_t)found;
+                body_merge(outer, r->region, r->region->body[found], body, iteration);
+                r->region->body_of[iteration] = (uint8_t)found;
                 instance_names_pop(e, instances);
         } else { /* undone: to be elaborated again, or after a mistake, whose memory goes too */
                 changes_undo(e, change, instances);
@@ -310,16 +310,16 @@ static int try_trip(Elaborator *e, Repeat *r, int64_t trip)
 }
 
 /* False: a mistake, or r->again. */
-static bool run_trips(Elaborator *e, Repeat *r)
+static bool run_iterations(Elaborator *e, Repeat *r)
 {
-        for (int64_t trip = 0; trip < r->region->trips; trip++) {
-                int done = trip > 0 ? try_trip(e, r, trip) : 0;
+        for (int64_t iteration = 0; iteration < r->region->iterations; iteration++) {
+                int done = iteration > 0 ? try_iteration(e, r, iteration) : 0;
                 if (done < 0 || r->again)
                         return false;
                 if (done)
                         continue;
                 int first = e->g->nnode;
-                Body *body = run_trip(e, r, trip);
+                Body *body = run_iteration(e, r, iteration);
                 if (!body)
                         return false;
                 int found = r->stays ? find_body(r, body, first) : -1;
@@ -327,17 +327,17 @@ static bool run_trips(Elaborator *e, Repeat *r)
                 if (r->again)
                         return false;
                 if (found >= 0) {
-                        body_merge(e->arena, r->region, r->region->body[found], body, trip);
-                        r->region->body_of[trip] = (uint8_t)found;
+                        body_merge(e->arena, r->region, r->region->body[found], body, iteration);
+                        r->region->body_of[iteration] = (uint8_t)found;
                         e->g->nnode = first;
-                } else if (!keep_body(e, r, body, first, trip)) {
+                } else if (!keep_body(e, r, body, first, iteration)) {
                         return false;
                 }
         }
         return true;
 }
 
-/* A number or list that the trips make a tensor is one from the start: `total = 0` before `total = total +
+/* A number or list that the iterations make a tensor is one from the start: `total = 0` before `total = total +
  * x`. */
 static bool start_as_tensor(Elaborator *e, Repeat *r, Carried *c, Value *start)
 {
@@ -357,8 +357,8 @@ static bool start_as_tensor(Elaborator *e, Repeat *r, Carried *c, Value *start)
         return n != NULL;
 }
 
-/* All trips, from the first again while that makes fewer bodies. */
-static bool run_all_trips(Elaborator *e, Repeat *r)
+/* All iterations, from the first again while that makes fewer bodies. */
+static bool run_all_iterations(Elaborator *e, Repeat *r)
 {
         int64_t change = changes_mark(e), instances = e->ninstance;
         int first = e->g->nnode;
@@ -366,7 +366,7 @@ static bool run_all_trips(Elaborator *e, Repeat *r)
         for (int i = 0; i < r->ncarried; i++)
                 start[i] = r->carried[i].value;
         for (;;) {
-                bool good = run_trips(e, r);
+                bool good = run_iterations(e, r);
                 if (!r->again)
                         return good;
                 changes_undo(e, change, instances);
@@ -383,8 +383,8 @@ static bool run_all_trips(Elaborator *e, Repeat *r)
         }
 }
 
-/* The number of trips, within limits; -1 after a mistake. */
-static int64_t trips_of(Elaborator *e, Scope *scope, const Ast *ast)
+/* The number of iterations, within limits; -1 after a mistake. */
+static int64_t iterations_of(Elaborator *e, Scope *scope, const Ast *ast)
 {
         int64_t n;
         Value v = eval(e, scope, ast->kid[1], NULL);
@@ -395,10 +395,10 @@ static int64_t trips_of(Elaborator *e, Scope *scope, const Ast *ast)
         if (n < 0)
                 return poisoned(e, ast->kid[1]->span, "%s can't be repeated %lld times", name, (long long)n),
                        -1;
-        if (n > MAX_TRIPS || n * e->trips > MAX_TRIPS) {
+        if (n > MAX_ITERATIONS || n * e->iterations > MAX_ITERATIONS) {
                 poisoned(e, ast->kid[1]->span,
                          "%s has %lld iterations: more than %d in all are not elaborated", name,
-                         (long long)(n * (n > MAX_TRIPS ? 1 : e->trips)), MAX_TRIPS);
+                         (long long)(n * (n > MAX_ITERATIONS ? 1 : e->iterations)), MAX_ITERATIONS);
                 return -1;
         }
         if (e->nregion == MAX_REGIONS)
@@ -406,7 +406,7 @@ static int64_t trips_of(Elaborator *e, Scope *scope, const Ast *ast)
         return n;
 }
 
-static Repeat *repeat_new(Elaborator *e, Scope *scope, const Ast *ast, int64_t trips)
+static Repeat *repeat_new(Elaborator *e, Scope *scope, const Ast *ast, int64_t iterations)
 {
         Repeat *r = NEW(e->arena, Repeat);
         r->scope = scope;
@@ -416,22 +416,22 @@ static Repeat *repeat_new(Elaborator *e, Scope *scope, const Ast *ast, int64_t t
         r->identity = ++e->next_id;
         r->region = NEW(e->arena, Region);
         r->region->name = r->each->name;
-        r->region->trips = trips;
-        r->region->body_of = NEW_ARRAY(e->arena, uint8_t, trips);
-        r->trips = trips_begin(e, ast, trips);
+        r->region->iterations = iterations;
+        r->region->body_of = NEW_ARRAY(e->arena, uint8_t, iterations);
+        r->iterations = iterations_begin(e, ast, iterations);
         return r;
 }
 
-/* Runs the trips and makes the REPEAT node; NULL after a mistake. */
+/* Runs the iterations and makes the REPEAT node; NULL after a mistake. */
 static Node *finish_repeat(Elaborator *e, Repeat *r)
 {
         Region *region = r->region;
-        int64_t outer_trips = e->trips;
-        e->trips *= region->trips;
+        int64_t outer_iterations = e->iterations;
+        e->iterations *= region->iterations;
         e->nregion++;
         int64_t changes = changes_mark(e);
-        bool good = run_all_trips(e, r);
-        e->trips = outer_trips;
+        bool good = run_all_iterations(e, r);
+        e->iterations = outer_iterations;
         e->nregion--;
         if (!good)
                 return NULL;
@@ -442,7 +442,7 @@ static Node *finish_repeat(Elaborator *e, Repeat *r)
                         return NULL;
         }
         r->nreturned = region->nstack;
-        trips_stack(e, r->trips, region, r->kept);
+        iterations_stack(e, r->iterations, region, r->kept);
         Node **start = NEW_ARRAY(e->arena, Node *, region->ncarry);
         for (int i = 0; i < r->ncarried; i++)
                 if (r->carried[i].carry >= 0)
@@ -451,7 +451,7 @@ static Node *finish_repeat(Elaborator *e, Repeat *r)
                                &(Attr){.region = region, .slot = -1}, r->ast->span, e->where);
         record_name(e, INNER_REPEAT, region->name, e->where, value_tensor(region->repeat));
         if (region->repeat)
-                trips_end(e, r->trips, region->repeat);
+                iterations_end(e, r->iterations, region->repeat);
         return region->repeat;
 }
 
@@ -463,15 +463,15 @@ static Node *result(Elaborator *e, Node *repeat, int index, Span span)
 
 void elaborate_repeat(Elaborator *e, Scope *scope, const Ast *ast)
 {
-        int64_t trips = trips_of(e, scope, ast);
-        if (trips <= 0) {
-                trips_show(scope, trips_begin(e, ast, 0), true);
+        int64_t iterations = iterations_of(e, scope, ast);
+        if (iterations <= 0) {
+                iterations_show(scope, iterations_begin(e, ast, 0), true);
                 return;
         }
-        Repeat *r = repeat_new(e, scope, ast, trips);
+        Repeat *r = repeat_new(e, scope, ast, iterations);
         find_assigned(e, r, r->body);
         Node *repeat = finish_repeat(e, r);
-        trips_show(scope, r->trips, true);
+        iterations_show(scope, r->iterations, true);
         if (!repeat)
                 return;
         for (int i = 0; i < r->ncarried; i++) {
@@ -484,16 +484,16 @@ void elaborate_repeat(Elaborator *e, Scope *scope, const Ast *ast)
 
 Value eval_over(Elaborator *e, Scope *scope, const Ast *ast)
 {
-        int64_t trips = trips_of(e, scope, ast);
-        if (trips < 0)
+        int64_t iterations = iterations_of(e, scope, ast);
+        if (iterations < 0)
                 return POISON;
-        if (trips == 0)
+        if (iterations == 0)
                 return poisoned(e, ast->kid[1]->span, "%s has no iterations, so its values have no shape",
                                 ast->kid[0]->name);
-        Repeat *r = repeat_new(e, scope, ast, trips);
+        Repeat *r = repeat_new(e, scope, ast, iterations);
         r->stacks = true;
         Node *repeat = finish_repeat(e, r);
-        trips_show(scope, r->trips, true);
+        iterations_show(scope, r->iterations, true);
         if (!repeat)
                 return POISON;
         int n = r->nreturned;

@@ -1,10 +1,10 @@
-/* Weights: their paths, and which trip of which repeat has which.
+/* Weights: their paths, and which iteration of which repeat has which.
  *
  * A path is the names of the instances down to the one whose body declares the weight.  The same path in
- * another trip of a repeat is another slot of the same weight.  If its shape differs from trip to trip, each
- * shape is a weight of its own, with the trips that have it.
+ * another iteration of a repeat is another slot of the same weight.  If its shape differs from iteration to iteration, each
+ * shape is a weight of its own, with the iterations that have it.
  *
- * A trip that turns out to repeat a body known already, or is elaborated anew, is undone through a list of
+ * An iteration that turns out to repeat a body known already, or is elaborated anew, is undone through a list of
  * changes. */
 #include "elaborate_private.h"
 
@@ -146,14 +146,14 @@ typedef struct {
         const PathScope *scope[MAX_REGIONS]; /* outermost first */
         int part[MAX_REGIONS];
         int nparts;
-        int64_t trips, trip; /* of all together, outermost slowest */
+        int64_t iterations, iteration; /* of all together, outermost slowest */
 } Place;
 
 static Place place_of(const PathScope *path)
 {
         const PathScope *chain[MAX_DEPTH * 2 + MAX_REGIONS];
         int depth = 0;
-        Place place = {.trips = 1};
+        Place place = {.iterations = 1};
         for (; path && path->outer; path = path->outer)
                 if (depth < (int)(sizeof chain / sizeof *chain))
                         chain[depth++] = path;
@@ -164,8 +164,8 @@ static Place place_of(const PathScope *path)
                         continue;
                 place.part[place.n] = i;
                 place.scope[place.n++] = scope;
-                place.trips *= scope->region->trips;
-                place.trip = place.trip * scope->region->trips + scope->trip;
+                place.iterations *= scope->region->iterations;
+                place.iteration = place.iteration * scope->region->iterations + scope->iteration;
         }
         return place;
 }
@@ -175,28 +175,28 @@ static bool same_place(const Weight *w, const Place *place)
         if (w->nregion != place->n)
                 return false;
         for (int i = 0; i < place->n; i++)
-                if (w->region[i]->trips != place->scope[i]->region->trips)
+                if (w->region[i]->iterations != place->scope[i]->region->iterations)
                         return false;
         return true;
 }
 
 static bool has_slot(const Weight *w, const Place *place)
 {
-        int64_t trip = 0;
+        int64_t iteration = 0;
         if (w->nregion == 0 || place->n != w->nregion)
                 return w->slots > 0;
         for (int i = 0; i < place->n; i++) {
-                if (place->scope[i]->trip >= w->region[i]->trips)
+                if (place->scope[i]->iteration >= w->region[i]->iterations)
                         return false;
-                trip = trip * w->region[i]->trips + place->scope[i]->trip;
+                iteration = iteration * w->region[i]->iterations + place->scope[i]->iteration;
         }
-        return w->slot_of[trip] >= 0;
+        return w->slot_of[iteration] >= 0;
 }
 
-static void take_slot(Elaborator *e, Weight *w, int64_t trip)
+static void take_slot(Elaborator *e, Weight *w, int64_t iteration)
 {
         if (w->slot_of)
-                w->slot_of[trip] = 0;
+                w->slot_of[iteration] = 0;
         w->slots++;
         if (e->nchange == e->change_cap) {
                 int64_t capacity = e->change_cap ? 2 * e->change_cap : 64;
@@ -204,7 +204,7 @@ static void take_slot(Elaborator *e, Weight *w, int64_t trip)
                                        capacity * (int64_t)sizeof *e->change);
                 e->change_cap = capacity;
         }
-        e->change[e->nchange++] = (Change){w, trip};
+        e->change[e->nchange++] = (Change){w, iteration};
 }
 
 int64_t changes_mark(const Elaborator *e)
@@ -231,14 +231,14 @@ void changes_undo(Elaborator *e, int64_t mark, int64_t instances)
 
 /* ---- numbering ---- */
 
-/* Whether these trips come by the regions of w: a repeat that stands in two distinct bodies of the one around
- * it is two regions, each for its own trips. */
-static bool trips_reach(const Weight *w, int64_t trip)
+/* Whether these iterations come by the regions of w: a repeat that stands in two distinct bodies of the one around
+ * it is two regions, each for its own iterations. */
+static bool iterations_reach(const Weight *w, int64_t iteration)
 {
         int64_t at[MAX_REGIONS];
         for (int r = w->nregion - 1; r >= 0; r--) {
-                at[r] = trip % w->region[r]->trips;
-                trip /= w->region[r]->trips;
+                at[r] = iteration % w->region[r]->iterations;
+                iteration /= w->region[r]->iterations;
         }
         for (int r = 0; r + 1 < w->nregion; r++)
                 if (w->region[r + 1]->repeat->body != w->region[r]->body[w->region[r]->body_of[at[r]]])
@@ -246,15 +246,15 @@ static bool trips_reach(const Weight *w, int64_t trip)
         return true;
 }
 
-static int64_t all_trips(const Weight *w)
+static int64_t all_iterations(const Weight *w)
 {
-        int64_t trips = 1;
+        int64_t iterations = 1;
         for (int r = 0; r < w->nregion; r++)
-                trips *= w->region[r]->trips;
-        return trips;
+                iterations *= w->region[r]->iterations;
+        return iterations;
 }
 
-/* The weight of w's path in these regions: w itself, or a part that takes over their trips. */
+/* The weight of w's path in these regions: w itself, or a part that takes over their iterations. */
 static Weight *weight_in(Elaborator *e, Weight *w, Region *const *region)
 {
         size_t size = (size_t)w->nregion * sizeof *region;
@@ -265,13 +265,13 @@ static Weight *weight_in(Elaborator *e, Weight *w, Region *const *region)
                         return part;
         }
         Weight *part = NEW(e->keep, Weight);
-        int64_t trips = all_trips(w);
+        int64_t iterations = all_iterations(w);
         *part = *w;
         memcpy(part->region, region, size);
-        part->slot_of = NEW_ARRAY(e->keep, int32_t, trips);
-        memset(part->slot_of, 0xff, (size_t)trips * sizeof *part->slot_of);
-        for (int64_t t = 0; t < trips; t++)
-                if (w->slot_of[t] >= 0 && trips_reach(part, t)) {
+        part->slot_of = NEW_ARRAY(e->keep, int32_t, iterations);
+        memset(part->slot_of, 0xff, (size_t)iterations * sizeof *part->slot_of);
+        for (int64_t t = 0; t < iterations; t++)
+                if (w->slot_of[t] >= 0 && iterations_reach(part, t)) {
                         part->slot_of[t] = 0;
                         w->slot_of[t] = -1;
                 }
@@ -293,7 +293,7 @@ static void part_weights(Elaborator *e, const Body *body, Region **region, int d
         }
 }
 
-/* Slots in the order of the trips. */
+/* Slots in the order of the iterations. */
 void number_slots(Elaborator *e)
 {
         Region *region[MAX_REGIONS + 1];
@@ -302,11 +302,11 @@ void number_slots(Elaborator *e)
                 Weight *w = e->g->weight[i];
                 if (!w->slot_of)
                         continue;
-                int64_t trips = all_trips(w), slots = 0;
-                w->trip_of = NEW_ARRAY(e->keep, int32_t, trips);
-                for (int64_t t = 0; t < trips; t++)
+                int64_t iterations = all_iterations(w), slots = 0;
+                w->iteration_of = NEW_ARRAY(e->keep, int32_t, iterations);
+                for (int64_t t = 0; t < iterations; t++)
                         if (w->slot_of[t] >= 0) {
-                                w->trip_of[slots] = (int32_t)t;
+                                w->iteration_of[slots] = (int32_t)t;
                                 w->slot_of[t] = (int32_t)slots++;
                         }
                 w->slots = slots;
@@ -351,8 +351,8 @@ static Weight *weight_new(Elaborator *e, const char *path, const char *name, con
                 w->region_part[i] = place->part[i];
         }
         if (place->n > 0) {
-                w->slot_of = NEW_ARRAY(e->keep, int32_t, place->trips);
-                memset(w->slot_of, 0xff, (size_t)place->trips * sizeof *w->slot_of);
+                w->slot_of = NEW_ARRAY(e->keep, int32_t, place->iterations);
+                memset(w->slot_of, 0xff, (size_t)place->iterations * sizeof *w->slot_of);
         }
         add_weight(e, w);
         return w;
@@ -392,12 +392,12 @@ Node *weight_node(Elaborator *e, const char *name, const Type *type, double cent
         if (!shared && !list_instance(e, e->path))
                 return NULL;
         Place place = place_of(e->path);
-        if (!type_is_bounded(e->g, type, place.trips))
+        if (!type_is_bounded(e->g, type, place.iterations))
                 return poisoned(e, span,
                                 "the weight %s of shape %s has too many elements in %lld iterations: more "
                                 "than "
                                 "2^42",
-                                path, type_text(e->diag->arena, e->g, type), (long long)place.trips)
+                                path, type_text(e->diag->arena, e->g, type), (long long)place.iterations)
                         .tensor;
         Weight *found = NULL;
         int64_t at = 0;
@@ -426,7 +426,7 @@ Node *weight_node(Elaborator *e, const char *name, const Type *type, double cent
                 found->centre = centre;
                 found->centre_values = values;
         }
-        take_slot(e, found, place.trip);
+        take_slot(e, found, place.iteration);
         return use_weight(e, found, span);
 }
 
@@ -455,7 +455,9 @@ PathNode *path_tree(Elaborator *e)
                         p = path_child(e, p, interned(e, w->part[k]));
                         if (r < w->nregion && w->region_part[r] == k) {
                                 p->is_region = true;
-                                p->trips = w->region[r]->trips > p->trips ? w->region[r]->trips : p->trips;
+                                p->iterations = w->region[r]->iterations > p->iterations
+                                                        ? w->region[r]->iterations
+                                                        : p->iterations;
                                 r++;
                         }
                 }

@@ -49,7 +49,7 @@
         X(RETURN, "return")         /*                    EXPR… (at least one) */                            \
         X(REQUIRE, "require")       /*                    EXPR EXPR? (within) STRING? (the message) */       \
         X(IF, "if")                 /*                    EXPR DO (DO or IF)? */                             \
-        X(REPEAT, "repeat")         /*                    EACH EXPR (trips) DO */                            \
+        X(REPEAT, "repeat")         /*                    EACH EXPR (iterations) DO */                            \
         X(INPUT, "input")           /* a group's, or NULL DECL… (one without a group) */                     \
         X(OUTPUT, "output")         /* its name           EXPR */                                            \
         X(CHECKPOINT_USE, "checkpoint-use") /*            EXPR */                                            \
@@ -88,7 +88,7 @@
         X(CALL, "call")             /*                    EXPR (the callee) ARG… */                          \
         X(INDEX, "index")           /*                    EXPR (the object) (EXPR or RANGE)… */              \
         X(AS, "as")                 /* the instance's     EXPR */                                            \
-        X(OVER, "over")             /*                    EACH EXPR (trips) DO */
+        X(OVER, "over")             /*                    EACH EXPR (iterations) DO */
 /* clang-format on */
 
 typedef enum AstKind {
@@ -185,14 +185,14 @@ const char *program_test_name(const Program *p, int which);
  * POISON, which every operation passes on quietly, so that one mistake is reported once. */
 
 enum {
-        MAX_DEPTH = 64,       /* instances inside instances */
-        MAX_NODES = 1000000,  /* nodes kept in the graph */
-        MAX_TOWER = 10000,    /* nodes one on another: passes may recurse */
-        MAX_TRIPS = 100000,   /* of nested repeats together */
-        MAX_BODIES = 255,     /* distinct bodies of a repeat: Region.body_of is bytes */
-        MAX_REGIONS = 4,      /* repeats inside repeats: Weight.region */
-        MAX_WORK = 200000000, /* expressions evaluated */
-        MAX_UNPACK = 4096     /* values in a list */
+        MAX_DEPTH = 64,          /* instances inside instances */
+        MAX_NODES = 1000000,     /* nodes kept in the graph */
+        MAX_TOWER = 10000,       /* nodes one on another: passes may recurse */
+        MAX_ITERATIONS = 100000, /* of nested repeats together */
+        MAX_BODIES = 255,        /* distinct bodies of a repeat: Region.body_of is bytes */
+        MAX_REGIONS = 4,         /* repeats inside repeats: Weight.region */
+        MAX_WORK = 200000000,    /* expressions evaluated */
+        MAX_UNPACK = 4096        /* values in a list */
 };
 
 typedef struct Elaborator Elaborator;
@@ -265,11 +265,11 @@ typedef struct {
         Value value;
         Span span;
 } Binding;
-typedef struct Trips Trips; /* of a repeat: elaborate_trips.c */
+typedef struct Iterations Iterations; /* of a repeat: elaborate_iterations.c */
 typedef struct {
         Binding *binding;
         int n, capacity;
-        Trips *trips; /* of repeats, the latest first */
+        Iterations *iterations; /* of repeats, the latest first */
 } Vars;
 
 /* Names in sight.  Assignments go to `vars`; a lookup goes outwards to the file and what it imports. */
@@ -289,9 +289,9 @@ struct PathScope {
         PathScope *outer; /* NULL: the model */
         const char *name;
         int64_t id;       /* unique: what its children are told apart by */
-        int64_t identity; /* as a child; the trips of one repeat have the same */
-        Region *region;   /* its name is a repeat's, in this trip */
-        int64_t trip;
+        int64_t identity; /* as a child; the iterations of one repeat have the same */
+        Region *region;   /* its name is a repeat's, in this iteration */
+        int64_t iteration;
         bool shared; /* in a shared instance that has been called before: its weights are there */
         Span span;
 };
@@ -376,7 +376,7 @@ struct Active {
         const char *name;
 };
 
-/* A change to be undone when a trip is elaborated again. */
+/* A change to be undone when an iteration is elaborated again. */
 typedef struct {
         Weight *weight; /* NULL: an entry of the instance names */
         int64_t index;
@@ -396,10 +396,10 @@ struct PathNode {
         PathNode *child, *next, *outer;
         Weight *weight;
         bool is_region;
-        int64_t trips;
+        int64_t iterations;
 };
 
-/* A value of trips that a tree names: outer[..].inner[..].x */
+/* A value of iterations that a tree names: outer[..].inner[..].x */
 typedef struct {
         const char **part;
         int n;
@@ -420,7 +420,7 @@ struct Elaborator {
         Graph *g;
         Diag *diag;
         Arena *keep;  /* the graph's */
-        Arena *arena; /* of the trip that is elaborated */
+        Arena *arena; /* of the iteration that is elaborated */
         Body *body;
         Instance *where;
         PathScope *path;
@@ -428,7 +428,7 @@ struct Elaborator {
         Active *active;
         int depth;
         int nregion;
-        int64_t trips; /* product over the repeats around */
+        int64_t iterations; /* product over the repeats around */
         int64_t work, next_id;
         bool stopped;
         Value returned; /* of the block that is elaborated, once has_returned */
@@ -445,9 +445,9 @@ struct Elaborator {
         PathNode *paths; /* while checkpoint entries are read */
         Span *varying;   /* indices that are written as gathers: see elaborate_repeat.c */
         int nvarying, varying_cap;
-        Asked *asked; /* see elaborate_trips.c */
+        Asked *asked; /* see elaborate_iterations.c */
         int nasked, asked_cap, nasked_file;
-        bool missing_weight; /* an entry met a weight that this trip lacks */
+        bool missing_weight; /* an entry met a weight that this iteration lacks */
 
         Scope *model_scope;
         const Ast *const *chain; /* [nchain] the model and those that it inherits from, root first */
@@ -501,8 +501,8 @@ void run_statement(Elaborator *e, Scope *scope, const Ast *statement);
 /* elaborate_weight.c */
 void number_slots(Elaborator *e);
 
-/* elaborate_trips.c */
-void ask_for_trips(Elaborator *e, const Ast *tree); /* of a tree that is in no file */
+/* elaborate_iterations.c */
+void ask_for_iterations(Elaborator *e, const Ast *tree); /* of a tree that is in no file */
 
 /* elaborate_command.c: `lathe elaborate` */
 int elaborate_command(int argc, char **argv);

@@ -117,7 +117,7 @@ int scope_names(Elaborator *e, Scope *scope, const char ***name)
         *name = NULL;
         for (; scope; scope = scope->outer) {
                 const char *repeat[64];
-                int nrepeat = scope->vars ? trips_names(scope->vars, repeat, 64) : 0;
+                int nrepeat = scope->vars ? iterations_names(scope->vars, repeat, 64) : 0;
                 for (int i = 0; i < nrepeat; i++)
                         add_name(e, name, &n, &capacity, repeat[i]);
                 for (int i = 0; scope->vars && i < scope->vars->n; i++)

@@ -304,7 +304,7 @@ static Node *list_tensor(Elaborator *e, const List *list, Span span)
                         .tensor;
         }
         Literal *literal = NEW(e->arena, Literal);
-        literal->trips = 1;
+        literal->iterations = 1;
         literal->count = type_count(&type, NULL);
         literal->value = NEW_ARRAY(e->arena, double, literal->count);
         list_values(list, literal->value);

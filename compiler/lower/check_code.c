@@ -29,8 +29,8 @@ typedef struct {
         const Function *function;
         Kind *kind;              /* by number, of what is defined here */
         int64_t size[MAX_NAMED]; /* the corner */
-        Range loop[MAX_DIGIT], lane;
-        bool bound[MAX_DIGIT], has_lane;
+        Range loop[MAX_LOOPS], lane;
+        bool bound[MAX_LOOPS], has_lane;
         int64_t *place; /* by number: most of an integer x; -1: not bounded */
         const Stmt *stmt;
 } Check;
@@ -248,7 +248,7 @@ static void check_from(const Check *c, const Stmt *s)
                 bool far = s->op == STMT_CONVERT ? !s->far : s->op == STMT_GATHER ? s->which != 0 : s->far;
                 if (kind != FLOATS && kind != DOUBLES)
                         fault(c, "a vector is used before it is defined");
-                if ((kind == DOUBLES) != far && s->op != STMT_RESULT && s->op != STMT_FOUND)
+                if ((kind == DOUBLES) != far && s->op != STMT_RESULT && s->op != STMT_ACTIVE)
                         fault(c,
                               "a vector of doubles stands where floats are wanted, or the other way round");
         }
@@ -405,8 +405,8 @@ static void check_positions(Check *c)
                                 (full ? context - n : 0) - (c->plan->slots > 1 ? rows[i].first : 0);
                         if (c->plan->slots == 1 && c->size[g->past] + rows[i].time > context)
                                 c->size[g->past] = context - rows[i].time;
-                        for (int r = 0; r < c->plan->nring; r++) {
-                                int64_t end = c->size[g->past] + rows[i].time, held = c->plan->ring[r].size;
+                        for (int r = 0; r < c->plan->ncache; r++) {
+                                int64_t end = c->size[g->past] + rows[i].time, held = c->plan->cache[r].size;
                                 c->size[NAMED_BASE + r] = end > held ? (end - held + 15) / 16 * 16 : 0;
                         }
                         check_functions(c);

@@ -63,10 +63,10 @@ typedef enum {
 } StmtOp;
 extern const char *const stmt_text[STMT_END];
 
-/* A loop: from 0, or from the first wanted row, up to its size; or over the rows that were found. */
+/* A loop: from 0, or from the first wanted row, up to its size; or over the rows that were active. */
 typedef struct {
         Dim size;
-        bool from_first, found;
+        bool from_first, active;
 } CodeLoop;
 
 enum { ALL_LANES = 16, ONE_LANE = 1, REST_LANES = 0 /* n of them */ };
@@ -113,7 +113,7 @@ typedef struct {
         Dim keys, first_key, first_value; /* whose key and value lie first in the buffers */
         bool first_held;                  /* these are not 0: a window's state */
         int row;                          /* loop of the rows, or -1: one row */
-        int around[MAX_DIGIT], naround;   /* loops around, outermost first */
+        int around[MAX_LOOPS], naround;   /* loops around, outermost first */
         const Function *score, *live;
 } AttentionCall;
 
@@ -136,7 +136,7 @@ struct Stmt {
         int from[3], nfrom;
         double value;   /* NUMBER KEEP START */
         int which;      /* GIVEN */
-        const Node *of; /* whose value it is: a comment; PER_TRIP: the constant */
+        const Node *of; /* whose value it is: a comment; PER_ITERATION: the constant */
         Buffer *buffer;
         const Index *at; /* BOUNDS: low, or NULL */
         const Index *high;
@@ -154,19 +154,19 @@ struct Stmt {
         } call;
 };
 
-typedef enum { WHOLE_KERNEL, EPILOGUE, SCORE, LIVE, FIND_ROWS } Role;
+typedef enum { WHOLE_KERNEL, EPILOGUE, SCORE, LIVE, ACTIVE_ROWS } Role;
 
 struct Function {
         Role role;
         const char *name;
         StmtList body;
-        CodeLoop loop[MAX_DIGIT]; /* by number: the kernel's loops */
+        CodeLoop loop[MAX_LOOPS]; /* by number: the kernel's loops */
         int nloop;
         int lane_loop;    /* EPILOGUE, SCORE: the loop that runs in lanes, given by the caller */
         bool whole_lanes; /* its size is a multiple of 16, or lanes beyond may hold anything */
         int outer; /* EPILOGUE: loops before this one come from the calls' turn, those behind from the row */
         int products; /* EPILOGUE: results that it is handed */
-        int head[MAX_DIGIT], nhead,
+        int head[MAX_LOOPS], nhead,
                 row;      /* SCORE, LIVE: loops that the head's number counts, and the row's, or -1 */
         Buffer **pointer; /* the buffers that it names */
         int npointer, cap_pointer;
@@ -198,7 +198,7 @@ unsigned function_uses(const Plan *p, const Function *f);
 const Output *own_output(const Plan *p, const Kernel *k);
 bool may_be_unwanted(const Plan *p, const Kernel *k); /* is there an output that does without it? */
 enum { MAX_NEST = 8 };
-int trips_around(const Body *b, const Region **nest); /* the repeats around a body, outermost first */
+int iterations_around(const Body *b, const Region **nest); /* the repeats around a body, outermost first */
 /* check_code.c: ends the process with what is wrong, as verify() does for graphs */
 void check_code(const Plan *p, const Kernel *k);
 /* dump_code.c */

@@ -196,12 +196,12 @@ bool may_be_unwanted(const Plan *p, const Kernel *k)
         return (k->wanted & all) != all;
 }
 
-int trips_around(const Body *b, const Region **nest)
+int iterations_around(const Body *b, const Region **nest)
 {
         const Region *r = b->region;
         if (!r)
                 return 0;
-        int n = trips_around(r->repeat->body, nest);
+        int n = iterations_around(r->repeat->body, nest);
         nest[n] = r;
         return n + 1;
 }

@@ -112,8 +112,8 @@ static void dump_loop(const Dump *d, const char *name, const CodeLoop *l)
 {
         bool first = true;
         fprintf(d->file, " %s%s < ", l->from_first ? "first <= " : "", name);
-        if (l->found)
-                fprintf(d->file, "found");
+        if (l->active)
+                fprintf(d->file, "active");
         else
                 dump_size(d, l->size, &first);
 }
@@ -269,7 +269,7 @@ static void dump_function(FILE *f, const Plan *p, const Function *of)
                                            [EPILOGUE] = "epilogue",
                                            [SCORE] = "score",
                                            [LIVE] = "bounds",
-                                           [FIND_ROWS] = "find"};
+                                           [ACTIVE_ROWS] = "active"};
         Dump d = {.file = f, .plan = p, .function = of};
         fprintf(f, "%s %s {\n", role[of->role], of->name);
         dump_list(&d, &of->body);

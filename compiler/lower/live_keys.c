@@ -4,7 +4,7 @@
  *      col <= row and row - col < 8                        lo = row - 7, hi = row + 1
  *      col // 64 >= min(max(row // 64 - 1, 0), 5)          lo = 64 * (..)
  *
- * Integers are followed as affine forms over the kernel's digits, their quotients, and, where the key takes no part, minima and
+ * Integers are followed as affine forms over the kernel's loops, their quotients, and, where the key takes no part, minima and
  * maxima of those. */
 #include "lower_private.h"
 
@@ -21,7 +21,7 @@ static bool is_looked_through(Lower *l)
         return ++l->looked > MOST_NODES;
 }
 
-/* n as offset + sum of coef * digit, if it is that. */
+/* n as offset + sum of coef * loop, if it is that. */
 static bool affine(Lower *l, const Node *n, const Map *m, AxisIndex *x)
 {
         AxisIndex a, b;
@@ -32,8 +32,8 @@ static bool affine(Lower *l, const Node *n, const Map *m, AxisIndex *x)
         switch (n->op) {
         case OP_CONST: {
                 double value = n->attr.literal->value[0];
-                if (n->attr.literal->count != 1 || n->attr.literal->trips != 1 || !(fabs(value) < largest) ||
-                    value != (double)(int64_t)value)
+                if (n->attr.literal->count != 1 || n->attr.literal->iterations != 1 ||
+                    !(fabs(value) < largest) || value != (double)(int64_t)value)
                         return false;
                 *x = (AxisIndex){.offset = dim_fixed((int64_t)value)};
                 return true;
@@ -53,7 +53,7 @@ static bool affine(Lower *l, const Node *n, const Map *m, AxisIndex *x)
                         return false;
                 int64_t sign = n->op == OP_ADD ? 1 : -1;
                 x->offset = dim_add(a.offset, dim_scale(b.offset, sign));
-                for (int i = 0; i < MAX_DIGIT; i++)
+                for (int i = 0; i < MAX_LOOPS; i++)
                         x->coef[i] = a.coef[i] + sign * b.coef[i];
                 return true;
         }
@@ -61,7 +61,7 @@ static bool affine(Lower *l, const Node *n, const Map *m, AxisIndex *x)
                 if (!affine(l, n->in[0], m, &a))
                         return false;
                 x->offset = dim_scale(a.offset, -1);
-                for (int i = 0; i < MAX_DIGIT; i++)
+                for (int i = 0; i < MAX_LOOPS; i++)
                         x->coef[i] = -a.coef[i];
                 return true;
         default: return false;
@@ -82,7 +82,7 @@ static int numbers_axis(const Node *n)
                         axis = a;
                         axes++;
                 }
-        if (n->op != OP_CONST || n->type.dtype != INT || axes != 1 || n->attr.literal->trips != 1)
+        if (n->op != OP_CONST || n->type.dtype != INT || axes != 1 || n->attr.literal->iterations != 1)
                 return -1;
         for (int64_t i = 0; i < n->attr.literal->count; i++)
                 if (!(fabs(n->attr.literal->value[i]) < largest))
@@ -137,7 +137,7 @@ static bool divides_down(const Quotient *q)
         bool down = q->x.offset.fixed >= 0;
         for (int i = 0; i < MAX_NAMED; i++)
                 down = down && q->x.offset.per[i] >= 0;
-        for (int i = 0; i < MAX_DIGIT; i++)
+        for (int i = 0; i < MAX_LOOPS; i++)
                 down = down && q->x.coef[i] >= 0;
         return down || q->by == 1;
 }
@@ -206,8 +206,8 @@ static bool bound_by_row(const Lower *l, const Quotient *key, const Index *row, 
 {
         if (key->x.coef[keys] != 1 || !row)
                 return false;
-        int64_t rest[MAX_DIGIT];
-        for (int i = 0; i < MAX_DIGIT; i++)
+        int64_t rest[MAX_LOOPS];
+        for (int i = 0; i < MAX_LOOPS; i++)
                 rest[i] = i == keys ? 0 : -key->x.coef[i];
         Dim offset =
                 dim_add(dim_scale(key->x.offset, -1), dim_fixed(key->by * (from_below ? least : 1 - least)));
@@ -242,8 +242,8 @@ static bool bound_by(Lower *l, const Node *a, const Node *b, const Map *m, int64
                 return bound_by_row(l, below ? &x : &y, row, below, least, keys, bounds);
         }
         Dim offset = dim_add(dim_sub(x.x.offset, y.x.offset), dim_fixed(-least));
-        int64_t coef[MAX_DIGIT];
-        for (int i = 0; i < MAX_DIGIT; i++)
+        int64_t coef[MAX_LOOPS];
+        for (int i = 0; i < MAX_LOOPS; i++)
                 coef[i] = x.x.coef[i] - y.x.coef[i];
         int64_t c = coef[keys];
         coef[keys] = 0;
@@ -252,7 +252,7 @@ static bool bound_by(Lower *l, const Node *a, const Node *b, const Map *m, int64
                 return choose_bound(l, &bounds->high, e, INDEX_LEAST);
         }
         if (c == 1) { /* key >= -(offset + ..) */
-                for (int i = 0; i < MAX_DIGIT; i++)
+                for (int i = 0; i < MAX_LOOPS; i++)
                         coef[i] = -coef[i];
                 const Index *e = affine_index(l, dim_scale(offset, -1), coef, true);
                 return choose_bound(l, &bounds->low, e, INDEX_MOST);
@@ -318,7 +318,7 @@ static bool bound_condition(Lower *l, const Node *c, const Map *m, bool want, in
 
 static bool is_minus_infinity(const Node *n)
 {
-        return n->op == OP_CONST && n->attr.literal->count == 1 && n->attr.literal->trips == 1 &&
+        return n->op == OP_CONST && n->attr.literal->count == 1 && n->attr.literal->iterations == 1 &&
                n->attr.literal->value[0] < -1e300;
 }
 

@@ -21,7 +21,7 @@ Lower lower_new(Plan *p, Kernel *k, Role role, const char *name)
 
 void set_lane(Lower *l, int loop)
 {
-        Dim size = l->domain.digit[loop].size;
+        Dim size = l->domain.loop[loop].size;
         l->lane = loop;
         l->whole_lanes = dim_is_fixed(size) && size.fixed % LANES == 0;
 }
@@ -32,14 +32,14 @@ bool begins_at_first(const Lower *l, int loop)
         const Kernel *k = l->kernel;
         const Graph *g = l->plan->graph;
         return k->tail ? loop == 0
-                       : k->by_sequence && dim_equal(l->domain.digit[loop].size, dim_named(g->time));
+                       : k->by_sequence && dim_equal(l->domain.loop[loop].size, dim_named(g->time));
 }
 
 static CodeLoop code_loop(const Lower *l, int loop)
 {
-        return (CodeLoop){.size = l->domain.digit[loop].size,
+        return (CodeLoop){.size = l->domain.loop[loop].size,
                           .from_first = begins_at_first(l, loop),
-                          .found = loop == 0 && l->listed};
+                          .active = loop == 0 && l->active_only};
 }
 
 const CodeLoop *new_loop(const Lower *l, int loop)
@@ -100,8 +100,8 @@ static bool loop_stores(Lower *l, StmtList *stores)
                 Node *root = k->store[i].node;
                 Map at = map_identity(&l->domain, &root->type);
                 for (int d = 0; d < l->domain.n; d++)
-                        if (dim_is(l->domain.digit[d].size, 1) && root->type.rank)
-                                at.axis[l->domain.digit[d].axis].coef[d] = 0;
+                        if (dim_is(l->domain.loop[d].size, 1) && root->type.rank)
+                                at.axis[l->domain.loop[d].axis].coef[d] = 0;
                 int value;
                 if (k->op == K_FILL) {
                         value = lower_constant(l, root, k->fill);
@@ -131,7 +131,7 @@ static bool wants_single(const Plan *p, const Kernel *k, const Node *stuck)
 static void close_loops(Lower *l, const StmtList *stores)
 {
         int last = l->loops - 1;
-        bool single = dim_is(l->domain.digit[last].size, 1);
+        bool single = dim_is(l->domain.loop[last].size, 1);
         append(l, l->lanes, stores);
         add_stmt(l, l->row,
                  (Stmt){.op = single ? STMT_ONE : STMT_LANES,
@@ -148,7 +148,7 @@ static Node *lower_loop(Plan *p, Kernel *k, Code *code)
                 Lower l = lower_new(p, k, WHOLE_KERNEL, k->name);
                 l.domain = domain;
                 l.loops = domain.n;
-                l.listed = k->listed;
+                l.active_only = k->active_only;
                 set_lane(&l, domain.n - 1);
                 StmtList stores = {0};
                 if (loop_stores(&l, &stores)) {
@@ -157,10 +157,10 @@ static Node *lower_loop(Plan *p, Kernel *k, Code *code)
                         return NULL;
                 }
                 bool cut = is_cut(&l);
-                if (!cut && wants_single(p, k, l.stuck) && !dim_is(domain.digit[domain.n - 1].size, 1) &&
-                    domain.n < MAX_DIGIT) {
+                if (!cut && wants_single(p, k, l.stuck) && !dim_is(domain.loop[domain.n - 1].size, 1) &&
+                    domain.n < MAX_LOOPS) {
                         int last = k->store[0].node->type.rank - 1;
-                        domain.digit[domain.n++] = (Digit){dim_fixed(1), last < 0 ? 0 : last, 1};
+                        domain.loop[domain.n++] = (DomainLoop){dim_fixed(1), last < 0 ? 0 : last, 1};
                 } else if (cut) {
                         domain_refine(&domain, l.refine);
                 } else {
@@ -185,7 +185,7 @@ static Node *lower_select(Plan *p, Kernel *k, Code *code)
         int own = l.lane;
         if (!top) { /* the last loop is one like the others here */
                 own = l.domain.n++;
-                l.domain.digit[own] = (Digit){in->type.dim[axis], -1, 1};
+                l.domain.loop[own] = (DomainLoop){in->type.dim[axis], -1, 1};
                 from = map_fold(&at, axis, own);
                 l.lane = own;
         }
@@ -213,10 +213,10 @@ static Node *lower_select(Plan *p, Kernel *k, Code *code)
 
 /* --- the rows that an iteration changes ------------------------------------------------------------------------------ */
 
-static Node *lower_find(Plan *p, Kernel *k, Code *code)
+static Node *lower_active(Plan *p, Kernel *k, Code *code)
 {
         Node *root = k->store[0].node;
-        Lower l = lower_new(p, k, FIND_ROWS, k->name);
+        Lower l = lower_new(p, k, ACTIVE_ROWS, k->name);
         l.domain = domain_of(p->graph, &root->type);
         l.loops = l.domain.n;
         set_lane(&l, l.loops - 1);
@@ -227,7 +227,7 @@ static Node *lower_find(Plan *p, Kernel *k, Code *code)
                 return is_cut(&l) ? root : l.stuck;
         StmtList *inside = l.row;
         append(&l, inside, l.lanes);
-        add_stmt(&l, inside, (Stmt){.op = STMT_FOUND, .from = {value}, .nfrom = 1});
+        add_stmt(&l, inside, (Stmt){.op = STMT_ACTIVE, .from = {value}, .nfrom = 1});
         close_rows(&l, STMT_ALL_ROWS, l.loops - 1, inside);
         add_function(p, code, l.function);
         return NULL;
@@ -254,7 +254,7 @@ static Node *lower_kind(Plan *p, Kernel *k, Code *code)
         case K_PLAIN: return lower_plain(p, k, code);
         case K_ATTENTION: return lower_attention(p, k, code);
         case K_SELECT: return lower_select(p, k, code);
-        case K_FIND: return lower_find(p, k, code);
+        case K_ACTIVE: return lower_active(p, k, code);
         case K_REPEAT: return NULL;
         }
         return NULL;

@@ -11,47 +11,47 @@ typedef struct {
         Buffer *q_buffer, *k_buffer, *v_buffer;
         int row, head, share, width, depth,
                 keys;                 /* loops; head: of key heads; share: queries of one key head, or -1 */
-        int outer[MAX_DIGIT], nouter; /* loops around them, outermost first */
+        int outer[MAX_LOOPS], nouter; /* loops around them, outermost first */
 } Walks;
 
-static MapResult walk(Lower *l, Node *x, const Map *product, int axis0, int digit0, int axis1, int digit1,
+static MapResult walk(Lower *l, Node *x, const Map *product, int axis0, int loop0, int axis1, int loop1,
                       Address *at, Buffer **b)
 {
         Map m = {.rank = x->type.rank};
         for (int a = 0; a < x->type.rank - 2; a++)
                 if (!dim_is(x->type.dim[a], 1))
                         m.axis[a] = product->axis[a + product->rank - x->type.rank];
-        if (digit0 >= 0)
-                m.axis[axis0].coef[digit0] = 1;
-        if (digit1 >= 0)
-                m.axis[axis1].coef[digit1] = 1;
-        if (digit0 < 0)
+        if (loop0 >= 0)
+                m.axis[axis0].coef[loop0] = 1;
+        if (loop1 >= 0)
+                m.axis[axis1].coef[loop1] = 1;
+        if (loop0 < 0)
                 m.axis[axis0] = product->axis[product->rank - 2];
-        if (digit1 < 0)
+        if (loop1 < 0)
                 m.axis[axis1] = product->axis[product->rank - 1];
         return address_through(l->plan, &l->domain, &m, x, NULL, at, b, &l->refine);
 }
 
-static bool is_fixed(const Lower *l, int digit)
+static bool is_fixed(const Lower *l, int loop)
 {
-        return dim_is_fixed(l->domain.digit[digit].size);
+        return dim_is_fixed(l->domain.loop[loop].size);
 }
 
-/* Whether queries of digit `inner` share the keys and values of digit `head`. */
+/* Whether queries of loop `inner` share the keys and values of loop `head`. */
 static bool shares_keys(const Lower *l, const Walks *w, int head, int inner)
 {
-        int64_t n = l->domain.digit[inner].size.fixed;
+        int64_t n = l->domain.loop[inner].size.fixed;
         return is_fixed(l, head) && is_fixed(l, inner) && w->k.coef[inner] == 0 && w->v.coef[inner] == 0 &&
                w->q.coef[head] == n * w->q.coef[inner] && w->out.coef[head] == n * w->out.coef[inner];
 }
 
-/* The digits of the product's axes; false: an axis is cut in a way that the kernel does not know. */
-static bool find_digits(const Lower *l, int rank, Walks *w)
+/* The loops of the product's axes; false: an axis is cut in a way that the kernel does not know. */
+static bool find_loops(const Lower *l, int rank, Walks *w)
 {
         w->row = w->head = w->share = w->width = -1;
         w->nouter = 0;
         for (int i = 0; i < l->loops; i++) {
-                int axis = l->domain.digit[i].axis;
+                int axis = l->domain.loop[i].axis;
                 if (axis == rank - 1 && w->width >= 0)
                         return false;
                 if (axis == rank - 1)
@@ -59,7 +59,7 @@ static bool find_digits(const Lower *l, int rank, Walks *w)
                 else if (axis < rank - 2)
                         w->outer[w->nouter++] = i;
                 else if (w->row < 0 || is_fixed(l, w->row)) {
-                        if (w->row >= 0) /* of rows in several digits the last ones are the kernel's */
+                        if (w->row >= 0) /* of rows in several loops the last ones are the kernel's */
                                 w->outer[w->nouter++] = w->row;
                         w->row = i;
                 } else {
@@ -67,7 +67,7 @@ static bool find_digits(const Lower *l, int rank, Walks *w)
                 }
         }
         int last = w->nouter > 0 ? w->outer[w->nouter - 1] : -1;
-        if (last < 0 || l->domain.digit[last].axis == rank - 2 || !is_fixed(l, last))
+        if (last < 0 || l->domain.loop[last].axis == rank - 2 || !is_fixed(l, last))
                 return w->width >= 0;
         w->head = w->outer[--w->nouter];
         if (w->nouter > 0 && shares_keys(l, w, w->outer[w->nouter - 1], last)) {
@@ -80,13 +80,13 @@ static bool find_digits(const Lower *l, int rank, Walks *w)
 /* The first position that a buffer of keys or values holds. */
 static Dim first_held(const Buffer *b)
 {
-        int ring = ring_of(b);
-        return ring < 0 ? dim_fixed(0) : dim_named(NAMED_BASE + ring);
+        int cache = cache_of(b);
+        return cache < 0 ? dim_fixed(0) : dim_named(NAMED_BASE + cache);
 }
 
-static int64_t along(const Address *a, int digit)
+static int64_t along(const Address *a, int loop)
 {
-        return digit < 0 ? 0 : a->coef[digit];
+        return loop < 0 ? 0 : a->coef[loop];
 }
 
 static bool fits_kernel(const Lower *l, const Walks *w)
@@ -94,8 +94,8 @@ static bool fits_kernel(const Lower *l, const Walks *w)
         if (!reads_straight(w->q_buffer, &w->q) || !reads_straight(w->v_buffer, &w->v) || w->out.tiled ||
             w->k.dense || !w->k.tiled || w->k.tile_index.coef[w->keys] != 1)
                 return false;
-        bool deep = !dim_is(l->domain.digit[w->depth].size, 1),
-             wide = !dim_is(l->domain.digit[w->width].size, 1);
+        bool deep = !dim_is(l->domain.loop[w->depth].size, 1),
+             wide = !dim_is(l->domain.loop[w->width].size, 1);
         if (deep && (w->q.coef[w->depth] != 1 || w->k.coef[w->depth] != LANES))
                 return false;
         if (wide && (w->v.coef[w->width] != 1 || w->out.coef[w->width] != 1))
@@ -114,14 +114,14 @@ static bool find_walks(Lower *l, Kernel *k, Walks *w)
         Domain loops = domain_of(l->plan->graph, &product->type);
         Dim depth = k->q->type.dim[k->q->type.rank - 1], keys = k->k->type.dim[k->k->type.rank - 1];
         for (;;) {
-                if (loops.n + 2 > MAX_DIGIT)
+                if (loops.n + 2 > MAX_LOOPS)
                         return false;
                 l->domain = loops;
                 l->loops = loops.n;
                 w->depth = l->domain.n++;
                 w->keys = l->domain.n++;
-                l->domain.digit[w->depth] = (Digit){depth, -1, 1};
-                l->domain.digit[w->keys] = (Digit){keys, -1, 1};
+                l->domain.loop[w->depth] = (DomainLoop){depth, -1, 1};
+                l->domain.loop[w->keys] = (DomainLoop){keys, -1, 1};
                 Map m = map_identity(&loops, &product->type);
                 int kr = k->k->type.rank, vr = k->v->type.rank, qr = k->q->type.rank;
                 MapResult r = walk(l, k->q, &m, qr - 2, -1, qr - 1, w->depth, &w->q, &w->q_buffer);
@@ -131,9 +131,9 @@ static bool find_walks(Lower *l, Kernel *k, Walks *w)
                         r = walk(l, k->v, &m, vr - 2, w->keys, vr - 1, -1, &w->v, &w->v_buffer);
                 if (r == MAP_OK) {
                         w->out = address_of(k->store[0].to, &m);
-                        return find_digits(l, rank, w) && fits_kernel(l, w);
+                        return find_loops(l, rank, w) && fits_kernel(l, w);
                 }
-                if (r == MAP_FAIL || l->refine.digit >= loops.n)
+                if (r == MAP_FAIL || l->refine.loop >= loops.n)
                         return false;
                 domain_refine(&loops, l->refine);
         }
@@ -190,7 +190,7 @@ static const Function *live_function(const Lower *l, const Walks *w, const Bound
 /* Where an operand begins: by the loops around the kernel's own. */
 static Operand operand(const Lower *l, const Walks *w, Buffer *b, const Address *at)
 {
-        int64_t coef[MAX_DIGIT] = {0};
+        int64_t coef[MAX_LOOPS] = {0};
         for (int i = 0; i < w->nouter; i++)
                 coef[w->outer[i]] = at->coef[w->outer[i]];
         return (Operand){b, affine_index(l, at->offset, coef, false)};
@@ -200,14 +200,14 @@ static AttentionCall *describe(const Lower *l, const Walks *w)
 {
         AttentionCall *c = NEW(l->arena, AttentionCall);
         int inner = w->share >= 0 ? w->share : w->head;
-        int64_t share = w->share >= 0 ? l->domain.digit[w->share].size.fixed : 1;
-        int64_t groups = w->head >= 0 ? l->domain.digit[w->head].size.fixed : 1;
+        int64_t share = w->share >= 0 ? l->domain.loop[w->share].size.fixed : 1;
+        int64_t groups = w->head >= 0 ? l->domain.loop[w->head].size.fixed : 1;
         bool all_share =
                 w->share < 0 && w->head >= 0 && along(&w->k, w->head) == 0 && along(&w->v, w->head) == 0;
         Address q = w->q, o = w->out, v = w->v;
         c->first_key = first_held(w->k_buffer);
         c->first_value = first_held(w->v_buffer);
-        c->first_held = ring_of(w->k_buffer) >= 0 || ring_of(w->v_buffer) >= 0;
+        c->first_held = cache_of(w->k_buffer) >= 0 || cache_of(w->v_buffer) >= 0;
         v.offset = dim_add(v.offset, dim_scale(c->first_value, along(&v, w->keys)));
         if (w->row >= 0 && begins_at_first(l, w->row)) {
                 q.offset = dim_add(q.offset, dim_scale(dim_named(NAMED_FIRST), along(&q, w->row)));
@@ -227,9 +227,9 @@ static AttentionCall *describe(const Lower *l, const Walks *w)
         c->out_head = along(&o, inner);
         c->heads = groups * share;
         c->kv_heads = all_share ? 1 : groups;
-        c->head_dim = l->domain.digit[w->depth].size.fixed;
-        c->v_dim = l->domain.digit[w->width].size.fixed;
-        c->keys = l->domain.digit[w->keys].size;
+        c->head_dim = l->domain.loop[w->depth].size.fixed;
+        c->v_dim = l->domain.loop[w->width].size.fixed;
+        c->keys = l->domain.loop[w->keys].size;
         c->row = w->row;
         for (; c->naround < w->nouter; c->naround++)
                 c->around[c->naround] = w->outer[c->naround];

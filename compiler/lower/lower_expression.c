@@ -230,9 +230,9 @@ static int load(Lower *l, Node *n, Buffer *b, Address at, const Map *m)
 static int literal(Lower *l, Node *n, const Map *m)
 {
         const Literal *literal = n->attr.literal;
-        if (literal->trips == 1)
+        if (literal->iterations == 1)
                 return value_of(l, n, m, false, (Stmt){.op = STMT_NUMBER, .value = literal->value[0]});
-        return value_of(l, n, m, false, (Stmt){.op = STMT_PER_TRIP});
+        return value_of(l, n, m, false, (Stmt){.op = STMT_PER_ITERATION});
 }
 
 static int index_value_of(Lower *l, Node *n, const Map *m)
@@ -304,7 +304,7 @@ typedef struct {
 static LaneScope open_lanes(Lower *l, Dim size)
 {
         LaneScope outer = {l->lane, l->whole_lanes, l->lanes, l->lane_known};
-        l->domain.digit[l->domain.n] = (Digit){size, -1, 1};
+        l->domain.loop[l->domain.n] = (DomainLoop){size, -1, 1};
         l->lane = l->domain.n++;
         l->whole_lanes = dim_is_fixed(size) && size.fixed % LANES == 0;
         l->lanes = NEW(l->arena, StmtList);
@@ -353,7 +353,7 @@ static int fold_loop(Lower *l, const Node *n, const Map *m, Dim size, bool maxim
 
 static int fold(Lower *l, Node *n, const Map *m)
 {
-        if (map_uses(m, l->lane) || l->domain.n >= MAX_DIGIT)
+        if (map_uses(m, l->lane) || l->domain.n >= MAX_LOOPS)
                 return fail(l, n);
         Dim size = n->in[0]->type.dim[n->attr.axis];
         LaneScope outer = open_lanes(l, size);
@@ -426,7 +426,7 @@ static int softmax(Lower *l, Node *n, const Map *m)
 {
         Map row = *m;
         row.axis[n->type.rank - 1] = (AxisIndex){0};
-        if (map_uses(&row, l->lane) || l->domain.n >= MAX_DIGIT)
+        if (map_uses(&row, l->lane) || l->domain.n >= MAX_LOOPS)
                 return fail(l, n);
         int maximum = softmax_over_row(l, n, m, &row, MAXIMUM, -1);
         int sum = maximum < 0 ? -1 : softmax_over_row(l, n, m, &row, SUM, maximum);
@@ -445,11 +445,11 @@ static int softmax(Lower *l, Node *n, const Map *m)
 static bool table_address(Lower *l, Node *t, int indexed, Map at, Address *from, Buffer **b)
 {
         Domain domain = l->domain;
-        if (domain.n + indexed > MAX_DIGIT)
+        if (domain.n + indexed > MAX_LOOPS)
                 return false;
         for (int i = 0; i < indexed; i++) {
                 at.axis[i].coef[domain.n] = 1;
-                domain.digit[domain.n++] = (Digit){t->type.dim[i], -1, 1};
+                domain.loop[domain.n++] = (DomainLoop){t->type.dim[i], -1, 1};
         }
         return address_through(l->plan, &domain, &at, t, NULL, from, b, &l->refine) == MAP_OK && !(*b)->dense;
 }
@@ -458,7 +458,7 @@ static bool table_address(Lower *l, Node *t, int indexed, Map at, Address *from,
 static bool is_one_index(const Address *at, int first, int indexed)
 {
         int64_t sum = 0;
-        for (int i = 0; i < MAX_DIGIT; i++) {
+        for (int i = 0; i < MAX_LOOPS; i++) {
                 bool own = i >= first && i < first + indexed;
                 if (at->tile_index.coef[i] && (!own || at->tile_index.coef[i] != 1))
                         return false;
@@ -573,8 +573,7 @@ static int view_value(Lower *l, Node *n, const Map *m, bool root)
         r = map_view(&l->domain, m, n->attr.view, n->in[0]->type.rank, &in, &refine);
         if (r == MAP_OK)
                 return lower_value(l, n->in[0], &in);
-        if (r == MAP_REFINE && refine.digit < l->loops && l->domain.n < MAX_DIGIT &&
-            l->kernel->op == K_LOOP) {
+        if (r == MAP_REFINE && refine.loop < l->loops && l->domain.n < MAX_LOOPS && l->kernel->op == K_LOOP) {
                 l->refine = refine;
                 l->refined = true;
                 return -1;
@@ -619,7 +618,7 @@ bool lower_store(Lower *l, const Node *n, Buffer *to, const Map *map, int value,
         Address at = address_of(to, map);
         names_buffer(l, to);
         int64_t step;
-        bool single = dim_is(l->domain.digit[l->lane].size, 1), far = to->storage == STORAGE_F64;
+        bool single = dim_is(l->domain.loop[l->lane].size, 1), far = to->storage == STORAGE_F64;
         assert(to->storage != STORAGE_I32);
         if (!lane_step(l, &at, &step) && !single)
                 return false;

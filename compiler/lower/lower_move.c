@@ -84,8 +84,8 @@ Node *lower_move(Plan *p, Kernel *k, Code *code)
         l.lane = -1;
         const Index *to[MAX_RANK] = {0}, *from[MAX_RANK];
         for (int d = 0; d < l.loops; d++)
-                if (n->type.rank && !dim_is(l.domain.digit[d].size, 1))
-                        to[l.domain.digit[d].axis] = index_leaf(l.arena, INDEX_LOOP, d);
+                if (n->type.rank && !dim_is(l.domain.loop[d].size, 1))
+                        to[l.domain.loop[d].axis] = index_leaf(l.arena, INDEX_LOOP, d);
         const Index *const *at = to;
         Node *x = n;
         do {

@@ -23,7 +23,7 @@ typedef struct {
         Domain domain;    /* the kernel's loops, then extra ones of folds and operands */
         int loops;        /* how many of them the kernel itself runs */
         int lane;         /* the loop that now runs in lanes */
-        bool listed;      /* loop 0 runs over the rows found, not over all */
+        bool active_only; /* loop 0 runs over the rows found, not over all */
         bool whole_lanes; /* its size is a multiple of 16, or lanes beyond may hold anything .. */
         bool rest_is_ours; /* .. that our own memory holds a little behind a buffer: loads from elsewhere take n */
         StmtList *row, *lanes;

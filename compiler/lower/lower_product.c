@@ -32,8 +32,7 @@ static Node *lower_epilogue(Plan *p, Kernel *k, const Segment *s, int outer, Cod
 static int first_even(const Domain *d, const Address *a, int end)
 {
         int i = end > 0 ? end - 1 : 0;
-        while (i > 0 && dim_is_fixed(d->digit[i].size) &&
-               a->coef[i - 1] == a->coef[i] * d->digit[i].size.fixed)
+        while (i > 0 && dim_is_fixed(d->loop[i].size) && a->coef[i - 1] == a->coef[i] * d->loop[i].size.fixed)
                 i--;
         return i;
 }
@@ -43,7 +42,7 @@ static int first_even(const Domain *d, const Address *a, int end)
 static bool row_walk(Lower *l, Node *x, MatmulCall *call)
 {
         Domain d = l->domain;
-        d.digit[d.n] = (Digit){x->type.dim[x->type.rank - 1], -1, 1};
+        d.loop[d.n] = (DomainLoop){x->type.dim[x->type.rank - 1], -1, 1};
         int k = d.n++, rows = l->loops - 1;
         Map m = {.rank = x->type.rank};
         Map out = map_identity(&l->domain, &l->kernel->segment[0].product[0]->type);
@@ -58,12 +57,12 @@ static bool row_walk(Lower *l, Node *x, MatmulCall *call)
                 return false;
         call->ldx = rows ? a.coef[rows - 1] : 0;
         call->outer = first_even(&d, &a, rows);
-        if (call->outer && dim_is_fixed(d.digit[call->outer].size))
+        if (call->outer && dim_is_fixed(d.loop[call->outer].size))
                 return false; /* a copy has them even */
         Dim offset = a.offset;
         if (rows && begins_at_first(l, call->outer))
                 offset = dim_add(offset, dim_scale(dim_named(NAMED_FIRST), a.coef[call->outer]));
-        int64_t around[MAX_DIGIT] = {0};
+        int64_t around[MAX_LOOPS] = {0};
         for (int i = 0; i < call->outer; i++)
                 around[i] = a.coef[i];
         call->x.at = affine_index(l, offset, around, false);
@@ -120,7 +119,7 @@ Node *lower_plain(Plan *p, Kernel *k, Code *code)
         l.loops = l.domain.n;
         set_lane(&l, l.loops - 1);
         int inner = l.domain.n++;
-        l.domain.digit[inner] = (Digit){k->x->type.dim[k->x->type.rank - 1], -1, 1};
+        l.domain.loop[inner] = (DomainLoop){k->x->type.dim[k->x->type.rank - 1], -1, 1};
         Map m = map_identity(&l.domain, &root->type);
         Address x, y, to = address_of(k->store[0].to, &m);
         PlainCall *call = NEW(l.arena, PlainCall);

@@ -5,7 +5,7 @@
  *   ->
  *      y = 0;  repeat expert[e] : n { y = where(g != 0, y + g * f(x), y) }        [T, d]
  *
- * so no trip's result is kept, and the sum runs in order of the trips.  Where what is added has a gate (gate.c), rows whose
+ * so no iteration's result is kept, and the sum runs in order of the iterations.  Where what is added has a gate (gate.c), rows whose
  * gate is 0 stay as they are: to add 0 changes no bit, and a NaN or infinity that 0 would be multiplied with stays where it
  * is, whichever rows come together in a call.  A body whose every value is carried so does nothing but for rows of the
  * gate, which is what `choose` sees.
@@ -43,7 +43,7 @@ static Node *point(Graph *g, Body *b, Op op, int nin, Node *const *in, DType dty
 static Node *zero(Graph *g, Body *b, const Node *like)
 {
         Literal *l = NEW(g->arena, Literal);
-        l->trips = l->count = 1;
+        l->iterations = l->count = 1;
         l->value = NEW_ARRAY(g->arena, double, 1);
         return node_new(g, b, OP_CONST, 0, NULL, (Attr){.literal = l}, (Type){.dtype = REAL}, like->span,
                         like->where);
@@ -181,14 +181,14 @@ static void replace_sum(Graph *g, Node *result, Node *sum, const Type *t)
         sum->attr = lifted->attr;
 }
 
-/* The sum over trips that alone reads the stack `result`; NULL: something else does. */
+/* The sum over iterations that alone reads the stack `result`; NULL: something else does. */
 static Node *sum_of(const Node *result, const Stack *use)
 {
         if (result->op != OP_RESULT || result->attr.index < result->in[0]->attr.region->ncarry)
                 return NULL;
         Node *sum = use[result->id].users == 1 ? use[result->id].sum : NULL;
-        bool over_trips = sum && sum->op == OP_SUM && sum->attr.axis == 0 && sum->body == result->body;
-        return over_trips && result->type.dtype == REAL ? sum : NULL;
+        bool over_iterations = sum && sum->op == OP_SUM && sum->attr.axis == 0 && sum->body == result->body;
+        return over_iterations && result->type.dtype == REAL ? sum : NULL;
 }
 
 static void accumulate_body(Graph *g, Body *b, const Stack *use, int known)

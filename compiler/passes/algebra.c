@@ -59,7 +59,7 @@ static bool never_minus_zero(const Node *n, int depth)
         case OP_SOFTMAX: return true;
         case OP_INPUT: return n->type.dtype == INT;
         case OP_CONST:
-                for (int64_t i = 0; i < n->attr.literal->trips * n->attr.literal->count; i++)
+                for (int64_t i = 0; i < n->attr.literal->iterations * n->attr.literal->count; i++)
                         if (n->attr.literal->value[i] == 0 && signbit(n->attr.literal->value[i]))
                                 return false;
                 return true;
@@ -152,7 +152,7 @@ static Node *rewrite_view(Graph *g, Node *n)
                                    : n;
 }
 
-/* A part that is the same in every trip is a view. */
+/* A part that is the same in every iteration is a view. */
 static Node *rewrite_gather(Graph *g, Node *n)
 {
         const Type *table = &n->in[0]->type;

@@ -2,7 +2,7 @@
  *
  * Two nodes are equal if op, inputs, attributes and type are; inputs have been made common before.  An
  * equal node is taken if it stands in the same body or in one around it.  Repeats and appends are each
- * their own; a constant with a row a trip is equal only within its region. */
+ * their own; a constant with a row an iteration is equal only within its region. */
 #include "simplify_private.h"
 
 #include <string.h>
@@ -22,10 +22,11 @@ static const Node *input(const Node *n, int i)
 static bool literals_equal(const Node *a, const Node *b)
 {
         const Literal *p = a->attr.literal, *q = b->attr.literal;
-        if (p->trips != q->trips || p->count != q->count ||
-            (p->trips > 1 && a->body->region != b->body->region))
+        if (p->iterations != q->iterations || p->count != q->count ||
+            (p->iterations > 1 && a->body->region != b->body->region))
                 return false;
-        return p == q || memcmp(p->value, q->value, (size_t)(p->trips * p->count) * sizeof *p->value) == 0;
+        return p == q ||
+               memcmp(p->value, q->value, (size_t)(p->iterations * p->count) * sizeof *p->value) == 0;
 }
 
 static bool attributes_equal(const Node *a, const Node *b)

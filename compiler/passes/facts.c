@@ -229,7 +229,7 @@ static bool is_whole(double x)
 
 static Fact literal_fact(const Facts *f, const Literal *literal)
 {
-        int64_t n = literal->trips * literal->count;
+        int64_t n = literal->iterations * literal->count;
         if (n < 1)
                 return fact_unknown();
         Fact y = fact_constant(f, literal->value[0], is_whole(literal->value[0]));
@@ -578,7 +578,7 @@ static Fact either_fact(const Facts *f, const Fact *a, const Fact *b)
         return y;
 }
 
-/* The facts of output `index` of the bodies, carried or stacked, whichever body a trip uses. */
+/* The facts of output `index` of the bodies, carried or stacked, whichever body an iteration uses. */
 static Fact leaving_fact(const Facts *f, const Region *r, int index)
 {
         Fact y = fact_unknown();
@@ -620,11 +620,11 @@ static void repeat_facts(Facts *f, const Node *n)
                 ;
         Fact *leaving = NEW_ARRAY(f->arena, Fact, nout);
         for (int i = 0; i < nout; i++)
-                leaving[i] = r->trips > 0 || i >= r->ncarry ? leaving_fact(f, r, i) : carry[i];
+                leaving[i] = r->iterations > 0 || i >= r->ncarry ? leaving_fact(f, r, i) : carry[i];
         f->leaving[n->id] = leaving;
 }
 
-/* Stacked values have the trips as an axis in front. */
+/* Stacked values have the iterations as an axis in front. */
 static Fact result_fact(const Facts *f, const Node *n)
 {
         const Region *r = n->in[0]->attr.region;

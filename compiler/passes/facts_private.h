@@ -14,7 +14,7 @@
  * value of one operand decides the result whatever finite number the other is, it is to decide it whatever the other is.
  * incremental.c puts the guards into the graph.
  *
- * Facts of a node in a repeat hold for all trips: they are computed once a body, over and over until what is carried
+ * Facts of a node in a repeat hold for all iterations: they are computed once a body, over and over until what is carried
  * no longer changes. */
 #ifndef FACTS_PRIVATE_H
 #define FACTS_PRIVATE_H
@@ -49,7 +49,7 @@ enum { FINITE = NEGATIVE | ZERO | POSITIVE, ANYTHING = 63 };
 typedef struct {
         Reach reach;
         unsigned kinds;
-        bool constant;   /* the same number in every element and trip: value */
+        bool constant;   /* the same number in every element and iteration: value */
         bool exact_zero; /* a zero among the values is no accident of rounding: masks, integers */
         double value;
         /* The value is special_value[v] unless unless[v] holds -- or it is NaN there, and whether it is varies along

@@ -2,8 +2,8 @@
  * would compute.
  *
  * VIEW and INDEX are read through but not folded by themselves: as ops they say more than their values do.
- * Inputs that differ from trip to trip of the node's own region give a constant with a row a trip.  Results
- * of more than FOLD_LIMIT elements, all trips together, stay ops. */
+ * Inputs that differ from iteration to iteration of the node's own region give a constant with a row an iteration.  Results
+ * of more than FOLD_LIMIT elements, all iterations together, stay ops. */
 #include "simplify_private.h"
 
 #include <stdlib.h>
@@ -13,27 +13,28 @@ enum { FOLD_LIMIT = 4096, MAX_FOLD_DEPTH = 8 };
 
 static const int64_t no_size[MAX_NAMED];
 
-/* How many trips the constant under views has rows for; 0: it is none, or too large. */
-static int64_t constant_trips(const Node *n, const Body *from, int depth)
+/* How many iterations the constant under views has rows for; 0: it is none, or too large. */
+static int64_t constant_iterations(const Node *n, const Body *from, int depth)
 {
         if (depth > MAX_FOLD_DEPTH || !type_is_fixed(&n->type) || type_count(&n->type, no_size) > FOLD_LIMIT)
                 return 0;
         if (n->op == OP_CONST)
-                return n->attr.literal->trips == 1 || n->body->region == from->region ? n->attr.literal->trips
-                                                                                      : 0;
+                return n->attr.literal->iterations == 1 || n->body->region == from->region
+                               ? n->attr.literal->iterations
+                               : 0;
         if (n->op == OP_INDEX)
                 return dim_is_fixed(n->attr.dim) ? 1 : 0;
-        return n->op == OP_VIEW ? constant_trips(n->in[0], from, depth + 1) : 0;
+        return n->op == OP_VIEW ? constant_iterations(n->in[0], from, depth + 1) : 0;
 }
 
-/* The values in one trip of a node that constant_trips accepts. */
-static const double *constant_values(Arena *scratch, const Node *n, int64_t trip)
+/* The values in one iteration of a node that constant_iterations accepts. */
+static const double *constant_values(Arena *scratch, const Node *n, int64_t iteration)
 {
         if (n->op == OP_CONST)
                 return n->attr.literal->value +
-                       (n->attr.literal->trips > 1 ? trip * n->attr.literal->count : 0);
+                       (n->attr.literal->iterations > 1 ? iteration * n->attr.literal->count : 0);
         double *value = NEW_ARRAY(scratch, double, type_count(&n->type, no_size));
-        const double *in = n->op == OP_VIEW ? constant_values(scratch, n->in[0], trip) : NULL;
+        const double *in = n->op == OP_VIEW ? constant_values(scratch, n->in[0], iteration) : NULL;
         evaluate(n, no_size, &in, value);
         return value;
 }
@@ -45,7 +46,7 @@ bool constant_uniform(const Node *n, double *value)
         if (n->op != OP_CONST)
                 return false;
         const Literal *literal = n->attr.literal;
-        for (int64_t i = 1; i < literal->trips * literal->count; i++)
+        for (int64_t i = 1; i < literal->iterations * literal->count; i++)
                 if (memcmp(&literal->value[i], &literal->value[0], sizeof *literal->value) != 0)
                         return false;
         if (literal->count > 0)
@@ -68,41 +69,41 @@ static bool depends_on_inputs_alone(const Node *n)
 }
 
 /* One row where all rows are equal. */
-static void join_equal_trips(Literal *literal)
+static void join_equal_iterations(Literal *literal)
 {
         size_t row = (size_t)literal->count * sizeof *literal->value;
-        for (int64_t trip = 1; trip < literal->trips; trip++)
-                if (memcmp(literal->value, literal->value + trip * literal->count, row) != 0)
+        for (int64_t iteration = 1; iteration < literal->iterations; iteration++)
+                if (memcmp(literal->value, literal->value + iteration * literal->count, row) != 0)
                         return;
-        literal->trips = 1;
+        literal->iterations = 1;
 }
 
 Node *fold_constants(Graph *g, Node *n)
 {
         if (!depends_on_inputs_alone(n) || !type_is_fixed(&n->type))
                 return NULL;
-        int64_t trips = 1, count = type_count(&n->type, no_size);
+        int64_t iterations = 1, count = type_count(&n->type, no_size);
         for (int i = 0; i < n->nin; i++) {
-                int64_t rows = constant_trips(n->in[i], n->body, 0);
+                int64_t rows = constant_iterations(n->in[i], n->body, 0);
                 if (rows == 0)
                         return NULL;
-                trips = rows > trips ? rows : trips;
+                iterations = rows > iterations ? rows : iterations;
         }
-        if (count > FOLD_LIMIT / trips)
+        if (count > FOLD_LIMIT / iterations)
                 return NULL;
         Arena scratch = {0};
         Literal *literal = NEW(g->arena, Literal);
-        literal->trips = trips;
+        literal->iterations = iterations;
         literal->count = count;
-        literal->value = NEW_ARRAY(g->arena, double, trips *count);
+        literal->value = NEW_ARRAY(g->arena, double, iterations *count);
         const double **in = NEW_ARRAY(&scratch, const double *, n->nin);
-        for (int64_t trip = 0; trip < trips; trip++) {
+        for (int64_t iteration = 0; iteration < iterations; iteration++) {
                 for (int i = 0; i < n->nin; i++)
-                        in[i] = constant_values(&scratch, n->in[i], trip);
-                evaluate(n, no_size, in, literal->value + trip * count);
+                        in[i] = constant_values(&scratch, n->in[i], iteration);
+                evaluate(n, no_size, in, literal->value + iteration * count);
         }
         arena_free(&scratch);
-        join_equal_trips(literal);
+        join_equal_iterations(literal);
         return node_new(g, n->body, OP_CONST, 0, NULL, (Attr){.literal = literal}, n->type, n->span,
                         n->where);
 }

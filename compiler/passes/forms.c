@@ -122,7 +122,7 @@ unsigned column_axes(const Forms *forms, const Type *t)
         return growing & (growing - 1);
 }
 
-/* What a repeat hands on: a value that a trip is given, or one that leaves it. */
+/* What a repeat hands on: a value that an iteration is given, or one that leaves it. */
 static bool is_handed(const Node *n)
 {
         return n->op == OP_CARRY || n->op == OP_RESULT;
@@ -507,7 +507,7 @@ static void want_bodies(Forms *forms, const Node *n)
         }
 }
 
-/* Until what is carried is as wide as every trip wants it.  What a trip wants of its own repeat may be all that is new. */
+/* Until what is carried is as wide as every iteration wants it.  What an iteration wants of its own repeat may be all that is new. */
 static void want_repeat(Forms *forms, const Node *n)
 {
         bool before = forms->widened;

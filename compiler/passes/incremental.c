@@ -146,7 +146,7 @@ static const char *without_slash(Arena *a, const char *path, bool shorten)
         return name;
 }
 
-/* Paths become names: the instance's where it keeps one state; and unique, for bodies that trips take in turn. */
+/* Paths become names: the instance's where it keeps one state; and unique, for bodies that iterations take in turn. */
 static void name_states(const Rewrite *m)
 {
         Graph *g = m->g;
@@ -183,7 +183,7 @@ static StateVar *state_new(Rewrite *m, const Node *n, const Form *form, int64_t 
         s->late = late;
         s->window = form->back < 0 ? 0 : form->back - late > 1 ? form->back - late : 1;
         s->region = r ? m->region[r->repeat->id] : NULL;
-        s->slots = trip_slots(g->arena, n->body, &s->slot_of);
+        s->slots = iteration_slots(g->arena, n->body, &s->slot_of);
         if (g->nstate == m->cap_state) {
                 int cap = m->cap_state ? 2 * m->cap_state : 16;
                 g->state = arena_grow(g->arena, g->state, m->cap_state * (int64_t)sizeof *g->state,

@@ -1,7 +1,7 @@
 /* passes: from a graph to a graph.
  *
  * Simplification (simplify.c with algebra.c, fold.c, common.c, prune.c), the causal proof (causal.c on facts*.c and affine.c), the
- * state form that follows from it (incremental.c, forms.c), and what is cut out or moved before kernels are made (entries.c,
+ * state form that follows from it (incremental.c, forms.c), and what is cut out or moved before kernels are made (phases.c,
  * accumulate.c, taps_apart.c).  A pass returns a new graph or the same one. */
 #ifndef PASSES_H
 #define PASSES_H
@@ -50,11 +50,11 @@ typedef struct {
  * taken apart so, and *stuck tells which.  g must be causal (causal_prove), and stays as it is. */
 Graph *incremental(Graph *g, int time, Stuck *stuck);
 
-/* Entries: what depends on inputs that are fed apart alone is computed when they are fed. */
+/* Phases: values that depend only on separately fed inputs are computed once, when those arrive. */
 
-/* Cuts the top body of a graph with state into parts, one for each set of groups of inputs that are fed apart, and the
- * calls; sets g->fed_apart, g->part, g->npart.  Where nothing is fed apart g stays as it is.  Changes g. */
-Graph *entries(Graph *g);
+/* Cuts the top body of a graph with state into parts, one for each set of groups of inputs that are fed separately, and the
+ * calls; sets g->fed_separately, g->part, g->npart.  Where nothing is fed separately g stays as it is.  Changes g. */
+Graph *phases(Graph *g);
 
 /* [g->nnode], by id, for nodes of the top body: the set of groups whose part the node belongs to; 0: the calls. */
 uint64_t *entry_parts(Arena *arena, const Graph *g);

@@ -1,7 +1,7 @@
 /* Dead code: nodes that no output, test, checkpoint entry or kept state needs are dropped, and with them
  * values that a repeat carries or stacks for nobody.  What is left gets new ids, without gaps, in order.
  *
- * A carried value is needed if its result is, or if a trip that is needed reads it: a value that only makes
+ * A carried value is needed if its result is, or if an iteration that is needed reads it: a value that only makes
  * its own next one is not. */
 #include "simplify_private.h"
 

@@ -26,9 +26,9 @@ static bool rows_are_outermost(const Plan *p, const Kernel *k)
 {
         Domain d = domain_of(p->graph, &k->segment[0].product[0]->type);
         for (int i = 1; i < d.n; i++)
-                if (!dim_is_fixed(d.digit[i].size))
+                if (!dim_is_fixed(d.loop[i].size))
                         return false;
-        return d.n > 1 && dim_is_positions(p->graph, d.digit[0].size);
+        return d.n > 1 && dim_is_positions(p->graph, d.loop[0].size);
 }
 
 /* An output's rows are told from the first wanted one, which kernels of wanted rows alone know. */
@@ -81,22 +81,22 @@ static bool has_rows_within(const Plan *p, const Kernel *k)
                           (k->op == K_MATMUL || k->op == K_PLAIN));
 }
 
-/* All trips are run, for all rows: what finds the rows would have to find them for each sequence. */
+/* All iterations are run, for all rows: what finds the rows would have to find them for each sequence. */
 static void find_none(Plan *p, Kernel *repeat)
 {
         for (int i = 0; i < p->nbody; i++)
                 for (int k = 0; k < p->list[i].n; k++) {
                         KernelList *l = &p->list[i];
-                        if (l->kernel[k]->body == repeat->find->body)
-                                l->kernel[k]->listed = false;
-                        if (l->kernel[k] == repeat->find) {
+                        if (l->kernel[k]->body == repeat->active_rows->body)
+                                l->kernel[k]->active_only = false;
+                        if (l->kernel[k] == repeat->active_rows) {
                                 l->n--;
                                 memmove(l->kernel + k, l->kernel + k + 1,
                                         (size_t)(l->n - k) * sizeof *l->kernel);
                                 k--;
                         }
                 }
-        repeat->find = NULL;
+        repeat->active_rows = NULL;
 }
 
 static void judge_body(Batch *b, int body);
@@ -107,13 +107,13 @@ static void judge_repeat(Batch *b, Kernel *repeat)
         const Region *r = repeat->region;
         for (int i = 0; i < r->nbody; i++)
                 judge_body(b, body_number(p, r->body[i]));
-        if (!repeat->find)
+        if (!repeat->active_rows)
                 return;
-        lower(p, repeat->find);
-        bool apart = repeat->find->code->uses != 0;
+        lower(p, repeat->active_rows);
+        bool apart = repeat->active_rows->code->uses != 0;
         const KernelList *l = &p->list[body_number(p, r->body[0])];
         for (int i = 0; i < l->n; i++)
-                apart |= l->kernel[i]->listed && (l->kernel[i]->by_sequence || l->kernel[i]->by_row);
+                apart |= l->kernel[i]->active_only && (l->kernel[i]->by_sequence || l->kernel[i]->by_row);
         if (apart) {
                 find_none(p, repeat);
                 b->changed = true;
@@ -129,7 +129,7 @@ static void judge_body(Batch *b, int body)
                         continue;
                 if (k->op == K_REPEAT) {
                         judge_repeat(b, k);
-                } else if (k->op != K_FIND) {
+                } else if (k->op != K_ACTIVE) {
                         b->changed |= judge(b, k);
                         set_apart(b, k);
                         p->tails_apart |= k->tail && k->by_sequence;
@@ -164,7 +164,7 @@ static const char *why_alone(const Plan *p)
                 return arena_printf(g->arena, "%s is not causal, and takes one sequence a call", g->name);
         for (int i = 0; i < g->ninput; i++) {
                 const Input *in = &g->input[i];
-                bool apart = is_fed_apart(g, in->group);
+                bool apart = is_fed_separately(g, in->group);
                 if (!apart && !is_of_rows(p, &in->type))
                         return arena_printf(g->arena, "the input %s %s is not a row for each position",
                                             in->name, type_text(g->arena, g, &in->type));

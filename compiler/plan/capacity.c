@@ -1,6 +1,6 @@
 /* Capacity: what an instance's memory, and the ints of the runtime's kernels, can hold.
  *
- * Expects kernels and buffers, before they are placed: each has at most 2^42 elements for one sequence and one trip, so that the
+ * Expects kernels and buffers, before they are placed: each has at most 2^42 elements for one sequence and one iteration, so that the
  * size of one can be counted, but not yet the sum of all.  Leaves a message with the line of what is too large, or nothing. */
 #include "plan.h"
 

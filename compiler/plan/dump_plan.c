@@ -5,7 +5,7 @@
 
 static const char *const kernel_word[] = {
         [K_LOOP] = "loop",     [K_MATMUL] = "matmul", [K_PLAIN] = "plain matmul", [K_ATTENTION] = "attention",
-        [K_SELECT] = "select", [K_FIND] = "find",     [K_FILL] = "fill",          [K_REPEAT] = "repeat"};
+        [K_SELECT] = "select", [K_ACTIVE] = "active", [K_FILL] = "fill",          [K_REPEAT] = "repeat"};
 static const char *const home_word[] = {
         [IN_ARENA] = "arena", [IN_WEIGHTS] = "weights", [IN_STATE] = "state",
         [IN_INPUT] = "input", [IN_OUTPUT] = "output",   [IN_LITERAL] = "literal"};
@@ -17,7 +17,7 @@ static void dump_kernels(FILE *f, const Plan *p, int body, int depth)
                 fprintf(f, "%*s%-3s %-13s %s%s", depth * 2, "", k->barrier ? "|" : "", kernel_word[k->op],
                         k->name,
                         k->tail          ? " (wanted rows)"
-                        : k->listed      ? " (found rows)"
+                        : k->active_only ? " (active rows)"
                         : k->by_sequence ? " (by sequence)"
                         : k->by_row      ? " (rows find their sequence)"
                                          : "");
@@ -26,8 +26,8 @@ static void dump_kernels(FILE *f, const Plan *p, int body, int depth)
                                 fprintf(f, "%s %" PRId64 "x%" PRId64 "%s", s ? "," : "", k->k_size,
                                         k->segment[s].n, k->segment[s].nproduct == 2 ? " twice" : "");
                 if (k->op == K_REPEAT)
-                        fprintf(f, ", %" PRId64 " iterations%s", k->region->trips,
-                                k->find ? ", those that change a row" : "");
+                        fprintf(f, ", %" PRId64 " iterations%s", k->region->iterations,
+                                k->active_rows ? ", those that change a row" : "");
                 fprintf(f, "\n");
                 for (int b = 0; k->op == K_REPEAT && b < k->region->nbody; b++) {
                         fprintf(f, "%*sbody %d\n", depth * 2 + 2, "", b);
@@ -54,8 +54,8 @@ void plan_dump(FILE *f, const Plan *p)
                 else
                         fprintf(f, "%12s ", "");
                 fprintf(f, " %s %s", b->name, type_text(p->graph->arena, p->graph, &b->type));
-                if (b->ring >= 0)
-                        fprintf(f, ", %" PRId64 " positions held", p->ring[b->ring].size);
+                if (b->cache >= 0)
+                        fprintf(f, ", %" PRId64 " positions held", p->cache[b->cache].size);
                 fprintf(f, "\n");
         }
         fprintf(f,

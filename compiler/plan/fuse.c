@@ -74,7 +74,7 @@ static unsigned purity(const Fuse *f, const unsigned *fact, const Node *n)
         if (n->body != g->top || named_axes(&n->type) > 1)
                 return 0;
         if (n->op == OP_CONST)
-                return n->attr.literal->trips == 1 ? PURE | (n->attr.literal->count > 1 ? WORK : 0) : 0;
+                return n->attr.literal->iterations == 1 ? PURE | (n->attr.literal->count > 1 ? WORK : 0) : 0;
         if (n->op == OP_INDEX) {
                 if (dim_is_fixed(n->type.dim[0]))
                         return dim_is_fixed(n->attr.dim) ? PURE : 0;
@@ -376,10 +376,10 @@ static Node *attempt(Fuse *f)
         find_products(f);
         group(f);
         add_repeats(f);
-        choose_rings(f);
+        window_caches(f);
         layout(f);
-        if (!p->off[PASS_choose])
-                choose_rows(f);
+        if (!p->off[PASS_conditional])
+                conditional_iterations(f);
         put_in_order(f);
         for (int i = 0; i < p->nbody; i++)
                 for (int k = 0; k < p->list[i].n; k++) {
@@ -399,9 +399,9 @@ static bool walks_time(const Plan *p, const Kernel *k)
                 Domain d = domain_of(p->graph, &root->type);
                 if (k->op == K_MATMUL && i < k->nstore)
                         continue;
-                bool rows = k->op != K_ATTENTION || d.digit[0].axis == root->type.rank - 2;
+                bool rows = k->op != K_ATTENTION || d.loop[0].axis == root->type.rank - 2;
                 if (d.n < (k->op == K_LOOP ? 1 : 2) || !rows ||
-                    !dim_equal(d.digit[0].size, dim_named(p->graph->time)))
+                    !dim_equal(d.loop[0].size, dim_named(p->graph->time)))
                         return false;
         }
         return k->op != K_REPEAT;

@@ -15,9 +15,9 @@ typedef struct {
         Node **node;
         int n;
         Node *core;
-} Formula;
+} ScoreExpression;
 
-static bool within(const Formula *s, const Node *n)
+static bool within(const ScoreExpression *s, const Node *n)
 {
         for (int i = 0; i < s->n; i++)
                 if (s->node[i] == n)
@@ -43,7 +43,7 @@ static bool reaches_core(const Fuse *f, const Node *n, const Type *scores, uint8
 }
 
 /* Collects the expression from n down to the core.  NULL, or why not. */
-static const char *collect(const Fuse *f, Formula *s, Node *n, const Type *scores, uint8_t *known)
+static const char *collect(const Fuse *f, ScoreExpression *s, Node *n, const Type *scores, uint8_t *known)
 {
         if (within(s, n))
                 return NULL;
@@ -67,7 +67,7 @@ static const char *collect(const Fuse *f, Formula *s, Node *n, const Type *score
         return NULL;
 }
 
-static bool leaves(const Fuse *f, const Formula *s, const Node *softmax)
+static bool leaves(const Fuse *f, const ScoreExpression *s, const Node *softmax)
 {
         for (int i = 0; i < s->n; i++) {
                 const Node *n = s->node[i];
@@ -80,7 +80,7 @@ static bool leaves(const Fuse *f, const Formula *s, const Node *softmax)
         return false;
 }
 
-static const char *match(const Fuse *f, Node *product, Formula *s)
+static const char *match(const Fuse *f, Node *product, ScoreExpression *s)
 {
         Node *softmax = product->in[0];
         if (f->apart[product->id])
@@ -117,7 +117,7 @@ void fuse_attention(Fuse *f, Node *product)
         Node *softmax = product->in[0];
         if (softmax->op != OP_SOFTMAX || f->owner[product->id])
                 return;
-        Formula s = {.node = NEW_ARRAY(f->arena, Node *, f->uses->n + 1)};
+        ScoreExpression s = {.node = NEW_ARRAY(f->arena, Node *, f->uses->n + 1)};
         const char *why = match(f, product, &s);
         if (why) {
                 plan_explain(f->plan, "softmax at line %d: not one attention kernel: %s",

@@ -20,8 +20,8 @@ static bool says_something(const Instance *i)
 /* Is name that of a function that belongs to the kernel or the repeat called other? */
 static bool belongs(const char *name, const char *other)
 {
-        static const char *const part[] = {"",      "_copy", "_epilogue", "_score",
-                                           "_live", "_find", "_body",     "_body_of"};
+        static const char *const part[] = {"",      "_copy",   "_epilogue", "_score",
+                                           "_live", "_active", "_body",     "_body_of"};
         size_t n = strlen(other);
         if (strncmp(name, other, n))
                 return false;
@@ -157,7 +157,7 @@ static const char *name_of_value(Fuse *f, const Node *root)
 static const char *within_repeats(Fuse *f, const Body *b, int named, const char *name)
 {
         const Region *nest[MAX_NEST];
-        int n = trips_around(b, nest);
+        int n = iterations_around(b, nest);
         if (n == 0)
                 return arena_printf(f->arena, "top_%s", name);
         for (int i = n - 1; i >= named; i--)

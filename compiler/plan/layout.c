@@ -1,6 +1,6 @@
 /* Layout: a buffer for every value that lies in memory, and how its elements lie there.
  *
- * Rows of `time` stand outermost.  What a join, a state, an output or the next trip of a repeat will hold is computed there
+ * Rows of `time` stand outermost.  What a join, a state, an output or the next iteration of a repeat will hold is computed there
  * at once where it can be ("joins written side by side"); else a copy is added.  Weights that products read are tiled in
  * panels of 16 outputs, keys that attention reads in tiles of 16 positions. */
 #include "plan_private.h"
@@ -15,7 +15,7 @@ Buffer *buffer_new(Plan *p, Home home, const Type *t, const char *name)
         b->name = name;
         b->id = p->nbuffer;
         b->slots = 1;
-        b->shift_axis = b->layout.tiled = b->ring = -1;
+        b->shift_axis = b->layout.tiled = b->cache = -1;
         if (p->nbuffer == p->cap_buffer) {
                 int64_t old = p->cap_buffer * (int64_t)sizeof(Buffer *);
                 p->cap_buffer = p->cap_buffer ? 2 * p->cap_buffer : 64;
@@ -33,7 +33,8 @@ Storage storage_of(const Plan *p, const Node *n)
 /* Elements along an axis for which there is room. */
 static int64_t extent(const Plan *p, const Buffer *b, int axis)
 {
-        return b->ring >= 0 && axis == b->shift_axis ? p->ring[b->ring].size : bound_of(p, b->type.dim[axis]);
+        return b->cache >= 0 && axis == b->shift_axis ? p->cache[b->cache].size
+                                                      : bound_of(p, b->type.dim[axis]);
 }
 
 void lay_out(const Plan *p, Buffer *b, int tiled)
@@ -169,10 +170,10 @@ static void lay_leaf(Fuse *f, Node *n)
                 b->storage = storage_of(p, n);
                 lay_out(p, b, -1);
                 b->table = n;
-                b->slots = n->attr.literal->trips;
+                b->slots = n->attr.literal->iterations;
                 b->slot_stride = b->size =
                         round_up(n->attr.literal->count, LANES) * storage_info[b->storage].bytes;
-                b->region = n->attr.literal->trips > 1 ? n->body->region : NULL;
+                b->region = n->attr.literal->iterations > 1 ? n->body->region : NULL;
                 p->value[n->id] = b;
         }
 }
@@ -246,10 +247,10 @@ static void lay_state(Fuse *f, Node *append, int tiled)
         StateVar *s = append->attr.state;
         Buffer *b = buffer_new(p, IN_STATE, &append->type, s->name);
         b->storage = storage_of(p, append);
-        b->ring = p->ring_of[s->id];
-        if (b->ring >= 0) {
+        b->cache = p->cache_of[s->id];
+        if (b->cache >= 0) {
                 b->shift_axis = append->attr.axis;
-                b->shift = dim_scale(dim_named(NAMED_BASE + b->ring), -1);
+                b->shift = dim_scale(dim_named(NAMED_BASE + b->cache), -1);
         }
         lay_out(p, b, tiled);
         b->index = s->id;
@@ -264,7 +265,7 @@ static void lay_state(Fuse *f, Node *append, int tiled)
         place_value(f, append->in[1], rows, append->body, 4 * f->uses->place[append->id] + 2);
 }
 
-/* What is fed apart: one buffer, which its part fills and others read, each with the trips of its own repeats. */
+/* What is fed separately: one buffer, which its part fills and others read, each with the iterations of its own repeats. */
 static void lay_kept(Fuse *f, Node *keep, const int *tiled)
 {
         Plan *p = f->plan;

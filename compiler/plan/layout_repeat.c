@@ -1,7 +1,7 @@
-/* Layout of repeats: what a trip hands to the next one lies where it will be read, and what trips stack lies side by side. */
+/* Layout of repeats: what an iteration hands to the next one lies where it will be read, and what iterations stack lies side by side. */
 #include "plan_private.h"
 
-/* Do trips of the body, or of repeats in it, hand on or stack the carried value, or a view of it, other than as `next`? */
+/* Do iterations of the body, or of repeats in it, hand on or stack the carried value, or a view of it, other than as `next`? */
 static bool leaves_as_it_is(const Body *b, const Node *carry, const Node *next)
 {
         for (int i = 0; i < b->region->ncarry; i++)
@@ -53,7 +53,7 @@ static Node *carry_node(const Body *b, int index)
         return NULL;
 }
 
-/* What holds it as it begins and as every trip leaves it. */
+/* What holds it as it begins and as every iteration leaves it. */
 static Storage carried_storage(const Plan *p, const Node *repeat, int i)
 {
         const Region *r = repeat->attr.region;
@@ -101,7 +101,7 @@ static void lay_next(Fuse *f, Body *b, int i, Buffer *carried)
                 copy_kernel(f, next, carried, b, end);
 }
 
-/* Is n read when the repeat has begun: behind it, or in its trips?  What has no buffer is read where its users are computed.
+/* Is n read when the repeat has begun: behind it, or in its iterations?  What has no buffer is read where its users are computed.
  * seen [nnode]: nodes that were asked about, and are not. */
 static bool outlives(const Fuse *f, const Node *n, const Node *repeat, bool *seen)
 {
@@ -177,11 +177,11 @@ void lay_repeat(Fuse *f, Node *repeat)
                 lay_out(p, all, -1);
                 Layout one = all->layout;
                 int64_t stride = all->size;
-                all->size *= r->trips;
+                all->size *= r->iterations;
                 for (int k = 0; k < r->nbody; k++) {
                         Buffer *slot = part_buffer(p, all, &first->type, &one, "stacked");
                         slot->region = r;
-                        slot->slots = r->trips;
+                        slot->slots = r->iterations;
                         slot->slot_stride = stride;
                         /* before what is carried is overwritten: see lay_next */
                         place_value(f, r->body[k]->stack[i], slot, r->body[k], 4 * r->body[k]->nnode + 3);

@@ -1,7 +1,7 @@
 /* Plan: where every buffer lies.
  *
  * Kernels are numbered in the order in which they run; a buffer lives from the first that touches it to the last.  One that
- * is touched both inside a repeat and outside of it lives through all of its trips.  Buffers of the arena are placed one after
+ * is touched both inside a repeat and outside of it lives through all of its iterations.  Buffers of the arena are placed one after
  * another, each at the best fit among those whose lives overlap: largest first (as in XNNPACK's planner), longest-lived first,
  * then with what stuck out put first; the best of these tries counts.  The lower bound is the most that lives at once. */
 #include "plan_private.h"

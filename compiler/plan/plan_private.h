@@ -32,11 +32,11 @@ void merge_matmuls(Fuse *f);
 /* plan.c: numbers kernels in the order in which they run, and says when each buffer is live */
 void find_lives(Plan *p);
 
-/* choose.c: trips that need not run */
-void choose_rows(Fuse *f);
+/* conditional.c: iterations that need not run */
+void conditional_iterations(Fuse *f);
 
-/* ring.c: states that need not hold the whole context */
-void choose_rings(Fuse *f);
+/* window.c: states that need not hold the whole context */
+void window_caches(Fuse *f);
 
 /* layout.c: a buffer for every value that needs one */
 void layout(Fuse *f);

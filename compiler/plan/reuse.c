@@ -74,7 +74,7 @@ static bool is_in_place(const Kernel *k, const Buffer *from, const Buffer *to)
         const Code *c = k->code;
         Found store = {0};
         const Function *own = NULL;
-        if ((k->op != K_LOOP && k->op != K_MATMUL) || k->listed || k->from_copy || code_reads(c, to) ||
+        if ((k->op != K_LOOP && k->op != K_MATMUL) || k->active_only || k->from_copy || code_reads(c, to) ||
             code_writes(c, from))
                 return false;
         for (int i = 0; i < c->n; i++) {

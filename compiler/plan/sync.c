@@ -2,7 +2,7 @@
  *
  * Every thread runs all kernels in order, each its own share.  A kernel waits for the others if it touches memory that one
  * since the last barrier stored, or stores memory that one since then touched; memory, not buffers: the arena is reused.
- * A trip of a repeat begins with a barrier. */
+ * An iteration of a repeat begins with a barrier. */
 #include "plan.h"
 
 typedef struct {
@@ -35,7 +35,7 @@ static bool stores_what_touches(const Kernel *a, const Kernel *b)
         return false;
 }
 
-static void sync_body(Plan *p, int body, Pending *pending, int64_t trips)
+static void sync_body(Plan *p, int body, Pending *pending, int64_t iterations)
 {
         for (int i = 0; i < p->list[body].n; i++) {
                 Kernel *k = p->list[body].kernel[i];
@@ -44,17 +44,16 @@ static void sync_body(Plan *p, int body, Pending *pending, int64_t trips)
                 if (k->op == K_REPEAT) {
                         for (int b = 0; b < k->region->nbody; b++) {
                                 int inner = body_number(p, k->region->body[b]);
-                                int64_t inner_trips = 0;
-                                for (int64_t t = 0; t < k->region->trips; t++)
-                                        inner_trips += k->region->body_of[t] == b;
+                                int64_t inner_iterations = 0;
+                                for (int64_t t = 0; t < k->region->iterations; t++)
+                                        inner_iterations += k->region->body_of[t] == b;
                                 pending->n = 0;
-                                p->nbarrier += (int)(trips * inner_trips);
-                                sync_body(p, inner, pending, trips * inner_trips);
+                                p->nbarrier += (int)(iterations * inner_iterations);
+                                sync_body(p, inner, pending, iterations * inner_iterations);
                         }
-                        k->barrier = k->find != NULL; /* what the trips' rows are found by */
-                        p->nbarrier += k->barrier ? (int)trips : 0;
-                        pending->kernel[pending->n++] =
-                                NULL; /* what the last trip left may be of either body */
+                        k->barrier = k->active_rows != NULL; /* what the iterations' rows are found by */
+                        p->nbarrier += k->barrier ? (int)iterations : 0;
+                        pending->kernel[pending->n++] = NULL; /* the last iteration had either body */
                         continue;
                 }
                 for (int j = 0; j < pending->n && !k->barrier; j++)
@@ -63,7 +62,7 @@ static void sync_body(Plan *p, int body, Pending *pending, int64_t trips)
                                      stores_what_touches(k, pending->kernel[j]);
                 if (k->barrier) {
                         pending->n = 0;
-                        p->nbarrier += (int)trips;
+                        p->nbarrier += (int)iterations;
                 }
                 pending->kernel[pending->n++] = k;
         }

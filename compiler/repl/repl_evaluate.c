@@ -57,7 +57,7 @@ static Value elaborate_line(Evaluation *v)
         see_all(v, line->kind == AST_LET ? line->kid[1] : line);
         if (belongs_to_model(v))
                 return POISON;
-        ask_for_trips(v->e, line);
+        ask_for_iterations(v->e, line);
         if (ast_is_expression(line->kind))
                 value = eval(v->e, v->scope, line, NULL);
         else if (line->kind == AST_TEST)

@@ -78,10 +78,10 @@ static const Node *find_projection(const Node *n, uint8_t *state, int search)
 
 static int64_t slot_at(const Weight *w, const Attention *at)
 {
-        int64_t trip = 0;
+        int64_t iteration = 0;
         for (int r = 0; r < w->nregion; r++)
-                trip = trip * w->region[r]->trips + at->trip[r];
-        return w->slot_of ? w->slot_of[trip] : trip;
+                iteration = iteration * w->region[r]->iterations + at->iteration[r];
+        return w->slot_of ? w->slot_of[iteration] : iteration;
 }
 
 /* The right side of a projection, [d][n], malloc'd; NULL after a message. */

@@ -138,7 +138,7 @@ static double flops_of(const Kernel *k, const int64_t *size)
                 for (int i = 0; k->op != K_FILL && i < k->nstore; i++)
                         flops += count(&k->store[i].node->type, size);
                 return flops;
-        case K_FIND:
+        case K_ACTIVE:
         case K_REPEAT: break;
         }
         return 0;
@@ -168,7 +168,7 @@ static int list_kernels(const Plan *p, Row *row, int most)
         int n = 0;
         for (int b = 0; b < p->nbody; b++)
                 for (int i = 0; i < p->list[b].n; i++)
-                        if (p->list[b].kernel[i]->op != K_REPEAT && p->list[b].kernel[i]->op != K_FIND &&
+                        if (p->list[b].kernel[i]->op != K_REPEAT && p->list[b].kernel[i]->op != K_ACTIVE &&
                             n < most)
                                 row[n++].kernel = p->list[b].kernel[i];
         return n;

@@ -109,7 +109,7 @@ static Value make_again(Session *s, Elaborator *e, const Kept *k)
         Scope *scope = scope_new(e, &e->program->main->scope, true);
         for (int i = 0; i < k->read.n; i++)
                 scope_set(e, scope, k->read.at[i].name, value_of_kept(s, e, k->read.at[i].value), (Span){0});
-        ask_for_trips(e, k->statement);
+        ask_for_iterations(e, k->statement);
         run_statement(e, scope, k->statement);
         Binding *b = vars_find(scope->vars, k->name);
         return b ? b->value : POISON;
@@ -126,7 +126,7 @@ Value value_of_kept(Session *s, Elaborator *e, Kept *k)
         e->path = e->root;
         e->active = NULL;
         e->depth = e->nregion = 0;
-        e->trips = 1;
+        e->iterations = 1;
         const double *at = k->data;
         switch ((int)k->kind) {
         case V_BOOL:
@@ -146,7 +146,7 @@ Value value_of_kept(Session *s, Elaborator *e, Kept *k)
         e->active = around.active;
         e->depth = around.depth;
         e->nregion = around.nregion;
-        e->trips = around.trips;
+        e->iterations = around.iterations;
         k->made_in = s->evaluation;
         return k->made;
 }

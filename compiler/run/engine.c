@@ -32,11 +32,11 @@ struct Engine {
         void *memory;
         size_t memory_size;
         char *instance;
-        float **output;  /* [noutput], NULL but for the first */
-        float *state;    /* [slots][slot_floats] */
-        Kept *kept;      /* [slots] */
-        int slot;        /* the selected one */
-        RingState *held; /* [ring_states] */
+        float **output;    /* [noutput], NULL but for the first */
+        float *state;      /* [slots][slot_floats] */
+        Kept *kept;        /* [slots] */
+        int slot;          /* the selected one */
+        CachedState *held; /* [ring_states] */
         double compile_seconds;
         atomic_bool interrupted;
 };
@@ -180,7 +180,7 @@ Engine *engine_new(Plan *p, const float *weights, int threads, JitMode mode, con
         e->most_threads = threads;
         e->output = calloc((size_t)p->graph->noutput + 1, sizeof *e->output);
         e->kept = calloc((size_t)p->slots, sizeof *e->kept);
-        e->held = calloc((size_t)ring_states(p) + 1, sizeof *e->held);
+        e->held = calloc((size_t)cached_states(p) + 1, sizeof *e->held);
         if (!e->output || !e->kept || !e->held) {
                 free(e->output);
                 free(e->kept);
@@ -189,8 +189,8 @@ Engine *engine_new(Plan *p, const float *weights, int threads, JitMode mode, con
                 return NULL;
         }
         for (int i = 0, n = 0; i < p->nbuffer; i++)
-                if (p->buffer[i]->ring >= 0)
-                        e->held[n++] = ring_state(p->buffer[i]);
+                if (p->buffer[i]->cache >= 0)
+                        e->held[n++] = cached_state(p->buffer[i]);
         double begin = seconds();
         *why = mode == JIT_CC     ? compile_now(e)
                : mode == JIT_CODE ? jit_code(p, &e->code)
@@ -281,7 +281,7 @@ static void set_number(Engine *e, int which, int64_t value)
         set_in(e, e->instance, which, value);
 }
 
-/* Inputs that are fed apart are taken by the call that begins a sequence: what depends on them alone is computed then. */
+/* Inputs that are fed separately are taken by the call that begins a sequence: what depends on them alone is computed then. */
 static void choose_part(Engine *e, int64_t past)
 {
         set_int(e, e->instance, AT_PART, past == 0 ? 0 : -1);
@@ -310,14 +310,14 @@ const char *engine_rewind(Engine *e, int64_t n)
                 return "there are not so many positions to go back to";
         const Plan *p = e->plan;
         int64_t *base = number_at(e, AT_BASE);
-        for (int i = 0; i < p->nring && n == 0; i++)
+        for (int i = 0; i < p->ncache && n == 0; i++)
                 base[i] = 0;
-        for (int i = 0; i < p->nring; i++)
-                if (!ring_reaches(&p->ring[i], base[i], n))
+        for (int i = 0; i < p->ncache; i++)
+                if (!cache_reaches(&p->cache[i], base[i], n))
                         return arena_printf(p->graph->arena,
                                             "position %lld can't be gone back to: what it reads of the %lld "
                                             "positions before is no longer held",
-                                            (long long)n, (long long)p->ring[i].back);
+                                            (long long)n, (long long)p->cache[i].back);
         *position(e) = n;
         return NULL;
 }
@@ -327,8 +327,8 @@ static void make_room(Engine *e, int64_t past, int64_t n)
         const Plan *p = e->plan;
         int64_t *base = number_at(e, AT_BASE);
         float *state = ((const InstanceHead *)e->memory)->state;
-        for (int i = 0; i < p->nring; i++)
-                ring_make_room(&p->ring[i], i, &base[i], e->held, ring_states(p), state, past, n);
+        for (int i = 0; i < p->ncache; i++)
+                cache_make_room(&p->cache[i], i, &base[i], e->held, cached_states(p), state, past, n);
 }
 
 static void run(Engine *e)
@@ -353,7 +353,7 @@ static void take_slot(const Engine *e, char *instance, int slot, int64_t row)
         head->state = e->state + (size_t)slot * slot_floats(e->plan);
         set_int(e, instance, AT_SLOT, slot);
         set_in(e, instance, AT_NAMED + g->past, e->kept[slot].past - row);
-        for (int i = 0; i < g->nnamed && g->fed_apart; i++)
+        for (int i = 0; i < g->nnamed && g->fed_separately; i++)
                 if (i != g->time && i != g->past)
                         set_in(e, instance, AT_NAMED + i, e->kept[slot].size[i]);
 }
@@ -436,7 +436,7 @@ static const char *check_sequences(const Engine *e, const EngineSequence *s, int
                         return "a sequence takes one position or more";
                 if (s[i].n > g->named[g->time].bound - past)
                         return "more positions than the model has room for";
-                if (g->fed_apart && past == 0)
+                if (g->fed_separately && past == 0)
                         return "a sequence with inputs that are fed separately begins with a call of its own";
                 *rows += s[i].n;
         }

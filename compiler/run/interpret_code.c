@@ -44,23 +44,23 @@ static int64_t value_of(const Frame *f, const Index *x)
 }
 
 /* The number of this iteration among those of all repeats up to region. */
-static int64_t trip_of(const Frame *f, const Region *region)
+static int64_t iteration_of(const Frame *f, const Region *region)
 {
         const Region *nest[MAX_NEST];
-        int n = trips_around(f->kernel->body, nest);
-        int64_t trip = 0;
+        int n = iterations_around(f->kernel->body, nest);
+        int64_t iteration = 0;
         for (int i = 0; i < n; i++) {
-                trip = trip * nest[i]->trips + f->trip[i];
+                iteration = iteration * nest[i]->iterations + f->iteration[i];
                 if (nest[i] == region)
-                        return trip;
+                        return iteration;
         }
-        return trip;
+        return iteration;
 }
 
 /* In the repeat itself. */
-static int64_t own_trip(const Frame *f, const Region *region)
+static int64_t own_iteration(const Frame *f, const Region *region)
 {
-        return trip_of(f, region) % region->trips;
+        return iteration_of(f, region) % region->iterations;
 }
 
 static int64_t slot_of(const Frame *f, const Buffer *b)
@@ -68,9 +68,9 @@ static int64_t slot_of(const Frame *f, const Buffer *b)
         if (!b->region || b->slots == 1)
                 return 0;
         if (b->home == IN_ARENA)
-                return own_trip(f, b->region) * b->slot_stride;
-        int64_t trip = trip_of(f, b->region);
-        return (b->slot_of ? b->slot_of[trip] : trip) * b->slot_stride;
+                return own_iteration(f, b->region) * b->slot_stride;
+        int64_t iteration = iteration_of(f, b->region);
+        return (b->slot_of ? b->slot_of[iteration] : iteration) * b->slot_stride;
 }
 
 /* Where element `at` of a buffer lies. */
@@ -255,7 +255,7 @@ static void run_list(Frame *f, const StmtList *b);
 static int64_t times_of(const Frame *f, int loop)
 {
         const CodeLoop *l = &f->f->loop[loop];
-        return l->found ? f->count : size_of(f, l->size) - (l->from_first ? f->m->first : 0);
+        return l->active ? f->count : size_of(f, l->size) - (l->from_first ? f->m->first : 0);
 }
 
 static int64_t rows_of(const Frame *f, int begin, int end)
@@ -272,7 +272,7 @@ static void set_loops(Frame *f, int begin, int end, int64_t number)
         for (int i = end - 1; i >= begin; i--) {
                 const CodeLoop *l = &f->f->loop[i];
                 int64_t n = times_of(f, i), at = i > begin ? number % n : number;
-                f->loop[i] = l->found ? f->found[at] : at + (l->from_first ? f->m->first : 0);
+                f->loop[i] = l->active ? f->active[at] : at + (l->from_first ? f->m->first : 0);
                 number /= n ? n : 1;
         }
 }
@@ -355,9 +355,9 @@ static void live(const void *context, int head, int64_t row, int64_t *low, int64
 typedef void Epilogue(const void *ctx, int64_t row, int panel, const float *acc);
 typedef void Matmul(const void *ctx, Epilogue *e, const float *x, int64_t ldx, int64_t rows, int k,
                     const void *w, int storage, int group, int cut, int panel0, int panel1, float *scratch);
-typedef void MatmulFound(const void *ctx, Epilogue *e, const float *x, int64_t ldx, const int32_t *found,
-                         int64_t rows, int k, const void *w, int storage, int group, int cut, int panel0,
-                         int panel1, float *scratch);
+typedef void MatmulActive(const void *ctx, Epilogue *e, const float *x, int64_t ldx, const int32_t *active,
+                          int64_t rows, int k, const void *w, int storage, int group, int cut, int panel0,
+                          int panel1, float *scratch);
 
 static float *scratch_of(const Frame *f)
 {
@@ -384,10 +384,10 @@ static void run_part(Frame *f, const MatmulCall *c, const MatmulPart *part, int6
         const float *x = place(f, c->x), *w = element(f, s->w[0], 0);
         if (!is_asked(f, s))
                 return;
-        if (k->listed)
-                ((MatmulFound *)f->own->run.matmul_found)(&context, epilogue, x, c->ldx, f->found, f->count,
-                                                          (int)k->k_size, w, 0, group, (int)k->k_cut, panel0,
-                                                          panel1, scratch_of(f));
+        if (k->active_only)
+                ((MatmulActive *)f->own->run.matmul_active)(&context, epilogue, x, c->ldx, f->active,
+                                                            f->count, (int)k->k_size, w, 0, group,
+                                                            (int)k->k_cut, panel0, panel1, scratch_of(f));
         else
                 ((Matmul *)f->own->run.matmul)(&context, epilogue, x, c->ldx,
                                                rows_of(f, c->outer, f->f->nloop - 1), (int)k->k_size, w, 0,
@@ -552,9 +552,9 @@ static void run_rows(Frame *f, const Stmt *s)
         }
 }
 
-static void run_per_trip(const Frame *f, const Stmt *s)
+static void run_per_iteration(const Frame *f, const Stmt *s)
 {
-        double value = s->of->attr.literal->value[own_trip(f, s->of->body->region)];
+        double value = s->of->attr.literal->value[own_iteration(f, s->of->body->region)];
         with_number(f, f->own->run.set, s, value);
 }
 
@@ -566,7 +566,7 @@ static void run_stmt(Frame *f, const Stmt *s)
         case STMT_NUMBER:
         case STMT_START: with_number(f, run->set, s, s->value); break;
         case STMT_INDEX: with_number(f, run->set, s, (double)value_of(f, s->at)); break;
-        case STMT_PER_TRIP: run_per_trip(f, s); break;
+        case STMT_PER_ITERATION: run_per_iteration(f, s); break;
         case STMT_ELEMENT: run_element(f, s); break;
         case STMT_LOAD: run_load(f, s); break;
         case STMT_GATHER: run_gather(f, s); break;
@@ -592,7 +592,7 @@ static void run_stmt(Frame *f, const Stmt *s)
                 break;
         case STMT_ROWS:
         case STMT_ALL_ROWS: run_rows(f, s); break;
-        case STMT_FOUND:
+        case STMT_ACTIVE:
                 if (first_lane(f, s) != 0)
                         f->finds[f->count++] = (int32_t)f->row;
                 break;

@@ -13,7 +13,7 @@ struct CodeInstance {
         int fed_part, slot, sequences, ranges;
         CodeInstance *sequence, *range;
         const CodeInstance **of;
-        int64_t base[MAX_RINGS];
+        int64_t base[MAX_CACHES];
         int64_t named[MAX_NAMED];
         void *pointer[]; /* [ninput + noutput] */
 };
@@ -24,7 +24,7 @@ typedef struct {
                 *first[2], *convert[2];
         KernelFunction *load[3], *load_n[3], *strided[3], *gather[3][2], *store[2], *store_n[2],
                 *store_strided[2];
-        KernelFunction *soft, *part, *matmul, *matmul_found, *plain, *past_zeros, *attention, *top, *argmax;
+        KernelFunction *soft, *part, *matmul, *matmul_active, *plain, *past_zeros, *attention, *top, *argmax;
 } Functions;
 
 typedef union {
@@ -48,11 +48,11 @@ typedef struct {
         const Kernel *kernel;
         const Function *f;
         int thread;
-        int64_t trip[MAX_NEST];
-        int64_t loop[MAX_DIGIT], lane, row, *x;
+        int64_t iteration[MAX_NEST];
+        int64_t loop[MAX_LOOPS], lane, row, *x;
         int rest;
         Vector *t;
-        const int32_t *found; /* rows that were found, or where they go */
+        const int32_t *active; /* rows that are active, or where they go */
         int32_t *finds;
         int64_t count;
         const float *given;  /* what the caller hands over */

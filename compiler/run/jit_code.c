@@ -18,7 +18,7 @@
 typedef struct {
         const Interpreter *own;
         int thread;
-        int64_t trip[MAX_NEST];
+        int64_t iteration[MAX_NEST];
         Vector *t;
         int64_t *x;
 } Run;
@@ -43,7 +43,7 @@ static bool is_wanted(const Plan *p, const CodeInstance *m, const Kernel *k)
 }
 
 /* Runs a kernel's own function; of one that finds rows, how many there are. */
-static int64_t run_kernel(const Run *r, const CodeInstance *m, const Kernel *k, const int32_t *found,
+static int64_t run_kernel(const Run *r, const CodeInstance *m, const Kernel *k, const int32_t *active,
                           int32_t *finds, int64_t count)
 {
         Frame f = {.own = r->own,
@@ -53,55 +53,56 @@ static int64_t run_kernel(const Run *r, const CodeInstance *m, const Kernel *k, 
                    .thread = r->thread,
                    .x = r->x,
                    .t = r->t,
-                   .found = found,
+                   .active = active,
                    .finds = finds,
                    .count = count};
-        memcpy(f.trip, r->trip, sizeof f.trip);
-        if (k->op == K_FIND || is_wanted(r->own->plan, m, k))
+        memcpy(f.iteration, r->iteration, sizeof f.iteration);
+        if (k->op == K_ACTIVE || is_wanted(r->own->plan, m, k))
                 run_function(&f);
         return f.count;
 }
 
-static void run_body(Run *r, const CodeInstance *m, int body, uint64_t part, int depth, const int32_t *found,
+static void run_body(Run *r, const CodeInstance *m, int body, uint64_t part, int depth, const int32_t *active,
                      int64_t count);
 
 static void run_repeat(Run *r, const CodeInstance *m, const Kernel *k, int depth)
 {
         const Plan *p = r->own->plan;
         const Region *region = k->region;
-        for (int64_t trip = 0; trip < region->trips; trip++) {
-                int32_t *found = k->find ? malloc((size_t)k->find->list_size * sizeof *found) : NULL;
+        for (int64_t iteration = 0; iteration < region->iterations; iteration++) {
+                int32_t *active =
+                        k->active_rows ? malloc((size_t)k->active_rows->most_active * sizeof *active) : NULL;
                 int64_t count = 0;
-                r->trip[depth] = trip;
-                if (k->find && !found)
+                r->iteration[depth] = iteration;
+                if (k->active_rows && !active)
                         abort(); /* other threads wait at the barrier */
-                if (k->find)
-                        count = run_kernel(r, m, k->find, NULL, found, 0);
-                if (!k->find || count) {
+                if (k->active_rows)
+                        count = run_kernel(r, m, k->active_rows, NULL, active, 0);
+                if (!k->active_rows || count) {
                         team_barrier(m->head.team);
-                        run_body(r, m, body_number(p, region->body[region->body_of[trip]]), 0, depth + 1,
-                                 found, count);
+                        run_body(r, m, body_number(p, region->body[region->body_of[iteration]]), 0, depth + 1,
+                                 active, count);
                 }
-                free(found);
+                free(active);
         }
 }
 
-static void run_call(Run *r, const CodeInstance *m, const Kernel *k, const int32_t *found, int64_t count)
+static void run_call(Run *r, const CodeInstance *m, const Kernel *k, const int32_t *active, int64_t count)
 {
         bool apart = r->own->plan->slots > 1 && (k->tail || k->by_sequence);
         const CodeInstance *view = k->tail ? m->range : m->sequence;
         int views = k->tail ? m->ranges : m->sequences;
         if (!apart) {
-                run_kernel(r, m, k, found, NULL, count);
+                run_kernel(r, m, k, active, NULL, count);
                 return;
         }
         for (int i = 0; i < views; i++)
                 run_kernel(r,
                            (const CodeInstance *)(const void *)((const char *)view + i * r->own->layout[0]),
-                           k, found, NULL, count);
+                           k, active, NULL, count);
 }
 
-static void run_body(Run *r, const CodeInstance *m, int body, uint64_t part, int depth, const int32_t *found,
+static void run_body(Run *r, const CodeInstance *m, int body, uint64_t part, int depth, const int32_t *active,
                      int64_t count)
 {
         const KernelList *l = &r->own->plan->list[body];
@@ -113,8 +114,8 @@ static void run_body(Run *r, const CodeInstance *m, int body, uint64_t part, int
                         team_barrier(m->head.team);
                 if (k->op == K_REPEAT)
                         run_repeat(r, m, k, depth);
-                else if (k->op != K_FIND)
-                        run_call(r, m, k, k->listed ? found : NULL, count);
+                else if (k->op != K_ACTIVE)
+                        run_call(r, m, k, k->active_only ? active : NULL, count);
         }
 }
 
@@ -180,7 +181,7 @@ static void find_functions(Functions *run, const Target *t)
         run->soft = kernel_find(t, "v_soft");
         run->part = kernel_find(t, "v_part");
         run->matmul = kernel_find(t, "matmul");
-        run->matmul_found = kernel_find(t, "matmul_found");
+        run->matmul_active = kernel_find(t, "matmul_active");
         run->plain = kernel_find(t, "matmul_plain");
         run->past_zeros = kernel_find(t, "matmul_past_zeros");
         run->attention = kernel_find(t, "attention");
@@ -195,7 +196,7 @@ static void *literal_values(Arena *a, const Buffer *b)
         int64_t size = b->size / storage_info[b->storage].bytes, n = b->slots * size + LANES;
         float *near = NEW_ARRAY(a, float, n);
         double *far = b->storage == STORAGE_F64 ? NEW_ARRAY(a, double, n) : NULL;
-        for (int64_t t = 0; t < l->trips; t++)
+        for (int64_t t = 0; t < l->iterations; t++)
                 for (int64_t i = 0; i < size && i < l->count; i++) {
                         near[t * size + i] = (float)l->value[t * l->count + i];
                         if (far)

@@ -42,7 +42,7 @@ typedef struct {
         const int64_t *size;      /* [nnamed]: those of time and past are not read */
 } EngineCall;
 
-/* Causal models.  Takes n positions more, the inputs being of these; inputs that are fed apart (an encoder's) are taken by the
+/* Causal models.  Takes n positions more, the inputs being of these; inputs that are fed separately (an encoder's) are taken by the
  * call that begins at position 0 and hold for those that follow.  Outputs are those of positions `first` to n alone. */
 const char *engine_advance(Engine *e, const EngineCall *call, int64_t n, int64_t first);
 int64_t engine_position(const Engine *e);        /* positions taken so far */
@@ -56,7 +56,7 @@ typedef struct {
         int64_t n, first;
 } EngineSequence;
 /* Takes positions of several sequences at once, at most plan->chunk together.  Inputs lie one sequence after another, as do the
- * outputs that are wanted.  What is fed apart is taken by engine_advance, which begins a sequence. */
+ * outputs that are wanted.  What is fed separately is taken by engine_advance, which begins a sequence. */
 const char *engine_batch(Engine *e, const EngineSequence *s, int sequences, const EngineCall *call);
 
 /* Other models: the whole at once. */

@@ -232,7 +232,7 @@ static bool is_literal(const Node *n, double *value)
 {
         if (n->op == OP_VIEW || n->op == OP_REAL_OF)
                 return is_literal(n->in[0], value);
-        if (n->op != OP_CONST || n->attr.literal->trips != 1 || n->attr.literal->count < 1)
+        if (n->op != OP_CONST || n->attr.literal->iterations != 1 || n->attr.literal->count < 1)
                 return false;
         *value = n->attr.literal->value[0];
         for (int64_t i = 1; i < n->attr.literal->count; i++)

@@ -62,7 +62,7 @@ static bool is_whole(const Buffer *b)
         return b->home == IN_WEIGHTS && !b->part_of;
 }
 
-/* Weight and trips, but for how many slots there are of a single repeat's. */
+/* Weight and iterations, but for how many slots there are of a single repeat's. */
 static uint64_t mix_weight(uint64_t h, const Weight *w)
 {
         h = hash_bytes(h, w->path, strlen(w->path) + 1);
@@ -72,14 +72,14 @@ static uint64_t mix_weight(uint64_t h, const Weight *w)
         h = hash_bytes(h, &w->centre, sizeof w->centre);
         if (w->centre_values)
                 h = hash_bytes(h, w->centre_values, (size_t)type_count(&w->type, NULL) * sizeof(double));
-        int64_t trips = 1;
+        int64_t iterations = 1;
         for (int i = 0; i < w->nregion; i++) {
-                trips *= w->region[i]->trips;
+                iterations *= w->region[i]->iterations;
                 if (i > 0)
-                        h = hash_bytes(h, &w->region[i]->trips, sizeof w->region[i]->trips);
+                        h = hash_bytes(h, &w->region[i]->iterations, sizeof w->region[i]->iterations);
         }
-        if (w->slot_of && trips != w->slots)
-                h = hash_bytes(h, w->slot_of, (size_t)trips * sizeof *w->slot_of);
+        if (w->slot_of && iterations != w->slots)
+                h = hash_bytes(h, w->slot_of, (size_t)iterations * sizeof *w->slot_of);
         return h;
 }
 

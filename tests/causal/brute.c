@@ -344,7 +344,7 @@ static Node *forget_rows(Graph *g, Body *b, Node *read)
         return new_node(g, b, OP_WHERE, 3, (Node *[]){old, garbage, read}, (Attr){0}, read->type);
 }
 
-/* What a ring of the state's window would have lost is lost. */
+/* What a window cache of the state's window would have lost is lost. */
 static void forget_body(Graph *g, Body *b)
 {
         Body before = *b;

@@ -60,7 +60,7 @@ static Node *weight(Make *m, int rank, int64_t a, int64_t b, int64_t c)
         if (m->region) {
                 w->nregion = 1;
                 w->region[0] = m->region;
-                w->slots = m->region->trips;
+                w->slots = m->region->iterations;
                 w->slot_of = NEW_ARRAY(g->arena, int32_t, w->slots);
                 for (int64_t i = 0; i < w->slots; i++)
                         w->slot_of[i] = (int32_t)i;
@@ -791,14 +791,14 @@ static Node *three_layers_deep(Make *m, Node *x)
 
 typedef Node *Layer(Make *m, Node *x);
 
-/* trips of `even` and `odd` in turn; values of the last body node are stacked if `stacked` */
-static Node *repeat(Make *m, Node *x, int64_t trips, Layer *even, Layer *odd, bool stacked)
+/* iterations of `even` and `odd` in turn; values of the last body node are stacked if `stacked` */
+static Node *repeat(Make *m, Node *x, int64_t iterations, Layer *even, Layer *odd, bool stacked)
 {
         Graph *g = m->g;
         Region *r = NEW(g->arena, Region);
-        *r = (Region){.name = "layer", .trips = trips, .nbody = odd ? 2 : 1, .ncarry = 1, .nstack = stacked};
+        *r = (Region){.name = "layer", .iterations = iterations, .nbody = odd ? 2 : 1, .ncarry = 1, .nstack = stacked};
         r->body = NEW_ARRAY(g->arena, Body *, 2);
-        r->body_of = NEW_ARRAY(g->arena, uint8_t, trips);
+        r->body_of = NEW_ARRAY(g->arena, uint8_t, iterations);
         Make inner = *m;
         inner.region = r;
         for (int k = 0; k < r->nbody; k++) {
@@ -809,7 +809,7 @@ static Node *repeat(Make *m, Node *x, int64_t trips, Layer *even, Layer *odd, bo
                 b->next[0] = (k ? odd : even)(&inner, carry);
                 b->stack[0] = b->next[0];
         }
-        for (int64_t i = 0; odd && i < trips; i++)
+        for (int64_t i = 0; odd && i < iterations; i++)
                 r->body_of[i] = (uint8_t)(i % 2);
         r->repeat = must(m, build(g, m->b, m->diag, OP_REPEAT, 1, &x, &(Attr){.region = r}, NOWHERE, NULL));
         Node *y = must(m, build(g, m->b, m->diag, OP_RESULT, 1, &r->repeat, &(Attr){.index = stacked}, NOWHERE, NULL));
@@ -854,7 +854,7 @@ static Node *keys_of_carry(Make *m, Node *x)
         return op2(m, OP_ADD, x, mm(m, softmax(m, causal(m, mm(m, linear(m, x, WIDTH), transpose(m, x)))), x));
 }
 
-/* what is made of a weight with a slot a trip stays in its trip */
+/* what is made of a weight with a slot an iteration stays in its iteration */
 static Node *weights_reworked(Make *m, Node *x)
 {
         return op2(m, OP_ADD, x, mm(m, op1(m, OP_TANH, x), op1(m, OP_TANH, weight(m, 2, WIDTH, WIDTH, 0))));

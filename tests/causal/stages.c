@@ -105,7 +105,7 @@ static bool test_dependence(void)
         Graph *g = build_case(&arena, case_named("repeat"));
         Stage *stage = stage_of(&arena, g);
         Stage out = stage[g->output[0].node->id];
-        bool ok = out.weights && out.groups == 1 && !out.state && out.named == 1 && !out.trips;
+        bool ok = out.weights && out.groups == 1 && !out.state && out.named == 1 && !out.iterations;
         arena_free(&arena);
         return verdict("an output depends on weights, inputs and rows", ok);
 }

@@ -18,15 +18,15 @@ def held(record):
         return set(json.loads(file.read(struct.unpack('<Q', file.read(8))[0])))
 
 
-def trips(record):
-    """Of each name that has an index, such as layer[i].attn: how many trips there are."""
+def iterations(record):
+    """Of each name that has an index, such as layer[i].attn: how many iterations there are."""
     shown = subprocess.run([LATHE, 'show', f'{HERE}/{record}.model', 'taps'], capture_output=True, text=True, check=True)
     return {name.replace('[i]', '[*]'): int(count)
             for name, count in re.findall(r'^(\S*\[i\]\S*) +\[(\d+)', shown.stdout, re.MULTILINE)}
 
 
 def missing(record, names):
-    there, count = held(record), trips(record)
+    there, count = held(record), iterations(record)
     for name in names:
         if '[*]' in name and name not in count:
             yield name

@@ -15,24 +15,24 @@
 
 /* --- compiling ---------------------------------------------------------------------------------------------------- */
 
-/* Whether an input has the size: of the group, or of any that is fed apart. */
+/* Whether an input has the size: of the group, or of any that is fed separately. */
 static bool has_size(const Graph *g, int group, int size)
 {
         for (int i = 0; i < g->ninput; i++) {
                 const Input *in = &g->input[i];
-                for (int k = 0; k < in->type.rank && is_fed_apart(g, in->group); k++)
+                for (int k = 0; k < in->type.rank && is_fed_separately(g, in->group); k++)
                         if (in->type.dim[k].per[size] && (group < 0 || in->group == group))
                                 return true;
         }
         return false;
 }
 
-/* What is fed apart, in front of the first call. */
+/* What is fed separately, in front of the first call. */
 static void add_feeds(const Graph *g, const char *name, Text *t)
 {
         for (int i = 0; i < g->ninput; i++) {
                 int group = g->input[i].group;
-                if (!is_fed_apart(g, group) || (i > 0 && g->input[i - 1].group == group))
+                if (!is_fed_separately(g, group) || (i > 0 && g->input[i - 1].group == group))
                         continue;
                 text_printf(t, "        int error_%d = ", i);
                 if (g->past >= 0)
@@ -81,7 +81,7 @@ static const char *adapter(Arena *a, const Plan *p)
                 if ((g->past < 0 || (i != g->time && i != g->past)) && !has_size(g, -1, i))
                         text_printf(t, ", size[%d]", i);
         for (int i = 0; i < g->ninput; i++)
-                if (!is_fed_apart(g, g->input[i].group))
+                if (!is_fed_separately(g, g->input[i].group))
                         text_printf(t, ", input[%d]", i);
         text_printf(t, g->past >= 0 ? ", n" : "");
         for (int i = 0; i < g->noutput; i++)

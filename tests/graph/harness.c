@@ -69,14 +69,14 @@ Node *new_input(Fixture *f, const char *name, Type type)
         return build(g, g->top, &f->diag, OP_INPUT, 0, NULL, &attr, nowhere, NULL);
 }
 
-Node *new_literal(Fixture *f, Body *body, Type type, int64_t trips, const double *value)
+Node *new_literal(Fixture *f, Body *body, Type type, int64_t iterations, const double *value)
 {
         static const int64_t none[MAX_NAMED];
         Literal *literal = NEW(&f->arena, Literal);
-        literal->trips = trips;
+        literal->iterations = iterations;
         literal->count = type_count(&type, none);
-        literal->value = NEW_ARRAY(&f->arena, double, trips * literal->count);
-        memcpy(literal->value, value, (size_t)(trips * literal->count) * sizeof *value);
+        literal->value = NEW_ARRAY(&f->arena, double, iterations * literal->count);
+        memcpy(literal->value, value, (size_t)(iterations * literal->count) * sizeof *value);
         return node_new(f->g, body, OP_CONST, 0, NULL, (Attr){.literal = literal}, type, nowhere, NULL);
 }
 
@@ -126,13 +126,13 @@ int add_named(Fixture *f, const char *name, int64_t bound)
         return f->g->nnamed++;
 }
 
-/* A region of `trips` trips with empty bodies; its REPEAT stands in `around`. */
-Region *new_region(Fixture *f, const char *name, int64_t trips, int nbody, int ncarry, int nstack)
+/* A region of `iterations` iterations with empty bodies; its REPEAT stands in `around`. */
+Region *new_region(Fixture *f, const char *name, int64_t iterations, int nbody, int ncarry, int nstack)
 {
         Region *region = NEW(&f->arena, Region);
-        *region = (Region){.name = name, .trips = trips, .nbody = nbody, .ncarry = ncarry, .nstack = nstack};
+        *region = (Region){.name = name, .iterations = iterations, .nbody = nbody, .ncarry = ncarry, .nstack = nstack};
         region->body = NEW_ARRAY(&f->arena, Body *, nbody);
-        region->body_of = NEW_ARRAY(&f->arena, uint8_t, trips);
+        region->body_of = NEW_ARRAY(&f->arena, uint8_t, iterations);
         for (int k = 0; k < nbody; k++) {
                 region->body[k] = body_new(f->g, region);
                 region->body[k]->next = NEW_ARRAY(&f->arena, Node *, ncarry);

@@ -22,8 +22,8 @@ static Node *read_weight(Fixture *f, Body *body, Weight *w)
         return op_in(f, body, OP_WEIGHT, 0, NULL, &attr);
 }
 
-/* Four trips of two bodies.  Body 0: (x, y) -> (y, x + y); body 1: (x, y) -> (y * table, x).  The weight is
- * only in body 1, so it has two slots for four trips; what is stacked is the new first value. */
+/* Four iterations of two bodies.  Body 0: (x, y) -> (y, x + y); body 1: (x, y) -> (y * table, x).  The weight is
+ * only in body 1, so it has two slots for four iterations; what is stacked is the new first value. */
 static void test_bodies(void)
 {
         Fixture f;
@@ -53,11 +53,11 @@ static void test_bodies(void)
         bool right = run_nodes(&f, no_size, in, want, 3, out);
         for (int i = 0; right && i < 2; i++) {
                 double p = in[0].data[i], q = in[1].data[i];
-                for (int trip = 0; trip < 4; trip++) {
-                        double next = trip % 2 ? q * table[trip] + weight_value(w, trip / 2, i) : q;
-                        q = trip % 2 ? p : p + q;
+                for (int iteration = 0; iteration < 4; iteration++) {
+                        double next = iteration % 2 ? q * table[iteration] + weight_value(w, iteration / 2, i) : q;
+                        q = iteration % 2 ? p : p + q;
                         p = next;
-                        right = right && out[2].data[trip * 2 + i] == p;
+                        right = right && out[2].data[iteration * 2 + i] == p;
                 }
                 right = right && out[0].data[i] == p && out[1].data[i] == q;
         }
@@ -69,7 +69,7 @@ static void test_bodies(void)
         fixture_end(&f);
 }
 
-/* Nested: three trips around two; a weight with a slot for each pair, a value of the outer body used in
+/* Nested: three iterations around two; a weight with a slot for each pair, a value of the outer body used in
  * the inner one. */
 static void test_nested(void)
 {
@@ -83,7 +83,7 @@ static void test_nested(void)
         Node *again = new_repeat(&f, body, inner, &h);
         Node *e = new_carry(&f, deep, 0);
         Weight *w = new_weight(&f, "layer.expert.w", of_shape(REAL, 1, 2), 2, (Region *[]){outer, inner}, 6);
-        w->trip_of = (int32_t[]){0, 1, 2, 3, 4, 5};
+        w->iteration_of = (int32_t[]){0, 1, 2, 3, 4, 5};
         w->part = (const char *[]){"layer", "expert", "w"};
         w->npart = 3;
         w->region_part[1] = 1;
@@ -112,15 +112,15 @@ static void test_nested(void)
                 }
                 right = out.data[i] == p;
         }
-        verdict("repeat: nested, with a slot for each pair of trips", right);
-        verdict("repeat: slots' names hold the trips",
+        verdict("repeat: nested, with a slot for each pair of iterations", right);
+        verdict("repeat: slots' names hold the iterations",
                 strcmp(weight_slot_name(&f.arena, w, 5), "layer.2.expert.1.w") == 0);
         free_tensors(in, 1);
         tensor_free(&out);
         fixture_end(&f);
 }
 
-/* y = the sum over all positions so far, in a repeat of two trips with a state slot each: fed 2, then 1,
+/* y = the sum over all positions so far, in a repeat of two iterations with a state slot each: fed 2, then 1,
  * then 3 rows. */
 static void test_state(void)
 {
@@ -158,18 +158,18 @@ static void test_state(void)
                 double level[2][12];
                 for (int64_t i = 0; i < n * 2; i++)
                         level[0][i] = value[row * 2 + i];
-                for (int trip = 0; trip < 2; trip++) {
+                for (int iteration = 0; iteration < 2; iteration++) {
                         for (int64_t i = 0; i < n * 2; i++)
-                                total[trip][i % 2] += level[0][i];
+                                total[iteration][i % 2] += level[0][i];
                         for (int64_t i = 0; i < n * 2; i++)
-                                level[0][i] += total[trip][i % 2];
+                                level[0][i] += total[iteration][i % 2];
                 }
                 for (int64_t i = 0; right && i < n * 2; i++)
                         right = fabs(out.data[i] - level[0][i]) < 1e-12;
                 tensor_free(&out);
                 row += n;
         }
-        verdict("state: read and append over three calls, a slot for each trip", right);
+        verdict("state: read and append over three calls, a slot for each iteration", right);
         int64_t wrong[MAX_NAMED] = {1, 5};
         Tensor in = {.rank = 2, .dim = {1, 2}, .data = value}, out;
         const char *error = interpret(g, wrong, &in, NULL, kept, &out);

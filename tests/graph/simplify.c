@@ -40,7 +40,7 @@ static Node *random_literal(Pool *p)
         double value[64];
         for (int i = 0; i < type.rank; i++)
                 type.dim[i] = dim_fixed(random_below(r, 2) ? 4 : 1);
-        int64_t trips = p->body->region && random_below(r, 2) ? p->body->region->trips : 1;
+        int64_t iterations = p->body->region && random_below(r, 2) ? p->body->region->iterations : 1;
         bool uniform = random_below(r, 2);
         for (int i = 0; i < 64; i++) {
                 value[i] = i && uniform ? value[0] : interesting_number(r);
@@ -49,7 +49,7 @@ static Node *random_literal(Pool *p)
                                                                   : value[i];
                 value[i] = type.dtype == INT ? floor(value[i]) : value[i];
         }
-        return new_literal(p->f, p->body, type, trips, value);
+        return new_literal(p->f, p->body, type, iterations, value);
 }
 
 static Node *random_view(Pool *p, Node *x)
@@ -143,13 +143,13 @@ static void add_repeat(Pool *p, int depth)
         Fixture *f = p->f;
         Region *region = NEW(&f->arena, Region);
         *region = (Region){.name = "layer",
-                           .trips = 1 + random_below(&f->random, 3),
+                           .iterations = 1 + random_below(&f->random, 3),
                            .nbody = 1 + random_below(&f->random, 2)};
         region->ncarry = 1 + random_below(&f->random, 3);
         region->nstack = random_below(&f->random, 2);
         region->body = NEW_ARRAY(&f->arena, Body *, region->nbody);
-        region->body_of = NEW_ARRAY(&f->arena, uint8_t, region->trips);
-        for (int64_t t = 0; t < region->trips; t++)
+        region->body_of = NEW_ARRAY(&f->arena, uint8_t, region->iterations);
+        for (int64_t t = 0; t < region->iterations; t++)
                 region->body_of[t] = (uint8_t)random_below(&f->random, region->nbody);
         Node *in[3];
         for (int i = 0; i < region->ncarry; i++)
@@ -304,7 +304,7 @@ static void test_rules(void)
         }
 }
 
-/* x[i] of a repeat is a gather until i is known to be the same in all trips. */
+/* x[i] of a repeat is a gather until i is known to be the same in all iterations. */
 static void test_gathered_part(void)
 {
         Fixture f;
@@ -365,8 +365,8 @@ static void test_sharing(void)
         fixture_end(&f);
 }
 
-/* A table of two rows around a repeat whose own table looks the same: each is read by its own trip.  x
- * becomes, for each pair of trips, x (2 t) + t u. */
+/* A table of two rows around a repeat whose own table looks the same: each is read by its own iteration.  x
+ * becomes, for each pair of iterations, x (2 t) + t u. */
 static void test_tables(void)
 {
         Fixture f;
@@ -393,21 +393,21 @@ static void test_tables(void)
         Tensor in = {.data = (double[]){0.5}}, out;
         bool right = !interpret(f.g, time5, &in, NULL, NULL, &out) && out.data[0] == expected;
         verdict("simplify: tables belong to their own repeat", right);
-        verdict("simplify: tables fold trip by trip",
+        verdict("simplify: tables fold iteration by iteration",
                 count_nodes(body) == 10 && body->node[2]->op == OP_CONST);
         tensor_free(&out);
         fixture_end(&f);
 }
 
-/* x goes through unchanged, y makes only itself, z is used: of three carried values one stays, for 2 trips
+/* x goes through unchanged, y makes only itself, z is used: of three carried values one stays, for 2 iterations
  * as for 80. */
-static int nodes_of_trips(int64_t trips)
+static int nodes_of_iterations(int64_t iterations)
 {
         Fixture f;
         fixture_start(&f, 1);
         Node *in[3] = {new_input(&f, "x", of_shape(REAL, 1, 4)), new_input(&f, "y", of_shape(REAL, 1, 4)),
                        new_input(&f, "z", of_shape(REAL, 1, 4))};
-        Region *region = new_region(&f, "layer", trips, 1, 3, 0);
+        Region *region = new_region(&f, "layer", iterations, 1, 3, 0);
         Node *repeat = new_repeat(&f, f.g->top, region, in), *carry[3];
         Body *body = region->body[0];
         for (int i = 0; i < 3; i++)
@@ -430,8 +430,8 @@ void test_simplify(void)
         test_folding();
         test_sharing();
         test_tables();
-        int two = nodes_of_trips(2);
+        int two = nodes_of_iterations(2);
         verdict("simplify: a repeat carries what is needed", two == 6); /* x z repeat carry add result */
-        verdict("simplify: as many nodes for 80 trips as for 2", nodes_of_trips(80) == two);
+        verdict("simplify: as many nodes for 80 iterations as for 2", nodes_of_iterations(80) == two);
         test_random_graphs();
 }

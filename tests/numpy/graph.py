@@ -55,14 +55,14 @@ class Graph:
         shape = self.shape(i)
         return hashed.real_input(i["name"], shape) if i["type"] == "real" else hashed.id_input(i["name"], shape, i["bound"] or 2)
 
-    def weight(self, node, trips):
+    def weight(self, node, iterations):
         w = self.g["weights"][node["weight"]]
         slot = node.get("slot")
         if slot is None:
             at = 0
             for repeat in w["repeats"]:
-                trip, n = trips[repeat]
-                at = at * n + trip
+                iteration, n = iterations[repeat]
+                at = at * n + iteration
             slot = w["slot_of"][at] if "slot_of" in w else at
         name = w["slots"][slot]
         if name not in self.made:
@@ -91,28 +91,28 @@ class Graph:
         around[node["axis"]] = (self.size(node["before"]), self.size(node["after"]))
         return np.pad(x, around, constant_values=number(node["value"]))
 
-    def repeat(self, node, values, trips):
+    def repeat(self, node, values, iterations):
         carried = [values[i] for i in node["in"]]
-        stacks, n = [], node["trips"]
-        for trip in range(n):
-            body = node["bodies"][node["body_of"][trip]]
+        stacks, n = [], node["iterations"]
+        for iteration in range(n):
+            body = node["bodies"][node["body_of"][iteration]]
             inner = dict(values)
-            self.run(body["nodes"], inner, {**trips, node["id"]: (trip, n)}, trip, carried)
+            self.run(body["nodes"], inner, {**iterations, node["id"]: (iteration, n)}, iteration, carried)
             carried = [inner[i] for i in body["next"]]
             stacks.append([inner[i] for i in body["stack"]])
         return carried + [np.stack(column) for column in zip(*stacks)]
 
-    def evaluate(self, node, values, trips, trip, carried):
+    def evaluate(self, node, values, iterations, iteration, carried):
         op, x = node["op"], [values[i] for i in node["in"]]
         if op in POINTWISE:
             return POINTWISE[op](*x)
         if op == "input":
             return self.inputs[node["input"]]
         if op == "weight":
-            return self.weight(node, trips)
+            return self.weight(node, iterations)
         if op == "const":
-            rows = np.array([number(v) for v in node["values"]]).reshape((node["trips"],) + self.shape(node))
-            return rows[trip if node["trips"] > 1 else 0]
+            rows = np.array([number(v) for v in node["values"]]).reshape((node["iterations"],) + self.shape(node))
+            return rows[iteration if node["iterations"] > 1 else 0]
         if op == "size":
             return np.array(float(self.size(node["size"])))
         if op == "index":
@@ -158,12 +158,12 @@ class Graph:
             return "real" if "real" in given else "int"
         return {"size": "int", "index": "int", "argmax": "int", "floor": "int"}.get(op, node["type"])
 
-    def run(self, nodes, values, trips, trip=0, carried=()):
+    def run(self, nodes, values, iterations, iteration=0, carried=()):
         for node in nodes:
             if node["op"] == "repeat":
-                values[node["id"]], self.kinds[node["id"]] = self.repeat(node, values, trips), "values"
+                values[node["id"]], self.kinds[node["id"]] = self.repeat(node, values, iterations), "values"
                 continue
-            value = np.asarray(self.evaluate(node, values, trips, trip, carried), dtype=float)
+            value = np.asarray(self.evaluate(node, values, iterations, iteration, carried), dtype=float)
             place = f"%{node['id']} = {node['op']}"
             self.kinds[node["id"]] = node["type"]
             expected = self.expected_type(node, self.kinds)

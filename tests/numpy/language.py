@@ -66,7 +66,7 @@ class Returned(Exception):
 class Scope:
     def __init__(self, outer, names=None):
         self.outer, self.names = outer, {} if names is None else names
-        self.repeats = {}  # those that have ended, by name: what each trip left
+        self.repeats = {}  # those that have ended, by name: what each iteration left
 
     def find(self, name):
         """The scope that has it, or None."""
@@ -77,19 +77,19 @@ class Scope:
         return self
 
 
-class Trip(Scope):
+class Iteration(Scope):
     """The body of a repeat: what its block knew before is assigned there."""
 
     def __init__(self, outer):
         super().__init__(outer)
         block = outer
-        while isinstance(block, Trip):
+        while isinstance(block, Iteration):
             block = block.outer
         self.block = block
 
     def owner(self, name):
         scope = self.outer
-        while isinstance(scope, Trip) and name not in scope.names:
+        while isinstance(scope, Iteration) and name not in scope.names:
             scope = scope.outer
         return scope.owner(name) if name in scope.names else self
 
@@ -245,24 +245,24 @@ class Model:
 
     def do_repeat(self, scope, name, index, count, body):
         left = []
-        for trip in range(builtin.whole(self.value(count, scope))):
-            inner = self.trip_scope(scope, index, trip)
-            self.in_path([name, str(trip)], self.run, body, inner)
+        for iteration in range(builtin.whole(self.value(count, scope))):
+            inner = self.iteration_scope(scope, index, iteration)
+            self.in_path([name, str(iteration)], self.run, body, inner)
             left.append(self.left(inner))
         scope.repeats[name] = left
 
     def left(self, inner):
-        """The names of a trip, and the repeats in it."""
+        """The names of an iteration, and the repeats in it."""
         names, scope = dict(inner.names), inner.outer
         while scope is not None and not isinstance(scope, File):
             names = {**scope.names, **names}
             scope = scope.outer
         return {**inner.repeats, **names}
 
-    def trip_scope(self, scope, index, trip):
-        inner = Trip(scope)
+    def iteration_scope(self, scope, index, iteration):
+        inner = Iteration(scope)
         if index:
-            inner.names[index] = trip
+            inner.names[index] = iteration
         return inner
 
     def do_output(self, scope, name, expr):
@@ -352,7 +352,7 @@ class Model:
         return np.swapaxes(builtin.tensor(self.value(expr, scope)), -1, -2)
 
     def repeat_named(self, scope, expr):
-        """What the trips left of the repeat that the expression names, or None."""
+        """What the iterations left of the repeat that the expression names, or None."""
         if expr[0] == "name":
             found = scope.find(expr[1])
             if found is not None and isinstance(self.force(expr[1], found), (np.ndarray, list, Group)):
@@ -360,21 +360,21 @@ class Model:
             while scope is not None and not isinstance(scope, File) and expr[1] not in scope.repeats:
                 scope = scope.outer
             return scope.repeats[expr[1]] if isinstance(scope, Scope) else None
-        trip = self.trip_named(scope, expr)
-        found = trip.get(expr[2]) if trip is not None else None
+        iteration = self.iteration_named(scope, expr)
+        found = iteration.get(expr[2]) if iteration is not None else None
         return found if isinstance(found, list) and found and isinstance(found[0], dict) else None
 
-    def trip_named(self, scope, expr):
-        """Of `repeat[i].x`, what trip i left, or None."""
+    def iteration_named(self, scope, expr):
+        """Of `repeat[i].x`, what iteration i left, or None."""
         if expr[0] != "field" or expr[1][0] != "index" or [part[0] for part in expr[1][2]] != ["one"]:
             return None
         repeat = self.repeat_named(scope, expr[1][1])
         return None if repeat is None else repeat[builtin.whole(self.value(expr[1][2][0][1], scope))]
 
     def value_field(self, scope, expr, name):
-        trip = self.trip_named(scope, ("field", expr, name))
-        if trip is not None:
-            return as_number(trip[name])
+        iteration = self.iteration_named(scope, ("field", expr, name))
+        if iteration is not None:
+            return as_number(iteration[name])
         value = self.value(expr, scope)
         if value is None:
             return None
@@ -394,11 +394,11 @@ class Model:
 
     def value_over(self, scope, name, index, count, body):
         columns, left = [], []
-        for trip in range(builtin.whole(self.value(count, scope))):
+        for iteration in range(builtin.whole(self.value(count, scope))):
             inner = Scope(scope)
             if index:
-                inner.names[index] = trip
-            columns.append(self.in_path([name, str(trip)], self.result, body, inner))
+                inner.names[index] = iteration
+            columns.append(self.in_path([name, str(iteration)], self.result, body, inner))
             left.append(self.left(inner))
         scope.repeats[name] = left
         if isinstance(columns[0], list):

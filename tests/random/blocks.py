@@ -222,22 +222,22 @@ class Blocks:
     # ---- repeats ----
 
     def do_repeat(self):
-        """x = x + f(x), several times; bodies may differ, and constants from trip to trip."""
+        """x = x + f(x), several times; bodies may differ, and constants from iteration to iteration."""
         x = self.any(lambda y: len(y.shape) > 1 and isinstance(y.shape[-1], int))
         if not x or self.depth > 2 or (self.depth > 1 and self.nested):
             return None
-        r, trips, name, outer, i = self.r, 1 + self.r.below(5), self.fresh(), self.pool, f"i{self.depth}"
+        r, iterations, name, outer, i = self.r, 1 + self.r.below(5), self.fresh(), self.pool, f"i{self.depth}"
         if self.depth > 1:
-            trips, self.nested = 2, True
+            iterations, self.nested = 2, True
         carried = self.let(f"{x.name} + 0", x.shape, x.most)
         other = self.let(f"{x.name} * 0.5", x.shape, x.most) if r.chance(25) else None
-        self.open(f"repeat {name}[{i}] : {trips}")
+        self.open(f"repeat {name}[{i}] : {iterations}")
         self.pool = outer + [Value(carried.name, x.shape, 6)] + ([Value(other.name, x.shape, 6)] if other else [])
         if r.chance(40):
-            self.let(f"{carried.name} * (1 + {i}) / {r.pick([2, 7])}", x.shape, 6 * trips)
+            self.let(f"{carried.name} * (1 + {i}) / {r.pick([2, 7])}", x.shape, 6 * iterations)
         if r.chance(30):
             self.let(f"at([0.5, -1, 0.25], {i}) * {carried.name} / len([1, 2])", x.shape, 6)
-        if r.chance(20) and x.shape[-1] > trips + 1:
+        if r.chance(20) and x.shape[-1] > iterations + 1:
             self.let(f"{carried.name}[.., {i}..{i} + 1] + {carried.name}", x.shape, 12)
         for _ in range(1 + r.below(4)):
             self.step(deep=True)
@@ -247,15 +247,15 @@ class Blocks:
         made = [v for v in self.pool[len(outer):] if v.name not in (carried.name, other and other.name)]
         self.pool = outer
         self.close()
-        carried.most = 1 + 3 * trips
-        self.keep_trips(name, trips, carried, made)
+        carried.most = 1 + 3 * iterations
+        self.keep_iterations(name, iterations, carried, made)
         if other:
-            other.most = 1 + 3 * trips
+            other.most = 1 + 3 * iterations
         self.nested = self.nested and self.depth > 1
         return carried
 
     def leave(self, carried, other, last, i):
-        """What a trip leaves for the next."""
+        """What an iteration leaves for the next."""
         r = self.r
         if r.chance(30):
             self.line(f"if {i} % {r.pick([2, 3])} == 1 {{")

@@ -52,8 +52,8 @@ class Core:
         self.ahead = None  # random numbers of a model that may look ahead on the way
         self.looking = False
         self.hides = False  # a mask hides what floats cannot hold
-        self.trips = []  # values of repeats that have ended: see trips.py
-        self.inner_trips = []
+        self.iterations = []  # values of repeats that have ended: see iterations.py
+        self.inner_iterations = []
 
     # ---- writing ----
 

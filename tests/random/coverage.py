@@ -39,7 +39,7 @@ FORMS = {
     "softmax: sink": r"sink: 0.5",
     "softmax: sink, a weight": r"sink: w",
     "repeat": r"repeat",
-    "repeat: one trip": r"repeat \w+\[\w+\] : 1 ",
+    "repeat: one iteration": r"repeat \w+\[\w+\] : 1 ",
     "repeat: in a repeat": r"\[i2\]",
     "repeat: bodies differ": r"if i\d % ",
     "repeat: three bodies": r"else if i\d",
@@ -48,11 +48,11 @@ FORMS = {
     "repeat: two carried": r"= \[v\d+, v\d+\]",
     "over": r"\bover\b",
     "positions: folded, or from their end": r"\(real\(index\(v?\w+, 0\)\) \* 0\.1\)",
-    "trips: one named": r"v\d+\[\d\]\.v",
-    "trips: named in a later repeat": r"v\d+\[[^]]*v\d+[^]]*\]\.v",
-    "trips: named in an over": r"v\d+\[[^]]*j[^]]*\]\.v",
-    "trips: of an over": r"mixv\d+\[\d\]\.uv",
-    "trips: of a repeat in a repeat": r"v\d+\[[^]]*\]\.v\d+\[[^]]*\]\.v",
+    "iterations: one named": r"v\d+\[\d\]\.v",
+    "iterations: named in a later repeat": r"v\d+\[[^]]*v\d+[^]]*\]\.v",
+    "iterations: named in an over": r"v\d+\[[^]]*j[^]]*\]\.v",
+    "iterations: of an over": r"mixv\d+\[\d\]\.uv",
+    "iterations: of a repeat in a repeat": r"v\d+\[[^]]*\]\.v\d+\[[^]]*\]\.v",
     "over: two values": r", v\d+ = over",
     "over: in an over": r"over column",
     "over: summed": r"sum\(v\d+, axis: 0\)",
@@ -132,7 +132,7 @@ class Coverage:
         text = Model(seed).write()
         with open(path, "w") as f:
             f.write(text)
-        options = ["--no-" + p for p in ("simplify", "stage", "causal", "accumulate", "entries")]
+        options = ["--no-" + p for p in ("simplify", "stage", "causal", "accumulate", "phases")]
         graphs = self.show(path, "graph", *options) + self.show(path, "graph")
         found = {("op", o) for o in re.findall(r"^ *%\d+ = (\w+)", graphs, re.M)}
         plan = self.show(path, "plan").split("\nbuffers\n")[0]

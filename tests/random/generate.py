@@ -22,10 +22,10 @@ from formulas import Formulas
 from hidden import Hidden
 from library import Library
 from pairs import Pairs
-from trips import Trips
+from iterations import Iterations
 
 
-class Model(Core, Formulas, Blocks, Library, Families, Pairs, Ahead, Hidden, Trips):
+class Model(Core, Formulas, Blocks, Library, Families, Pairs, Ahead, Hidden, Iterations):
     def __init__(self, seed):
         super().__init__(seed)
         self.imports, self.before = [], []
@@ -201,8 +201,8 @@ class Model(Core, Formulas, Blocks, Library, Families, Pairs, Ahead, Hidden, Tri
             for _ in range(3 + self.r.below(4) if self.long else 5 + self.r.below(10)):
                 self.step()
             self.apart_from_others("far", 30, self.do_far)
-            if self.trips:
-                self.apart_from_others("trips", 60, self.do_trips)
+            if self.iterations:
+                self.apart_from_others("iterations", 60, self.do_iterations)
             if self.time and not self.causal:
                 self.apart_from_others("positions", 30, self.do_positions)
             self.pairs()

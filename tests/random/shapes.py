@@ -287,8 +287,8 @@ class Shapes:
             name = self.name()
             way = r.below(12)
             if way == 0 and shape is not None:
-                trips = r.pick([1, 2, 3])
-                text, shape = f"over o{name}[i] : {trips} {{ return {text} }}", [Size(trips)] + shape
+                iterations = r.pick([1, 2, 3])
+                text, shape = f"over o{name}[i] : {iterations} {{ return {text} }}", [Size(iterations)] + shape
             if way == 1 and same(shape, x.shape):
                 self.lines.append(f"{name} = 0 + {x.text}")
                 self.lines.append(f"repeat l{name}[i] : {r.pick([1, 3])} {{ {name} = {text.replace(x.text, name)} }}")

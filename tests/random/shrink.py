@@ -8,7 +8,7 @@ fails in the same way: with the same message, or bits that differ, or an error o
 
     statements    left out, many at a time, then one by one
     cuts          v = formula becomes an input of v's shape, so that all that v was made of may go
-    structure     a repeat's body once, one branch of an if, one trip less
+    structure     a repeat's body once, one branch of an if, one iteration less
     expressions   replaced by one of their operands, or by a number
     numbers       all that are equal made smaller together, then one by one
 

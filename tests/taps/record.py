@@ -91,8 +91,8 @@ def main(folder):
     write(f"{folder}/nothing.safetensors", inputs)
     long = {"x": ("F32", [101, 2], [0.0] * 202), "ids": ("I64", [101], [1] * 101)}
     write(f"{folder}/long.safetensors", {**long, "last": ("F32", [101], [2.0] * 101)})
-    for name, tensor in [("spelled", "layer[2].biger"), ("part_of_path", "layer[1].bigger.why"), ("trip", "layer[3].h"),
-                         ("index", "sums[1]"), ("not_all", "layer[i].negative"), ("no_trip", "layer[0].negative"),
+    for name, tensor in [("spelled", "layer[2].biger"), ("part_of_path", "layer[1].bigger.why"), ("iteration", "layer[3].h"),
+                         ("index", "sums[1]"), ("not_all", "layer[i].negative"), ("no_iteration", "layer[0].negative"),
                          ("no_name", "layer[0].."), ("strange", "entirely")]:
         write(f"{folder}/{name}.safetensors", {**right, tensor: ("F64", [N, 2], [0.0] * 2 * N)})
     kind, shape, z = right["layer[i].one[j].z"]

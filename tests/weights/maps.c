@@ -73,11 +73,11 @@ static Weight *new_weight(Trial *t, Type type, int slots)
         w->slot_of = NEW_ARRAY(&t->arena, int32_t, slots);
         for (int i = 0; i < slots; i++)
                 w->slot_of[i] = i;
-        w->trip_of = w->slot_of;
+        w->iteration_of = w->slot_of;
         if (slots > 1) {
                 w->nregion = 1;
                 w->region[0] = NEW(&t->arena, Region);
-                w->region[0]->trips = slots;
+                w->region[0]->iterations = slots;
         }
         int64_t size = (int64_t)sizeof *g->weight;
         g->weight = arena_grow(&t->arena, g->weight, g->nweight * size, (g->nweight + 1) * size);
@@ -397,7 +397,7 @@ static bool holds_tensors(const Trial *t, const Checkpoint *file, const Tensor *
 
 /* Hashed weights are written; the file holds what the interpreter makes of the entries; read back, the bits
  * are the same. */
-static bool round_trip(Trial *t)
+static bool round_iteration(Trial *t)
 {
         CkError err = {.message = ""};
         Weights *hashed = weights_hashed(&t->arena, t->g);
@@ -420,7 +420,7 @@ static void test_files(void)
                 Trial t;
                 start(&t, seed + 2000000);
                 random_entries(&t);
-                good = round_trip(&t);
+                good = round_iteration(&t);
                 arena_free(&t.arena);
         }
         verdict("random entries written and read back, to the bit", good);
@@ -450,7 +450,7 @@ static void test_large(void)
         add_entry(&t, join(&t, slot_node(&t, matrix(&t, 70001, 1), 0), slot_node(&t, matrix(&t, 70001, 1), 0), 1));
         add_entry(&t, join(&t, slot_node(&t, matrix(&t, 200, 1), 0), slot_node(&t, matrix(&t, 200, 700), 0), 1));
         add_entry(&t, rotate(&t, slot_node(&t, matrix(&t, 2, 90001), 0)));
-        verdict("tensors beyond a block, with gaps and transposed", round_trip(&t));
+        verdict("tensors beyond a block, with gaps and transposed", round_iteration(&t));
         arena_free(&t.arena);
 }
 
@@ -470,7 +470,7 @@ static void test_arithmetic(void)
         gain->centre = 1;
         add_entry(&t, with_number(&t, OP_SUB, join(&t, slot_node(&t, gain, 1), slot_node(&t, gain, 0), 0), 1));
         add_entry(&t, with_number(&t, OP_MUL, turned(&t, matrix(&t, 30, 20)), -0.25));
-        verdict("numbers added and multiplied, there and back", round_trip(&t));
+        verdict("numbers added and multiplied, there and back", round_iteration(&t));
         arena_free(&t.arena);
 }
 

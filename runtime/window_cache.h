@@ -1,5 +1,5 @@
 /*
- * Rings: states that hold less than the whole context, since they are read no further back than a window.
+ * Window caches: states that hold less than the whole context, since they are read no further back than a window.
  *
  *      position     0 ........ base ............ past - back ...... past ... past + n ....... base + size
  *      held                     | taken back, perhaps   | read by rows to come | new rows |  free    |
@@ -16,24 +16,24 @@ typedef struct {
         int64_t back;  /* how many positions before its own a row reads */
         int64_t spare; /* how many more are kept, for positions that are taken back */
         int64_t size;  /* positions held: at least back + spare + 15 and the new ones of a call */
-} Ring;
+} WindowCache;
 
-/* A state of a ring: slots `slot` floats apart, each [size / 16][tile]. */
+/* A state of a window cache: slots `slot` floats apart, each [size / 16][tile]. */
 typedef struct {
-        int ring;
+        int cache;
         int64_t offset, slots, slot, tile;
-} RingState;
+} CachedState;
 
-/* Makes room in ring r, which holds positions from *base on, for n positions after `past`.  held: the states
- * of all rings. */
-static inline void ring_make_room(const Ring *ring, int r, int64_t *base, const RingState *held, int states,
+/* Makes room in window cache r, which holds positions from *base on, for n positions after `past`.  held: the states
+ * of all window caches. */
+static inline void cache_make_room(const WindowCache *cache, int r, int64_t *base, const CachedState *held, int states,
                                   float *state, int64_t past, int64_t n)
 {
-        if (past + n <= *base + ring->size)
+        if (past + n <= *base + cache->size)
                 return;
-        const int64_t first = (past - ring->back - ring->spare) / 16 * 16;
+        const int64_t first = (past - cache->back - cache->spare) / 16 * 16;
         for (int i = 0; i < states; i++)
-                for (int64_t slot = 0; held[i].ring == r && slot < held[i].slots; slot++) {
+                for (int64_t slot = 0; held[i].cache == r && slot < held[i].slots; slot++) {
                         float *to = state + held[i].offset + slot * held[i].slot;
                         memmove(to, to + (first - *base) / 16 * held[i].tile,
                                 sizeof *to * (size_t)((past - first + 15) / 16 * held[i].tile));
@@ -41,8 +41,8 @@ static inline void ring_make_room(const Ring *ring, int r, int64_t *base, const 
         *base = first;
 }
 
-/* Whether a ring that begins at `base` holds what is read by rows that follow the first n. */
-static inline int ring_reaches(const Ring *ring, int64_t base, int64_t n)
+/* Whether a window cache that begins at `base` holds what is read by rows that follow the first n. */
+static inline int cache_reaches(const WindowCache *cache, int64_t base, int64_t n)
 {
-        return base == 0 || n - ring->back >= base;
+        return base == 0 || n - cache->back >= base;
 }

@@ -1,4 +1,4 @@
-/* Trials: emitted C in a folder of its own, built by cc (CC, if set) and run; 64-bit ARM under qemu where it is not at
+/* Test runs: emitted C in a folder of its own, built by cc (CC, if set) and run; 64-bit ARM under qemu where it is not at
  * home. */
 #include "check.h"
 
@@ -10,39 +10,38 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-const TrialRun trial_run[] = {{TRIAL_WHOLE, 1},        {TRIAL_WHOLE, 2},    {TRIAL_WHOLE, 3},
-                              {TRIAL_STEPS, 1},        {TRIAL_PIECES, 2},   {TRIAL_STEPS, 3},
-                              {TRIAL_PREFILL_STEP, 1}, {TRIAL_BATCH, 1},    {TRIAL_BATCH, 2},
-                              {TRIAL_BATCH, 3},        {TRIAL_HALVES, 2},   {TRIAL_TAIL, 2},
-                              {TRIAL_LATER_HUGE, 1},   {TRIAL_LATER_NAN, 2}};
-const int trial_runs = sizeof trial_run / sizeof trial_run[0];
+const TestRunCase test_run_case[] = {
+        {TEST_WHOLE, 1},  {TEST_WHOLE, 2},        {TEST_WHOLE, 3},      {TEST_STEPS, 1},    {TEST_PIECES, 2},
+        {TEST_STEPS, 3},  {TEST_PREFILL_STEP, 1}, {TEST_BATCH, 1},      {TEST_BATCH, 2},    {TEST_BATCH, 3},
+        {TEST_HALVES, 2}, {TEST_TAIL, 2},         {TEST_LATER_HUGE, 1}, {TEST_LATER_NAN, 2}};
+const int test_run_cases = sizeof test_run_case / sizeof test_run_case[0];
 
-bool trial_applies(const TrialRun *run, const Plan *p, const Trial *t)
+bool test_run_applies(const TestRunCase *run, const Plan *p, const TestRun *t)
 {
         switch (run->call) {
-        case TRIAL_WHOLE: return true;
-        case TRIAL_HALVES: return p->graph->noutput > 1;
-        case TRIAL_BATCH: return t->sequential && p->slots > 1;
-        case TRIAL_LATER_NAN: return t->sequential && !t->finite;
+        case TEST_WHOLE: return true;
+        case TEST_HALVES: return p->graph->noutput > 1;
+        case TEST_BATCH: return t->sequential && p->slots > 1;
+        case TEST_LATER_NAN: return t->sequential && !t->finite;
         default: return t->sequential;
         }
 }
 
-bool is_later_spoilt(TrialCall call)
+bool is_later_spoilt(TestRunCall call)
 {
-        return call == TRIAL_LATER_HUGE || call == TRIAL_LATER_NAN;
+        return call == TEST_LATER_HUGE || call == TEST_LATER_NAN;
 }
 
 /* In place of x: other ids and truths; reals that are huge or NaN, or such as x where only finite ones are proved for. */
-static double spoilt(const Input *in, bool finite, TrialCall call, int64_t k, double x)
+static double spoilt(const Input *in, bool finite, TestRunCall call, int64_t k, double x)
 {
         static const double huge[] = {1e38, -INFINITY, -1e38, INFINITY};
         if (in->type.dtype != REAL)
                 return in->bound ? (double)in->bound - 1 - x : x == 0;
-        return finite ? 0.5 - x : call == TRIAL_LATER_NAN ? NAN : huge[k % 4];
+        return finite ? 0.5 - x : call == TEST_LATER_NAN ? NAN : huge[k % 4];
 }
 
-double trial_input(const Graph *g, const Trial *t, TrialCall call, int i, int64_t k)
+double test_run_input(const Graph *g, const TestRun *t, TestRunCall call, int i, int64_t k)
 {
         const Input *in = &g->input[i];
         double x = t->input[i].data[k];
@@ -52,7 +51,7 @@ double trial_input(const Graph *g, const Trial *t, TrialCall call, int i, int64_
         return k < n / 2 * row ? x : spoilt(in, t->finite, call, k, x);
 }
 
-int trial_threads(const Trial *t, const TrialRun *run)
+int test_run_threads(const TestRun *t, const TestRunCase *run)
 {
         return t->threads && run->threads == 3 ? t->threads : run->threads;
 }
@@ -63,7 +62,7 @@ static const char *const file_name[] = {"model.c", "model.h", "model.weights", "
                                         "inputs",  "outputs", "said",          "log",       NULL};
 static int folder_entry = -1; /* of ending.c */
 
-char *trial_folder(void)
+char *test_run_folder(void)
 {
         const char *parent = getenv("TMPDIR");
         parent = parent && *parent ? parent : "/tmp";
@@ -80,7 +79,7 @@ char *trial_folder(void)
         return folder;
 }
 
-void trial_remove(char *folder)
+void test_run_remove(char *folder)
 {
         if (!folder)
                 return;
@@ -120,7 +119,7 @@ static bool is_installed(Arena *a, const char *program)
                                        program)) == 0;
 }
 
-const char *trial_lacks(Arena *a, const Target *t)
+const char *test_run_lacks(Arena *a, const Target *t)
 {
         if (!target_runs_here(t) && !target_is_cross(t))
                 return "a processor that runs it";
@@ -147,14 +146,14 @@ static void copy_to_stderr(const char *path)
                 fclose(f);
 }
 
-static bool write_inputs_of(FILE *f, const Graph *g, const Trial *trial, TrialCall call)
+static bool write_inputs_of(FILE *f, const Graph *g, const TestRun *test_run, TestRunCall call)
 {
         bool good = true;
         for (int i = 0; i < g->ninput; i++) {
-                int64_t n = type_count(&g->input[i].type, trial->size);
+                int64_t n = type_count(&g->input[i].type, test_run->size);
                 bool is_real = g->input[i].type.dtype == REAL;
                 for (int64_t k = 0; good && k < n; k++) {
-                        double x = trial_input(g, trial, call, i, k);
+                        double x = test_run_input(g, test_run, call, i, k);
                         float real = is_real ? (float)x : 0;
                         int32_t whole = is_real ? 0 : (int32_t)x;
                         good = fwrite(is_real ? (void *)&real : (void *)&whole, 4, 1, f) == 1;
@@ -164,25 +163,26 @@ static bool write_inputs_of(FILE *f, const Graph *g, const Trial *trial, TrialCa
 }
 
 /* The inputs, and behind them those whose second half is another. */
-static bool write_inputs(const char *path, const Graph *g, const Trial *trial)
+static bool write_inputs(const char *path, const Graph *g, const TestRun *test_run)
 {
         FILE *f = fopen(path, "wb");
-        bool good = f && write_inputs_of(f, g, trial, TRIAL_WHOLE);
-        for (TrialCall call = TRIAL_LATER_HUGE; good && trial->sequential && call <= TRIAL_LATER_NAN; call++)
-                good = write_inputs_of(f, g, trial, call);
+        bool good = f && write_inputs_of(f, g, test_run, TEST_WHOLE);
+        for (TestRunCall call = TEST_LATER_HUGE; good && test_run->sequential && call <= TEST_LATER_NAN;
+             call++)
+                good = write_inputs_of(f, g, test_run, call);
         if (f && fclose(f))
                 good = false;
         return good;
 }
 
-static bool read_outputs(const char *path, const Graph *g, Trial *trial)
+static bool read_outputs(const char *path, const Graph *g, TestRun *test_run)
 {
         FILE *f = fopen(path, "rb");
         bool good = f != NULL;
         for (int i = 0; i < g->noutput && good; i++) {
-                size_t n = (size_t)type_count(&g->output[i].node->type, trial->size);
-                trial->output[i] = malloc((n + 1) * sizeof(float));
-                good = trial->output[i] && fread(trial->output[i], sizeof(float), n, f) == n;
+                size_t n = (size_t)type_count(&g->output[i].node->type, test_run->size);
+                test_run->output[i] = malloc((n + 1) * sizeof(float));
+                good = test_run->output[i] && fread(test_run->output[i], sizeof(float), n, f) == n;
         }
         if (f)
                 fclose(f);
@@ -190,23 +190,23 @@ static bool read_outputs(const char *path, const Graph *g, Trial *trial)
 }
 
 /* Lines of differences, of which the first counts, and of tokens; "end" behind them: without it they are not all there. */
-static bool read_said(const char *path, Arena *a, Trial *trial)
+static bool read_said(const char *path, Arena *a, TestRun *test_run)
 {
         long at;
         double one, other;
         char line[256] = "";
         FILE *f = fopen(path, "r");
-        trial->run = -1;
-        trial->token = NEW_ARRAY(a, int32_t, trial->steps + 1);
-        trial->ntoken = 0;
+        test_run->run = -1;
+        test_run->token = NEW_ARRAY(a, int32_t, test_run->steps + 1);
+        test_run->ntoken = 0;
         while (f && fgets(line, sizeof line, f)) {
-                if (!strncmp(line, "token ", 6) && trial->ntoken < trial->steps) {
-                        trial->token[trial->ntoken++] = (int32_t)strtol(line + 6, NULL, 10);
-                } else if (trial->run < 0 && sscanf(line, "%d %d %ld %lf %lf", &trial->run, &trial->at_output,
-                                                    &at, &one, &other) == 5) {
-                        trial->at = at;
-                        trial->one = (float)one;
-                        trial->other = (float)other;
+                if (!strncmp(line, "token ", 6) && test_run->ntoken < test_run->steps) {
+                        test_run->token[test_run->ntoken++] = (int32_t)strtol(line + 6, NULL, 10);
+                } else if (test_run->run < 0 && sscanf(line, "%d %d %ld %lf %lf", &test_run->run,
+                                                       &test_run->at_output, &at, &one, &other) == 5) {
+                        test_run->at = at;
+                        test_run->one = (float)one;
+                        test_run->other = (float)other;
                 }
         }
         bool good = f && !strcmp(line, "end\n");
@@ -215,19 +215,19 @@ static bool read_said(const char *path, Arena *a, Trial *trial)
         return good;
 }
 
-static bool write_sources(Plan *p, const char *folder, const WeightSource *weights, const Trial *trial)
+static bool write_sources(Plan *p, const char *folder, const WeightSource *weights, const TestRun *test_run)
 {
         Arena *a = p->graph->arena;
         EmitOptions options = {.name = "model"};
         Text *c = text_new(a), *h = text_new(a);
         emit(p, &options, c, h);
-        const char *program = trial_program(a, p, trial, "model.h");
+        const char *program = test_run_program(a, p, test_run, "model.h");
         if (!write_weights(path_in(a, folder, "model.weights"), p, weights) ||
             !write_file(path_in(a, folder, "model.c"), c->data, c->n) ||
             !write_file(path_in(a, folder, "model.h"), h->data, h->n) ||
             !write_file(path_in(a, folder, "program.c"), program, (int64_t)strlen(program)))
                 return false;
-        if (write_inputs(path_in(a, folder, "inputs"), p->graph, trial))
+        if (write_inputs(path_in(a, folder, "inputs"), p->graph, test_run))
                 return true;
         fprintf(stderr, "lathe: %s/inputs: %s\n", folder, strerror(errno));
         return false;
@@ -235,7 +235,7 @@ static bool write_sources(Plan *p, const char *folder, const WeightSource *weigh
 
 /* --- the whole --------------------------------------------------------------------------------------------------- */
 
-bool trial(Plan *p, const char *folder, const WeightSource *weights, Trial *result)
+bool test_run(Plan *p, const char *folder, const WeightSource *weights, TestRun *result)
 {
         Arena *a = p->graph->arena;
         const Target *t = p->target;

@@ -1,8 +1,8 @@
-/* Values of a repeat's trips, named after it: encoder[2].x, outer[i].inner[j].x.
+/* Values of a repeat's iterations, named after it: encoder[2].x, outer[i].inner[j].x.
  *
- * What is asked for is found in the trees, so that a repeat knows when it runs.  As a trip ends, the variables asked for are
- * looked up in its scope.  Those that the model computes become further stacked values of the repeat, [trips, ..], and one
- * of them is a part of that stack; what is known at compile time is kept for each trip.  Nothing is left of a stack that no
+ * What is asked for is found in the trees, so that a repeat knows when it runs.  As an iteration ends, the variables asked for are
+ * looked up in its scope.  Those that the model computes become further stacked values of the repeat, [iterations, ..], and one
+ * of them is a part of that stack; what is known at compile time is kept for each iteration.  Nothing is left of a stack that no
  * expression came to use: prune.c. */
 #include "elaborate_private.h"
 
@@ -14,25 +14,25 @@ enum { MAX_PARTS = MAX_REGIONS + 1 };
 typedef struct {
         const char *const *part;
         int n;
-        bool found;      /* some trip has it */
-        bool is_tensor;  /* in some trip: then numbers are tensors too */
+        bool found;      /* some iteration has it */
+        bool is_tensor;  /* in some iteration: then numbers are tensors too */
         const char *why; /* it can't be had; or NULL */
         Span at;         /* what that is about */
-        Value *of_trip;  /* [trips] POISON: this trip lacks it; a tensor: in the stack; else the value */
-        int result;      /* the stack's number among the repeat's results, or -1 */
-        Node *stack;     /* [trips, ..] in the body around */
-} TripValue;
+        Value *of_iteration; /* [iterations] POISON: this iteration lacks it; a tensor: in the stack; else the value */
+        int result;          /* the stack's number among the repeat's results, or -1 */
+        Node *stack; /* [iterations, ..] in the body around */
+} IterationValue;
 
-struct Trips {
+struct Iterations {
         const char *name;
         int64_t n;
         const Ast *body;
         Arena *arena; /* of the body around */
-        TripValue *value;
+        IterationValue *value;
         int nvalue;
         Span at;
         bool ended, good;
-        const Trips *next; /* in the same scope, before it */
+        const Iterations *next; /* in the same scope, before it */
 };
 
 /* ---- what is asked for ---- */
@@ -68,7 +68,7 @@ static int parts_of(const Ast *field, const char **part, const Ast **index)
         return n + 1;
 }
 
-void ask_for_trips(Elaborator *e, const Ast *tree)
+void ask_for_iterations(Elaborator *e, const Ast *tree)
 {
         const char *part[MAX_PARTS];
         const Ast *index[MAX_PARTS];
@@ -79,7 +79,7 @@ void ask_for_trips(Elaborator *e, const Ast *tree)
                 add_asked(e, part, n);
         for (int i = 0; i < tree->nkid; i++)
                 if (tree->kid[i])
-                        ask_for_trips(e, tree->kid[i]);
+                        ask_for_iterations(e, tree->kid[i]);
 }
 
 /* Files are loaded as names of the library are met. */
@@ -88,16 +88,16 @@ static void ask_in_files(Elaborator *e)
         const Program *p = e->program;
         for (; e->nasked_file < p->nfile; e->nasked_file++)
                 if (p->file[e->nasked_file]->tree)
-                        ask_for_trips(e, p->file[e->nasked_file]->tree);
+                        ask_for_iterations(e, p->file[e->nasked_file]->tree);
 }
 
-static bool same_path(const TripValue *v, const char *const *part, int n)
+static bool same_path(const IterationValue *v, const char *const *part, int n)
 {
         return v->n == n && memcmp(v->part, part, (size_t)n * sizeof *part) == 0;
 }
 
 /* What is asked for of a repeat of that name, whatever stands around it. */
-static void find_values(Elaborator *e, Trips *t)
+static void find_values(Elaborator *e, Iterations *t)
 {
         for (int i = 0; i < e->nasked; i++)
                 for (int k = 0; k + 1 < e->asked[i].n; k++) {
@@ -106,76 +106,77 @@ static void find_values(Elaborator *e, Trips *t)
                         if (e->asked[i].part[k] != t->name)
                                 continue;
                         if (!t->value)
-                                t->value = NEW_ARRAY(e->arena, TripValue, (int64_t)e->nasked * MAX_PARTS);
+                                t->value =
+                                        NEW_ARRAY(e->arena, IterationValue, (int64_t)e->nasked * MAX_PARTS);
                         while (known < t->nvalue && !same_path(&t->value[known], part, n))
                                 known++;
                         if (known == t->nvalue)
                                 t->value[t->nvalue++] =
-                                        (TripValue){.part = part,
-                                                    .n = n,
-                                                    .of_trip = NEW_ARRAY(e->arena, Value, t->n),
-                                                    .result = -1};
+                                        (IterationValue){.part = part,
+                                                         .n = n,
+                                                         .of_iteration = NEW_ARRAY(e->arena, Value, t->n),
+                                                         .result = -1};
                 }
 }
 
-Trips *trips_begin(Elaborator *e, const Ast *repeat, int64_t n)
+Iterations *iterations_begin(Elaborator *e, const Ast *repeat, int64_t n)
 {
-        Trips *t = NEW(e->arena, Trips);
-        *t = (Trips){.name = repeat->kid[0]->name,
-                     .n = n,
-                     .body = repeat->kid[2],
-                     .at = repeat->kid[0]->span,
-                     .arena = e->arena};
+        Iterations *t = NEW(e->arena, Iterations);
+        *t = (Iterations){.name = repeat->kid[0]->name,
+                          .n = n,
+                          .body = repeat->kid[2],
+                          .at = repeat->kid[0]->span,
+                          .arena = e->arena};
         ask_in_files(e);
         find_values(e, t);
         return t;
 }
 
-int trips_asked(const Trips *t)
+int iterations_asked(const Iterations *t)
 {
         return t->nvalue;
 }
 
 /* ---- in sight ---- */
 
-void trips_show(Scope *scope, Trips *t, bool ended)
+void iterations_show(Scope *scope, Iterations *t, bool ended)
 {
         t->ended = ended;
-        t->next = scope->vars->trips;
-        scope->vars->trips = t;
+        t->next = scope->vars->iterations;
+        scope->vars->iterations = t;
 }
 
-static const Trips *find_trips(const Vars *vars, const char *name)
+static const Iterations *find_iterations(const Vars *vars, const char *name)
 {
-        const Trips *t = vars->trips;
+        const Iterations *t = vars->iterations;
         while (t && t->name != name)
                 t = t->next;
         return t;
 }
 
 /* The repeat that the name stands for where an index and a field follow it: variables that have parts go before. */
-static const Trips *trips_named(Elaborator *e, Scope *scope, const char *name)
+static const Iterations *iterations_named(Elaborator *e, Scope *scope, const char *name)
 {
         Value v;
-        const Trips *t = NULL;
+        const Iterations *t = NULL;
         for (const Scope *s = scope; s && s->vars && !t; s = s->outer)
-                t = find_trips(s->vars, name);
+                t = find_iterations(s->vars, name);
         bool hidden = t && scope_find(e, scope, name, false, &v) &&
                       (v.kind == V_TENSOR || v.kind == V_LIST || v.kind == V_GROUP);
         return hidden ? NULL : t;
 }
 
-int trips_names(const Vars *vars, const char **name, int max)
+int iterations_names(const Vars *vars, const char **name, int max)
 {
         int n = 0;
-        for (const Trips *t = vars->trips; t && n < max; t = t->next)
+        for (const Iterations *t = vars->iterations; t && n < max; t = t->next)
                 name[n++] = t->name;
         return n;
 }
 
-/* ---- as a trip ends ---- */
+/* ---- as an iteration ends ---- */
 
-/* A copy that outlives the trip; POISON: it holds something that the model computes, or that can be called. */
+/* A copy that outlives the iteration; POISON: it holds something that the model computes, or that can be called. */
 static Value lasting(Arena *a, Value v)
 {
         v.quotient = NULL;
@@ -200,7 +201,7 @@ static Value lasting(Arena *a, Value v)
         return (Value){.kind = V_LIST, .list = list};
 }
 
-static void refuse(TripValue *v, const char *why, Span at)
+static void refuse(IterationValue *v, const char *why, Span at)
 {
         if (v->why)
                 return;
@@ -208,10 +209,10 @@ static void refuse(TripValue *v, const char *why, Span at)
         v->at = at;
 }
 
-/* The values of an inner repeat's trips as one value: their stack, or a list. */
-static Value inner_value(Elaborator *e, const Trips *t, TripValue *v, const Trips *inner)
+/* The values of an inner repeat's iterations as one value: their stack, or a list. */
+static Value inner_value(Elaborator *e, const Iterations *t, IterationValue *v, const Iterations *inner)
 {
-        const TripValue *found = NULL;
+        const IterationValue *found = NULL;
         for (int i = 0; i < inner->nvalue; i++)
                 if (same_path(&inner->value[i], v->part + 1, v->n - 1))
                         found = &inner->value[i];
@@ -221,7 +222,7 @@ static Value inner_value(Elaborator *e, const Trips *t, TripValue *v, const Trip
         if (found->why)
                 refuse(v, arena_strdup(t->arena, found->why), found->at);
         for (int64_t i = 0; i < inner->n; i++)
-                if (is_poison(found->of_trip[i]))
+                if (is_poison(found->of_iteration[i]))
                         refuse(v,
                                arena_printf(t->arena, "iteration %lld of %s does not assign it", (long long)i,
                                             inner->name),
@@ -231,10 +232,11 @@ static Value inner_value(Elaborator *e, const Trips *t, TripValue *v, const Trip
                        inner->at);
         if (v->why)
                 return POISON;
-        return found->stack ? value_tensor(found->stack) : value_list(e, (int)inner->n, found->of_trip);
+        return found->stack ? value_tensor(found->stack) : value_list(e, (int)inner->n, found->of_iteration);
 }
 
-static Value value_in_trip(Elaborator *e, const Trips *t, TripValue *v, const Scope *scope, Span *at)
+static Value value_in_iteration(Elaborator *e, const Iterations *t, IterationValue *v, const Scope *scope,
+                                Span *at)
 {
         const Binding *b = vars_find(scope->vars, v->part[0]);
         *at = b ? b->span : (Span){0};
@@ -242,59 +244,59 @@ static Value value_in_trip(Elaborator *e, const Trips *t, TripValue *v, const Sc
                 v->found = v->found || b;
                 return b ? b->value : POISON;
         }
-        const Trips *inner = b ? NULL : find_trips(scope->vars, v->part[0]);
+        const Iterations *inner = b ? NULL : find_iterations(scope->vars, v->part[0]);
         return inner && inner->ended ? inner_value(e, t, v, inner) : POISON;
 }
 
-/* One value of a trip.  *again: the repeat has to begin anew, with this value a tensor. */
-static Node *leave_value(Elaborator *e, const Trips *t, TripValue *v, const Scope *scope, int64_t trip,
-                         bool *again)
+/* One value of an iteration.  *again: the repeat has to begin anew, with this value a tensor. */
+static Node *leave_value(Elaborator *e, const Iterations *t, IterationValue *v, const Scope *scope,
+                         int64_t iteration, bool *again)
 {
         Span at;
-        Value value = value_in_trip(e, t, v, scope, &at);
+        Value value = value_in_iteration(e, t, v, scope, &at);
         Value kept = value.kind == V_TENSOR ? value : lasting(t->arena, value);
         bool scalar = is_number(kept) || kept.kind == V_BOOL || kept.kind == V_DIM;
-        v->of_trip[trip] = POISON;
+        v->of_iteration[iteration] = POISON;
         if (v->why || is_poison(value))
                 return NULL;
         if (is_poison(kept) || (v->is_tensor && kept.kind != V_TENSOR && !scalar)) {
                 refuse(v,
-                       arena_printf(t->arena, "in iteration %lld it is %s", (long long)trip,
+                       arena_printf(t->arena, "in iteration %lld it is %s", (long long)iteration,
                                     value_text_of(e, value)),
                        at);
                 return NULL;
         }
         if (kept.kind == V_TENSOR && !v->is_tensor) {
                 v->is_tensor = true;
-                for (int64_t i = 0; i < trip; i++)
-                        *again = *again || !is_poison(v->of_trip[i]);
+                for (int64_t i = 0; i < iteration; i++)
+                        *again = *again || !is_poison(v->of_iteration[i]);
         }
         Node *n = v->is_tensor ? to_tensor(e, value, at) : NULL;
-        v->of_trip[trip] = n ? value_tensor(n) : kept;
+        v->of_iteration[iteration] = n ? value_tensor(n) : kept;
         return n;
 }
 
-Node **trips_leave(Elaborator *e, Trips *t, const Scope *scope, int64_t trip, bool *again)
+Node **iterations_leave(Elaborator *e, Iterations *t, const Scope *scope, int64_t iteration, bool *again)
 {
         Node **left = NEW_ARRAY(e->arena, Node *, t->nvalue);
         for (int i = 0; i < t->nvalue; i++)
-                left[i] = leave_value(e, t, &t->value[i], scope, trip, again);
+                left[i] = leave_value(e, t, &t->value[i], scope, iteration, again);
         return left;
 }
 
 /* ---- as the repeat ends ---- */
 
-static int64_t first_trip_of(const Region *region, int body)
+static int64_t first_iteration_of(const Region *region, int body)
 {
-        int64_t trip = 0;
-        while (trip < region->trips && region->body_of[trip] != body)
-                trip++;
-        return trip;
+        int64_t iteration = 0;
+        while (iteration < region->iterations && region->body_of[iteration] != body)
+                iteration++;
+        return iteration;
 }
 
 /* The type that the value has in all bodies that have it; false: there is none. */
-static bool common_type(Elaborator *e, const Trips *t, TripValue *v, const Region *region, Node *const *one,
-                        const Node **like)
+static bool common_type(Elaborator *e, const Iterations *t, IterationValue *v, const Region *region,
+                        Node *const *one, const Node **like)
 {
         int first = 0;
         while (!one[first])
@@ -305,8 +307,9 @@ static bool common_type(Elaborator *e, const Trips *t, TripValue *v, const Regio
                         continue;
                 refuse(v,
                        arena_printf(t->arena, "it is %s in iteration %lld and %s in iteration %lld",
-                                    whole_type(e, &(*like)->type), (long long)first_trip_of(region, first),
-                                    whole_type(e, &one[k]->type), (long long)first_trip_of(region, k)),
+                                    whole_type(e, &(*like)->type),
+                                    (long long)first_iteration_of(region, first),
+                                    whole_type(e, &one[k]->type), (long long)first_iteration_of(region, k)),
                        one[k]->span);
                 return false;
         }
@@ -316,19 +319,20 @@ static bool common_type(Elaborator *e, const Trips *t, TripValue *v, const Regio
                                     "it has %d axes, and all iterations' values in a row would have one more",
                                     MAX_RANK),
                        (*like)->span);
-        else if (!type_is_bounded(e->g, &(*like)->type, region->trips))
+        else if (!type_is_bounded(e->g, &(*like)->type, region->iterations))
                 refuse(v, "all iterations' values together are too large", (*like)->span);
         return !v->why;
 }
 
-/* Rows of zeros for trips that lack it, which no expression can name. */
+/* Rows of zeros for iterations that lack it, which no expression can name. */
 static Node *zeros(Elaborator *e, Body *b, const Node *like)
 {
         Node *zero = build_number(e->g, b, 0, like->type.dtype, like->span, like->where);
         return view_broadcast(e->g, b, zero, &like->type, like->span, like->where);
 }
 
-static void stack_value(Elaborator *e, const Trips *t, TripValue *v, Region *region, Node *const *one)
+static void stack_value(Elaborator *e, const Iterations *t, IterationValue *v, Region *region,
+                        Node *const *one)
 {
         const Node *like;
         if (!v->is_tensor || v->why || !common_type(e, t, v, region, one, &like))
@@ -342,7 +346,7 @@ static void stack_value(Elaborator *e, const Trips *t, TripValue *v, Region *reg
         v->result = region->ncarry + region->nstack++;
 }
 
-void trips_stack(Elaborator *e, Trips *t, Region *region, const Trip *kept)
+void iterations_stack(Elaborator *e, Iterations *t, Region *region, const Iteration *kept)
 {
         Node **one = NEW_ARRAY(e->arena, Node *, region->nbody);
         for (int i = 0; i < t->nvalue; i++) {
@@ -352,10 +356,10 @@ void trips_stack(Elaborator *e, Trips *t, Region *region, const Trip *kept)
         }
 }
 
-void trips_end(Elaborator *e, Trips *t, Node *repeat)
+void iterations_end(Elaborator *e, Iterations *t, Node *repeat)
 {
         for (int i = 0; i < t->nvalue; i++) {
-                TripValue *v = &t->value[i];
+                IterationValue *v = &t->value[i];
                 if (v->result < 0)
                         continue;
                 v->stack = build(e->g, e->body, e->diag, OP_RESULT, 1, &repeat,
@@ -366,7 +370,7 @@ void trips_end(Elaborator *e, Trips *t, Node *repeat)
         t->good = true;
 }
 
-/* ---- one value of one trip ---- */
+/* ---- one value of one iteration ---- */
 
 typedef struct {
         int n; /* parts */
@@ -374,8 +378,8 @@ typedef struct {
         const Ast *index[MAX_PARTS]; /* [n - 1] what stands behind them */
 } Chain;
 
-/* The trip in brackets behind part number i, a repeat of n trips; -1 after a mistake. */
-static int64_t trip_at(Elaborator *e, Scope *scope, const Chain *c, int i, int64_t n)
+/* The iteration in brackets behind part number i, a repeat of n iterations; -1 after a mistake. */
+static int64_t iteration_at(Elaborator *e, Scope *scope, const Chain *c, int i, int64_t n)
 {
         const Ast *index = c->index[i], *kid = index->kid[index->nkid - 1];
         const char *name = c->part[i];
@@ -459,35 +463,36 @@ static Value fail_unknown(Elaborator *e, const char *repeat, const Ast *body, co
         return POISON;
 }
 
-/* Trips that have a value of which one is asked for that lacks it. */
-static Value fail_lacking(Elaborator *e, const Trips *t, const TripValue *v, const Ast *field, int64_t trip)
+/* Iterations that have a value of which one is asked for that lacks it. */
+static Value fail_lacking(Elaborator *e, const Iterations *t, const IterationValue *v, const Ast *field,
+                          int64_t iteration)
 {
         int64_t other = 0;
-        while (other < t->n && is_poison(v->of_trip[other]))
+        while (other < t->n && is_poison(v->of_iteration[other]))
                 other++;
-        poisoned(e, field->name_span, "iteration %lld of %s assigns no %s", (long long)trip, t->name,
+        poisoned(e, field->name_span, "iteration %lld of %s assigns no %s", (long long)iteration, t->name,
                  field->name);
         if (other < t->n)
                 diag_hint(e->diag, "iteration %lld does", (long long)other);
         return POISON;
 }
 
-/* Those of a stack that were asked for by their trips.  In a repeat the trips may differ from trip to trip, and as parts that
+/* Those of a stack that were asked for by their iterations.  In a repeat the iterations may differ from iteration to iteration, and as parts that
  * start elsewhere they would make bodies of their own; by constants they are the same. */
-static Value part_of_stack(Elaborator *e, Node *stack, const int64_t *trip, int n, Span span)
+static Value part_of_stack(Elaborator *e, Node *stack, const int64_t *iteration, int n, Span span)
 {
         if (stack->body != e->body)
-                return tensor_gathered(e, stack, n, trip, span);
+                return tensor_gathered(e, stack, n, iteration, span);
         Value v = value_tensor(stack);
         for (int i = 0; i < n && v.kind == V_TENSOR; i++)
-                v = tensor_part(e, v.tensor, trip[i], span);
+                v = tensor_part(e, v.tensor, iteration[i], span);
         return v;
 }
 
-static Value value_of(Elaborator *e, Scope *scope, const Trips *t, const TripValue *v, const Chain *c,
-                      const Ast *field)
+static Value value_of(Elaborator *e, Scope *scope, const Iterations *t, const IterationValue *v,
+                      const Chain *c, const Ast *field)
 {
-        int64_t trip[MAX_PARTS], n = t->n;
+        int64_t iteration[MAX_PARTS], n = t->n;
         Value value = POISON;
         if (v->why) {
                 const char *path = c->part[0];
@@ -498,12 +503,12 @@ static Value value_of(Elaborator *e, Scope *scope, const Trips *t, const TripVal
                 return POISON;
         }
         for (int i = 0; i < v->n; i++) {
-                if ((trip[i] = trip_at(e, scope, c, i, n)) < 0)
+                if ((iteration[i] = iteration_at(e, scope, c, i, n)) < 0)
                         return POISON;
-                if (i == 0 && is_poison(v->of_trip[trip[0]]))
-                        return fail_lacking(e, t, v, field, trip[0]);
-                value = i == 0                 ? v->of_trip[trip[0]]
-                        : value.kind == V_LIST ? value.list->item[trip[i]]
+                if (i == 0 && is_poison(v->of_iteration[iteration[0]]))
+                        return fail_lacking(e, t, v, field, iteration[0]);
+                value = i == 0                 ? v->of_iteration[iteration[0]]
+                        : value.kind == V_LIST ? value.list->item[iteration[i]]
                                                : value;
                 if (v->stack && i + 1 < v->n)
                         n = v->stack->type.dim[i + 1].fixed;
@@ -512,10 +517,10 @@ static Value value_of(Elaborator *e, Scope *scope, const Trips *t, const TripVal
         }
         if (v->is_tensor && !v->stack) /* it was reported */
                 return POISON;
-        return v->stack ? part_of_stack(e, v->stack, trip, v->n, field->span) : value;
+        return v->stack ? part_of_stack(e, v->stack, iteration, v->n, field->span) : value;
 }
 
-static Value fail_not_ended(Elaborator *e, const Trips *t, const Ast *field)
+static Value fail_not_ended(Elaborator *e, const Iterations *t, const Ast *field)
 {
         poisoned(e, field->span,
                  "%s[..].%s is not yet computed: the values of a repeat's iterations have names after it",
@@ -526,14 +531,14 @@ static Value fail_not_ended(Elaborator *e, const Trips *t, const Ast *field)
         return POISON;
 }
 
-bool trips_value(Elaborator *e, Scope *scope, const Ast *field, Value *value)
+bool iterations_value(Elaborator *e, Scope *scope, const Ast *field, Value *value)
 {
         Chain c;
         c.n = e->paths ? 0 : parts_of(field, c.part, c.index);
-        const Trips *t = c.n ? trips_named(e, scope, c.part[0]) : NULL;
+        const Iterations *t = c.n ? iterations_named(e, scope, c.part[0]) : NULL;
         if (!t)
                 return false;
-        const TripValue *v = NULL;
+        const IterationValue *v = NULL;
         for (int i = 0; i < t->nvalue && !v; i++)
                 if (same_path(&t->value[i], c.part + 1, c.n - 1))
                         v = &t->value[i];
@@ -543,7 +548,7 @@ bool trips_value(Elaborator *e, Scope *scope, const Ast *field, Value *value)
         if (!t->ended)
                 *value = fail_not_ended(e, t, field);
         else if (t->n == 0)
-                *value = trip_at(e, scope, &c, 0, 0) < 0 ? POISON : NOTHING;
+                *value = iteration_at(e, scope, &c, 0, 0) < 0 ? POISON : NOTHING;
         else if (!t->good)
                 *value = POISON;
         else if (inner)
@@ -555,11 +560,11 @@ bool trips_value(Elaborator *e, Scope *scope, const Ast *field, Value *value)
         return true;
 }
 
-bool trips_without_value(Elaborator *e, const Scope *scope, const Ast *name)
+bool iterations_without_value(Elaborator *e, const Scope *scope, const Ast *name)
 {
-        const Trips *t = NULL;
+        const Iterations *t = NULL;
         for (; scope && scope->vars && !t; scope = scope->outer)
-                t = find_trips(scope->vars, name->name);
+                t = find_iterations(scope->vars, name->name);
         if (!t)
                 return false;
         poisoned(e, name->span, "%s is a repeat, and no value", t->name);
@@ -568,7 +573,7 @@ bool trips_without_value(Elaborator *e, const Scope *scope, const Ast *name)
         return true;
 }
 
-void note_later_trips(Elaborator *e, const char *name)
+void note_later_iterations(Elaborator *e, const char *name)
 {
         const Ast *repeat = e->program->main->tree ? find_repeat(e->program->main->tree, name) : NULL;
         if (repeat)

@@ -1,15 +1,15 @@
-/* Rings: which states hold a window and not the whole context.
+/* Window caches: which states hold a window and not the whole context.
  *
  * A state says how far back its rows are read (StateVar.window, which the causal pass found).  Where attention alone reads
  * them, as its keys or values, which it takes from any position on that is a multiple of 16, the state holds that much, what a
  * call brings, and as much again: so that positions can be taken back, and rows need not be moved in each call
- * (runtime/ring.h).  States of one window make up one ring, with one first position.
+ * (runtime/window_cache.h).  States of one window make up one window cache, with one first position.
  *
  *   [context, width] rows 0 to context      ->      [size, width] rows base to base + size,      size = about window + 2 chunks
  *
  * An instance of several sequences keeps all of them.
  *
- * Expects kernels that have not been laid out.  Leaves Plan.ring and Plan.ring_of, for layout. */
+ * Expects kernels that have not been laid out.  Leaves Plan.cache and Plan.cache_of, for layout. */
 #include <stdlib.h>
 
 #include "plan_private.h"
@@ -35,13 +35,14 @@ static bool is_for_attention(const Fuse *f, const Node *n)
         return true;
 }
 
-static Ring ring_for(const Plan *p, int64_t back)
+static WindowCache cache_for(const Plan *p, int64_t back)
 {
         int64_t chunk = p->bound[p->graph->time];
-        return (Ring){.back = back, .spare = chunk, .size = round_up(back + 2 * chunk + LANES - 1, LANES)};
+        return (WindowCache){
+                .back = back, .spare = chunk, .size = round_up(back + 2 * chunk + LANES - 1, LANES)};
 }
 
-/* Whether a state may be kept in a ring, and gains by it. */
+/* Whether a state may be kept in a window cache, and gains by it. */
 static bool suits(const Fuse *f, const Node *append)
 {
         const Plan *p = f->plan;
@@ -49,7 +50,7 @@ static bool suits(const Fuse *f, const Node *append)
         const StateVar *s = append->attr.state;
         Dim all = dim_add(dim_named(g->past), dim_named(g->time));
         return s->window > 0 && dim_equal(append->type.dim[s->axis], all) &&
-               s->axis < append->type.rank - 1 && ring_for(p, s->window).size < g->named[g->time].bound &&
+               s->axis < append->type.rank - 1 && cache_for(p, s->window).size < g->named[g->time].bound &&
                is_for_attention(f, append);
 }
 
@@ -59,37 +60,37 @@ static int ascending(const void *a, const void *b)
         return (x > y) - (x < y);
 }
 
-/* A ring for each window; of more windows than there can be rings, the smallest go with the next. */
-static void make_rings(Plan *p, int64_t *window, int n)
+/* A window cache for each window; of more windows than there can be window caches, the smallest go with the next. */
+static void make_caches(Plan *p, int64_t *window, int n)
 {
         int distinct = 0;
         qsort(window, (size_t)n, sizeof *window, ascending);
         for (int i = 0; i < n; i++)
                 if (i + 1 == n || window[i] != window[i + 1])
                         window[distinct++] = window[i];
-        int left_out = distinct > MAX_RINGS ? distinct - MAX_RINGS : 0;
-        p->nring = distinct - left_out;
-        for (int i = 0; i < p->nring; i++)
-                p->ring[i] = ring_for(p, window[left_out + i]);
+        int left_out = distinct > MAX_CACHES ? distinct - MAX_CACHES : 0;
+        p->ncache = distinct - left_out;
+        for (int i = 0; i < p->ncache; i++)
+                p->cache[i] = cache_for(p, window[left_out + i]);
 }
 
-void choose_rings(Fuse *f)
+void window_caches(Fuse *f)
 {
         Plan *p = f->plan;
         int64_t *window = NEW_ARRAY(f->arena, int64_t, p->graph->nstate);
         int n = 0;
-        p->ring_of = NEW_ARRAY(p->graph->arena, int, p->graph->nstate);
+        p->cache_of = NEW_ARRAY(p->graph->arena, int, p->graph->nstate);
         for (int i = 0; i < p->graph->nstate; i++)
-                p->ring_of[i] = -1;
-        for (int i = 0; !p->off[PASS_ring] && p->slots == 1 && i < f->uses->n; i++) {
+                p->cache_of[i] = -1;
+        for (int i = 0; !p->off[PASS_window] && p->slots == 1 && i < f->uses->n; i++) {
                 const Node *append = f->uses->all[i];
                 if (append->op != OP_APPEND || !suits(f, append))
                         continue;
                 window[n++] = append->attr.state->window;
-                p->ring_of[append->attr.state->id] = 0;
+                p->cache_of[append->attr.state->id] = 0;
         }
-        make_rings(p, window, n);
+        make_caches(p, window, n);
         for (int i = 0; i < p->graph->nstate; i++)
-                while (p->ring_of[i] >= 0 && p->ring[p->ring_of[i]].back < p->graph->state[i]->window)
-                        p->ring_of[i]++;
+                while (p->cache_of[i] >= 0 && p->cache[p->cache_of[i]].back < p->graph->state[i]->window)
+                        p->cache_of[i]++;
 }

@@ -1,4 +1,4 @@
-/* The trial of code made in this process: the same calls as of the emitted program, through an engine. */
+/* The test run of code made in this process: the same calls as of the emitted program, through an engine. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 typedef struct {
         const Plan *plan;
         const Graph *g;
-        Trial *trial;
+        TestRun *test_run;
         Engine *engine;
         void **input;          /* [ninput]: floats or int32_t */
         const void **input_at; /* those of a call */
@@ -16,30 +16,30 @@ typedef struct {
         void **together; /* [ninput]: of a batch, row after row .. */
         float **given;   /* [noutput]: .. and what it gives */
         int half;        /* every second output is wanted, from this one on; -1: all */
-} TrialJit;
+} TestRunJit;
 
-static int64_t elements(const TrialJit *t, const Type *type)
+static int64_t elements(const TestRunJit *t, const Type *type)
 {
-        return type_count(type, t->trial->size);
+        return type_count(type, t->test_run->size);
 }
 
-static int64_t positions(const TrialJit *t)
+static int64_t positions(const TestRunJit *t)
 {
-        return t->g->time >= 0 ? t->trial->size[t->g->time] : 1;
+        return t->g->time >= 0 ? t->test_run->size[t->g->time] : 1;
 }
 
 /* Elements of one position, or of all where it does not run over positions. */
-static int64_t row(const TrialJit *t, const Type *type)
+static int64_t row(const TestRunJit *t, const Type *type)
 {
         return grows(t->g, type) ? elements(t, type) / positions(t) : elements(t, type);
 }
 
-bool trial_jit_runs(const Target *t)
+bool test_run_jit_runs(const Target *t)
 {
         return kernels_of(t) && target_runs_here(t);
 }
 
-static bool take_outputs(TrialJit *t)
+static bool take_outputs(TestRunJit *t)
 {
         for (int i = 0; i < t->g->noutput; i++) {
                 t->output[i] = malloc(((size_t)elements(t, &t->g->output[i].node->type) + 1) * sizeof(float));
@@ -50,7 +50,7 @@ static bool take_outputs(TrialJit *t)
 }
 
 /* Room for the rows of a batch. */
-static bool take_batch_rows(TrialJit *t)
+static bool take_batch_rows(TestRunJit *t)
 {
         int64_t rows = t->plan->bound[t->g->time];
         bool good = true;
@@ -64,7 +64,7 @@ static bool take_batch_rows(TrialJit *t)
 }
 
 /* The inputs of a call. */
-static void fill_inputs(TrialJit *t, TrialCall call)
+static void fill_inputs(TestRunJit *t, TestRunCall call)
 {
         for (int i = 0; i < t->g->ninput; i++) {
                 const Input *in = &t->g->input[i];
@@ -73,20 +73,20 @@ static void fill_inputs(TrialJit *t, TrialCall call)
                 int32_t *whole = t->input[i];
                 for (int64_t k = 0; k < n; k++)
                         if (in->type.dtype == REAL)
-                                real[k] = (float)trial_input(t->g, t->trial, call, i, k);
+                                real[k] = (float)test_run_input(t->g, t->test_run, call, i, k);
                         else
-                                whole[k] = (int32_t)trial_input(t->g, t->trial, call, i, k);
+                                whole[k] = (int32_t)test_run_input(t->g, t->test_run, call, i, k);
         }
 }
 
-static bool take_inputs(TrialJit *t)
+static bool take_inputs(TestRunJit *t)
 {
         for (int i = 0; i < t->g->ninput; i++) {
                 t->input[i] = malloc((size_t)elements(t, &t->g->input[i].type) * 4 + 4);
                 if (!t->input[i])
                         return false;
         }
-        fill_inputs(t, TRIAL_WHOLE);
+        fill_inputs(t, TEST_WHOLE);
         return take_outputs(t) && (t->plan->slots == 1 || take_batch_rows(t));
 }
 
@@ -101,13 +101,13 @@ static bool is_dense(const Graph *g, const Type *type)
 
 /* Whose rows of a piece lie as those of the whole call do; of an output with another inner size of the call, such as pages of each
  * position, only where all of its rows are wanted. */
-static bool is_given(const TrialJit *t, const Type *type, int64_t n, int64_t first)
+static bool is_given(const TestRunJit *t, const Type *type, int64_t n, int64_t first)
 {
         return n - first == positions(t) || (!is_dense(t->g, type) && (first == 0 || !type_is_dense(type)));
 }
 
 /* Positions from `at` on, n of them; the outputs of those from the first on are wanted. */
-static const char *piece(TrialJit *t, int64_t at, int64_t n, int64_t first)
+static const char *piece(TestRunJit *t, int64_t at, int64_t n, int64_t first)
 {
         const Graph *g = t->g;
         for (int i = 0; i < g->ninput; i++) {
@@ -121,12 +121,12 @@ static const char *piece(TrialJit *t, int64_t at, int64_t n, int64_t first)
                                           ? t->output[i] + (grows(g, type) ? (at + first) * row(t, type) : 0)
                                           : NULL;
         }
-        EngineCall call = {t->input_at, t->output_at, t->trial->size};
+        EngineCall call = {t->input_at, t->output_at, t->test_run->size};
         return g->past >= 0 ? engine_advance(t->engine, &call, n, first) : engine_forward(t->engine, &call);
 }
 
 /* The inputs of n positions from `at` on, or of as many from the last but `at` back, as rows of a batch. */
-static void put_together(TrialJit *t, int64_t to, int64_t at, int64_t n, bool backwards)
+static void put_together(TestRunJit *t, int64_t to, int64_t at, int64_t n, bool backwards)
 {
         for (int i = 0; i < t->g->ninput; i++) {
                 const Type *type = &t->g->input[i].type;
@@ -145,17 +145,17 @@ typedef struct {
         int shown;    /* the slot whose outputs count .. */
         int64_t n;    /* .. of which this call takes so many .. */
         int64_t from; /* .. whose outputs stand behind so many rows */
-} TrialBatch;
+} TestRunBatch;
 
-/* Each slot takes of what is left at a pace of its own: as in trial.h of the runtime. */
-static int plan_batch(TrialJit *t, TrialBatch *b, int call, EngineSequence *s)
+/* Each slot takes of what is left at a pace of its own: as in test_run.h of the runtime. */
+static int plan_batch(TestRunJit *t, TestRunBatch *b, int call, EngineSequence *s)
 {
         int slots = t->plan->slots, n = 0;
         int64_t rows = 0, wanted = 0;
         b->n = 0;
         for (int i = 0; i < slots; i++) {
                 int slot = (i + call) % slots;
-                int64_t pace = 1 + (call + slot) % 3 * (5 * slot + call) % TRIAL_PIECE,
+                int64_t pace = 1 + (call + slot) % 3 * (5 * slot + call) % TEST_PIECE,
                         rest = positions(t) - b->at[slot], room = t->plan->bound[t->g->time] - rows;
                 pace = pace < rest ? pace : rest;
                 pace = pace < room ? pace : room;
@@ -174,7 +174,7 @@ static int plan_batch(TrialJit *t, TrialBatch *b, int call, EngineSequence *s)
         return n;
 }
 
-static void take_batch(TrialJit *t, TrialBatch *b, const EngineSequence *s, int n)
+static void take_batch(TestRunJit *t, TestRunBatch *b, const EngineSequence *s, int n)
 {
         for (int i = 0; i < t->g->noutput; i++) {
                 int64_t size = row(t, &t->g->output[i].node->type);
@@ -185,24 +185,24 @@ static void take_batch(TrialJit *t, TrialBatch *b, const EngineSequence *s, int 
                 b->at[s[i].slot] += s[i].n;
 }
 
-/* One position of a slot, whose inputs that are fed apart are taken with it. */
-static const char *begin_slot(TrialJit *t, TrialBatch *b, int slot)
+/* One position of a slot, whose inputs that are fed separately are taken with it. */
+static const char *begin_slot(TestRunJit *t, TestRunBatch *b, int slot)
 {
         const char *error = engine_select(t->engine, slot);
         if (!error)
                 error = engine_rewind(t->engine, 0);
-        if (!error && t->g->fed_apart) {
+        if (!error && t->g->fed_separately) {
                 error = piece(t, 0, 1, slot != b->shown);
                 b->at[slot] = 1;
         }
         return error;
 }
 
-static const char *run_batch(TrialJit *t, int shown)
+static const char *run_batch(TestRunJit *t, int shown)
 {
         Arena *a = t->g->arena;
         int slots = t->plan->slots, n = 1;
-        TrialBatch b = {.at = NEW_ARRAY(a, int64_t, slots), .shown = shown};
+        TestRunBatch b = {.at = NEW_ARRAY(a, int64_t, slots), .shown = shown};
         EngineSequence *s = NEW_ARRAY(a, EngineSequence, slots);
         const char *error = NULL;
         engine_forget(t->engine);
@@ -210,7 +210,8 @@ static const char *run_batch(TrialJit *t, int shown)
                 error = begin_slot(t, &b, i);
         for (int call = 0; n && !error; call++) {
                 n = plan_batch(t, &b, call, s);
-                error = engine_batch(t->engine, s, n, &(EngineCall){t->input_at, t->given, t->trial->size});
+                error = engine_batch(t->engine, s, n,
+                                     &(EngineCall){t->input_at, t->given, t->test_run->size});
                 if (!error)
                         take_batch(t, &b, s, n);
         }
@@ -218,12 +219,12 @@ static const char *run_batch(TrialJit *t, int shown)
 }
 
 /* Where the last third of the positions begins. */
-static int64_t tail(const TrialJit *t)
+static int64_t tail(const TestRunJit *t)
 {
         return positions(t) - (positions(t) + 2) / 3;
 }
 
-static const char *run_halves(TrialJit *t)
+static const char *run_halves(TestRunJit *t)
 {
         const char *error = NULL;
         for (t->half = 0; t->half < 2 && !error; t->half++) {
@@ -235,17 +236,17 @@ static const char *run_halves(TrialJit *t)
         return error;
 }
 
-static const char *run_calls(TrialJit *t, TrialCall call)
+static const char *run_calls(TestRunJit *t, TestRunCall call)
 {
-        int64_t n = positions(t), step = call == TRIAL_PIECES ? TRIAL_PIECE : call == TRIAL_STEPS ? 1 : n;
+        int64_t n = positions(t), step = call == TEST_PIECES ? TEST_PIECE : call == TEST_STEPS ? 1 : n;
         const char *error = engine_rewind(t->engine, 0);
         engine_forget(t->engine);
-        if (call == TRIAL_PREFILL_STEP) {
+        if (call == TEST_PREFILL_STEP) {
                 if (!error && n > 1)
                         error = piece(t, 0, n - 1, n - 1);
                 return error ? error : piece(t, n - 1, 1, 0);
         }
-        if (call == TRIAL_TAIL)
+        if (call == TEST_TAIL)
                 return error ? error : piece(t, 0, n, tail(t));
         for (int64_t at = 0; at < n && !error; at += step)
                 error = piece(t, at, n - at < step ? n - at : step, 0);
@@ -253,43 +254,43 @@ static const char *run_calls(TrialJit *t, TrialCall call)
 }
 
 /* The first element that differs from the first run's. */
-static void compare(TrialJit *t, int run)
+static void compare(TestRunJit *t, int run)
 {
-        Trial *trial = t->trial;
-        for (int i = 0; i < t->g->noutput && trial->run < 0; i++) {
+        TestRun *test_run = t->test_run;
+        for (int i = 0; i < t->g->noutput && test_run->run < 0; i++) {
                 const Type *type = &t->g->output[i].node->type;
                 int64_t n = elements(t, type), k = 0;
-                TrialCall call = trial_run[run].call;
-                bool whole = call == TRIAL_WHOLE || call == TRIAL_HALVES;
+                TestRunCall call = test_run_case[run].call;
+                bool whole = call == TEST_WHOLE || call == TEST_HALVES;
                 if (!whole && is_dense(t->g, type))
                         continue;
-                if (call == TRIAL_TAIL && type_is_dense(type))
+                if (call == TEST_TAIL && type_is_dense(type))
                         continue;
-                if (call == TRIAL_PREFILL_STEP && grows(t->g, type))
+                if (call == TEST_PREFILL_STEP && grows(t->g, type))
                         k = (positions(t) - 1) * row(t, type);
-                if (call == TRIAL_TAIL && grows(t->g, type))
+                if (call == TEST_TAIL && grows(t->g, type))
                         k = tail(t) * row(t, type);
                 if (is_later_spoilt(call) && grows(t->g, type))
                         n = positions(t) / 2 * row(t, type);
                 for (; k < n; k++) {
-                        float one = trial->output[i][k], other = t->output[i][k];
+                        float one = test_run->output[i][k], other = t->output[i][k];
                         if (!memcmp(&one, &other, sizeof one) || (isnan(one) && isnan(other)))
                                 continue;
-                        trial->run = run;
-                        trial->at_output = i;
-                        trial->at = k;
-                        trial->one = one;
-                        trial->other = other;
+                        test_run->run = run;
+                        test_run->at_output = i;
+                        test_run->at = k;
+                        test_run->one = one;
+                        test_run->other = other;
                         break;
                 }
         }
 }
 
-/* The first run's outputs become the trial's, and others take their place. */
-static bool keep_first(TrialJit *t)
+/* The first run's outputs become the test run's, and others take their place. */
+static bool keep_first(TestRunJit *t)
 {
         for (int i = 0; i < t->g->noutput; i++) {
-                t->trial->output[i] = t->output[i];
+                t->test_run->output[i] = t->output[i];
                 t->output[i] = calloc((size_t)elements(t, &t->g->output[i].node->type) + 1, sizeof(float));
                 if (!t->output[i])
                         return false;
@@ -297,24 +298,25 @@ static bool keep_first(TrialJit *t)
         return true;
 }
 
-static const char *run_all(TrialJit *t)
+static const char *run_all(TestRunJit *t)
 {
         const char *error = take_inputs(t) ? NULL : no_memory;
-        t->trial->run = -1;
-        for (int i = 0; i < trial_runs && !error; i++) {
-                if (!trial_applies(&trial_run[i], t->plan, t->trial))
+        t->test_run->run = -1;
+        for (int i = 0; i < test_run_cases && !error; i++) {
+                if (!test_run_applies(&test_run_case[i], t->plan, t->test_run))
                         continue;
-                if (is_later_spoilt(trial_run[i].call) || (i > 0 && is_later_spoilt(trial_run[i - 1].call)))
-                        fill_inputs(t, trial_run[i].call);
+                if (is_later_spoilt(test_run_case[i].call) ||
+                    (i > 0 && is_later_spoilt(test_run_case[i - 1].call)))
+                        fill_inputs(t, test_run_case[i].call);
                 for (int k = 0; k < t->g->noutput; k++) /* as NaN, so that what is not written shows */
                         memset(t->output[k], 0xff,
                                (size_t)elements(t, &t->g->output[k].node->type) * sizeof(float));
-                error = engine_set_threads(t->engine, trial_threads(t->trial, &trial_run[i]));
+                error = engine_set_threads(t->engine, test_run_threads(t->test_run, &test_run_case[i]));
                 if (!error)
-                        error = trial_run[i].call == TRIAL_BATCH
-                                        ? run_batch(t, (trial_run[i].threads - 1) % t->plan->slots)
-                                : trial_run[i].call == TRIAL_HALVES ? run_halves(t)
-                                                                    : run_calls(t, trial_run[i].call);
+                        error = test_run_case[i].call == TEST_BATCH
+                                        ? run_batch(t, (test_run_case[i].threads - 1) % t->plan->slots)
+                                : test_run_case[i].call == TEST_HALVES ? run_halves(t)
+                                                                       : run_calls(t, test_run_case[i].call);
                 if (!error && i == 0)
                         error = keep_first(t) ? NULL : no_memory;
                 else if (!error)
@@ -323,27 +325,28 @@ static const char *run_all(TrialJit *t)
         return error;
 }
 
-static int most_threads(const Trial *t)
+static int most_threads(const TestRun *t)
 {
         int most = 1;
-        for (int i = 0; i < trial_runs; i++)
-                most = trial_threads(t, &trial_run[i]) > most ? trial_threads(t, &trial_run[i]) : most;
+        for (int i = 0; i < test_run_cases; i++)
+                most = test_run_threads(t, &test_run_case[i]) > most ? test_run_threads(t, &test_run_case[i])
+                                                                     : most;
         return most;
 }
 
-const char *trial_engine(Plan *p, const float *weights, JitMode mode, Trial *result)
+const char *test_run_engine(Plan *p, const float *weights, JitMode mode, TestRun *result)
 {
         const Graph *g = p->graph;
-        TrialJit t = {.plan = p,
-                      .g = g,
-                      .trial = result,
-                      .half = -1,
-                      .input = NEW_ARRAY(g->arena, void *, g->ninput),
-                      .input_at = NEW_ARRAY(g->arena, const void *, g->ninput),
-                      .output = NEW_ARRAY(g->arena, float *, g->noutput),
-                      .output_at = NEW_ARRAY(g->arena, float *, g->noutput),
-                      .together = NEW_ARRAY(g->arena, void *, g->ninput),
-                      .given = NEW_ARRAY(g->arena, float *, g->noutput)};
+        TestRunJit t = {.plan = p,
+                        .g = g,
+                        .test_run = result,
+                        .half = -1,
+                        .input = NEW_ARRAY(g->arena, void *, g->ninput),
+                        .input_at = NEW_ARRAY(g->arena, const void *, g->ninput),
+                        .output = NEW_ARRAY(g->arena, float *, g->noutput),
+                        .output_at = NEW_ARRAY(g->arena, float *, g->noutput),
+                        .together = NEW_ARRAY(g->arena, void *, g->ninput),
+                        .given = NEW_ARRAY(g->arena, float *, g->noutput)};
         const char *error = NULL;
         t.engine = engine_new(p, weights, most_threads(result), mode, &error);
         if (t.engine)
@@ -360,13 +363,13 @@ const char *trial_engine(Plan *p, const float *weights, JitMode mode, Trial *res
         return error;
 }
 
-bool trial_jit(Plan *p, const WeightSource *weights, JitMode mode, Trial *result)
+bool test_run_jit(Plan *p, const WeightSource *weights, JitMode mode, TestRun *result)
 {
         const float *base = NULL;
         WeightPool *pool = pool_new();
         const char *error = pool ? pool_fit(pool, p, weights, 1, &base) : no_memory;
         if (!error)
-                error = trial_engine(p, base, immediate_mode(mode), result);
+                error = test_run_engine(p, base, immediate_mode(mode), result);
         if (error)
                 fprintf(stderr, "lathe: %s, just in time: %s\n", p->target->name, error);
         pool_free(pool);

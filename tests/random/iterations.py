@@ -1,21 +1,21 @@
-"""Values of a repeat's trips, named after it: long skips, mixtures of layers, one trip's alone."""
+"""Values of a repeat's iterations, named after it: long skips, mixtures of layers, one iteration's alone."""
 
 
-class Trips:
-    def keep_trips(self, name, trips, carried, values):
-        """Called as a repeat ends, inner ones first: what its body named, by path and trips."""
-        inner, self.inner_trips = self.inner_trips, []
+class Iterations:
+    def keep_iterations(self, name, iterations, carried, values):
+        """Called as a repeat ends, inner ones first: what its body named, by path and iterations."""
+        inner, self.inner_iterations = self.inner_iterations, []
         if self.looking:
             return
         values = [v for v in values if v.kind in ("real", "int", "truth")]
-        mine = [([(name, trips)], v) for v in values + [carried]] + [([(name, trips)] + path, v) for path, v in inner]
+        mine = [([(name, iterations)], v) for v in values + [carried]] + [([(name, iterations)] + path, v) for path, v in inner]
         if self.depth > 1:
-            self.inner_trips = mine
+            self.inner_iterations = mine
         else:
-            self.trips += mine
+            self.iterations += mine
 
     def place(self, n, index=None):
-        """A trip of n: a number, or of the repeat whose index is given."""
+        """An iteration of n: a number, or of the repeat whose index is given."""
         k = self.r.below(n)
         if not index:
             return str(k)
@@ -25,25 +25,25 @@ class Trips:
         text = ".".join(f"{name}[{self.place(n, index)}]" for name, n in path) + "." + v.name
         return {"real": text, "int": f"real({text}) / {v.most + 1:.3g}", "truth": f"where({text}, 1, 0)"}[v.kind]
 
-    def do_trips(self):
+    def do_iterations(self):
         """As long as a model has repeats."""
         r = self.r
         for _ in range(1 + r.below(3)):
-            if self.trips:
-                path, v = r.pick(self.trips)
+            if self.iterations:
+                path, v = r.pick(self.iterations)
                 most = v.most if v.kind == "real" else 1
-                r.pick([self.one_trip, self.long_skip, self.long_skip, self.mixture_of_trips])(path, v, most)
+                r.pick([self.one_iteration, self.long_skip, self.long_skip, self.mixture_of_iterations])(path, v, most)
 
-    def one_trip(self, path, v, most):
+    def one_iteration(self, path, v, most):
         other = self.any(lambda y: y.shape == v.shape)
         text = self.named(path, v)
         self.let(f"{text} - {other.name} * 0.5" if other else f"tanh({text})", v.shape, most + other.most if other else 1)
 
     def long_skip(self, path, v, most):
-        r, trips, i = self.r, 1 + self.r.below(4), self.fresh()
+        r, iterations, i = self.r, 1 + self.r.below(4), self.fresh()
         x = self.any(lambda y: y.shape == v.shape) or self.let(f"{self.named(path, v)} * 0.5", v.shape, most)
         c = self.let(f"{x.name} + 0", v.shape, x.most)
-        self.open(f"repeat again{c.name}[{i}] : {trips}")
+        self.open(f"repeat again{c.name}[{i}] : {iterations}")
         text = self.named(path, v, i)
         if len(v.shape) == 2 and isinstance(v.shape[1], int) and r.chance(50):
             self.line(f"{c.name} = tanh(linear(join({c.name}, {text}), {v.shape[1]}) as skip{c.name}) + {c.name} / 4")
@@ -54,7 +54,7 @@ class Trips:
         self.close()
         c.most = 1 + max(c.most, 2)
 
-    def mixture_of_trips(self, path, v, most):
+    def mixture_of_iterations(self, path, v, most):
         r, n, y = self.r, 1 + self.r.below(4), self.fresh()
         if not self.fits([n] + v.shape):
             return

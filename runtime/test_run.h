@@ -6,7 +6,7 @@
  *
  * Prints "run output element one other" of the first difference of each run that has one, and "token N" of each of STEPS
  * greedy tokens after the inputs; writes what run 0 gives.
- * $model is the model's name; $feeds hands over what is fed apart; $sizes, $inputs, $one, $outputs are arguments: the sizes,
+ * $model is the model's name; $feeds hands over what is fed separately; $sizes, $inputs, $one, $outputs are arguments: the sizes,
  * the inputs from position `at` on, those of one position, the outputs of the call; $together
  * the inputs that put_together() has put row after row; $again goes back to no positions.
  *

@@ -1,4 +1,4 @@
-/* The program of a trial: runtime/trial.h, its words filled in, behind the arrays that this model's inputs need. */
+/* The program of a test run: runtime/test_run.h, its words filled in, behind the arrays that this model's inputs need. */
 #include "check.h"
 
 #include <inttypes.h>
@@ -8,7 +8,7 @@
 typedef struct {
         const Plan *p;
         const Graph *g;
-        const Trial *trial;
+        const TestRun *test_run;
         int64_t n; /* positions */
 } Writer;
 
@@ -65,7 +65,7 @@ bool is_sequential(const Graph *g, const int64_t *size)
 
 static int64_t elements(const Writer *w, const Type *t)
 {
-        return type_count(t, w->trial->size);
+        return type_count(t, w->test_run->size);
 }
 
 /* Elements of one position, or of all where it does not run over positions. */
@@ -81,12 +81,12 @@ static const Type *output_type(const Writer *w, int i)
 
 /* --- arguments ------------------------------------------------------------------------------------------- */
 
-/* Whether an input has the size: of the group, or of any that is fed apart. */
+/* Whether an input has the size: of the group, or of any that is fed separately. */
 static bool has_size(const Writer *w, int group, int size)
 {
         for (int i = 0; i < w->g->ninput; i++) {
                 const Input *in = &w->g->input[i];
-                for (int a = 0; a < in->type.rank && is_fed_apart(w->g, in->group); a++)
+                for (int a = 0; a < in->type.rank && is_fed_separately(w->g, in->group); a++)
                         if (in->type.dim[a].per[size] && (group < 0 || in->group == group))
                                 return true;
         }
@@ -98,7 +98,7 @@ static void add_sizes(const Writer *w, Text *t)
 {
         for (int i = 0; i < w->g->nnamed; i++)
                 if ((w->g->past < 0 || (i != w->g->time && i != w->g->past)) && !has_size(w, -1, i))
-                        text_printf(t, ", %" PRId64, w->trial->size[i]);
+                        text_printf(t, ", %" PRId64, w->test_run->size[i]);
 }
 
 /* The inputs of a batch, row after row, and how a sequence's are put there. */
@@ -110,7 +110,7 @@ static void add_batch(const Writer *w, Text *t)
         Text *copies = text_new(w->p->graph->arena);
         for (int i = 0; i < w->g->ninput; i++) {
                 const Input *in = &w->g->input[i];
-                if (is_fed_apart(w->g, in->group))
+                if (is_fed_separately(w->g, in->group))
                         continue;
                 int64_t size = row(w, &in->type);
                 text_printf(t, "static %s together_%d[ROWS * %" PRId64 "];\n",
@@ -133,7 +133,7 @@ static void add_inputs(const Writer *w, bool step, Text *t)
 {
         for (int i = 0; i < w->g->ninput; i++) {
                 const Type *type = &w->g->input[i].type;
-                if (is_fed_apart(w->g, w->g->input[i].group))
+                if (is_fed_separately(w->g, w->g->input[i].group))
                         continue;
                 if (!grows(w->g, type))
                         text_printf(t, ", input_%d", i);
@@ -144,19 +144,20 @@ static void add_inputs(const Writer *w, bool step, Text *t)
         }
 }
 
-/* "int error = tale_feed_source(m, 33, input_0);" for each group that is fed apart */
+/* "int error = tale_feed_source(m, 33, input_0);" for each group that is fed separately */
 static void add_feeds(const Writer *w, Text *t)
 {
         text_printf(t, "int error = 0;\n");
         for (int i = 0; i < w->g->ninput; i++) {
                 const Input *first = &w->g->input[i];
-                if (!is_fed_apart(w->g, first->group) || (i > 0 && w->g->input[i - 1].group == first->group))
+                if (!is_fed_separately(w->g, first->group) ||
+                    (i > 0 && w->g->input[i - 1].group == first->group))
                         continue;
                 text_printf(t, "        if (!error)\n                error = %s_feed_%s(m", w->p->c_name,
                             first->group_name);
                 for (int d = 0; d < w->g->nnamed; d++)
                         if (has_size(w, first->group, d))
-                                text_printf(t, ", %" PRId64, w->trial->size[d]);
+                                text_printf(t, ", %" PRId64, w->test_run->size[d]);
                 for (int k = i; k < w->g->ninput && w->g->input[k].group == first->group; k++)
                         text_printf(t, ", input_%d", k);
                 text_printf(t, ");\n");
@@ -172,7 +173,7 @@ static void add_outputs(const Writer *w, Text *t)
 static void add_together(const Writer *w, Text *t)
 {
         for (int i = 0; i < w->g->ninput; i++)
-                if (!is_fed_apart(w->g, w->g->input[i].group))
+                if (!is_fed_separately(w->g, w->g->input[i].group))
                         text_printf(t, ", together_%d", i);
 }
 
@@ -181,13 +182,15 @@ static void add_runs(const Writer *w, Text *t)
         static const char *const function[] = {"whole", "pieces", "steps",      "prefill_step",
                                                "batch", "halves", "later_huge", "later_nan"};
         static const char *const part[] = {
-                [TRIAL_PREFILL_STEP] = "LAST", [TRIAL_LATER_HUGE] = "EARLIER", [TRIAL_LATER_NAN] = "EARLIER"};
-        for (int i = 0; i < trial_runs; i++)
-                if (trial_run[i].call != TRIAL_TAIL && trial_applies(&trial_run[i], w->p, w->trial)) {
-                        TrialCall call = trial_run[i].call;
+                [TEST_PREFILL_STEP] = "LAST", [TEST_LATER_HUGE] = "EARLIER", [TEST_LATER_NAN] = "EARLIER"};
+        for (int i = 0; i < test_run_cases; i++)
+                if (test_run_case[i].call != TEST_TAIL &&
+                    test_run_applies(&test_run_case[i], w->p, w->test_run)) {
+                        TestRunCall call = test_run_case[i].call;
                         bool whole = call >= (int)(sizeof part / sizeof part[0]) || !part[call];
                         text_printf(t, "{%s, %d, %d, %s}, ", function[call],
-                                    trial_threads(w->trial, &trial_run[i]), i, whole ? "ALL" : part[call]);
+                                    test_run_threads(w->test_run, &test_run_case[i]), i,
+                                    whole ? "ALL" : part[call]);
                 }
 }
 
@@ -218,11 +221,11 @@ static void add_word(const Writer *w, const char *word, size_t n, Text *t)
 
 static void add_arrays(const Writer *w, Text *t)
 {
-        text_printf(t, "#define STEPS %" PRId64 "\n", w->trial->steps);
+        text_printf(t, "#define STEPS %" PRId64 "\n", w->test_run->steps);
         text_printf(t,
                     "#define SEQUENTIAL %d\n#define FINITE %d\n#define OUTPUTS %d\nenum { N = %" PRId64
                     ", PIECE = %d, ROWS = %" PRId64 " };\n",
-                    w->trial->sequential, w->trial->finite, w->g->noutput, w->n, TRIAL_PIECE,
+                    w->test_run->sequential, w->test_run->finite, w->g->noutput, w->n, TEST_PIECE,
                     w->g->time >= 0 ? w->p->bound[w->g->time] : 1);
         for (int i = 0; i < w->g->ninput; i++) {
                 const Input *in = &w->g->input[i];
@@ -233,7 +236,7 @@ static void add_arrays(const Writer *w, Text *t)
                 t, "typedef struct {\n        int64_t outer, rows, middle, columns, extra, inner;\n} Shape;\n"
                    "static const Shape shape[OUTPUTS] = {\n");
         for (int i = 0; i < w->g->noutput; i++) {
-                OutputShape s = output_shape(w->g, output_type(w, i), w->trial->size);
+                OutputShape s = output_shape(w->g, output_type(w, i), w->test_run->size);
                 text_printf(t,
                             "        {%" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64
                             ", %" PRId64 "},\n",
@@ -263,18 +266,18 @@ static void add_read_inputs(const Writer *w, Text *t)
         text_printf(t, "        return f && !fclose(f) && good;\n}\n\n");
 }
 
-const char *trial_program(Arena *a, const Plan *p, const Trial *trial, const char *header)
+const char *test_run_program(Arena *a, const Plan *p, const TestRun *test_run, const char *header)
 {
         static const char letters[] = "abcdefghijklmnopqrstuvwxyz";
         const Graph *g = p->graph;
-        Writer w = {.p = p, .g = g, .trial = trial, .n = g->time >= 0 ? trial->size[g->time] : 1};
+        Writer w = {.p = p, .g = g, .test_run = test_run, .n = g->time >= 0 ? test_run->size[g->time] : 1};
         Text *t = text_new(a);
         text_printf(t, "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n\n#include \"%s\"\n\n",
                     header);
         add_arrays(&w, t);
         add_read_inputs(&w, t);
         add_batch(&w, t);
-        const char *at = embedded_text("trial.h");
+        const char *at = embedded_text("test_run.h");
         for (at = strstr(at, "*/") + 2; *at;) { /* its first comment is about the words */
                 size_t n = strcspn(at, "$");
                 text_add(t, at, (int64_t)n);

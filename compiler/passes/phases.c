@@ -1,10 +1,10 @@
-/* Entries: what depends on inputs that are fed apart alone is computed when they are fed.
+/* Phases: values that depend only on separately fed inputs are computed once, when those arrive.
  *
  * Inputs declared together are fed together.  Calls bring the groups that the outputs follow: in a graph with state those
  * with an axis of time; in another those with a named axis of an output, or with an output's shape but for one axis, as a
  * noisy picture has it.  Where there are such, the other groups are given once for many calls: the source of a translation,
  * a spectrogram, a prompt, the step of a diffusion.  What depends on them alone, and on weights, is taken out of the
- * calls, also out of a repeat; what the calls read of it is kept, in a slot for each trip.
+ * calls, also out of a repeat; what the calls read of it is kept, in a slot for each iteration.
  *
  *   memory = encoder(source)                     memory = encoder(source)                    when source is fed
  *   repeat layer:                                repeat layer_kept:
@@ -29,7 +29,7 @@ typedef enum {
         FREE,
         EARLY,
         LATE
-} When; /* depends on nothing that is fed, on what is fed apart, on what calls bring */
+} When; /* depends on nothing that is fed, on what is fed separately, on what calls bring */
 
 typedef struct {
         uint64_t groups; /* 0: the calls */
@@ -44,7 +44,7 @@ typedef struct {
         Graph *g;
         Arena *arena;
         int n, cap_state; /* nodes at first */
-        uint64_t early;   /* the groups that are fed apart */
+        uint64_t early;   /* the groups that are fed separately */
         When *when;       /* by id, as all below */
         uint64_t *groups; /* that an early value depends on */
         uint64_t *reader; /* of what is free: the part that reads it, CALLS, SEVERAL */
@@ -88,7 +88,7 @@ static bool is_followed(const Graph *g, const Type *in)
         return false;
 }
 
-static uint64_t groups_fed_apart(const Graph *g)
+static uint64_t groups_fed_separately(const Graph *g)
 {
         uint64_t all = 0, called = 0;
         for (int i = 0; i < g->ninput; i++) {
@@ -319,7 +319,7 @@ static int body_index(const Region *r, const Body *body)
 
 static Body *body_in(Split *s, Part *p, Body *body);
 
-/* A repeat's trips in a part: bodies with nothing in them yet. */
+/* A repeat's iterations in a part: bodies with nothing in them yet. */
 static Region *share_of(Split *s, Part *p, const Region *old)
 {
         Region **made = &p->region[old->repeat->id];
@@ -379,7 +379,7 @@ static StateVar *keep(Split *s, Node *n)
         *state = (StateVar){.id = g->nstate, .name = kept_name(g->arena, n), .type = n->type};
         state->groups = own->groups;
         state->axis = -1;
-        state->slots = trip_slots(g->arena, n->body, &state->slot_of);
+        state->slots = iteration_slots(g->arena, n->body, &state->slot_of);
         state->region = value->body->region;
         g->state = arena_grow(g->arena, g->state, g->nstate * (int64_t)sizeof *g->state,
                               (g->nstate + 1) * (int64_t)sizeof *g->state);
@@ -522,9 +522,9 @@ static void join_parts(Split *s)
                 body_append(g, g->top, calls.node[i]);
 }
 
-Graph *entries(Graph *g)
+Graph *phases(Graph *g)
 {
-        uint64_t early = g->ngroup <= MAX_GROUPS ? groups_fed_apart(g) : 0;
+        uint64_t early = g->ngroup <= MAX_GROUPS ? groups_fed_separately(g) : 0;
         for (int i = 0; i < g->noutput; i++)
                 early = g->output[i].tap ? 0 : early; /* taps leave every kernel as it is */
         if (!early)
@@ -539,7 +539,7 @@ Graph *entries(Graph *g)
         uint64_t *reader = NEW_ARRAY(&scratch, uint64_t, g->nweight);
         analyse(&s, reader);
         if (count_sets(&s) < MAX_PARTS) {
-                g->fed_apart = early;
+                g->fed_separately = early;
                 Part *calls = part_for(&s, 0);
                 rebuild(&s, calls, g->top);
                 move_weights(&s, reader);

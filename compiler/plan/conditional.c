@@ -1,10 +1,10 @@
-/* Choose: trips, and rows of them, that a gate makes idle are not run.
+/* Conditional execution: iterations, and rows of them, that a gate makes idle are not run.
  *
  *      repeat expert[e] : n { y = where(g != 0, y + g * f(x), y) }      as `accumulate` leaves it
  *
- * A trip leaves rows where g is 0 as they were.  So before each trip every thread finds the rows that it changes, from the
- * same numbers and hence the same ones; where there are none, the trip is not run and reads no weights.  Where each row of a
- * trip's values depends on that row alone, its kernels compute just these rows.  Not a bit changes by either.
+ * An iteration leaves rows where g is 0 as they were.  So before each iteration every thread finds the active rows, those that it changes, from the
+ * same numbers and hence the same ones; where there are none, the iteration is not run and reads no weights.  Where each row of an
+ * iteration's values depends on that row alone, its kernels compute just these rows.  Not a bit changes by either.
  *
  * Expects: kernels and their buffers.  Leaves: in the repeat's kernel the one that finds the rows, or a word on why not. */
 #include <string.h>
@@ -28,7 +28,7 @@ static Node *condition_of(const Body *b)
         return condition;
 }
 
-/* Can n be computed before the trip, from what stands outside it?  known [nnode]: whether inputs in the body can. */
+/* Can n be computed before the iteration, from what stands outside it?  known [nnode]: whether inputs in the body can. */
 static bool is_known_by(const Fuse *f, const Node *n, const Body *b, const bool *known)
 {
         const Buffer *own = f->plan->value[n->id];
@@ -87,7 +87,7 @@ static bool can_list(const Fuse *f, const Body *b, const Node *condition)
 {
         for (int i = 0; i < f->nkernel; i++) {
                 const Kernel *k = f->kernel[i];
-                if (k->body == b && k->op != K_FIND && k->op != K_MATMUL &&
+                if (k->body == b && k->op != K_ACTIVE && k->op != K_MATMUL &&
                     (k->op != K_LOOP || k->store[0].node->type.rank != 2 ||
                      !dim_equal(k->store[0].node->type.dim[0], condition->type.dim[0])))
                         return false;
@@ -108,7 +108,7 @@ static bool holds_append(const Body *b)
         return false;
 }
 
-/* Is some value that leaves a trip made with a gate at all? */
+/* Is some value that leaves an iteration made with a gate at all? */
 static bool has_gate(const Region *r)
 {
         Gate gate;
@@ -123,7 +123,7 @@ static bool has_gate(const Region *r)
 }
 
 /* The kernel that finds the rows; NULL with *why set. */
-static Kernel *finder(Fuse *f, const Region *r, const char **why)
+static Kernel *active_kernel(Fuse *f, const Region *r, const char **why)
 {
         Body *b = r->body[0];
         Node *condition = condition_of(b);
@@ -142,37 +142,38 @@ static Kernel *finder(Fuse *f, const Region *r, const char **why)
         if (!is_known_before(condition, b, find_known(f, b)) || !dim_is(t->dim[t->rank - 1], 1) ||
             rows > MOST_ROWS)
                 return NULL;
-        Kernel *k = fuse_kernel(f, K_FIND, condition);
-        k->name = arena_printf(f->arena, "%s_find", r->name);
+        Kernel *k = fuse_kernel(f, K_ACTIVE, condition);
+        k->name = arena_printf(f->arena, "%s_active", r->name);
         k->at = 1;
-        k->list_size = rows;
+        k->most_active = rows;
         if (!lower(f->plan, k))
                 return k;
         f->nkernel--;
         return NULL;
 }
 
-void choose_rows(Fuse *f)
+void conditional_iterations(Fuse *f)
 {
         for (int i = 0, n = f->nkernel; i < n; i++) {
                 Kernel *k = f->kernel[i];
                 const char *why;
                 if (k->op != K_REPEAT || !has_gate(k->region))
                         continue;
-                k->find = finder(f, k->region, &why);
-                if (!k->find) {
+                k->active_rows = active_kernel(f, k->region, &why);
+                if (!k->active_rows) {
                         plan_explain(f->plan, "%s: all of its iterations are run: %s", k->name, why);
                         continue;
                 }
                 Body *b = k->region->body[0];
-                bool list = can_list(f, b, k->find->store[0].node);
+                bool list = can_list(f, b, k->active_rows->store[0].node);
                 for (int j = 0; j < f->nkernel; j++)
-                        f->kernel[j]->listed = f->kernel[j]->listed || (list && f->kernel[j]->body == b &&
-                                                                        f->kernel[j]->op != K_FIND);
+                        f->kernel[j]->active_only =
+                                f->kernel[j]->active_only ||
+                                (list && f->kernel[j]->body == b && f->kernel[j]->op != K_ACTIVE);
                 plan_explain(f->plan,
                              "%s: an iteration is run only if its gate is not 0 in some row%s; %lld of %lld "
                              "in one row",
                              k->name, list ? ", and for these rows" : ", and then for all rows",
-                             (long long)trips_in_use(k->region), (long long)k->region->trips);
+                             (long long)iterations_in_use(k->region), (long long)k->region->iterations);
         }
 }
