@@ -506,6 +506,7 @@ Plan *fuse(Arena *a, Graph *g, const char *c_name, const Target *target, int64_t
         f.bare = NEW_ARRAY(a, bool, g->nnode);
         f.idle = NEW_ARRAY(a, bool, g->nnode);
         f.trivial = NEW_ARRAY(a, bool, g->nnode);
+        f.called = NEW_ARRAY(a, const char *, g->nnode);
         p->interval = intervals_of(a, g);
         f.table = find_tables(&f);
         cut_towers(&f);

@@ -17,18 +17,31 @@ static bool says_something(const Instance *i)
         return i->name && (!i->outer || !i->block || strcmp(i->name, i->block));
 }
 
-/* Is name that of a function that belongs to the kernel or the repeat called other? */
-static bool belongs(const char *name, const char *other)
+/* What follows the name of a kernel or of a repeat in those of functions that belong to it. */
+static bool is_ending(const char *text)
 {
-        static const char *const part[] = {"",      "_copy",   "_epilogue", "_score",
-                                           "_live", "_active", "_body",     "_body_of"};
-        size_t n = strlen(other);
-        if (strncmp(name, other, n))
-                return false;
-        for (size_t i = 0; i < sizeof part / sizeof *part; i++)
-                if (!strcmp(name + n, part[i]))
+        static const char *const ending[] = {"",      "_copy",   "_epilogue", "_score",
+                                             "_live", "_active", "_body",     "_body_of"};
+        for (size_t i = 0; i < sizeof ending / sizeof *ending; i++)
+                if (!strcmp(text, ending[i]))
                         return true;
         return false;
+}
+
+/* What stands in name behind other; NULL: it begins otherwise. */
+static const char *behind(const char *name, const char *other)
+{
+        while (*other && *name == *other)
+                name++, other++;
+        return *other ? NULL : name;
+}
+
+/* Is either the name of a function that belongs to the kernel or repeat called as the other is? */
+static bool collide(const char *a, const char *b)
+{
+        while (*a && *a == *b)
+                a++, b++;
+        return (!*a && is_ending(b)) || (!*b && is_ending(a));
 }
 
 static bool is_segment(const Kernel *k, const char *name)
@@ -39,23 +52,26 @@ static bool is_segment(const Kernel *k, const char *name)
         return false;
 }
 
+/* "_body_N" of one of n bodies */
+static bool is_body(const char *rest, int n)
+{
+        const char *number = behind(rest, "_body_");
+        size_t digits = number ? strspn(number, "0123456789") : 0;
+        return digits > 0 && number[digits] == '\0' && strtol(number, NULL, 10) < n;
+}
+
 /* By a kernel but `own`, or by a repeat. */
 static bool is_taken(const Fuse *f, const Kernel *own, const char *name)
 {
         for (int i = 0; i < f->nkernel; i++) {
                 const Kernel *k = f->kernel[i];
-                if (k && k != own &&
-                    (belongs(name, k->name) || belongs(k->name, name) || is_segment(k, name)))
+                if (k && k != own && (collide(name, k->name) || is_segment(k, name)))
                         return true;
         }
         for (int i = 1; i < f->plan->nbody; i++) {
                 const Region *r = f->plan->body[i]->region;
-                size_t n = strlen(r->name), digits = 0;
-                bool body = !strncmp(name, r->name, n) && !strncmp(name + n, "_body_", 6);
-                if (body)
-                        digits = strspn(name + n + 6, "0123456789");
-                if (belongs(name, r->name) ||
-                    (digits > 0 && name[n + 6 + digits] == '\0' && strtol(name + n + 6, NULL, 10) < r->nbody))
+                const char *rest = behind(name, r->name);
+                if (rest && (is_ending(rest) || is_body(rest, r->nbody)))
                         return true;
         }
         return false;
@@ -209,17 +225,27 @@ static bool is_of_interface(const Plan *p, const char *name)
         return !strncmp(name, p->c_name, n) && name[n] == '_';
 }
 
-void name_kernel(Fuse *f, Kernel *k)
+/* After the weights of its products; NULL: they are none, too many, or it fills an output. */
+static const char *name_after_weights(Fuse *f, const Kernel *k, const Node *root)
 {
         enum { MOST = 8 };
         const Weight *w[MOST];
-        const Node *root = k->nsegment ? k->segment[0].store.node : k->store[0].node;
         int n = fills_output(f, root) ? 0 : weights_of(k, w, MOST);
         const char *name = n ? name_of_weights(f, w, n) : NULL;
+        if (!name)
+                return NULL;
+        int named = is_of_interface(f->plan, name) ? 0 : w[0]->nregion;
+        return identifier(f, root, within_repeats(f, k->body, named, name));
+}
+
+void name_kernel(Fuse *f, Kernel *k)
+{
+        const Node *root = k->nsegment ? k->segment[0].store.node : k->store[0].node;
+        const char *name = name_after_weights(f, k, root);
         if (!name && k->nsegment > 1)
                 return; /* merged: the first one's */
-        bool ours = name && !is_of_interface(f->plan, name);
-        int named = ours ? w[0]->nregion : 0;
-        name = within_repeats(f, k->body, named, name ? name : name_of_value(f, root));
-        k->name = one_of_its_own(f, k, root, identifier(f, root, name));
+        const char **known = &f->called[root->id];
+        if (!name && !*known)
+                *known = identifier(f, root, within_repeats(f, k->body, 0, name_of_value(f, root)));
+        k->name = one_of_its_own(f, k, root, name ? name : *known);
 }

@@ -7,15 +7,17 @@ typedef struct {
         Arena *arena;
         Plan *plan;
         Uses *uses;
-        Kernel **owner;  /* by id: the kernel in whose expression it is */
-        bool *must;      /* by id: needs a buffer .. */
-        bool *forced;    /* .. because no expression could read it */
-        bool *apart;     /* by id: a product that no attention kernel can be made of */
-        bool *bare;      /* by id: a product whose results are stored before anything is done to them */
-        Kernel *stuck;   /* the kernel that the last attempt could not make */
-        bool *table;     /* by id: precomputed .. */
-        bool *idle;      /* .. or needed for that alone */
-        bool *trivial;   /* by id: worked out again wherever it is needed, never worth a buffer */
+        Kernel **owner; /* by id: the kernel in whose expression it is */
+        bool *must;     /* by id: needs a buffer .. */
+        bool *forced;   /* .. because no expression could read it */
+        bool *apart;    /* by id: a product that no attention kernel can be made of */
+        bool *bare;     /* by id: a product whose results are stored before anything is done to them */
+        Kernel *stuck;  /* the kernel that the last attempt could not make */
+        bool *table;    /* by id: precomputed .. */
+        bool *idle;     /* .. or needed for that alone */
+        bool *trivial;  /* by id: worked out again wherever it is needed, never worth a buffer */
+        const char **
+                called; /* by id: what a kernel is called that stores it, before numbers tell it from others */
         Kernel **kernel; /* all, unordered */
         int nkernel, cap_kernel;
 } Fuse;
