@@ -58,6 +58,12 @@ _Noreturn void arena_fail(Arena *arena);
 
 #define NEW(arena, Type) ((Type *)arena_alloc((arena), (int64_t)sizeof(Type)))
 #define NEW_ARRAY(arena, Type, n) ((Type *)arena_alloc_array((arena), (n), (int64_t)sizeof(Type)))
+/* Room for one more behind the first n elements of an array, which doubles; cap is how many it has room for. */
+#define GROW(arena, array, n, cap)                                                                           \
+        ((n) < (cap)                                                                                         \
+                 ? (void)0                                                                                   \
+                 : (void)((array) = arena_grow((arena), (array), (int64_t)(n) * (int64_t)sizeof *(array),    \
+                                               ((cap) = (cap) ? 2 * (cap) : 8) * (int64_t)sizeof *(array))))
 
 /* FNV-1a over bytes; a hash begins as HASH_START. */
 #define HASH_START UINT64_C(0xcbf29ce484222325)

@@ -211,12 +211,7 @@ static bool read_head_line(Reading *r, const char *key)
 
 GoldenValue *golden_value_new(Golden *g)
 {
-        if (g->nvalue == g->cap_value) {
-                int cap = g->cap_value ? 2 * g->cap_value : 16;
-                g->value = arena_grow(&g->arena, g->value, g->cap_value * (int64_t)sizeof *g->value,
-                                      cap * (int64_t)sizeof *g->value);
-                g->cap_value = cap;
-        }
+        GROW(&g->arena, g->value, g->nvalue, g->cap_value);
         return &g->value[g->nvalue++];
 }
 

@@ -173,12 +173,7 @@ static const char *row_of(Arena *a, const char *name)
 
 static void add_value(Table *t, const char *name, int output, int64_t iteration, int64_t iterations)
 {
-        if (t->n == t->cap) {
-                int cap = t->cap ? 2 * t->cap : 64;
-                t->value = arena_grow(&t->m->arena, t->value, t->cap * (int64_t)sizeof *t->value,
-                                      cap * (int64_t)sizeof *t->value);
-                t->cap = cap;
-        }
+        GROW(&t->m->arena, t->value, t->n, t->cap);
         const Node *node = t->m->graph->output[output].node;
         NamedValue *v = &t->value[t->n++];
         *v = (NamedValue){

@@ -50,13 +50,7 @@ static Chunks chunks_new(Arena *a)
 
 static void define(Chunks *all, Chunk *c, const char *name, int64_t n)
 {
-        if (all->ndefinition == all->cap_definition) {
-                int cap = all->cap_definition ? 2 * all->cap_definition : 512;
-                all->definition = arena_grow(all->arena, all->definition,
-                                             all->cap_definition * (int64_t)sizeof(Definition),
-                                             cap * (int64_t)sizeof(Definition));
-                all->cap_definition = cap;
-        }
+        GROW(all->arena, all->definition, all->ndefinition, all->cap_definition);
         int *bucket = &all->bucket[bucket_of(name, n)];
         all->definition[all->ndefinition] = (Definition){name, n, (int)(c - all->chunk), *bucket};
         *bucket = all->ndefinition++;
@@ -116,12 +110,7 @@ static void find_names(Chunks *all, Chunk *c)
 
 static Chunk *add_chunk(Chunks *all, const char *text, int64_t n, int file)
 {
-        if (all->n == all->cap) {
-                int cap = all->cap ? 2 * all->cap : 128;
-                all->chunk = arena_grow(all->arena, all->chunk, all->cap * (int64_t)sizeof(Chunk),
-                                        cap * (int64_t)sizeof(Chunk));
-                all->cap = cap;
-        }
+        GROW(all->arena, all->chunk, all->n, all->cap);
         Chunk *c = &all->chunk[all->n++];
         *c = (Chunk){.text = text, .n = n, .file = file};
         find_names(all, c);

@@ -30,13 +30,7 @@ Body *body_new(Graph *g, Region *region)
 
 void body_append(Graph *g, Body *body, Node *n)
 {
-        if (body->nnode == body->cap) {
-                int cap = body->cap ? 2 * body->cap : 16;
-                int64_t old_size = body->cap * (int64_t)sizeof *body->node;
-                int64_t new_size = cap * (int64_t)sizeof *body->node;
-                body->node = arena_grow(g->arena, body->node, old_size, new_size);
-                body->cap = cap;
-        }
+        GROW(g->arena, body->node, body->nnode, body->cap);
         body->node[body->nnode++] = n;
 }
 

@@ -67,12 +67,7 @@ static Tap *find(const List *l, const char *name)
 
 static void add(List *l, Tap tap)
 {
-        if (l->n == l->cap) {
-                int cap = l->cap ? 2 * l->cap : 32;
-                l->tap = arena_grow(l->arena, l->tap, l->cap * (int64_t)sizeof *l->tap,
-                                    cap * (int64_t)sizeof *l->tap);
-                l->cap = cap;
-        }
+        GROW(l->arena, l->tap, l->n, l->cap);
         l->tap[l->n++] = tap;
 }
 

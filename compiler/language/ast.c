@@ -33,11 +33,7 @@ void ast_append(Arena *arena, Ast *list, Ast *kid)
 {
         if (!kid)
                 return;
-        if (list->nkid == list->capacity) {
-                int64_t held = list->nkid * (int64_t)sizeof *list->kid;
-                list->capacity = list->capacity ? 2 * list->capacity : 4;
-                list->kid = arena_grow(arena, list->kid, held, list->capacity * (int64_t)sizeof *list->kid);
-        }
+        GROW(arena, list->kid, list->nkid, list->capacity);
         list->kid[list->nkid++] = kid;
         if (list->depth <= kid->depth)
                 list->depth = kid->depth + 1;

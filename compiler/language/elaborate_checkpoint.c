@@ -257,7 +257,7 @@ static const char *filled_name(const Entry *entry)
 
 static void add_entry(Elaborator *e, CkKind kind, const char *name, Node *expr, Span span)
 {
-        GROW(e, e->g->entry, e->g->nentry, e->entry_cap);
+        GROW(e->keep, e->g->entry, e->g->nentry, e->entry_cap);
         e->g->entry[e->g->nentry++] = (CkEntry){kind, name, expr, span};
 }
 

@@ -230,7 +230,7 @@ static Node *add_input(Elaborator *e, const Ast *name, const Type *t, int64_t bo
                         diag_note(e->diag, g->input[i].span, "first here");
                         return NULL;
                 }
-        GROW(e, g->input, g->ninput, e->input_cap);
+        GROW(e->keep, g->input, g->ninput, e->input_cap);
         g->input[g->ninput] = (Input){.name = name->name,
                                       .type = *t,
                                       .bound = bound,
@@ -295,6 +295,6 @@ void declare_output(Elaborator *e, Scope *scope, const Ast *output)
                         diag_note(e->diag, g->output[i].span, "first here");
                         return;
                 }
-        GROW(e, g->output, g->noutput, e->output_cap);
+        GROW(e->keep, g->output, g->noutput, e->output_cap);
         g->output[g->noutput++] = (Output){.name = output->name, .node = n, .span = output->span};
 }

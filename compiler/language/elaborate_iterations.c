@@ -42,7 +42,7 @@ static void add_asked(Elaborator *e, const char *const *part, int n)
         for (int i = 0; i < e->nasked; i++)
                 if (e->asked[i].n == n && memcmp(e->asked[i].part, part, (size_t)n * sizeof *part) == 0)
                         return;
-        GROW(e, e->asked, e->nasked, e->asked_cap);
+        GROW(e->keep, e->asked, e->nasked, e->asked_cap);
         Asked *a = &e->asked[e->nasked++];
         a->n = n;
         a->part = NEW_ARRAY(e->keep, const char *, n);

@@ -196,7 +196,7 @@ bool value_given(Elaborator *e, const char *name, Value *value)
 static void add_pending(Elaborator *e, int *capacity, const char *name, const Ast *value, Scope *scope,
                         Span span, bool declares)
 {
-        GROW(e, e->pending, e->npending, *capacity);
+        GROW(e->keep, e->pending, e->npending, *capacity);
         e->pending[e->npending++] =
                 (Pending){.name = name, .value = value, .scope = scope, .span = span, .declares = declares};
 }
@@ -257,7 +257,7 @@ static void add_declared(Elaborator *e, const Ast *s, Names *names)
         if ((s->kind != AST_DECL || !is_hyper_type(s->kid[1])) && s->kind != AST_LET)
                 return;
         for (int i = 0; i < s->kid[0]->nkid; i++) {
-                GROW(e, names->name, names->n, names->capacity);
+                GROW(e->keep, names->name, names->n, names->capacity);
                 names->name[names->n++] = s->kid[0]->kid[i]->name;
         }
 }
@@ -383,7 +383,7 @@ void list_hyper(Elaborator *e, const char *name, Value v, Span span)
         for (int i = 0; i < e->g->nhyper; i++)
                 if (e->g->hyper[i].name == name)
                         return;
-        GROW(e, e->g->hyper, e->g->nhyper, e->hyper_cap);
+        GROW(e->keep, e->g->hyper, e->g->nhyper, e->hyper_cap);
         e->g->hyper[e->g->nhyper++] = s;
 }
 
@@ -400,7 +400,7 @@ static Loop *need_loop(Elaborator *e, const Ast *ast)
         Loop *loop = find_loop(e, ast->name);
         if (loop)
                 return loop;
-        GROW(e, e->g->loop, e->g->nloop, e->loop_cap);
+        GROW(e->keep, e->g->loop, e->g->nloop, e->loop_cap);
         e->g->loop[e->g->nloop] = (Loop){.name = ast->name, .span = ast->span};
         return &e->g->loop[e->g->nloop++];
 }

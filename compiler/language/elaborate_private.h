@@ -6,11 +6,6 @@
 /* elaborate.c */
 void hint_nearest(Elaborator *e, const char *name, const char *const *candidate, int n);
 bool stopped(Elaborator *e, Span span);
-#define GROW(e, array, n, cap)                                                                               \
-        ((n) < (cap)                                                                                         \
-                 ? (void)0                                                                                   \
-                 : (void)((array) = arena_grow((e)->keep, (array), (int64_t)(n) * (int64_t)sizeof *(array),  \
-                                               ((cap) = (cap) ? 2 * (cap) : 8) * (int64_t)sizeof *(array))))
 
 /* value.c */
 Value value_int(int64_t n);

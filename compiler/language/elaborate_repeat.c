@@ -45,7 +45,7 @@ static void add_carried(Elaborator *e, Repeat *r, const char *name)
                         return;
         if (!b)
                 return;
-        GROW(e, r->carried, r->ncarried, r->capacity);
+        GROW(e->keep, r->carried, r->ncarried, r->capacity);
         bool is_tensor = b->value.kind == V_TENSOR;
         r->carried[r->ncarried++] =
                 (Carried){.name = name, .value = b->value, .carry = is_tensor ? r->region->ncarry++ : -1};
@@ -244,7 +244,7 @@ static bool find_varying(Elaborator *e, const Repeat *r, const Body *fresh, int 
                 for (int k = 0; k < varying.n; k++) {
                         if (is_varying(e, varying.span[k]))
                                 continue;
-                        GROW(e, e->varying, e->nvarying, e->varying_cap);
+                        GROW(e->keep, e->varying, e->nvarying, e->varying_cap);
                         e->varying[e->nvarying++] = varying.span[k];
                         found = true;
                 }

@@ -112,7 +112,7 @@ static void run_return(Elaborator *e, Scope *scope, const Ast *s)
 
 static void add_requirement(Elaborator *e, Requirement r)
 {
-        GROW(e, e->g->require, e->g->nrequire, e->require_cap);
+        GROW(e->keep, e->g->require, e->g->nrequire, e->require_cap);
         e->g->require[e->g->nrequire++] = r;
 }
 

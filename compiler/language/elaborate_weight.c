@@ -130,7 +130,7 @@ static void rebuild_table(Elaborator *e, int64_t slots)
 
 static void add_weight(Elaborator *e, Weight *w)
 {
-        GROW(e, e->g->weight, e->g->nweight, e->weight_cap);
+        GROW(e->keep, e->g->weight, e->g->nweight, e->weight_cap);
         w->id = e->g->nweight;
         e->g->weight[e->g->nweight++] = w;
         if (2 * (int64_t)e->g->nweight > e->by_path_slots)
@@ -198,12 +198,7 @@ static void take_slot(Elaborator *e, Weight *w, int64_t iteration)
         if (w->slot_of)
                 w->slot_of[iteration] = 0;
         w->slots++;
-        if (e->nchange == e->change_cap) {
-                int64_t capacity = e->change_cap ? 2 * e->change_cap : 64;
-                e->change = arena_grow(e->keep, e->change, e->nchange * (int64_t)sizeof *e->change,
-                                       capacity * (int64_t)sizeof *e->change);
-                e->change_cap = capacity;
-        }
+        GROW(e->keep, e->change, e->nchange, e->change_cap);
         e->change[e->nchange++] = (Change){w, iteration};
 }
 

@@ -23,12 +23,7 @@ void vars_set(Arena *arena, Vars *vars, const char *name, Value value, Span span
 {
         Binding *found = vars_find(vars, name);
         if (!found) {
-                if (vars->n == vars->capacity) {
-                        int capacity = vars->capacity ? 2 * vars->capacity : 8;
-                        vars->binding = arena_grow(arena, vars->binding, vars->n * (int64_t)sizeof(Binding),
-                                                   capacity * (int64_t)sizeof(Binding));
-                        vars->capacity = capacity;
-                }
+                GROW(arena, vars->binding, vars->n, vars->capacity);
                 found = &vars->binding[vars->n++];
         }
         *found = (Binding){name, value, span};
@@ -106,7 +101,7 @@ Binding *scope_local(Scope *scope, const char *name)
 
 static void add_name(Elaborator *e, const char ***name, int *n, int *capacity, const char *one)
 {
-        GROW(e, *name, *n, *capacity);
+        GROW(e->keep, *name, *n, *capacity);
         (*name)[(*n)++] = one;
 }
 

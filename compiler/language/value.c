@@ -366,11 +366,6 @@ void record_name(Elaborator *e, NamedKind kind, const char *name, const Instance
         Body *b = e->body;
         if (v.kind != V_TENSOR || !v.tensor || e->paths)
                 return;
-        if (b->nnamed == b->cap_named) {
-                int cap = b->cap_named ? 2 * b->cap_named : 16;
-                b->named = arena_grow(e->arena, b->named, b->cap_named * (int64_t)sizeof *b->named,
-                                      cap * (int64_t)sizeof *b->named);
-                b->cap_named = cap;
-        }
+        GROW(e->arena, b->named, b->nnamed, b->cap_named);
         b->named[b->nnamed++] = (ValueName){kind, name, where, v.tensor};
 }

@@ -102,12 +102,7 @@ void names_buffer(Lower *l, Buffer *b)
         for (int i = 0; i < f->npointer; i++)
                 if (f->pointer[i] == b)
                         return;
-        if (f->npointer == f->cap_pointer) {
-                int cap = f->cap_pointer ? 2 * f->cap_pointer : 4;
-                f->pointer = arena_grow(l->arena, f->pointer, f->npointer * (int64_t)sizeof *f->pointer,
-                                        cap * (int64_t)sizeof *f->pointer);
-                f->cap_pointer = cap;
-        }
+        GROW(l->arena, f->pointer, f->npointer, f->cap_pointer);
         f->pointer[f->npointer++] = b;
 }
 
@@ -115,12 +110,7 @@ void names_buffer(Lower *l, Buffer *b)
 
 Stmt *add_stmt(Lower *l, StmtList *to, Stmt s)
 {
-        if (to->n == to->cap) {
-                int cap = to->cap ? 2 * to->cap : 4;
-                to->stmt = arena_grow(l->arena, to->stmt, to->n * (int64_t)sizeof *to->stmt,
-                                      cap * (int64_t)sizeof *to->stmt);
-                to->cap = cap;
-        }
+        GROW(l->arena, to->stmt, to->n, to->cap);
         to->stmt[to->n] = s;
         return &to->stmt[to->n++];
 }

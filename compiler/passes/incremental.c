@@ -184,12 +184,7 @@ static StateVar *state_new(Rewrite *m, const Node *n, const Form *form, int64_t 
         s->window = form->back < 0 ? 0 : form->back - late > 1 ? form->back - late : 1;
         s->region = r ? m->region[r->repeat->id] : NULL;
         s->slots = iteration_slots(g->arena, n->body, &s->slot_of);
-        if (g->nstate == m->cap_state) {
-                int cap = m->cap_state ? 2 * m->cap_state : 16;
-                g->state = arena_grow(g->arena, g->state, m->cap_state * (int64_t)sizeof *g->state,
-                                      cap * (int64_t)sizeof *g->state);
-                m->cap_state = cap;
-        }
+        GROW(g->arena, g->state, g->nstate, m->cap_state);
         g->state[g->nstate++] = s;
         return s;
 }

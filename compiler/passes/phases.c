@@ -337,12 +337,7 @@ static Region *share_of(Split *s, Part *p, const Region *old)
         r->repeat = new_node(s, p, around, old->repeat, OP_REPEAT, 0, NULL, (Attr){.region = r, .slot = -1});
         Body *list = old->repeat->body->region ? around : &p->top;
         list->nnode--;
-        if (p->nshare == p->cap_share) {
-                int cap = p->cap_share ? 2 * p->cap_share : 8;
-                p->share = arena_grow(s->arena, p->share, p->cap_share * (int64_t)sizeof *p->share,
-                                      cap * (int64_t)sizeof *p->share);
-                p->cap_share = cap;
-        }
+        GROW(s->arena, p->share, p->nshare, p->cap_share);
         return p->share[p->nshare++] = r->repeat, r;
 }
 

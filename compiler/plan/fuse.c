@@ -18,12 +18,7 @@
 
 void plan_explain(Plan *p, const char *format, ...)
 {
-        if (p->nexplain == p->cap_explain) {
-                int64_t old = p->cap_explain * (int64_t)sizeof *p->explain;
-                p->cap_explain = p->cap_explain ? 2 * p->cap_explain : 16;
-                p->explain = arena_grow(p->graph->arena, p->explain, old,
-                                        p->cap_explain * (int64_t)sizeof *p->explain);
-        }
+        GROW(p->graph->arena, p->explain, p->nexplain, p->cap_explain);
         va_list args;
         va_start(args, format);
         p->explain[p->nexplain++] = arena_vprintf(p->graph->arena, format, args);
@@ -43,11 +38,7 @@ Kernel *fuse_kernel(Fuse *f, KernelOp op, Node *root)
         k->nstore = 1;
         name_kernel(f, k);
         f->must[root->id] = true;
-        if (f->nkernel == f->cap_kernel) {
-                int64_t old = f->cap_kernel * (int64_t)sizeof *f->kernel;
-                f->cap_kernel = f->cap_kernel ? 2 * f->cap_kernel : 32;
-                f->kernel = arena_grow(f->arena, f->kernel, old, f->cap_kernel * (int64_t)sizeof *f->kernel);
-        }
+        GROW(f->arena, f->kernel, f->nkernel, f->cap_kernel);
         return f->kernel[f->nkernel++] = k;
 }
 

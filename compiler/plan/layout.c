@@ -16,12 +16,7 @@ Buffer *buffer_new(Plan *p, Home home, const Type *t, const char *name)
         b->id = p->nbuffer;
         b->slots = 1;
         b->shift_axis = b->layout.tiled = b->cache = -1;
-        if (p->nbuffer == p->cap_buffer) {
-                int64_t old = p->cap_buffer * (int64_t)sizeof(Buffer *);
-                p->cap_buffer = p->cap_buffer ? 2 * p->cap_buffer : 64;
-                p->buffer = arena_grow(p->graph->arena, p->buffer, old,
-                                       p->cap_buffer * (int64_t)sizeof(Buffer *));
-        }
+        GROW(p->graph->arena, p->buffer, p->nbuffer, p->cap_buffer);
         return p->buffer[p->nbuffer++] = b;
 }
 

@@ -165,12 +165,7 @@ bool find_variable(void *session, Elaborator *e, const char *name, Value *value)
 
 static void want(Evaluation *v, Node *n)
 {
-        if (v->nwant == v->want_capacity) {
-                int capacity = v->want_capacity ? 2 * v->want_capacity : 8;
-                v->want = arena_grow(&v->arena, v->want, v->nwant * (int64_t)sizeof(Node *),
-                                     capacity * (int64_t)sizeof(Node *));
-                v->want_capacity = capacity;
-        }
+        GROW(&v->arena, v->want, v->nwant, v->want_capacity);
         v->want[v->nwant++] = n;
 }
 

@@ -298,11 +298,7 @@ static void add_piece(Walk *w, Piece piece, PieceDigit *digit, int ndigit)
         piece.ndigit = merge_digits(digit, ndigit);
         piece.digit = NEW_ARRAY(w->arena, PieceDigit, piece.ndigit);
         memcpy(piece.digit, digit, (size_t)piece.ndigit * sizeof *digit);
-        if (map->npiece == w->cap) {
-                int64_t cap = w->cap ? 2 * w->cap : 64, size = (int64_t)sizeof *map->piece;
-                map->piece = arena_grow(w->arena, map->piece, w->cap * size, cap * size);
-                w->cap = cap;
-        }
+        GROW(w->arena, map->piece, map->npiece, w->cap);
         Piece *kept = map->piece[map->npiece++] = NEW(w->arena, Piece);
         *kept = piece;
 }
