@@ -1,8 +1,7 @@
 /* Checkpoints: the table of formats, the files that are mapped, the tensors by name.
  *
- * A reader (safetensors.c, llama2c.c) checks its file and adds tensors; here they are sorted by name,
- * searched by bisection and widened. Types and formats are rows of tables. */
-#include <assert.h>
+ * A reader (safetensors.c, gguf.c, llama2c.c) checks its file and adds tensors; here they are sorted by name
+ * and searched by bisection. Formats are rows of a table. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -35,39 +34,17 @@ struct Checkpoint {
                 int64_t value;
         } meta[MAX_META];
         int nmeta;
+        CkPair *pair; /* [npair], ascending by key */
+        int npair;
 };
 
 /* Asked in this order: a name that settles the format comes before a guess by content. */
 static const CkFormat formats[] = {
         {"sharded safetensors", safetensors_index_probe, safetensors_index_read},
         {"safetensors", safetensors_probe, safetensors_read},
+        {"GGUF", gguf_probe, gguf_read},
         {"llama2.c", llama2c_probe, llama2c_read},
 };
-
-static const struct {
-        const char *name;
-        int bits;
-        bool readable;
-} types[] = {
-#define CK_ROW(name, bits, readable) [CK_##name] = {#name, bits, readable},
-        CK_TYPES(CK_ROW)
-#undef CK_ROW
-};
-
-const char *ck_type_name(CkType type)
-{
-        return types[type].name;
-}
-
-int ck_type_bits(CkType type)
-{
-        return types[type].bits;
-}
-
-bool ck_type_readable(CkType type)
-{
-        return types[type].readable;
-}
 
 bool ck_fail(CkError *err, const char *format, ...)
 {
@@ -163,7 +140,7 @@ const CkFile *checkpoint_map(Checkpoint *checkpoint, const char *path, CkError *
 
 bool checkpoint_measure(const CkFile *file, CkTensor *tensor, CkError *err)
 {
-        int bits = types[tensor->dtype].bits;
+        int64_t bits = ck_type_bits(tensor->dtype), values = ck_type_values(tensor->dtype);
         int64_t most = INT64_MAX / bits, count = 1;
         bool empty = false;
         for (int i = 0; i < tensor->rank; i++)
@@ -176,11 +153,11 @@ bool checkpoint_measure(const CkFile *file, CkTensor *tensor, CkError *err)
                 count *= tensor->shape[i];
         }
         tensor->count = empty ? 0 : count;
-        if (tensor->count * bits % 8)
-                return ck_fail(err, "%s: tensor \"%s\": %lld elements of %s do not fill whole bytes",
-                               file->path, ck_quote(tensor->name).text, (long long)tensor->count,
-                               ck_type_name(tensor->dtype));
-        tensor->bytes = tensor->count * bits / 8;
+        if (tensor->count % values || tensor->count / values * bits % 8)
+                return ck_fail(err, "%s: tensor \"%s\": %lld elements of %s do not fill whole %s", file->path,
+                               ck_quote(tensor->name).text, (long long)tensor->count,
+                               ck_type_name(tensor->dtype), values > 1 ? "blocks" : "bytes");
+        tensor->bytes = tensor->count / values * bits / 8;
         return true;
 }
 
@@ -260,13 +237,16 @@ static int by_name(const void *a, const void *b)
         return strcmp(((const CkTensor *)a)->name, ((const CkTensor *)b)->name);
 }
 
-/* No name occurs twice: JSON with a repeated key is refused, and an index gives a name to one shard. */
-static void sort_tensors(Checkpoint *checkpoint)
+static bool sort_tensors(Checkpoint *checkpoint, CkError *err)
 {
         if (checkpoint->count)
                 qsort(checkpoint->tensor, (size_t)checkpoint->count, sizeof *checkpoint->tensor, by_name);
         for (int i = 1; i < checkpoint->count; i++)
-                assert(strcmp(checkpoint->tensor[i - 1].name, checkpoint->tensor[i].name) < 0);
+                if (!strcmp(checkpoint->tensor[i - 1].name, checkpoint->tensor[i].name))
+                        return ck_fail(err, "%s: two tensors are named \"%s\"",
+                                       checkpoint->tensor[i].file->path,
+                                       ck_quote(checkpoint->tensor[i].name).text);
+        return true;
 }
 
 static bool open_file(Checkpoint *checkpoint, const char *path, CkError *err)
@@ -281,12 +261,9 @@ static bool open_file(Checkpoint *checkpoint, const char *path, CkError *err)
         if (!checkpoint->format || (checkpoint->format->probe == llama2c_probe && other))
                 return ck_fail(err,
                                "%s: %s%s: expected .safetensors, a .safetensors.index.json, a "
-                               "directory with one of them, or a llama2.c .bin",
+                               "directory with one of them, a .gguf, or a llama2.c .bin",
                                path, other ? "this is " : "no format that lathe reads", other ? other : "");
-        if (!checkpoint->format->read(checkpoint, file, err))
-                return false;
-        sort_tensors(checkpoint);
-        return true;
+        return checkpoint->format->read(checkpoint, file, err) && sort_tensors(checkpoint, err);
 }
 
 static bool open_path(Checkpoint *checkpoint, const char *path, CkError *err)
@@ -323,6 +300,7 @@ void checkpoint_close(Checkpoint *checkpoint)
                 free((void *)checkpoint->tensor[i].name);
         for (int i = 0; i < checkpoint->nfile; i++)
                 release_file(checkpoint->file[i]);
+        pairs_free(checkpoint->pair, checkpoint->npair);
         free(checkpoint->tensor);
         free(checkpoint->file);
         free(checkpoint->path);
@@ -372,55 +350,23 @@ bool checkpoint_meta(const Checkpoint *checkpoint, const char *key, int64_t *val
         return false;
 }
 
-/* Touching a page beyond the end of a file that has shrunk would kill the process, so look first. */
-static bool still_whole(const CkFile *file)
+void checkpoint_take_pairs(Checkpoint *checkpoint, CkPair *pairs, int n)
 {
-        struct stat status;
-        return !fstat(file->descriptor, &status) && status.st_size >= file->size;
+        checkpoint->pair = pairs;
+        checkpoint->npair = n;
 }
 
-static bool can_read(const CkTensor *tensor, int64_t first, int64_t count)
+int checkpoint_pairs(const Checkpoint *checkpoint)
 {
-        return ck_type_readable(tensor->dtype) && first >= 0 && count >= 0 &&
-               first <= tensor->count - count && still_whole(tensor->file);
+        return checkpoint->npair;
 }
 
-static void widen(const CkTensor *tensor, int64_t first, int64_t count, float *out)
+const CkPair *checkpoint_pair_at(const Checkpoint *checkpoint, int index)
 {
-        int size = types[tensor->dtype].bits / 8;
-        const unsigned char *from = (const unsigned char *)tensor->data + first * size;
-        if (!count)
-                return;
-        if (tensor->dtype == CK_F32) {
-                memcpy(out, from, (size_t)count * sizeof *out);
-                return;
-        }
-        for (int64_t i = 0; i < count; i++) {
-                uint16_t half;
-                memcpy(&half, from + 2 * i, sizeof half);
-                out[i] = tensor->dtype == CK_F16 ? f16_to_f32(half) : bf16_to_f32(half);
-        }
+        return &checkpoint->pair[index];
 }
 
-bool checkpoint_read_f32(const CkTensor *tensor, int64_t first, int64_t count, float *out)
+const CkPair *checkpoint_pair(const Checkpoint *checkpoint, const char *key)
 {
-        if (!can_read(tensor, first, count))
-                return false;
-        widen(tensor, first, count, out);
-        return true;
-}
-
-bool checkpoint_read_f64(const CkTensor *tensor, int64_t first, int64_t count, double *out)
-{
-        float part[1024];
-        if (!can_read(tensor, first, count))
-                return false;
-        for (int64_t done = 0; done < count;) {
-                int64_t n = count - done < 1024 ? count - done : 1024;
-                widen(tensor, first + done, n, part);
-                for (int64_t i = 0; i < n; i++)
-                        out[done + i] = part[i];
-                done += n;
-        }
-        return true;
+        return pair_find(checkpoint->pair, checkpoint->npair, key);
 }

@@ -15,6 +15,12 @@ bool safetensors_index_probe(const CkFile *file);
 bool safetensors_index_read(Checkpoint *checkpoint, const CkFile *file, CkError *err);
 bool llama2c_probe(const CkFile *file);
 bool llama2c_read(Checkpoint *checkpoint, const CkFile *file, CkError *err);
+bool gguf_probe(const CkFile *file);
+bool gguf_read(Checkpoint *checkpoint, const CkFile *file, CkError *err);
+
+/* types.c: a type by what files have for it; false: there is none. */
+bool ck_type_of_safetensors(const char *name, CkType *type);
+bool ck_type_of_gguf(uint32_t number, CkType *type);
 
 /* Maps a file that the checkpoint then owns; NULL and a message. */
 const CkFile *checkpoint_map(Checkpoint *checkpoint, const char *path, CkError *err);
@@ -23,6 +29,11 @@ bool checkpoint_measure(const CkFile *file, CkTensor *tensor, CkError *err);
 /* Adds a measured tensor whose bytes lie inside its file; its name is copied. */
 bool checkpoint_add(Checkpoint *checkpoint, const CkTensor *tensor, CkError *err);
 bool checkpoint_set_meta(Checkpoint *checkpoint, const char *key, int64_t value, CkError *err);
+
+/* Pairs in ascending order of their keys, and no key twice, which are the checkpoint's from now on. */
+void checkpoint_take_pairs(Checkpoint *checkpoint, CkPair *pairs, int n);
+const CkPair *pair_find(const CkPair *pairs, int n, const char *key); /* NULL if there is none */
+void pairs_free(CkPair *pairs, int n);                                /* with their keys */
 
 /* A name from a file made fit for a message: shortened, control characters replaced. */
 typedef struct {

@@ -31,7 +31,6 @@ static bool is_whole(CkType t)
 static double element(const CkTensor *t, int64_t i)
 {
         union {
-                double f64;
                 int64_t i64;
                 uint64_t u64;
                 int32_t i32;
@@ -44,7 +43,6 @@ static double element(const CkTensor *t, int64_t i)
         size_t bytes = (size_t)ck_type_bits(t->dtype) / 8;
         memcpy(&x, (const char *)t->data + (size_t)i * bytes, bytes);
         switch (t->dtype) {
-        case CK_F64: return x.f64;
         case CK_I64: return (double)x.i64;
         case CK_U64: return (double)x.u64;
         case CK_I32: return x.i32;
@@ -67,7 +65,7 @@ static bool read_values(Recorded *f, Record *r)
         if (ck_type_readable(t->dtype)) {
                 if (!checkpoint_read_f64(t, 0, t->count, r->value))
                         return wrong(f, "%s can't be read", t->name);
-        } else if (is_whole(t->dtype) || t->dtype == CK_F64) {
+        } else if (is_whole(t->dtype)) {
                 for (int64_t i = 0; i < t->count; i++)
                         r->value[i] = element(t, i);
         } else {

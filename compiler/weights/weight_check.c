@@ -90,7 +90,7 @@ bool weight_check(const WeightMap *map, const Checkpoint *file, const CkTensor *
         Arena *a = map->graph->arena;
         Kind missing = {{.arena = a}, "missing", NULL};
         Kind misshapen = {{.arena = a}, "of another shape than the model's", NULL};
-        Kind unreadable = {{.arena = a}, "of a type that can't be read: F32, F16 and BF16 can", NULL};
+        Kind unreadable = {{.arena = a}, "of a type that can't be read", NULL};
         Kind unused = {{.arena = a},
                        "that the model does not use",
                        "a checkpoint names what its model does without: drop \"NAME\""};
@@ -106,7 +106,8 @@ bool weight_check(const WeightMap *map, const Checkpoint *file, const CkTensor *
                         fault_add(&misshapen.faults, p->span, "\"%s\": %s in the file, %s in the model",
                                   p->name, shape_text(a, t->rank, t->shape), shape);
                 else if (!ck_type_readable(t->dtype))
-                        fault_add(&unreadable.faults, p->span, "\"%s\": %s", p->name, ck_type_name(t->dtype));
+                        fault_add(&unreadable.faults, p->span, "\"%s\": %s (%s)", p->name,
+                                  ck_type_name(t->dtype), ck_type_why(t->dtype));
                 if (t && !has_shape(p, t) && is_transposed(p, t))
                         misshapen.hint =
                                 "what a file keeps transposed is written with ', as in layer[i].ffn.up.w'";

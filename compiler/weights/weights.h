@@ -12,45 +12,28 @@
 /* Checkpoints: files of named tensors, mapped read-only.
  *
  * A path may be a .safetensors file, a *.safetensors.index.json with its shards, a directory that holds one
- * of these, or a llama2.c legacy .bin, whose reader supplies Meta's names. Formats are rows of one table in
- * checkpoint.c. A file is believed only after every number in it has been checked against the file's size;
- * whatever is wrong is refused with a message that names the file and the tensor or byte. Nothing is copied:
- * tensors point into the mapping and live until checkpoint_close. Hosts are little-endian, as the formats
- * are. */
+ * of these, a .gguf or the first of its shards, or a llama2.c legacy .bin, whose reader supplies Meta's names.
+ * Formats are rows of one table in checkpoint.c. A file is believed only after every number in it has been
+ * checked against the file's size; whatever is wrong is refused with a message that names the file and the
+ * tensor or byte. Nothing is copied: tensors point into the mapping and live until checkpoint_close. Hosts are
+ * little-endian, as the formats are. */
 
 enum { CK_MAX_RANK = 8 };
 
-/* Element types: name as safetensors spells it, bits, and whether lathe reads it. A tensor of another type is
- * listed like any other, so that a model may drop it, but cannot be read. */
-#define CK_TYPES(ROW)                                                                                        \
-        ROW(F32, 32, true)                                                                                   \
-        ROW(F16, 16, true)                                                                                   \
-        ROW(BF16, 16, true)                                                                                  \
-        ROW(F64, 64, false)                                                                                  \
-        ROW(F8_E5M2, 8, false)                                                                               \
-        ROW(F8_E4M3, 8, false)                                                                               \
-        ROW(F8_E8M0, 8, false)                                                                               \
-        ROW(F6_E2M3, 6, false)                                                                               \
-        ROW(F6_E3M2, 6, false)                                                                               \
-        ROW(F4, 4, false)                                                                                    \
-        ROW(C64, 64, false)                                                                                  \
-        ROW(BOOL, 8, false)                                                                                  \
-        ROW(U8, 8, false)                                                                                    \
-        ROW(I8, 8, false)                                                                                    \
-        ROW(U16, 16, false)                                                                                  \
-        ROW(I16, 16, false)                                                                                  \
-        ROW(U32, 32, false)                                                                                  \
-        ROW(I32, 32, false)                                                                                  \
-        ROW(U64, 64, false)                                                                                  \
-        ROW(I64, 64, false)
-
-#define CK_ENUM(name, bits, readable) CK_##name,
-typedef enum { CK_TYPES(CK_ENUM) CK_TYPE_COUNT } CkType;
-#undef CK_ENUM
+/* Element types, rows of types.def. A tensor of a type that lathe does not read is listed like any other, so that a
+ * model may drop it. Types of GGUF may be packed: some values of a row share a block of bytes. */
+typedef enum {
+#define CK_TYPE(name, safetensors, gguf, values, bits, widen, why) CK_##name,
+#include "types.def"
+#undef CK_TYPE
+        CK_TYPE_COUNT
+} CkType;
 
 const char *ck_type_name(CkType type);
-int ck_type_bits(CkType type);
+int ck_type_bits(CkType type);   /* of a block */
+int ck_type_values(CkType type); /* in a block: 1, unless it is packed */
 bool ck_type_readable(CkType type);
+const char *ck_type_why(CkType type); /* it is not readable, as what it holds; NULL if it is */
 
 /* What went wrong, in one line: the path, the tensor or byte, what was expected, what to do. */
 typedef struct {
@@ -79,7 +62,7 @@ void checkpoint_close(Checkpoint *checkpoint); /* NULL is allowed */
 
 const char *checkpoint_path(const Checkpoint *checkpoint); /* as it was opened */
 const char *
-checkpoint_format(const Checkpoint *checkpoint); /* "safetensors", "sharded safetensors", "llama2.c" */
+checkpoint_format(const Checkpoint *checkpoint); /* its name in the table: "safetensors", "GGUF" */
 
 /* Its files in the order in which they were opened; NULL behind the last. */
 const CkFile *checkpoint_file(const Checkpoint *checkpoint, int index);
@@ -88,12 +71,47 @@ int checkpoint_count(const Checkpoint *checkpoint);
 const CkTensor *checkpoint_at(const Checkpoint *checkpoint, int index);
 const CkTensor *checkpoint_find(const Checkpoint *checkpoint, const char *name); /* NULL if there is none */
 
-/* A number from the file's header. llama2.c has dim, hidden_dim, n_layers, n_heads, n_kv_heads, vocab_size,
- * seq_len and tied (0 or 1); safetensors has none. False if there is no such key. */
+/* A number from the header of a llama2.c file: dim, hidden_dim, n_layers, n_heads, n_kv_heads, vocab_size,
+ * seq_len and tied (0 or 1). False if there is no such key, as in files of all other formats. */
 bool checkpoint_meta(const Checkpoint *checkpoint, const char *key, int64_t *value);
 
-/* Elements first … first + count - 1 in row-major order, widened exactly. False, with nothing written, if the
- * type is not readable, the range is outside the tensor, or the file has shrunk since it was opened. */
+/* pairs.c: what a GGUF says beside its tensors, in ascending order of the keys' bytes. Values stay where the file
+ * has them, and live until checkpoint_close. */
+
+typedef enum { CK_INTEGER, CK_REAL, CK_TRUTH, CK_TEXT } CkPairKind;
+
+typedef struct {
+        const char *key;           /* UTF-8: "llama.attention.head_count" */
+        CkPairKind kind;           /* of the value, or of each in a list */
+        bool list;                 /* one value otherwise */
+        int64_t count;             /* values: of a list 0 or more */
+        uint32_t type;             /* of each, as GGUF numbers them */
+        const unsigned char *data; /* the first value */
+} CkPair;
+
+typedef struct {
+        const char *bytes; /* no NUL behind them, and perhaps no UTF-8 */
+        int64_t n;
+} CkText;
+
+int checkpoint_pairs(const Checkpoint *checkpoint); /* how many; 0 of the other formats */
+const CkPair *checkpoint_pair_at(const Checkpoint *checkpoint, int index);
+const CkPair *checkpoint_pair(const Checkpoint *checkpoint, const char *key); /* NULL if there is none */
+
+/* All values of a pair, out [count]. False, with nothing promised of out: they are of another kind, or (integers) do not fit
+ * into 63 bits. Truths are the integers 0 and 1; integers are reals too, rounded beyond 2^53. */
+bool pair_integers(const CkPair *pair, int64_t *out);
+bool pair_reals(const CkPair *pair, double *out);
+bool pair_texts(const CkPair *pair, CkText *out);
+
+/* The pairs as one JSON object, key by key as the file spells them; an f32 is the number with the fewest digits that is rounded
+ * to it. Lists longer than `longest`, such as a tokenizer's, are left out. NULL and a message: what JSON can't hold (NaN, text
+ * that is no UTF-8), or memory. The caller calls json_decref. */
+struct json_t *checkpoint_pairs_json(const Checkpoint *checkpoint, int64_t longest, CkError *err);
+
+/* Elements first … first + count - 1 in row-major order, widened; what is no float exactly (F64, products in packed
+ * types) is rounded to one. False, with nothing written, if the type is not readable, the range is outside the tensor,
+ * or the file has shrunk since it was opened. checkpoint_read_f64 rounds no F64. */
 bool checkpoint_read_f32(const CkTensor *tensor, int64_t first, int64_t count, float *out);
 bool checkpoint_read_f64(const CkTensor *tensor, int64_t first, int64_t count, double *out);
 
@@ -139,7 +157,7 @@ bool ck_lack(CkError *err, const char *format, ...); /* the same for what the en
 
 /* Where a model's weights come from: a checkpoint, or the documented hash of their names.
  *
- * A weight is a float, whoever asks: f16 and bf16 are widened exactly, and where an entry of the checkpoint
+ * A weight is a float, whoever asks: what the file has is widened to one, and where an entry of the checkpoint
  * adds or multiplies, the weight is computed in double and rounded once. */
 
 typedef struct Weights Weights;

@@ -195,7 +195,7 @@ def hostile_llama2c():
         "llama2.c's newer format: export it with --version 0")
     yield "PyTorch", b"PK\3\4" + b"\1" * 300, (
         "this is a PyTorch archive, whose tensors can be saved as safetensors: expected .safetensors, a .safetensors.index.json, "
-        "a directory with one of them, or a llama2.c .bin")
+        "a directory with one of them, a .gguf, or a llama2.c .bin")
 
 
 def hostile_indexes():
@@ -239,7 +239,7 @@ def check_places():
     other = write("other.txt", b"these are no weights")
     equal("no format", run(tool, "list", other), (
         1, f"{other}: no format that lathe reads: expected .safetensors, a .safetensors.index.json, a directory with one "
-        "of them, or a llama2.c .bin\n"))
+        "of them, a .gguf, or a llama2.c .bin\n"))
     os.mkfifo(path("pipe.safetensors"))
     pipe = path("pipe.safetensors")
     equal("a pipe", run(tool, "list", pipe), (1, f"{pipe}: not a regular file, which a checkpoint has to be\n"))

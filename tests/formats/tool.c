@@ -1,5 +1,6 @@
 /* The formats from the command line, for the tests: prints what a file holds, copies it, or says why not.
  * Exit code 1 with the message alone on standard output if lathe refuses. */
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,6 +58,39 @@ static int list(const char *path)
                 printf("found what is not there\n");
         checkpoint_close(checkpoint);
         return 0;
+}
+
+/* pairs PATH: what the file says beside its tensors, as JSON, then the lists that are longer than 100 */
+static int pairs(const char *path)
+{
+        CkError err;
+        Checkpoint *checkpoint = checkpoint_open(path, &err);
+        json_t *json = checkpoint ? checkpoint_pairs_json(checkpoint, 100, &err) : NULL;
+        int code = json ? json_dumpf(json, stdout, JSON_INDENT(1) | JSON_SORT_KEYS) : refuse(&err);
+        if (json)
+                putchar('\n');
+        for (int i = 0; json && i < checkpoint_pairs(checkpoint); i++) {
+                const CkPair *pair = checkpoint_pair_at(checkpoint, i);
+                int64_t last = pair->count - 1;
+                if (last < 100)
+                        continue;
+                CkText *text = calloc((size_t)pair->count, sizeof *text);
+                double *real = calloc((size_t)pair->count, sizeof *real);
+                int64_t *whole = calloc((size_t)pair->count, sizeof *whole);
+                printf("%s: %lld", pair->key, (long long)pair->count);
+                if (pair_texts(pair, text))
+                        printf(" \"%.*s\" \"%.*s\"\n", (int)text[0].n, text[0].bytes, (int)text[last].n, text[last].bytes);
+                else if (pair_integers(pair, whole))
+                        printf(" %lld %lld\n", (long long)whole[0], (long long)whole[last]);
+                else if (pair_reals(pair, real))
+                        printf(" %g %g\n", real[0], real[last]);
+                free(text), free(real), free(whole);
+                if (checkpoint_pair(checkpoint, pair->key) != pair)
+                        printf("not found\n");
+        }
+        json_decref(json);
+        checkpoint_close(checkpoint);
+        return code;
 }
 
 static bool fill_from(void *context, int index, int64_t first, int64_t count, float *out, CkError *err)
@@ -145,6 +179,30 @@ static int shrink(const char *path)
         return !good;
 }
 
+/* cuts PATH: the file cut off behind each of its bytes, a line each: what is wrong, or that it is read */
+static int cuts(const char *path)
+{
+        CkError err;
+        char name[4096];
+        static char bytes[1 << 16];
+        FILE *from = fopen(path, "rb");
+        size_t n = from ? fread(bytes, 1, sizeof bytes, from) : 0;
+        if (from)
+                fclose(from);
+        snprintf(name, sizeof name, "%s.cut", path);
+        for (size_t length = 1; length <= n; length++) {
+                FILE *to = fopen(name, "wb");
+                if (!to || fwrite(bytes, 1, length, to) != length || fclose(to))
+                        return 2;
+                Checkpoint *checkpoint = checkpoint_open(name, &err);
+                printf("%s\n", checkpoint ? "read" : err.message + strlen(name));
+                for (int i = 0; checkpoint && i < checkpoint_count(checkpoint); i++)
+                        hash_values(checkpoint_at(checkpoint, i));
+                checkpoint_close(checkpoint);
+        }
+        return remove(name) != 0;
+}
+
 typedef float Widen(uint16_t half);
 typedef uint16_t Narrow(float x);
 
@@ -180,12 +238,16 @@ int main(int argc, char **argv)
         const char *what = argc > 2 ? argv[1] : "";
         if (!strcmp(what, "list"))
                 return list(argv[2]);
+        if (!strcmp(what, "pairs"))
+                return pairs(argv[2]);
         if (!strcmp(what, "copy") && argc == 5)
                 return copy(argv[2], argv[3], argv[4]);
         if (!strcmp(what, "misuse"))
                 return misuse(argv[2]);
         if (!strcmp(what, "shrink"))
                 return shrink(argv[2]);
+        if (!strcmp(what, "cuts"))
+                return cuts(argv[2]);
         if (!strcmp(what, "halves"))
                 return check_halves("f16", f16_to_f32, f32_to_f16, 0x7c00) |
                        check_halves("bf16", bf16_to_f32, f32_to_bf16, 0x7f80);
@@ -208,6 +270,6 @@ int main(int argc, char **argv)
                 tokenizer_free(&tokenizer);
                 return ferror(stdout) != 0;
         }
-        fprintf(stderr, "usage: tool list|copy|misuse|shrink|halves|hash|tokenizer ARGUMENT...\n");
+        fprintf(stderr, "usage: tool list|pairs|copy|misuse|shrink|cuts|halves|hash|tokenizer ARGUMENT...\n");
         return 2;
 }

@@ -1,0 +1,567 @@
+/* GGUF: reading, one file or shards; docs/gguf.md has the format and the limits.
+ *
+ *   magic, version, number of tensors, number of pairs
+ *   pairs     key, type, value
+ *   tensors   name, number of axes, their sizes innermost first, type, offset in the data
+ *   data      from a multiple of the alignment; tensors end to end, each from a multiple of it
+ *
+ * A cursor goes from front to back, and take() alone moves it: nothing behind the file's end is looked at, and nothing is allocated
+ * for a number before that many bytes are known to be there. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gguf_private.h"
+
+enum {
+        HEADER_BYTES = 24,
+        PAIR_BYTES = 14,   /* the least that a pair takes */
+        TENSOR_BYTES = 33, /* the least that a tensor's entry takes */
+        MAX_ENTRIES = 65536,
+        MAX_KEY = 1024,
+        MAX_NAME = 127,
+        MAX_AXES = 4,
+        MIN_ALIGNMENT = 8,
+        USUAL_ALIGNMENT = 32,
+        MAX_ALIGNMENT = 65536,
+        MAX_SHARDS = 4096,
+};
+
+static const int64_t max_size = INT32_MAX, max_elements = (INT64_C(1) << 48) - 1;
+
+/* ---- the cursor ---- */
+
+typedef struct {
+        const CkFile *file;
+        int64_t at;
+        CkError *err;
+} Cursor;
+
+/* The next n bytes; NULL and a message that says for what. */
+static const unsigned char *take(Cursor *c, uint64_t n, const char *what)
+{
+        uint64_t left = (uint64_t)(c->file->size - c->at);
+        if (n > left) {
+                ck_fail(c->err,
+                        "%s: byte %lld: %s would take %llu bytes, but the file has %llu more: truncated, or "
+                        "not a "
+                        "GGUF",
+                        c->file->path, (long long)c->at, what, (unsigned long long)n,
+                        (unsigned long long)left);
+                return NULL;
+        }
+        const unsigned char *taken = c->file->data + c->at;
+        c->at += (int64_t)n;
+        return taken;
+}
+
+static bool take_u32(Cursor *c, uint32_t *value, const char *what)
+{
+        const unsigned char *bytes = take(c, sizeof *value, what);
+        if (bytes)
+                memcpy(value, bytes, sizeof *value);
+        return bytes;
+}
+
+static bool take_u64(Cursor *c, uint64_t *value, const char *what)
+{
+        const unsigned char *bytes = take(c, sizeof *value, what);
+        if (bytes)
+                memcpy(value, bytes, sizeof *value);
+        return bytes;
+}
+
+static bool take_text(Cursor *c, CkText *text, const char *what)
+{
+        uint64_t n;
+        const unsigned char *bytes = take_u64(c, &n, what) ? take(c, n, what) : NULL;
+        if (!bytes)
+                return false;
+        *text = (CkText){(const char *)bytes, (int64_t)n};
+        return true;
+}
+
+static bool is_printable(CkText text)
+{
+        for (int64_t at = 0; at < text.n;) {
+                uint32_t code;
+                int length = decode_utf8(text.bytes + at, (int32_t)(text.n - at), &code);
+                if (length == 0 || code < 0x20 || (code >= 0x7f && code < 0xa0))
+                        return false;
+                at += length;
+        }
+        return true;
+}
+
+/* A key, or a tensor's name: of so many bytes at most. */
+static bool take_name(Cursor *c, CkText *name, const char *what, int most)
+{
+        int64_t at = c->at;
+        if (!take_text(c, name, what))
+                return false;
+        if (name->n < 1 || name->n > most)
+                return ck_fail(c->err, "%s: byte %lld: %s of %lld bytes; lathe reads 1 to %d", c->file->path,
+                               (long long)at, what, (long long)name->n, most);
+        return is_printable(*name) ||
+               ck_fail(c->err, "%s: byte %lld: %s that is not UTF-8 without control characters",
+                       c->file->path, (long long)at, what);
+}
+
+/* A count of entries that take so many bytes at least. */
+static bool take_count(Cursor *c, int *count, const char *what, int least)
+{
+        int64_t behind = c->file->size > HEADER_BYTES ? c->file->size - HEADER_BYTES : 0;
+        uint64_t n, left = (uint64_t)(behind / least);
+        int64_t at = c->at;
+        if (!take_u64(c, &n, "a count"))
+                return false;
+        if (n > MAX_ENTRIES || n > left)
+                return ck_fail(c->err,
+                               "%s: byte %lld: %llu %s; lathe reads up to %d, and the file has room for %llu",
+                               c->file->path, (long long)at, (unsigned long long)n, what, MAX_ENTRIES,
+                               (unsigned long long)left);
+        *count = (int)n;
+        return true;
+}
+
+/* ---- pairs ---- */
+
+static const struct {
+        int size;
+        CkPairKind kind;
+} values[GGUF_VALUES] = {
+        [GGUF_U8] = {1, CK_INTEGER},  [GGUF_I8] = {1, CK_INTEGER},  [GGUF_U16] = {2, CK_INTEGER},
+        [GGUF_I16] = {2, CK_INTEGER}, [GGUF_U32] = {4, CK_INTEGER}, [GGUF_I32] = {4, CK_INTEGER},
+        [GGUF_F32] = {4, CK_REAL},    [GGUF_BOOL] = {1, CK_TRUTH},  [GGUF_TEXT] = {0, CK_TEXT},
+        [GGUF_U64] = {8, CK_INTEGER}, [GGUF_I64] = {8, CK_INTEGER}, [GGUF_F64] = {8, CK_REAL},
+};
+
+int gguf_value_size(uint32_t type)
+{
+        return values[type].size;
+}
+
+static bool take_truths(Cursor *c, uint64_t n)
+{
+        int64_t at = c->at;
+        const unsigned char *bytes = take(c, n, "truths");
+        for (uint64_t i = 0; bytes && i < n; i++)
+                if (bytes[i] > 1)
+                        return ck_fail(c->err, "%s: byte %lld: %d is no truth, which is 0 or 1",
+                                       c->file->path, (long long)(at + (int64_t)i), bytes[i]);
+        return bytes;
+}
+
+static bool take_texts(Cursor *c, uint64_t n)
+{
+        CkText text;
+        for (uint64_t i = 0; i < n; i++)
+                if (!take_text(c, &text, "a text"))
+                        return false;
+        return true;
+}
+
+/* n values of a type that is no list; the count is believed once their bytes are there. */
+static bool take_values(Cursor *c, uint32_t type, uint64_t n)
+{
+        uint64_t size = type == GGUF_TEXT ? 8 : (uint64_t)values[type].size;
+        uint64_t left = (uint64_t)(c->file->size - c->at) / size;
+        if (n > left)
+                return ck_fail(c->err, "%s: byte %lld: a list of %llu values, but the file has room for %llu",
+                               c->file->path, (long long)c->at, (unsigned long long)n,
+                               (unsigned long long)left);
+        if (type == GGUF_TEXT)
+                return take_texts(c, n);
+        return type == GGUF_BOOL ? take_truths(c, n) : take(c, n * size, "a value") != NULL;
+}
+
+static bool take_value_type(Cursor *c, uint32_t *type, bool within)
+{
+        int64_t at = c->at;
+        if (!take_u32(c, type, "a value's type"))
+                return false;
+        if (*type >= GGUF_VALUES)
+                return ck_fail(c->err, "%s: byte %lld: %u is no type of values", c->file->path, (long long)at,
+                               *type);
+        return *type != GGUF_LIST || !within ||
+               ck_fail(c->err, "%s: byte %lld: a list of lists, which lathe does not read", c->file->path,
+                       (long long)at);
+}
+
+static bool take_pair(Cursor *c, CkPair *pair)
+{
+        CkText key;
+        uint64_t n = 1;
+        if (!take_name(c, &key, "a key", MAX_KEY) || !take_value_type(c, &pair->type, false))
+                return false;
+        pair->list = pair->type == GGUF_LIST;
+        if (pair->list && (!take_value_type(c, &pair->type, true) || !take_u64(c, &n, "a list's length")))
+                return false;
+        pair->kind = values[pair->type].kind;
+        pair->data = c->file->data + c->at;
+        if (!take_values(c, pair->type, n))
+                return false;
+        pair->count = (int64_t)n;
+        pair->key = strndup(key.bytes, (size_t)key.n);
+        return pair->key || ck_lack(c->err, "%s: out of memory", c->file->path);
+}
+
+typedef struct {
+        CkPair *pair;
+        int n;
+} Pairs;
+
+static bool take_pairs(Cursor *c, Pairs *pairs, int n)
+{
+        pairs->pair = calloc((size_t)n + 1, sizeof *pairs->pair);
+        if (!pairs->pair)
+                return ck_lack(c->err, "%s: out of memory", c->file->path);
+        while (pairs->n < n) {
+                if (!take_pair(c, &pairs->pair[pairs->n]))
+                        return false;
+                pairs->n++;
+        }
+        pairs_sort(pairs->pair, n);
+        for (int i = 1; i < n; i++)
+                if (!strcmp(pairs->pair[i - 1].key, pairs->pair[i].key))
+                        return ck_fail(c->err,
+                                       "%s: the key %s is there twice, the values at bytes %lld and %lld",
+                                       c->file->path, ck_quote(pairs->pair[i].key).text,
+                                       (long long)(pairs->pair[i - 1].data - c->file->data),
+                                       (long long)(pairs->pair[i].data - c->file->data));
+        return true;
+}
+
+static bool find_alignment(const Cursor *c, const Pairs *pairs, int64_t *alignment)
+{
+        static const char key[] = "general.alignment";
+        const CkPair *pair = pair_find(pairs->pair, pairs->n, key);
+        *alignment = USUAL_ALIGNMENT;
+        if (!pair)
+                return true;
+        bool good = pair->type == GGUF_U32 && !pair->list && pair_integers(pair, alignment);
+        if (good && *alignment >= MIN_ALIGNMENT && *alignment <= MAX_ALIGNMENT &&
+            !(*alignment & (*alignment - 1)))
+                return true;
+        return ck_fail(c->err, "%s: byte %lld: %s has to be a u32, a power of two from %d to %d",
+                       c->file->path, (long long)(pair->data - c->file->data), key, MIN_ALIGNMENT,
+                       MAX_ALIGNMENT);
+}
+
+/* A tokenizer's tokens have a score and a type each, where there are any. */
+static bool check_tokens(const Cursor *c, const Pairs *pairs)
+{
+        static const char tokens[] = "tokenizer.ggml.tokens";
+        static const char *const beside[] = {"tokenizer.ggml.scores", "tokenizer.ggml.token_type"};
+        const CkPair *all = pair_find(pairs->pair, pairs->n, tokens);
+        for (int i = 0; all && i < 2; i++) {
+                const CkPair *each = pair_find(pairs->pair, pairs->n, beside[i]);
+                if (each && each->count != all->count)
+                        return ck_fail(c->err, "%s: byte %lld: %s has %lld values, but %s has %lld",
+                                       c->file->path, (long long)(each->data - c->file->data), beside[i],
+                                       (long long)each->count, tokens, (long long)all->count);
+        }
+        return true;
+}
+
+/* ---- tensors ---- */
+
+typedef struct {
+        CkTensor tensor;
+        char name[MAX_NAME + 1];
+        int64_t offset, at; /* of its data; of its entry, in the file */
+} Entry;
+
+static bool fail_entry(const Cursor *c, const Entry *e, const char *what)
+{
+        return ck_fail(c->err, "%s: byte %lld: tensor \"%s\": %s", c->file->path, (long long)e->at,
+                       ck_quote(e->name).text, what);
+}
+
+static bool take_shape(Cursor *c, Entry *e)
+{
+        char what[96];
+        uint32_t axes;
+        int64_t count = 1;
+        if (!take_u32(c, &axes, "a number of axes"))
+                return false;
+        if (axes < 1 || axes > MAX_AXES) {
+                snprintf(what, sizeof what, "%u axes; lathe reads 1 to %d", axes, MAX_AXES);
+                return fail_entry(c, e, what);
+        }
+        e->tensor.rank = (int)axes;
+        for (int i = (int)axes - 1; i >= 0; i--) {
+                uint64_t size;
+                if (!take_u64(c, &size, "a size"))
+                        return false;
+                if (size < 1 || size > (uint64_t)max_size || (int64_t)size > max_elements / count) {
+                        snprintf(what, sizeof what,
+                                 "a size of %llu; lathe reads 1 to %lld, and less than 2^48 in all",
+                                 (unsigned long long)size, (long long)max_size);
+                        return fail_entry(c, e, what);
+                }
+                count *= (int64_t)size;
+                e->tensor.shape[i] = (int64_t)size;
+        }
+        return true;
+}
+
+static const char *removed_type(uint32_t number)
+{
+        static const struct {
+                uint32_t number;
+                const char *name;
+        } removed[] = {{4, "Q4_2"},      {5, "Q4_3"},        {31, "Q4_0_4_4"},   {32, "Q4_0_4_8"},
+                       {33, "Q4_0_8_8"}, {36, "IQ4_NL_4_4"}, {37, "IQ4_NL_4_8"}, {38, "IQ4_NL_8_8"}};
+        for (size_t i = 0; i < sizeof removed / sizeof *removed; i++)
+                if (removed[i].number == number)
+                        return removed[i].name;
+        return NULL;
+}
+
+static bool take_type(Cursor *c, Entry *e)
+{
+        char what[96];
+        uint32_t number;
+        if (!take_u32(c, &number, "a type"))
+                return false;
+        if (!ck_type_of_gguf(number, &e->tensor.dtype)) {
+                const char *removed = removed_type(number);
+                snprintf(what, sizeof what,
+                         removed ? "type %u was %s, which GGUF has no more"
+                                 : "its type, %u, is none that lathe knows",
+                         number, removed);
+                return fail_entry(c, e, what);
+        }
+        int64_t row = e->tensor.shape[e->tensor.rank - 1];
+        int in_block = ck_type_values(e->tensor.dtype);
+        if (row % in_block == 0)
+                return true;
+        snprintf(what, sizeof what, "rows of %lld values, no whole blocks of %s, which are of %d",
+                 (long long)row, ck_type_name(e->tensor.dtype), in_block);
+        return fail_entry(c, e, what);
+}
+
+static bool take_offset(Cursor *c, Entry *e, int64_t alignment)
+{
+        char what[96];
+        uint64_t offset;
+        if (!take_u64(c, &offset, "an offset"))
+                return false;
+        if (offset % (uint64_t)alignment == 0 && offset <= (uint64_t)c->file->size) {
+                e->offset = (int64_t)offset;
+                return true;
+        }
+        snprintf(what, sizeof what, "offset %llu is %s", (unsigned long long)offset,
+                 offset % (uint64_t)alignment ? "no multiple of the alignment" : "behind the file's end");
+        return fail_entry(c, e, what);
+}
+
+static bool take_tensor(Cursor *c, Entry *e, int64_t alignment)
+{
+        CkText name;
+        e->at = c->at;
+        if (!take_name(c, &name, "a tensor's name", MAX_NAME))
+                return false;
+        memcpy(e->name, name.bytes, (size_t)name.n);
+        e->tensor.name = e->name;
+        e->tensor.file = c->file;
+        return take_shape(c, e) && take_type(c, e) && take_offset(c, e, alignment) &&
+               checkpoint_measure(c->file, &e->tensor, c->err);
+}
+
+static int by_offset(const void *left, const void *right)
+{
+        const Entry *a = *(Entry *const *)left, *b = *(Entry *const *)right;
+        if (a->offset != b->offset)
+                return a->offset < b->offset ? -1 : 1;
+        return (a->at > b->at) - (a->at < b->at);
+}
+
+static int64_t aligned(int64_t n, int64_t alignment)
+{
+        return (n + alignment - 1) / alignment * alignment;
+}
+
+/* In the order of the data each begins where the one before ends, aligned; the last may lack the bytes that align its end. */
+static bool place_tensors(const Cursor *c, Entry **order, int n, int64_t start, int64_t alignment)
+{
+        int64_t at = 0, size = c->file->size - start;
+        char what[160];
+        for (int i = 0; i < n; i++) {
+                Entry *e = order[i];
+                if (e->offset != at) {
+                        snprintf(what, sizeof what,
+                                 "begins at byte %lld of the data, %s byte %lld, where the one before ends",
+                                 (long long)e->offset, e->offset < at ? "before" : "after", (long long)at);
+                        return fail_entry(c, e, what);
+                }
+                if (size < at || e->tensor.bytes > size - at) {
+                        snprintf(what, sizeof what,
+                                 "needs %lld bytes from byte %lld on, where the file ends at byte %lld: "
+                                 "truncated",
+                                 (long long)e->tensor.bytes, (long long)(start + at),
+                                 (long long)c->file->size);
+                        return fail_entry(c, e, what);
+                }
+                e->tensor.data = c->file->data + start + at;
+                at = aligned(at + e->tensor.bytes, alignment);
+        }
+        return size <= at || ck_fail(c->err, "%s: %lld bytes follow the last tensor, which ends at byte %lld",
+                                     c->file->path, (long long)(size - at), (long long)(start + at));
+}
+
+static bool order_tensors(const Cursor *c, Entry *entry, int n, int64_t alignment)
+{
+        Entry **order = calloc((size_t)n + 1, sizeof *order);
+        if (!order)
+                return ck_lack(c->err, "%s: out of memory", c->file->path);
+        for (int i = 0; i < n; i++)
+                order[i] = &entry[i];
+        if (n)
+                qsort(order, (size_t)n, sizeof *order, by_offset);
+        bool good = place_tensors(c, order, n, aligned(c->at, alignment), alignment);
+        free(order);
+        return good;
+}
+
+static bool take_tensors(Cursor *c, Checkpoint *checkpoint, int n, int64_t alignment)
+{
+        Entry *entry = calloc((size_t)n + 1, sizeof *entry);
+        bool good = entry || ck_lack(c->err, "%s: out of memory", c->file->path);
+        for (int i = 0; good && i < n; i++)
+                good = take_tensor(c, &entry[i], alignment);
+        good = good && order_tensors(c, entry, n, alignment);
+        for (int i = 0; good && i < n; i++)
+                good = checkpoint_add(checkpoint, &entry[i].tensor, c->err);
+        free(entry);
+        return good;
+}
+
+/* ---- a file ---- */
+
+static bool take_version(Cursor *c)
+{
+        enum { VERSION_AT = 4 };
+        uint32_t version;
+        const unsigned char *magic = take(c, VERSION_AT, "its first word");
+        if (!magic)
+                return false;
+        if (memcmp(magic, "GGUF", VERSION_AT) != 0)
+                return ck_fail(c->err, "%s: a GGUF file begins with these four letters; this one does not",
+                               c->file->path);
+        if (!take_u32(c, &version, "the version"))
+                return false;
+        if (version == 2 || version == 3)
+                return true;
+        if (version && !(version & 0xffffff))
+                return ck_fail(c->err, "%s: a big-endian GGUF; lathe reads little-endian ones, as most are",
+                               c->file->path);
+        return ck_fail(c->err,
+                       "%s: byte %d: version %u of GGUF; lathe reads 2 and 3: convert the model again",
+                       c->file->path, VERSION_AT, version);
+}
+
+/* The pairs are the caller's, also after an error. */
+static bool read_file(Checkpoint *checkpoint, const CkFile *file, Pairs *pairs, CkError *err)
+{
+        Cursor c = {file, 0, err};
+        int tensors, n;
+        int64_t alignment;
+        return take_version(&c) && take_count(&c, &tensors, "tensors", TENSOR_BYTES) &&
+               take_count(&c, &n, "pairs", PAIR_BYTES) && take_pairs(&c, pairs, n) &&
+               find_alignment(&c, pairs, &alignment) && check_tokens(&c, pairs) &&
+               take_tensors(&c, checkpoint, tensors, alignment);
+}
+
+/* ---- shards ---- */
+
+/* A whole number of the file, or -1 where it has none by this key. */
+static int64_t number_of(const Pairs *pairs, const char *key)
+{
+        const CkPair *pair = pair_find(pairs->pair, pairs->n, key);
+        int64_t number = -1;
+        if (pair && (pair->list || !pair_integers(pair, &number)))
+                return -1;
+        return number;
+}
+
+/* "-00002-of-00003.gguf", where the file's name ends so if it is this shard; NULL: it does not. */
+static char *shard_end(const char *path, int64_t shard, int64_t shards)
+{
+        char end[64];
+        snprintf(end, sizeof end, "-%05lld-of-%05lld.gguf", (long long)shard, (long long)shards);
+        return ck_ends_with(path, end) ? (char *)path + strlen(path) - strlen(end) : NULL;
+}
+
+static bool check_first(const CkFile *file, const Pairs *pairs, int64_t shards, CkError *err)
+{
+        int64_t shard = number_of(pairs, "split.no") + 1;
+        if (shards > MAX_SHARDS)
+                return ck_fail(err, "%s: one of %lld shards; lathe reads up to %d", file->path,
+                               (long long)shards, MAX_SHARDS);
+        if (shard != 1)
+                return ck_fail(
+                        err,
+                        "%s: shard %lld of %lld: give the first, whose name ends in -00001-of-%05lld.gguf",
+                        file->path, (long long)shard, (long long)shards, (long long)shards);
+        return shard_end(file->path, 1, shards) || ck_fail(err,
+                                                           "%s: the first of %lld shards, whose names have "
+                                                           "to end in -00001-of-%05lld.gguf and so on",
+                                                           file->path, (long long)shards, (long long)shards);
+}
+
+static bool read_shard(Checkpoint *checkpoint, const CkFile *first, int64_t shard, int64_t shards,
+                       CkError *err)
+{
+        Pairs pairs = {0};
+        char *path = strdup(first->path);
+        if (!path)
+                return ck_lack(err, "%s: out of memory", first->path);
+        char *number = shard_end(path, 1, shards) + 1;
+        char digits[24];
+        snprintf(digits, sizeof digits, "%05lld", (long long)shard);
+        memcpy(number, digits, 5);
+        const CkFile *file = checkpoint_map(checkpoint, path, err);
+        bool good = file && read_file(checkpoint, file, &pairs, err);
+        if (good &&
+            (number_of(&pairs, "split.no") != shard - 1 || number_of(&pairs, "split.count") != shards))
+                good = ck_fail(err,
+                               "%s: its split.no and split.count do not say that it is shard %lld of %lld",
+                               path, (long long)shard, (long long)shards);
+        pairs_free(pairs.pair, pairs.n);
+        free(path);
+        return good;
+}
+
+static bool read_shards(Checkpoint *checkpoint, const CkFile *file, const Pairs *pairs, CkError *err)
+{
+        int64_t shards = number_of(pairs, "split.count"), tensors = number_of(pairs, "split.tensors.count");
+        if (shards < 2)
+                return true;
+        if (!check_first(file, pairs, shards, err))
+                return false;
+        for (int64_t shard = 2; shard <= shards; shard++) {
+                if (!read_shard(checkpoint, file, shard, shards, err))
+                        return false;
+                if (checkpoint_count(checkpoint) > MAX_ENTRIES)
+                        return ck_fail(err, "%s: more than %d tensors in its shards", file->path,
+                                       MAX_ENTRIES);
+        }
+        return tensors < 0 || tensors == checkpoint_count(checkpoint) ||
+               ck_fail(err, "%s: its shards have %d tensors, but split.tensors.count says %lld", file->path,
+                       checkpoint_count(checkpoint), (long long)tensors);
+}
+
+bool gguf_probe(const CkFile *file)
+{
+        return ck_ends_with(file->path, ".gguf") || (file->size >= 4 && !memcmp(file->data, "GGUF", 4));
+}
+
+bool gguf_read(Checkpoint *checkpoint, const CkFile *file, CkError *err)
+{
+        Pairs pairs = {0};
+        bool good = read_file(checkpoint, file, &pairs, err);
+        checkpoint_take_pairs(checkpoint, pairs.pair, pairs.n);
+        return good && read_shards(checkpoint, file, &pairs, err);
+}

@@ -1,0 +1,373 @@
+/* The types of tensors (types.def), and how their blocks become floats.
+ *
+ * In packed types d, m and dmin are f16 factors, and the codes of the first half of 32 values are the lower nibbles of 16 bytes, those
+ * of the second half the upper ones.  Every product and sum is rounded to f32 by itself, in the order that GGUF's own tools have, so
+ * that the floats are theirs to the bit. */
+#include <math.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "checkpoint_private.h"
+
+enum {
+        MAX_VALUES = 256,
+        SMALL = 32,
+        LARGE = 256
+}; /* values of a block: the most, and the two usual numbers */
+
+static uint16_t u16_at(const unsigned char *at)
+{
+        uint16_t half;
+        memcpy(&half, at, sizeof half);
+        return half;
+}
+
+static float f16_at(const unsigned char *at)
+{
+        return f16_to_f32(u16_at(at));
+}
+
+static int low(unsigned char byte)
+{
+        return byte & 15;
+}
+
+static int high(unsigned char byte)
+{
+        return byte >> 4;
+}
+
+/* Code i of 32 in 16 bytes. */
+static int nibble(const unsigned char *codes, int i)
+{
+        return i < 16 ? low(codes[i]) : high(codes[i - 16]);
+}
+
+/* ---- floats ---- */
+
+static void widen_f32(const unsigned char *from, int64_t blocks, float *to)
+{
+        memcpy(to, from, (size_t)blocks * sizeof *to);
+}
+
+static void widen_f16(const unsigned char *from, int64_t blocks, float *to)
+{
+        for (int64_t i = 0; i < blocks; i++)
+                to[i] = f16_at(from + 2 * i);
+}
+
+static void widen_bf16(const unsigned char *from, int64_t blocks, float *to)
+{
+        for (int64_t i = 0; i < blocks; i++)
+                to[i] = bf16_to_f32(u16_at(from + 2 * i));
+}
+
+/* Rounded to nearest even, as the only type that holds more than a float does. */
+static void widen_f64(const unsigned char *from, int64_t blocks, float *to)
+{
+        static const double beyond =
+                0x1.ffffffp+127; /* halfway from the largest float to what would follow */
+        for (int64_t i = 0; i < blocks; i++) {
+                double x;
+                memcpy(&x, from + 8 * i, sizeof x);
+                to[i] = fabs(x) >= beyond ? (float)copysign(INFINITY, x) : (float)x;
+        }
+}
+
+/* ---- blocks of 32 ---- */
+
+static void widen_q4_0(const unsigned char *from, int64_t blocks, float *to)
+{
+        for (; blocks--; from += 18, to += SMALL)
+                for (int i = 0; i < SMALL; i++)
+                        to[i] = f16_at(from) * (float)(nibble(from + 2, i) - 8);
+}
+
+static void widen_q4_1(const unsigned char *from, int64_t blocks, float *to)
+{
+        for (; blocks--; from += 20, to += SMALL) {
+                float d = f16_at(from), m = f16_at(from + 2);
+                for (int i = 0; i < SMALL; i++)
+                        to[i] = d * (float)nibble(from + 4, i) + m;
+        }
+}
+
+/* Code i: the nibble, and above it bit i of four bytes. */
+static int code_of_5(const unsigned char *bits, const unsigned char *codes, int i)
+{
+        return nibble(codes, i) | (bits[i / 8] >> i % 8 & 1) << 4;
+}
+
+static void widen_q5_0(const unsigned char *from, int64_t blocks, float *to)
+{
+        for (; blocks--; from += 22, to += SMALL)
+                for (int i = 0; i < SMALL; i++)
+                        to[i] = f16_at(from) * (float)(code_of_5(from + 2, from + 6, i) - 16);
+}
+
+static void widen_q5_1(const unsigned char *from, int64_t blocks, float *to)
+{
+        for (; blocks--; from += 24, to += SMALL) {
+                float d = f16_at(from), m = f16_at(from + 2);
+                for (int i = 0; i < SMALL; i++)
+                        to[i] = d * (float)code_of_5(from + 4, from + 8, i) + m;
+        }
+}
+
+static void widen_q8_0(const unsigned char *from, int64_t blocks, float *to)
+{
+        for (; blocks--; from += 34, to += SMALL)
+                for (int i = 0; i < SMALL; i++)
+                        to[i] = f16_at(from) * (float)(int8_t)from[2 + i];
+}
+
+static const int8_t uneven[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
+
+static void widen_iq4_nl(const unsigned char *from, int64_t blocks, float *to)
+{
+        for (; blocks--; from += 18, to += SMALL)
+                for (int i = 0; i < SMALL; i++)
+                        to[i] = f16_at(from) * (float)uneven[nibble(from + 2, i)];
+}
+
+/* A float of 4 bits, twice its value, times a power of two. */
+static void widen_mxfp4(const unsigned char *from, int64_t blocks, float *to)
+{
+        static const int8_t twice[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
+        for (; blocks--; from += 17, to += SMALL) {
+                uint32_t e = from[0];
+                float half = f32_of_bits(e < 2 ? 0x00200000u << e : (e - 1) << 23); /* 2^(e - 128) */
+                for (int i = 0; i < SMALL; i++)
+                        to[i] = half * (float)twice[nibble(from + 1, i)];
+        }
+}
+
+/* ---- blocks of 256, whose parts have scales of a few bits ---- */
+
+/* Code i of 256 of two bits in 64 bytes: 128 values share 32 bytes. */
+static int code_of_2(const unsigned char *codes, int i)
+{
+        return codes[i / 128 * 32 + i % 32] >> i % 128 / 32 * 2 & 3;
+}
+
+static void widen_q2_k(const unsigned char *from, int64_t blocks, float *to)
+{
+        for (; blocks--; from += 84, to += LARGE) {
+                float d = f16_at(from + 80), dmin = f16_at(from + 82);
+                for (int i = 0; i < LARGE; i++) {
+                        float scale = d * (float)low(from[i / 16]), least = dmin * (float)high(from[i / 16]);
+                        to[i] = scale * (float)code_of_2(from + 16, i) - least;
+                }
+        }
+}
+
+/* Scale j of 16: four bits from the first 8 of 12 bytes, two from the others. */
+static int scale_of_q3_k(const unsigned char *scales, int j)
+{
+        int lower = j < 8 ? low(scales[j]) : high(scales[j - 8]);
+        return (lower | (scales[8 + j % 4] >> j / 4 * 2 & 3) << 4) - 32;
+}
+
+static void widen_q3_k(const unsigned char *from, int64_t blocks, float *to)
+{
+        for (; blocks--; from += 110, to += LARGE) {
+                float d = f16_at(from + 108);
+                for (int i = 0; i < LARGE; i++) {
+                        float scale = d * (float)scale_of_q3_k(from + 96, i / 16);
+                        int code = code_of_2(from + 32, i) - (from[i % 32] >> i / 32 & 1 ? 0 : 4);
+                        to[i] = scale * (float)code;
+                }
+        }
+}
+
+/* Scale and least value j of 8, six bits each, in 12 bytes. */
+static void scales_of_q4_k(const unsigned char *packed, int j, int *scale, int *least)
+{
+        if (j < 4) {
+                *scale = packed[j] & 63;
+                *least = packed[j + 4] & 63;
+                return;
+        }
+        *scale = low(packed[j + 4]) | packed[j - 4] >> 6 << 4;
+        *least = high(packed[j + 4]) | packed[j] >> 6 << 4;
+}
+
+/* bits: a fifth one for each code, in 32 bytes; NULL: there is none */
+static void widen_k(const unsigned char *head, const unsigned char *bits, const unsigned char *codes,
+                    float *to)
+{
+        float d = f16_at(head), dmin = f16_at(head + 2);
+        for (int j = 0; j < LARGE / 32; j++) {
+                int scale, least;
+                scales_of_q4_k(head + 4, j, &scale, &least);
+                float factor = d * (float)scale, subtracted = dmin * (float)least;
+                for (int i = 0; i < 32; i++) {
+                        unsigned char pair = codes[j / 2 * 32 + i];
+                        int code = j % 2 ? high(pair) : low(pair);
+                        code |= bits ? (bits[i] >> j & 1) << 4 : 0;
+                        to[32 * j + i] = factor * (float)code - subtracted;
+                }
+        }
+}
+
+static void widen_q4_k(const unsigned char *from, int64_t blocks, float *to)
+{
+        for (; blocks--; from += 144, to += LARGE)
+                widen_k(from, NULL, from + 16, to);
+}
+
+static void widen_q5_k(const unsigned char *from, int64_t blocks, float *to)
+{
+        for (; blocks--; from += 176, to += LARGE)
+                widen_k(from, from + 16, from + 48, to);
+}
+
+static void widen_q6_k(const unsigned char *from, int64_t blocks, float *to)
+{
+        for (; blocks--; from += 210, to += LARGE) {
+                float d = f16_at(from + 208);
+                for (int i = 0; i < LARGE; i++) {
+                        unsigned char pair = from[i / 128 * 64 + i % 64];
+                        int code = i % 128 < 64 ? low(pair) : high(pair);
+                        code |= code_of_2(from + 128, i) << 4;
+                        to[i] = d * (float)(int8_t)from[192 + i / 16] * (float)(code - 32);
+                }
+        }
+}
+
+static void widen_iq4_xs(const unsigned char *from, int64_t blocks, float *to)
+{
+        for (; blocks--; from += 136, to += LARGE) {
+                float d = f16_at(from);
+                uint16_t upper = u16_at(from + 2);
+                for (int j = 0; j < LARGE / 32; j++) {
+                        int lower = j % 2 ? high(from[4 + j / 2]) : low(from[4 + j / 2]);
+                        float scale = d * (float)((lower | (upper >> 2 * j & 3) << 4) - 32);
+                        for (int i = 0; i < 32; i++)
+                                to[32 * j + i] = scale * (float)uneven[nibble(from + 8 + 16 * j, i)];
+                }
+        }
+}
+
+/* ---- the table ---- */
+
+static const struct {
+        const char *name;
+        bool safetensors;
+        int gguf, values, bits;
+        void (*widen)(const unsigned char *from, int64_t blocks, float *to);
+        const char *why;
+} types[] = {
+#define CK_TYPE(name, safetensors, gguf, values, bits, widen, why)                                           \
+        [CK_##name] = {#name, safetensors, gguf, values, bits, widen, why},
+#include "types.def"
+#undef CK_TYPE
+};
+
+const char *ck_type_name(CkType type)
+{
+        return types[type].name;
+}
+
+int ck_type_bits(CkType type)
+{
+        return types[type].bits;
+}
+
+int ck_type_values(CkType type)
+{
+        return types[type].values;
+}
+
+bool ck_type_readable(CkType type)
+{
+        return types[type].widen;
+}
+
+const char *ck_type_why(CkType type)
+{
+        return types[type].why;
+}
+
+bool ck_type_of_safetensors(const char *name, CkType *type)
+{
+        for (int i = 0; i < CK_TYPE_COUNT; i++)
+                if (types[i].safetensors && !strcmp(name, types[i].name)) {
+                        *type = (CkType)i;
+                        return true;
+                }
+        return false;
+}
+
+bool ck_type_of_gguf(uint32_t number, CkType *type)
+{
+        for (int i = 0; i < CK_TYPE_COUNT; i++)
+                if (types[i].gguf >= 0 && (uint32_t)types[i].gguf == number) {
+                        *type = (CkType)i;
+                        return true;
+                }
+        return false;
+}
+
+/* ---- reading ---- */
+
+/* Touching a page beyond the end of a file that has shrunk would kill the process, so look first. */
+static bool still_whole(const CkFile *file)
+{
+        struct stat status;
+        return !fstat(file->descriptor, &status) && status.st_size >= file->size;
+}
+
+static bool can_read(const CkTensor *tensor, int64_t first, int64_t count)
+{
+        return types[tensor->dtype].widen && first >= 0 && count >= 0 && first <= tensor->count - count &&
+               still_whole(tensor->file);
+}
+
+/* Whole blocks at once; of a block at either end what is asked for. */
+static void widen(const CkTensor *tensor, int64_t first, int64_t count, float *out)
+{
+        int64_t values = types[tensor->dtype].values, bytes = types[tensor->dtype].bits / 8, n;
+        float block[MAX_VALUES];
+        for (; count; first += n, out += n, count -= n) {
+                int64_t skipped = first % values;
+                const unsigned char *from = (const unsigned char *)tensor->data + first / values * bytes;
+                if (!skipped && count >= values) {
+                        n = count - count % values;
+                        types[tensor->dtype].widen(from, n / values, out);
+                        continue;
+                }
+                n = values - skipped < count ? values - skipped : count;
+                types[tensor->dtype].widen(from, 1, block);
+                memcpy(out, block + skipped, (size_t)n * sizeof *out);
+        }
+}
+
+bool checkpoint_read_f32(const CkTensor *tensor, int64_t first, int64_t count, float *out)
+{
+        if (!can_read(tensor, first, count))
+                return false;
+        widen(tensor, first, count, out);
+        return true;
+}
+
+bool checkpoint_read_f64(const CkTensor *tensor, int64_t first, int64_t count, double *out)
+{
+        enum { AT_ONCE = 1024 };
+        float part[AT_ONCE];
+        if (!can_read(tensor, first, count))
+                return false;
+        if (tensor->dtype == CK_F64) {
+                if (count)
+                        memcpy(out, (const char *)tensor->data + 8 * first, (size_t)count * sizeof *out);
+                return true;
+        }
+        for (int64_t done = 0; done < count;) {
+                int64_t n = count - done < AT_ONCE ? count - done : AT_ONCE;
+                widen(tensor, first + done, n, part);
+                for (int64_t i = 0; i < n; i++)
+                        out[done + i] = part[i];
+                done += n;
+        }
+        return true;
+}

@@ -1,0 +1,45 @@
+"""GGUF files for the tests, with the standard library alone: right ones, and ones that lie."""
+import struct
+
+U8, I8, U16, I16, U32, I32, F32, BOOL, TEXT, LIST, U64, I64, F64 = range(13)
+SCALARS = {U8: "B", I8: "b", U16: "H", I16: "h", U32: "I", I32: "i", F32: "f", BOOL: "B", U64: "Q", I64: "q", F64: "d"}
+
+# numbers of types of tensors, values of a block, bytes of a block
+TYPES = {"F32": (0, 1, 4), "F16": (1, 1, 2), "Q4_0": (2, 32, 18), "Q4_1": (3, 32, 20), "Q8_0": (8, 32, 34),
+         "Q4_K": (12, 256, 144), "IQ2_XXS": (16, 256, 66), "I8": (24, 1, 1), "I32": (26, 1, 4), "F64": (28, 1, 8), "BF16": (30, 1, 2)}
+
+
+def text(value):
+    data = value if isinstance(value, bytes) else value.encode()
+    return struct.pack("<Q", len(data)) + data
+
+
+def value_bytes(kind, value):
+    """A value; that of a list is its values' type and them."""
+    if kind == LIST:
+        within, values = value
+        return struct.pack("<IQ", within, len(values)) + b"".join(value_bytes(within, v) for v in values)
+    return text(value) if kind == TEXT else struct.pack("<" + SCALARS[kind], value)
+
+
+def pair(key, kind, value):
+    return text(key) + struct.pack("<I", kind) + value_bytes(kind, value)
+
+
+def up(n, alignment):
+    return -(-n // alignment) * alignment
+
+
+def entry(name, sizes, kind, offset):
+    """Of a tensor; sizes as the file has them, innermost first."""
+    return text(name) + struct.pack("<I", len(sizes)) + b"".join(struct.pack("<Q", n) for n in sizes) + struct.pack("<IQ", kind, offset)
+
+
+def gguf(pairs=(), tensors=(), version=3, alignment=32):
+    """pairs: (key, type, value); tensors: (name, shape outermost first, type's name, bytes)."""
+    entries, data = b"", b""
+    for name, shape, kind, content in tensors:
+        entries += entry(name, list(reversed(shape)), TYPES[kind][0], len(data))
+        data += content + b"\0" * (up(len(content), alignment) - len(content))
+    head = b"GGUF" + struct.pack("<IQQ", version, len(tensors), len(pairs)) + b"".join(pair(*p) for p in pairs) + entries
+    return head + b"\0" * (up(len(head), alignment) - len(head)) + data
