@@ -224,10 +224,10 @@ static void any_matmul_active(const void *ctx, Epilogue *epilogue, const float *
                 matmul_active(ctx, epilogue, x, ldx, active, rows, k, w, STORAGE_F32, 2, cut, panel0, panel1,
                              scratch);
 }
-static void any_matmul_plain(float *y, int64_t y_row, const float *a, int64_t ai, int64_t ak, const float *b,
+static void any_matmul_activations(float *y, int64_t y_row, const float *a, int64_t ai, int64_t ak, const float *b,
                              int64_t bk, int64_t bj, int64_t row0, int64_t row1, int n, int k)
 {
-        matmul_plain(y, y_row, a, ai, ak, b, bk, bj, row0, row1, n, k);
+        matmul_activations(y, y_row, a, ai, ak, b, bk, bj, row0, row1, n, k);
 }
 
 static void any_matmul_past_zeros(float *y, const float *a, int64_t ak, const float *b, int64_t bk, int64_t bj,
@@ -346,7 +346,7 @@ const KernelSymbol JOIN(kernels_, KERNELS_ISA)[] = {
             "(const void *ctx, void (*epilogue)(const void *ctx, int64_t row, int panel, const v16 *acc), const float *x, int64_t ldx, "
             "const int32_t *active, int64_t rows, int k, const void *w, int storage, int group, int cut, int panel0, int panel1, "
             "float *scratch)")
-        ROW(matmul_plain, void, any_matmul_plain,
+        ROW(matmul_activations, void, any_matmul_activations,
             "(float *y, int64_t y_row, const float *a, int64_t ai, int64_t ak, const float *b, int64_t bk, "
             "int64_t bj, int64_t row0, int64_t row1, int n, int k)")
         ROW(matmul_past_zeros, void, any_matmul_past_zeros,

@@ -278,7 +278,7 @@ KERNEL void matmul(const void *ctx, Epilogue *epilogue, const float *x, int64_t 
  * y[i][j] = sum over p < k of a[i * ai + p * ak] * b[p * bk + j * bj], for rows row0 <= i < row1 and all
  * columns j < n; y [..][y_row].  For activations that nothing fused; the same chains as matmul().
  */
-KERNEL void matmul_plain(float *y, int64_t y_row, const float *a, int64_t ai, int64_t ak, const float *b,
+KERNEL void matmul_activations(float *y, int64_t y_row, const float *a, int64_t ai, int64_t ak, const float *b,
                          int64_t bk, int64_t bj, int64_t row0, int64_t row1, int n, int k)
 {
         float acc[4 * 16];
@@ -300,7 +300,7 @@ KERNEL void matmul_plain(float *y, int64_t y_row, const float *a, int64_t ai, in
 }
 
 /*
- * One row of matmul_plain() that passes over the terms with a = 0 (zeros 1), b = 0 (2), or either (3), whatever the
+ * One row of matmul_activations() that passes over the terms with a = 0 (zeros 1), b = 0 (2), or either (3), whatever the
  * other factor is: a mask makes them 0.
  */
 KERNEL void matmul_past_zeros(float *y, const float *a, int64_t ak, const float *b, int64_t bk, int64_t bj, int n,

@@ -85,7 +85,7 @@ static const char *always_placed(Printer *p, Operand o)
         return arena_printf(p->arena, "%s + %s", pointer_name(p, o.buffer), index_text(p, o.at));
 }
 
-static void print_plain(Printer *p, const PlainCall *c, Text *out)
+static void print_activations(Printer *p, const ActivationCall *c, Text *out)
 {
         const char *to = always_placed(p, c->to), *a = always_placed(p, c->a);
         const char *b = arena_printf(p->arena, "%s, %lld, %lld", always_placed(p, c->b), (long long)c->b_step,
@@ -96,8 +96,8 @@ static void print_plain(Printer *p, const PlainCall *c, Text *out)
                 text_printf(out, "matmul_past_zeros(%s, %s, %lld,\n                  %s, %s, %d);\n", to, a,
                             (long long)c->a_step, b, sizes, c->zeros);
         else
-                text_printf(out, "matmul_plain(%s, 0, %s, 0, %lld,\n             %s, 0, 1, %s);\n", to, a,
-                            (long long)c->a_step, b, sizes);
+                text_printf(out, "matmul_activations(%s, 0, %s, 0, %lld,\n             %s, 0, 1, %s);\n", to,
+                            a, (long long)c->a_step, b, sizes);
 }
 
 /* --- attention --------------------------------------------------------------------------------------------------------- */
@@ -202,7 +202,7 @@ void print_call(Printer *p, const Stmt *s, Text *out)
 {
         switch (s->op) {
         case STMT_MATMUL: print_matmul(p, s->call.matmul, out); break;
-        case STMT_PLAIN: print_plain(p, s->call.plain, out); break;
+        case STMT_ACTIVATION_MATMUL: print_activations(p, s->call.activation, out); break;
         case STMT_ATTENTION: print_attention(p, s->call.attention, out); break;
         case STMT_TOP:
         case STMT_ARGMAX: print_select(p, s, out); break;

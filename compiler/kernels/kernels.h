@@ -138,14 +138,14 @@ typedef struct {
 } Store;
 
 typedef enum {
-        K_LOOP,      /* expression over a domain, with folds along the lanes' loop or others */
-        K_MATMUL,    /* x @ packed weights, and a fused expression on what comes out */
-        K_PLAIN,     /* matmul of two tensors that are both computed */
-        K_ATTENTION, /* softmax(expression(q @ k')) @ v, online */
-        K_SELECT,    /* top, argmax */
-        K_ACTIVE,    /* the rows where a condition holds: those that an iteration changes */
-        K_FILL,      /* a constant into a buffer (what pad leaves around) */
-        K_REPEAT     /* the bodies of a region, iteration by iteration */
+        K_LOOP,              /* expression over a domain, with folds along the lanes' loop or others */
+        K_MATMUL,            /* x @ packed weights, and a fused expression on what comes out */
+        K_ACTIVATION_MATMUL, /* matmul of two tensors that are both computed */
+        K_ATTENTION,         /* softmax(expression(q @ k')) @ v, online */
+        K_SELECT,            /* top, argmax */
+        K_ACTIVE,            /* the rows where a condition holds: those that an iteration changes */
+        K_FILL,              /* a constant into a buffer (what pad leaves around) */
+        K_REPEAT             /* the bodies of a region, iteration by iteration */
 } KernelOp;
 
 /* One part of a merged matmul: its own weights (two where the expression needs both results at once) and its own expression. */

@@ -211,12 +211,12 @@ static void check_attention(const Check *c, const AttentionCall *a)
 
 static void check_call(const Check *c, const Stmt *s)
 {
-        const PlainCall *p = s->call.plain;
+        const ActivationCall *p = s->call.activation;
         const SelectCall *l = s->call.select;
         switch (s->op) {
         case STMT_MATMUL: check_matmul(c, s->call.matmul); break;
         case STMT_ATTENTION: check_attention(c, s->call.attention); break;
-        case STMT_PLAIN: {
+        case STMT_ACTIVATION_MATMUL: {
                 int64_t n = most(size_at(c, p->columns->size)), k = most(size_at(c, p->depth->size));
                 check_access(c, p->to.buffer, p->to.at, (Range){0, n}, true);
                 check_access(c, p->a.buffer, p->a.at, (Range){0, k * p->a_step}, false);

@@ -104,7 +104,7 @@ typedef struct {
         int64_t a_step, b_step, b_lane;
         const CodeLoop *columns, *depth;
         int zeros; /* ZEROS_LEFT, ZEROS_RIGHT */
-} PlainCall;
+} ActivationCall;
 
 typedef struct {
         Operand q, k, v, out;
@@ -147,7 +147,7 @@ struct Stmt {
         StmtList *inside;
         union {
                 const MatmulCall *matmul;
-                const PlainCall *plain;
+                const ActivationCall *activation;
                 const AttentionCall *attention;
                 const SelectCall *select;
                 const MoveCall *move;

@@ -91,12 +91,12 @@ static void see_call(Sight *f, const Function *of, const Stmt *s)
 {
         switch (s->op) {
         case STMT_MATMUL: see_matmul(f, of, s->call.matmul); break;
-        case STMT_PLAIN:
-                see_operand(f, s->call.plain->a, false);
-                see_operand(f, s->call.plain->b, false);
-                see_operand(f, s->call.plain->to, true);
-                see_loop(f, s->call.plain->columns);
-                see_loop(f, s->call.plain->depth);
+        case STMT_ACTIVATION_MATMUL:
+                see_operand(f, s->call.activation->a, false);
+                see_operand(f, s->call.activation->b, false);
+                see_operand(f, s->call.activation->to, true);
+                see_loop(f, s->call.activation->columns);
+                see_loop(f, s->call.activation->depth);
                 break;
         case STMT_ATTENTION: see_attention(f, of, s->call.attention); break;
         case STMT_TOP:

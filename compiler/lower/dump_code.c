@@ -156,10 +156,10 @@ static void dump_call(const Dump *d, const Stmt *s)
                         fprintf(d->file, "; %s to %s", part->segment->w[0]->name, part->epilogue->name);
                 }
                 break;
-        case STMT_PLAIN:
-                dump_operand(d, " to", s->call.plain->to);
-                dump_operand(d, ", a", s->call.plain->a);
-                dump_operand(d, ", b", s->call.plain->b);
+        case STMT_ACTIVATION_MATMUL:
+                dump_operand(d, " to", s->call.activation->to);
+                dump_operand(d, ", a", s->call.activation->a);
+                dump_operand(d, ", b", s->call.activation->b);
                 break;
         case STMT_ATTENTION: dump_attention(d, s->call.attention); break;
         case STMT_TOP:

@@ -251,7 +251,7 @@ static Node *lower_kind(Plan *p, Kernel *k, Code *code)
                 return stuck && may_move(p, k) ? lower_move(p, k, code) : stuck;
         case K_FILL: return lower_loop(p, k, code);
         case K_MATMUL: return lower_matmul(p, k, code);
-        case K_PLAIN: return lower_plain(p, k, code);
+        case K_ACTIVATION_MATMUL: return lower_activations(p, k, code);
         case K_ATTENTION: return lower_attention(p, k, code);
         case K_SELECT: return lower_select(p, k, code);
         case K_ACTIVE: return lower_active(p, k, code);

@@ -65,7 +65,7 @@ void live_keys(Lower *l, Node *n, const Map *m, int keys, Bounds *bounds, Node *
 
 Node *lower_move(Plan *p, Kernel *k, Code *code);
 Node *lower_matmul(Plan *p, Kernel *k, Code *code);
-Node *lower_plain(Plan *p, Kernel *k, Code *code);
+Node *lower_activations(Plan *p, Kernel *k, Code *code);
 Node *lower_attention(Plan *p, Kernel *k, Code *code);
 void add_function(Plan *p, Code *code, Function *f);
 #endif

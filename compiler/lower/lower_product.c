@@ -111,7 +111,7 @@ static MapResult operand(Lower *l, Node *x, int own, int own_loop, const Map *ou
         return address_through(l->plan, &l->domain, &m, x, NULL, at, b, &l->refine);
 }
 
-Node *lower_plain(Plan *p, Kernel *k, Code *code)
+Node *lower_activations(Plan *p, Kernel *k, Code *code)
 {
         Node *root = k->store[0].node;
         Lower l = lower_new(p, k, WHOLE_KERNEL, k->name);
@@ -122,7 +122,7 @@ Node *lower_plain(Plan *p, Kernel *k, Code *code)
         l.domain.loop[inner] = (DomainLoop){k->x->type.dim[k->x->type.rank - 1], -1, 1};
         Map m = map_identity(&l.domain, &root->type);
         Address x, y, to = address_of(k->store[0].to, &m);
-        PlainCall *call = NEW(l.arena, PlainCall);
+        ActivationCall *call = NEW(l.arena, ActivationCall);
         call->to.buffer = k->store[0].to;
         if (operand(&l, k->x, k->x->type.rank - 1, inner, &m, &x, &call->a.buffer) != MAP_OK ||
             !reads_straight(call->a.buffer, &x))
@@ -146,7 +146,7 @@ Node *lower_plain(Plan *p, Kernel *k, Code *code)
         call->depth = new_loop(&l, inner);
         call->zeros = root->attr.index;
         StmtList *inside = NEW(l.arena, StmtList);
-        add_stmt(&l, inside, (Stmt){.op = STMT_PLAIN, .call.plain = call});
+        add_stmt(&l, inside, (Stmt){.op = STMT_ACTIVATION_MATMUL, .call.activation = call});
         add_stmt(&l, l.row, (Stmt){.op = STMT_ROWS, .end = l.loops - 1, .inside = inside});
         close_function(&l);
         add_function(p, code, l.function);

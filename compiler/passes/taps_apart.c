@@ -114,7 +114,7 @@ static Node *under_views(Node *n)
 }
 
 /* The node for taps to use instead of n.  shown: a tap shows it, or it is inside attention and so is its user, which then
- * is a plain product: that can't read keys in the tiles that attention has of them. */
+ * is a product of two activations: that can't read keys in the tiles that attention has of them. */
 static Node *instead(Apart *p, Node *n, bool shown)
 {
         if (n->id >= p->limit || !p->needed.node[n->id])

@@ -78,7 +78,7 @@ static bool has_rows_within(const Plan *p, const Kernel *k)
         for (int a = 0; a < t->rank && k->op == K_ATTENTION; a++)
                 within |= a != t->rank - 2 && dim_is_positions(p->graph, t->dim[a]);
         return within || (t->rank > 0 && dim_is_positions(p->graph, t->dim[t->rank - 1]) &&
-                          (k->op == K_MATMUL || k->op == K_PLAIN));
+                          (k->op == K_MATMUL || k->op == K_ACTIVATION_MATMUL));
 }
 
 /* All iterations are run, for all rows: what finds the rows would have to find them for each sequence. */

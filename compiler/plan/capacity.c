@@ -81,7 +81,7 @@ static int64_t counted_size(const Plan *p, const Kernel *k)
                 size[0] = k->k_size;
                 for (int i = 0; i < k->nsegment; i++)
                         size[1] += k->segment[i].n * k->segment[i].nproduct;
-        } else if (k->op == K_PLAIN) {
+        } else if (k->op == K_ACTIVATION_MATMUL) {
                 size[0] = last_size(p, k->x, 0);
                 size[1] = last_size(p, product, 0);
         } else if (k->op == K_ATTENTION) { /* heads and rows are counted together */

@@ -4,8 +4,9 @@
 #include "plan.h"
 
 static const char *const kernel_word[] = {
-        [K_LOOP] = "loop",     [K_MATMUL] = "matmul", [K_PLAIN] = "plain matmul", [K_ATTENTION] = "attention",
-        [K_SELECT] = "select", [K_ACTIVE] = "active", [K_FILL] = "fill",          [K_REPEAT] = "repeat"};
+        [K_LOOP] = "loop",           [K_MATMUL] = "matmul", [K_ACTIVATION_MATMUL] = "activation matmul",
+        [K_ATTENTION] = "attention", [K_SELECT] = "select", [K_ACTIVE] = "active",
+        [K_FILL] = "fill",           [K_REPEAT] = "repeat"};
 static const char *const home_word[] = {
         [IN_ARENA] = "arena", [IN_WEIGHTS] = "weights", [IN_STATE] = "state",
         [IN_INPUT] = "input", [IN_OUTPUT] = "output",   [IN_LITERAL] = "literal"};

@@ -156,7 +156,7 @@ static void find_products(Fuse *f)
                 Node *n = f->uses->all[i];
                 if (n->op != OP_MATMUL || f->owner[n->id] || fuse_matmul(f, n))
                         continue;
-                Kernel *k = fuse_kernel(f, K_PLAIN, n);
+                Kernel *k = fuse_kernel(f, K_ACTIVATION_MATMUL, n);
                 k->x = n->in[0];
                 k->y = n->in[1];
                 f->owner[n->id] = k;
@@ -244,7 +244,7 @@ static bool can_inline(const Fuse *f, const Node *n, const Kernel *k, bool viewe
         const Type *domain = &k->store[0].node->type;
         if (f->must[n->id] || n->op == OP_TOP || n->op == OP_ARGMAX)
                 return false;
-        if (k->op == K_PLAIN || k->op == K_SELECT)
+        if (k->op == K_ACTIVATION_MATMUL || k->op == K_SELECT)
                 return false;
         bool is_fold = op_info[n->op].family == REDUCE || n->op == OP_SOFTMAX;
         if (is_fold) {

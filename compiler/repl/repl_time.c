@@ -120,7 +120,7 @@ static double flops_of(const Kernel *k, const int64_t *size)
                         for (int j = 0; j < k->segment[i].nproduct; j++)
                                 flops += 2 * (double)k->k_size * count(&k->segment[i].product[j]->type, size);
                 return flops;
-        case K_PLAIN: {
+        case K_ACTIVATION_MATMUL: {
                 const Type *x = &k->x->type;
                 return 2 * count(&k->store[0].node->type, size) *
                        (double)dim_value(x->dim[x->rank - 1], size);

@@ -407,12 +407,13 @@ static void run_matmul(Frame *f, const MatmulCall *c)
         }
 }
 
-typedef void Plain(float *y, int64_t y_row, const float *a, int64_t ai, int64_t ak, const float *b,
-                   int64_t bk, int64_t bj, int64_t row0, int64_t row1, int n, int k);
+typedef void MatmulActivations(float *y, int64_t y_row, const float *a, int64_t ai, int64_t ak,
+                               const float *b, int64_t bk, int64_t bj, int64_t row0, int64_t row1, int n,
+                               int k);
 typedef void PastZeros(float *y, const float *a, int64_t ak, const float *b, int64_t bk, int64_t bj, int n,
                        int k, int zeros);
 
-static void run_plain(const Frame *f, const PlainCall *c)
+static void run_activations(const Frame *f, const ActivationCall *c)
 {
         float *y = place(f, c->to);
         const float *a = place(f, c->a), *b = place(f, c->b);
@@ -421,7 +422,8 @@ static void run_plain(const Frame *f, const PlainCall *c)
                 ((PastZeros *)f->own->run.past_zeros)(y, a, c->a_step, b, c->b_step, c->b_lane, n, k,
                                                       c->zeros);
         else
-                ((Plain *)f->own->run.plain)(y, 0, a, 0, c->a_step, b, c->b_step, c->b_lane, 0, 1, n, k);
+                ((MatmulActivations *)f->own->run.activations)(y, 0, a, 0, c->a_step, b, c->b_step, c->b_lane,
+                                                               0, 1, n, k);
 }
 
 /* As in runtime/attention.h. */
@@ -604,7 +606,7 @@ static void run_stmt(Frame *f, const Stmt *s)
                         *f->high = value_of(f, s->high);
                 break;
         case STMT_MATMUL: run_matmul(f, s->call.matmul); break;
-        case STMT_PLAIN: run_plain(f, s->call.plain); break;
+        case STMT_ACTIVATION_MATMUL: run_activations(f, s->call.activation); break;
         case STMT_ATTENTION: run_attention(f, s->call.attention); break;
         case STMT_TOP:
         case STMT_ARGMAX: run_select(f, s); break;

@@ -24,7 +24,8 @@ typedef struct {
                 *first[2], *convert[2];
         KernelFunction *load[3], *load_n[3], *strided[3], *gather[3][2], *store[2], *store_n[2],
                 *store_strided[2];
-        KernelFunction *soft, *part, *matmul, *matmul_active, *plain, *past_zeros, *attention, *top, *argmax;
+        KernelFunction *soft, *part, *matmul, *matmul_active, *activations, *past_zeros, *attention, *top,
+                *argmax;
 } Functions;
 
 typedef union {

@@ -182,7 +182,7 @@ static void find_functions(Functions *run, const Target *t)
         run->part = kernel_find(t, "v_part");
         run->matmul = kernel_find(t, "matmul");
         run->matmul_active = kernel_find(t, "matmul_active");
-        run->plain = kernel_find(t, "matmul_plain");
+        run->activations = kernel_find(t, "matmul_activations");
         run->past_zeros = kernel_find(t, "matmul_past_zeros");
         run->attention = kernel_find(t, "attention");
         run->top = kernel_find(t, "top_of");

@@ -246,7 +246,7 @@ static bool skips_masked(const Plan *p)
 {
         for (int i = 0; i < p->nbody; i++)
                 for (int k = 0; k < p->list[i].n; k++)
-                        if (p->list[i].kernel[k]->op == K_PLAIN)
+                        if (p->list[i].kernel[k]->op == K_ACTIVATION_MATMUL)
                                 return false;
         return true;
 }

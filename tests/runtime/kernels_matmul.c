@@ -162,7 +162,7 @@ static int any_split(int rows, int n, int k)
 }
 
 /* The strided contraction in all four transpositions. */
-static int plain_equals_definition(int rows, int n, int k)
+static int activations_equal_definition(int rows, int n, int k)
 {
         Product p = make_product(rows, n, k, STORAGE_F32);
         float *xt = zero_floats((int64_t)rows * k), *wt = zero_floats((int64_t)n * k);
@@ -178,8 +178,8 @@ static int plain_equals_definition(int rows, int n, int k)
                 int64_t ai = form & 1 ? 1 : k, ak = form & 1 ? rows : 1;
                 int64_t bk = form & 2 ? 1 : n, bj = form & 2 ? k : 1;
                 memset(p.y, 0, (size_t)rows * (size_t)n * sizeof *p.y);
-                matmul_plain(p.y, n, a, ai, ak, b, bk, bj, 0, half, n, k);
-                matmul_plain(p.y, n, a, ai, ak, b, bk, bj, half, rows, n, k);
+                matmul_activations(p.y, n, a, ai, ak, b, bk, bj, 0, half, n, k);
+                matmul_activations(p.y, n, a, ai, ak, b, bk, bj, half, rows, n, k);
                 good &= same_bits(p.y, p.expected, (int64_t)rows * n);
         }
         free(xt);
@@ -240,14 +240,14 @@ int main(void)
         for (int i = 0; i < 40; i++)
                 split &= any_split(1 + random_below(40), 1 + random_below(200), 1 + random_below(70));
         for (int i = 0; i < 40; i++)
-                plain &= plain_equals_definition(1 + random_below(20), 1 + random_below(40),
+                plain &= activations_equal_definition(1 + random_below(20), 1 + random_below(40),
                                                  1 + random_below(40));
         verdict("matmul f32 is its definition", good[0]);
         verdict("matmul f16 is its definition", good[1]);
         verdict("matmul bf16 is its definition", good[2]);
         verdict("matmul hands over pairs of panels", pairs);
         verdict("matmul gives the same bits for any split", split);
-        verdict("matmul_plain is its definition", plain);
+        verdict("matmul_activations is its definition", plain);
         for (int i = 0; i < 60; i++)
                 past &= past_zeros_equals_definition(1 + random_below(40), 1 + random_below(40), 1 + i % 3, i / 3 % 2);
         verdict("matmul_past_zeros is its definition", past);
