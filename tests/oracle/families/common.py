@@ -137,8 +137,11 @@ def published(name, kind, config, unread=()):
     for key, tensor in module.state_dict().items():
         assert not tensor.is_floating_point() or tensor.dtype == torch.float64, key
     for path, part in list(module.named_modules()):
-        if hasattr(part, "original_inv_freq"):  # rotary frequencies, once more in float64
-            module.set_submodule(path, type(part)(config))
+        # rotary frequencies, once more in float64
+        if any(key.endswith("original_inv_freq") for key, _ in part.named_buffers(recurse=False)):
+            module.set_submodule(path, type(part)(getattr(part, "config", config)))
+        if hasattr(part, "scalar_embed_scale"):  # a buffer that the loader leaves as it came from memory
+            part.embed_scale.fill_(part.scalar_embed_scale)
     references[name] = f"{kind.__module__}.{kind.__qualname__}"
     return module.eval()
 

@@ -41,6 +41,15 @@ def vit():
     common.record("vit", {"pixels": pixels}, {"logits": found.logits[0]}, values)
 
 
+def vit_headless():
+    module = common.published("vit_headless", transformers.ViTModel, config(
+        transformers.ViTConfig, intermediate_size=40, image_size=12, patch_size=4))
+    pixels = picture(12)
+    found, values = run(module, module.layers, pixels)
+    common.record("vit_headless", {"pixels": pixels},
+                  {"features": found.last_hidden_state[0], "pooled": found.pooler_output[0]}, values)
+
+
 def vit_timm():
     module = common.load(timm.models.VisionTransformer(
         img_size=12, patch_size=4, in_chans=2, num_classes=5, embed_dim=24, depth=2, num_heads=2, mlp_ratio=40 / 24,
@@ -138,7 +147,7 @@ def swin():
     common.record("swin", {"pixels": pixels}, {"features": features[0], "logits": found.logits[0]}, values)
 
 
-ORACLES = {"vit": vit, "vit_timm": vit_timm, "deit": deit, "dinov2": dinov2, "dinov2_registers": dinov2_registers,
-           "clip": clip, "siglip": siglip, "swin": swin}
+ORACLES = {"vit": vit, "vit_headless": vit_headless, "vit_timm": vit_timm, "deit": deit, "dinov2": dinov2,
+           "dinov2_registers": dinov2_registers, "clip": clip, "siglip": siglip, "swin": swin}
 for name in sys.argv[1:] or ORACLES:
     ORACLES[name]()
