@@ -40,7 +40,8 @@ static Ast *params_node(Parser *p, Span span, Ast *by_position, Ast *by_name)
 %token NL "end of line"
 %token <name> NAME "name" STRING "string"
 %token <ast> NUMBER "number"
-%token BLOCK "block" SCHEME "scheme" MODEL "model" CHECKPOINT "checkpoint" IMPORT "import" TEST "test"
+%token BLOCK "block" SCHEME "scheme" MODEL "model" CHECKPOINT "checkpoint" CONFIG "config"
+%token IMPORT "import" TEST "test"
 %token INPUT "input" OUTPUT "output" REPEAT "repeat" OVER "over" SHARED "shared" LOOP "loop"
 %token REQUIRE "require" WITHIN "within" RETURN "return" AS "as" IF "if" THEN "then" ELSE "else"
 %token AND "and" OR "or" NOT "not" TRUE "true" FALSE "false" NONE "none"
@@ -48,6 +49,8 @@ static Ast *params_node(Parser *p, Span span, Ast *by_position, Ast *by_name)
 %token END 0 "end of file"
 
 %type <ast> items item definition block lines line title string name
+%type <ast> config sources source config_statements config_statement config_if keys key path
+%type <ast> config_settings config_setting settings_if
 %type <ast> params no_params param_list param default type members member entries entry entry_if
 %type <ast> body statements statement block_statement fields field each if_statement declaration names
 %type <ast> model_statements model_statement knobs knob settings setting expressions
@@ -91,6 +94,7 @@ definition
                                 { $$ = name_tree(node(p, AST_CHECKPOINT, @$, KIDS(NULL, $4)), $2, @2); }
         | CHECKPOINT NAME ':' name '{' entries '}'
                                                 { $$ = name_tree(node(p, AST_CHECKPOINT, @$, KIDS($4, $6)), $2, @2); }
+        | config
         ;
 block   : BLOCK NAME '(' params ')' body
                                 { $$ = name_tree(node(p, AST_BLOCK, @$, KIDS($4, $6, NULL)), $2, @2); }
@@ -157,6 +161,75 @@ entry_if: IF expr '{' entries '}'               { $$ = node(p, AST_ENTRY_IF, @$,
         | IF expr '{' entries '}' ELSE '{' entries '}'
                                                 { $$ = node(p, AST_ENTRY_IF, @$, KIDS($2, $4, $8)); }
         | IF expr '{' entries '}' ELSE entry_if { $$ = node(p, AST_ENTRY_IF, @$, KIDS($2, $4, $7)); }
+        ;
+/* --- a published configuration and the model that it states ---------------------------------- */
+config  : CONFIG NAME sources '{' config_statements '}'
+                                { $$ = name_tree(node(p, AST_CONFIG, @$, KIDS(NULL, $5, $3)), $2, @2); }
+        | CONFIG NAME ':' name sources '{' config_statements '}'
+                                { $$ = name_tree(node(p, AST_CONFIG, @$, KIDS($4, $7, $5)), $2, @2); }
+        ;
+sources : %empty                                { $$ = node(p, AST_SOURCES, @$, NO_KIDS); }
+        | sources source                        { $$ = append_kid(p, $1, $2, @$); }
+        ;
+source  : STRING                                { $$ = name_tree(node(p, AST_ARCHITECTURE, @$, NO_KIDS), $1, @1); }
+        | source '.' name                       { $$ = append_kid(p, $1, $3, @$); }
+        ;
+config_statements
+        : config_statement                      { $$ = append_kid(p, node(p, AST_DO, @$, NO_KIDS), $1, @$); }
+        | config_statements sep config_statement
+                                                { $$ = append_kid(p, $1, $3, @$); }
+        ;
+config_statement
+        : %empty                                { $$ = NULL; }
+        | error                                 { $$ = NULL; }
+        | NAME keys                             { $$ = name_tree(spanning($2, @$), $1, @1); }
+        | names '=' expr                        { $$ = node(p, AST_LET, @$, KIDS($1, $3)); }
+        | REQUIRE expr                          { $$ = node(p, AST_REQUIRE, @$, KIDS($2, NULL, NULL)); }
+        | REQUIRE expr ',' string               { $$ = node(p, AST_REQUIRE, @$, KIDS($2, NULL, $4)); }
+        | MODEL '{' config_settings '}'         { $$ = node(p, AST_STATED, @$, KIDS(NULL, $3)); }
+        | MODEL name '{' config_settings '}'    { $$ = node(p, AST_STATED, @$, KIDS($2, $4)); }
+        | block
+        | config_if
+        ;
+config_if
+        : IF expr '{' config_statements '}'     { $$ = node(p, AST_IF, @$, KIDS($2, $4, NULL)); }
+        | IF expr '{' config_statements '}' ELSE '{' config_statements '}'
+                                                { $$ = node(p, AST_IF, @$, KIDS($2, $4, $8)); }
+        | IF expr '{' config_statements '}' ELSE config_if
+                                                { $$ = node(p, AST_IF, @$, KIDS($2, $4, $7)); }
+        ;
+keys    : key                                   { $$ = append_kid(p, node(p, AST_KEYS, @$, NO_KIDS), $1, @$); }
+        | keys ',' key                          { $$ = append_kid(p, $1, $3, @$); }
+        ;
+key     : path                                  { $$ = name_tree(node(p, AST_KEY, @$, KIDS(NULL, NULL, NULL)), $1->name, @1); }
+        | path '=' expr                         { $$ = name_tree(node(p, AST_KEY, @$, KIDS(NULL, NULL, $3)), $1->name, @1); }
+        | path ':' name                         { $$ = name_tree(node(p, AST_KEY, @$, KIDS(NULL, $3, NULL)), $1->name, @1); }
+        | path AS name '=' expr                 { $$ = name_tree(node(p, AST_KEY, @$, KIDS($3, NULL, $5)), $1->name, @1); }
+        | path AS name ':' name                 { $$ = name_tree(node(p, AST_KEY, @$, KIDS($3, $5, NULL)), $1->name, @1); }
+        ;
+path    : name
+        | string
+        | path '.' NAME                         { $$ = name_tree(spanning($1, @$), dotted(p, $1->name, $3), @$); }
+        ;
+config_settings
+        : config_setting                        { $$ = append_kid(p, node(p, AST_DO, @$, NO_KIDS), $1, @$); }
+        | settings
+        | config_settings sep config_setting    { $$ = append_kid(p, $1, $3, @$); }
+        | config_settings sep settings          { $$ = append_all(p, $1, $3, @$); }
+        ;
+config_setting
+        : %empty                                { $$ = NULL; }
+        | error                                 { $$ = NULL; }
+        | names '=' expr                        { $$ = node(p, AST_LET, @$, KIDS($1, $3)); }
+        | CHECKPOINT expr                       { $$ = node(p, AST_CHECKPOINT_USE, @$, KIDS($2)); }
+        | settings_if
+        ;
+settings_if
+        : IF expr '{' config_settings '}'       { $$ = node(p, AST_IF, @$, KIDS($2, $4, NULL)); }
+        | IF expr '{' config_settings '}' ELSE '{' config_settings '}'
+                                                { $$ = node(p, AST_IF, @$, KIDS($2, $4, $8)); }
+        | IF expr '{' config_settings '}' ELSE settings_if
+                                                { $$ = node(p, AST_IF, @$, KIDS($2, $4, $7)); }
         ;
 /* --- statements ---------------------------------------------------------------------------- */
 body    : '{' statements '}'                    { $$ = spanning($2, @$); yyerrok; }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "commands_private.h"
+#include "import/import.h"
 
 static bool check_tests(Model *m)
 {
@@ -28,6 +29,7 @@ static bool check_program(Model *m, const Options *o)
                 good &= model_check(m, o, name[i]);
         diag_clear(&m->diag);
         check_open_models(m->program, o->override, o->noverride, &m->diag);
+        configs_check(m->program, &m->diag);
         diag_print(&m->diag, stderr);
         good &= m->diag.count == 0;
         return check_tests(m) && good;

@@ -5,6 +5,7 @@
 
 /* each returns an exit code */
 int build_command(const Options *o);
+int import_command(const Options *o);
 int run_command(const Options *o);
 int golden_command(const Options *o);
 int check_command(const Options *o);

@@ -45,6 +45,24 @@ static const Command command_table[] = {
          "  --no-PASS, --dump=PASS\n"
          "example: lathe build models/tale.model --main -o tale.c && cc -std=c11 -O2 -march=native tale.c "
          "-lpthread -o tale\n"},
+        {"import", import_command, "oDFOTX", 1, 2,
+         "a directory with config.json, and perhaps a file of config items",
+         "SOURCE [ITEMS.model] [-o NAME] [-D name=value] [--force] [--spec-only]",
+         "a published model to a model file and C",
+         "SOURCE is a directory with config.json as Hugging Face has it, or a config.json (- is standard "
+         "input).\n"
+         "Writes NAME.model: a few lines in the language, made by the library's config items and checked.  "
+         "Then, "
+         "if safetensors\n"
+         "lie in the directory, NAME.c, NAME.h and NAME.weights, as `lathe build --main --weights SOURCE` "
+         "does.\n"
+         "  ITEMS.model      further config items, before the library's (docs/import.md)\n"
+         "  -o NAME          what the model and the files are called (default: as the directory)\n"
+         "  -D NAME=VALUE    a setting in place of the file's\n"
+         "  --force          keys that nothing reads are warnings\n"
+         "  --spec-only      the model file alone: to standard output, or to NAME.model\n"
+         "  --target T, --prefix NAME   as for build\n"
+         "example: lathe import SmolLM2-135M/ --spec-only\n"},
         {"run", run_command, "mDwtT1xd0kcpfnEKPNSRzJvH", 1, 2, "one model, and perhaps a prompt",
          "MODEL [PROMPT] [--weights CKPT] [--tokenizer TOK] [-n N] [--temp T] [--threads K]",
          "a model run at once: text as it is made",

@@ -39,6 +39,7 @@ typedef struct {
         const char *junit;  /* golden: a report as JUnit XML */
         bool update;
         bool json; /* show: a graph for programs */
+        bool force, spec_only; /* import */
         bool with_main, embed, explain, code_only, echo;
         int given[128]; /* how often, by the option's letter */
 } Options;
@@ -79,6 +80,8 @@ typedef struct {
 extern const PassInfo pass_table[PASS_COUNT];
 /* Parses a file, or standard input for -, and what it imports; false after the messages were printed, with *code. */
 bool model_open(Model *m, const char *path, int *code);
+/* The same of text at hand. */
+bool model_open_text(Model *m, const char *path, const char *text);
 /* One of its models (NULL: the last that lacks no hyperparameter). */
 bool model_elaborate(Model *m, const Options *o, const char *which);
 /* Both, for the first file and the model that the options name. */

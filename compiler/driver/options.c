@@ -15,19 +15,20 @@ typedef struct {
 } OptionRow;
 
 static const OptionRow option_table[] = {
-        {'m', "-m", VALUE},           {'D', "-D", LIST},         {'w', "--weights", VALUE},
-        {'t', "--tokenizer", VALUE},  {'o', "-o", VALUE},        {'T', "--target", LIST},
-        {'M', "--main", FLAG},        {'e', "--embed", FLAG},    {'x', "--explain", FLAG},
-        {'c', "--chunk", VALUE},      {'s', "--storage", VALUE}, {'C', "--code-only", FLAG},
-        {'p', "-p", VALUE},           {'f', "-f", VALUE},        {'n', "-n", VALUE},
-        {'E', "--temp", VALUE},       {'K', "--top-k", VALUE},   {'P', "--top-p", VALUE},
-        {'N', "--min-p", VALUE},      {'S', "--seed", VALUE},    {'R', "--threads", VALUE},
-        {'z', "--stop", LIST},        {'J', "--jit", VALUE},     {'v', "-v", FLAG},
-        {'H', "--hash", FLAG},        {'a', "--against", VALUE}, {'b', "--bound", VALUE},
-        {'i', "--interpreter", FLAG}, {'q', "--echo", FLAG},     {'y', "--tap", LIST},
-        {'u', "--update", FLAG},      {'U', "--junit", VALUE},   {'A', "--each-pass", FLAG},
-        {'L', "--slots", VALUE},      {'I', "--inputs", VALUE},  {'d', "--dump", LIST},
-        {'0', "--no-", PREFIX},       {'X', "--prefix", VALUE},  {'j', "--json", FLAG},
+        {'m', "-m", VALUE},           {'D', "-D", LIST},          {'w', "--weights", VALUE},
+        {'t', "--tokenizer", VALUE},  {'o', "-o", VALUE},         {'T', "--target", LIST},
+        {'M', "--main", FLAG},        {'e', "--embed", FLAG},     {'x', "--explain", FLAG},
+        {'c', "--chunk", VALUE},      {'s', "--storage", VALUE},  {'C', "--code-only", FLAG},
+        {'p', "-p", VALUE},           {'f', "-f", VALUE},         {'n', "-n", VALUE},
+        {'E', "--temp", VALUE},       {'K', "--top-k", VALUE},    {'P', "--top-p", VALUE},
+        {'N', "--min-p", VALUE},      {'S', "--seed", VALUE},     {'R', "--threads", VALUE},
+        {'z', "--stop", LIST},        {'J', "--jit", VALUE},      {'v', "-v", FLAG},
+        {'H', "--hash", FLAG},        {'a', "--against", VALUE},  {'b', "--bound", VALUE},
+        {'i', "--interpreter", FLAG}, {'q', "--echo", FLAG},      {'y', "--tap", LIST},
+        {'u', "--update", FLAG},      {'U', "--junit", VALUE},    {'A', "--each-pass", FLAG},
+        {'L', "--slots", VALUE},      {'I', "--inputs", VALUE},   {'d', "--dump", LIST},
+        {'0', "--no-", PREFIX},       {'X', "--prefix", VALUE},   {'j', "--json", FLAG},
+        {'F', "--force", FLAG},       {'O', "--spec-only", FLAG},
 };
 enum { OPTIONS = sizeof option_table / sizeof option_table[0] };
 
@@ -216,6 +217,8 @@ static bool set(Options *o, const char *command, char letter, const char *value)
         switch (letter) {
         case 'J': return set_jit(o, command, value);
         case 'v': return o->verbose = true;
+        case 'F': return o->force = true;
+        case 'O': return o->spec_only = true;
         case 'H': return o->hash = true;
         case 'm': o->model = value; return true;
         case 'D': return set_override(o, command, value);

@@ -6,22 +6,38 @@
 
 #include "driver.h"
 
+static void model_new(Model *m)
+{
+        *m = (Model){0};
+        m->names.arena = m->diag.arena = &m->arena;
+}
+
+static bool model_parse(Model *m, const Source *source)
+{
+        m->program = program_load(&m->arena, &m->names, &m->diag, source->path, source);
+        diag_print(&m->diag, stderr);
+        return m->program && !m->diag.count;
+}
+
 bool model_open(Model *m, const char *path, int *code)
 {
         const char *why = NULL;
-        const Source *given = NULL;
-        *m = (Model){0};
-        m->names.arena = m->diag.arena = &m->arena;
+        model_new(m);
         *code = WRONG_ENVIRONMENT;
-        given = read_source(&m->arena, path, &why);
+        const Source *given = read_source(&m->arena, path, &why);
         if (!given) {
                 fprintf(stderr, "lathe: can't read %s: %s\n", path, why);
                 return false;
         }
         *code = WRONG_INPUT;
-        m->program = program_load(&m->arena, &m->names, &m->diag, path, given);
-        diag_print(&m->diag, stderr);
-        return m->program && !m->diag.count;
+        return model_parse(m, given);
+}
+
+bool model_open_text(Model *m, const char *path, const char *text)
+{
+        model_new(m);
+        return model_parse(m,
+                           source_new(&m->arena, path, arena_strdup(&m->arena, text), (int32_t)strlen(text)));
 }
 
 bool model_elaborate(Model *m, const Options *o, const char *which)

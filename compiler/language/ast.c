@@ -18,6 +18,15 @@ bool ast_is_expression(AstKind kind)
         return kind >= AST_NAME;
 }
 
+bool is_name_text(const char *text)
+{
+        bool good = *text && (*text < '0' || *text > '9');
+        for (; *text && good; text++)
+                good = (*text >= '0' && *text <= '9') || (*text >= 'A' && *text <= 'Z') ||
+                       (*text >= 'a' && *text <= 'z') || *text == '_';
+        return good;
+}
+
 Ast *ast_new(Arena *arena, AstKind kind, Span span, int nkid)
 {
         Ast *tree = NEW(arena, Ast);
@@ -80,7 +89,8 @@ enum { DUMP_WIDTH = 100 };
 
 static bool name_is_text(AstKind kind)
 {
-        return kind == AST_STRING || kind == AST_TEST || kind == AST_MAP;
+        return kind == AST_STRING || kind == AST_TEST || kind == AST_MAP || kind == AST_ARCHITECTURE ||
+               kind == AST_KEY;
 }
 
 /* A lower bound on what tree takes on one line, room or more if it does not fit there. */
@@ -445,6 +455,54 @@ static void print_defined(Printer *p, const char *word, const Ast *tree)
         print_expr(p, tree->kid[0], ANY);
 }
 
+/* A key, a.b of an object, or in quotes what is no name. */
+static void print_path(Printer *p, const char *path)
+{
+        bool plain = true;
+        for (const char *part = path; plain; part += strcspn(part, ".") + 1) {
+                char word[64] = {0};
+                size_t n = strcspn(part, ".");
+                plain = n < sizeof word;
+                memcpy(word, part, plain ? n : 0);
+                plain = plain && is_name_text(word);
+                if (!part[n])
+                        break;
+        }
+        if (plain)
+                text(p, path);
+        else
+                print_string(path, p->stream);
+}
+
+/* read a = 1, "b-c" as b : int */
+static void print_keys(Printer *p, const Ast *keys)
+{
+        text(p, keys->name);
+        for (int i = 0; i < keys->nkid; i++) {
+                const Ast *key = keys->kid[i];
+                text(p, i ? ", " : " ");
+                print_path(p, key->name);
+                if (key->kid[0])
+                        fprintf(p->stream, " as %s", key->kid[0]->name);
+                print_typed(p, key->kid[1], key->kid[2]);
+        }
+}
+
+static void print_config(Printer *p, const Ast *config)
+{
+        fprintf(p->stream, "config %s", config->name);
+        if (config->kid[0])
+                fprintf(p->stream, " : %s", config->kid[0]->name);
+        for (int i = 0; i < config->kid[2]->nkid; i++) {
+                const Ast *source = config->kid[2]->kid[i];
+                text(p, " ");
+                print_string(source->name, p->stream);
+                for (int k = 0; k < source->nkid; k++)
+                        fprintf(p->stream, ".%s", source->kid[k]->name);
+        }
+        print_body(p, config->kid[1]);
+}
+
 static void print_item(Printer *p, const Ast *item)
 {
         if (item->kind == AST_IMPORT) {
@@ -461,7 +519,9 @@ static void print_item(Printer *p, const Ast *item)
                 text(p, "test ");
                 print_string(item->name, p->stream);
                 print_body(p, item->kid[0]);
-        } else
+        } else if (item->kind == AST_CONFIG)
+                print_config(p, item);
+        else
                 print_family(p, item);
 }
 
@@ -493,6 +553,12 @@ static void print_line(Printer *p, const Ast *tree)
                 print_each(p, tree->kid[0]);
                 print_expr(p, tree->kid[1], ANY);
                 print_body(p, tree->kid[2]);
+                return;
+        case AST_KEYS: print_keys(p, tree); return;
+        case AST_STATED:
+                fprintf(p->stream, tree->kid[0] ? "model %s" : "model",
+                        tree->kid[0] ? tree->kid[0]->name : "");
+                print_body(p, tree->kid[1]);
                 return;
         case AST_CHECKPOINT_USE:
                 text(p, "checkpoint ");

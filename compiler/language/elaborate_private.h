@@ -28,7 +28,6 @@ Binding *scope_local(Scope *scope, const char *name); /* up to the block's own s
 int scope_names(Elaborator *e, Scope *scope, const char ***name);
 
 /* program.c */
-Definition *library_find(Program *p, const char *name);
 const char *interned(Elaborator *e, const char *text);
 /* elaborate_expression.c: `name` is what an instance is called if a call is all of the expression: a
  * variable's name, WHOLE_BLOCK if the expression is all of a block (the block's own name serves), or NULL */

@@ -18,13 +18,14 @@
 /*      kind            printed as       name               kids */
 #define AST_KINDS(X)                                                                                         \
         /* files */                                                                                          \
-        X(FILE, "file")             /*                    (IMPORT BLOCK SCHEME MODEL CHECKPOINT TEST)… */    \
+        X(FILE, "file")             /*                    (IMPORT BLOCK SCHEME MODEL CHECKPOINT CONFIG TEST)… */ \
         X(LINES, "lines")           /* a REPL's input:    (STMT EXPR or what a FILE holds)… */               \
         X(IMPORT, "import")         /* module's name or NULL; STRING? (its path: import "path") */           \
         X(BLOCK, "block")           /* its name           PARAMS DO? EXPR? (a body, or = EXPR) */            \
         X(SCHEME, "scheme")         /* its name           PARAMS MEMBERS */                                  \
         X(MODEL, "model")           /* its name           NAME? (the parent) DO */                           \
         X(CHECKPOINT, "checkpoint") /* its name (NULL in a model)  NAME? (the parent) ENTRIES */             \
+        X(CONFIG, "config")         /* its name           NAME? (the parent) DO SOURCES */                   \
         X(TEST, "test")             /* its title          DO */                                              \
         /* their parts */                                                                                    \
         X(PARAMS, "params")         /*                    PARAM_LIST (by position) PARAM_LIST (by name) */   \
@@ -38,6 +39,11 @@
         X(MAP, "map")               /* published name     EXPR */                                            \
         X(RULE, "rule")             /* "drop", "optional" STRING (published name) */                         \
         X(ENTRY_IF, "entry-if")     /*                    EXPR ENTRIES (ENTRIES or ENTRY_IF)? */             \
+        X(SOURCES, "sources")       /* of a config        ARCHITECTURE… */                                   \
+        X(ARCHITECTURE, "architecture") /* published name NAME… (the object that has the keys) */            \
+        X(KEYS, "keys")             /* read ignore omit imply  KEY… */                                       \
+        X(KEY, "key")               /* a.b of an object   NAME? (within the item) NAME? (type) EXPR? (default) */ \
+        X(STATED, "stated")         /* of a config        NAME? (the family) DO (SETTING LET CHECKPOINT_USE IF) */ \
         X(NAMES, "names")           /*                    NAME… (at least one) */                            \
         X(EACH, "each")             /* of the slots       NAME? (the index)    layer[i] */                   \
         X(ARG, "arg")               /* or NULL            EXPR?   f(e) | f(n: e) | f(n:), then kid[0] NULL */ \
@@ -116,6 +122,7 @@ struct Ast {
 
 const char *ast_kind_name(AstKind kind);
 bool ast_is_expression(AstKind kind);
+bool is_name_text(const char *text); /* letters, digits and _ */
 
 /* As an s-expression, broken over lines where it is wide: for tests. */
 void ast_dump(const Ast *tree, FILE *stream);
@@ -485,6 +492,8 @@ void program_import(Program *p, const char *from, const Ast *import);
 /* The path of the file that it takes there, of a module of the library "lib/NAME.model"; NULL: there is none. */
 const char *program_import_path(Program *p, const char *from, const Ast *import);
 Definition *file_find(const File *file, const char *name);
+/* What no file in sight defines: from the prelude, or from the library's module of that name; NULL: there is none. */
+Definition *library_find(Program *p, const char *name);
 
 /* elaborate_expression.c: `name` is what an instance is called if a call is all of the expression: a
  * variable's name, WHOLE_BLOCK if the expression is all of a block (the block's own name serves), or NULL */

@@ -156,7 +156,8 @@ static bool begins_item(Token token)
 {
         int code = token.code, begin = token.span.begin;
         bool at_margin = begin == 0 || token.span.source->text[begin - 1] == '\n';
-        return at_margin && (code == MODEL || code == IMPORT || code == TEST || code == SCHEME);
+        return at_margin &&
+               (code == MODEL || code == IMPORT || code == TEST || code == SCHEME || code == CONFIG);
 }
 
 /* An item begins though brackets are open: the innermost was meant to be closed. All are closed for the
@@ -360,6 +361,11 @@ Ast *spanning(Ast *tree, Span span)
         return tree;
 }
 
+const char *dotted(Parser *p, const char *path, const char *name)
+{
+        return intern(p->names, arena_printf(p->arena, "%s.%s", path, name), -1);
+}
+
 Ast *append_kid(Parser *p, Ast *list, Ast *kid, Span span)
 {
         ast_append(p->arena, list, kid);
@@ -408,6 +414,57 @@ static void check_rules(Parser *p, const Ast *tree)
                                    "'\"name\" = weights'");
 }
 
+/* The words of a config item that are names elsewhere. */
+static void check_word(Parser *p, const Ast *keys)
+{
+        static const char *const word[] = {"read", "ignore", "omit", "imply"};
+        for (int i = 0; i < 4; i++)
+                if (strcmp(keys->name, word[i]) == 0)
+                        return;
+        syntax_error(p, keys->name_span, "a config item has no statement '%s'", keys->name);
+        const char *near = nearest_name(keys->name, word, 4);
+        if (near)
+                diag_hint(p->diag, "did you mean '%s'?", near);
+        else
+                diag_hint(p->diag, "keys are listed behind 'read', 'ignore', 'omit' and 'imply'");
+}
+
+static void check_key(Parser *p, const Ast *keys, const Ast *key)
+{
+        static const char *const type[] = {"int", "real", "bool", "text", "list", "object"};
+        const Ast *alias = key->kid[0], *kind = key->kid[1], *value = key->kid[2];
+        bool reads = strcmp(keys->name, "read") == 0;
+        if (!reads && (alias || kind || value))
+                syntax_error(p, key->span, "'%s' lists names alone", keys->name);
+        if (!reads)
+                return;
+        if (!kind && !value)
+                syntax_error(p, key->span,
+                             "expected '= default' or ': type' behind %s: what it is where a file lacks it",
+                             key->name);
+        if (!alias && !is_name_text(key->name))
+                syntax_error(p, key->name_span, "this key is no name: write '\"...\" as name = default'");
+        for (int i = 0; kind && i < 6; i++)
+                if (strcmp(kind->name, type[i]) == 0)
+                        return;
+        if (kind)
+                syntax_error(p, kind->span, "the types of keys are int, real, bool, text, list and object");
+}
+
+/* Of config items: their words, and what a key has behind it. */
+static void check_configs(Parser *p, const Ast *tree)
+{
+        if (!tree || ast_is_expression(tree->kind))
+                return;
+        for (int i = 0; i < tree->nkid; i++)
+                check_configs(p, tree->kid[i]);
+        if (tree->kind != AST_KEYS)
+                return;
+        check_word(p, tree);
+        for (int i = 0; i < tree->nkid; i++)
+                check_key(p, tree, tree->kid[i]);
+}
+
 /* --- entry points -------------------------------------------------------------------------------------- */
 
 static Parser *parser_new(Arena *arena, Interner *names, Diag *diag, const Source *source, int start)
@@ -429,8 +486,10 @@ static Ast *parse(Arena *arena, Interner *names, Diag *diag, const Source *sourc
 {
         Parser *p = parser_new(arena, names, diag, source, start);
         int failed = yyparse(p);
-        if (!failed && !p->stopped)
+        if (!failed && !p->stopped) {
                 check_rules(p, p->root);
+                check_configs(p, p->root);
+        }
         scan_end(p);
         return failed || p->errors ? NULL : p->root;
 }

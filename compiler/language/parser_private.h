@@ -55,6 +55,7 @@ Ast *node(Parser *parser, AstKind kind, Span span, Ast *const *kid, int nkid);
 #define NO_KIDS NULL, 0
 Ast *name_tree(Ast *tree, const char *name, Span name_span);
 Ast *spanning(Ast *tree, Span span);
+const char *dotted(Parser *parser, const char *path, const char *name); /* path.name */
 Ast *append_kid(Parser *parser, Ast *list, Ast *kid, Span span);
 Ast *append_all(Parser *parser, Ast *list, const Ast *from, Span span);
 /* A list made into a node of another kind; with head as its first kid, where a place was kept for it. */

@@ -76,9 +76,9 @@ static bool is_operator(const char *name)
 /* The words that one might take for a name. */
 static bool is_reserved_noun(const char *name)
 {
-        static const char *const list[] = {"block",   "scheme", "model",  "checkpoint", "import", "test",
-                                           "input",   "output", "repeat", "over",       "shared", "loop",
-                                           "require", "within", "return", "as",         NULL};
+        static const char *const list[] = {"block",  "scheme",  "model",  "checkpoint", "import", "test",
+                                           "input",  "output",  "repeat", "over",       "shared", "loop",
+                                           "config", "require", "within", "return",     "as",     NULL};
         return is_one_of(name, list);
 }
 
@@ -157,12 +157,15 @@ static const char *what_was_expected(const Misfit *m)
         if (expects(m, "return"))
                 add(&list, "a statement");
         else if (expects(m, "import"))
-                add(&list, "import, block, scheme, model, checkpoint or test");
+                add(&list, "import, block, scheme, model, checkpoint, config or test");
+        else if (expects(m, "require"))
+                add(&list, "a config item's statement (read, ignore, omit, imply, name = value, require, if, "
+                           "block or model)");
         else if (expects_expression(m))
                 add(&list, "an expression");
         else if (expects(m, "name") && !may_go_on(m))
                 add(&list, "a name");
-        if (!expects(m, "return") && !expects(m, "import"))
+        if (!expects(m, "require") && !expects(m, "import"))
                 add_tokens(m, &list);
         if (expects(m, "end of line") && !expects(m, "return") && !expects(m, "import") &&
             !expects(m, "name"))

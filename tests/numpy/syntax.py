@@ -2,7 +2,7 @@
 
 import re
 
-WORDS = set("block scheme model checkpoint import test input output repeat over shared loop require within return as if then "
+WORDS = set("block scheme model checkpoint config import test input output repeat over shared loop require within return as if then "
             "else and or not true false none".split())
 TOKEN = re.compile(r"""(?P<space>[ \t\r]+|\#[^\n]*)|(?P<line>\n)|(?P<number>([0-9]+(\.[0-9]+)?|\.[0-9]+)([eE][+-]?[0-9]+)?)
     |(?P<word>[A-Za-z_][A-Za-z0-9_]*)|(?P<text>"([^"\\\n]|\\.)*")|(?P<sign>==|!=|<=|>=|//|\.\.|[-+*/%@^<>=:;,.(){}\[\]'])""", re.X)

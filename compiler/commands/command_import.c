@@ -1,0 +1,99 @@
+/* lathe import: a published model to a model file, and to C where its weights are there. */
+#include <stdio.h>
+#include <string.h>
+
+#include "commands_private.h"
+#include "import/import.h"
+
+/* "dir/smol" of "dir/smol.model", "dir/smol.c" or itself */
+static const char *stem_of(Arena *arena, const char *out)
+{
+        static const char *const suffix[] = {".model", ".c"};
+        size_t n = strlen(out);
+        for (int i = 0; i < 2; i++) {
+                size_t k = strlen(suffix[i]);
+                if (n > k && !strcmp(out + n - k, suffix[i]))
+                        return arena_strndup(arena, out, (int64_t)(n - k));
+        }
+        return out;
+}
+
+/* What is printed is held to what `lathe check` asks of any model.  *parameters, and whether it makes text. */
+static bool spec_holds(const Spec *spec, const Options *o, int64_t *parameters, bool *generates)
+{
+        Model m;
+        Options plain = *o;
+        plain.noverride = 0; /* they are in the text */
+        bool good = model_open_text(&m, spec->model, spec->text) && model_check(&m, &plain, spec->model);
+        if (good) {
+                *parameters = parameter_count(m.oracle);
+                *generates = !why_not_generating(m.graph) && m.graph->noutput == 1;
+        } else {
+                fprintf(stderr, "lathe: the model that config %s makes of it fails; this is it:\n%s",
+                        spec->item, spec->text);
+        }
+        model_free(&m);
+        return good;
+}
+
+static const char *counted(Arena *arena, int64_t n)
+{
+        char digits[24];
+        const char *text = "";
+        int length = snprintf(digits, sizeof digits, "%lld", (long long)n);
+        for (int i = 0; i < length; i++)
+                text = arena_printf(arena, "%s%s%c", text, i && (length - i) % 3 == 0 ? "," : "", digits[i]);
+        return text;
+}
+
+static int build_imported(Arena *arena, const Options *o, const Spec *spec, const char *stem, bool generates)
+{
+        Options build = *o;
+        build.nfile = 1;
+        build.file[0] = arena_printf(arena, "%s.model", stem);
+        build.weights = spec->weights;
+        build.out = arena_printf(arena, "%s.c", stem);
+        build.noverride = 0;
+        build.with_main = generates;
+        return build_command(&build);
+}
+
+static int import_all(Arena *arena, const Options *o)
+{
+        bool to_stream = !o->out || !strcmp(o->out, "-");
+        const char *stem = to_stream ? NULL : stem_of(arena, o->out),
+                   *slash = stem ? strrchr(stem, '/') : NULL;
+        Spec spec =
+                import_spec(arena, o, o->file[0], o->nfile > 1 ? o->file[1] : NULL, slash ? slash + 1 : stem);
+        int64_t parameters = 0;
+        bool generates = false;
+        if (!spec.text)
+                return spec.lacking ? WRONG_ENVIRONMENT : WRONG_INPUT;
+        if (!spec_holds(&spec, o, &parameters, &generates))
+                return WRONG_INPUT;
+        if (to_stream && o->spec_only)
+                return write_file("-", spec.text, (int64_t)strlen(spec.text)) ? DONE : WRONG_ENVIRONMENT;
+        stem = stem ? stem : spec.model;
+        const char *path = arena_printf(arena, "%s.model", stem);
+        if (!o->spec_only && !spec.weights) {
+                fprintf(stderr,
+                        "lathe import: %s has no weights (*.safetensors) beside its config.json; --spec-only "
+                        "writes the model file "
+                        "alone\n",
+                        o->file[0]);
+                return WRONG_INPUT;
+        }
+        if (!write_file(path, spec.text, (int64_t)strlen(spec.text)))
+                return WRONG_ENVIRONMENT;
+        printf("%s     %s, %s parameters; from %s\n", path, spec.family, counted(arena, parameters),
+               spec.architecture);
+        return o->spec_only ? DONE : build_imported(arena, o, &spec, stem, generates);
+}
+
+int import_command(const Options *o)
+{
+        Arena arena = {0};
+        int code = import_all(&arena, o);
+        arena_free(&arena);
+        return code;
+}

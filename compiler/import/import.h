@@ -1,0 +1,27 @@
+/* import: a published configuration (Hugging Face's config.json) to a model of the library.
+ *
+ * What a key means is written in config items, in the language (docs/language.md): `config llama : llama_keys "LlamaForCausalLM" { … }`.
+ * The files of a directory are read (published.c, json.c), an item is run over them (item.c, config_evaluate.c, config_builtin.c), keys that it
+ * does not read are refused (strict.c), and what it states is printed as a model (spec.c).  No family is known here. */
+#ifndef IMPORT_H
+#define IMPORT_H
+#include "driver/driver.h"
+
+/* A spec: a model file of a few lines. */
+typedef struct {
+        const char *text;  /* NULL: refused, after messages */
+        const char *item;  /* the config item that it is from, */
+        const char *model; /* the model's name, its family, and what the source says it is */
+        const char *family, *architecture;
+        const char *weights; /* what --weights is to take: the directory; NULL: it holds none */
+        bool lacking;        /* the environment failed, not the input */
+} Spec;
+
+/* published.c: the spec of a directory, a config.json, or standard input (-).  `items`: a file of further config items, or NULL.  `name`:
+ * the model's, or NULL for one made from the source.  Messages go to standard error. */
+Spec import_spec(Arena *arena, const Options *o, const char *source, const char *items, const char *name);
+
+/* lint.c: config items of the main file; what is wrong with them goes to diag.  A key that is read reaches a setting or a require; names
+ * stand for something; a family has the settings that it is given. */
+void configs_check(Program *p, Diag *diag);
+#endif

@@ -1,0 +1,270 @@
+/* Config items: finding them, what they inherit, and running one over a file.
+ *
+ * Statements of an item follow its parent's.  Names are collected first, so that their order does not matter; then requirements hold
+ * in order, conditions choose, and settings are evaluated at the end. */
+#include "import_private.h"
+
+/* ---- finding ---- */
+
+const Ast *config_find(Program *p, const char *name, File **file)
+{
+        for (int i = 0; i < p->nfile; i++)
+                for (int k = 0; k < p->file[i]->tree->nkid; k++) {
+                        const Ast *item = p->file[i]->tree->kid[k];
+                        if (item->kind != AST_CONFIG || item->name != name)
+                                continue;
+                        *file = p->file[i];
+                        return item;
+                }
+        return NULL;
+}
+
+static bool no_parent(Import *m, const Ast *item)
+{
+        const char *name[512];
+        int n = 0;
+        for (int i = 0; i < m->program->nfile; i++)
+                for (int k = 0; k < m->program->file[i]->tree->nkid && n < 512; k++)
+                        if (m->program->file[i]->tree->kid[k]->kind == AST_CONFIG)
+                                name[n++] = m->program->file[i]->tree->kid[k]->name;
+        config_error(m, item->kid[0]->span, "there is no config %s", item->kid[0]->name);
+        const char *near = nearest_name(item->kid[0]->name, name, n);
+        if (near)
+                diag_hint(m->diag, "did you mean %s?", near);
+        return false;
+}
+
+bool import_chain(Import *m, const Ast *item, File *file)
+{
+        m->item = item;
+        m->file = file;
+        for (m->nchain = 0; item;
+             item = item->kid[0] ? config_find(m->program, item->kid[0]->name, &file) : NULL) {
+                if (m->nchain == MAX_ITEM_CHAIN)
+                        return config_error(m, m->item->name_span,
+                                            "config items inherit in a circle, or more than %d deep",
+                                            MAX_ITEM_CHAIN),
+                               false;
+                m->chain[m->nchain] = item;
+                m->chain_file[m->nchain++] = file;
+        }
+        item = m->chain[m->nchain - 1];
+        if (item->kid[0])
+                return no_parent(m, item);
+        for (int i = 0; i < m->nchain / 2; i++) {
+                const Ast *a = m->chain[i];
+                File *f = m->chain_file[i];
+                m->chain[i] = m->chain[m->nchain - 1 - i];
+                m->chain_file[i] = m->chain_file[m->nchain - 1 - i];
+                m->chain[m->nchain - 1 - i] = a;
+                m->chain_file[m->nchain - 1 - i] = f;
+        }
+        return true;
+}
+
+/* ---- names ---- */
+
+Entry *entry_find(const Import *m, const char *name)
+{
+        for (int i = 0; i < m->nentry; i++)
+                if (m->entry[i].name == name)
+                        return &m->entry[i];
+        return NULL;
+}
+
+/* A child's replaces its parent's. */
+static void entry_set(Import *m, const char *name, EntryKind kind, const Ast *ast)
+{
+        Entry *entry = entry_find(m, name);
+        if (!entry) {
+                if (m->nentry == m->entry_cap) {
+                        int more = m->entry_cap ? 2 * m->entry_cap : 128;
+                        m->entry = arena_grow(m->arena, m->entry, m->nentry * (int64_t)sizeof *m->entry,
+                                              more * (int64_t)sizeof *m->entry);
+                        m->entry_cap = more;
+                }
+                entry = &m->entry[m->nentry++];
+        }
+        *entry = (Entry){.name = name, .kind = kind, .ast = ast};
+}
+
+bool paths_have(const Paths *paths, const char *path)
+{
+        for (int i = 0; i < paths->n; i++)
+                if (!strcmp(paths->path[i], path))
+                        return true;
+        return false;
+}
+
+void paths_add(Arena *arena, Paths *paths, const char *path)
+{
+        if (paths->n == paths->capacity) {
+                int more = paths->capacity ? 2 * paths->capacity : 64;
+                paths->path = arena_grow(arena, paths->path, paths->n * (int64_t)sizeof *paths->path,
+                                         more * (int64_t)sizeof *paths->path);
+                paths->capacity = more;
+        }
+        paths->path[paths->n++] = path;
+}
+
+static void collect_keys(Import *m, const Ast *keys)
+{
+        Paths *paths = !strcmp(keys->name, "ignore") ? &m->ignored
+                       : !strcmp(keys->name, "omit") ? &m->omitted
+                                                     : &m->implied;
+        bool reads = !strcmp(keys->name, "read");
+        for (int i = 0; i < keys->nkid; i++) {
+                const Ast *key = keys->kid[i];
+                if (reads)
+                        entry_set(m, key->kid[0] ? key->kid[0]->name : key->name, OF_KEY, key);
+                else
+                        paths_add(m->arena, paths, key->name);
+        }
+}
+
+void import_collect(Import *m, const Ast *statements)
+{
+        for (int i = 0; i < statements->nkid; i++) {
+                const Ast *s = statements->kid[i];
+                if (s->kind == AST_KEYS)
+                        collect_keys(m, s);
+                else if (s->kind == AST_BLOCK)
+                        entry_set(m, s->name, OF_BLOCK, s);
+                else if (s->kind == AST_LET && s->kid[0]->nkid == 1)
+                        entry_set(m, s->kid[0]->kid[0]->name, OF_VALUE, s->kid[1]);
+                else if (s->kind == AST_LET)
+                        config_error(m, s->span, "a config item names one value at a time");
+        }
+}
+
+/* ---- running ---- */
+
+static bool holds(Import *m, const Ast *condition)
+{
+        Said v = config_evaluate(m, NULL, condition);
+        if (v.kind != SAID_BOOL && !m->failed) {
+                Span where = {0};
+                const char *keys = config_keys_said(m, condition, &where);
+                config_error(m, where.source ? where : condition->span, "true or false is wanted, not %s%s",
+                             said_kind_name(v), keys);
+        }
+        return v.kind == SAID_BOOL && v.number != 0;
+}
+
+static void require(Import *m, const Ast *s)
+{
+        if (holds(m, s->kid[0]) || m->failed)
+                return;
+        Span where = {0};
+        const char *keys = config_keys_said(m, s->kid[0], &where);
+        if (!where.source && m->root->n)
+                where = (Span){m->root->field[0].span.source, 0, 1};
+        config_error(m, where, "%s%s", s->kid[2] ? s->kid[2]->name : "a requirement does not hold", keys);
+        diag_note(m->diag, s->span, "required by config %s", m->item->name);
+}
+
+static void state(Import *m, const Ast *stated)
+{
+        if (m->nstated == m->stated_cap) {
+                int more = m->stated_cap ? 2 * m->stated_cap : 16;
+                m->stated = arena_grow(m->arena, m->stated, m->nstated * (int64_t)sizeof *m->stated,
+                                       more * (int64_t)sizeof *m->stated);
+                m->stated_cap = more;
+        }
+        m->stated[m->nstated++] = stated;
+        if (stated->kid[0])
+                m->family = stated->kid[0];
+}
+
+static void run_config(Import *m, const Ast *statements)
+{
+        for (int i = 0; i < statements->nkid && !m->failed; i++) {
+                const Ast *s = statements->kid[i];
+                if (s->kind == AST_REQUIRE)
+                        require(m, s);
+                else if (s->kind == AST_STATED)
+                        state(m, s);
+                while (s && s->kind == AST_IF) {
+                        const Ast *branch = holds(m, s->kid[0]) ? s->kid[1] : s->kid[2];
+                        if (branch && branch->kind == AST_DO && !m->failed) {
+                                import_collect(m, branch);
+                                run_config(m, branch);
+                        }
+                        s = m->failed || !branch || branch->kind == AST_DO ? NULL : branch;
+                }
+        }
+}
+
+static StatedSetting *setting_named(Import *m, const char *name)
+{
+        for (int i = 0; i < m->nsetting; i++)
+                if (m->setting[i].name == name)
+                        return &m->setting[i];
+        if (m->nsetting == m->setting_cap) {
+                int more = m->setting_cap ? 2 * m->setting_cap : 32;
+                m->setting = arena_grow(m->arena, m->setting, m->nsetting * (int64_t)sizeof *m->setting,
+                                        more * (int64_t)sizeof *m->setting);
+                m->setting_cap = more;
+        }
+        m->setting[m->nsetting] = (StatedSetting){.name = name};
+        return &m->setting[m->nsetting++];
+}
+
+static void set(Import *m, const char *name, const Ast *value, bool declares)
+{
+        Said v = config_evaluate(m, NULL, value);
+        StatedSetting *s = setting_named(m, name);
+        s->value = v;
+        s->ast = value;
+        s->declares = declares;
+}
+
+static void run_settings(Import *m, const Ast *settings)
+{
+        for (int i = 0; i < settings->nkid && !m->failed; i++) {
+                const Ast *s = settings->kid[i];
+                if (s->kind == AST_SETTING)
+                        set(m, s->name, s->kid[0], false);
+                else if (s->kind == AST_CHECKPOINT_USE)
+                        set(m, intern(m->program->names, "checkpoint", -1), s->kid[0], false);
+                else if (s->kind == AST_LET)
+                        set(m, s->kid[0]->kid[0]->name, s->kid[1], true);
+                while (s && s->kind == AST_IF) {
+                        const Ast *branch = holds(m, s->kid[0]) ? s->kid[1] : s->kid[2];
+                        if (branch && branch->kind == AST_DO && !m->failed)
+                                run_settings(m, branch);
+                        s = m->failed || !branch || branch->kind == AST_DO ? NULL : branch;
+                }
+        }
+}
+
+/* -D name=value: in place of what the file states, or beside it. */
+static void override(Import *m, const Override *given)
+{
+        Ast *tree = NULL;
+        Source *source = source_new(m->arena, arena_printf(m->arena, "-D %s", given->name),
+                                    arena_strdup(m->arena, given->value), (int32_t)strlen(given->value));
+        ParseResult result = parse_lines(m->arena, m->program->names, m->diag, source, &tree);
+        if (result != PARSE_COMPLETE || !tree || tree->nkid != 1 || !ast_is_expression(tree->kid[0]->kind)) {
+                config_error(m, (Span){source, 0, source->length}, "-D %s wants an expression", given->name);
+                m->failed = true;
+                return;
+        }
+        setting_named(m, intern(m->program->names, given->name, -1))->given = tree->kid[0];
+}
+
+bool import_run(Import *m, const Override *given, int ngiven)
+{
+        for (int i = 0; i < m->nchain; i++)
+                import_collect(m, m->chain[i]->kid[1]);
+        for (int i = 0; i < m->nchain; i++)
+                run_config(m, m->chain[i]->kid[1]);
+        for (int i = 0; i < m->nstated && !m->failed; i++)
+                run_settings(m, m->stated[i]->kid[1]);
+        for (int i = 0; i < ngiven && !m->failed; i++)
+                override(m, &given[i]);
+        if (!m->failed && !m->family)
+                config_error(m, m->item->name_span, "config %s names no family here: model FAMILY { … }",
+                             m->item->name);
+        return !m->failed;
+}

@@ -1,0 +1,409 @@
+/* What lies in a directory of Hugging Face's kind, and from there to a spec.
+ *
+ * config.json says the model; modules.json and the file of its Pooling say how an embedder pools; weights beside them are asked for their
+ * names.  What can't be imported at all is refused by its name: adapters, pipelines, pickles. */
+#define _XOPEN_SOURCE 700 /* realpath */
+#include <dirent.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "import_private.h"
+
+typedef struct {
+        Import m;
+        const char *source,
+                *folder;  /* folder: with a slash at its end; NULL: standard input, or a file by itself */
+        const char *path; /* of the configuration */
+        Diag diag;
+        Interner names;
+        bool lacking;
+} Reading;
+
+static bool refuse(Reading *r, const char *format, const char *what, const char *advice)
+{
+        fprintf(stderr, "lathe: ");
+        fprintf(stderr, format, what);
+        fprintf(stderr, "\n");
+        if (advice)
+                fprintf(stderr, "note: %s\n", advice);
+        (void)r;
+        return false;
+}
+
+static bool is_there(Reading *r, const char *name)
+{
+        struct stat s;
+        return stat(arena_printf(r->m.arena, "%s%s", r->folder, name), &s) == 0;
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+        size_t n = strlen(text), k = strlen(end);
+        return n >= k && strcmp(text + n - k, end) == 0;
+}
+
+/* A file of the folder whose name ends so, the first by its letters; NULL: there is none. */
+static const char *file_that_ends(Reading *r, const char *end)
+{
+        const char *first = NULL;
+        DIR *folder = opendir(*r->folder ? r->folder : ".");
+        for (struct dirent *d; folder && (d = readdir(folder));)
+                if (ends_with(d->d_name, end) && (!first || strcmp(d->d_name, first) < 0))
+                        first = arena_strdup(r->m.arena, d->d_name);
+        if (folder)
+                closedir(folder);
+        return first;
+}
+
+static bool holds_pickles_alone(Reading *r)
+{
+        static const char *const end[] = {".bin", ".pt", ".pth"};
+        if (file_that_ends(r, ".safetensors") || file_that_ends(r, ".safetensors.index.json"))
+                return false;
+        for (int i = 0; i < 3; i++) {
+                const char *name = file_that_ends(r, end[i]);
+                if (!name || strstr(name, "training_args") || strstr(name, "optimizer") ||
+                    !strncmp(name, "tokenizer", 9))
+                        continue;
+                refuse(r, "%s is a pickle, which is a program: it is never read", name, "convert it once:");
+                fprintf(stderr,
+                        "    import torch, safetensors.torch\n"
+                        "    weights = torch.load(\"%s\", weights_only=True, map_location=\"cpu\")\n"
+                        "    safetensors.torch.save_file({k: v.clone().contiguous() for k, v in "
+                        "weights.items()}, "
+                        "\"model.safetensors\")\n",
+                        name);
+                return true;
+        }
+        return false;
+}
+
+static bool find_config(Reading *r)
+{
+        struct stat s;
+        Arena *arena = r->m.arena;
+        if (!strcmp(r->source, "-"))
+                return r->path = "-", true;
+        if (stat(r->source, &s) != 0) {
+                r->lacking = true;
+                return refuse(r, "can't read %s: there is no such file or directory", r->source, NULL);
+        }
+        if (!S_ISDIR(s.st_mode)) {
+                const char *slash = strrchr(r->source, '/'), *name = slash ? slash + 1 : r->source;
+                r->path = r->source;
+                if (!strcmp(name, "config.json"))
+                        r->folder = folder_of(arena, r->source);
+                if (ends_with(name, ".gguf") || ends_with(name, ".safetensors"))
+                        return refuse(r, "%s: a directory with config.json, or a config.json, is wanted",
+                                      r->source, NULL);
+                return true;
+        }
+        r->folder = ends_with(r->source, "/") ? r->source : arena_printf(arena, "%s/", r->source);
+        r->path = arena_printf(arena, "%sconfig.json", r->folder);
+        if (is_there(r, "adapter_config.json"))
+                return refuse(
+                        r,
+                        "%sadapter_config.json: an adapter (LoRA) holds changes to another model's weights",
+                        r->folder, "merge it into its model first (peft: merge_and_unload), and import that");
+        if (is_there(r, "model_index.json"))
+                return refuse(r, "%smodel_index.json: a pipeline of diffusers is several models", r->folder,
+                              "import one of its folders, such as transformer/");
+        if (!is_there(r, "config.json"))
+                return refuse(r, "%s has no config.json", r->source,
+                              "the files of a repository are wanted as they are published");
+        return true;
+}
+
+/* ---- JSON files ---- */
+
+static const Source *read_json_source(Reading *r, const char *path)
+{
+        const char *why = NULL;
+        const Source *source = read_source(r->m.arena, path, &why);
+        if (source)
+                return source;
+        r->lacking = true;
+        refuse(r, "can't read %s", arena_printf(r->m.arena, "%s: %s", path, why), NULL);
+        return NULL;
+}
+
+static bool read_value(Reading *r, const char *path, Said *value)
+{
+        const Source *source = read_json_source(r, path);
+        return source && json_read(r->m.arena, &r->names, &r->diag, source, value);
+}
+
+static bool read_object(Reading *r, const char *path, SaidObject **object)
+{
+        Said v = {0};
+        if (!read_value(r, path, &v))
+                return false;
+        if (v.kind == SAID_OBJECT)
+                *object = v.object;
+        else
+                refuse(r, "%s: expected an object of keys, { … }", path, NULL);
+        return v.kind == SAID_OBJECT;
+}
+
+static const char *text_field(Reading *r, const SaidObject *o, const char *key)
+{
+        SaidField *f = object_find(o, intern(&r->names, key, -1));
+        return f && f->value.kind == SAID_TEXT ? f->value.text : "";
+}
+
+static void add_beside(Reading *r, const char *key, Said value)
+{
+        SaidObject *o = r->m.beside;
+        o->field[o->n++] = (SaidField){.key = intern(&r->names, key, -1), .value = value, .seen = true};
+}
+
+/* One of sentence-transformers' modules: a Pooling's file is `pooling`, and a Normalize makes `normalized` true. */
+static bool read_module(Reading *r, const SaidObject *module)
+{
+        const char *type = text_field(r, module, "type"), *path = text_field(r, module, "path");
+        SaidObject *pooling = NULL;
+        if (strstr(type, "Normalize"))
+                add_beside(r, "normalized", said_bool(true));
+        if (!strstr(type, "Pooling"))
+                return true;
+        if (path[0] == '/' || strstr(path, ".."))
+                return refuse(r, "modules.json: the path %s leads out of the directory", path, NULL);
+        if (!read_object(r, arena_printf(r->m.arena, "%s%s/config.json", r->folder, path), &pooling))
+                return false;
+        add_beside(r, "pooling", (Said){.kind = SAID_OBJECT, .object = pooling});
+        return true;
+}
+
+static bool read_beside(Reading *r)
+{
+        Said modules = {0};
+        r->m.beside = NEW(r->m.arena, SaidObject);
+        if (!r->folder || !is_there(r, "modules.json"))
+                return true;
+        if (!read_value(r, arena_printf(r->m.arena, "%smodules.json", r->folder), &modules))
+                return false;
+        if (modules.kind != SAID_LIST)
+                return refuse(r, "%smodules.json: expected a list of modules", r->folder, NULL);
+        r->m.beside->field = NEW_ARRAY(r->m.arena, SaidField, 2 * modules.list->n);
+        for (int i = 0; i < modules.list->n; i++)
+                if (modules.list->item[i].kind == SAID_OBJECT &&
+                    !read_module(r, modules.list->item[i].object))
+                        return false;
+        return true;
+}
+
+static bool open_weights_beside(Reading *r)
+{
+        CkError error;
+        if (!r->folder)
+                return true;
+        if (holds_pickles_alone(r))
+                return false;
+        if (!file_that_ends(r, ".safetensors") && !file_that_ends(r, ".safetensors.index.json"))
+                return true;
+        r->m.tensors = checkpoint_open(*r->folder ? r->folder : ".", &error);
+        if (r->m.tensors)
+                return true;
+        r->lacking = error.environment;
+        return refuse(r, "%s", error.message, NULL);
+}
+
+/* ---- the item ---- */
+
+/* The object that a path leads to; NULL: it is not there. */
+static SaidObject *at_path(const Import *m, const Ast *source)
+{
+        SaidObject *o = m->root;
+        for (int i = 0; o && i < source->nkid; i++) {
+                SaidField *f = object_find(o, source->kid[i]->name);
+                o = f && f->value.kind == SAID_OBJECT ? f->value.object : NULL;
+        }
+        return o;
+}
+
+typedef struct {
+        const Ast *item, *source;
+        File *file;
+        int fitting;          /* items with the longest path that is there */
+        const Ast *elsewhere; /* has the architecture, but its path is not there */
+} Choice;
+
+static void consider(Reading *r, Choice *c, const Ast *item, File *file)
+{
+        for (int i = 0; i < item->kid[2]->nkid; i++) {
+                const Ast *source = item->kid[2]->kid[i];
+                if (strcmp(source->name, r->m.architecture) != 0)
+                        continue;
+                if (!at_path(&r->m, source)) {
+                        c->elsewhere = source;
+                        continue;
+                }
+                if (c->source && source->nkid < c->source->nkid)
+                        continue;
+                c->fitting = c->source && source->nkid == c->source->nkid ? c->fitting + 1 : 1;
+                *c = (Choice){item, source, file, c->fitting, c->elsewhere};
+        }
+}
+
+static void hint_architectures(Reading *r)
+{
+        const char *name[1024];
+        int n = 0;
+        Program *p = r->m.program;
+        for (int i = 0; i < p->nfile; i++)
+                for (int k = 0; k < p->file[i]->tree->nkid; k++) {
+                        const Ast *item = p->file[i]->tree->kid[k];
+                        for (int a = 0; item->kind == AST_CONFIG && a < item->kid[2]->nkid && n < 1024; a++)
+                                name[n++] = item->kid[2]->kid[a]->name;
+                }
+        const char *text = NULL, *near;
+        for (int shown = 0; shown < 3 && (near = nearest_name(r->m.architecture, name, n)); shown++) {
+                text = text ? arena_printf(r->m.arena, "%s, %s", text, near) : near;
+                for (int i = 0; i < n; i++)
+                        if (!strcmp(name[i], near))
+                                name[i--] = name[--n];
+        }
+        if (text)
+                diag_hint(&r->diag, "near it are: %s", text);
+        diag_hint(&r->diag,
+                  "an item of your own is given behind the source: lathe import SOURCE ITEMS.model");
+}
+
+static bool choose_item(Reading *r, Span where)
+{
+        Choice c = {0};
+        Program *p = r->m.program;
+        for (int i = 0; i < p->nfile; i++)
+                for (int k = 0; k < p->file[i]->tree->nkid; k++)
+                        if (p->file[i]->tree->kid[k]->kind == AST_CONFIG)
+                                consider(r, &c, p->file[i]->tree->kid[k], p->file[i]);
+        if (!c.item && c.elsewhere) {
+                config_error(&r->m, where, "%s has its keys in %s, which is not there", r->m.architecture,
+                             c.elsewhere->kid[0]->name);
+        } else if (!c.item) {
+                config_error(&r->m, where, "no config item is for %s", r->m.architecture);
+                hint_architectures(r);
+        } else if (c.fitting > 1) {
+                config_error(&r->m, c.item->name_span, "two config items are for %s", r->m.architecture);
+        }
+        if (r->m.failed)
+                return false;
+        r->m.inner = at_path(&r->m, c.source);
+        for (int i = 0; i < c.source->nkid; i++)
+                paths_add(r->m.arena, &r->m.path, c.source->kid[i]->name);
+        return import_chain(&r->m, c.item, c.file);
+}
+
+static bool find_architecture(Reading *r)
+{
+        SaidField *f = object_find(r->m.root, intern(&r->names, "architectures", -1));
+        Said first = f && f->value.kind == SAID_LIST && f->value.list->n ? f->value.list->item[0] : (Said){0};
+        r->m.architecture = first.kind == SAID_TEXT ? first.text : NULL;
+        if (r->m.architecture)
+                return choose_item(r, f->span);
+        diag_error(&r->diag, f ? f->span : (Span){0}, "%s names no architecture", r->path);
+        diag_hint(&r->diag, "\"architectures\": [\"LlamaForCausalLM\"], for example: model_type alone does "
+                            "not say what is on top");
+        return false;
+}
+
+/* ---- the name ---- */
+
+static bool is_word_of_language(Reading *r, const char *name)
+{
+        Diag quiet = {.arena = r->m.arena};
+        Ast *tree = NULL;
+        char *text = arena_printf(r->m.arena, "%s = 1", name);
+        Source *source = source_new(r->m.arena, "name", text, (int32_t)strlen(text));
+        return parse_lines(r->m.arena, &r->names, &quiet, source, &tree) != PARSE_COMPLETE;
+}
+
+/* A name that the language can bear, and that stands for nothing in the library. */
+static const char *model_name(Reading *r, const char *name)
+{
+        char *text = arena_strdup(r->m.arena, *name ? name : "imported");
+        for (char *c = text; *c; c++)
+                if (!((*c >= '0' && *c <= '9') || (*c >= 'A' && *c <= 'Z') || (*c >= 'a' && *c <= 'z')))
+                        *c = '_';
+        if (*text >= '0' && *text <= '9')
+                text = arena_printf(r->m.arena, "m_%s", text);
+        if (is_word_of_language(r, text) || library_has(&r->m, intern(&r->names, text, -1)))
+                text = arena_printf(r->m.arena, "%s_model", text);
+        return text;
+}
+
+/* The directory's name, or the file's without its suffix. */
+static const char *name_of_source(Reading *r)
+{
+        Arena *arena = r->m.arena;
+        if (!strcmp(r->path, "-"))
+                return "imported";
+        char *path = r->folder ? realpath(*r->folder ? r->folder : ".", NULL) : NULL;
+        const char *whole = path ? arena_strdup(arena, path) : r->path, *slash = strrchr(whole, '/');
+        free(path);
+        const char *name = slash ? slash + 1 : whole;
+        return !r->folder && ends_with(name, ".json") ? arena_strndup(arena, name, (int64_t)strlen(name) - 5)
+                                                      : name;
+}
+
+/* ---- all of it ---- */
+
+/* The library's items, and before them those of a file. */
+static Program *load_items(Reading *r, const char *items)
+{
+        Arena *arena = r->m.arena;
+        Ast *import = ast_new(arena, AST_IMPORT, (Span){0}, 0);
+        Program *p = items ? program_load(arena, &r->names, &r->diag, items, NULL)
+                           : program_empty(arena, &r->names, &r->diag);
+        import->name = intern(&r->names, "huggingface", -1);
+        if (p && !r->diag.count)
+                program_import(p, "", import);
+        return p && !r->diag.count ? p : NULL;
+}
+
+static bool read_all_files(Reading *r, const char *items)
+{
+        return find_config(r) && read_object(r, r->path, &r->m.root) && read_beside(r) &&
+               open_weights_beside(r) &&
+               (r->m.inner = r->m.root, r->m.program = load_items(r, items)) != NULL;
+}
+
+static void note_missing_weights(const Reading *r)
+{
+        if (r->m.asked_tensors && !r->m.tensors)
+                fprintf(stderr,
+                        "lathe: note: no weights lie beside %s; names in the file are taken as they are by "
+                        "default\n",
+                        r->path);
+}
+
+Spec import_spec(Arena *arena, const Options *o, const char *source, const char *items, const char *name)
+{
+        Reading r = {.source = source, .m = {.arena = arena}};
+        Paths forced = {0};
+        Spec spec = {0};
+        r.names.arena = r.diag.arena = arena;
+        r.diag.limit = 1000;
+        r.m.diag = &r.diag;
+        bool good = read_all_files(&r, items) && find_architecture(&r) &&
+                    import_run(&r.m, o->override, o->noverride);
+        if (good)
+                good = spec_complete(&r.m);
+        if (good)
+                good = strict_keys(&r.m, r.path, o->force, &forced);
+        if (good) {
+                spec.model = model_name(&r, name ? name : name_of_source(&r));
+                spec.text = spec_print(&r.m, spec.model, r.path, &forced);
+                spec.item = r.m.item->name;
+                spec.family = r.m.family->name;
+                spec.architecture = r.m.architecture;
+                spec.weights = r.m.tensors ? (*r.folder ? r.folder : ".") : NULL;
+                note_missing_weights(&r);
+        }
+        diag_print(&r.diag, stderr);
+        if (r.diag.count)
+                spec.text = NULL;
+        spec.lacking = r.lacking;
+        checkpoint_close(r.m.tensors);
+        return spec;
+}

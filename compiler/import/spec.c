@@ -1,0 +1,345 @@
+/* What an item states, as a model file that a person would write.
+ *
+ * Values become expressions of the syntax tree and are printed by its printer, so that text and meaning can't part.  Numbers and truths
+ * stand side by side, all else in lines of its own; what the family gives by itself is left out where the item says so (imply), and so
+ * is an argument that equals its default. */
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "import_private.h"
+
+enum { WIDTH = 110, LONG_LIST = 16 };
+
+/* ---- values to expressions ---- */
+
+static Ast *tree_of(Import *m, Said v);
+
+static Ast *word(Import *m, AstKind kind, const char *name)
+{
+        Ast *e = ast_new(m->arena, kind, (Span){0}, 0);
+        e->name = name;
+        return e;
+}
+
+static Ast *number_tree(Import *m, double x)
+{
+        if (isinf(x) || x < 0) {
+                Ast *e = x < 0 ? ast_new(m->arena, AST_NEG, (Span){0}, 0) : word(m, AST_NAME, "inf");
+                if (x < 0)
+                        ast_append(m->arena, e, number_tree(m, -x));
+                return e;
+        }
+        Ast *e = word(m, AST_NUMBER, shortest_number(m->arena, x));
+        e->number = x;
+        e->is_int = strcspn(e->name, ".eE") == strlen(e->name);
+        return e;
+}
+
+static const Ast *param_default(const Ast *params, const char *name)
+{
+        for (int i = 0; i < 2; i++)
+                for (int k = 0; k < params->kid[i]->nkid; k++)
+                        if (params->kid[i]->kid[k]->name == name)
+                                return params->kid[i]->kid[k]->kid[1];
+        return NULL;
+}
+
+/* Whether an argument equals its default in the library. */
+static bool goes_without_saying(Import *m, const Ast *definition, const char *name, Said v)
+{
+        const Ast *own =
+                name && definition && (definition->kind == AST_BLOCK || definition->kind == AST_SCHEME)
+                        ? param_default(definition->kid[0], name)
+                        : NULL;
+        if (!own || ast_is_expression(own->kind) == false)
+                return false;
+        Diag *diag = m->diag;
+        m->diag = NULL;
+        Locals none = {0};
+        Said value = config_evaluate(m, &none, own);
+        bool same = !m->failed && said_same(value, v);
+        m->failed = false;
+        m->diag = diag;
+        return same;
+}
+
+static Ast *call_tree(Import *m, const SaidCall *call)
+{
+        const Ast *definition = library_definition(m, call->head);
+        Ast *e = ast_new(m->arena, AST_CALL, (Span){0}, 1);
+        e->kid[0] = word(m, AST_NAME, call->head);
+        for (int i = 0; i < call->n; i++) {
+                if (goes_without_saying(m, definition, call->name[i], call->value[i]))
+                        continue;
+                Ast *arg = ast_new(m->arena, AST_ARG, (Span){0}, 1);
+                arg->name = call->name[i];
+                arg->kid[0] = tree_of(m, call->value[i]);
+                ast_append(m->arena, e, arg);
+        }
+        return e->nkid == 1 ? e->kid[0] : e;
+}
+
+static Ast *tree_of(Import *m, Said v)
+{
+        switch (v.kind) {
+        case SAID_NONE: return word(m, AST_NONE, NULL);
+        case SAID_BOOL: return word(m, v.number != 0 ? AST_TRUE : AST_FALSE, NULL);
+        case SAID_NUMBER: return number_tree(m, v.number);
+        case SAID_TEXT: return word(m, AST_STRING, v.text);
+        case SAID_CALL: return call_tree(m, v.call);
+        case SAID_LIST: {
+                Ast *list = ast_new(m->arena, AST_LIST, (Span){0}, 0);
+                for (int i = 0; i < v.list->n; i++)
+                        ast_append(m->arena, list, tree_of(m, v.list->item[i]));
+                return list;
+        }
+        case SAID_OBJECT:
+        case SAID_BLOCK: break;
+        }
+        config_error(m, m->item->name_span, "%s can't be printed as a setting", said_kind_name(v));
+        return word(m, AST_NONE, NULL);
+}
+
+/* ---- do the settings fit? ---- */
+
+static bool kind_fits(Said v, const char *type)
+{
+        if (!strcmp(type, "int"))
+                return v.kind == SAID_NUMBER && v.number == floor(v.number);
+        if (!strcmp(type, "real"))
+                return v.kind == SAID_NUMBER;
+        return strcmp(type, "bool") != 0 || v.kind == SAID_BOOL;
+}
+
+static void check_setting(Import *m, Definition *family, const StatedSetting *s)
+{
+        const Ast *declared = family_declares(m, family, s->name, false);
+        const Ast *type = declared && declared->kind == AST_DECL ? declared->kid[1] : NULL;
+        if (!type || type->kind != AST_NAME || s->given || kind_fits(s->value, type->name))
+                return;
+        Span where = {0};
+        const char *keys = config_keys_said(m, s->ast, &where);
+        if (!where.source && m->root->n)
+                where = (Span){m->root->field[0].span.source, 0, 1};
+        const char *wanted = !strcmp(type->name, "int")    ? "a whole number"
+                             : !strcmp(type->name, "real") ? "a number"
+                                                           : "true or false";
+        config_error(m, where, "%s: %s is wanted, not %s%s", s->name, wanted, said_kind_name(s->value), keys);
+}
+
+bool spec_complete(Import *m)
+{
+        Definition *family = family_find(m, m->family->name);
+        if (!family)
+                config_error(m, m->family->span, "there is no family %s in the library", m->family->name);
+        for (int i = 0; i < m->nsetting && !m->failed; i++)
+                check_setting(m, family, &m->setting[i]);
+        return !m->failed;
+}
+
+/* ---- lines ---- */
+
+static const char *printed(Arena *arena, const Ast *tree)
+{
+        char *text = NULL;
+        size_t n = 0;
+        FILE *f = open_memstream(&text, &n);
+        if (!f)
+                arena_fail(arena);
+        ast_print(tree, f);
+        fclose(f);
+        while (n && text[n - 1] == '\n')
+                n--;
+        const char *kept = arena_strndup(arena, text, (int64_t)n);
+        free(text);
+        return kept;
+}
+
+static bool has_long_list(const Ast *e)
+{
+        if (e->kind == AST_LIST && e->nkid > LONG_LIST)
+                return true;
+        for (int i = 0; i < e->nkid; i++)
+                if (e->kid[i] && has_long_list(e->kid[i]))
+                        return true;
+        return false;
+}
+
+/* Breaks a line behind commas. */
+static void add_folded(Text *t, const char *line)
+{
+        int column = 4;
+        bool in_string = false;
+        text_printf(t, "    ");
+        for (const char *c = line; *c; c++, column++) {
+                in_string ^= *c == '"' && (c == line || c[-1] != '\\');
+                text_add(t, c, 1);
+                size_t next = strcspn(c + 1, ",") + 2;
+                if (*c != ',' || in_string || column + (int)next < WIDTH)
+                        continue;
+                text_printf(t, "\n        ");
+                column = 8;
+                c += c[1] == ' ';
+        }
+        text_printf(t, "\n");
+}
+
+static Ast *setting_tree(Import *m, const StatedSetting *s)
+{
+        Ast *value = s->given ? (Ast *)(uintptr_t)s->given : tree_of(m, s->value);
+        if (s->declares && !s->given) {
+                Ast *let = ast_new(m->arena, AST_LET, (Span){0}, 2);
+                let->kid[0] = ast_new(m->arena, AST_NAMES, (Span){0}, 0);
+                ast_append(m->arena, let->kid[0], word(m, AST_NAME, s->name));
+                let->kid[1] = value;
+                return let;
+        }
+        bool checkpoint = !strcmp(s->name, "checkpoint");
+        Ast *tree = ast_new(m->arena, checkpoint ? AST_CHECKPOINT_USE : AST_SETTING, (Span){0}, 1);
+        tree->name = checkpoint ? NULL : s->name;
+        tree->kid[0] = value;
+        return tree;
+}
+
+/* Numbers and truths go side by side. */
+static bool is_small(const Ast *tree)
+{
+        const Ast *value = tree->kind == AST_SETTING ? tree->kid[0] : NULL;
+        if (value && value->kind == AST_NEG)
+                value = value->kid[0];
+        return value && (value->kind == AST_NUMBER || value->kind == AST_TRUE || value->kind == AST_FALSE);
+}
+
+static void add_settings(Import *m, Text *t, Ast *const *tree, int n)
+{
+        int column = 0;
+        for (int i = 0; i < n; i++) {
+                if (!is_small(tree[i]))
+                        continue;
+                const char *text = printed(m->arena, tree[i]);
+                int width = (int)strlen(text);
+                bool fresh = column == 0 || column + width + 2 > WIDTH;
+                if (fresh && column)
+                        text_printf(t, "\n");
+                text_printf(t, fresh ? "    %s" : "  %s", text);
+                column = fresh ? 4 + width : column + 2 + width;
+        }
+        if (column)
+                text_printf(t, "\n");
+        for (int i = 0; i < n; i++) {
+                if (is_small(tree[i]))
+                        continue;
+                const char *text = printed(m->arena, tree[i]);
+                if (has_long_list(tree[i]->kid[tree[i]->nkid - 1]))
+                        add_folded(t, text);
+                else
+                        text_printf(t, "    %s\n", text);
+        }
+}
+
+/* ---- the comment ---- */
+
+/* A comment of words that go over lines. */
+static void add_comment(Text *t, const char *text)
+{
+        int column = 1;
+        text_printf(t, "#");
+        while (*text) {
+                int n = (int)strcspn(text, " ");
+                if (column > 1 && column + 1 + n > WIDTH) {
+                        text_printf(t, "\n#");
+                        column = 1;
+                }
+                text_printf(t, " ");
+                for (int i = 0; i < n; i++)
+                        text_printf(t, "%c", iscntrl((unsigned char)text[i]) ? '?' : text[i]);
+                column += 1 + n;
+                text += n + (text[n] == ' ');
+        }
+        text_printf(t, "\n");
+}
+
+static const char *joined(Arena *arena, const Paths *paths)
+{
+        const char *text = "";
+        for (int i = 0; i < paths->n; i++)
+                text = arena_printf(arena, "%s%s%s", text, i ? ", " : "", paths->path[i]);
+        return text;
+}
+
+/* Omitted parts that the file has. */
+static Paths parts_left_out(Import *m)
+{
+        Paths there = {0};
+        for (int i = 0; i < m->omitted.n; i++) {
+                const char *key = intern(m->program->names, m->omitted.path[i], -1);
+                const SaidField *f = object_find(m->root, key);
+                f = f ? f : object_find(m->inner, key);
+                if (f && f->value.kind != SAID_NONE && !paths_have(&there, key))
+                        paths_add(m->arena, &there, key);
+        }
+        return there;
+}
+
+/* Keys of settings that the file lacks, with their defaults. */
+static Paths keys_by_default(Import *m)
+{
+        Paths keys = {0};
+        KeysSaid found = {.n = 0};
+        for (int i = 0; i < m->nsetting; i++)
+                if (!m->setting[i].given)
+                        find_keys(m, m->setting[i].ast, &found);
+        for (int i = 0; i < found.n; i++) {
+                const Entry *entry = entry_find(m, found.name[i]);
+                if (entry->defaulted && entry->value.kind != SAID_NONE)
+                        paths_add(m->arena, &keys,
+                                  arena_printf(m->arena, "%s %s", entry->ast->name,
+                                               said_shown(m->arena, entry->value)));
+        }
+        return keys;
+}
+
+static void add_comments(Import *m, Text *t, const char *source, const Paths *forced)
+{
+        Paths omitted = parts_left_out(m), defaults = keys_by_default(m);
+        add_comment(t, arena_printf(m->arena, "From %s by config %s (%s), %s.", source, m->item->name,
+                                    m->file->source->path, m->architecture));
+        if (omitted.n)
+                add_comment(t, arena_printf(m->arena, "Left out: %s.", joined(m->arena, &omitted)));
+        if (defaults.n)
+                add_comment(t, arena_printf(m->arena, "By default, as the file lacks them: %s.",
+                                            joined(m->arena, &defaults)));
+        if (forced->n)
+                add_comment(t, arena_printf(m->arena, "Not read, by --force: %s.", joined(m->arena, forced)));
+}
+
+/* `import llamas`: the module that has the family; a file of one's own by its path. */
+static void add_import(Import *m, Text *t, const Definition *family)
+{
+        const File *file = family->file;
+        Ast *import = word(m, AST_IMPORT, NULL);
+        if (file->library || strncmp(file->source->path, "lib/", 4) == 0)
+                import->name = file->name;
+        else
+                ast_append(m->arena, import, word(m, AST_STRING, file->source->path));
+        text_printf(t, "%s\n\n", printed(m->arena, import));
+}
+
+const char *spec_print(Import *m, const char *name, const char *source, const Paths *forced)
+{
+        Definition *family = family_find(m, m->family->name);
+        Text *t = text_new(m->arena);
+        Ast **tree = NEW_ARRAY(m->arena, Ast *, m->nsetting);
+        int n = 0;
+        for (int i = 0; i < m->nsetting; i++)
+                if (m->setting[i].given || !paths_have(&m->implied, m->setting[i].name) ||
+                    !family_gives(m, family, &m->setting[i]))
+                        tree[n++] = setting_tree(m, &m->setting[i]);
+        add_comments(m, t, source, forced);
+        add_import(m, t, family);
+        text_printf(t, "model %s : %s {\n", name, m->family->name);
+        add_settings(m, t, tree, n);
+        text_printf(t, "}\n");
+        return m->failed ? NULL : t->data;
+}

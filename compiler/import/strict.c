@@ -1,0 +1,93 @@
+/* Keys that nothing reads.
+ *
+ * A key of the file is read or ignored by the item, or its value is null; of an object that was looked into, the same is true of each
+ * field.  Everything else is refused, `false` and 0 too: what no one knows may change what the model computes. */
+#include "import_private.h"
+
+typedef struct {
+        Import *m;
+        const char *file;
+        bool force;
+        Paths *forced;
+        bool good;
+} Strict;
+
+/* The key of the item that looks most like it. */
+static const char *nearest_key(const Import *m, const char *key)
+{
+        const char *name[512];
+        int n = 0;
+        for (int i = 0; i < m->nentry && n < 512; i++)
+                if (m->entry[i].kind == OF_KEY)
+                        name[n++] = m->entry[i].ast->name;
+        for (int i = 0; i < n; i++)
+                if (strlen(key) > 3 && strstr(name[i], key))
+                        return name[i];
+        return nearest_name(key, name, n);
+}
+
+static void report(Strict *s, const char *path, const SaidField *f)
+{
+        if (s->force) {
+                fprintf(stderr, "%s:%d: warning: nothing reads %s; it may change what the model computes\n",
+                        s->file, span_line(f->span), path);
+                paths_add(s->m->arena, s->forced, path);
+                return;
+        }
+        s->good = false;
+        diag_error(s->m->diag, f->span, "nothing reads %s", path);
+        const char *near = nearest_key(s->m, f->key);
+        if (near && !strchr(path, '.'))
+                diag_hint(s->m->diag, "config %s reads %s", s->m->item->name, near);
+        diag_hint(s->m->diag, "it may change what the model computes; --force goes on without it");
+}
+
+static bool is_read(const Import *m, const char *key)
+{
+        for (int i = 0; i < m->nentry; i++)
+                if (m->entry[i].kind == OF_KEY && m->entry[i].ast->name == key)
+                        return true;
+        return false;
+}
+
+static bool is_known(const Import *m, const char *path)
+{
+        return paths_have(&m->ignored, path) || paths_have(&m->omitted, path);
+}
+
+/* The fields of an object that an item has looked into. */
+static void check_fields(Strict *s, const char *path, const SaidObject *o)
+{
+        for (int i = 0; o->looked_into && i < o->n; i++) {
+                const SaidField *f = &o->field[i];
+                const char *inside = arena_printf(s->m->arena, "%s.%s", path, f->key);
+                if (f->value.kind == SAID_NONE || is_known(s->m, inside))
+                        continue;
+                if (!f->seen)
+                        report(s, inside, f);
+                else if (f->value.kind == SAID_OBJECT)
+                        check_fields(s, inside, f->value.object);
+        }
+}
+
+static void check_object(Strict *s, const SaidObject *o, const char *inner)
+{
+        for (int i = 0; i < o->n; i++) {
+                const SaidField *f = &o->field[i];
+                if (f->value.kind == SAID_NONE || f->key == inner || is_known(s->m, f->key))
+                        continue;
+                if (!is_read(s->m, f->key))
+                        report(s, f->key, f);
+                else if (f->value.kind == SAID_OBJECT)
+                        check_fields(s, f->key, f->value.object);
+        }
+}
+
+bool strict_keys(Import *m, const char *file, bool force, Paths *forced)
+{
+        Strict s = {m, file, force, forced, true};
+        check_object(&s, m->inner, NULL);
+        if (m->inner != m->root)
+                check_object(&s, m->root, m->path.path[0]);
+        return s.good;
+}
