@@ -231,7 +231,7 @@ def fields(content):
 
 def check_counts():
     """Each count at 0, 1, its true value +- 1 and at ends of integers: refused in one line that says where."""
-    content = gguf([("k", TEXT, "value"), ("list", LIST, (U16, [1, 2, 3]))], COUNTED)
+    content = gguf([("k", TEXT, "value"), ("list", LIST, (U64, [1, 2, 3]))], COUNTED)
     equal("the file whose counts are changed", run(CHECKED, "list", write("counts.gguf", content)), (0, listing(COUNTED)))
     for name, at, size, true in fields(content):
         equal(f"{name} stands at byte {at}", int.from_bytes(content[at : at + size], "little"), true)

@@ -1,0 +1,407 @@
+"""The checkpoints of models/lib/gguf.model: for a miniature of each family the published tensors, turned into a GGUF as llama.cpp's
+convert_hf_to_gguf.py does, give the same weights to the bit as the published tensors themselves.
+
+Names are those of the package gguf, recorded in names.tsv by make_names.py; what is done to the numbers was written from the converter.
+usage: models.py LATHE TOOL WORK DATA ROOT"""
+import json
+import os
+import re
+import struct
+import subprocess
+import sys
+
+import numpy as np
+from gguf_file import F32 as F32_VALUE
+from gguf_file import TEXT, U32, gguf
+from verdicts import finish, run, skip, verdict
+
+# ---- what a converter does: each takes all tensors {name: array} and the sizes of the model, and gives all ----
+
+LAYER = re.compile(r"\d+")
+
+
+def each(change, *endings):
+    """change(array, sizes) of the tensors whose names end so."""
+    def rule(tensors, sizes):
+        return {name: change(t, sizes) if name.endswith(endings) else t for name, t in tensors.items()}
+    return rule
+
+
+def neighbours(heads):
+    """Rows of each head, first half and second half, to pairs of neighbours."""
+    def change(w, sizes):
+        n = sizes[heads]
+        return w.reshape(n, 2, w.shape[0] // n // 2, *w.shape[1:]).swapaxes(1, 2).reshape(w.shape)
+    return change
+
+
+ROTATED = (each(neighbours("heads"), "q_proj.weight"), each(neighbours("kv_heads"), "k_proj.weight"))
+ONE_MORE = (each(lambda w, _: w + np.float32(1), "norm.weight"),)
+TURNED = (each(lambda w, _: w.T, "c_attn.weight", "c_proj.weight", "c_fc.weight"),)
+
+
+def by_heads(w, sizes):
+    """For each head its queries, keys and values, to all queries, all keys, all values."""
+    return w.reshape(sizes["heads"], 3, -1, *w.shape[1:]).swapaxes(0, 1).reshape(w.shape)
+
+
+def by_groups(w, sizes):
+    """For each head of keys the queries of its group, its keys, its values."""
+    n = sizes["kv_heads"]
+    w = w.reshape(n, sizes["heads"] // n + 2, -1, *w.shape[1:])
+    return np.concatenate([part.reshape(-1, *w.shape[3:]) for part in (w[:, :-2], w[:, -2:-1], w[:, -1:])])
+
+
+def stacked(pattern):
+    """Experts of a layer in one tensor, under the name without the expert's number."""
+    def rule(tensors, _):
+        found, rest = {}, {}
+        for name, t in tensors.items():
+            match = re.fullmatch(pattern, name)
+            if match:
+                found.setdefault(match[1] + match[3], {})[int(match[2])] = t
+            else:
+                rest[name] = t
+        return rest | {name: np.stack([t for _, t in sorted(parts.items())]) for name, parts in found.items()}
+    return rule
+
+
+def stacked_mixtral(tensors, sizes):
+    tensors = stacked(r"(.*\.block_sparse_moe\.experts)\.(\d+)(\.w\d\.weight)")(tensors, sizes)
+    return {re.sub(r"model\.(layers\.\d+)\.block_sparse_moe\.experts", r"\1.feed_forward.experts", name): t for name, t in tensors.items()}
+
+
+EXPERTS = (stacked(r"(.*\.mlp\.experts)\.(\d+)(\..*)"),)
+
+
+def apart(tensors, sizes):
+    """Latent keys and values of DeepSeek: keys transposed."""
+    done = {}
+    for name, w in tensors.items():
+        if name.endswith("kv_b_proj.weight"):
+            w = w.reshape(sizes["heads"], sizes["nope_dim"] + sizes["v_dim"], -1)
+            keys, values = w[:, : sizes["nope_dim"]], w[:, sizes["nope_dim"] :]
+            done[name.replace("kv_b_proj", "k_b_proj")] = keys.swapaxes(1, 2)
+            done[name.replace("kv_b_proj", "v_b_proj")] = values
+        else:
+            done[name.replace("e_score_correction_bias", "e_score_correction.bias")] = w
+    return done
+
+
+def gates_apart(tensors, _):
+    """gpt-oss: gates and values alternate."""
+    done = {}
+    for name, w in tensors.items():
+        bias = ".bias" if name.endswith("_bias") else ".weight"
+        if "gate_up_proj" in name:
+            w = w if bias == ".bias" else w.swapaxes(1, 2)
+            base = name[: name.index("gate_up_proj")]
+            done[base + "gate_proj" + bias], done[base + "up_proj" + bias] = w[:, ::2], w[:, 1::2]
+        elif "experts.down_proj" in name:
+            done[name[: name.index("down_proj")] + "down_proj" + bias] = w if bias == ".bias" else w.swapaxes(1, 2)
+        else:
+            done[name + ".weight" if name.endswith("sinks") else name] = w
+    return done
+
+
+def joined(tensors, _):
+    """ChatGLM's own files: queries, keys and values in one tensor."""
+    done = dict(tensors)
+    for name in tensors:
+        if ".q_proj." in name:
+            done[name.replace("q_proj", "qkv_proj")] = np.concatenate([done.pop(name.replace("q_proj", part)) for part in ("q_proj", "k_proj", "v_proj")])
+    return {re.sub(r"model\.layers\.(\d+)\.self_attn\.qkv_proj", r"transformer.h.\1.attn.c_attn", name): t for name, t in done.items()}
+
+
+def without(*beginnings):
+    return lambda tensors, _: {name: t for name, t in tensors.items() if not name.startswith(beginnings)}
+
+
+def without_class(tensors, _):
+    """BERT and its kin: the class's name goes."""
+    return {re.sub(r"^(bert|model)\.", "", name): t for name, t in tensors.items()}
+
+
+def joined_phi(tensors, sizes):
+    """Phi's first files."""
+    tensors = joined(tensors, sizes)
+    return {re.sub(r"transformer\.h\.(\d+)\.attn\.c_attn", r"transformer.h.\1.mixer.Wqkv", name): t for name, t in tensors.items()}
+
+
+SHARED_GATE = (each(lambda w, _: w.reshape(-1), "shared_expert_gate.weight"),)
+MIXTRAL = (stacked_mixtral,)
+
+# family of tests/families, general.architecture, checkpoint, settings, rules
+ROWS = [
+    ("llama", "LLAMA", "gguf_llama", "", ROTATED),
+    ("mistral", "LLAMA", "gguf_llama", "", ROTATED),
+    ("mixtral", "LLAMA", "gguf_mixtral", "", ROTATED + MIXTRAL),
+    ("granite", "GRANITE", "gguf_llama", "", ROTATED),
+    ("smollm3", "SMOLLM3", "gguf_llama", "", ROTATED),
+    ("qwen2", "QWEN2", "gguf_qwen2", "", ()),
+    ("qwen2_moe", "QWEN2MOE", "gguf_qwen2moe", "", EXPERTS + SHARED_GATE),
+    ("qwen3", "QWEN3", "gguf_qwen3", "", ()),
+    ("qwen3_moe", "QWEN3MOE", "gguf_qwen3moe", "", EXPERTS),
+    ("gemma", "GEMMA", "gguf_gemma", "", ONE_MORE),
+    ("gemma2", "GEMMA2", "gguf_gemma2", "", (each(lambda w, _: w + np.float32(1), "norm.weight"),)),
+    ("gemma3", "GEMMA3", "gguf_gemma3", "", ONE_MORE),
+    ("phi", "PHI2", "gguf_phi2_apart", "", ()),
+    ("phi", "PHI2", "gguf_phi2", "", (joined_phi,)),
+    ("phi3", "PHI3", "gguf_phi3", "", ()),
+    ("gpt2", "GPT2", "gguf_gpt", "position_table true", TURNED),
+    ("gpt_bigcode", "STARCODER", "gguf_gpt", "position_table true", ()),
+    ("gpt_neox", "GPTNEOX", "gguf_gpt", "", (each(by_heads, "query_key_value.weight", "query_key_value.bias"),)),
+    ("bloom", "BLOOM", "gguf_bloom", "", (each(by_heads, "query_key_value.weight", "query_key_value.bias"),)),
+    ("falcon", "FALCON", "gguf_gpt", "", (each(by_groups, "query_key_value.weight"),)),
+    ("falcon_one_norm", "FALCON", "gguf_gpt", "", (each(by_groups, "query_key_value.weight"),)),
+    ("starcoder2", "STARCODER2", "gguf_starcoder2", "", ()),
+    ("nemotron", "NEMOTRON", "gguf_nemotron", "", ONE_MORE),
+    ("stablelm", "STABLELM", "gguf_stablelm", "", ()),
+    ("olmo", "OLMO", "gguf_olmo", "", ROTATED),
+    ("olmo2", "OLMO2", "gguf_olmo2", "", ()),
+    ("olmoe", "OLMOE", "gguf_olmoe", "", EXPERTS),
+    ("cohere", "COMMAND_R", "gguf_cohere", "", ()),
+    ("cohere_normed", "COMMAND_R", "gguf_cohere_normed", "", ()),
+    ("glm", "CHATGLM", "gguf_chatglm", "", (joined,)),
+    ("glm_sandwich", "GLM4", "gguf_glm4", "", ()),
+    ("gpt_oss", "GPT_OSS", "gguf_gpt_oss", "", (gates_apart,)),
+    ("deepseek_v2", "DEEPSEEK2", "gguf_deepseek2", "", EXPERTS + (apart,)),
+    ("deepseek_v2", "DEEPSEEK2", "gguf_deepseek2", "absorbed false", EXPERTS),
+    ("deepseek_v3", "DEEPSEEK2", "gguf_deepseek2_v3", "", EXPERTS + (apart,)),
+    ("bert", "BERT", "gguf_bert", "pooler false  lm false  next false", (without_class, without("cls", "pooler"))),
+    ("t5", "T5", "gguf_t5", "", ()),
+    ("flan_t5", "T5", "gguf_t5", "", ()),
+    ("modernbert", "MODERN_BERT", "gguf_modernbert", "lm false", (without_class, without("head.", "decoder."))),
+]
+
+# ---- files ----
+
+
+def read_tensors(path):
+    with open(path, "rb") as file:
+        content = file.read()
+    start = 8 + struct.unpack("<Q", content[:8])[0]
+    header = json.loads(content[8:start])
+    header.pop("__metadata__", None)
+    # multiples of 2^-12, so that adding 1 rounds nothing
+    return {name: np.round(np.frombuffer(content[start + e["data_offsets"][0] : start + e["data_offsets"][1]], "<f4").reshape(e["shape"]) * 4096)
+            .astype("<f4") / np.float32(4096) for name, e in header.items()}
+
+
+def write_tensors(path, tensors):
+    header, content = {}, b""
+    for name, t in tensors.items():
+        data = np.ascontiguousarray(t, "<f4").tobytes()
+        header[name] = {"dtype": "F32", "shape": list(t.shape), "data_offsets": [len(content), len(content) + len(data)]}
+        content += data
+    text = json.dumps(header).encode()
+    with open(path, "wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text + content)
+
+
+def split_name(name):
+    """Its layer, the name with {i} for it and without its ending, the ending."""
+    match = LAYER.search(name)
+    layer = int(match[0]) if match else None
+    base = LAYER.sub("{i}", name, count=1) if match else name
+    ending = re.search(r"\.(weight|bias)$", base)
+    return layer, base[: ending.start()] if ending else base, ending[0] if ending else ""
+
+
+def read_names(here):
+    names = {}
+    with open(f"{here}/names.tsv", encoding="utf-8") as file:
+        for line in file:
+            if not line.startswith("#"):
+                architecture, name, theirs = line.rstrip("\n").split("\t")
+                names[architecture, name] = theirs
+    return names
+
+
+def write_gguf(path, architecture, tensors, names):
+    entries = []
+    for name, t in tensors.items():
+        layer, base, ending = split_name(name)
+        theirs = names[architecture, base].replace("{i}", str(layer)) + ending
+        entries.append((theirs, list(t.shape), "F32", np.ascontiguousarray(t, "<f4").tobytes()))
+    with open(path, "wb") as file:
+        file.write(gguf([("general.architecture", TEXT, architecture.lower()), ("general.file_type", U32, 0), ("eps", F32_VALUE, 1e-5)], entries))
+
+
+# ---- one family ----
+
+
+def model_text(root, family, checkpoint="", settings=""):
+    with open(f"{root}/tests/families/{family}.model", encoding="utf-8") as file:
+        text = file.read().replace('"../../models/', f'"{root}/models/')
+    return text + f"import gguf\nmodel from_gguf : tiny {{ {settings};  {f'checkpoint {checkpoint}' if checkpoint else ''} }}\n"
+
+
+def sizes_of(lathe, model):
+    """Hyperparameters that rules need, from the text of the model with its family's defaults."""
+    with open(model, encoding="utf-8") as file:
+        text = file.read()
+    sizes = {name: int(value) for name, value in re.findall(r"\b(heads|kv_heads|nope_dim|v_dim) (\d+)", text)}
+    return {"kv_heads": 1 if "falcon" in text else sizes["heads"], **sizes}
+
+
+def published(lathe, root, work, family):
+    """The model with the publisher's checkpoint, and its tensors."""
+    model = f"{work}/{family}.published.model"
+    with open(model, "w", encoding="utf-8") as file:
+        file.write(model_text(root, family))
+    subprocess.run([lathe, "weights", model, "-o", f"{work}/hashed.safetensors"], check=True)
+    return model, read_tensors(f"{work}/hashed.safetensors")
+
+
+def converted(rules, tensors, sizes):
+    for rule in rules:
+        tensors = rule(tensors, sizes)
+    return tensors
+
+
+def first_difference(found, expected):
+    for a, b in zip(found + ["the end"], expected + ["the end"]):
+        if a != b:
+            return f"found {a!r}, expected {b!r}"
+    return ""
+
+
+def check_family(lathe, tool, root, work, row, names):
+    family, architecture, checkpoint, settings, rules = row
+    name = f"{checkpoint} for {family}{', ' + settings if settings else ''}"
+    model, tensors = published(lathe, root, work, family)
+    write_tensors(f"{work}/published.safetensors", tensors)
+    write_gguf(f"{work}/model.gguf", architecture, converted(rules, tensors, sizes_of(lathe, model)), names)
+    with open(f"{work}/from_gguf.model", "w", encoding="utf-8") as file:
+        file.write(model_text(root, family, checkpoint, settings))
+    code, said = run(lathe, "check", "-m", "from_gguf", f"{work}/from_gguf.model")
+    verdict(f"{name}: every weight once", code == 0, said)
+    code, wanted = run(tool, "read", model, f"{work}/published.safetensors")
+    again, found = run(tool, "read", f"{work}/from_gguf.model", f"{work}/model.gguf")
+    found = sorted(found.splitlines())
+    slots = {line.split()[0] for line in found}  # heads that a GGUF leaves out are not asked for
+    wanted = sorted(line for line in wanted.splitlines() if line.split()[0] in slots)
+    verdict(f"{name}: the published weights to the bit", code == 0 and again == 0 and len(wanted) > 100 and wanted == found,
+            f"{len(wanted)} and {len(found)} lines, {first_difference(found, wanted)}")
+
+
+def check_logits(lathe, root, work, names):
+    """Through the program: the same hash of all logits."""
+    for family, architecture, checkpoint, settings, rules in ROWS:
+        if family not in ("llama", "gemma2", "gpt2", "mixtral"):
+            continue
+        model, tensors = published(lathe, root, work, family)
+        write_tensors(f"{work}/published.safetensors", tensors)
+        write_gguf(f"{work}/model.gguf", architecture, converted(rules, tensors, sizes_of(lathe, model)), names)
+        with open(f"{work}/from_gguf.model", "w", encoding="utf-8") as file:
+            file.write(model_text(root, family, checkpoint, settings))
+        ids = ["-p", "3 1 4 1 5", "-n", "9", "--hash"]
+        first = run(lathe, "run", model, "--weights", f"{work}/published.safetensors", *ids)
+        second = run(lathe, "run", f"{work}/from_gguf.model", "--weights", f"{work}/model.gguf", *ids)
+        verdict(f"{family}: the same logits from both files", first[0] == 0 and first == second, (first, second))
+
+
+TINY_LLAMA = """import llamas
+model tiny : llama { layers 2  heads 4  d_model 16  d_ff 64  vocab 32000  context 32  eps 1e-6;  checkpoint %s }
+"""
+
+
+def check_tiny_llama(lathe, work, data, names):
+    """Files that others made: safetensors turned into GGUF; and a GGUF turned into safetensors."""
+    folder = f"{data}/checkpoints/tiny-llama"
+    if not os.path.isdir(folder):
+        skip("tiny-llama", f"{folder} is not there; LATHE_DATA names the folder")
+        return
+    run_it = ["-p", "3 1 4 1 5", "-n", "9", "--hash"]
+    with open(f"{folder}/model.safetensors", "rb") as file:
+        content = file.read()
+    start = 8 + struct.unpack("<Q", content[:8])[0]
+    header = json.loads(content[8:start])
+    header.pop("__metadata__", None)
+    tensors = {name: np.frombuffer(content[start + e["data_offsets"][0] : start + e["data_offsets"][1]], "<f4").reshape(e["shape"])
+               for name, e in header.items()}
+    heads = {"heads": 4, "kv_heads": 4}
+    write_gguf(f"{work}/tiny.gguf", "LLAMA", converted(ROTATED, tensors, heads), names)
+    found = []
+    for checkpoint, file in (("huggingface_llama", folder), ("gguf_llama", f"{work}/tiny.gguf")):
+        with open(f"{work}/tiny.model", "w", encoding="utf-8") as model:
+            model.write("import gguf\n" + TINY_LLAMA % checkpoint)
+        found.append(run(lathe, "run", f"{work}/tiny.model", "--weights", file, *run_it))
+    verdict("tiny-llama's safetensors and a GGUF of it: the same logits", found[0][0] == 0 and found[0] == found[1], found)
+
+    small = "import gguf\nimport llamas\nmodel small : llama { layers 1  heads 2  d_model 8  d_ff 16  vocab 16  context 16;  checkpoint %s }\n"
+    found = []
+    for checkpoint, file in (("gguf_llama", f"{folder}/tiny-llama-f32.gguf"), ("huggingface_llama", f"{work}/small.safetensors")):
+        with open(f"{work}/small.model", "w", encoding="utf-8") as model:
+            model.write(small % checkpoint)
+        if checkpoint == "huggingface_llama":
+            write_tensors(file, unconverted(f"{folder}/tiny-llama-f32.gguf", names))
+        found.append(run(lathe, "run", f"{work}/small.model", "--weights", file, "-p", "3 1 4 1 5", "-n", "9", "--hash"))
+    verdict("tiny-llama's GGUF and safetensors of it: the same logits", found[0][0] == 0 and found[0] == found[1], found)
+
+
+def unconverted(path, names):
+    """Llama's published tensors from an F32 GGUF, read by itself: pairs are passed over, rows put back in halves."""
+    with open(path, "rb") as file:
+        content = file.read()
+    at = 24
+    count, pairs = struct.unpack("<QQ", content[8:24])
+    sizes = {0: 1, 1: 1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 4, 7: 1, 10: 8, 11: 8, 12: 8}
+
+    def number(form):
+        nonlocal at
+        value = struct.unpack_from("<" + form, content, at)[0]
+        at += struct.calcsize(form)
+        return value
+
+    def text():
+        nonlocal at
+        n = number("Q")
+        at += n
+        return content[at - n : at].decode()
+
+    def skip_value(kind):
+        nonlocal at
+        if kind == 8:
+            text()
+        elif kind == 9:
+            within, n = number("I"), number("Q")
+            for _ in range(n):
+                skip_value(within)
+        else:
+            at += sizes[kind]
+
+    for _ in range(pairs):
+        text()
+        skip_value(number("I"))
+    entries = []
+    for _ in range(count):
+        name = text()
+        shape = [number("Q") for _ in range(number("I"))][::-1]
+        assert number("I") == 0
+        entries.append((name, shape, number("Q")))
+    start = -(-at // 32) * 32
+    back = {theirs: ours for (architecture, ours), theirs in names.items() if architecture == "LLAMA" and "model." in ours or ours == "lm_head"}
+    tensors = {}
+    for name, shape, offset in entries:
+        layer, base, ending = split_name(name)
+        w = np.frombuffer(content[start + offset : start + offset + 4 * int(np.prod(shape))], "<f4").reshape(shape)
+        if base.endswith(("attn_q", "attn_k")):
+            w = w.reshape(2, w.shape[0] // 4, 2, -1).swapaxes(1, 2).reshape(w.shape)
+        tensors[back[base].replace("{i}", str(layer)) + ending] = w
+    return tensors
+
+
+def main():
+    lathe, tool, work, data, root = sys.argv[1:]
+    names = read_names(f"{root}/tests/gguf")
+    for row in ROWS:
+        check_family(lathe, tool, root, work, row, names)
+    check_logits(lathe, root, work, names)
+    check_tiny_llama(lathe, work, data, names)
+    finish()
+
+
+if __name__ == "__main__":
+    main()
