@@ -35,7 +35,7 @@ def neighbours(heads):
     return change
 
 
-ROTATED = (each(neighbours("heads"), "q_proj.weight"), each(neighbours("kv_heads"), "k_proj.weight"))
+ROTATED = (each(neighbours("heads"), "q_proj.weight", "q_proj.bias"), each(neighbours("kv_heads"), "k_proj.weight", "k_proj.bias"))
 ONE_MORE = (each(lambda w, _: w + np.float32(1), "norm.weight"),)
 TURNED = (each(lambda w, _: w.T, "c_attn.weight", "c_proj.weight", "c_fc.weight"),)
 
@@ -134,6 +134,7 @@ MIXTRAL = (stacked_mixtral,)
 # family of tests/families, general.architecture, checkpoint, settings, rules
 ROWS = [
     ("llama", "LLAMA", "gguf_llama", "", ROTATED),
+    ("llama_biased", "LLAMA", "gguf_llama", "", ROTATED),
     ("mistral", "LLAMA", "gguf_llama", "", ROTATED),
     ("mixtral", "LLAMA", "gguf_mixtral", "", ROTATED + MIXTRAL),
     ("granite", "GRANITE", "gguf_llama", "", ROTATED),
