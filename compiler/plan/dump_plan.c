@@ -4,7 +4,7 @@
 #include "plan.h"
 
 static const char *const kernel_word[] = {
-        [K_LOOP] = "loop",           [K_MATMUL] = "matmul", [K_ACTIVATION_MATMUL] = "activation matmul",
+        [K_LOOP] = "loop",           [K_MATMUL] = "matmul", [K_ACTIVATION_MATMUL] = "value matmul",
         [K_ATTENTION] = "attention", [K_SELECT] = "select", [K_ACTIVE] = "active",
         [K_FILL] = "fill",           [K_REPEAT] = "repeat"};
 static const char *const home_word[] = {
