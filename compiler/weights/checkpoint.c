@@ -205,7 +205,7 @@ static void choose(Choice *choice, const char *name, const char *conventional)
 static bool choose_in_directory(const char *path, char **chosen, CkError *err)
 {
         static const char one[] = "model.safetensors", index[] = "model.safetensors.index.json";
-        Choice single = {.found = 0}, sharded = {.found = 0};
+        Choice single = {.found = 0}, sharded = {.found = 0}, gguf = {.found = 0};
         DIR *directory = opendir(path);
         if (!directory)
                 return ck_lack(err, "%s: cannot open: %s", path, strerror(errno));
@@ -214,13 +214,16 @@ static bool choose_in_directory(const char *path, char **chosen, CkError *err)
                         choose(&sharded, entry->d_name, index);
                 if (ck_ends_with(entry->d_name, ".safetensors"))
                         choose(&single, entry->d_name, one);
+                if (ck_ends_with(entry->d_name, ".gguf"))
+                        choose(&gguf, entry->d_name, "");
         }
         closedir(directory);
         const Choice *choice = sharded.found ? &sharded : &single;
         const char *conventional = sharded.found ? index : one;
         if (!choice->found)
-                return ck_fail(err, "%s: a directory without a .safetensors file or .safetensors.index.json",
-                               path);
+                return ck_fail(err,
+                               "%s: a directory without a .safetensors file or .safetensors.index.json%s",
+                               path, gguf.found ? "; a .gguf is given by its own name" : "");
         if (choice->found > 1 && strcmp(choice->name, conventional))
                 return ck_fail(err, "%s: a directory with %d checkpoints and no %s: name the file you mean",
                                path, choice->found, conventional);

@@ -42,15 +42,19 @@ static uint64_t bits_at(const CkPair *pair, int64_t i)
         return bits;
 }
 
+/* The lowest bytes of it, with a sign. */
+static int64_t signed_of(uint64_t bits, int bytes)
+{
+        uint64_t sign = UINT64_C(1) << (8 * bytes - 1);
+        return (int64_t)((bits ^ sign) - sign);
+}
+
 static bool integer_at(const CkPair *pair, int64_t i, int64_t *value)
 {
         uint64_t bits = bits_at(pair, i);
-        switch ((GgufValue)pair->type) {
-        case GGUF_I8: *value = (int8_t)bits; return true;
-        case GGUF_I16: *value = (int16_t)bits; return true;
-        case GGUF_I32: *value = (int32_t)bits; return true;
-        default: *value = (int64_t)bits; return pair->type != GGUF_U64 || bits <= INT64_MAX;
-        }
+        bool is_signed = pair->type == GGUF_I8 || pair->type == GGUF_I16 || pair->type == GGUF_I32;
+        *value = is_signed ? signed_of(bits, gguf_value_size(pair->type)) : (int64_t)bits;
+        return pair->type != GGUF_U64 || bits <= INT64_MAX;
 }
 
 static double real_at(const CkPair *pair, int64_t i)

@@ -32,6 +32,12 @@ static bool is_hugging_face(const unsigned char *data, int64_t n)
                (has(data, n, "\"added_tokens\"") || has(data, n, "\"model\""));
 }
 
+/* what came before GGUF: ggml, ggmf, ggjt, as numbers */
+static bool is_ggml(const unsigned char *data, int64_t n)
+{
+        return begins(data, n, "lmgg") || begins(data, n, "fmgg") || begins(data, n, "tjgg");
+}
+
 static bool is_gguf(const unsigned char *data, int64_t n)
 {
         return begins(data, n, "GGUF");
@@ -117,6 +123,7 @@ static const struct {
         {is_hugging_face, "a tokenizer.json of Hugging Face's"},
         {is_json, "JSON"},
         {is_gguf, "a GGUF file"},
+        {is_ggml, "a GGML file from before GGUF"},
         {is_merges, "a list of BPE's merges"},
         {is_sentencepiece, "a SentencePiece model"},
         {is_tiktoken, "a vocabulary of tiktoken's"},

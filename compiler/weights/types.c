@@ -240,11 +240,12 @@ static void widen_iq4_xs(const unsigned char *from, int64_t blocks, float *to)
         for (; blocks--; from += 136, to += LARGE) {
                 float d = f16_at(from);
                 uint16_t upper = u16_at(from + 2);
-                for (int j = 0; j < LARGE / 32; j++) {
+                const unsigned char *codes = from + 8;
+                for (int j = 0; j < LARGE / 32; j++, codes += 16) {
                         int lower = j % 2 ? high(from[4 + j / 2]) : low(from[4 + j / 2]);
                         float scale = d * (float)((lower | (upper >> 2 * j & 3) << 4) - 32);
                         for (int i = 0; i < 32; i++)
-                                to[32 * j + i] = scale * (float)uneven[nibble(from + 8 + 16 * j, i)];
+                                to[32 * j + i] = scale * (float)uneven[nibble(codes, i)];
                 }
         }
 }

@@ -247,6 +247,10 @@ def check_places():
     os.mkdir(folder)
     equal("an empty directory", run(tool, "list", folder), (
         1, f"{folder}: a directory without a .safetensors file or .safetensors.index.json\n"))
+    os.mkdir(path("other"))
+    write("other/x.gguf", b"GGUF")
+    equal("a directory with a GGUF", run(tool, "list", path("other")), (
+        1, f"{path('other')}: a directory without a .safetensors file or .safetensors.index.json; a .gguf is given by its own name\n"))
     write("folder/x.safetensors", safetensors(one, four))
     listed = (0, listing({"a": ("F32", [1], four)}))
     equal("a directory with one file", run(tool, "list", folder), listed)
