@@ -5,6 +5,7 @@
  * bits everywhere (real_functions.c, halves), and the texts that lathe is built with (embedded_text.c). */
 #ifndef BASE_H
 #define BASE_H
+#include <jansson.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -172,6 +173,14 @@ typedef struct {
 const char *next_name(CScan *s, int64_t *n);
 /* The same from *at on; *at moves behind it. */
 const char *next_identifier(const char **at, const char *end, int64_t *n);
+
+/* JSON, by jansson. */
+
+void json_begin(void);   /* before values are made or read */
+bool json_starved(void); /* since then memory was short */
+/* NULL: wrong, with *error, or too little memory, and what was read so far is then lost.  flags: jansson's, beside the refusal of a
+ * key that stands twice. */
+json_t *json_parse(const char *text, size_t length, size_t flags, json_error_t *error);
 
 /* The files that lathe is built with: the runtime's text and the library in the language. */
 

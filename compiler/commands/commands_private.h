@@ -13,5 +13,7 @@ int test_command(const Options *o);
 int weights_command(const Options *o);
 int show_command(const Options *o);
 int verify_command(const Options *o);
+int encode_command(const Options *o);
+int decode_command(const Options *o);
 int targets_command(const Options *o);
 #endif

@@ -202,6 +202,21 @@ static const Command command_table[] = {
          "  --update         write what is found, and show what changes\n"
          "  --junit FILE     a report for CI as well\n"
          "example: lathe golden record models/tale.model -p '1 2 3' && lathe golden check tale.golden\n"},
+        {"encode", encode_command, "lBj", 1, 1, "a tokenizer", "SOURCE [--special] [--bare] [--json]",
+         "text to token ids, a line each",
+         "Reads text from standard input and writes the ids of each line to a line.\n"
+         "  SOURCE           a tokenizer.json, or a directory that has one or vocab.json and merges.txt\n"
+         "  --special        the texts of control tokens, as <|endoftext|>, become these tokens\n"
+         "  --bare           without the tokens that the tokenizer puts before and behind a text\n"
+         "  --json           each line is a string of JSON, so that a text may have line ends\n"
+         "example: echo 'Once upon a time' | lathe encode SmolLM2-135M/tokenizer.json\n"},
+        {"decode", decode_command, "lj", 1, 1, "a tokenizer", "SOURCE [--special] [--json]",
+         "token ids to text, a line each",
+         "Reads ids from standard input and writes the text of each line of them to a line.\n"
+         "  SOURCE           as for encode\n"
+         "  --special        control tokens are written as their texts; without it they are nothing\n"
+         "  --json           each text is written as a string of JSON\n"
+         "example: echo '7454 2402 257 640' | lathe decode gpt2/tokenizer.json\n"},
         {"targets", targets_command, "", 0, 0, "no words", "", "what C can be written for", ""},
 };
 enum { COMMANDS = sizeof command_table / sizeof command_table[0] };

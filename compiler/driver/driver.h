@@ -38,8 +38,9 @@ typedef struct {
         const char *inputs; /* golden: a file of inputs */
         const char *junit;  /* golden: a report as JUnit XML */
         bool update;
-        bool json; /* show: a graph for programs */
+        bool json;             /* show: a graph for programs; encode, decode: strings of JSON */
         bool force, spec_only; /* import */
+        bool special, bare;    /* encode, decode */
         bool with_main, embed, explain, code_only, echo;
         int given[128]; /* how often, by the option's letter */
 } Options;

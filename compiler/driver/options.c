@@ -28,7 +28,8 @@ static const OptionRow option_table[] = {
         {'u', "--update", FLAG},      {'U', "--junit", VALUE},    {'A', "--each-pass", FLAG},
         {'L', "--slots", VALUE},      {'I', "--inputs", VALUE},   {'d', "--dump", LIST},
         {'0', "--no-", PREFIX},       {'X', "--prefix", VALUE},   {'j', "--json", FLAG},
-        {'F', "--force", FLAG},       {'O', "--spec-only", FLAG},
+        {'F', "--force", FLAG},       {'O', "--spec-only", FLAG}, {'l', "--special", FLAG},
+        {'B', "--bare", FLAG},
 };
 enum { OPTIONS = sizeof option_table / sizeof option_table[0] };
 
@@ -238,6 +239,8 @@ static bool set(Options *o, const char *command, char letter, const char *value)
         case 'e': return o->embed = true;
         case 'j': return o->json = true;
         case 'C': return o->code_only = true;
+        case 'l': return o->special = true;
+        case 'B': return o->bare = true;
         case 'q': return o->echo = true;
         case 'x': return o->explain = true;
         case 'd': return mark_pass(command, o->dump, value, false);

@@ -45,44 +45,12 @@ bool safetensors_probe(const CkFile *file)
                (file->size > PREFIX && header_length(file) <= MAX_JSON && file->data[PREFIX] == '{');
 }
 
-/* jansson says of memory that is short that the text is wrong, or nothing at all; 2.14 may even use what it was not given, so
- * reading a text ends at once where there is a way out. */
-static _Thread_local bool json_starved;
-static _Thread_local jmp_buf *json_way_out;
-
-static void *json_memory(size_t n)
-{
-        void *memory = malloc(n);
-        json_starved |= !memory;
-        if (!memory && json_way_out)
-                longjmp(*json_way_out, 1);
-        return memory;
-}
-
-static void begin_json(void)
-{
-        json_set_alloc_funcs(json_memory, free);
-        json_starved = false;
-}
-
-/* NULL: wrong, or too little memory; what was read so far is then lost. */
-static json_t *load_json(const char *text, size_t length, json_error_t *error)
-{
-        jmp_buf way_out;
-        json_t *json = NULL;
-        json_way_out = &way_out;
-        if (!setjmp(way_out))
-                json = json_loadb(text, length, JSON_REJECT_DUPLICATES, error);
-        json_way_out = NULL;
-        return json_starved ? NULL : json;
-}
-
 static json_t *parse_json(const CkFile *file, int64_t offset, int64_t length, CkError *err)
 {
         json_error_t error;
-        begin_json();
-        json_t *json = load_json((const char *)file->data + offset, (size_t)length, &error);
-        if (json_starved)
+        json_begin();
+        json_t *json = json_parse((const char *)file->data + offset, (size_t)length, 0, &error);
+        if (json_starved())
                 ck_lack(err, "%s: out of memory", file->path);
         else if (!json)
                 ck_fail(err, "%s: byte %lld: not valid JSON: %s", file->path,
@@ -476,14 +444,14 @@ static bool write_bytes(const Writer *writer, const void *data, size_t size, CkE
 static bool write_header(const Writer *writer, CkError *err)
 {
         char spaces[ALIGNMENT];
-        begin_json();
+        json_begin();
         json_t *header = json_object();
         char *text = NULL;
         bool good = header && describe_all(writer, header, err);
         if (good)
                 text = json_dumps(header, JSON_COMPACT | JSON_PRESERVE_ORDER);
         json_decref(header);
-        if (json_starved || !header || (good && !text)) {
+        if (json_starved() || !header || (good && !text)) {
                 free(text);
                 return ck_lack(err, "%s: out of memory", writer->path);
         }

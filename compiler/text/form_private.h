@@ -1,0 +1,121 @@
+/* The form that every source of a tokenizer is read into. */
+#ifndef TEXT_FORM_PRIVATE_H
+#define TEXT_FORM_PRIVATE_H
+#include "text.h"
+
+#include <setjmp.h>
+
+enum { MAX_TOKENS = 1 << 22, MAX_MERGES = 1 << 23, MAX_TOKEN_BYTES = 1 << 16, MAX_ADDED = 1 << 17 };
+
+/* Bytes [n]; NULL: there are none, which is not the same as empty ones. */
+typedef struct {
+        const char *at;
+        int64_t n;
+} Bytes;
+
+/* --- charset.c: sets of characters as ranges in order ---------------------------------------------------------------- */
+
+typedef struct {
+        uint32_t first, last;
+} CharRange;
+
+typedef struct {
+        CharRange *range;
+        int n;
+} CharSet;
+
+enum { LAST_CHARACTER = 0x10ffff };
+
+CharSet charset_of(Arena *a, const CharRange *range, int n); /* in any order, also overlapping */
+CharSet charset_join(Arena *a, CharSet x, CharSet y);
+CharSet charset_without(Arena *a, CharSet x); /* all others */
+bool charset_meets(CharSet x, CharSet y);     /* have they a character in common? */
+/* Characters of a general category, L or Lu; false: there is none of that name. */
+bool charset_category(Arena *a, const char *name, int length, CharSet *out);
+CharSet charset_space(Arena *a); /* \s */
+
+/* --- regex_parse.c, regex_table.c -------------------------------------------------------------------------------------- */
+
+typedef enum { REGEX_SET, REGEX_SEQUENCE, REGEX_CHOICE, REGEX_REPEAT, REGEX_LOOK } RegexKind;
+
+typedef struct RegexTree {
+        RegexKind kind;
+        CharSet set;             /* of SET; of LOOK: what comes next */
+        bool negative, or_end;   /* LOOK: must not be of the set; the end of the text will do as well */
+        bool lazy, possessive;   /* REPEAT */
+        int least, most;         /* REPEAT; most -1: any number */
+        int at;                  /* in the regex, for messages */
+        struct RegexTree **part; /* [n]: SEQUENCE, CHOICE; the one of REPEAT */
+        int n;
+} RegexTree;
+
+/* NULL with *why: what can't be read or done, with its place. */
+RegexTree *regex_parse(Arena *a, Bytes regex, const char **why);
+
+/* A regex as runtime/tokens.h has it; rows, stage and pages are its own. */
+typedef struct {
+        TokenRegex head;
+        uint32_t *row;
+        uint16_t stage[TOKENS_PAGES];
+        unsigned char *page;
+} RegexTable;
+
+RegexTable *regex_table(Arena *a, const RegexTree *tree, const char **why);
+
+/* The character that stands for a byte in byte-level vocabularies. */
+uint32_t letter_of_byte(int byte);
+
+/* --- the form ---------------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+        uint32_t kind, behavior, flags; /* of TokenStep */
+        RegexTable *regex;
+        Bytes text;
+} FormStep;
+
+typedef struct {
+        uint32_t kind; /* of TokenChange */
+        Bytes what, with;
+} FormChange;
+
+typedef struct {
+        Bytes text;
+        int32_t token;
+        uint32_t flags; /* of TokenAdded */
+        bool normalised;
+} FormAdded;
+
+typedef struct {
+        int32_t left, right, made;
+} FormMerge;
+
+enum { MAX_STEPS = TOKENS_STEPS_MOST, MAX_CHANGES = 16, MAX_AROUND = 64 };
+
+typedef struct {
+        Arena *arena;
+        const char *path; /* for messages */
+        const char *kind; /* "byte-level BPE" */
+        int32_t vocab;
+        Bytes *token;  /* [vocab]: as pieces have it; NULL: none becomes this token */
+        Bytes *shown;  /* [vocab]: as decoding gives it */
+        uint8_t *mark; /* [vocab]: TokenTables' marks */
+        FormMerge *merge;
+        int64_t nmerge;
+        FormAdded *added;
+        int nadded;
+        FormChange change[MAX_CHANGES];
+        int nchange;
+        FormStep step[MAX_STEPS];
+        int nstep;
+        int32_t before[MAX_AROUND], behind[MAX_AROUND];
+        int nbefore, nbehind;
+        uint32_t flags; /* of TokenHead */
+        int32_t unknown;
+        bool ignores_merges;
+        int32_t of_byte[256];
+        int strip;
+} Form;
+
+/* tables.c: NULL, or what is wrong */
+const char *form_tables(const Form *f, TokenBlock *out);
+#endif

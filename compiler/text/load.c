@@ -1,0 +1,209 @@
+/* Where a tokenizer comes from: a tokenizer.json, or a directory that has one or GPT-2's two files. */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "reader_private.h"
+
+enum { MAX_FILE = 64 << 20 };
+
+/* A file's bytes, in the arena, with a 0 behind them; NULL with *why. */
+static char *file_text(Arena *a, const char *path, int64_t *size, const char **why, bool *lacking)
+{
+        FILE *file = fopen(path, "rb");
+        struct stat about;
+        char *text = NULL;
+        *why = NULL;
+        *lacking = false;
+        if (!file || fstat(fileno(file), &about)) {
+                *why = arena_printf(a, "%s: cannot open: %s", path, strerror(errno));
+                *lacking = true;
+        } else if (about.st_size > MAX_FILE) {
+                *why = arena_printf(a, "%s: %lld bytes; a tokenizer is read up to %d", path,
+                                    (long long)about.st_size, MAX_FILE);
+        } else {
+                text = arena_alloc(a, MAX_FILE < about.st_size ? 0 : about.st_size + 1);
+                *size = (int64_t)fread(text, 1, (size_t)about.st_size, file);
+                if (ferror(file)) {
+                        *why = arena_printf(a, "%s: cannot read: %s", path, strerror(errno));
+                        *lacking = true;
+                        text = NULL;
+                }
+        }
+        if (file)
+                fclose(file);
+        return text;
+}
+
+static json_t *parse(Arena *a, const char *path, const char *text, int64_t size, const char **why)
+{
+        json_error_t error;
+        json_begin();
+        json_t *root = json_parse(text, (size_t)size, JSON_ALLOW_NUL, &error);
+        if (json_starved())
+                *why = no_memory;
+        else if (!root)
+                *why = arena_printf(a, "%s:%d: byte %d: no JSON: %s", path, error.line, error.position,
+                                    error.text);
+        return root;
+}
+
+static const char *block_of_json(Arena *a, const char *path, const json_t *root, TokenBlock *out)
+{
+        Form *f = NEW(a, Form);
+        f->arena = a;
+        f->path = path;
+        const char *wrong = form_of_json(f, root);
+        return wrong ? wrong : form_tables(f, out);
+}
+
+static const char *parse_tokenizer(Arena *a, const char *path, const char *text, int64_t size,
+                                   TokenBlock *out)
+{
+        const char *wrong = NULL;
+        json_t *root = parse(a, path, text, size, &wrong);
+        if (root)
+                wrong = block_of_json(a, path, root, out);
+        json_decref(root);
+        return wrong;
+}
+
+static const char *load_json_file(Arena *a, const char *path, TokenBlock *out, bool *lacking)
+{
+        int64_t size;
+        const char *wrong;
+        char *text = file_text(a, path, &size, &wrong, lacking);
+        return text ? parse_tokenizer(a, path, text, size, out) : wrong;
+}
+
+/* --- vocab.json and merges.txt: GPT-2's pipeline ---------------------------------------------------------------------- */
+
+/* Lines of merges as a list of JSON; the first may say which version they are of. */
+static json_t *merges_of(const char *text)
+{
+        json_t *merges = json_array();
+        for (const char *line = text; *line;) {
+                size_t n = strcspn(line, "\n"), used = n && line[n - 1] == '\r' ? n - 1 : n;
+                bool comment = line == text && !strncmp(line, "#version", 8);
+                if (used && !comment)
+                        json_array_append_new(merges, json_stringn(line, used));
+                line += n + (line[n] != 0);
+        }
+        return merges;
+}
+
+static json_t *gpt2_pipeline(json_t *vocab, json_t *merges)
+{
+        static const char end[] = "<|endoftext|>";
+        json_t *added = json_array(), *number = json_object_get(vocab, end);
+        if (number)
+                json_array_append_new(added,
+                                      json_pack("{s:O,s:s,s:b}", "id", number, "content", end, "special", 1));
+        return json_pack("{s:o,s:{s:s,s:b},s:{s:s,s:O,s:O},s:{s:s}}", "added_tokens", added, "pre_tokenizer",
+                         "type", "ByteLevel", "add_prefix_space", 0, "model", "type", "BPE", "vocab", vocab,
+                         "merges", merges, "decoder", "type", "ByteLevel");
+}
+
+/* Beside these two files tokenizer_config.json may name another pipeline than GPT-2's. */
+static const char *why_not_gpt2(Arena *a, const char *folder)
+{
+        int64_t size;
+        const char *why = NULL, *path = arena_printf(a, "%s/tokenizer_config.json", folder);
+        bool lacking;
+        char *text = file_text(a, path, &size, &why, &lacking);
+        json_t *root = text ? parse(a, path, text, size, &why) : NULL;
+        const char *name = json_string_value(json_object_get(root, "tokenizer_class"));
+        if (lacking)
+                why = NULL; /* there is none */
+        else if (name && strncmp(name, "GPT2Tokenizer", 13) != 0)
+                why = arena_printf(a,
+                                   "%s: tokenizer_class: %s: of vocab.json and merges.txt lathe knows "
+                                   "GPT2Tokenizer; save_pretrained() of the "
+                                   "fast tokenizer writes a tokenizer.json",
+                                   path, name);
+        json_decref(root);
+        return why;
+}
+
+static const char *load_gpt2(Arena *a, const char *folder, const char *vocab_path, TokenBlock *out,
+                             bool *lacking)
+{
+        int64_t size, merges_size;
+        const char *wrong = why_not_gpt2(a, folder), *merges_path = arena_printf(a, "%s/merges.txt", folder);
+        char *text = wrong ? NULL : file_text(a, vocab_path, &size, &wrong, lacking);
+        char *lines = text ? file_text(a, merges_path, &merges_size, &wrong, lacking) : NULL;
+        json_t *vocab = lines ? parse(a, vocab_path, text, size, &wrong) : NULL;
+        if (!vocab)
+                return wrong;
+        json_t *merges = merges_of(lines),
+               *root = merges && json_is_object(vocab) ? gpt2_pipeline(vocab, merges) : NULL;
+        wrong = json_starved() ? no_memory
+                : root         ? block_of_json(a, folder, root, out)
+                       : arena_printf(a, "%s: an object from tokens to their numbers is wanted", vocab_path);
+        json_decref(root);
+        json_decref(merges);
+        json_decref(vocab);
+        return wrong;
+}
+
+/* --- which ----------------------------------------------------------------------------------------------------------- */
+
+static bool is_there(const char *path)
+{
+        struct stat about;
+        return !stat(path, &about);
+}
+
+const char *tokenizer_load(Arena *a, const char *path, TokenBlock *out, bool *lacking)
+{
+        struct stat about;
+        *lacking = false;
+        if (stat(path, &about)) {
+                *lacking = true;
+                return arena_printf(a, "%s: cannot open: %s", path, strerror(errno));
+        }
+        if (!S_ISDIR(about.st_mode))
+                return load_json_file(a, path, out, lacking);
+        const char *json = arena_printf(a, "%s/tokenizer.json", path),
+                   *vocab = arena_printf(a, "%s/vocab.json", path);
+        if (is_there(json))
+                return load_json_file(a, json, out, lacking);
+        if (is_there(vocab))
+                return load_gpt2(a, path, vocab, out, lacking);
+        return arena_printf(
+                a, "%s: a directory without tokenizer.json, and without vocab.json and merges.txt", path);
+}
+
+bool regex_load(Arena *a, const char *regex, RegexProbe *out, const char **why)
+{
+        RegexTree *tree = regex_parse(a, (Bytes){regex, (int64_t)strlen(regex)}, why);
+        RegexTable *table = tree ? regex_table(a, tree, why) : NULL;
+        *out = (RegexProbe){.regex = table ? &table->head : NULL};
+        if (!table)
+                return false;
+        out->tables.section[TOKENS_ROWS] = (const unsigned char *)table->row;
+        out->tables.section[TOKENS_STAGE] = (const unsigned char *)table->stage;
+        out->tables.section[TOKENS_CLASS] = table->page;
+        return true;
+}
+
+int64_t regex_pieces(const RegexProbe *probe, const char *text, int64_t n, int64_t *end, int64_t most)
+{
+        const unsigned char *begin = (const unsigned char *)text, *p = begin, *stop = p + n, *done = p;
+        int64_t pieces = 0;
+        while (p < stop && pieces + 2 <= most) {
+                uint32_t code;
+                const unsigned char *after = token_match(&probe->tables, probe->regex, 0, p, stop);
+                if (!after) {
+                        p += token_character(p, stop, &code);
+                        continue;
+                }
+                if (done < p)
+                        end[pieces++] = p - begin;
+                end[pieces++] = after - begin;
+                done = p = after;
+        }
+        if (done < stop && pieces < most)
+                end[pieces++] = n;
+        return pieces;
+}

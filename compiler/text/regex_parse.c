@@ -1,0 +1,452 @@
+/* Regexes as tokenizer.json has them, in the syntax of Oniguruma: to trees over sets of characters.
+ *
+ * Alternation, groups that capture or not, (?i:…), * + ? {n,m}, lazy and possessive, classes within classes, \p{…} \s \S \d \D,
+ * (?=X) and (?!X) of one character, $.  What else there is is refused with its place: no regex may be read as another. */
+#include "form_private.h"
+
+#include <stdlib.h>
+
+enum { MAX_DEPTH = 64, MAX_REPEAT = 255 };
+
+typedef struct {
+        Arena *arena;
+        const char *text;
+        int n, at, depth;
+        bool fold; /* within (?i: */
+        jmp_buf wrong;
+        const char *why;
+} Parser;
+
+static _Noreturn void refuse(Parser *p, int at, const char *what)
+{
+        p->why = arena_printf(
+                p->arena, "byte %d of the regex, at \"%.*s\": %s", at,
+                (int)strcspn(arena_strndup(p->arena, p->text + at, p->n - at < 12 ? p->n - at : 12), "\n"),
+                p->text + at, what);
+        longjmp(p->wrong, 1);
+}
+
+/* The next byte, 0 at the end; no regex has a byte 0 of its own. */
+static char peek(const Parser *p)
+{
+        return p->at < p->n ? p->text[p->at] : 0;
+}
+
+static bool follows(const Parser *p, const char *what)
+{
+        int n = (int)strlen(what);
+        return p->n - p->at >= n && !strncmp(p->text + p->at, what, (size_t)n);
+}
+
+static bool take(Parser *p, const char *what)
+{
+        if (!follows(p, what))
+                return false;
+        p->at += (int)strlen(what);
+        return true;
+}
+
+static uint32_t take_character(Parser *p)
+{
+        uint32_t code;
+        int n = p->at < p->n ? decode_utf8(p->text + p->at, p->n - p->at, &code) : 0;
+        if (!n)
+                refuse(p, p->at < p->n ? p->at : p->n, p->at < p->n ? "not UTF-8" : "ends too early");
+        p->at += n;
+        return code;
+}
+
+static CharSet single(Parser *p, uint32_t code)
+{
+        CharRange one = {code, code};
+        return charset_of(p->arena, &one, 1);
+}
+
+static RegexTree *tree_new(Parser *p, RegexKind kind, int at)
+{
+        RegexTree *t = NEW(p->arena, RegexTree);
+        t->kind = kind;
+        t->at = at;
+        return t;
+}
+
+/* --- escapes --------------------------------------------------------------------------------------------------------- */
+
+static CharSet property(Parser *p, int begin, bool negative)
+{
+        int name = ++p->at;
+        const char *close = memchr(p->text + name, '}', (size_t)(p->n - name));
+        CharSet set;
+        if (!close)
+                refuse(p, begin, "this property lacks its }");
+        int length = (int)(close - p->text) - name;
+        if (length > 1 && p->text[name] == '^') {
+                negative = !negative;
+                name++;
+                length--;
+        }
+        if (!charset_category(p->arena, p->text + name, length, &set))
+                refuse(p, begin, "of properties lathe knows the general categories, as L and Lu, but not C…");
+        p->at = (int)(close - p->text) + 1;
+        return negative ? charset_without(p->arena, set) : set;
+}
+
+static uint32_t hexadecimal(Parser *p, int begin, int digits)
+{
+        char number[9] = "";
+        int n = 0;
+        while (n < digits && p->at < p->n && strchr("0123456789abcdefABCDEF", peek(p)))
+                number[n++] = p->text[p->at++];
+        unsigned long code = strtoul(number, NULL, 16);
+        if (n == 0 || code > LAST_CHARACTER)
+                refuse(p, begin, "no number of a character");
+        return (uint32_t)code;
+}
+
+static uint32_t escaped_character(Parser *p, int begin, char c)
+{
+        static const char from[] = "nrtfvae", to[] = "\n\r\t\f\v\a\x1b";
+        const char *known = strchr(from, c);
+        if (known && c)
+                return (uint32_t)(unsigned char)to[known - from];
+        if (c == 'x' && take(p, "{")) {
+                uint32_t code = hexadecimal(p, begin, 8);
+                if (!take(p, "}"))
+                        refuse(p, begin, "this lacks its }");
+                return code;
+        }
+        if (c == 'u')
+                return hexadecimal(p, begin, 4);
+        uint32_t code = c == 'x' ? hexadecimal(p, begin, 2) : 0;
+        if (c == 'x' && code < 0x80)
+                return code;
+        if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'))
+                refuse(p, begin,
+                       "this escape is not one that lathe knows: \\p{…} \\P{…} \\s \\S \\d \\D \\n \\r \\t "
+                       "\\x{…} \\u….");
+        return (uint32_t)(unsigned char)c;
+}
+
+/* Behind a backslash.  *code: what it is if it is one character, else UINT32_MAX. */
+static CharSet escape(Parser *p, uint32_t *code)
+{
+        int begin = p->at - 1;
+        char c = peek(p);
+        CharSet digits;
+        *code = UINT32_MAX;
+        if (p->at >= p->n)
+                refuse(p, begin, "nothing behind it");
+        if ((unsigned char)c >= 0x80) {
+                *code = take_character(p);
+                return single(p, *code);
+        }
+        p->at++;
+        switch (c) {
+        case 'p':
+        case 'P':
+                if (peek(p) != '{')
+                        refuse(p, begin, "a property stands in {}");
+                return property(p, begin, c == 'P');
+        case 's': return charset_space(p->arena);
+        case 'S': return charset_without(p->arena, charset_space(p->arena));
+        case 'd':
+        case 'D':
+                charset_category(p->arena, "Nd", 2, &digits);
+                return c == 'd' ? digits : charset_without(p->arena, digits);
+        default: *code = escaped_character(p, begin, c); return single(p, *code);
+        }
+}
+
+/* --- letters of either case ------------------------------------------------------------------------------------------ */
+
+static bool is_letter(uint32_t c)
+{
+        return (c | 0x20) >= 'a' && (c | 0x20) <= 'z';
+}
+
+/* With the other case; Unicode folds U+017F to s and U+212A to k. */
+static CharSet folded(Parser *p, int at, uint32_t c)
+{
+        CharRange range[3] = {{c, c}, {c ^ 0x20, c ^ 0x20}, {0x17f, 0x17f}};
+        if (c >= 0x80)
+                refuse(p, at, "in (?i: lathe knows the cases of ASCII alone");
+        if (!is_letter(c))
+                return single(p, c);
+        if ((c | 0x20) == 'k')
+                range[2] = (CharRange){0x212a, 0x212a};
+        return charset_of(p->arena, range, (c | 0x20) == 's' || (c | 0x20) == 'k' ? 3 : 2);
+}
+
+/* Two letters that one character also stands for where cases don't matter: ß for ss, a ligature for st. */
+static bool is_folded_pair(uint32_t a, uint32_t b)
+{
+        static const char *const pair[] = {"ss", "st", "ff", "fi", "fl"};
+        for (int i = 0; i < 5; i++)
+                if ((a | 0x20) == (uint32_t)pair[i][0] && (b | 0x20) == (uint32_t)pair[i][1])
+                        return true;
+        return false;
+}
+
+/* --- classes --------------------------------------------------------------------------------------------------------- */
+
+static CharSet class_part(Parser *p, int begin, uint32_t *code)
+{
+        *code = UINT32_MAX;
+        if (follows(p, "&&"))
+                refuse(p, p->at, "classes can't be cut with && here");
+        if (follows(p, "[:"))
+                refuse(p, p->at, "no classes of POSIX here; \\p{…} has categories");
+        if (p->at >= p->n)
+                refuse(p, begin, "this class lacks its ]");
+        if (take(p, "\\"))
+                return escape(p, code);
+        *code = take_character(p);
+        return single(p, *code);
+}
+
+static CharSet class_of(Parser *p)
+{
+        int begin = p->at - 1;
+        bool negative = take(p, "^");
+        CharSet all = {NULL, 0};
+        if (++p->depth > MAX_DEPTH)
+                refuse(p, begin, "too deep");
+        if (peek(p) == ']')
+                refuse(p, begin, "an empty class, or one that begins with ]: write \\]");
+        while (!take(p, "]")) {
+                if (peek(p) == '[' && !follows(p, "[:")) {
+                        p->at++;
+                        all = charset_join(p->arena, all, class_of(p));
+                        continue;
+                }
+                uint32_t first, last;
+                int at = p->at;
+                CharSet part = class_part(p, begin, &first);
+                if (first != UINT32_MAX && peek(p) == '-' && p->at + 1 < p->n && p->text[p->at + 1] != ']') {
+                        p->at++;
+                        class_part(p, begin, &last);
+                        if (last == UINT32_MAX || last < first)
+                                refuse(p, at, "no range of characters");
+                        CharRange range = {first, last};
+                        part = charset_of(p->arena, &range, 1);
+                }
+                if (p->fold && first != UINT32_MAX)
+                        refuse(p, at, "no classes in (?i: here");
+                all = charset_join(p->arena, all, part);
+        }
+        p->depth--;
+        return negative ? charset_without(p->arena, all) : all;
+}
+
+/* --- the rest -------------------------------------------------------------------------------------------------------- */
+
+static RegexTree *choice(Parser *p);
+
+static RegexTree *set_tree(Parser *p, int at, CharSet set)
+{
+        RegexTree *t = tree_new(p, REGEX_SET, at);
+        t->set = set;
+        return t;
+}
+
+/* The set of a tree that is one character, of alternatives too. */
+static bool one_character(Parser *p, const RegexTree *t, CharSet *out)
+{
+        if (t->kind == REGEX_SET) {
+                *out = t->set;
+                return true;
+        }
+        if (t->kind == REGEX_SEQUENCE)
+                return t->n == 1 && one_character(p, t->part[0], out);
+        if (t->kind != REGEX_CHOICE)
+                return false;
+        *out = (CharSet){NULL, 0};
+        for (int i = 0; i < t->n; i++) {
+                CharSet part;
+                if (!one_character(p, t->part[i], &part))
+                        return false;
+                *out = charset_join(p->arena, *out, part);
+        }
+        return true;
+}
+
+static RegexTree *look_ahead(Parser *p, int begin, bool negative)
+{
+        RegexTree *t = tree_new(p, REGEX_LOOK, begin);
+        t->negative = negative;
+        RegexTree *inner = choice(p);
+        if (!one_character(p, inner, &t->set))
+                refuse(p, begin, "look-ahead of more than one character can't be done");
+        return t;
+}
+
+static RegexTree *group(Parser *p)
+{
+        int begin = p->at - 1;
+        bool fold = p->fold;
+        RegexTree *t;
+        if (++p->depth > MAX_DEPTH)
+                refuse(p, begin, "too deep");
+        if (take(p, "?!"))
+                t = look_ahead(p, begin, true);
+        else if (take(p, "?="))
+                t = look_ahead(p, begin, false);
+        else {
+                if (take(p, "?i:"))
+                        p->fold = true;
+                else if (take(p, "?-i:"))
+                        p->fold = false;
+                else if (!take(p, "?:") && peek(p) == '?')
+                        refuse(p, begin, "of groups lathe knows (…) (?:…) (?i:…) (?=X) (?!X)");
+                t = choice(p);
+        }
+        if (!take(p, ")"))
+                refuse(p, begin, "this group lacks its )");
+        p->fold = fold;
+        p->depth--;
+        return t;
+}
+
+static RegexTree *end_of_line(Parser *p, int begin)
+{
+        RegexTree *t = tree_new(p, REGEX_LOOK, begin);
+        t->set = single(p, '\n');
+        t->or_end = true;
+        return t;
+}
+
+static RegexTree *atom(Parser *p)
+{
+        int begin = p->at;
+        uint32_t code;
+        char c = peek(p);
+        if (c == '*' || c == '+' || c == '?' || c == '{')
+                refuse(p, begin, "nothing to repeat");
+        if (c == '^')
+                refuse(p, begin, "^ can't be done: a piece is looked at from where the last one ended");
+        if (take(p, "("))
+                return group(p);
+        if (take(p, "["))
+                return set_tree(p, begin, class_of(p));
+        if (take(p, "$"))
+                return end_of_line(p, begin);
+        if (take(p, "."))
+                return set_tree(p, begin, charset_without(p->arena, single(p, '\n')));
+        if (take(p, "\\")) {
+                CharSet set = escape(p, &code);
+                return set_tree(p, begin, p->fold && code != UINT32_MAX ? folded(p, begin, code) : set);
+        }
+        code = take_character(p);
+        return set_tree(p, begin, p->fold ? folded(p, begin, code) : single(p, code));
+}
+
+static int bound(Parser *p, int begin)
+{
+        int n = 0;
+        while (peek(p) >= '0' && peek(p) <= '9') {
+                n = 10 * n + (p->text[p->at++] - '0');
+                if (n > MAX_REPEAT)
+                        refuse(p, begin, "repeated at most 255 times");
+        }
+        return n;
+}
+
+/* {n} {n,} {n,m} {,m} */
+static void bounds(Parser *p, RegexTree *t)
+{
+        int begin = p->at - 1;
+        if (!strchr("0123456789,", peek(p)) || !peek(p))
+                refuse(p, begin, "numbers are wanted in {}; the character is \\{");
+        t->least = bound(p, begin);
+        t->most = t->least;
+        if (take(p, ","))
+                t->most = peek(p) == '}' ? -1 : bound(p, begin);
+        if (!take(p, "}") || (t->most >= 0 && t->most < t->least) || (!t->least && !t->most))
+                refuse(p, begin, "no number of repetitions");
+}
+
+static RegexTree *repeated(Parser *p, RegexTree *what)
+{
+        for (char c; (c = peek(p)) != 0 && strchr("*+?{", c);) {
+                RegexTree *t = tree_new(p, REGEX_REPEAT, p->at++);
+                t->part = NEW(p->arena, RegexTree *);
+                t->part[0] = what;
+                t->n = 1;
+                t->least = c == '+';
+                t->most = c == '?' ? 1 : -1;
+                if (c == '{')
+                        bounds(p, t);
+                if (c == '{' && peek(p) == '?')
+                        refuse(p, t->at, "a lazy {} can't be done");
+                if (c != '{' && take(p, "+")) /* of {n,m}+ it is one more repetition */
+                        t->possessive = true;
+                else if (c != '{' && take(p, "?"))
+                        t->lazy = true;
+                if (what->kind == REGEX_LOOK)
+                        refuse(p, t->at, "nothing to repeat");
+                what = t;
+                if (++p->depth > MAX_DEPTH)
+                        refuse(p, t->at, "too deep");
+        }
+        return what;
+}
+
+static void add_part(Parser *p, RegexTree *t, RegexTree *part)
+{
+        if ((t->n & (t->n - 1)) == 0)
+                t->part = arena_grow(p->arena, t->part, t->n * (int64_t)sizeof *t->part,
+                                     (2 * t->n + 1) * (int64_t)sizeof *t->part);
+        t->part[t->n++] = part;
+}
+
+static RegexTree *sequence(Parser *p)
+{
+        RegexTree *t = tree_new(p, REGEX_SEQUENCE, p->at);
+        uint32_t before = 0;
+        while (p->at < p->n && peek(p) != '|' && peek(p) != ')') {
+                int begin = p->at, depth = p->depth;
+                RegexTree *part = repeated(p, atom(p));
+                uint32_t letter = p->fold && part->kind == REGEX_SET && part->set.n > 1
+                                          ? (uint32_t)(unsigned char)p->text[begin]
+                                          : 0;
+                if (before && letter && is_folded_pair(before, letter))
+                        refuse(p, begin,
+                               "in (?i: one character stands for these two letters, which can't be done");
+                before = letter;
+                p->depth = depth;
+                add_part(p, t, part);
+        }
+        return t;
+}
+
+static RegexTree *choice(Parser *p)
+{
+        int begin = p->at;
+        RegexTree *first = sequence(p), *all = NULL;
+        while (take(p, "|")) {
+                if (!all) {
+                        all = tree_new(p, REGEX_CHOICE, begin);
+                        add_part(p, all, first);
+                }
+                add_part(p, all, sequence(p));
+        }
+        return all ? all : first;
+}
+
+RegexTree *regex_parse(Arena *a, Bytes regex, const char **why)
+{
+        enum { LONGEST = 1 << 16 };
+        Parser *p = NEW(a, Parser);
+        *p = (Parser){.arena = a, .text = regex.at, .n = (int)(regex.n < LONGEST ? regex.n : LONGEST)};
+        *why = regex.n < LONGEST ? NULL : "a regex of 65536 bytes or more";
+        if (*why)
+                return NULL;
+        if (setjmp(p->wrong)) {
+                *why = p->why;
+                return NULL;
+        }
+        RegexTree *t = choice(p);
+        if (p->at < p->n)
+                refuse(p, p->at, "a ) too much");
+        return t;
+}

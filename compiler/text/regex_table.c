@@ -1,0 +1,388 @@
+/* A regex as a table.
+ *
+ * These regexes mean the first alternative that matches, not the longest.  A state is a list of places in the regex, most wanted
+ * first; a match cuts off all that stand behind it.  Look-ahead is of one character and is decided when that comes, so an entry, for a
+ * state and a class of characters, says where to go and whether a match ends before this character. */
+#include "form_private.h"
+
+#include <stdlib.h>
+
+enum {
+        MAX_NODES = 8192,
+        MAX_SETS = 128,
+        MAX_CLASSES = 255,
+        MAX_STATES = 4096,
+        MAX_ENTRIES = 1 << 18,
+        MAX_WORK = 1 << 26
+};
+
+typedef enum { NODE_SET, NODE_LOOK, NODE_SPLIT, NODE_MATCH } NodeKind;
+
+typedef struct {
+        NodeKind kind;
+        int set; /* SET, LOOK */
+        bool negative, or_end;
+        int next[2], n; /* SPLIT: in order of preference, n of them; else one */
+} Node;
+
+/* A possessive repetition: what may follow it must not begin with what it repeats. */
+typedef struct {
+        int next, set, at;
+} Possessive;
+
+typedef struct {
+        uint64_t of[MAX_SETS / 64]; /* the sets that hold its characters */
+} ClassMask;
+
+typedef struct {
+        int *node; /* [n] */
+        int n;
+} State;
+
+typedef struct {
+        Arena *arena;
+        jmp_buf wrong;
+        const char *why;
+        Node *node;
+        int nnode;
+        CharSet set[MAX_SETS];
+        int nset;
+        Possessive possessive[MAX_SETS];
+        int npossessive;
+        ClassMask class[MAX_CLASSES];
+        int nclass; /* without the end, whose number is nclass */
+        State *state;
+        int nstate;
+        int slot[4 * MAX_STATES]; /* states by their hash, -1: free */
+        uint32_t *entry;          /* [nstate * (nclass + 1)]: state, and REGEX_MATCHED */
+        int64_t work;
+        int *seen; /* [nnode]: the walk that came here last */
+        int walk;
+} Maker;
+
+static _Noreturn void refuse(Maker *m, const char *what)
+{
+        m->why = what;
+        longjmp(m->wrong, 1);
+}
+
+/* --- places in the regex --------------------------------------------------------------------------------------------- */
+
+static int add_node(Maker *m, Node node)
+{
+        if (m->nnode == MAX_NODES)
+                refuse(m, "the regex is too large: its repetitions make more than 8192 places");
+        m->node[m->nnode] = node;
+        return m->nnode++;
+}
+
+static int set_number(Maker *m, CharSet set)
+{
+        for (int i = 0; i < m->nset; i++)
+                if (m->set[i].n == set.n &&
+                    !memcmp(m->set[i].range, set.range, (size_t)set.n * sizeof *set.range))
+                        return i;
+        if (m->nset == MAX_SETS)
+                refuse(m, "the regex is too large: it has more than 128 sets of characters");
+        m->set[m->nset] = set;
+        return m->nset++;
+}
+
+static int lay(Maker *m, const RegexTree *t, int next);
+
+static int split(Maker *m, int first, int second, bool lazy)
+{
+        Node node = {.kind = NODE_SPLIT, .next = {lazy ? second : first, lazy ? first : second}, .n = 2};
+        return add_node(m, node);
+}
+
+static void note_possessive(Maker *m, const RegexTree *t, int next)
+{
+        const RegexTree *one = t->part[0];
+        while (one->kind == REGEX_SEQUENCE && one->n == 1)
+                one = one->part[0];
+        if (one->kind != REGEX_SET || m->npossessive == MAX_SETS)
+                refuse(m,
+                       arena_printf(m->arena,
+                                    "byte %d of the regex: a possessive repetition is of one character here",
+                                    t->at));
+        m->possessive[m->npossessive++] = (Possessive){next, set_number(m, one->set), t->at};
+}
+
+static int lay_times(Maker *m, const RegexTree *t, int next)
+{
+        int at = next;
+        if (t->possessive)
+                note_possessive(m, t, next);
+        if (t->most < 0) {
+                at = add_node(m, (Node){.kind = NODE_SPLIT, .n = 0});
+                int body = lay(m, t->part[0], at);
+                m->node[at] = (Node){
+                        .kind = NODE_SPLIT, .next = {t->lazy ? next : body, t->lazy ? body : next}, .n = 2};
+        }
+        for (int i = t->least; i < t->most; i++)
+                at = split(m, lay(m, t->part[0], at), next, t->lazy);
+        for (int i = 0; i < t->least; i++)
+                at = lay(m, t->part[0], at);
+        return at;
+}
+
+/* The place where a tree begins that goes on at `next`. */
+static int lay(Maker *m, const RegexTree *t, int next)
+{
+        int at = next;
+        switch (t->kind) {
+        case REGEX_SET:
+                return add_node(
+                        m, (Node){.kind = NODE_SET, .set = set_number(m, t->set), .next = {next}, .n = 1});
+        case REGEX_LOOK:
+                return add_node(m, (Node){.kind = NODE_LOOK,
+                                          .set = set_number(m, t->set),
+                                          .negative = t->negative,
+                                          .or_end = t->or_end,
+                                          .next = {next},
+                                          .n = 1});
+        case REGEX_SEQUENCE:
+                for (int i = t->n - 1; i >= 0; i--)
+                        at = lay(m, t->part[i], at);
+                return at;
+        case REGEX_CHOICE:
+                at = lay(m, t->part[t->n - 1], next);
+                for (int i = t->n - 2; i >= 0; i--)
+                        at = split(m, lay(m, t->part[i], next), at, false);
+                return at;
+        case REGEX_REPEAT: return lay_times(m, t, next);
+        }
+        return next;
+}
+
+/* --- possessive is greedy where shortening the repetition could not help -------------------------------------------- */
+
+static void check_followers(Maker *m, const Possessive *p, int at)
+{
+        const Node *n = &m->node[at];
+        if (m->seen[at] == m->walk)
+                return;
+        m->seen[at] = m->walk;
+        if (n->kind == NODE_LOOK || (n->kind == NODE_SET && charset_meets(m->set[n->set], m->set[p->set])))
+                refuse(m, arena_printf(m->arena,
+                                       "byte %d of the regex: a possessive repetition can only be done where "
+                                       "what follows can't begin with "
+                                       "what it repeats",
+                                       p->at));
+        for (int i = 0; n->kind == NODE_SPLIT && i < n->n; i++)
+                check_followers(m, p, n->next[i]);
+}
+
+/* --- classes of characters ------------------------------------------------------------------------------------------- */
+
+static int by_code(const void *a, const void *b)
+{
+        const uint32_t *x = a, *y = b;
+        return (*x > *y) - (*x < *y);
+}
+
+static int class_number(Maker *m, const ClassMask *mask)
+{
+        for (int i = 0; i < m->nclass; i++)
+                if (!memcmp(&m->class[i], mask, sizeof *mask))
+                        return i;
+        if (m->nclass == MAX_CLASSES)
+                refuse(m, "the regex is too large: it tells more than 255 kinds of characters apart");
+        m->class[m->nclass] = *mask;
+        return m->nclass++;
+}
+
+/* The class of every character: of all that begin at a border of a set up to the next border. */
+static unsigned char *classify(Maker *m)
+{
+        int64_t n = 1;
+        for (int i = 0; i < m->nset; i++)
+                n += 2 * m->set[i].n;
+        uint32_t *border = NEW_ARRAY(m->arena, uint32_t, n + 1);
+        unsigned char *class = NEW_ARRAY(m->arena, unsigned char, LAST_CHARACTER + 1);
+        int at[MAX_SETS] = {0};
+        n = 1; /* the first is 0 */
+        for (int i = 0; i < m->nset; i++)
+                for (int k = 0; k < m->set[i].n; k++) {
+                        border[n++] = m->set[i].range[k].first;
+                        border[n++] = m->set[i].range[k].last + 1;
+                }
+        qsort(border, (size_t)n, sizeof *border, by_code);
+        border[n] = LAST_CHARACTER + 1;
+        for (int64_t i = 0; i < n && border[i] <= LAST_CHARACTER; i++) {
+                ClassMask mask = {{0}};
+                if (border[i] == border[i + 1])
+                        continue;
+                for (int s = 0; s < m->nset; s++) {
+                        while (at[s] < m->set[s].n && m->set[s].range[at[s]].last < border[i])
+                                at[s]++;
+                        if (at[s] < m->set[s].n && m->set[s].range[at[s]].first <= border[i])
+                                mask.of[s / 64] |= UINT64_C(1) << s % 64;
+                }
+                memset(class + border[i], class_number(m, &mask), border[i + 1] - border[i]);
+        }
+        return class;
+}
+
+static bool class_has(const Maker *m, int class, int set)
+{
+        return class < m->nclass && (m->class[class].of[set / 64] >> set % 64 & 1);
+}
+
+/* --- states ---------------------------------------------------------------------------------------------------------- */
+
+static int state_number(Maker *m, const int *node, int n)
+{
+        uint64_t h = hash_bytes(HASH_START, node, (size_t)n * sizeof *node);
+        for (;; h++) {
+                int *slot = &m->slot[h % (4 * MAX_STATES)];
+                if (*slot >= 0) {
+                        const State *s = &m->state[*slot];
+                        if (s->n == n && !memcmp(s->node, node, (size_t)n * sizeof *node))
+                                return *slot;
+                        continue;
+                }
+                if (m->nstate == MAX_STATES || (m->nstate + 1) * (m->nclass + 1) > MAX_ENTRIES)
+                        refuse(m, "the regex is too large: it needs more than 4096 states");
+                State *s = &m->state[m->nstate];
+                s->node = NEW_ARRAY(m->arena, int, n + 1);
+                memcpy(s->node, node, (size_t)n * sizeof *node);
+                s->n = n;
+                return *slot = m->nstate++;
+        }
+}
+
+/* Places that a character of a class leads to, in order of preference, behind *n others; true: a match ends before it, and what is
+ * wanted less is cut off. */
+static bool walk(Maker *m, int at, int class, int *to, int *n)
+{
+        const Node *node = &m->node[at];
+        if (m->seen[at] == m->walk)
+                return false;
+        m->seen[at] = m->walk;
+        if (++m->work > MAX_WORK)
+                refuse(m, "the regex is too large: its table would take too long to make");
+        if (node->kind == NODE_MATCH)
+                return true;
+        if (node->kind == NODE_SET) {
+                if (class_has(m, class, node->set))
+                        to[(*n)++] = node->next[0];
+                return false;
+        }
+        if (node->kind == NODE_LOOK) {
+                bool holds = class_has(m, class, node->set) != node->negative ||
+                             (node->or_end && class == m->nclass);
+                return holds && walk(m, node->next[0], class, to, n);
+        }
+        for (int i = 0; i < node->n; i++)
+                if (walk(m, node->next[i], class, to, n))
+                        return true;
+        return false;
+}
+
+/* One place may be reached twice; the first time counts. */
+static int without_repeats(Maker *m, int *node, int n)
+{
+        int left = 0;
+        m->walk++;
+        for (int i = 0; i < n; i++)
+                if (m->seen[node[i]] != m->walk) {
+                        m->seen[node[i]] = m->walk;
+                        node[left++] = node[i];
+                }
+        return left;
+}
+
+static uint32_t entry_of(Maker *m, int state, int class, int *to)
+{
+        bool matched = false;
+        int n = 0;
+        m->walk++;
+        for (int i = 0; i < m->state[state].n && !matched; i++)
+                matched = walk(m, m->state[state].node[i], class, to, &n);
+        n = class == m->nclass ? 0 : without_repeats(m, to, n);
+        return (uint32_t)state_number(m, to, n) | (matched ? REGEX_MATCHED : 0);
+}
+
+static void make_states(Maker *m, int start)
+{
+        int *to = NEW_ARRAY(m->arena, int, m->nnode + 1), classes = m->nclass + 1;
+        memset(m->slot, -1, sizeof m->slot);
+        m->state = NEW_ARRAY(m->arena, State, MAX_STATES);
+        m->entry = NEW_ARRAY(m->arena, uint32_t, MAX_ENTRIES);
+        state_number(m, &start, 0); /* the end of the search */
+        state_number(m, &start, 1);
+        for (int s = 0; s < m->nstate; s++)
+                for (int c = 0; c < classes; c++) {
+                        uint32_t entry = entry_of(m, s, c, to);
+                        if (s == 1 && (entry & REGEX_MATCHED))
+                                refuse(m, "the regex matches the empty text, which splits nothing");
+                        m->entry[s * classes + c] =
+                                (entry & REGEX_MATCHED) | (entry & (REGEX_MATCHED - 1)) * (uint32_t)classes;
+                }
+}
+
+/* --- the table ------------------------------------------------------------------------------------------------------- */
+
+uint32_t letter_of_byte(int byte)
+{
+        uint32_t others = 256;
+        for (int b = 0; b < 256; b++) {
+                bool printed = (b >= '!' && b <= '~') || (b >= 0xa1 && b <= 0xac) || b >= 0xae;
+                if (b == byte)
+                        return printed ? (uint32_t)b : others;
+                others += !printed;
+        }
+        return 0;
+}
+
+static void make_pages(RegexTable *t, Arena *a, const unsigned char *class)
+{
+        t->page = NEW_ARRAY(a, unsigned char, LAST_CHARACTER + 1);
+        for (int p = 0; p < TOKENS_PAGES; p++) {
+                const unsigned char *page = class + p * TOKENS_PAGE;
+                uint32_t k = p ? t->stage[p - 1] : 0; /* most are as the one before */
+                if (!p || memcmp(t->page + k * TOKENS_PAGE, page, TOKENS_PAGE) != 0)
+                        k = 0;
+                while (k < t->head.pages && memcmp(t->page + k * TOKENS_PAGE, page, TOKENS_PAGE) != 0)
+                        k++;
+                if (k == t->head.pages)
+                        memcpy(t->page + TOKENS_PAGE * t->head.pages++, page, TOKENS_PAGE);
+                t->stage[p] = (uint16_t)k;
+        }
+}
+
+static RegexTable *table_of(Maker *m)
+{
+        RegexTable *t = NEW(m->arena, RegexTable);
+        const unsigned char *class = classify(m);
+        t->head.classes = (uint32_t)m->nclass + 1;
+        make_pages(t, m->arena, class);
+        memcpy(t->head.ascii, class, sizeof t->head.ascii);
+        for (int b = 0; b < 256; b++)
+                t->head.byte[b] = class[letter_of_byte(b)];
+        return t;
+}
+
+RegexTable *regex_table(Arena *a, const RegexTree *tree, const char **why)
+{
+        Maker *m = NEW(a, Maker);
+        m->arena = a;
+        if (setjmp(m->wrong)) {
+                *why = m->why;
+                return NULL;
+        }
+        m->node = NEW_ARRAY(a, Node, MAX_NODES);
+        m->seen = NEW_ARRAY(a, int, MAX_NODES);
+        int start = lay(m, tree, add_node(m, (Node){.kind = NODE_MATCH}));
+        for (int i = 0; i < m->npossessive; i++) {
+                m->walk++;
+                check_followers(m, &m->possessive[i], m->possessive[i].next);
+        }
+        RegexTable *t = table_of(m);
+        make_states(m, start);
+        t->row = m->entry;
+        t->head.entries = (uint32_t)(m->nstate * (m->nclass + 1));
+        return t;
+}

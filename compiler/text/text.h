@@ -1,0 +1,32 @@
+/* text: tokenizers, from the files that they are published as to the tables that runtime/tokens.h works by.
+ *
+ * read_*.c read a source into one form (form_private.h): added tokens, normaliser, pre-tokeniser, model, post-processor, decoder.
+ * regex_*.c make tables of regexes over sets of characters (charset.c).  tables.c puts all of it into one block of memory without
+ * pointers, which encoding and decoding need alone, in lathe and in emitted C. */
+#ifndef TEXT_H
+#define TEXT_H
+#include "base/base.h"
+
+#include "../../runtime/tokens.h"
+
+/* Tables of a tokenizer, in an arena. */
+typedef struct {
+        const void *block; /* [size], aligned to 16 */
+        int64_t size;
+        int32_t vocab;     /* ids are below */
+        const char *about; /* in words: "byte-level BPE, 50257 tokens" */
+} TokenBlock;
+
+/* Reads a tokenizer.json, or a directory that has one or vocab.json and merges.txt.  NULL, or what is wrong: where, what was expected,
+ * what to do; memory and files that can't be had: see lacks_memory() and *lacking. */
+const char *tokenizer_load(Arena *a, const char *path, TokenBlock *out, bool *lacking);
+
+/* A regex by itself, for tests: false with *why. */
+typedef struct {
+        TokenTables tables; /* what matching reads alone */
+        const TokenRegex *regex;
+} RegexProbe;
+bool regex_load(Arena *a, const char *regex, RegexProbe *out, const char **why);
+/* The ends of the pieces that it splits a text into, in end [most]; returns how many there are. */
+int64_t regex_pieces(const RegexProbe *probe, const char *text, int64_t n, int64_t *end, int64_t most);
+#endif

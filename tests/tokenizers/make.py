@@ -1,0 +1,221 @@
+#!/usr/bin/env python3
+"""Makes what stands in tests/tokenizers: tokenizers trained on the project's documents, with strings and their ids, and regexes with
+the pieces that they split strings into.
+
+    python3 -m venv /tmp/t && /tmp/t/bin/pip install tokenizers==0.23.3
+    /tmp/t/bin/python tests/tokenizers/make.py tests/tokenizers         writes NAME.json and NAME.cases for each, and regexes.cases
+    /tmp/t/bin/python tests/tokenizers/make.py --compare build/lathe N  compares N random strings for each tokenizer with lathe
+
+A line of NAME.cases: a string of JSON, a tab, its ids without special tokens, a tab, its ids with them.
+"""
+
+import glob
+import json
+import os
+import random
+import subprocess
+import sys
+
+import tokenizers
+from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+VERSION = "0.23.3"
+
+# The regexes of published pipelines, by their names in GGUF.
+CONTRACTIONS = "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
+UPPER, LOWER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
+END = r"\s*[\r\n]+|\s+(?!\S)|\s+"
+REGEXES = {
+    "gpt-2": r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
+    "llama-bpe": CONTRACTIONS + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|" + END,
+    "cl100k": CONTRACTIONS + r"|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s*[\r\n]|\s+(?!\S)|\s+",
+    "qwen2": CONTRACTIONS + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|" + END,
+    "qwen35": CONTRACTIONS + r"|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|" + END,
+    "deepseek-coder-1": r"[\r\n]",
+    "deepseek-coder-2": r"\s?\p{L}+",
+    "deepseek-coder-3": r"\s?\p{P}+",
+    "deepseek-coder-4": "[一-龥ࠀ-一가-퟿]+",
+    "deepseek-llm-4": r"\s+$",
+    "deepseek-llm-3": "\\s?[!-/:-~！-／：-～‘-‟　-。]+",
+    "deepseek-v3": r"[!\"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|" + END,
+    "gpt-4o": r"[^\r\n\p{L}\p{N}]?%s*%s+%s?|[^\r\n\p{L}\p{N}]?%s+%s*%s?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|"
+    % (UPPER, LOWER, CONTRACTIONS, UPPER, LOWER, CONTRACTIONS)
+    + END,
+    "tekken": r"[^\r\n\p{L}\p{N}]?%s*%s+|[^\r\n\p{L}\p{N}]?%s+%s*|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|" % (UPPER, LOWER, UPPER, LOWER) + END,
+    "bloom": " ?[^(\\s|[.,!?…。，、।۔،])]+",
+    "clip": r"'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+",
+    "falcon": "[0-9][0-9][0-9]",
+    # of our own, for what those leave out
+    "lazy": r"a+?b|a{2,3}|[ab]*?c",
+    "order": r"a|ab|abc|(?:b|bc)c?",
+    "repeat": r"(?:ab?){2}|(a|b)?z|\d{2,}|\D{2}",
+    "look": r"\w*" if False else r"a(?=b|c)|b(?![a-c])|\s(?=\S)|[^\S\n]+",
+    "escapes": r"\x41|\x{4e2d}|\u00e9|\.|\-|\t|[\]\[^\-]+|[a\-c]",
+    "case": r"(?i:the|K)|(?i:x(?-i:Y))|.",
+}
+
+POOL = list("aabzABZ09cc '  \n\r\t.,!-_/(\"$|[]xXyYkKtThHeE") + [
+    "'s", "'LL", "'re", "'\u017f", "\u212a", "\xe9", "e\u0301", "\xdf", "\u01c4", "\u01c5", "\u02b0", "\u4e2d", "\u65e5\u672c",
+    "\u0e44\u0e17\u0e22", "\u094d", "\u0905", "\uff11", "\xb2", "\xbd", "\u2167", "\u00a0", "\u2003", "\u3000", "\u200d", "\U0001f600",
+    "\u20ac", "\u0085", "\x00", "\u0378", "\x1c", "\u3002", "\u060c", "\u2581", "\ufffd",
+]  # fmt: skip
+
+
+def documents():
+    text = []
+    for path in sorted(glob.glob(os.path.join(ROOT, "docs", "*.md"))):
+        with open(path, encoding="utf-8") as f:
+            text += f.read().split("\n")
+    return text + ["Grüße, señor: žluťoučký kůň, 日本語 と 中文, Привет мир, ไทย, हिन्दी, 😀 👍🏽"] * 20
+
+
+WORDS = [w for line in documents() for w in line.split()]
+
+
+def random_text(rnd, specials):
+    kind = rnd.random()
+    if kind < 0.25:
+        return " ".join(rnd.choice(WORDS) for _ in range(rnd.randint(1, 12)))
+    if kind < 0.35:
+        return "".join(chr(rnd.choice([rnd.randint(0, 0x7F), rnd.randint(0, 0x7FF), rnd.randint(0, 0xD7FF), rnd.randint(0xE000, 0x10FFFF)])) for _ in range(rnd.randint(0, 12)))
+    pieces = POOL + specials * 3 if kind < 0.55 else POOL + WORDS[:400]
+    return "".join(rnd.choice(pieces) for _ in range(rnd.randint(0, 14)))
+
+
+def byte_level(pre, normalizer=None, post=None, added=(), size=700, **bpe):
+    t = Tokenizer(models.BPE(**bpe))
+    if normalizer:
+        t.normalizer = normalizer
+    t.pre_tokenizer = pre
+    t.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=size, special_tokens=["<|end|>", "<|start|>", "<|im_start|>"], initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False
+    )
+    t.train_from_iterator(documents(), trainer)
+    t.add_tokens(list(added))
+    if post:
+        t.post_processor = post
+    return t
+
+
+def split(regex, behavior="isolated", invert=False):
+    return pre_tokenizers.Split(Regex(regex), behavior, invert)
+
+
+def plain_bytes():
+    return pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+
+
+def sequence(*parts):
+    return pre_tokenizers.Sequence(list(parts))
+
+
+def words_bpe(prepend):
+    t = Tokenizer(models.BPE(unk_token="<unk>", fuse_unk=True, byte_fallback=prepend))
+    t.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")] if prepend else [normalizers.Replace(" ", "▁")])
+    special = ["<unk>", "<s>", "</s>"] + (["<0x%02X>" % b for b in range(256)] if prepend else [])
+    t.train_from_iterator(documents(), trainers.BpeTrainer(vocab_size=800, special_tokens=special, limit_alphabet=90, max_token_length=12, show_progress=False))
+    t = Tokenizer.from_str(plain_specials(t, 3))
+    t.decoder = decoders.Sequence(
+        [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()] + ([decoders.Strip(" ", 1, 0)] if prepend else [])
+    )
+    t.post_processor = processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", 1)])
+    return t
+
+
+def plain_specials(t, n):
+    """The first n special tokens stay special; those of bytes are no added tokens."""
+    j = json.loads(t.to_str())
+    j["added_tokens"] = j["added_tokens"][:n]
+    return json.dumps(j)
+
+
+def all_tokenizers():
+    template = processors.TemplateProcessing(single="<|start|> $A <|end|>", special_tokens=[("<|start|>", 1), ("<|end|>", 0)])
+    added = [AddedToken("<tool>", normalized=False), AddedToken("  strip ", lstrip=True, rstrip=True), AddedToken("<|im", normalized=False)]
+    punctuation = pre_tokenizers.Split(Regex(r"\p{P}"), "contiguous")
+    made = {
+        "gpt-2": byte_level(pre_tokenizers.ByteLevel(add_prefix_space=False)),
+        "prefix": byte_level(pre_tokenizers.ByteLevel(add_prefix_space=True), post=template, added=added),
+        "llama-bpe": byte_level(sequence(split(REGEXES["llama-bpe"]), plain_bytes()), post=template, added=added, ignore_merges=True),
+        "qwen35": byte_level(sequence(split(REGEXES["qwen35"]), plain_bytes())),
+        "starcoder": byte_level(sequence(pre_tokenizers.Digits(True), pre_tokenizers.ByteLevel(add_prefix_space=False))),
+        "falcon": byte_level(sequence(punctuation, pre_tokenizers.ByteLevel(add_prefix_space=False), pre_tokenizers.Digits(False), split("[0-9][0-9][0-9]"))),
+        "deepseek-coder": byte_level(sequence(*[split(REGEXES[f"deepseek-coder-{i}"]) for i in (1, 2, 3, 4)], pre_tokenizers.Digits(True), plain_bytes())),
+        "gpt-4o": byte_level(sequence(split(REGEXES["gpt-4o"]), plain_bytes())),
+        "clip-split": byte_level(sequence(split(REGEXES["clip"], "removed", True), plain_bytes())),
+        "with-previous": byte_level(sequence(pre_tokenizers.Split(" ", "merged_with_previous"), split(r"\p{Lu}", "merged_with_next"), plain_bytes())),
+        "long": byte_level(plain_bytes(), size=500),
+        "llama-spm": words_bpe(True),
+        "gemma-like": words_bpe(False),
+    }
+    return {name: Tokenizer.from_str(t.to_str()) for name, t in made.items()}
+
+
+def specials_of(t):
+    return [a["content"] for a in json.loads(t.to_str())["added_tokens"]]
+
+
+def ids(t, text, around):
+    return " ".join(map(str, t.encode(text, add_special_tokens=around).ids))
+
+
+def record(folder):
+    assert tokenizers.__version__ == VERSION, f"tokenizers {tokenizers.__version__}, not {VERSION}"
+    for name, t in all_tokenizers().items():
+        rnd = random.Random(name)
+        t.encode_special_tokens = False
+        with open(os.path.join(folder, "trained", name + ".json"), "w", encoding="utf-8") as f:
+            f.write(t.to_str(pretty=False))
+        with open(os.path.join(folder, "trained", name + ".cases"), "w", encoding="utf-8") as f:
+            for _ in range(250):
+                text = random_text(rnd, specials_of(t))
+                t.encode_special_tokens = True
+                bare = ids(t, text, False)
+                t.encode_special_tokens = False
+                f.write(json.dumps(text, ensure_ascii=False) + "\t" + bare + "\t" + ids(t, text, True) + "\n")
+    with open(os.path.join(folder, "regexes.cases"), "w", encoding="utf-8") as f:
+        for name, regex in REGEXES.items():
+            rnd, oracle = random.Random(name), split(regex)
+            for i in range(120):
+                text = "".join(rnd.choice(POOL) for _ in range(rnd.randint(1, 14)))
+                pieces = [p for p, _ in oracle.pre_tokenize_str(text)]
+                f.write(json.dumps([name, regex, text, pieces] if i == 0 else [name, None, text, pieces], ensure_ascii=False) + "\n")
+
+
+def lathe_lines(lathe, command, path, lines):
+    found = subprocess.run([lathe, *command, path, "--json"], input="\n".join(lines) + "\n", capture_output=True, encoding="utf-8")
+    if found.returncode:
+        sys.exit(f"{path}: {found.stderr}")
+    return found.stdout.split("\n")[:-1]
+
+
+def compare_one(lathe, name, path, t, n, seed):
+    rnd, specials = random.Random(seed), specials_of(t)
+    texts = [random_text(rnd, specials) for _ in range(n)]
+    lines = [json.dumps(x) for x in texts]
+    for control, bare in ((False, True), (True, False)):
+        t.encode_special_tokens = not control
+        want = [" ".join(map(str, e.ids)) for e in t.encode_batch(texts, add_special_tokens=not bare)]
+        found = lathe_lines(lathe, ["encode"] + ["--special"] * control + ["--bare"] * bare, path, lines)
+        wrong = [i for i in range(n) if want[i] != found[i]]
+        print(f"{name}: {n} strings, {'control tokens' if control else 'plain'}: {len(wrong)} differ", flush=True)
+        for i in wrong[:3]:
+            print(f"     {lines[i]}: {found[i]}, not {want[i]}")
+
+
+def compare(lathe, n, more):
+    for name, t in all_tokenizers().items():
+        path = os.path.join(HERE, "trained", name + ".json")
+        compare_one(lathe, name, path, Tokenizer.from_file(path), n, 7)
+    for path in more:
+        compare_one(lathe, path, path, Tokenizer.from_file(path), n, 7)
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "--compare":
+        compare(sys.argv[2], int(sys.argv[3]), sys.argv[4:])
+    else:
+        record(sys.argv[1])
