@@ -38,14 +38,8 @@ void local_set(Import *m, Locals *local, const char *name, Said value)
                 *old = value;
                 return;
         }
-        if (local->n == local->capacity) {
-                int more = local->capacity ? 2 * local->capacity : 16;
-                local->name = arena_grow(m->arena, local->name, local->n * (int64_t)sizeof *local->name,
-                                         more * (int64_t)sizeof *local->name);
-                local->value = arena_grow(m->arena, local->value, local->n * (int64_t)sizeof *local->value,
-                                          more * (int64_t)sizeof *local->value);
-                local->capacity = more;
-        }
+        GROW(m->arena, local->name, local->n, local->name_cap);
+        GROW(m->arena, local->value, local->n, local->value_cap);
         local->name[local->n] = name;
         local->value[local->n++] = value;
 }

@@ -113,7 +113,7 @@ typedef struct {
 /* Names that block parameters and statements have. */
 typedef struct Locals Locals;
 struct Locals {
-        int n, capacity;
+        int n, name_cap, value_cap;
         const char **name;
         Said *value;
 };

@@ -77,12 +77,7 @@ static void entry_set(Import *m, const char *name, EntryKind kind, const Ast *as
 {
         Entry *entry = entry_find(m, name);
         if (!entry) {
-                if (m->nentry == m->entry_cap) {
-                        int more = m->entry_cap ? 2 * m->entry_cap : 128;
-                        m->entry = arena_grow(m->arena, m->entry, m->nentry * (int64_t)sizeof *m->entry,
-                                              more * (int64_t)sizeof *m->entry);
-                        m->entry_cap = more;
-                }
+                GROW(m->arena, m->entry, m->nentry, m->entry_cap);
                 entry = &m->entry[m->nentry++];
         }
         *entry = (Entry){.name = name, .kind = kind, .ast = ast};
@@ -98,12 +93,7 @@ bool paths_have(const Paths *paths, const char *path)
 
 void paths_add(Arena *arena, Paths *paths, const char *path)
 {
-        if (paths->n == paths->capacity) {
-                int more = paths->capacity ? 2 * paths->capacity : 64;
-                paths->path = arena_grow(arena, paths->path, paths->n * (int64_t)sizeof *paths->path,
-                                         more * (int64_t)sizeof *paths->path);
-                paths->capacity = more;
-        }
+        GROW(arena, paths->path, paths->n, paths->capacity);
         paths->path[paths->n++] = path;
 }
 
@@ -165,12 +155,7 @@ static void require(Import *m, const Ast *s)
 
 static void state(Import *m, const Ast *stated)
 {
-        if (m->nstated == m->stated_cap) {
-                int more = m->stated_cap ? 2 * m->stated_cap : 16;
-                m->stated = arena_grow(m->arena, m->stated, m->nstated * (int64_t)sizeof *m->stated,
-                                       more * (int64_t)sizeof *m->stated);
-                m->stated_cap = more;
-        }
+        GROW(m->arena, m->stated, m->nstated, m->stated_cap);
         m->stated[m->nstated++] = stated;
         if (stated->kid[0])
                 m->family = stated->kid[0];
@@ -200,12 +185,7 @@ static StatedSetting *setting_named(Import *m, const char *name)
         for (int i = 0; i < m->nsetting; i++)
                 if (m->setting[i].name == name)
                         return &m->setting[i];
-        if (m->nsetting == m->setting_cap) {
-                int more = m->setting_cap ? 2 * m->setting_cap : 32;
-                m->setting = arena_grow(m->arena, m->setting, m->nsetting * (int64_t)sizeof *m->setting,
-                                        more * (int64_t)sizeof *m->setting);
-                m->setting_cap = more;
-        }
+        GROW(m->arena, m->setting, m->nsetting, m->setting_cap);
         m->setting[m->nsetting] = (StatedSetting){.name = name};
         return &m->setting[m->nsetting++];
 }

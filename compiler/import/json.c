@@ -133,10 +133,7 @@ bool json_read(Arena *arena, Interner *names, Diag *diag, const Source *source, 
                 at = at < source->length ? at : source->length;
                 return fail(&r, (Span){source, at, at}, fault_of(arena, &error)), false;
         }
-        if (json_is_object(json))
-                *value = value_of(&r, json, (Span){source, 0, 1}, 0);
-        else
-                fail(&r, (Span){source, 0, 1}, "expected an object of keys, { … }");
+        *value = value_of(&r, json, (Span){source, 0, 1}, 0);
         json_decref(json);
         return !r.failed;
 }

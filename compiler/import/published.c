@@ -127,22 +127,24 @@ static const Source *read_json_source(Reading *r, const char *path)
         return NULL;
 }
 
-static bool read_value(Reading *r, const char *path, Said *value)
+/* A file's value, which is to be of a kind. */
+static bool read_value(Reading *r, const char *path, SaidKind kind, Said *value)
 {
         const Source *source = read_json_source(r, path);
-        return source && json_read(r->m.arena, &r->names, &r->diag, source, value);
+        if (!source || !json_read(r->m.arena, &r->names, &r->diag, source, value))
+                return false;
+        if (value->kind != kind)
+                diag_error(&r->diag, (Span){source, 0, 1}, "expected %s here",
+                           kind == SAID_OBJECT ? "an object of keys, { … }," : "a list, [ … ],");
+        return value->kind == kind;
 }
 
 static bool read_object(Reading *r, const char *path, SaidObject **object)
 {
         Said v = {0};
-        if (!read_value(r, path, &v))
-                return false;
-        if (v.kind == SAID_OBJECT)
-                *object = v.object;
-        else
-                refuse(r, "%s: expected an object of keys, { … }", path, NULL);
-        return v.kind == SAID_OBJECT;
+        bool good = read_value(r, path, SAID_OBJECT, &v);
+        *object = good ? v.object : NULL;
+        return good;
 }
 
 static const char *text_field(Reading *r, const SaidObject *o, const char *key)
@@ -180,10 +182,8 @@ static bool read_beside(Reading *r)
         r->m.beside = NEW(r->m.arena, SaidObject);
         if (!r->folder || !is_there(r, "modules.json"))
                 return true;
-        if (!read_value(r, arena_printf(r->m.arena, "%smodules.json", r->folder), &modules))
+        if (!read_value(r, arena_printf(r->m.arena, "%smodules.json", r->folder), SAID_LIST, &modules))
                 return false;
-        if (modules.kind != SAID_LIST)
-                return refuse(r, "%smodules.json: expected a list of modules", r->folder, NULL);
         r->m.beside->field = NEW_ARRAY(r->m.arena, SaidField, 2 * modules.list->n);
         for (int i = 0; i < modules.list->n; i++)
                 if (modules.list->item[i].kind == SAID_OBJECT &&

@@ -415,18 +415,19 @@ static void check_rules(Parser *p, const Ast *tree)
 }
 
 /* The words of a config item that are names elsewhere. */
-static void check_word(Parser *p, const Ast *keys)
+static bool check_word(Parser *p, const Ast *keys)
 {
         static const char *const word[] = {"read", "ignore", "omit", "imply"};
         for (int i = 0; i < 4; i++)
                 if (strcmp(keys->name, word[i]) == 0)
-                        return;
+                        return true;
         syntax_error(p, keys->name_span, "a config item has no statement '%s'", keys->name);
         const char *near = nearest_name(keys->name, word, 4);
         if (near)
                 diag_hint(p->diag, "did you mean '%s'?", near);
         else
                 diag_hint(p->diag, "keys are listed behind 'read', 'ignore', 'omit' and 'imply'");
+        return false;
 }
 
 static void check_key(Parser *p, const Ast *keys, const Ast *key)
@@ -458,9 +459,8 @@ static void check_configs(Parser *p, const Ast *tree)
                 return;
         for (int i = 0; i < tree->nkid; i++)
                 check_configs(p, tree->kid[i]);
-        if (tree->kind != AST_KEYS)
+        if (tree->kind != AST_KEYS || !check_word(p, tree))
                 return;
-        check_word(p, tree);
         for (int i = 0; i < tree->nkid; i++)
                 check_key(p, tree, tree->kid[i]);
 }
