@@ -46,6 +46,20 @@ const Ast *family_declares(const Import *m, Definition *d, const char *name, boo
         return NULL;
 }
 
+bool family_generates(const Import *m, Definition *d)
+{
+        for (int depth = 0; d && depth < MAX_MODELS; depth++, d = parent_of(m, d)) {
+                const Ast *body = d->ast->kid[1];
+                for (int i = body->nkid - 1; i >= 0; i--) {
+                        AstKind kind = body->kid[i]->kind;
+                        if ((kind == AST_LOOP || kind == AST_LOOP_NONE) &&
+                            !strcmp(body->kid[i]->name, "generate"))
+                                return kind == AST_LOOP;
+                }
+        }
+        return false;
+}
+
 static const Ast *own_expression(const Import *m, Definition *family, const char *name)
 {
         const Ast *s = family_declares(m, family, name, true);

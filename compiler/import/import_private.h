@@ -192,6 +192,11 @@ const char *spec_print(Import *m, const char *name, const char *source, const Pa
 Definition *family_find(const Import *m, const char *name); /* a model of the library; NULL: there is none */
 /* The declaration of a family's hyperparameter: DECL, LET or SETTING, the last in the chain of models first; NULL: there is none. */
 const Ast *family_declares(const Import *m, Definition *family, const char *name, bool with_settings);
+bool family_generates(const Import *m, Definition *family); /* it has `loop generate` */
 bool family_gives(Import *m, Definition *family,
                   const StatedSetting *s); /* the same value without being set */
+
+/* generation.c: adds the line `loop generate { … }`, where the files have tokens for it; keys that are not done. */
+void generation_print(Import *m, Definition *family, Text *t);
+Paths generation_not_done(Import *m, Definition *family);
 #endif

@@ -1,6 +1,6 @@
 /* What lies in a directory of Hugging Face's kind, and from there to a spec.
  *
- * config.json says the model; modules.json and the file of its Pooling say how an embedder pools; weights beside them are asked for their
+ * config.json says the model; modules.json and the file of its Pooling say how an embedder pools, generation_config.json where a text ends; weights beside them are asked for their
  * names.  What can't be imported at all is refused by its name: adapters, pipelines, pickles. */
 #define _XOPEN_SOURCE 700 /* realpath */
 #include <dirent.h>
@@ -176,20 +176,30 @@ static bool read_module(Reading *r, const SaidObject *module)
         return true;
 }
 
-static bool read_beside(Reading *r)
+static bool read_modules(Reading *r, const SaidList *modules)
 {
-        Said modules = {0};
-        r->m.beside = NEW(r->m.arena, SaidObject);
-        if (!r->folder || !is_there(r, "modules.json"))
-                return true;
-        if (!read_value(r, arena_printf(r->m.arena, "%smodules.json", r->folder), SAID_LIST, &modules))
-                return false;
-        r->m.beside->field = NEW_ARRAY(r->m.arena, SaidField, 2 * modules.list->n);
-        for (int i = 0; i < modules.list->n; i++)
-                if (modules.list->item[i].kind == SAID_OBJECT &&
-                    !read_module(r, modules.list->item[i].object))
+        for (int i = 0; i < modules->n; i++)
+                if (modules->item[i].kind == SAID_OBJECT && !read_module(r, modules->item[i].object))
                         return false;
         return true;
+}
+
+static bool read_beside(Reading *r)
+{
+        Said modules = {0}, generation = {0};
+        SaidObject *beside = r->m.beside = NEW(r->m.arena, SaidObject);
+        if (r->folder && is_there(r, "modules.json") &&
+            !read_value(r, arena_printf(r->m.arena, "%smodules.json", r->folder), SAID_LIST, &modules))
+                return false;
+        if (r->folder && is_there(r, "generation_config.json") &&
+            !read_value(r, arena_printf(r->m.arena, "%sgeneration_config.json", r->folder), SAID_OBJECT,
+                        &generation))
+                return false;
+        beside->field =
+                NEW_ARRAY(r->m.arena, SaidField, 1 + (modules.kind == SAID_LIST ? 2 * modules.list->n : 0));
+        if (generation.kind == SAID_OBJECT)
+                add_beside(r, "generation_config", generation);
+        return modules.kind != SAID_LIST || read_modules(r, modules.list);
 }
 
 static bool open_weights_beside(Reading *r)

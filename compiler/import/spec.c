@@ -300,9 +300,10 @@ static Paths keys_by_default(Import *m)
         return keys;
 }
 
-static void add_comments(Import *m, Text *t, const char *source, const Paths *forced)
+static void add_comments(Import *m, Text *t, Definition *family, const char *source, const Paths *forced)
 {
-        Paths omitted = parts_left_out(m), defaults = keys_by_default(m);
+        Paths omitted = parts_left_out(m), defaults = keys_by_default(m),
+              not_done = generation_not_done(m, family);
         add_comment(t, arena_printf(m->arena, "From %s by config %s (%s), %s.", source, m->item->name,
                                     m->file->source->path, m->architecture));
         if (omitted.n)
@@ -310,6 +311,9 @@ static void add_comments(Import *m, Text *t, const char *source, const Paths *fo
         if (defaults.n)
                 add_comment(t, arena_printf(m->arena, "By default, as the file lacks them: %s.",
                                             joined(m->arena, &defaults)));
+        if (not_done.n)
+                add_comment(t, arena_printf(m->arena, "Asked of generation, and not done here: %s.",
+                                            joined(m->arena, &not_done)));
         if (forced->n)
                 add_comment(t, arena_printf(m->arena, "Not read, by --force: %s.", joined(m->arena, forced)));
 }
@@ -336,10 +340,11 @@ const char *spec_print(Import *m, const char *name, const char *source, const Pa
                 if (m->setting[i].given || !paths_have(&m->implied, m->setting[i].name) ||
                     !family_gives(m, family, &m->setting[i]))
                         tree[n++] = setting_tree(m, &m->setting[i]);
-        add_comments(m, t, source, forced);
+        add_comments(m, t, family, source, forced);
         add_import(m, t, family);
         text_printf(t, "model %s : %s {\n", name, m->family->name);
         add_settings(m, t, tree, n);
+        generation_print(m, family, t);
         text_printf(t, "}\n");
         return m->failed ? NULL : t->data;
 }
