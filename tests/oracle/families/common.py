@@ -134,6 +134,7 @@ def published(name, kind, config, unread=()):
                                             attn_implementation="eager", experts_implementation="eager")
     wrong = {key: value for key, value in said.items() if set(value) - set(unread)}
     assert not wrong, wrong
+    module = module.double()  # of what some classes keep in float32 whatever is asked
     for key, tensor in module.state_dict().items():
         assert not tensor.is_floating_point() or tensor.dtype == torch.float64, key
     for path, part in list(module.named_modules()):
