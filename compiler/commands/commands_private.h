@@ -16,4 +16,5 @@ int verify_command(const Options *o);
 int encode_command(const Options *o);
 int decode_command(const Options *o);
 int targets_command(const Options *o);
+int template_command(const Options *o);
 #endif

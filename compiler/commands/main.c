@@ -217,6 +217,19 @@ static const Command command_table[] = {
          "  --special        control tokens are written as their texts; without it they are nothing\n"
          "  --json           each text is written as a string of JSON\n"
          "example: echo '7454 2402 257 640' | lathe decode gpt2/tokenizer.json\n"},
+        {"template", template_command, "YgG", 1, 1, "one template",
+         "SOURCE [--system TEXT] [--date YEAR-MONTH-DAY] [--pieces]",
+         "a chat template: a conversation rendered, or its pieces",
+         "SOURCE is a chat_template.jinja, a tokenizer_config.json, or a directory with one of them.  "
+         "Standard input "
+         "has the turns,\n"
+         "a line each: user, answer, user …; after a user's turn the text ends where the answer begins.\n"
+         "  --system TEXT    the system's message\n"
+         "  --date DATE      what a template that asks for the date is told (default: today)\n"
+         "  --pieces         instead: the texts that a conversation is put together from, or why there are "
+         "none\n"
+         "example: printf 'Hi!\\nHello.\\nWho are you?\\n' | lathe template SmolLM2-135M-Instruct/\n"
+         "example: lathe template chat_template.jinja --pieces\n"},
         {"targets", targets_command, "", 0, 0, "no words", "", "what C can be written for", ""},
 };
 enum { COMMANDS = sizeof command_table / sizeof command_table[0] };

@@ -38,9 +38,11 @@ typedef struct {
         const char *inputs; /* golden: a file of inputs */
         const char *junit;  /* golden: a report as JUnit XML */
         bool update;
-        bool json;             /* show: a graph for programs; encode, decode: strings of JSON */
-        bool force, spec_only; /* import */
-        bool special, bare;    /* encode, decode */
+        bool json;                 /* show: a graph for programs; encode, decode: strings of JSON */
+        bool force, spec_only;     /* import */
+        bool special, bare;        /* encode, decode */
+        const char *system, *date; /* template: the system's message; what strftime_now says */
+        bool pieces;
         bool with_main, embed, explain, code_only, echo;
         int given[128]; /* how often, by the option's letter */
 } Options;

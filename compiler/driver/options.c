@@ -29,7 +29,8 @@ static const OptionRow option_table[] = {
         {'L', "--slots", VALUE},      {'I', "--inputs", VALUE},   {'d', "--dump", LIST},
         {'0', "--no-", PREFIX},       {'X', "--prefix", VALUE},   {'j', "--json", FLAG},
         {'F', "--force", FLAG},       {'O', "--spec-only", FLAG}, {'l', "--special", FLAG},
-        {'B', "--bare", FLAG},
+        {'B', "--bare", FLAG},        {'Y', "--system", VALUE},   {'g', "--pieces", FLAG},
+        {'G', "--date", VALUE},
 };
 enum { OPTIONS = sizeof option_table / sizeof option_table[0] };
 
@@ -51,6 +52,7 @@ static const Rule rule_table[] = {
         {"run", "KPNS", WANTS, 'E', "without a temperature above 0 the likeliest token is always taken"},
         {"golden record", "p", WITHOUT, 'I', "inputs are a prompt or a file"},
         {"golden record", "t", WANTS, 'p', "a tokenizer is for a prompt"},
+        {"template", "Y", WITHOUT, 'g', "the pieces go with any message"},
 };
 enum { RULES = sizeof rule_table / sizeof rule_table[0] };
 
@@ -255,6 +257,9 @@ static bool set(Options *o, const char *command, char letter, const char *value)
         case 'u': return o->update = true;
         case 'U': o->junit = value; return true;
         case 'I': o->inputs = value; return true;
+        case 'Y': o->system = value; return true;
+        case 'g': return o->pieces = true;
+        case 'G': o->date = value; return true;
         case 'b': {
                 char *end;
                 o->bound = strtod(value, &end);

@@ -1,0 +1,79 @@
+/* chat: templates of conversations, as published models have them, and nothing of models.
+ *
+ * A template is a text in Jinja2.  Here that part of Jinja2 that templates use is parsed (chat_scan.c, chat_parse.c,
+ * chat_parse_expression.c) and evaluated (chat_render.c, chat_evaluate.c, chat_call.c, with tables in chat_filters.c, chat_tests.c and
+ * chat_methods.c) as Python's jinja2 does in transformers: trim_blocks and lstrip_blocks on, nothing escaped, values immutable.
+ * chat_pieces.c cuts it into texts to put a conversation together from; chat_source.c finds it in the files of a model.
+ *
+ * Whatever the template says, evaluation ends: see the bounds below.  What is not supported is refused with its name and place. */
+#ifndef CHAT_H
+#define CHAT_H
+#include <jansson.h>
+
+#include "base/base.h"
+
+enum {
+        CHAT_STEPS = 1000000, /* of an evaluation; long texts and lists take more than one */
+        CHAT_BYTES = 1 << 20, /* of a template, of what is rendered, of any text between */
+        CHAT_NESTING = 64,    /* blocks, brackets, macros that call each other, lists in lists */
+        CHAT_HEIGHT = 256,    /* of an expression: a + b + … */
+};
+
+/* What is wrong with a template, and where; `what` NULL: nothing. */
+typedef struct {
+        Span at;
+        const char *what;
+} ChatFault;
+
+/* What strftime_now says; the time is midnight. */
+typedef struct {
+        int year, month, day;
+} ChatDate;
+
+typedef struct ChatTemplate ChatTemplate;
+
+/* chat_parse.c: NULL with the fault.  Nothing of text is kept. */
+ChatTemplate *chat_parse(Arena *a, const char *path, const char *text, int64_t n, ChatFault *fault);
+
+/* chat_render.c: with the variables of an object: messages, bos_token, add_generation_prompt … */
+typedef struct {
+        const char *text; /* n bytes and a NUL */
+        int64_t n;
+        bool dated; /* the date was asked for */
+} ChatText;
+bool chat_render(Arena *a, const ChatTemplate *t, const json_t *variables, ChatDate date, ChatText *out,
+                 ChatFault *fault);
+
+/* chat_pieces.c: a conversation is
+ *     head, or system with the message in it; user and answer for each turn; user; open
+ * where `{}` stands for what was said.  Texts that a template has no use for are NULL. */
+typedef enum {
+        CHAT_KEEPS,
+        CHAT_TRIMS_LINES,
+        CHAT_TRIMS
+} ChatTrim; /* newlines, or all that is white, off both ends */
+typedef struct {
+        const char *head;   /* what stands before the first turn without a system message; "": nothing */
+        const char *system; /* what stands there with one */
+        const char *default_system; /* with no message given, this is said: the head is system with it */
+        const char *user, *answer, *open;
+        const char *first_user; /* the first turn with a system message in it: `{system}` */
+        ChatTrim trims_system, trims_user, trims_answer;
+        bool dated;
+        const char *reason; /* why it can't be cut; NULL: it can */
+        ChatFault fault;    /* what the template says to that, or no fault */
+} ChatPieces;
+/* variables: what the template sees besides messages; NULL: nothing. */
+ChatPieces chat_cut(Arena *a, const ChatTemplate *t, const json_t *variables, ChatDate date);
+
+/* chat_source.c: the template of chat_template.jinja, tokenizer_config.json or a directory, and the tokens that it may name. */
+typedef struct {
+        const char *path; /* for messages */
+        const char *text; /* NULL: there is none, and `wrong` says why */
+        int64_t n;
+        json_t *variables; /* bos_token and the like; to be released */
+        char *wrong;
+        bool lacking; /* a file can't be read */
+} ChatSource;
+ChatSource chat_source(Arena *a, const char *path);
+#endif

@@ -1,0 +1,222 @@
+/* Filters, tests, methods, functions and macros called: their arguments, and the functions themselves. */
+#include <time.h>
+
+#include "chat_private.h"
+
+Args chat_args(Chat *c, const ChatNode *call)
+{
+        Args a = {0};
+        a.at = NEW_ARRAY(c->arena, Value, call->n);
+        a.named = NEW_ARRAY(c->arena, Value, call->n);
+        a.name = NEW_ARRAY(c->arena, const char *, call->n);
+        for (int i = 0; i < call->n; i++) {
+                const ChatNode *node = call->child[i];
+                if (node->kind == N_KEYWORD) {
+                        a.name[a.nnamed] = node->name;
+                        a.named[a.nnamed++] = chat_evaluate(c, node->first);
+                } else
+                        a.at[a.n++] = chat_evaluate(c, node);
+        }
+        return a;
+}
+
+const Routine *chat_routine(const Routine *table, const char *name)
+{
+        for (; table->name; table++)
+                if (!strcmp(table->name, name))
+                        return table;
+        return NULL;
+}
+
+/* The place of a name among names with a blank between; -1: it is none of them. */
+static int parameter_of(const char *parameters, const char *name)
+{
+        size_t n = strlen(name);
+        for (int i = 0; *parameters; i++) {
+                size_t length = strcspn(parameters, " ");
+                if (length == n && !memcmp(parameters, name, n))
+                        return i;
+                parameters += length + (parameters[length] == ' ');
+        }
+        return -1;
+}
+
+static int count_of(const char *parameters)
+{
+        int n = *parameters != 0;
+        for (; *parameters; parameters++)
+                n += *parameters == ' ';
+        return n;
+}
+
+static void bind_arguments(Chat *c, const char *what, const Routine *r, const Args *args, Call *k)
+{
+        if (args->n > count_of(r->parameters))
+                FAIL(c, "%s %s takes at most %d arguments", what, r->name, count_of(r->parameters));
+        for (int i = 0; i < args->n; i++)
+                k->arg[i] = args->at[i];
+        for (int i = 0; i < args->nnamed; i++) {
+                int place = parameter_of(r->parameters, args->name[i]);
+                if (place < 0 || k->arg[place].kind != V_ABSENT)
+                        FAIL(c, "%s %s: %s is %s", what, r->name, args->name[i],
+                             place < 0 ? "no argument of it" : "given twice");
+                k->arg[place] = args->named[i];
+        }
+        for (int i = 0; i < r->required; i++)
+                if (k->arg[i].kind == V_ABSENT)
+                        FAIL(c, "%s %s wants %d argument%s", what, r->name, r->required,
+                             r->required > 1 ? "s" : "");
+}
+
+static Value run_routine(Chat *c, const char *what, const Routine *r, Value self, const Args *args)
+{
+        Call k = {.chat = c, .self = self, .all = args};
+        if (!r->run)
+                FAIL(c, "the %s %s is not supported", what, r->name);
+        if (*r->parameters != '*')
+                bind_arguments(c, what, r, args, &k);
+        return r->run(&k);
+}
+
+Value chat_apply(Chat *c, const char *filter, Value v, const Args *args)
+{
+        const Routine *r = chat_routine(chat_filter_table, filter);
+        if (!r)
+                FAIL(c, "the filter %s is not supported", filter);
+        return run_routine(c, "filter", r, v, args);
+}
+
+bool chat_test(Chat *c, const char *test, Value v, const Args *args)
+{
+        const Routine *r = chat_routine(chat_test_table, test);
+        if (!r)
+                FAIL(c, "the test %s is not supported", test);
+        return chat_truth(run_routine(c, "test", r, v, args));
+}
+
+Value chat_call(Chat *c, Value callee, const Args *args)
+{
+        chat_need(c, callee);
+        if (callee.kind == V_METHOD)
+                return run_routine(c, "method", callee.method->routine, callee.method->self, args);
+        if (callee.kind == V_FUNCTION)
+                return run_routine(c, "function", callee.function, chat_none(), args);
+        if (callee.kind == V_MACRO)
+                return chat_expand(c, callee.macro, args);
+        FAIL(c, "a %s can't be called", chat_kind_name(callee));
+}
+
+/* --- functions --- */
+
+static Dict *named_arguments(const Call *k)
+{
+        Chat *c = k->chat;
+        Dict *d = chat_dict_new(c);
+        if (k->all->n > 1 || (k->all->n == 1 && k->all->at[0].kind != V_DICT))
+                FAIL(c, "wants names with values, or a dict");
+        if (k->all->n == 1)
+                for (int64_t i = 0; i < k->all->at[0].dict->n; i++)
+                        chat_dict_set(c, d, k->all->at[0].dict->key[i], k->all->at[0].dict->value[i]);
+        for (int i = 0; i < k->all->nnamed; i++)
+                chat_dict_set(c, d, chat_word(k->all->name[i]), k->all->named[i]);
+        return d;
+}
+
+static Value make_namespace(const Call *k)
+{
+        return (Value){.kind = V_NAMESPACE, .dict = named_arguments(k)};
+}
+
+static Value make_dict(const Call *k)
+{
+        return (Value){.kind = V_DICT, .dict = named_arguments(k)};
+}
+
+static Value make_range(const Call *k)
+{
+        Chat *c = k->chat;
+        int64_t from = 0, to = chat_integer(c, k->arg[0], "range"), step = 1;
+        if (k->arg[1].kind != V_ABSENT) {
+                from = to;
+                to = chat_integer(c, k->arg[1], "range");
+        }
+        if (k->arg[2].kind != V_ABSENT)
+                step = chat_integer(c, k->arg[2], "range");
+        if (step == 0)
+                FAIL(c, "range: the step is not 0");
+        int64_t far = (int64_t)1 << 40;
+        if (from > far || from < -far || to > far || to < -far || step > far || step < -far)
+                FAIL(c, "range: a number is too large");
+        Items *items = chat_items_new(c);
+        for (int64_t i = from; step > 0 ? i < to : i > to; i += step) {
+                if (items->n == 100000)
+                        FAIL(c, "range: the sandbox allows at most 100000 numbers");
+                chat_items_add(c, items, chat_int(i));
+        }
+        return chat_list(V_RANGE, items);
+}
+
+static Value raise_exception(const Call *k)
+{
+        Value message = chat_str(k->chat, k->arg[0]);
+        FAIL(k->chat, "the template says: %.*s", (int)(message.n > 1000 ? 1000 : message.n), message.text);
+}
+
+static int day_of_year(ChatDate d)
+{
+        static const int before[] = {0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334};
+        bool leap = d.year % 4 == 0 && (d.year % 100 != 0 || d.year % 400 == 0);
+        return before[d.month - 1] + d.day - 1 + (leap && d.month > 2);
+}
+
+static int day_of_week(ChatDate d)
+{
+        int64_t y = d.year - 1;
+        return (int)((y * 365 + y / 4 - y / 100 + y / 400 + day_of_year(d) + 1) % 7);
+}
+
+/* That strftime() knows it, and says what Python's does. */
+static void check_format(Chat *c, Value format)
+{
+        for (int64_t i = 0; i < format.n; i++) {
+                if (format.text[i] != '%')
+                        continue;
+                bool bare = i + 2 < format.n && format.text[i + 1] == '-'; /* %-d: without a zero before it */
+                i += 1 + bare;
+                if (i >= format.n || !strchr(bare ? "dmHIMSjy" : "aAbBdeHIjmMpSuwyYDFT%", format.text[i]))
+                        FAIL(c, "strftime_now: this format is not supported");
+        }
+}
+
+static Value strftime_now(const Call *k)
+{
+        Chat *c = k->chat;
+        Value format = k->arg[0];
+        char text[4096];
+        if (format.kind != V_TEXT || format.n > 256 || memchr(format.text, 0, (size_t)format.n))
+                FAIL(c, "strftime_now wants a format of at most 256 bytes");
+        check_format(c, format);
+        struct tm tm = {.tm_year = c->date.year - 1900, .tm_mon = c->date.month - 1, .tm_mday = c->date.day};
+        tm.tm_wday = day_of_week(c->date);
+        tm.tm_yday = day_of_year(c->date);
+        c->dated = true;
+        size_t n = strftime(text, sizeof text, arena_strndup(c->arena, format.text, format.n), &tm);
+        return chat_text(arena_strndup(c->arena, text, (int64_t)n), (int64_t)n);
+}
+
+Value chat_function(const char *name)
+{
+        static const Routine function_table[] = {
+                {"namespace", "*", 0, make_namespace},
+                {"dict", "*", 0, make_dict},
+                {"range", "start stop step", 1, make_range},
+                {"raise_exception", "message", 1, raise_exception},
+                {"strftime_now", "format", 1, strftime_now},
+                {"cycler", "*", 0, NULL},
+                {"joiner", "*", 0, NULL},
+                {"lipsum", "*", 0, NULL},
+                {NULL, "", 0, NULL},
+        };
+        const Routine *r = chat_routine(function_table, name);
+        return r ? (Value){.kind = V_FUNCTION, .function = r} : (Value){.kind = V_ABSENT};
+}

@@ -1,0 +1,151 @@
+/* Where a model's files have its template, and the tokens that it names. */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "chat_private.h"
+
+enum { MOST_BYTES = 64 << 20 }; /* of tokenizer_config.json */
+
+static char *read_file(Arena *a, const char *path, int64_t *n, int *why)
+{
+        FILE *f = fopen(path, "rb");
+        if (!f) {
+                *why = errno;
+                return NULL;
+        }
+        Text *t = text_new(a);
+        char part[1 << 16];
+        size_t got;
+        while (t->n <= MOST_BYTES && (got = fread(part, 1, sizeof part, f)) > 0)
+                text_add(t, part, (int64_t)got);
+        *why = ferror(f) ? errno : t->n > MOST_BYTES ? EFBIG : 0;
+        fclose(f);
+        *n = t->n;
+        return *why ? NULL : t->data;
+}
+
+static bool is_folder(const char *path)
+{
+        struct stat s;
+        return !stat(path, &s) && S_ISDIR(s.st_mode);
+}
+
+static const char *beside(Arena *a, const char *path, const char *name)
+{
+        const char *slash = strrchr(path, '/');
+        if (is_folder(path))
+                return arena_printf(a, "%s%s%s", path, path[strlen(path) - 1] == '/' ? "" : "/", name);
+        return slash ? arena_printf(a, "%.*s%s", (int)(slash + 1 - path), path, name) : name;
+}
+
+/* A token is a text, or an object with its text as content. */
+static const char *token_text(const json_t *j)
+{
+        return json_is_object(j) ? json_string_value(json_object_get(j, "content")) : json_string_value(j);
+}
+
+static json_t *tokens_of(const json_t *config)
+{
+        static const char *const name[] = {"bos_token", "eos_token", "unk_token", "sep_token",
+                                           "pad_token", "cls_token", "mask_token"};
+        json_t *all = json_object();
+        for (size_t i = 0; i < sizeof name / sizeof name[0]; i++) {
+                const char *text = token_text(json_object_get(config, name[i]));
+                if (text)
+                        json_object_set_new(all, name[i], json_string(text));
+        }
+        return all;
+}
+
+/* chat_template: a text, or a list of objects with name and template. */
+static const json_t *template_of(const json_t *config)
+{
+        const json_t *found = json_object_get(config, "chat_template");
+        if (!json_is_array(found))
+                return found;
+        const json_t *first = NULL;
+        for (size_t i = 0; i < json_array_size(found); i++) {
+                const json_t *one = json_array_get(found, i), *text = json_object_get(one, "template");
+                const char *name = json_string_value(json_object_get(one, "name"));
+                if (name && !strcmp(name, "default"))
+                        return text;
+                first = json_array_size(found) == 1 ? text : first;
+        }
+        return first;
+}
+
+/* NULL with s->wrong, or without if the file is not there and need not be. */
+static json_t *read_config(Arena *a, const char *path, bool needed, ChatSource *s)
+{
+        int64_t n;
+        int why = 0;
+        json_error_t error;
+        char *text = read_file(a, path, &n, &why);
+        if (!text) {
+                if (needed || why != ENOENT) {
+                        s->wrong = arena_printf(a, "%s: %s", path, strerror(why));
+                        s->lacking = true;
+                }
+                return NULL;
+        }
+        json_t *j = json_loadb(text, (size_t)n, JSON_REJECT_DUPLICATES, &error);
+        if (!j)
+                s->wrong = arena_printf(a, "%s:%d:%d: error: %s", path, error.line, error.column, error.text);
+        return j;
+}
+
+static void take_template(Arena *a, const char *path, const json_t *config, ChatSource *s)
+{
+        const json_t *found = template_of(config);
+        if (!json_is_string(found)) {
+                s->wrong = arena_printf(a, "%s: error: %s", path,
+                                        found ? "chat_template is no text, nor a list with one named default"
+                                              : "there is no chat_template");
+                return;
+        }
+        s->n = (int64_t)json_string_length(found);
+        s->text = arena_strndup(a, json_string_value(found), s->n);
+        s->path = arena_printf(a, "%s (chat_template)", path);
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+        size_t n = strlen(text), m = strlen(end);
+        return n >= m && !strcmp(text + n - m, end);
+}
+
+/* The file that is a template itself, or NULL. */
+static const char *template_file(Arena *a, const char *path)
+{
+        struct stat status;
+        if (!is_folder(path))
+                return ends_with(path, ".json") ? NULL : path;
+        const char *file = beside(a, path, "chat_template.jinja");
+        return stat(file, &status) ? NULL : file;
+}
+
+ChatSource chat_source(Arena *a, const char *path)
+{
+        ChatSource s = {.path = path};
+        const char *file = template_file(a, path);
+        const char *config_path = ends_with(path, ".json") ? path : beside(a, path, "tokenizer_config.json");
+        int why = 0;
+        if (file) {
+                s.path = file;
+                s.text = read_file(a, file, &s.n, &why);
+                if (!s.text) {
+                        s.wrong = arena_printf(a, "%s: %s", file, strerror(why));
+                        s.lacking = true;
+                        return s;
+                }
+        }
+        json_t *config = read_config(a, config_path, !file, &s);
+        s.variables = tokens_of(config);
+        if (s.wrong)
+                s.text = NULL;
+        else if (!file)
+                take_template(a, config_path, config, &s);
+        json_decref(config);
+        return s;
+}

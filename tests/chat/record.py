@@ -1,0 +1,255 @@
+#!/usr/bin/env python3
+"""Writes what Python's jinja2 prints for the templates of tests/chat/templates and for snippets, as tests/chat/cases.json.
+
+    tests/chat/record.py >tests/chat/cases.json
+
+The environment is that of transformers 4.x and 5.x, apply_chat_template: an immutable sandbox, trim_blocks, lstrip_blocks, loop
+controls, a generation block, tojson by json.dumps without escapes, raise_exception, strftime_now (a fixed date here).
+Recorded with jinja2 3.1.6, markupsafe 3.0, Python 3.11; the versions that ran are written into the file.
+"""
+
+import datetime
+import glob
+import importlib.metadata
+import json
+import os
+import platform
+import sys
+
+import jinja2
+
+from jinja2 import nodes
+from jinja2.ext import Extension
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+DATE = (2024, 7, 26)
+
+
+class Generation(Extension):
+    tags = {"generation"}
+
+    def parse(self, parser):
+        line = next(parser.stream).lineno
+        body = parser.parse_statements(["name:endgeneration"], drop_needle=True)
+        return nodes.CallBlock(self.call_method("_support"), [], [], body).set_lineno(line)
+
+    def _support(self, caller):
+        return caller()
+
+
+def tojson(x, ensure_ascii=False, indent=None, separators=None, sort_keys=False):
+    return json.dumps(x, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
+
+
+def raise_exception(message):
+    raise jinja2.exceptions.TemplateError(message)
+
+
+env = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, extensions=[Generation, "jinja2.ext.loopcontrols"])
+env.filters["tojson"] = tojson
+env.globals["raise_exception"] = raise_exception
+env.globals["strftime_now"] = lambda format: datetime.datetime(*DATE).strftime(format)
+
+SAID = ["What is 2 + 2?", "It is 4.", "Und \u00fc \u4f60\u597d?\nsecond line", "<b>\"yes\" & 'no'</b>", "Why?", "Because.", "Ok", "Fine.", "Bye"]
+TOOLS = [{"type": "function", "function": {"name": "add", "description": "It's \"add\" \u00e9", "parameters": {
+    "type": "object", "properties": {"a": {"type": "number"}, "b": {"type": "number", "default": 1.5}}, "required": ["a"]}}}]
+
+DATA = {
+    "n": 7, "f": 2.5, "t": "Hello, W\u00f6rld", "w": "  \n two  words\t", "none": None, "yes": True, "empty": [], "l": [3, 1, 2],
+    "d": {"b": 1, "a": [1, "x", None, True, 2.0, {"k": "it's"}], "items": "own"}, "names": ["bob", "Al", "cy", "al"],
+    "m": [{"role": "user", "content": "u1", "n": 2}, {"role": "assistant", "content": "a1", "n": 1}, {"role": "user", "content": "u2"}],
+    "esc": "tab\t nl\n quote\" back\\ \u0001 \u007f \u2028 \U0001f600", "html": "<a href='x'>&</a>",
+}
+
+SNIPPETS = """\
+{{ t }}|{{ n }}|{{ f }}|{{ none }}|{{ yes }}|{{ missing }}|{{ l }}|{{ d }}
+{{ 1e16 }} {{ 1e15 }} {{ 1.0 }} {{ 0.1 + 0.2 }} {{ 1e-5 }} {{ 1.5e-7 }} {{ 123456.789 }} {{ 2.0 ** 3 if false else 8 }} {{ 1_000 }}
+{{ 7 // 2 }} {{ -7 // 2 }} {{ 7 % 3 }} {{ -7 % 3 }} {{ 7 / 2 }} {{ 4 / 2 }} {{ 2 ** 10 }} {{ -2 ** 2 }} {{ 7.5 // 2 }} {{ -7.5 % 2 }} {{ 1 - -1 }}
+{{ 'a' + 'b' }} {{ 'a' * 3 }} {{ [1] + [2] }} {{ (1,) + (2, 3) }} {{ 'a' ~ 1 ~ none ~ missing ~ 2.0 }} {{ 3 * 'ab' }} {{ [0] * 2 }}
+{{ 1 < 2 < 3 }} {{ 1 < 2 > 5 }} {{ 1 == 1.0 }} {{ true == 1 }} {{ 'a' < 'b' }} {{ [1, 2] < [1, 3] }} {{ none == missing }} {{ missing == absent }}
+{{ 1 in l }} {{ 9 not in l }} {{ 'ell' in t }} {{ 'b' in d }} {{ 'x' in missing }} {{ not 1 in l }} {{ 'z' not in t }}
+{{ n or 'x' }} {{ none or 'x' }} {{ '' and 1 }} {{ n and f }} {{ not none }} {{ 'y' if yes }} {{ 'y' if not yes }}| {{ 'a' if none else 'b' if none else 'c' }}
+{{ l[0] }} {{ l[-1] }} {{ l[9] }}| {{ l[1:] }} {{ l[:-1] }} {{ l[::-1] }} {{ l[::2] }} {{ t[1:4] }} {{ t[::-1] }} {{ t[-3:] }} {{ t[8] }} {{ l[5:1] }} {{ l[2:0:-1] }} {{ t[:100] }} {{ l[-2:][0] }}
+{{ d.b }} {{ d['b'] }} {{ d.a[5].k }} {{ d['items'] }} {{ d.missing }}| {{ d['missing'] }}| {{ m[0].content }} {{ m.0.role }} {{ d.a.5['k'] }}
+{{ d.missing is defined }} {{ d is defined }} {{ missing is not defined }} {{ none is none }} {{ missing is none }} {{ t is string }} {{ d is mapping }} {{ l is sequence }} {{ t is sequence }} {{ n is iterable }} {{ d is iterable }} {{ yes is boolean }} {{ 1 is true }} {{ yes is true }} {{ false is false }} {{ n is number }} {{ yes is number }} {{ yes is integer }} {{ f is float }} {{ n is odd }} {{ n is even }} {{ n is divisibleby 7 }} {{ n is eq 7 }} {{ n is in [7] }} {{ missing is string }} {{ missing is iterable }} {{ missing is sequence }} {{ t is lower }} {{ 'ABC' is upper }} {{ n is gt 3 }}
+{{ w | trim }}|{{ w.strip() }}|{{ w.lstrip() }}|{{ w.rstrip() }}|{{ 'xxaxx' | trim('x') }}|{{ 'xyaxy'.strip('yx') }}|{{ 'aab'.lstrip('a') }}
+{{ t | length }} {{ l | length }} {{ d | length }} {{ l | count }} {{ missing | length }} {{ '' | length }}
+{{ d | tojson }} {{ esc | tojson }} {{ html | tojson }} {{ none | tojson }} {{ 1.0 | tojson }} {{ (1, 2) | tojson }} {{ {} | tojson }} {{ [] | tojson }} {{ t | tojson(ensure_ascii=true) }} {{ esc | tojson(true) }}
+{{ d | tojson(indent=2) }} {{ [] | tojson(indent=2) }} {{ {'a': {}} | tojson(indent=4) }} {{ d | tojson(separators=(',', ':')) }} {{ {'b': 1, 'a': {'d': 1, 'c': 2}} | tojson(sort_keys=true) }} {{ {1: 2, none: 3, true: 4, 1.5: 5} | tojson }} {{ [1, [2]] | tojson(indent='--') }}
+{{ l | join }} {{ l | join(', ') }} {{ m | join('-', attribute='role') }} {{ t | join('.') }} {{ ', '.join(['a', 'b']) }} {{ [1, none, 2.0] | join('/') }}
+{{ missing | default('d') }} {{ none | default('d') }} {{ none | default('d', true) }} {{ '' | d('e', boolean=true) }} {{ missing | default }}|
+{% for k, v in d | items %}{{ k }}={{ v }};{% endfor %}{% for k, v in d.items() %}{{ k }}={{ v }};{% endfor %}{% for k in d %}{{ k }}{% endfor %}{% for v in d.values() %}{{ v }}{% endfor %}
+{{ 'aBc' | upper }} {{ 'aBc' | lower }} {{ 'aBC dE' | capitalize }} {{ 'x'.upper() }} {{ 'X'.lower() }} {{ 5 | upper }} {{ 'aB'.capitalize() }}
+{{ t | replace('l', 'L') }} {{ t.replace('l', 'L', 1) }} {{ t | replace('l', '', 2) }} {{ 'abc' | replace('', '-') }} {{ 'aaa' | replace('aa', 'b') }}
+{{ l | sort }} {{ l | sort(reverse=true) }} {{ names | sort }} {{ names | sort(case_sensitive=true) }} {{ m[:2] | sort(attribute='n') | map(attribute='n') | list }} {{ names | unique | list }} {{ l | min }} {{ l | max }} {{ l | sum }} {{ d | dictsort | length }} {{ {'b': 1, 'A': 2} | dictsort }} {{ {'b': 1, 'A': 2} | dictsort(by='value') }} {{ [] | min }}|
+{{ m | selectattr('role', 'equalto', 'user') | map(attribute='content') | join(',') }} {{ m | rejectattr('role', '==', 'user') | list | length }} {{ m | selectattr('n') | list | length }} {{ l | select('odd') | list }} {{ l | reject('>', 1) | list }} {{ names | map('upper') | list }} {{ m | map(attribute='n', default=0) | list }} {{ [0, 1] | select | list }} {{ m | selectattr('n', 'defined') | list | length }}
+{{ l | first }} {{ l | last }} {{ t | first }} {{ t | last }} {{ empty | first }}| {{ l | reverse | list }} {{ 'abc' | reverse }} {{ l | list }} {{ 'ab' | list }} {{ d | list }}
+{{ '12' | int }} {{ 'x' | int }} {{ '3.9' | int }} {{ 'x' | int(5) }} {{ 2.9 | int }} {{ '1.5' | float }} {{ 'x' | float }} {{ -3 | abs }} {{ (-3) | abs }} {{ true | int }} {{ ' 4 ' | int }}
+{{ 'a b  c'.split() }} {{ 'a,b,c'.split(',') }} {{ 'a,b,c'.split(',', 1) }} {{ ' a b c '.split(none, 1) }} {{ 'abc'.split('x') }} {{ 'a,b,c'.rsplit(',', 1) }} {{ 'a\\nb\\r\\nc'.splitlines() }} {{ 'a<t>b<t>c'.split('<t>')[-1] }} {{ ''.split() }} {{ ''.split('a') }}
+{{ t.startswith('Hell') }} {{ t.endswith('x') }} {{ t.startswith(('x', 'H')) }} {{ t.find('W') }} {{ t.find('q') }} {{ t.count('l') }} {{ '12'.isdigit() }} {{ 'abc'.removeprefix('a') }} {{ 'abc'.removesuffix('bc') }}
+{{ d.get('b') }} {{ d.get('q') }} {{ d.get('q', 5) }} {{ d.keys() | list }} {{ l.index(2) }} {{ l.count(1) }}
+{% for x in l %}{{ loop.index }}{{ loop.index0 }}{{ loop.revindex }}{{ loop.revindex0 }}{{ loop.first }}{{ loop.last }}{{ loop.length }}{{ loop.previtem }}{{ loop.nextitem }}{{ loop.cycle('a', 'b') }}{{ loop.depth }}{{ loop.changed(x > 1) }};{% endfor %}
+{% for x in empty %}x{% else %}none{% endfor %} {% for x in l if x > 1 %}{{ x }}{{ loop.index }}{% else %}no{% endfor %} {% for a, b in [(1, 2), (3, 4)] %}{{ a + b }}{% endfor %} {% for (a, b), c in [((1, 2), 3)] %}{{ a + b + c }}{% endfor %}
+{% for x in range(5) %}{% if x == 1 %}{% continue %}{% endif %}{% if x == 3 %}{% break %}{% endif %}{{ x }}{% endfor %} {{ range(3) | list }} {{ range(2, 8, 3) | list }} {{ range(3, 0, -1) | list }} {{ range(4)[1:3] | list }}
+{% for x in l %}{% for y in l %}{{ loop.depth }}{{ loop.index }}{% endfor %}{{ loop.index }}{% endfor %} {% for x in missing %}a{% else %}b{% endfor %} {% for c in 'ab' %}{{ c }}.{% endfor %}
+{% set x = 1 %}{% for i in l %}{% set x = i %}{{ x }}{% endfor %}{{ x }}{% if true %}{% set x = 5 %}{% endif %}{{ x }}{% set a, b = 1, 2 %}{{ a }}{{ b }}{% set c = 1, 2 %}{{ c }}
+{% set ns = namespace(a=1) %}{% for i in l %}{% set ns.a = ns.a + i %}{% set ns.b = i %}{% endfor %}{{ ns.a }} {{ ns.b }} {{ ns['a'] }} {{ ns.q is defined }}{% set e = namespace({'z': 3}, y=1) %}{{ e.z + e.y }}
+{% macro f(a, b=2, c=a) %}[{{ a }}{{ b }}{{ c }}]{% endmacro %}{{ f(1) }}{{ f(1, 5) }}{{ f(b=7, a=1) }}{{ f() }}{% set g = f(9) %}{{ g | length }}{{ f(1) is string }}
+{% macro down(k) %}{{ k }}{% if k > 0 %}{{ down(k - 1) }}{% endif %}{% endmacro %}{{ down(5) }}{% set late = 1 %}{% macro use() %}{{ late }}{% endmacro %}{% set late = 2 %}{{ use() }}
+{% set x %}a {{ n }} b{% endset %}{{ x }}{{ x | length }}{% set y | upper %}abc{% endset %}{{ y }}{% filter upper | replace('A', 'b') %}aac{{ 'x' }}{% endfilter %}{% with q = 5, r = 6 %}{{ q + r }}{% endwith %}{{ q }}
+{% raw %}{{ x }} {% if %}{% endraw %} {# comment {{ x }} #}done
+a  {%- if true -%}  b  {%- endif -%}  c {{- ' d ' -}} e
+{{ '\\n\\t\\\\ \\' \\x41 \\u00e9 \\101 \\q \\é' }}{{ "it's" 'joined' }}
+{{ html | safe }} {{ html | e }} {{ (html | safe) + '<b>' }} {{ html | safe ~ '<b>' }} {{ html | string }} {{ '<' | safe | length }} {{ html | escape | safe }}
+{{ 'a\nb\n\nc' | indent }}|{{ 'a\nb' | indent(2, true) }}|{{ 'a\n\nb' | indent(width='>', blank=true) }}|{{ 'a\n' | indent }}|
+{{ strftime_now('%d %b %Y') }} {{ strftime_now('%Y-%m-%d') }} {{ strftime_now('%A %-d %B %j %H:%M') }}
+{% generation %}x{% set hidden = 1 %}{% endgeneration %}{{ hidden }}|{% for i in l %}{% generation %}{{ loop.index }}{{ i }}{% endgeneration %}{% endfor %}
+{{ ['it\\'s', "q\\"", 'a\\nb', 'é你', (1,), {}, none] }} {{ {'a': missing} }} {{ (1, 2) }} {{ () }} {{ [[]] }}
+{{ dict(a=1, b=2) }} {{ {'a': 1}.a }} {{ {1: 'x', 'k': 'y'}[1] }} {{ {'a': 1, 'a': 2} }} {{ (1, 2)[0] }} {{ [1, 2, 3][n - 5] }}
+{{ m | map(attribute='role') | unique | join(' ') }} {{ (m | last).content }} {{ (m | selectattr('role', 'eq', 'user') | list)[-1].content }} {{ 'T' if m | selectattr('role', 'eq', 'q') else 'F' }}
+{{ namespace is defined }} {{ raise_exception is defined }} {{ strftime_now is defined }} {{ loop is defined }} {{ range is callable }}
+{%- set x = {'k': [1, 2]} -%}{{ x.k[1] }}{{ x['k'] | last }}{% if x.k and 2 in x.k %}in{% elif true %}e{% else %}f{% endif %}
+{% if none %}a{% elif n == 7 %}b{% else %}c{% endif %}{% if missing %}m{% endif %}{% if l and not empty %}k{% endif %}{% if (n, 1) %}t{% endif %}
+{{ 10 - 2 - 3 }} {{ 2 + 3 * 4 }} {{ (2 + 3) * 4 }} {{ 'a' ~ 1 + 2 }} {{ -n | abs }} {{ not n == 7 }} {{ n is odd and f is float }} {{ 1 if n > 3 else 2 + 1 }} {{ -l[0] }}
+{{ m[0]['role'] == 'user' and (m[1].role == 'assistant' or false) }} {{ t is string and t | length > 3 }} {{ d.a is iterable and d.a is not string and d.a is not mapping }}
+{{ 3.0 | int }} {{ 1e3 | int }} {{ 5 | string + 'x' }} {{ 5 | float }} {{ true + 1 }} {{ 1.5 | string }} {{ 100000000000000000 * 10 }}"""
+
+SPANNING = ["""  {% if true %}
+  x
+    {% endif %}
+  y {% if true %} z {% endif %}
+  {%+ if true %}k{% endif +%}
+  {{ n }}
+  {#- c -#}  q {# d #}
+  r{# e #}""", """{% for x in l -%}
+  {{ x }}
+{%- endfor %}
+
+""", "{{ 'a\\\nb' }}", "a\r\n{% if n %}\r\nb\rc{% endif %}\r\n", "\n  {% set x = 1 %}\n\n{{ x }}\n\n", "{% raw %}\n  a\n  {% endraw %}\n b",
+            "{% raw -%}\n  a\n  {%- endraw %}\n b", "x {# a\nb #}\n  {# c #}\ny{#- d +#}\nz", "{{ 1 }}\n{{ 2 }}\n", "\t {%- set y = 2 %}\n\u00a0{{- y }}"]
+
+ERRORS = """\
+{{ missing.x }}
+{{ missing['x'] }}
+{{ missing + 1 }}
+{{ missing() }}
+{{ 'a' + 1 }}
+{{ none + 'a' }}
+{{ raise_exception('Roles must alternate') }}
+{{ n.x.y }}
+{{ 1 / 0 }}
+{{ 1 // 0 }}
+{{ none | length }}
+{{ 'x' in none }}
+{{ 1 in 5 }}
+{% for x in none %}{% endfor %}
+{% for x in 5 %}{% endfor %}
+{% for a, b in [(1, 2, 3)] %}{% endfor %}
+{{ l.append(4) }}
+{{ d.update({}) }}
+{{ d.pop('b') }}
+{% set n.x = 1 %}
+{{ missing | tojson }}
+{{ l | map('upper') | length }}
+{{ {}[[]] + 1 }}
+{{ {[]: 1} }}
+{{ 'a' < 1 }}
+{{ [1] < 2 }}
+{{ d.items()[0].x }}
+{{ t.split('') }}
+{{ t.nothing() }}
+{{ l | nofilter }}
+{{ l is notest }}
+{{ range(100001) | length }}
+{{ range(1, 2, 0) }}
+{% if %}{% endif %}
+{% if n %}
+{% for x in %}{% endfor %}
+{% endfor %}
+{% break %}
+{% unknown %}
+{{ n
+{{ (n }}
+{{ n) }}
+{{ 'abc }}
+{{ [1, 2 }}
+{{ }}
+{{ a b }}
+{# open
+{% raw %}x
+{{ 1 + }}
+{{ n is }}
+{{ n | }}
+{{ n. }}
+{% set 1 = 2 %}
+{% set none = 2 %}
+{% macro f(a %}{% endmacro %}
+{% macro f(a=1, b) %}{% endmacro %}{{ f(1) }}
+{% macro f(a) %}{{ a }}{% endmacro %}{{ f(1, 2) }}
+{% macro f(a) %}{{ a }}{% endmacro %}{{ f(b=2) }}
+{% macro f(a) %}{{ a }}{% endmacro %}{{ f(1, a=2) }}
+{{ t | replace('a') }}
+{{ 08 }}
+{{ '\\x4' }}
+{{ l[0:1:0] }}
+{{ n[1:] }}
+{{ -t }}
+{{ [].index(1) }}
+{% for x in l %}{% macro g() %}{% break %}{% endmacro %}{% endfor %}
+{{ f(1, x=2, 3) }}
+{{ n is odd is even }}
+{{ $ }}
+{{ t | join(5, 6, 7) }}
+{{ m | selectattr('role', 'nosuch') | list }}
+{% do l.append(1) %}"""
+
+
+def run(template, variables):
+    try:
+        return {"text": env.from_string(template).render(**variables)}
+    except Exception as error:  # Python's own too: TypeError, ZeroDivisionError …
+        return {"error": f"{type(error).__name__}: {error}"}
+
+
+def messages(turns, system, open_):
+    said = [{"role": "user" if i % 2 == 0 else "assistant", "content": text} for i, text in enumerate(SAID[:2 * turns - open_])]
+    return ([{"role": "system", "content": "Be brief & kind."}] if system else []) + said
+
+
+def conversations(name, template):
+    tokens = {"bos_token": "<s>", "eos_token": "</s>"}
+    for turns in range(1, 6):
+        for system in (False, True):
+            for opened in (True, False):
+                said = messages(turns, system, opened and turns <= 5 or turns == 5)
+                variables = {"messages": said, "add_generation_prompt": opened, "tools": None, "documents": None, **tokens}
+                yield {"name": f"{name}, {turns} turns{', system' * system}{', open' * opened}", "file": name,
+                       "turns": turns if opened else 0, "variables": variables, **run(template, variables)}
+    call = {"role": "assistant", "content": "", "tool_calls": [{"function": {"name": "add", "arguments": {"a": 2}}}]}
+    said = messages(1, True, True) + [call, {"role": "tool", "content": "4"}]
+    for variables in ({"messages": said, "tools": TOOLS, "add_generation_prompt": True, **tokens},
+                      {"messages": messages(1, False, True), "add_generation_prompt": True, "enable_thinking": False}):
+        yield {"name": f"{name}, {'tools' if 'tools' in variables else 'no tokens'}", "file": name, "turns": 0, "variables": variables,
+               **run(template, variables)}
+    white = [{"role": r, "content": f" \n {c}\n\n "} for r, c in (("user", "u"), ("assistant", "a"), ("user", "v"))]
+    variables = {"messages": white, "add_generation_prompt": True, **tokens}
+    yield {"name": f"{name}, white", "file": name, "turns": 0, "variables": variables, **run(template, variables)}
+
+
+def main():
+    cases = []
+    for path in sorted(glob.glob(os.path.join(HERE, "templates", "*.jinja"))):
+        with open(path, encoding="utf-8", newline="") as f:
+            cases += conversations(os.path.basename(path), f.read())
+    for text in SNIPPETS.split("\n") + SPANNING + ERRORS.split("\n"):
+        cases.append({"name": text.split("\n")[0], "template": text, "variables": DATA, **run(text, DATA)})
+    versions = f"jinja2 {jinja2.__version__}, markupsafe {importlib.metadata.version('markupsafe')}, Python {platform.python_version()}"
+    for case in cases:
+        if case["variables"] is DATA:
+            del case["variables"]
+    print(json.dumps({"versions": versions, "date": DATE, "data": DATA, "cases": cases}, ensure_ascii=True, indent=0))
+    print(f"{len(cases)} cases, {sum('error' in c for c in cases)} of them errors; {versions}", file=sys.stderr)
+
+
+main()

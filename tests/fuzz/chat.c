@@ -1,0 +1,44 @@
+/* Chat templates: a template, a NUL, and the variables as JSON (left out: a conversation).  It is rendered and cut into pieces; what it
+ * is refused with has words and a place. */
+#include "harness.h"
+
+#include "chat/chat.h"
+
+static const char usual[] = "{\"messages\": [{\"role\": \"system\", \"content\": \"Be kind.\"}, {\"role\": \"user\", \"content\": \" Hi \"},"
+                            " {\"role\": \"assistant\", \"content\": \"Hello.\"}, {\"role\": \"user\", \"content\": \"\xc3\xa9\xe4\xbd\xa0\"}],"
+                            " \"bos_token\": \"<s>\", \"eos_token\": \"</s>\", \"add_generation_prompt\": true, \"tools\": null,"
+                            " \"x\": [1, 2.5, {\"a\": [null, true]}, \"text\"]}";
+
+static void check_fault(const ChatFault *fault)
+{
+        harness_require(fault->what && *fault->what, "refused without a word");
+        harness_require(!fault->at.source || (fault->at.begin >= 0 && fault->at.begin <= fault->at.source->length),
+                        "a fault outside of the template");
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+        const char *end = size ? memchr(data, 0, size) : NULL;
+        size_t n = end ? (size_t)(end - (const char *)data) : size;
+        json_t *variables = end ? json_loadb(end + 1, size - n - 1, 0, NULL) : NULL;
+        if (!variables)
+                variables = json_loads(usual, 0, NULL);
+        Arena a = {0};
+        ChatFault fault;
+        ChatText text;
+        ChatDate date = {2024, 7, 26};
+        ChatTemplate *t = chat_parse(&a, "template", (const char *)data, (int64_t)n, &fault);
+        if (!t)
+                check_fault(&fault);
+        else if (!chat_render(&a, t, variables, date, &text, &fault))
+                check_fault(&fault);
+        else
+                harness_require(text.n <= CHAT_BYTES && text.text[text.n] == 0, "more text than allowed");
+        if (t) {
+                ChatPieces p = chat_cut(&a, t, NULL, date);
+                harness_require(p.reason || (p.user && p.answer && p.open && p.head), "a piece is missing");
+        }
+        json_decref(variables);
+        arena_free(&a);
+        return 0;
+}
