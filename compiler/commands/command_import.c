@@ -1,6 +1,7 @@
 /* lathe import: a published model to a model file, and to C where its weights are there. */
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "commands_private.h"
 #include "import/import.h"
@@ -88,6 +89,22 @@ static int import_all(Arena *arena, const Options *o)
         printf("%s     %s, %s parameters; from %s\n", path, spec.family, counted(arena, parameters),
                spec.architecture);
         return o->spec_only ? DONE : build_imported(arena, o, &spec, stem, generates);
+}
+
+bool import_directory(Arena *arena, Options *o, bool with_weights, int *code)
+{
+        struct stat s;
+        if (!o->nfile || stat(o->file[0], &s) != 0 || !S_ISDIR(s.st_mode))
+                return true;
+        Options plain = *o;
+        plain.noverride = 0; /* they are for the model */
+        Spec spec = import_spec(arena, &plain, o->file[0], NULL, NULL);
+        *code = spec.lacking ? WRONG_ENVIRONMENT : WRONG_INPUT;
+        o->file[0] = spec.text ? spec.model : o->file[0];
+        o->text = spec.text;
+        if (with_weights && !o->weights)
+                o->weights = spec.weights;
+        return spec.text != NULL;
 }
 
 int import_command(const Options *o)

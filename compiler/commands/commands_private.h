@@ -6,6 +6,8 @@
 /* each returns an exit code */
 int build_command(const Options *o);
 int import_command(const Options *o);
+/* Where the first file is a directory: the model that it is, and its weights unless others are given.  False after a message. */
+bool import_directory(Arena *arena, Options *o, bool with_weights, int *code);
 int run_command(const Options *o);
 int golden_command(const Options *o);
 int check_command(const Options *o);

@@ -288,6 +288,15 @@ static bool asks_for_help(int argc, char **argv)
         return false;
 }
 
+/* Commands on one model take a directory in place of its file. */
+static bool takes_directory(const Command *c, const Options *o)
+{
+        if (c->run == show_command)
+                return o->nfile > 1;
+        return c->run == build_command || c->run == run_command || c->run == verify_command ||
+               c->run == weights_command;
+}
+
 static int run(int argc, char **argv)
 {
         if (argc < 2) {
@@ -323,7 +332,12 @@ static int run(int argc, char **argv)
         if (!options_read(&o, c->name, c->takes, argc - 2, argv + 2) || !words_fit(c, &o) ||
             !options_fit(&o, c->name, c->takes))
                 return WRONG_USAGE;
-        return c->run(&o);
+        Arena arena = {0};
+        int code = DONE;
+        if (!takes_directory(c, &o) || import_directory(&arena, &o, strchr(c->takes, 'w') != NULL, &code))
+                code = c->run(&o);
+        arena_free(&arena);
+        return code;
 }
 
 int main(int argc, char **argv)

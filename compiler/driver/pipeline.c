@@ -61,7 +61,9 @@ bool model_elaborate(Model *m, const Options *o, const char *which)
 bool model_load(Model *m, const Options *o, int *code)
 {
         *m = (Model){0};
-        return model_open(m, o->file[0], code) && model_elaborate(m, o, o->model);
+        *code = WRONG_INPUT;
+        bool open = o->text ? model_open_text(m, o->file[0], o->text) : model_open(m, o->file[0], code);
+        return open && model_elaborate(m, o, o->model);
 }
 
 void model_free(Model *m)
