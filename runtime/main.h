@@ -239,11 +239,12 @@ static int generate($model *m, Options *o, int32_t *tokens, int64_t n, float *lo
                         first = seconds();
                 if (is_stop(next))
                         break;
-                show_token(token, next);
+                show_token(m, token, next);
                 if (fflush(stdout) || ferror(stdout))
                         break; /* main() says so */
                 token = next;
         }
+        show_end();
         if (made > 0 && !ferror(stdout) && isatty(STDOUT_FILENO))
                 putchar('\n');
         if (o->hash)
@@ -270,19 +271,17 @@ APART int command(char **argv)
         Options o = options(argv);
         int error = 0, status = 0;
         int64_t n = 0;
-        int32_t *tokens = prompt_tokens(o.prompt, &n);
-        if (n < 0) {
-                free(o.text);
-                return 2;
-        }
         float *logits = malloc(VOCAB * sizeof *logits);
         o.sampler.order = malloc(VOCAB * sizeof *o.sampler.order);
-        $model *m = tokens && logits && o.sampler.order ? $model_new(o.weights, o.threads, &error) : NULL;
-        if (!error && !m)
+        $model *m = logits && o.sampler.order ? $model_new(o.weights, o.threads, &error) : NULL;
+        int32_t *tokens = m ? prompt_tokens(m, o.prompt, &n) : NULL;
+        if (!error && !tokens)
                 error = $MODEL_ERROR_MEMORY;
-        if (!error)
+        if (n < 0)
+                status = 2;
+        else if (!error)
                 error = generate(m, &o, tokens, n, logits);
-        if (error) {
+        if (error && n >= 0) {
                 int file = error == $MODEL_ERROR_FILE || error == $MODEL_ERROR_WEIGHTS;
                 fprintf(stderr, "%s: %s%s%s\n", argv[0], file ? o.weights : "", file ? ": " : "", $model_error(error));
                 status = error == $MODEL_ERROR_RANGE || error == $MODEL_ERROR_CONTEXT ? 1 : 3;

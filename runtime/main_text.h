@@ -10,8 +10,9 @@
 static const char prompt_help[] = "text that the model goes on from; - reads it from standard input";
 
 /* Tokens of a prompt, allocated; NULL if memory is short. */
-static int32_t *prompt_tokens(const char *text, int64_t *count)
+static int32_t *prompt_tokens(const $model *m, const char *text, int64_t *count)
 {
+        (void)m;
         size_t n = strlen(text);
         int32_t *tokens = malloc(TOKENIZER_TOKENS(n) * sizeof *tokens);
         int32_t *scratch = malloc(TOKENIZER_SCRATCH(n) * sizeof *scratch);
@@ -24,8 +25,13 @@ static int32_t *prompt_tokens(const char *text, int64_t *count)
         return tokens;
 }
 
-static void show_token(int32_t previous, int32_t token)
+static void show_end(void)
 {
+}
+
+static void show_token(const $model *m, int32_t previous, int32_t token)
+{
+        (void)m;
         char text[TOKENIZER_LONGEST + 1];
         fwrite(text, 1, (size_t)tokenizer_decode(previous, token, text), stdout);
 }

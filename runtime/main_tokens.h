@@ -9,8 +9,9 @@ static const char prompt_help[] = "token numbers that the model goes on from; - 
 
 /* Tokens of a prompt, allocated; NULL if memory is short, or with *count -1 if it is no list of numbers.
  * None: the start token. */
-static int32_t *prompt_tokens(const char *text, int64_t *count)
+static int32_t *prompt_tokens(const $model *m, const char *text, int64_t *count)
 {
+        (void)m;
         int32_t *tokens = malloc((strlen(text) / 2 + 2) * sizeof *tokens);
         int64_t n = 0;
         while (tokens) {
@@ -35,8 +36,13 @@ static int32_t *prompt_tokens(const char *text, int64_t *count)
         return tokens;
 }
 
-static void show_token(int32_t previous, int32_t token)
+static void show_end(void)
 {
+}
+
+static void show_token(const $model *m, int32_t previous, int32_t token)
+{
+        (void)m;
         (void)previous;
         printf("%d ", token);
 }

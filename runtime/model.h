@@ -41,11 +41,12 @@ const char *$model_error(int code)
         }
 }
 
-/* The weight file: a head of 24 bytes, "lathe 1\n", the layout hash and the number of floats; zeros up to byte 4096; the floats. */
+/* The weight file: a head of 40 bytes, "lathe 1\n", the layout hash, the number of floats, the bytes of the tail and their hash; zeros
+ * up to byte 4096; the floats; the tail. */
 static int weights_map($model *m, const char *path)
 {
         struct stat about;
-        uint64_t head[3];
+        uint64_t head[5];
         int file = path ? open(path, O_RDONLY) : -1;
         if (file < 0)
                 return $MODEL_ERROR_FILE;
@@ -53,8 +54,8 @@ static int weights_map($model *m, const char *path)
                 close(file);
                 return $MODEL_ERROR_FILE;
         }
-        if (memcmp(head, "lathe 1\n", 8) || head[1] != LAYOUT_HASH || head[2] != WEIGHT_FLOATS ||
-            (uint64_t)about.st_size != 4096 + sizeof(float) * (uint64_t)WEIGHT_FLOATS) {
+        if (memcmp(head, "lathe 1\n", 8) || head[1] != LAYOUT_HASH || head[2] != WEIGHT_FLOATS || head[3] != TAIL_BYTES ||
+            head[4] != TAIL_HASH || (uint64_t)about.st_size != 4096 + sizeof(float) * (uint64_t)WEIGHT_FLOATS + TAIL_BYTES) {
                 close(file);
                 return $MODEL_ERROR_WEIGHTS;
         }

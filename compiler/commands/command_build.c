@@ -5,6 +5,8 @@
 
 #include "commands_private.h"
 
+enum { TABLES_IN_C = 1 << 16 }; /* bytes of a tokenizer */
+
 /* "dir/tale.c" or "dir/tale" -> "dir/tale" and "tale" */
 static void split_path(Arena *a, const char *out, const char **stem, const char **base)
 {
@@ -86,8 +88,19 @@ static int write_model(Model *m, const Options *o, Plan *p, const Tokenizer *tok
                                .with_main = o->with_main,
                                .embed = o->embed,
                                .alone = is_stream(o),
-                               .tokenizer = tokenizer ? tokenizer_text(&m->arena, tokenizer) : NULL,
+                               .tokenizer = tokenizer && !tokenizer->block.size
+                                                    ? tokenizer_text(&m->arena, tokenizer)
+                                                    : NULL,
+                               .tables = tokenizer && tokenizer->block.size ? tokenizer->block.block : NULL,
+                               .tables_size = tokenizer ? tokenizer->block.size : 0,
                                .weights = packed};
+        /* small tables are no reason for a file to differ, and large ones none for a compiler to take long */
+        WeightTail tail = {options.tables, options.tables_size, 0};
+        options.tables_apart = options.tables && !o->embed && options.tables_size > TABLES_IN_C;
+        if (options.tables_apart)
+                options.tables_hash = tail.hash = hash_bytes(HASH_START, tail.bytes, (size_t)tail.size);
+        else
+                tail.size = 0;
         options.parameters = parameter_count(m->graph);
         options.flops_token = cost_per_token(m->graph);
         Text *c = text_new(&m->arena), *h = text_new(&m->arena);
@@ -103,10 +116,21 @@ static int write_model(Model *m, const Options *o, Plan *p, const Tokenizer *tok
         WrittenFile file[3];
         int n = 0;
         if ((o->embed || o->code_only ||
-             output_weights(&file[n++], arena_printf(&m->arena, "%s.weights", stem), p, &source)) &&
+             output_weights(&file[n++], arena_printf(&m->arena, "%s.weights", stem), p, &source, &tail)) &&
             output_bytes(&file[n++], arena_printf(&m->arena, "%s.c", stem), c->data, c->n))
                 output_bytes(&file[n++], arena_printf(&m->arena, "%s.h", stem), h->data, h->n);
         return output_finish(file, n) ? DONE : WRONG_ENVIRONMENT;
+}
+
+/* llama2.c's tokenizer is for the command line alone; others are in the interface too. */
+static bool tokenizer_has_effect(const Options *o)
+{
+        if (!o->tokenizer || o->with_main || tokenizer_is_published(o->tokenizer))
+                return true;
+        fprintf(stderr, "lathe build: --tokenizer has no effect without --main: llama2.c's tokenizer is part "
+                        "of the command line that "
+                        "--main adds\n");
+        return false;
 }
 
 int build_command(const Options *o)
@@ -115,7 +139,7 @@ int build_command(const Options *o)
         int code;
         Checkpoint *checkpoint = NULL;
         Tokenizer tokenizer = {0};
-        if (!out_fits(o))
+        if (!out_fits(o) || !tokenizer_has_effect(o))
                 return WRONG_USAGE;
         if (model_load(&m, o, &code)) {
                 Weights *weights = NULL;

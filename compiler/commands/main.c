@@ -30,7 +30,7 @@ static const Command command_table[] = {
          "  -D NAME=VALUE    a hyperparameter\n"
          "  --weights CKPT   .safetensors, a folder of them, a .gguf or a llama2.c .bin; left out: made by "
          "hash\n"
-         "  --tokenizer TOK  a llama2.c tokenizer, compiled in\n"
+         "  --tokenizer TOK  a tokenizer.json, a directory that has one, or llama2.c's tokenizer.bin, compiled in\n"
          "  --target T       what to write for (`lathe targets`; default native)\n"
          "  --main           add a command line that generates\n"
          "  --embed          the weights too are in the C file\n"

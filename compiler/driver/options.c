@@ -45,7 +45,6 @@ typedef struct {
 } Rule;
 
 static const Rule rule_table[] = {
-        {"build", "t", WANTS, 'M', "a tokenizer is part of the command line that --main adds"},
         {"build", "C", WITHOUT, 'e', "the weights are in the C file then"},
         {"build", "w", WITHOUT, 'C', "no weights are written then"},
         {"run", "p", WITHOUT, 'f', "there is one prompt"},

@@ -56,12 +56,53 @@ const char *model_text(const Emit *e, const char *text)
 
 /* --- weights in the file --------------------------------------------------------------------------------------- */
 
+static void emit_tables(const Emit *e, Text *c)
+{
+        const unsigned char *byte = e->o->tables;
+        text_printf(c,
+                    "/* The tokenizer, as tokens_open() reads it; little-endian. */\nstatic const uint64_t "
+                    "token_block[] = {");
+        for (int64_t i = 0; i < e->o->tables_size; i += 8) {
+                uint64_t word;
+                memcpy(&word, byte + i, sizeof word);
+                text_printf(c, "%s0x%" PRIx64 ",", i % 48 ? " " : "\n        ", word);
+        }
+        text_printf(c, "\n};\n\n");
+}
+
+/* What opens the weights, where the tokenizer's tables stand behind them. */
+static void emit_opening_apart(const Emit *e, Text *c)
+{
+        text_printf(c, "%s",
+                    model_text(e, "static int weights_open($model *m, const char *path)\n{\n"
+                                  "        int error = weights_map(m, path);\n"
+                                  "        if (!error && !tokens_open(&m->tokens, m->weights + "
+                                  "WEIGHT_FLOATS, TAIL_BYTES)) {\n"
+                                  "                $model_close(m);\n"
+                                  "                error = $MODEL_ERROR_WEIGHTS;\n"
+                                  "        }\n"
+                                  "        return error;\n}\n\n"));
+}
+
 static void emit_weights(const Emit *e, Text *c)
 {
+        if (e->o->tables_apart) {
+                emit_opening_apart(e, c);
+                return;
+        }
+        if (e->o->tables)
+                emit_tables(e, c);
+        const char *tables =
+                e->o->tables ? "        if (!tokens_open(&m->tokens, token_block, sizeof token_block))\n"
+                               "                return $MODEL_ERROR_WEIGHTS;\n"
+                             : "";
         if (!e->o->embed) {
-                text_printf(c, "%s",
-                            model_text(e, "static int weights_open($model *m, const char *path)\n{\n        "
-                                          "return weights_map(m, path);\n}\n\n"));
+                const char *open =
+                        arena_printf(e->arena,
+                                     "static int weights_open($model *m, const char *path)\n{\n%s        "
+                                     "return weights_map(m, path);\n}\n\n",
+                                     tables);
+                text_printf(c, "%s", model_text(e, open));
                 return;
         }
         text_printf(c, "/* The weights, as the bits of floats. */\nstatic const union {\n        uint32_t "
@@ -73,12 +114,13 @@ static void emit_weights(const Emit *e, Text *c)
                 text_printf(c, "%s0x%" PRIx32 ",%s", i % 10 ? "" : "        ", bits,
                             i % 10 == 9 || i + 1 == FLOATS(e->plan->weights_size) ? "\n" : " ");
         }
-        text_printf(
-                c, "}};\n\n%s",
-                model_text(e,
-                           "static int weights_open($model *m, const char *path)\n{\n        (void)path;\n "
-                           "       m->weights = weight_data.value;\n"
-                           "        return $MODEL_OK;\n}\n\n"));
+        const char *open = arena_printf(
+                e->arena,
+                "static int weights_open($model *m, const char *path)\n{\n        (void)path;\n%s"
+                "        m->weights = weight_data.value;\n"
+                "        return $MODEL_OK;\n}\n\n",
+                tables);
+        text_printf(c, "}};\n\n%s", model_text(e, open));
 }
 
 /* --- the command line ------------------------------------------------------------------------------------------- */
@@ -162,9 +204,11 @@ static void emit_constants(const Emit *e, Text *c)
         text_printf(c, "#define LAYOUT_HASH UINT64_C(0x%016" PRIx64 ")\n", layout_hash(e->plan));
         text_printf(c,
                     "#define WEIGHT_FLOATS %" PRId64 "\n#define ARENA_FLOATS %" PRId64
-                    "\n#define STATE_FLOATS %" PRId64 "\n#define SCRATCH %" PRId64 "\n%s\n",
+                    "\n#define STATE_FLOATS %" PRId64 "\n#define SCRATCH %" PRId64
+                    "\n#define TAIL_BYTES %" PRId64 "\n#define TAIL_HASH UINT64_C(0x%" PRIx64 ")\n%s\n",
                     FLOATS(e->plan->weights_size), FLOATS(e->plan->arena_size) + LANES,
                     FLOATS(e->plan->state_size) + LANES, scratch_size(e->plan),
+                    e->o->tables_apart ? e->o->tables_size : 0, e->o->tables_apart ? e->o->tables_hash : 0,
                     is_batched(e) ? batch_constants(e) : "");
 }
 
@@ -261,6 +305,8 @@ static void emit_instance(const Emit *e, Text *c)
                 emit_causal_interface(e, c);
         else
                 emit_plain_interface(e, c);
+        if (e->o->tables)
+                text_printf(c, "%s\n", model_text(e, strstr(embedded_text("model_text.h"), "int64_t")));
         if (e->o->with_main) {
                 if (e->o->tokenizer)
                         text_printf(c, "%s\n", e->o->tokenizer);
@@ -275,10 +321,11 @@ static void emit_command(const Emit *e, Text *c)
                                                                                             NULL};
         if (!e->o->with_main)
                 return;
-        const char *command =
-                arena_printf(e->arena, "%s\n%s",
-                             model_text(e, embedded_text(e->o->tokenizer ? "main_text.h" : "main_tokens.h")),
-                             model_text(e, embedded_text("main.h")));
+        const char *texts = e->o->tables      ? "main_pieces.h"
+                            : e->o->tokenizer ? "main_text.h"
+                                              : "main_tokens.h";
+        const char *command = arena_printf(e->arena, "%s\n%s", model_text(e, embedded_text(texts)),
+                                           model_text(e, embedded_text("main.h")));
         paste_runtime(c, e->o->tokenizer ? text_files : token_files, NULL, command);
         text_printf(c, "%s", command);
 }
@@ -294,8 +341,8 @@ static void emit_all(const Emit *e, Text *c)
         emit_instance(e, after);
         emit_command(e, after);
         const Target *t = e->portable ? target_table : e->plan->target;
-        const char *files[] = {"guard.h",  "processor.h", t->vector,        "math.h", "rows.h", "far.h",
-                               "matmul.h", "attention.h", "window_cache.h", "team.h", NULL};
+        const char *files[] = {"guard.h",  "processor.h", t->vector,        "math.h", "rows.h",   "far.h",
+                               "matmul.h", "attention.h", "window_cache.h", "team.h", "tokens.h", NULL};
         emit_tile(t, c);
         text_printf(user, "%s%s%s", before->data, kernels->data, after->data);
         paste_runtime(c, files, NULL, user->data);

@@ -253,6 +253,38 @@ static void declare_causal_functions(const Emit *e, Text *h)
                 declare_batch(e, h);
 }
 
+/* The functions of runtime/model_text.h. */
+static void declare_texts(const Emit *e, Text *h)
+{
+        text_printf(h, "%s",
+                    model_text(e, "\n/* Text to token ids and back.  $MODEL_CONTROL: the texts of control "
+                                  "tokens, as <|endoftext|>, become "
+                                  "these tokens, and\n * decoding gives their texts.  $MODEL_BARE: nothing "
+                                  "is put before or behind the text. "
+                                  "*/\n"
+                                  "enum { $MODEL_CONTROL = 1, $MODEL_BARE = 2 };\n"
+                                  "/* text [n] to ids [room]; how many there are, also if they are more than "
+                                  "room; -1: the text is too long.\n"
+                                  " * scratch [$model_encode_scratch(m, n)], aligned to 4; there are at most "
+                                  "$model_encode_room(m, n) ids. */\n"
+                                  "int64_t $model_encode(const $model *m, const char *text, int64_t n, int "
+                                  "flags, int32_t *ids, int64_t "
+                                  "room, void *scratch);\n"
+                                  "int64_t $model_encode_room(const $model *m, int64_t n);\n"
+                                  "int64_t $model_encode_scratch(const $model *m, int64_t n);\n"
+                                  "/* A text that is made token by token; begins as {{0}, 0, 0}. */\n"
+                                  "typedef struct {\n        unsigned char held[3]; /* the beginning of a "
+                                  "character */\n        int n, "
+                                  "begun;\n} $model_text;\n"
+                                  "/* What an id adds to it, into out [$model_decode_room(m)]; returns its "
+                                  "bytes.  Characters are given whole. */\n"
+                                  "int64_t $model_decode(const $model *m, $model_text *text, int32_t id, int "
+                                  "flags, char *out);\n"
+                                  "int64_t $model_decode_room(const $model *m);\n"
+                                  "/* At the end: what was held back, into out [3]. */\n"
+                                  "int64_t $model_decode_end($model_text *text, char *out);\n\n"));
+}
+
 void emit_header(const Emit *e, Text *h)
 {
         text_printf(h,
@@ -301,6 +333,8 @@ void emit_header(const Emit *e, Text *h)
                             e->g->fed_separately ? ", but for what was computed when it was fed" : "",
                             e->name, e->name, size_list(e, CALLS, true), input_list(e, CALLS, true, false),
                             output_list(e, true, false));
+        if (e->o->tables)
+                declare_texts(e, h);
         text_printf(h, "const char *%s_error(int code);\n\n#ifdef __cplusplus\n}\n#endif\n#endif\n", e->name);
 }
 

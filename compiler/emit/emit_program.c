@@ -29,6 +29,8 @@ void emit_struct(const Emit *e, Text *c)
                             e->causal && i == e->g->past   ? "positions taken by earlier calls"
                             : e->causal && i == e->g->time ? "positions in this call"
                                                            : "size in this call");
+        if (!e->alone && e->o->tables)
+                text_printf(c, "        TokenTables tokens;\n");
         if (has_dense(e->plan))
                 text_printf(c, "        int64_t whole, done; /* positions of the caller's whole call; of it, "
                                "those taken */\n");

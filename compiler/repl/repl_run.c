@@ -134,6 +134,8 @@ static bool build_all(Session *s, Runner *r, RunnerKind kind)
         if (o.tokenizer && takes_text(m->graph))
                 r->has_tokenizer =
                         tokenizer_read(o.tokenizer, (int)m->graph->input[0].bound, &r->tokenizer, &error);
+        if (r->has_tokenizer)
+                r->tokenizer.start = start_token(m->graph);
         return !error.environment || wrong(error.message);
 }
 

@@ -49,9 +49,29 @@ const char *why_not_generating(const Graph *g)
         return why ? why : g->ninput != 1 ? "has other inputs than token ids [time]" : NULL;
 }
 
+static int32_t *tables_to_tokens(const Tokenizer *t, const char *text, int64_t n, int64_t *count)
+{
+        if (n > tokens_most(&t->tables))
+                return NULL;
+        int64_t room = tokens_room(&t->tables, n) + 1;
+        int32_t *tokens = malloc((size_t)room * sizeof *tokens);
+        void *scratch = malloc((size_t)tokens_scratch(&t->tables, n));
+        if (tokens && scratch)
+                *count = tokens_encode(&t->tables, text, n, 0, tokens, room, scratch);
+        free(scratch);
+        if (tokens && !*count && t->start >= 0)
+                tokens[(*count)++] = t->start;
+        if (scratch)
+                return tokens;
+        free(tokens);
+        return NULL;
+}
+
 int32_t *text_to_tokens(const Tokenizer *t, const char *text, int64_t n, int64_t *count)
 {
         *count = 0;
+        if (t->block.size)
+                return tables_to_tokens(t, text, n, count);
         if (n >= 1 << 28)
                 return NULL;
         int32_t *tokens = malloc(TOKENIZER_TOKENS(n) * sizeof *tokens);
@@ -94,6 +114,13 @@ int32_t *numbers_to_tokens(const Graph *g, const char *text, int64_t *count, con
 
 int token_to_text(const Tokenizer *t, int32_t previous, int32_t token, char *out)
 {
+        if (t->block.size) {
+                bool begins = previous < 0 || previous >= t->block.vocab ||
+                              (t->tables.section[TOKENS_MARKS][previous] & TOKEN_CONTROL);
+                TokenDecoder decoder = {.begun = !begins};
+                int64_t n = tokens_decode(&t->tables, &decoder, token, 0, out);
+                return (int)(n + tokens_decode_end(&decoder, out + n));
+        }
         vocabulary = t;
         return tokenizer_decode(previous, token, out);
 }

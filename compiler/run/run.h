@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "text/text.h"
 #include "weights/weights.h"
 
 /* An engine: a planned model as code in this process, with memory and threads of its own.
@@ -86,10 +87,18 @@ typedef struct {
         uint32_t *offset;     /* [vocab + 1] */
         float *score;         /* [vocab], no NaN */
         uint32_t *sorted;     /* [vocab]: tokens in order of their bytes, equal ones by number */
+
+        Arena arena;
+        TokenBlock
+                block; /* of another than llama2.c's: what is above but vocab and longest is not used; size 0: there is none */
+        TokenTables tables; /* of the block */
+        int32_t start;      /* what an empty text becomes if the block has nothing for it; -1: nothing */
 } Tokenizer;
 
-/* Reads a tokenizer of exactly vocab tokens, which tokenizer_free releases; false and a message, and nothing
- * to release. */
+/* Whether it is a tokenizer that text.h reads: a directory, or JSON. */
+bool tokenizer_is_published(const char *path);
+/* Reads a tokenizer of exactly vocab tokens, or one of text.h's of at most vocab, which tokenizer_free releases; false and a message,
+ * and nothing to release. */
 bool tokenizer_read(const char *path, int vocab, Tokenizer *tokenizer, CkError *err);
 void tokenizer_free(Tokenizer *tokenizer);
 

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "run.h"
 
@@ -124,11 +125,11 @@ static bool parse(ReadFile *input, Tokenizer *tokenizer, CkError *err)
 {
         const char *format = format_of(input->data, input->size);
         if (format && format != llama2c_tokenizer)
-                return ck_fail(
-                        err,
-                        "%s: this is %s; a tokenizer is read as llama2.c has it, tokenizer.bin, which its "
-                        "tokenizer.py makes of a SentencePiece model",
-                        input->path, format);
+                return ck_fail(err,
+                               "%s: this is %s; a tokenizer is a tokenizer.json, or as llama2.c has it, "
+                               "tokenizer.bin, which its "
+                               "tokenizer.py makes of a SentencePiece model",
+                               input->path, format);
         const unsigned char *header = take(input, 4);
         int32_t longest = 0;
         if (header)
@@ -166,10 +167,42 @@ static bool is_large_enough(int vocab, const char *path, CkError *err)
                        path, vocab, UNKNOWN, END);
 }
 
+bool tokenizer_is_published(const char *path)
+{
+        struct stat about;
+        if (stat(path, &about) || S_ISDIR(about.st_mode))
+                return !stat(path, &about);
+        FILE *file = S_ISREG(about.st_mode) ? fopen(path, "rb") : NULL;
+        int first = file ? getc(file) : EOF;
+        if (file)
+                fclose(file);
+        return first == '{';
+}
+
+static bool read_published(const char *path, Tokenizer *t, CkError *err)
+{
+        bool lacking;
+        const char *wrong = tokenizer_load(&t->arena, path, &t->block, &lacking);
+        if (wrong)
+                return lacking || lacks_memory(wrong) ? ck_lack(err, "%s", wrong) : ck_fail(err, "%s", wrong);
+        if (t->block.vocab > t->vocab)
+                return ck_fail(err, "%s: its ids go up to %d, and the model's vocabulary to %d", path,
+                               t->block.vocab - 1, t->vocab - 1);
+        tokens_open(&t->tables, t->block.block, (uint64_t)t->block.size);
+        t->longest = (int)tokens_decode_room(&t->tables);
+        return true;
+}
+
 bool tokenizer_read(const char *path, int vocab, Tokenizer *tokenizer, CkError *err)
 {
         ReadFile input = {.path = path};
-        *tokenizer = (Tokenizer){.vocab = vocab};
+        *tokenizer = (Tokenizer){.vocab = vocab, .start = -1};
+        if (tokenizer_is_published(path)) {
+                bool fits = read_published(path, tokenizer, err);
+                if (!fits)
+                        tokenizer_free(tokenizer);
+                return fits;
+        }
         bool good = is_large_enough(vocab, path, err);
         good = good && load(&input, err) && parse(&input, tokenizer, err);
         free(input.data);
@@ -184,6 +217,7 @@ void tokenizer_free(Tokenizer *tokenizer)
         free(tokenizer->offset);
         free(tokenizer->score);
         free(tokenizer->sorted);
+        arena_free(&tokenizer->arena);
         *tokenizer = (Tokenizer){0};
 }
 

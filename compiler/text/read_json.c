@@ -407,6 +407,8 @@ static void read_all(Reader *r, const json_t *root)
                 r->byte_of_letter[letter_of_byte(b)] = b;
         if (!json_is_object(root))
                 reader_refuse(r, "no tokenizer.json: an object is wanted");
+        if (!json_object_get(root, "model"))
+                reader_refuse(r, "no tokenizer.json: it has no model");
         check_keys(r, root);
         read_normaliser(r, json_object_get(root, "normalizer"), "normalizer", 0);
         read_pre_tokeniser(r, json_object_get(root, "pre_tokenizer"), "pre_tokenizer", 0);

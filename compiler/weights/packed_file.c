@@ -1,4 +1,4 @@
-/* The packed file: a page with a head, then the weights in the order in which the kernels read them. */
+/* The packed file: a page with a head, then the weights in the order in which the kernels read them, then what else the program maps. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -9,10 +9,15 @@
 
 enum { PAGE = 4096 };
 
-/* Room for n floats behind a page with the file's head, mapped; NULL with errno. */
-static float *map_aside(FILE *f, uint64_t layout, int64_t n)
+static int64_t file_size(int64_t n, const WeightTail *tail)
 {
-        int64_t size = PAGE + n * (int64_t)sizeof(float);
+        return PAGE + n * (int64_t)sizeof(float) + tail->size;
+}
+
+/* Room for n floats behind a page with the file's head, and the tail behind them, mapped; NULL with errno. */
+static float *map_aside(FILE *f, uint64_t layout, int64_t n, const WeightTail *tail)
+{
+        int64_t size = file_size(n, tail);
         int error;
         do
                 error = posix_fallocate(fileno(f), 0, size);
@@ -24,20 +29,22 @@ static float *map_aside(FILE *f, uint64_t layout, int64_t n)
         unsigned char *page = mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE, MAP_SHARED, fileno(f), 0);
         if (page == MAP_FAILED)
                 return NULL;
-        uint64_t count = (uint64_t)n;
+        uint64_t head[4] = {layout, (uint64_t)n, (uint64_t)tail->size, tail->hash};
         memcpy(page, "lathe 1\n", 8);
-        memcpy(page + 8, &layout, sizeof layout);
-        memcpy(page + 16, &count, sizeof count);
+        memcpy(page + 8, head, sizeof head);
+        if (tail->size)
+                memcpy(page + size - tail->size, tail->bytes, (size_t)tail->size);
         return (float *)(void *)(page + PAGE);
 }
 
 /* On the disk before it takes its place: a page that was lost would be read as zeros, and nobody would know. */
-bool output_weights(WrittenFile *o, const char *path, Plan *p, const WeightSource *from)
+bool output_weights(WrittenFile *o, const char *path, Plan *p, const WeightSource *from,
+                    const WeightTail *tail)
 {
         if (!output_begin(o, path))
                 return false;
-        int64_t n = FLOATS(p->weights_size), size = PAGE + n * (int64_t)sizeof(float);
-        float *all = map_aside(o->file, layout_hash(p), n);
+        int64_t n = FLOATS(p->weights_size), size = file_size(n, tail);
+        float *all = map_aside(o->file, layout_hash(p), n, tail);
         if (!all) {
                 o->error = strerror(errno);
                 return false;
@@ -55,6 +62,6 @@ bool output_weights(WrittenFile *o, const char *path, Plan *p, const WeightSourc
 bool write_weights(const char *path, Plan *p, const WeightSource *from)
 {
         WrittenFile o;
-        output_weights(&o, path, p, from);
+        output_weights(&o, path, p, from, &(WeightTail){.size = 0});
         return output_finish(&o, 1);
 }

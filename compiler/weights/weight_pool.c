@@ -225,7 +225,7 @@ const char *packed_file_open(const char *path, const Plan *p, PackedFile *file)
 {
         Arena *a = p->graph->arena;
         struct stat about;
-        uint64_t head[3];
+        uint64_t head[4]; /* the last: bytes of the tail */
         *file = (PackedFile){.lacking = true};
         int f = open(path, O_RDONLY | O_CLOEXEC);
         if (f < 0)
@@ -233,7 +233,8 @@ const char *packed_file_open(const char *path, const Plan *p, PackedFile *file)
         bool read = !fstat(f, &about) && (read_at(f, head, sizeof head, 0) || errno == 0);
         bool ours = read && about.st_size > HEAD && !memcmp(head, "lathe 1\n", 8) &&
                     head[1] == layout_hash(p) && head[2] == (uint64_t)FLOATS(p->weights_size) &&
-                    (uint64_t)about.st_size == HEAD + (uint64_t)p->weights_size;
+                    head[3] < (uint64_t)about.st_size &&
+                    (uint64_t)about.st_size == HEAD + (uint64_t)p->weights_size + head[3];
         void *at = ours ? mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_PRIVATE, f, 0) : MAP_FAILED;
         int error = errno;
         close(f);

@@ -202,7 +202,14 @@ const char *pack_weights(Plan *p, const WeightSource *from, float *all);
 const char *pack_buffers(Plan *p, const WeightSource *from, const int64_t *begin, float *all);
 
 /* packed_file.c: into the file itself; false with o->error */
-bool output_weights(WrittenFile *o, const char *path, Plan *p, const WeightSource *from);
+/* The tail: bytes behind the weights, a multiple of 8 of them, and the hash by which a program knows them; size 0: there is none. */
+typedef struct {
+        const void *bytes;
+        int64_t size;
+        uint64_t hash;
+} WeightTail;
+bool output_weights(WrittenFile *o, const char *path, Plan *p, const WeightSource *from,
+                    const WeightTail *tail);
 bool write_weights(const char *path, Plan *p, const WeightSource *from); /* false after a message */
 
 /* Packed weights in memory, by name and layout: what a change of the model leaves as it was is not packed again. */

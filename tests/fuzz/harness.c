@@ -127,8 +127,9 @@ bool output_bytes(WrittenFile *o, const char *to, const char *bytes, int64_t n)
         return write_file(to, bytes, n);
 }
 
-bool output_weights(WrittenFile *o, const char *to, Plan *p, const WeightSource *from)
+bool output_weights(WrittenFile *o, const char *to, Plan *p, const WeightSource *from, const WeightTail *tail)
 {
+        (void)tail;
         *o = (WrittenFile){.path = to};
         return write_weights(to, p, from);
 }
