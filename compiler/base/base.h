@@ -154,6 +154,9 @@ void text_add(Text *t, const char *bytes, int64_t n);
 void text_indent(Text *t, const Text *from, int levels);
 /* a float as a C literal that has these very bits: "0x1.8p+1f", "-FLOAT_INF" */
 const char *float_literal(Arena *a, float x);
+/* a text as the language writes it, in quotes and with its escapes */
+const char *quoted_text(Arena *a, const char *text);
+void print_text(FILE *f, const char *text); /* the same */
 /* path.c: the folder of a file, "" or with a slash at its end; and another file's path as seen from there */
 const char *folder_of(Arena *a, const char *path);
 const char *path_from(Arena *a, const char *file, const char *path);

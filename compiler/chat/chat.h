@@ -71,9 +71,12 @@ typedef struct {
         const char *path; /* for messages */
         const char *text; /* NULL: there is none, and `wrong` says why */
         int64_t n;
-        json_t *variables; /* bos_token and the like; to be released */
+        json_t *variables; /* bos_token and the like */
+        json_t *config;    /* tokenizer_config.json, or NULL */
+        bool absent;       /* there is no template, and nothing is wrong with that */
         char *wrong;
         bool lacking; /* a file can't be read */
 } ChatSource;
 ChatSource chat_source(Arena *a, const char *path);
+void chat_source_free(ChatSource *s);
 #endif

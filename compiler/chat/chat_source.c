@@ -83,14 +83,19 @@ static json_t *read_config(Arena *a, const char *path, bool needed, ChatSource *
         json_error_t error;
         char *text = read_file(a, path, &n, &why);
         if (!text) {
+                s->absent = needed && why == ENOENT;
                 if (needed || why != ENOENT) {
                         s->wrong = arena_printf(a, "%s: %s", path, strerror(why));
                         s->lacking = true;
                 }
                 return NULL;
         }
-        json_t *j = json_loadb(text, (size_t)n, JSON_REJECT_DUPLICATES, &error);
-        if (!j)
+        json_begin();
+        json_t *j = json_parse(text, (size_t)n, 0, &error);
+        if (!j && json_starved()) {
+                s->wrong = (char *)no_memory;
+                s->lacking = true;
+        } else if (!j)
                 s->wrong = arena_printf(a, "%s:%d:%d: error: %s", path, error.line, error.column, error.text);
         return j;
 }
@@ -99,6 +104,7 @@ static void take_template(Arena *a, const char *path, const json_t *config, Chat
 {
         const json_t *found = template_of(config);
         if (!json_is_string(found)) {
+                s->absent = !found;
                 s->wrong = arena_printf(a, "%s: error: %s", path,
                                         found ? "chat_template is no text, nor a list with one named default"
                                               : "there is no chat_template");
@@ -140,12 +146,18 @@ ChatSource chat_source(Arena *a, const char *path)
                         return s;
                 }
         }
-        json_t *config = read_config(a, config_path, !file, &s);
-        s.variables = tokens_of(config);
+        s.config = read_config(a, config_path, !file, &s);
+        s.variables = tokens_of(s.config);
         if (s.wrong)
                 s.text = NULL;
         else if (!file)
-                take_template(a, config_path, config, &s);
-        json_decref(config);
+                take_template(a, config_path, s.config, &s);
         return s;
+}
+
+void chat_source_free(ChatSource *s)
+{
+        json_decref(s->variables);
+        json_decref(s->config);
+        s->variables = s->config = NULL;
 }

@@ -39,21 +39,11 @@ static bool read_date(const char *text, ChatDate *date)
 
 /* --- pieces --- */
 
-/* A text as in the language, in quotes. */
-static void print_piece(const char *name, const char *text)
+/* as in the language */
+static void print_piece(Arena *a, const char *name, const char *text)
 {
-        if (!text)
-                return;
-        printf("%s \"", name);
-        for (const char *at = text; *at; at++) {
-                if (*at == '\n' || *at == '\t' || *at == '\r')
-                        printf("\\%c", *at == '\n' ? 'n' : *at == '\t' ? 't' : 'r');
-                else if (*at == '"' || *at == '\\')
-                        printf("\\%c", *at);
-                else
-                        putchar(*at);
-        }
-        printf("\"\n");
+        if (text)
+                printf("%s %s\n", name, quoted_text(a, text));
 }
 
 static void print_trim(const char *role, ChatTrim trim)
@@ -72,13 +62,13 @@ static int print_pieces(Arena *a, const ChatTemplate *t, const ChatSource *s, Ch
                 return WRONG_INPUT;
         }
         if (!p.default_system && *p.head)
-                print_piece("head", p.head);
-        print_piece("default_system", p.default_system);
-        print_piece("system", p.system);
-        print_piece("first_user", p.first_user);
-        print_piece("user", p.user);
-        print_piece("answer", p.answer);
-        print_piece("open", p.open);
+                print_piece(a, "head", p.head);
+        print_piece(a, "default_system", p.default_system);
+        print_piece(a, "system", p.system);
+        print_piece(a, "first_user", p.first_user);
+        print_piece(a, "user", p.user);
+        print_piece(a, "answer", p.answer);
+        print_piece(a, "open", p.open);
         print_trim("system", p.trims_system);
         print_trim("user", p.trims_user);
         print_trim("answer", p.trims_answer);
@@ -164,7 +154,7 @@ int template_command(const Options *o)
         Arena a = {0};
         ChatSource s = chat_source(&a, o->file[0]);
         int code = with_source(&a, &s, o);
-        json_decref(s.variables);
+        chat_source_free(&s);
         arena_free(&a);
         return code;
 }

@@ -190,7 +190,7 @@ const char *setting_text(Arena *a, const Setting *s)
         const char *text = "";
         switch (s->kind) {
         case SETTING_NUMBER: return arena_printf(a, "%.15g", s->number);
-        case SETTING_TEXT: return arena_printf(a, "\"%s\"", s->text);
+        case SETTING_TEXT: return quoted_text(a, s->text);
         case SETTING_BOOL: return s->number != 0 ? "true" : "false";
         case SETTING_LIST: break;
         }

@@ -73,6 +73,8 @@ static TokenIds last_tokens(Import *m)
         TokenIds ids = {0};
         for (int place = 0; place < 3 && !m->failed; place++)
                 add_ids(m, &ids, in_order(m, "eos_token_id", place));
+        if (m->answer_end > 0 && !has_id(&ids, m->answer_end) && ids.n < MAX_STOP_TOKENS)
+                ids.id[ids.n++] = m->answer_end;
         return ids;
 }
 
@@ -101,14 +103,18 @@ void generation_print(Import *m, Definition *family, Text *t)
                 return;
         TokenIds start = first_token(m), stop = last_tokens(m);
         check_start(m, &start);
-        if (!start.n && !stop.n)
+        if (!start.n && !stop.n && !m->nknob)
                 return;
-        text_printf(t, "    loop generate {");
+        text_printf(t, m->nknob ? "    loop generate {\n       " : "    loop generate {");
         if (start.n)
                 text_printf(t, " start %lld%s", (long long)start.id[0], stop.n ? " " : "");
         for (int i = 0; i < stop.n; i++)
                 text_printf(t, "%s%lld", i ? ", " : stop.n > 1 ? " stop [" : " stop ", (long long)stop.id[i]);
-        text_printf(t, stop.n > 1 ? "] }\n" : " }\n");
+        text_printf(t, "%s%s", stop.n > 1 ? "]" : "", m->nknob ? "\n" : " }\n");
+        for (int i = 0; i < m->nknob; i++)
+                text_printf(t, "        %s\n", spec_tree_text(m->arena, m->knob[i]));
+        if (m->nknob)
+                text_printf(t, "    }\n");
 }
 
 /* Whether a key asks for something: not none, nothing, or what changes nothing. */

@@ -145,6 +145,11 @@ typedef struct {
         int nstated, stated_cap;
         StatedSetting *setting;
         int nsetting, setting_cap;
+        /* what the files beside say of conversations (conversation.c) */
+        Ast **knob; /* of `loop generate` */
+        int nknob, knob_cap;
+        const char *conversation_note; /* or NULL */
+        int64_t answer_end;            /* the token that ends an answer; 0 where there are no knobs */
 } Import;
 
 /* item.c */
@@ -189,12 +194,16 @@ bool spec_complete(Import *m); /* settings fit the family; false after messages 
 const char *spec_print(Import *m, const char *name, const char *source, const Paths *forced);
 
 /* family.c */
+const char *spec_tree_text(Arena *arena, const Ast *tree); /* spec.c: as it is printed, on one line or more */
 Definition *family_find(const Import *m, const char *name); /* a model of the library; NULL: there is none */
 /* The declaration of a family's hyperparameter: DECL, LET or SETTING, the last in the chain of models first; NULL: there is none. */
 const Ast *family_declares(const Import *m, Definition *family, const char *name, bool with_settings);
 bool family_generates(const Import *m, Definition *family); /* it has `loop generate` */
 bool family_gives(Import *m, Definition *family,
                   const StatedSetting *s); /* the same value without being set */
+
+/* conversation.c: of a folder, with a slash at its end, or "" */
+void conversation_read(Import *m, const char *folder);
 
 /* generation.c: adds the line `loop generate { … }`, where the files have tokens for it; keys that are not done. */
 void generation_print(Import *m, Definition *family, Text *t);

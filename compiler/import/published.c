@@ -401,6 +401,8 @@ Spec import_spec(Arena *arena, const Options *o, const char *source, const char 
                 good = spec_complete(&r.m);
         if (good)
                 good = strict_keys(&r.m, r.path, o->force, &forced);
+        if (good && r.folder && family_generates(&r.m, family_find(&r.m, r.m.family->name)))
+                conversation_read(&r.m, r.folder);
         if (good) {
                 spec.model = model_name(&r, name ? name : name_of_source(&r));
                 spec.text = spec_print(&r.m, spec.model, r.path, &forced);

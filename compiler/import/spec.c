@@ -140,7 +140,7 @@ bool spec_complete(Import *m)
 
 /* ---- lines ---- */
 
-static const char *printed(Arena *arena, const Ast *tree)
+const char *spec_tree_text(Arena *arena, const Ast *tree)
 {
         char *text = NULL;
         size_t n = 0;
@@ -217,7 +217,7 @@ static void add_settings(Import *m, Text *t, Ast *const *tree, int n)
         for (int i = 0; i < n; i++) {
                 if (!is_small(tree[i]))
                         continue;
-                const char *text = printed(m->arena, tree[i]);
+                const char *text = spec_tree_text(m->arena, tree[i]);
                 int width = (int)strlen(text);
                 bool fresh = column == 0 || column + width + 2 > WIDTH;
                 if (fresh && column)
@@ -230,7 +230,7 @@ static void add_settings(Import *m, Text *t, Ast *const *tree, int n)
         for (int i = 0; i < n; i++) {
                 if (is_small(tree[i]))
                         continue;
-                const char *text = printed(m->arena, tree[i]);
+                const char *text = spec_tree_text(m->arena, tree[i]);
                 if (has_long_list(tree[i]->kid[tree[i]->nkid - 1]))
                         add_folded(t, text);
                 else
@@ -314,6 +314,8 @@ static void add_comments(Import *m, Text *t, Definition *family, const char *sou
         if (not_done.n)
                 add_comment(t, arena_printf(m->arena, "Asked of generation, and not done here: %s.",
                                             joined(m->arena, &not_done)));
+        if (m->conversation_note)
+                add_comment(t, m->conversation_note);
         if (forced->n)
                 add_comment(t, arena_printf(m->arena, "Not read, by --force: %s.", joined(m->arena, forced)));
 }
@@ -327,7 +329,7 @@ static void add_import(Import *m, Text *t, const Definition *family)
                 import->name = file->name;
         else
                 ast_append(m->arena, import, word(m, AST_STRING, file->source->path));
-        text_printf(t, "%s\n\n", printed(m->arena, import));
+        text_printf(t, "%s\n\n", spec_tree_text(m->arena, import));
 }
 
 const char *spec_print(Import *m, const char *name, const char *source, const Paths *forced)

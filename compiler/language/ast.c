@@ -67,22 +67,6 @@ bool ast_equal(const Ast *a, const Ast *b)
         return true;
 }
 
-static void print_string(const char *text, FILE *stream)
-{
-        putc('"', stream);
-        for (; *text; text++) {
-                if (*text == '\n')
-                        fputs("\\n", stream);
-                else if (*text == '\t')
-                        fputs("\\t", stream);
-                else if ((unsigned char)*text < 0x20 || *text == 0x7f)
-                        fprintf(stream, "\\u%04x", (unsigned)*text);
-                else
-                        fprintf(stream, "%s%c", *text == '"' || *text == '\\' ? "\\" : "", *text);
-        }
-        putc('"', stream);
-}
-
 /* --- the dump ------------------------------------------------------------------------------------------ */
 
 enum { DUMP_WIDTH = 100 };
@@ -116,7 +100,7 @@ static void dump_head(const Ast *tree, FILE *stream)
         if (!is_word && tree->kind != AST_STRING)
                 putc(' ', stream);
         if (name_is_text(tree->kind))
-                print_string(tree->name, stream);
+                print_text(stream, tree->name);
         else
                 fputs(tree->name, stream);
         if (tree->kind == AST_ARG)
@@ -312,7 +296,7 @@ static void print_bare(Printer *p, const Ast *e)
         if (binary)
                 print_binary(p, e, binary);
         else if (e->kind == AST_STRING)
-                print_string(e->name, p->stream);
+                print_text(p->stream, e->name);
         else if (e->kind == AST_NAME || e->kind == AST_NUMBER || e->kind == AST_TYPE)
                 text(p, e->name);
         else if (is_leaf(e->kind))
@@ -471,7 +455,7 @@ static void print_path(Printer *p, const char *path)
         if (plain)
                 text(p, path);
         else
-                print_string(path, p->stream);
+                print_text(p->stream, path);
 }
 
 /* read a = 1, "b-c" as b : int */
@@ -496,7 +480,7 @@ static void print_config(Printer *p, const Ast *config)
         for (int i = 0; i < config->kid[2]->nkid; i++) {
                 const Ast *source = config->kid[2]->kid[i];
                 text(p, " ");
-                print_string(source->name, p->stream);
+                print_text(p->stream, source->name);
                 for (int k = 0; k < source->nkid; k++)
                         fprintf(p->stream, ".%s", source->kid[k]->name);
         }
@@ -517,7 +501,7 @@ static void print_item(Printer *p, const Ast *item)
                 print_body(p, item->kid[1]);
         } else if (item->kind == AST_TEST) {
                 text(p, "test ");
-                print_string(item->name, p->stream);
+                print_text(p->stream, item->name);
                 print_body(p, item->kid[0]);
         } else if (item->kind == AST_CONFIG)
                 print_config(p, item);
@@ -575,7 +559,7 @@ static void print_line(Printer *p, const Ast *tree)
                 print_expr(p, tree->kid[0], ANY);
                 return;
         case AST_MAP:
-                print_string(tree->name, p->stream);
+                print_text(p->stream, tree->name);
                 print_typed(p, NULL, tree->kid[0]);
                 return;
         default: /* an item of a file, or in a REPL an expression */

@@ -18,36 +18,6 @@ typedef struct {
         int indent, width;
 } Print;
 
-/* As it stands between quotes; returns how many bytes. */
-static int escaped(char *out, char c)
-{
-        if (c == '\n' || c == '\t')
-                return sprintf(out, "\\%c", c == '\n' ? 'n' : 't');
-        if ((unsigned char)c < 0x20 || c == 0x7f)
-                return sprintf(out, "\\u%04x", (unsigned)c);
-        return sprintf(out, c == '"' || c == '\\' ? "\\%c" : "%c", c);
-}
-
-const char *quoted_text(Arena *a, const char *text)
-{
-        Text *t = text_new(a);
-        char bytes[8];
-        text_add(t, "\"", 1);
-        for (; *text; text++)
-                text_add(t, bytes, escaped(bytes, *text));
-        text_add(t, "\"", 1);
-        return t->data;
-}
-
-void print_text(FILE *f, const char *text)
-{
-        char bytes[8];
-        fputc('"', f);
-        for (; *text; text++)
-                fwrite(bytes, 1, (size_t)escaped(bytes, *text), f);
-        fputc('"', f);
-}
-
 static int number_text(char *out, const char *format, double x)
 {
         if (!format)

@@ -111,8 +111,6 @@ typedef struct {
 /* In the language, the shape behind `#`; large ones abridged.  indent: columns that precede it on its line. */
 void print_tensor(FILE *f, const Shown *t, int indent);
 void print_shortest(FILE *f, double x);
-void print_text(FILE *f, const char *text); /* in quotes */
-const char *quoted_text(Arena *a, const char *text);
 
 /* repl_command.c: lines that begin with a colon */
 typedef struct {
