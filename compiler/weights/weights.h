@@ -81,7 +81,7 @@ bool checkpoint_meta(const Checkpoint *checkpoint, const char *key, int64_t *val
 typedef enum { CK_INTEGER, CK_REAL, CK_TRUTH, CK_TEXT } CkPairKind;
 
 typedef struct {
-        const char *key;           /* UTF-8: "llama.attention.head_count" */
+        const char *key;           /* UTF-8: "general.alignment" */
         CkPairKind kind;           /* of the value, or of each in a list */
         bool list;                 /* one value otherwise */
         int64_t count;             /* values: of a list 0 or more */
