@@ -216,7 +216,7 @@ static const Command command_table[] = {
          "  SOURCE           as for encode\n"
          "  --special        control tokens are written as their texts; without it they are nothing\n"
          "  --json           each text is written as a string of JSON\n"
-         "example: echo '7454 2402 257 640' | lathe decode gpt2/tokenizer.json\n"},
+         "example: echo '7454 2402 257 640' | lathe decode tokenizer.json\n"},
         {"template", template_command, "YgG", 1, 1, "one template",
          "SOURCE [--system TEXT] [--date YEAR-MONTH-DAY] [--pieces]",
          "a chat template: a conversation rendered, or its pieces",

@@ -1,6 +1,6 @@
 /* import: a published configuration (Hugging Face's config.json) to a model of the library.
  *
- * What a key means is written in config items, in the language (docs/language.md): `config llama : llama_keys "LlamaForCausalLM" { … }`.
+ * What a key means is written in config items, in the language (docs/language.md): `config NAME : PARENT "ARCHITECTURE" { … }`.
  * The files of a directory are read (published.c, json.c), an item is run over them (item.c, config_evaluate.c, config_builtin.c), keys that it
  * does not read are refused (strict.c), and what it states is printed as a model (spec.c).  No family is known here. */
 #ifndef IMPORT_H

@@ -320,7 +320,7 @@ static void add_comments(Import *m, Text *t, Definition *family, const char *sou
                 add_comment(t, arena_printf(m->arena, "Not read, by --force: %s.", joined(m->arena, forced)));
 }
 
-/* `import llamas`: the module that has the family; a file of one's own by its path. */
+/* `import NAME`: the module that has the family; a file of one's own by its path. */
 static void add_import(Import *m, Text *t, const Definition *family)
 {
         const File *file = family->file;

@@ -1,4 +1,4 @@
-/* Where a tokenizer comes from: a tokenizer.json, or a directory that has one or GPT-2's two files. */
+/* Where a tokenizer comes from: a tokenizer.json, or a directory that has one, or vocab.json and merges.txt. */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -76,7 +76,7 @@ static const char *load_json_file(Arena *a, const char *path, TokenBlock *out, b
         return text ? parse_tokenizer(a, path, text, size, out) : wrong;
 }
 
-/* --- vocab.json and merges.txt: GPT-2's pipeline ---------------------------------------------------------------------- */
+/* --- vocab.json and merges.txt: bytes, and merges of them ------------------------------------------------------------------ */
 
 /* Lines of merges as a list of JSON; the first may say which version they are of. */
 static json_t *merges_of(const char *text)
@@ -92,7 +92,7 @@ static json_t *merges_of(const char *text)
         return merges;
 }
 
-static json_t *gpt2_pipeline(json_t *vocab, json_t *merges)
+static json_t *byte_level_pipeline(json_t *vocab, json_t *merges)
 {
         static const char end[] = "<|endoftext|>";
         json_t *added = json_array(), *number = json_object_get(vocab, end);
@@ -104,8 +104,8 @@ static json_t *gpt2_pipeline(json_t *vocab, json_t *merges)
                          "merges", merges, "decoder", "type", "ByteLevel");
 }
 
-/* Beside these two files tokenizer_config.json may name another pipeline than GPT-2's. */
-static const char *why_not_gpt2(Arena *a, const char *folder)
+/* Beside these two files tokenizer_config.json may name another pipeline. */
+static const char *why_not_byte_level(Arena *a, const char *folder)
 {
         int64_t size;
         const char *why = NULL, *path = arena_printf(a, "%s/tokenizer_config.json", folder);
@@ -129,14 +129,14 @@ static const char *load_gpt2(Arena *a, const char *folder, const char *vocab_pat
                              bool *lacking)
 {
         int64_t size, merges_size;
-        const char *wrong = why_not_gpt2(a, folder), *merges_path = arena_printf(a, "%s/merges.txt", folder);
+        const char *wrong = why_not_byte_level(a, folder), *merges_path = arena_printf(a, "%s/merges.txt", folder);
         char *text = wrong ? NULL : file_text(a, vocab_path, &size, &wrong, lacking);
         char *lines = text ? file_text(a, merges_path, &merges_size, &wrong, lacking) : NULL;
         json_t *vocab = lines ? parse(a, vocab_path, text, size, &wrong) : NULL;
         if (!vocab)
                 return wrong;
         json_t *merges = merges_of(lines),
-               *root = merges && json_is_object(vocab) ? gpt2_pipeline(vocab, merges) : NULL;
+               *root = merges && json_is_object(vocab) ? byte_level_pipeline(vocab, merges) : NULL;
         wrong = json_starved() ? no_memory
                 : root         ? block_of_json(a, folder, root, out)
                        : arena_printf(a, "%s: an object from tokens to their numbers is wanted", vocab_path);
