@@ -30,7 +30,8 @@ static const Command command_table[] = {
          "  -D NAME=VALUE    a hyperparameter\n"
          "  --weights CKPT   .safetensors, a folder of them, a .gguf or a llama2.c .bin; left out: made by "
          "hash\n"
-         "  --tokenizer TOK  a tokenizer.json, a directory that has one, or llama2.c's tokenizer.bin, compiled in\n"
+         "  --tokenizer TOK  a tokenizer.json, a directory that has one, or llama2.c's tokenizer.bin, "
+         "compiled in\n"
          "  --target T       what to write for (`lathe targets`; default native)\n"
          "  --main           add a command line that generates\n"
          "  --embed          the weights too are in the C file\n"
@@ -46,15 +47,16 @@ static const Command command_table[] = {
          "example: lathe build models/tale.model --main -o tale.c && cc -std=c11 -O2 -march=native tale.c "
          "-lpthread -o tale\n"},
         {"import", import_command, "oDFOTX", 1, 2,
-         "a directory with config.json, and perhaps a file of config items",
+         "a directory with config.json or a .gguf, and perhaps a file of config items",
          "SOURCE [ITEMS.model] [-o NAME] [-D name=value] [--force] [--spec-only]",
          "a published model to a model file and C",
-         "SOURCE is a directory with config.json as Hugging Face has it, or a config.json (- is standard "
-         "input).\n"
+         "SOURCE is a directory with config.json as Hugging Face has it, a config.json (- is standard "
+         "input), or a .gguf.\n"
          "Writes NAME.model: a few lines in the language, made by the library's config items and checked.  "
          "Then, "
          "if safetensors\n"
-         "lie in the directory, NAME.c, NAME.h and NAME.weights, as `lathe build --main --weights SOURCE` "
+         "lie in the directory, and of a .gguf, NAME.c, NAME.h and NAME.weights, as `lathe build --main "
+         "--weights SOURCE` "
          "does.\n"
          "  ITEMS.model      further config items, before the library's (docs/import.md)\n"
          "  -o NAME          what the model and the files are called (default: as the directory)\n"

@@ -57,7 +57,7 @@ typedef struct {
 } SaidField;
 
 struct SaidObject {
-        int n;
+        int n, capacity; /* the latter where fields are added one by one */
         SaidField *field;
         bool looked_into;
 };
@@ -82,6 +82,13 @@ const char *shortest_number(Arena *arena, double x);
 
 /* json.c: a file's object, keys with their places.  False after an error in diag. */
 bool json_read(Arena *arena, Interner *names, Diag *diag, const Source *source, Said *value);
+/* A value that is no object, for what stands at span. */
+struct json_t;
+Said json_said(Arena *arena, Interner *names, Diag *diag, const struct json_t *json, Span span);
+
+/* gguf_pairs.c: what a GGUF says of its architecture, without that name before the keys: "gguf:NAME".  False after an error in diag. */
+bool pairs_read(Arena *arena, Interner *names, Diag *diag, const Checkpoint *file, SaidObject **root,
+                const char **architecture);
 
 /* ---- an item at work ---- */
 

@@ -105,6 +105,12 @@ static Said value_of(Reader *r, const json_t *json, Span key, int depth)
         return (Said){0};
 }
 
+Said json_said(Arena *arena, Interner *names, Diag *diag, const json_t *json, Span span)
+{
+        Reader r = {.arena = arena, .names = names, .diag = diag, .source = span.source};
+        return value_of(&r, json, span, 0);
+}
+
 /* What jansson found wrong, in our words where those say more. */
 static const char *fault_of(Arena *arena, const json_error_t *error)
 {

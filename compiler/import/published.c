@@ -1,4 +1,4 @@
-/* What lies in a directory of Hugging Face's kind, and from there to a spec.
+/* What lies in a directory of Hugging Face's kind or in a GGUF, and from there to a spec.
  *
  * config.json says the model; modules.json and the file of its Pooling say how an embedder pools, generation_config.json where a text ends; weights beside them are asked for their
  * names.  What can't be imported at all is refused by its name: adapters, pipelines, pickles. */
@@ -16,7 +16,7 @@ typedef struct {
         const char *path; /* of the configuration */
         Diag diag;
         Interner names;
-        bool lacking;
+        bool lacking, gguf; /* gguf: it is itself the source */
 } Reading;
 
 static bool refuse(Reading *r, const char *format, const char *what, const char *advice)
@@ -93,8 +93,10 @@ static bool find_config(Reading *r)
                 r->path = r->source;
                 if (!strcmp(name, "config.json"))
                         r->folder = folder_of(arena, r->source);
-                if (ends_with(name, ".gguf") || ends_with(name, ".safetensors"))
-                        return refuse(r, "%s: a directory with config.json, or a config.json, is wanted",
+                r->gguf = ends_with(name, ".gguf");
+                if (ends_with(name, ".safetensors"))
+                        return refuse(r,
+                                      "%s: a directory with config.json, a config.json, or a .gguf is wanted",
                                       r->source, NULL);
                 return true;
         }
@@ -218,6 +220,19 @@ static bool open_weights_beside(Reading *r)
         return refuse(r, "%s", error.message, NULL);
 }
 
+/* A GGUF says by itself what others say in config.json, and holds the weights too. */
+static bool read_gguf(Reading *r)
+{
+        CkError error;
+        r->m.beside = NEW(r->m.arena, SaidObject);
+        r->m.tensors = checkpoint_open(r->path, &error);
+        if (r->m.tensors)
+                return pairs_read(r->m.arena, &r->names, &r->diag, r->m.tensors, &r->m.root,
+                                  &r->m.architecture);
+        r->lacking = error.environment;
+        return refuse(r, "%s", error.message, NULL);
+}
+
 /* ---- the item ---- */
 
 /* The object that a path leads to; NULL: it is not there. */
@@ -306,6 +321,8 @@ static bool choose_item(Reading *r, Span where)
 
 static bool find_architecture(Reading *r)
 {
+        if (r->gguf)
+                return choose_item(r, (Span){0});
         SaidField *f = object_find(r->m.root, intern(&r->names, "architectures", -1));
         Said first = f && f->value.kind == SAID_LIST && f->value.list->n ? f->value.list->item[0] : (Said){0};
         r->m.architecture = first.kind == SAID_TEXT ? first.text : NULL;
@@ -352,8 +369,9 @@ static const char *name_of_source(Reading *r)
         const char *whole = path ? arena_strdup(arena, path) : r->path, *slash = strrchr(whole, '/');
         free(path);
         const char *name = slash ? slash + 1 : whole;
-        return !r->folder && ends_with(name, ".json") ? arena_strndup(arena, name, (int64_t)strlen(name) - 5)
-                                                      : name;
+        return !r->folder && (r->gguf || ends_with(name, ".json"))
+                       ? arena_strndup(arena, name, (int64_t)strlen(name) - 5)
+                       : name;
 }
 
 /* ---- all of it ---- */
@@ -365,7 +383,7 @@ static Program *load_items(Reading *r, const char *items)
         Ast *import = ast_new(arena, AST_IMPORT, (Span){0}, 0);
         Program *p = items ? program_load(arena, &r->names, &r->diag, items, NULL)
                            : program_empty(arena, &r->names, &r->diag);
-        import->name = intern(&r->names, "huggingface", -1);
+        import->name = intern(&r->names, r->gguf ? "gguf_items" : "huggingface", -1);
         if (p && !r->diag.count)
                 program_import(p, "", import);
         return p && !r->diag.count ? p : NULL;
@@ -373,8 +391,9 @@ static Program *load_items(Reading *r, const char *items)
 
 static bool read_all_files(Reading *r, const char *items)
 {
-        return find_config(r) && read_object(r, r->path, &r->m.root) && read_beside(r) &&
-               open_weights_beside(r) &&
+        return find_config(r) &&
+               (r->gguf ? read_gguf(r)
+                        : read_object(r, r->path, &r->m.root) && read_beside(r) && open_weights_beside(r)) &&
                (r->m.inner = r->m.root, r->m.program = load_items(r, items)) != NULL;
 }
 
@@ -409,7 +428,7 @@ Spec import_spec(Arena *arena, const Options *o, const char *source, const char 
                 spec.item = r.m.item->name;
                 spec.family = r.m.family->name;
                 spec.architecture = r.m.architecture;
-                spec.weights = r.m.tensors ? (*r.folder ? r.folder : ".") : NULL;
+                spec.weights = !r.m.tensors ? NULL : r.gguf ? r.path : *r.folder ? r.folder : ".";
                 note_missing_weights(&r);
         }
         diag_print(&r.diag, stderr);

@@ -320,16 +320,30 @@ static void add_comments(Import *m, Text *t, Definition *family, const char *sou
                 add_comment(t, arena_printf(m->arena, "Not read, by --force: %s.", joined(m->arena, forced)));
 }
 
-/* `import NAME`: the module that has the family; a file of one's own by its path. */
-static void add_import(Import *m, Text *t, const Definition *family)
+/* `import NAME`: the module that has a definition; a file of one's own by its path. */
+static void add_import(Import *m, Text *t, const File *file)
 {
-        const File *file = family->file;
         Ast *import = word(m, AST_IMPORT, NULL);
         if (file->library || strncmp(file->source->path, "lib/", 4) == 0)
                 import->name = file->name;
         else
                 ast_append(m->arena, import, word(m, AST_STRING, file->source->path));
-        text_printf(t, "%s\n\n", spec_tree_text(m->arena, import));
+        text_printf(t, "%s\n", spec_tree_text(m->arena, import));
+}
+
+/* The module of a checkpoint that the family's does not know. */
+static void import_checkpoint(Import *m, Text *t, const Definition *family)
+{
+        const char *key = intern(m->program->names, "checkpoint", -1);
+        for (int i = 0; i < m->nsetting; i++) {
+                const StatedSetting *s = &m->setting[i];
+                if (s->name != key || s->value.kind != SAID_CALL)
+                        continue;
+                const char *name = intern(m->program->names, s->value.call->head, -1);
+                const Definition *d = file_find(m->file, name);
+                if (d && !file_find(family->file, name) && !library_find(m->program, name))
+                        add_import(m, t, d->file);
+        }
 }
 
 const char *spec_print(Import *m, const char *name, const char *source, const Paths *forced)
@@ -343,8 +357,9 @@ const char *spec_print(Import *m, const char *name, const char *source, const Pa
                     !family_gives(m, family, &m->setting[i]))
                         tree[n++] = setting_tree(m, &m->setting[i]);
         add_comments(m, t, family, source, forced);
-        add_import(m, t, family);
-        text_printf(t, "model %s : %s {\n", name, m->family->name);
+        add_import(m, t, family->file);
+        import_checkpoint(m, t, family);
+        text_printf(t, "\nmodel %s : %s {\n", name, m->family->name);
         add_settings(m, t, tree, n);
         generation_print(m, family, t);
         text_printf(t, "}\n");

@@ -129,7 +129,8 @@ static const char *load_gpt2(Arena *a, const char *folder, const char *vocab_pat
                              bool *lacking)
 {
         int64_t size, merges_size;
-        const char *wrong = why_not_byte_level(a, folder), *merges_path = arena_printf(a, "%s/merges.txt", folder);
+        const char *wrong = why_not_byte_level(a, folder),
+                   *merges_path = arena_printf(a, "%s/merges.txt", folder);
         char *text = wrong ? NULL : file_text(a, vocab_path, &size, &wrong, lacking);
         char *lines = text ? file_text(a, merges_path, &merges_size, &wrong, lacking) : NULL;
         json_t *vocab = lines ? parse(a, vocab_path, text, size, &wrong) : NULL;

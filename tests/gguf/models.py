@@ -219,14 +219,14 @@ def read_names(here):
     return names
 
 
-def write_gguf(path, architecture, tensors, names):
+def write_gguf(path, architecture, tensors, names, pairs=()):
     entries = []
     for name, t in tensors.items():
         layer, base, ending = split_name(name)
         theirs = names[architecture, base].replace("{i}", str(layer)) + ending
         entries.append((theirs, list(t.shape), "F32", np.ascontiguousarray(t, "<f4").tobytes()))
     with open(path, "wb") as file:
-        file.write(gguf([("general.architecture", TEXT, architecture.lower()), ("general.file_type", U32, 0), ("eps", F32_VALUE, 1e-5)], entries))
+        file.write(gguf([*pairs, ("general.file_type", U32, 0)], entries))
 
 
 # ---- one family ----
@@ -301,6 +301,95 @@ def check_logits(lathe, root, work, names):
         first = run(lathe, "run", model, "--weights", f"{work}/published.safetensors", *ids)
         second = run(lathe, "run", f"{work}/from_gguf.model", "--weights", f"{work}/model.gguf", *ids)
         verdict(f"{family}: the same logits from both files", first[0] == 0 and first == second, (first, second))
+
+
+# What published files say of their sizes, for miniatures: keys without the architecture, and how it is spelt in files.
+SIZES = {"block_count": 2, "context_length": 32}
+NORMED = {"attention.layer_norm_rms_epsilon": 1e-5}
+STATED = {
+    "llama": ("llama", {"embedding_length": 24, "feed_forward_length": 40, "attention.head_count": 3, "rope.dimension_count": 8,
+                        "rope.freq_base": 10000.0, "rope.scaling.type": "linear", "rope.scaling.factor": 4.0, "vocab_size": 37} | NORMED),
+    "llama_biased": ("llama", {"embedding_length": 24, "feed_forward_length": 36, "attention.head_count": 4, "attention.head_count_kv": 2} | NORMED),
+    "mixtral": ("llama", {"embedding_length": 24, "feed_forward_length": 20, "attention.head_count": 4, "attention.head_count_kv": 2,
+                          "rope.freq_base": 1e6, "expert_count": 5, "expert_used_count": 2} | NORMED),
+    "qwen2": ("qwen2", {"embedding_length": 24, "feed_forward_length": 36, "attention.head_count": 4, "attention.head_count_kv": 2,
+                        "rope.freq_base": 1e6, "attention.layer_norm_rms_epsilon": 1e-6}),
+    "qwen3": ("qwen3", {"embedding_length": 24, "feed_forward_length": 36, "attention.head_count": 3, "attention.head_count_kv": 1,
+                        "attention.key_length": 10, "attention.value_length": 10, "rope.freq_base": 1e6, "attention.layer_norm_rms_epsilon": 1e-6}),
+    "gemma3": ("gemma3", {"block_count": 7, "embedding_length": 20, "feed_forward_length": 28, "attention.head_count": 4,
+                          "attention.head_count_kv": 2, "attention.key_length": 6, "attention.value_length": 6, "rope.freq_base": 1e6,
+                          "rope.scaling.type": "linear", "rope.scaling.factor": 8.0, "attention.sliding_window": 7, "attention.layer_norm_rms_epsilon": 1e-6}),
+    "gpt2": ("gpt2", {"embedding_length": 24, "feed_forward_length": 96, "attention.head_count": 3, "attention.layer_norm_epsilon": 1e-5}),
+    "cohere": ("command-r", {"embedding_length": 36, "feed_forward_length": 50, "attention.head_count": 6, "attention.head_count_kv": 2,
+                             "rope.freq_base": 1000.0, "rope.scaling.type": "none", "logit_scale": 0.0625, "attention.layer_norm_epsilon": 1e-4}),
+    "cohere_normed": ("command-r", {"embedding_length": 36, "feed_forward_length": 50, "attention.head_count": 6, "attention.head_count_kv": 2,
+                                    "rope.freq_base": 8000000.0, "logit_scale": 0.8, "attention.layer_norm_epsilon": 1e-5}),
+}
+# what the published miniature is given where a GGUF means a fixed number
+AS_STATED = {"gemma3": "scale_dim 6"}
+
+
+def pairs_of(spelt, said):
+    kind = {int: U32, float: F32_VALUE, str: TEXT}
+    return [("general.architecture", TEXT, spelt)] + [(f"{spelt}.{key}", kind[type(value)], value) for key, value in (SIZES | said).items()]
+
+
+def check_imports(lathe, root, work, names):
+    """lathe import of a GGUF: the model that it makes has the logits of the published one."""
+    for family, architecture, _, _, rules in ROWS:
+        if family not in STATED:
+            continue
+        spelt, said = STATED[family]
+        model, tensors = published(lathe, root, work, family)
+        with open(model, "w", encoding="utf-8") as file:
+            file.write(model_text(root, family, settings=AS_STATED.get(family, "")))
+        write_tensors(f"{work}/published.safetensors", tensors)
+        write_gguf(f"{work}/tiny.gguf", architecture, converted(rules, tensors, sizes_of(lathe, model)), names, pairs_of(spelt, said))
+        code, made = run(lathe, "import", "--spec-only", "-o", f"{work}/imported", f"{work}/tiny.gguf")
+        verdict(f"lathe import of {family}'s GGUF", code == 0, made)
+        ids = ["-p", "3 1 4 1 5 9 2 6 5 3 5 8", "-n", "9", "--hash"]
+        wanted = run(lathe, "run", model, "--weights", f"{work}/published.safetensors", *ids)
+        found = run(lathe, "run", f"{work}/imported.model", "--weights", f"{work}/tiny.gguf", *ids)
+        verdict(f"... has the published model's logits, {family}", wanted[0] == 0 and wanted == found, (open(f"{work}/imported.model").read(), wanted, found))
+
+
+MODEL = """import llamas
+import gguf
+
+model tiny : llama {
+    layers 2  heads 3  d_model 24  d_ff 40  vocab 37  context 32  tied false  eps 1e-5
+    position rope(scaling: linear_scaling(factor: 4))
+    checkpoint gguf_llama
+}
+"""
+
+
+def check_refused_imports(lathe, root, work, names):
+    """What the pairs of a GGUF may not say."""
+    model, tensors = published(lathe, root, work, "llama")
+    spelt, said = STATED["llama"]
+    tensors = converted(ROTATED, tensors, sizes_of(lathe, model))
+    path = f"{work}/tiny.gguf"
+    write_gguf(path, "LLAMA", tensors, names, pairs_of(spelt, said))
+    code, text = run(lathe, "import", "--spec-only", path)
+    wanted = f"# From {path} by config gguf_llama (lib/gguf_items.model), gguf:llama.\n" + MODEL
+    text = text.replace("\n# gguf:", " gguf:")  # a long path takes a line of its own
+    verdict("the model file of a GGUF", code == 0 and text == wanted, text)
+    for name, more, message in (
+        ("a key that nothing reads", [("llama.rope.scaling.strange", F32_VALUE, 2.0)],
+         f"{path}:10:1: error: nothing reads rope.scaling.strange\nllama.rope.scaling.strange = 2.0\n"),
+        ("a value with keys below it", [("llama.rope.freq_base.more", U32, 1)],
+         f"{path}:9:1: error: llama.rope.freq_base.more has a value, and keys below it\n"),
+        ("an architecture without an item", [], "lathe: error: no config item is for gguf:strange\n"),
+    ):
+        pairs = pairs_of("strange" if not more else spelt, said) + more
+        write_gguf(path, "LLAMA", tensors, names, pairs)
+        code, text = run(lathe, "import", "--spec-only", path)
+        verdict(f"lathe import refuses {name}", code == 1 and text.startswith(message), text)
+    write_gguf(path, "LLAMA", tensors, names)
+    code, text = run(lathe, "import", "--spec-only", path)
+    verdict("lathe import refuses a GGUF that says no architecture", code == 1 and
+            text == f"lathe: error: {path}: it has no general.architecture, which says what model it is\n", text)
 
 
 TINY_LLAMA = """import llamas
@@ -400,6 +489,8 @@ def main():
     for row in ROWS:
         check_family(lathe, tool, root, work, row, names)
     check_logits(lathe, root, work, names)
+    check_imports(lathe, root, work, names)
+    check_refused_imports(lathe, root, work, names)
     check_tiny_llama(lathe, work, data, names)
     finish()
 

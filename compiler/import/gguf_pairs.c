@@ -1,0 +1,103 @@
+/* The pairs of a GGUF as the object that a config item reads: `NAME.rope.freq_base` is freq_base in the object rope, where NAME is the architecture. */
+#include <jansson.h>
+
+#include "import_private.h"
+
+enum { LONGEST_LIST = 4096, MAX_PAIRS = 4096 };
+
+static const char general_architecture[] = "general.architecture";
+
+/* The object of a field, which is made where there is none; NULL: it has a value. */
+static SaidObject *inner_object(Arena *arena, SaidObject *o, const char *key, Span span)
+{
+        SaidField *f = object_find(o, key);
+        if (f)
+                return f->value.kind == SAID_OBJECT ? f->value.object : NULL;
+        SaidObject *inner = NEW(arena, SaidObject);
+        GROW(arena, o->field, o->n, o->capacity);
+        o->field[o->n++] =
+                (SaidField){.key = key, .span = span, .value = {.kind = SAID_OBJECT, .object = inner}};
+        return inner;
+}
+
+/* Puts a value under its path, whose parts stand between dots. */
+static bool put(Arena *arena, Interner *names, SaidObject *root, const char *path, Span span, Said value)
+{
+        SaidObject *o = root;
+        for (const char *dot; o && (dot = strchr(path, '.')); path = dot + 1)
+                o = inner_object(arena, o, intern(names, path, (int)(dot - path)), span);
+        const char *key = intern(names, path, -1);
+        if (!o || object_find(o, key))
+                return false;
+        GROW(arena, o->field, o->n, o->capacity);
+        o->field[o->n++] = (SaidField){.key = key, .span = span, .value = value};
+        return true;
+}
+
+/* Of the architecture's pairs a line each, `NAME.rope.freq_base = 10000.0`, which messages show. */
+static Source *listed(Arena *arena, const char *path, const json_t *pairs, const char *prefix)
+{
+        Text *t = text_new(arena);
+        const char *key;
+        json_t *value;
+        json_object_foreach((json_t *)(uintptr_t)pairs, key, value)
+        {
+                char *shown = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_ENSURE_ASCII);
+                if (!strncmp(key, prefix, strlen(prefix)))
+                        text_printf(t, "%s = %.80s\n", key, shown ? shown : "");
+                free(shown);
+        }
+        return source_new(arena, path, t->data, (int32_t)t->n);
+}
+
+static bool put_all(Arena *arena, Interner *names, Diag *diag, const Source *source, json_t *pairs,
+                    const char *prefix, SaidObject *root)
+{
+        const char *key;
+        json_t *value;
+        int line = 0;
+        json_object_foreach(pairs, key, value)
+        {
+                size_t skipped = strlen(prefix);
+                if (strncmp(key, prefix, skipped) != 0)
+                        continue;
+                if (line == MAX_PAIRS) {
+                        diag_error(diag, (Span){0}, "%s: more than %d keys begin with %s", source->path,
+                                   MAX_PAIRS, prefix);
+                        return false;
+                }
+                int32_t begin = source->line[line++];
+                Span span = {source, begin, begin + (int32_t)strlen(key)};
+                Said said = json_said(arena, names, diag, value, span);
+                if (!put(arena, names, root, key + skipped, span, said)) {
+                        diag_error(diag, span, "%s has a value, and keys below it", key);
+                        return false;
+                }
+        }
+        return diag->count == 0;
+}
+
+bool pairs_read(Arena *arena, Interner *names, Diag *diag, const Checkpoint *file, SaidObject **root,
+                const char **architecture)
+{
+        CkError error;
+        json_t *pairs = checkpoint_pairs_json(file, LONGEST_LIST, &error);
+        if (!pairs) {
+                diag_error(diag, (Span){0}, "%s", error.message);
+                return false;
+        }
+        const char *of = json_string_value(json_object_get(pairs, general_architecture));
+        bool good = of && *of;
+        if (good) {
+                const char *prefix = arena_printf(arena, "%s.", of);
+                *architecture = intern(names, arena_printf(arena, "gguf:%s", of), -1);
+                *root = NEW(arena, SaidObject);
+                good = put_all(arena, names, diag, listed(arena, checkpoint_path(file), pairs, prefix), pairs,
+                               prefix, *root);
+        } else {
+                diag_error(diag, (Span){0}, "%s: it has no %s, which says what model it is",
+                           checkpoint_path(file), general_architecture);
+        }
+        json_decref(pairs);
+        return good;
+}
