@@ -614,7 +614,7 @@ static inline void token_stretch(TokenRun *r, int64_t step, const TokenStep *s, 
 static inline void token_split(TokenRun *r, int64_t step, const TokenStep *s, const unsigned char *p, const unsigned char *end)
 {
         const TokenRegex *x = (const TokenRegex *)token_section(r->t, TOKENS_REGEX) + s->regex;
-        const int over_bytes = (s->flags & STEP_OVER_BYTES) != 0, plain = s->behavior == SPLIT_ISOLATED;
+        const int over_bytes = (s->flags & STEP_OVER_BYTES) != 0, isolated = s->behavior == SPLIT_ISOLATED;
         const unsigned char *done = p;
         TokenHeld held = {NULL, NULL, 0, 0};
         while (p < end) {
@@ -624,7 +624,7 @@ static inline void token_split(TokenRun *r, int64_t step, const TokenStep *s, co
                         p += over_bytes ? 1 : token_character(p, end, &code);
                         continue;
                 }
-                if (plain) {
+                if (isolated) {
                         if (done < p)
                                 token_step(r, step + 1, done, p);
                         token_step(r, step + 1, p, after);
@@ -635,7 +635,7 @@ static inline void token_split(TokenRun *r, int64_t step, const TokenStep *s, co
                 }
                 done = p = after;
         }
-        if (plain && done < end)
+        if (isolated && done < end)
                 token_step(r, step + 1, done, end);
         else if (done < end)
                 token_stretch(r, step, s, &held, done, end, 0);
