@@ -336,7 +336,7 @@ static int run(int argc, char **argv)
                 return WRONG_USAGE;
         Arena arena = {0};
         int code = DONE;
-        if (!takes_directory(c, &o) || import_directory(&arena, &o, strchr(c->takes, 'w') != NULL, &code))
+        if (!takes_directory(c, &o) || import_directory(&arena, &o, c->takes, &code))
                 code = c->run(&o);
         arena_free(&arena);
         return code;
