@@ -127,6 +127,16 @@ static bool set_prefix(Options *o, const char *command, const char *value)
         return false;
 }
 
+static bool set_target(Options *o, const char *command, const char *value)
+{
+        if (!target_find(value))
+                return wrong(command, "no target is named %s (`lathe targets` lists them)", value);
+        for (int i = 0; i < o->ntarget; i++)
+                if (target_find(o->target[i]) == target_find(value))
+                        return wrong(command, "--target %s is given twice", value);
+        return add(o->target, &o->ntarget, MAX_TARGETS, value) || wrong(command, "%s", "too many targets");
+}
+
 static bool set_jit(Options *o, const char *command, const char *value)
 {
         static const char *const mode[] = {
@@ -228,14 +238,7 @@ static bool set(Options *o, const char *command, char letter, const char *value)
         case 't': o->tokenizer = value; return true;
         case 'o': o->out = value; return true;
         case 'X': return set_prefix(o, command, value);
-        case 'T':
-                if (!target_find(value))
-                        return wrong(command, "no target is named %s (`lathe targets` lists them)", value);
-                for (int i = 0; i < o->ntarget; i++)
-                        if (target_find(o->target[i]) == target_find(value))
-                                return wrong(command, "--target %s is given twice", value);
-                return add(o->target, &o->ntarget, MAX_TARGETS, value) ||
-                       wrong(command, "%s", "too many targets");
+        case 'T': return set_target(o, command, value);
         case 'M': return o->with_main = true;
         case 'e': return o->embed = true;
         case 'j': return o->json = true;

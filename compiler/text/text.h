@@ -7,6 +7,8 @@
 #define TEXT_H
 #include "base/base.h"
 
+#include "../../runtime/token_tables.h"
+#include "../../runtime/token_pieces.h"
 #include "../../runtime/tokens.h"
 
 /* Tables of a tokenizer, in an arena. */

@@ -1,0 +1,372 @@
+/*
+ * Pieces of text to tokens: split by tables of regexes, then merged pair by pair.
+ *
+ * Needs token_tables.h.
+ */
+
+/* --- merges -------------------------------------------------------------------------------------------------------------- */
+
+/* Few symbols: the least rank, the leftmost of equals, is looked for each time.  Returns how many are left, at the front. */
+static inline int64_t token_merge_few(const TokenTables *t, int32_t *symbol, int64_t n)
+{
+        uint32_t rank[TOKENS_FEW];
+        int32_t made[TOKENS_FEW];
+        for (int64_t i = 0; i + 1 < n; i++)
+                rank[i] = token_of_pair(t, symbol[i], symbol[i + 1], &made[i]);
+        while (n > 1) {
+                int64_t best = 0;
+                for (int64_t i = 1; i + 1 < n; i++)
+                        best = rank[i] < rank[best] ? i : best;
+                if (rank[best] == UINT32_MAX)
+                        break;
+                symbol[best] = made[best];
+                n--;
+                for (int64_t i = best + 1; i < n; i++) {
+                        symbol[i] = symbol[i + 1];
+                        rank[i] = rank[i + 1];
+                        made[i] = made[i + 1];
+                }
+                if (best + 1 < n)
+                        rank[best] = token_of_pair(t, symbol[best], symbol[best + 1], &made[best]);
+                if (best)
+                        rank[best - 1] = token_of_pair(t, symbol[best - 1], symbol[best], &made[best - 1]);
+        }
+        return n;
+}
+
+/* Many: a list of places, and a tournament over them, so that n symbols cost n log n. */
+typedef struct {
+        const TokenTables *t;
+        int64_t n;
+        int32_t *symbol, *next, *before, *made; /* [n]; next is n at the end, before -1 at the beginning */
+        uint32_t *rank;                         /* [n]: of this place and the next together */
+        int32_t *winner;                        /* [2n]: node i holds the better of nodes 2i and 2i + 1; node n + i is place i */
+} TokenList;
+
+enum { TOKEN_LIST_WORDS = 7 }; /* int32 for each symbol, with the symbol itself */
+
+static inline int32_t token_better(const TokenList *m, int32_t a, int32_t b)
+{
+        if (m->rank[a] != m->rank[b])
+                return m->rank[a] < m->rank[b] ? a : b;
+        return a < b ? a : b;
+}
+
+static inline void token_replay(const TokenList *m, int64_t place)
+{
+        for (int64_t node = (m->n + place) / 2; node >= 1; node /= 2)
+                m->winner[node] = token_better(m, m->winner[2 * node], m->winner[2 * node + 1]);
+}
+
+static inline void token_look_up(const TokenList *m, int64_t place)
+{
+        int64_t right = m->next[place];
+        m->rank[place] = right < m->n ? token_of_pair(m->t, m->symbol[place], m->symbol[right], &m->made[place]) : UINT32_MAX;
+}
+
+static inline void token_join(const TokenList *m, int64_t place)
+{
+        int64_t gone = m->next[place], right = m->next[gone], left = m->before[place];
+        m->symbol[place] = m->made[place];
+        m->next[place] = (int32_t)right;
+        if (right < m->n)
+                m->before[right] = (int32_t)place;
+        m->rank[gone] = UINT32_MAX;
+        token_replay(m, gone);
+        token_look_up(m, place);
+        token_replay(m, place);
+        if (left >= 0) {
+                token_look_up(m, left);
+                token_replay(m, left);
+        }
+}
+
+static inline int64_t token_merge_many(const TokenTables *t, int32_t *symbol, int64_t n, int32_t *scratch)
+{
+        TokenList m = {t, n, symbol, scratch, scratch + n, scratch + 2 * n, (uint32_t *)(scratch + 3 * n), scratch + 4 * n};
+        int64_t left = 0;
+        for (int64_t i = 0; i < n; i++) {
+                m.next[i] = (int32_t)(i + 1);
+                m.before[i] = (int32_t)(i - 1);
+                m.winner[n + i] = (int32_t)i;
+        }
+        for (int64_t i = 0; i < n; i++)
+                token_look_up(&m, i);
+        for (int64_t node = n - 1; node >= 1; node--)
+                m.winner[node] = token_better(&m, m.winner[2 * node], m.winner[2 * node + 1]);
+        while (m.rank[m.winner[1]] != UINT32_MAX)
+                token_join(&m, m.winner[1]);
+        for (int64_t i = 0; i < n; i = m.next[i])
+                symbol[left++] = symbol[i];
+        return left;
+}
+
+static inline int64_t token_merge(const TokenTables *t, int32_t *symbol, int64_t n, int32_t *scratch)
+{
+        return n <= TOKENS_FEW ? token_merge_few(t, symbol, n) : token_merge_many(t, symbol, n, scratch);
+}
+
+/* --- pieces -------------------------------------------------------------------------------------------------------------- */
+
+/* A text on its way to ids. */
+typedef struct {
+        const TokenTables *t;
+        int flags;
+        int32_t *ids;
+        int64_t n, room; /* ids that there are, also those that had no room */
+        const unsigned char *limit; /* up to here the memory around a piece may be read */
+        int32_t *symbol;            /* scratch: symbols of a piece, then what merging takes */
+        unsigned char *bytes, *bytes_end; /* scratch for texts that steps change */
+        int first;                        /* nothing of the text has been split yet */
+} TokenRun;
+
+static inline void token_put(TokenRun *r, int32_t id)
+{
+        if (r->n < r->room)
+                r->ids[r->n] = id;
+        r->n++;
+}
+
+/* The symbols of a character that has a token, or of its bytes; 0: it is unknown. */
+static inline int64_t token_symbols(const TokenTables *t, const unsigned char *p, int64_t n, const unsigned char *limit, int32_t *symbol)
+{
+        const int32_t *of_byte = (const int32_t *)token_section(t, TOKENS_OF_BYTE);
+        int32_t found = token_of_bytes(t, p, n, limit, 0);
+        if (found >= 0) {
+                symbol[0] = found;
+                return 1;
+        }
+        if (!(t->head->flags & TOKENS_HAVE_BYTES))
+                return 0;
+        for (int64_t i = 0; i < n; i++)
+                symbol[i] = of_byte[p[i]];
+        for (int64_t i = 0; i < n; i++)
+                if (symbol[i] < 0 || (uint32_t)symbol[i] >= t->head->vocab)
+                        return 0;
+        return n;
+}
+
+/* Symbols of a piece of characters: what is unknown is put off until a character with a token follows, and so comes behind bytes. */
+static inline int64_t token_spell(const TokenTables *t, const unsigned char *p, const unsigned char *end, const unsigned char *limit,
+                                  int32_t *symbol)
+{
+        const uint32_t flags = t->head->flags;
+        int64_t n = 0;
+        int unknown = 0;
+        uint32_t code;
+        for (int length; p < end; p += length) {
+                length = token_character(p, end, &code);
+                int64_t more = token_symbols(t, p, length, limit, symbol + n);
+                if (more == 1 && unknown) {
+                        symbol[n + 1] = symbol[n];
+                        symbol[n++] = (int32_t)t->head->unknown;
+                        unknown = 0;
+                }
+                n += more;
+                if (more || !(flags & TOKENS_HAVE_UNKNOWN))
+                        continue;
+                if (unknown && !(flags & TOKENS_FUSE_UNKNOWN))
+                        symbol[n++] = (int32_t)t->head->unknown;
+                unknown = 1;
+        }
+        if (unknown)
+                symbol[n++] = (int32_t)t->head->unknown;
+        return n;
+}
+
+static inline int64_t token_spell_bytes(const TokenTables *t, const unsigned char *p, const unsigned char *end, int32_t *symbol)
+{
+        const int32_t *of_byte = (const int32_t *)token_section(t, TOKENS_OF_BYTE);
+        int64_t n = 0;
+        for (; p < end; p++) {
+                int32_t token = of_byte[*p];
+                if (token >= 0 && (uint32_t)token < t->head->vocab)
+                        symbol[n++] = token;
+                else if (t->head->flags & TOKENS_HAVE_UNKNOWN)
+                        symbol[n++] = (int32_t)t->head->unknown;
+        }
+        return n;
+}
+
+static inline void token_piece(TokenRun *r, const unsigned char *p, const unsigned char *end)
+{
+        const TokenTables *t = r->t;
+        const uint32_t flags = t->head->flags;
+        if (p == end)
+                return;
+        if (flags & TOKENS_WHOLE_FIRST) {
+                int32_t whole = token_of_bytes(t, p, end - p, r->limit, 1);
+                if (whole >= 0) {
+                        token_put(r, whole);
+                        return;
+                }
+        }
+        int64_t n = flags & TOKENS_ARE_BYTES ? token_spell_bytes(t, p, end, r->symbol) : token_spell(t, p, end, r->limit, r->symbol);
+        n = token_merge(t, r->symbol, n, r->symbol + n);
+        for (int64_t i = 0; i < n; i++)
+                token_put(r, r->symbol[i]);
+}
+
+/* --- splitting ----------------------------------------------------------------------------------------------------------- */
+
+static inline unsigned token_class(const TokenTables *t, const TokenRegex *x, uint32_t code)
+{
+        const uint16_t *stage = (const uint16_t *)token_section(t, TOKENS_STAGE);
+        return t->section[TOKENS_CLASS][x->page + (uint32_t)stage[x->stage + code / TOKENS_PAGE] * TOKENS_PAGE + code % TOKENS_PAGE];
+}
+
+/* Where the match that begins at p ends; NULL: there is none. */
+static inline const unsigned char *token_match(const TokenTables *t, const TokenRegex *x, int over_bytes, const unsigned char *p,
+                                               const unsigned char *end)
+{
+        const uint32_t *row = (const uint32_t *)token_section(t, TOKENS_ROWS) + x->rows;
+        const unsigned char *best = NULL;
+        uint32_t at = x->classes;
+        for (;;) {
+                unsigned class = x->classes - 1;
+                int length = 1;
+                uint32_t code;
+                if (p < end && over_bytes)
+                        class = x->byte[*p];
+                else if (p < end && *p < 0x80)
+                        class = x->ascii[*p];
+                else if (p < end) {
+                        length = token_character(p, end, &code);
+                        class = token_class(t, x, code);
+                }
+                uint32_t entry = row[at + class];
+                if (entry & REGEX_MATCHED)
+                        best = p;
+                at = entry & (REGEX_MATCHED - 1);
+                if (!at || p >= end)
+                        return best;
+                p += length;
+        }
+}
+
+static inline void token_step(TokenRun *r, int64_t step, const unsigned char *p, const unsigned char *end);
+
+/* A stretch that is a match or lies between two, held until it is known whether it goes on. */
+typedef struct {
+        const unsigned char *begin, *end;
+        int held, match;
+} TokenHeld;
+
+static inline void token_give(TokenRun *r, int64_t step, TokenHeld *h)
+{
+        if (h->held)
+                token_step(r, step + 1, h->begin, h->end);
+        h->held = 0;
+}
+
+static inline void token_stretch(TokenRun *r, int64_t step, const TokenStep *s, TokenHeld *h, const unsigned char *begin,
+                                 const unsigned char *end, int match)
+{
+        int goes_on = 0;
+        match ^= (int)(s->flags & STEP_INVERTED);
+        if (s->behavior == SPLIT_REMOVED && match)
+                return;
+        if (s->behavior == SPLIT_CONTIGUOUS)
+                goes_on = h->held && h->match == match;
+        else if (s->behavior == SPLIT_WITH_PREVIOUS)
+                goes_on = h->held && match && !h->match;
+        else if (s->behavior == SPLIT_WITH_NEXT)
+                goes_on = h->held && !match && h->match;
+        if (!goes_on) {
+                token_give(r, step, h);
+                h->begin = begin;
+        }
+        h->end = end;
+        h->held = 1;
+        h->match = match;
+}
+
+static inline void token_split(TokenRun *r, int64_t step, const TokenStep *s, const unsigned char *p, const unsigned char *end)
+{
+        const TokenRegex *x = (const TokenRegex *)token_section(r->t, TOKENS_REGEX) + s->regex;
+        const int over_bytes = (s->flags & STEP_OVER_BYTES) != 0, isolated = s->behavior == SPLIT_ISOLATED;
+        const unsigned char *done = p;
+        TokenHeld held = {NULL, NULL, 0, 0};
+        while (p < end) {
+                const unsigned char *after = token_match(r->t, x, over_bytes, p, end);
+                uint32_t code;
+                if (!after || after == p) {
+                        p += over_bytes ? 1 : token_character(p, end, &code);
+                        continue;
+                }
+                if (isolated) {
+                        if (done < p)
+                                token_step(r, step + 1, done, p);
+                        token_step(r, step + 1, p, after);
+                } else {
+                        if (done < p)
+                                token_stretch(r, step, s, &held, done, p, 0);
+                        token_stretch(r, step, s, &held, p, after, 1);
+                }
+                done = p = after;
+        }
+        if (isolated && done < end)
+                token_step(r, step + 1, done, end);
+        else if (done < end)
+                token_stretch(r, step, s, &held, done, end, 0);
+        token_give(r, step, &held);
+}
+
+/* A piece with a space in front, if it has none. */
+static inline void token_space_before(TokenRun *r, int64_t step, const unsigned char *p, const unsigned char *end)
+{
+        unsigned char *begin = r->bytes;
+        if (*p == ' ' || r->bytes_end - begin < end - p + 1) {
+                token_step(r, step + 1, p, end);
+                return;
+        }
+        const unsigned char *limit = r->limit;
+        *begin = ' ';
+        memcpy(begin + 1, p, (size_t)(end - p));
+        r->bytes = begin + 1 + (end - p);
+        r->limit = r->bytes;
+        token_step(r, step + 1, begin, r->bytes);
+        r->bytes = begin;
+        r->limit = limit;
+}
+
+/* Metaspace: spaces become the mark, and it goes in front. */
+static inline void token_word_mark(TokenRun *r, int64_t step, const TokenStep *s, const unsigned char *p, const unsigned char *end)
+{
+        const unsigned char *mark = r->t->section[TOKENS_TEXTS] + s->at, *limit = r->limit;
+        unsigned char *begin = r->bytes, *to = begin;
+        int front = (s->flags & STEP_ALWAYS) || ((s->flags & STEP_FIRST) && r->first);
+        if ((r->bytes_end - to) / (s->n + 1) < end - p + 1)
+                return;
+        if (front && *p != ' ' && ((uint64_t)(end - p) < s->n || memcmp(p, mark, s->n))) {
+                memcpy(to, mark, s->n);
+                to += s->n;
+        }
+        for (; p < end; p++)
+                if (*p == ' ') {
+                        memcpy(to, mark, s->n);
+                        to += s->n;
+                } else {
+                        *to++ = *p;
+                }
+        r->bytes = to;
+        r->limit = to;
+        token_step(r, step + 1, begin, to);
+        r->bytes = begin;
+        r->limit = limit;
+}
+
+static inline void token_step(TokenRun *r, int64_t step, const unsigned char *p, const unsigned char *end)
+{
+        const TokenStep *s = (const TokenStep *)token_section(r->t, TOKENS_STEPS) + step;
+        if (p == end)
+                return;
+        if (step == r->t->count[TOKENS_STEPS])
+                token_piece(r, p, end);
+        else if (s->kind == STEP_SPLIT)
+                token_split(r, step, s, p, end);
+        else if (s->kind == STEP_SPACE_BEFORE)
+                token_space_before(r, step, p, end);
+        else
+                token_word_mark(r, step, s, p, end);
+}

@@ -1,0 +1,333 @@
+/*
+ * A tokenizer's tables: one block of memory without pointers, so that a file of them may be mapped, and what is looked up there.
+ *
+ * Nothing is allocated; ids and places are bounded in every look-up.
+ */
+#include <stdint.h>
+#include <string.h>
+
+/* What the block holds, by place in its head. */
+enum {
+        TOKENS_OFFSET,       /* uint32 [vocab + 1]: of token i in TOKENS_BYTES */
+        TOKENS_BYTES,        /* what a piece has where it is this token */
+        TOKENS_SHOWN_OFFSET, /* uint32 [vocab + 1]: of token i in TOKENS_SHOWN */
+        TOKENS_SHOWN,        /* what decoding gives */
+        TOKENS_MARKS,        /* uint8 [vocab] */
+        TOKENS_WHOLE,        /* TokenSlot [a power of two]: from bytes to a token */
+        TOKENS_PAIRS,        /* TokenPair [a power of two]: from two neighbours to what they become */
+        TOKENS_OF_BYTE,      /* int32 [256]: a single byte's token, or -1 */
+        TOKENS_ADDED,        /* TokenAdded, in order of their bytes: those of raw text, then those of normalised text */
+        TOKENS_ADDED_BYTES,
+        TOKENS_STEPS,   /* TokenStep: the pre-tokeniser */
+        TOKENS_REGEX,   /* TokenRegex */
+        TOKENS_ROWS,    /* uint32: the rows of all regexes */
+        TOKENS_STAGE,   /* uint16: pages of TOKENS_CLASS, TOKENS_PAGES for each regex */
+        TOKENS_CLASS,   /* uint8: classes of characters, by pages */
+        TOKENS_CHANGES, /* TokenChange: the normaliser */
+        TOKENS_TEXTS,   /* bytes that steps and changes name */
+        TOKENS_AROUND,  /* int32: ids before a text, then those behind it */
+        TOKENS_SECTIONS
+};
+
+enum {
+        TOKENS_VERSION = 1,
+        TOKENS_PAGE = 128,
+        TOKENS_PAGES = 0x110000 / TOKENS_PAGE,
+        TOKENS_MOST = 1 << 28, /* bytes of a normalised text */
+        TOKENS_STEPS_MOST = 16,
+        TOKENS_FEW = 24, /* symbols that are merged by looking at all of them */
+        TOKEN_CONTROL = 1, /* of TOKENS_MARKS: a special token */
+        TOKEN_RESIDUE = 3  /* bytes of an unfinished character that decoding holds back */
+};
+
+/* The block begins with this. */
+typedef struct {
+        char name[8]; /* "tokens 1" */
+        uint32_t size, vocab, unknown, longest;
+        uint32_t flags, before, behind, raw_added, growth, strip;
+        struct {
+                uint32_t at, size; /* bytes */
+        } section[TOKENS_SECTIONS];
+} TokenHead;
+
+/* TokenHead.flags */
+enum {
+        TOKENS_ARE_BYTES = 1,     /* byte-level: a symbol is a byte, else a character */
+        TOKENS_HAVE_UNKNOWN = 2,  /* else what has no token is left out */
+        TOKENS_FUSE_UNKNOWN = 4,  /* neighbours that are unknown are one */
+        TOKENS_HAVE_BYTES = 8,    /* byte_fallback: what is unknown becomes its bytes */
+        TOKENS_WHOLE_FIRST = 16   /* a piece that stands in TOKENS_WHOLE with its mark is that token */
+};
+
+enum { TOKEN_IS_WHOLE = 1 }; /* TokenSlot.whole: merges make it of its bytes, or need not */
+
+typedef struct {
+        uint64_t word;     /* the first 8 bytes, zeros behind them */
+        uint32_t token;    /* UINT32_MAX: the slot is free */
+        uint32_t n_whole;  /* 2 * bytes + TOKEN_IS_WHOLE */
+} TokenSlot;
+
+typedef struct {
+        uint32_t left, right; /* UINT32_MAX: the slot is free */
+        uint32_t rank, made;
+} TokenPair;
+
+typedef struct {
+        uint32_t at, n; /* in TOKENS_ADDED_BYTES */
+        int32_t token;
+        uint32_t flags;
+} TokenAdded;
+
+enum { ADDED_CONTROL = 1, ADDED_STRIPS_LEFT = 2, ADDED_STRIPS_RIGHT = 4 };
+
+typedef struct {
+        uint32_t kind, regex, behavior, flags;
+        uint32_t at, n; /* in TOKENS_TEXTS */
+} TokenStep;
+
+enum { STEP_SPLIT, STEP_SPACE_BEFORE, STEP_WORD_MARK };
+
+enum { SPLIT_ISOLATED, SPLIT_REMOVED, SPLIT_CONTIGUOUS, SPLIT_WITH_PREVIOUS, SPLIT_WITH_NEXT }; /* behavior */
+
+enum {
+        STEP_INVERTED = 1,    /* what lies between matches is the match */
+        STEP_OVER_BYTES = 2,  /* the regex sees each byte as a letter, as behind ByteLevel */
+        STEP_ALWAYS = 4,      /* STEP_WORD_MARK: in front of each piece that lacks it; */
+        STEP_FIRST = 8        /* in front of the text's first */
+};
+
+/* A row for each state, an entry for each class and for the end: the row that comes next, and whether a match ends before this
+ * character.  Row 0 is the end of the search, row `classes` the beginning. */
+typedef struct {
+        uint32_t rows, entries, classes; /* where its rows begin, how many entries they have; classes with the end */
+        uint32_t stage, pages;           /* where its pages' numbers begin; how many pages there are */
+        uint32_t page;                   /* where they begin in TOKENS_CLASS */
+        uint8_t ascii[128], byte[256];   /* classes of ASCII, and of bytes as letters */
+} TokenRegex;
+
+enum { REGEX_MATCHED = 0x40000000 };
+
+typedef struct {
+        uint32_t kind, at, n, to, to_n; /* in TOKENS_TEXTS */
+} TokenChange;
+
+enum { CHANGE_REPLACE, CHANGE_PREPEND };
+
+typedef struct {
+        const TokenHead *head;
+        const unsigned char *section[TOKENS_SECTIONS];
+        int64_t count[TOKENS_SECTIONS]; /* elements */
+        unsigned char may_begin[2][256]; /* first bytes of added tokens: of raw text, of normalised text */
+} TokenTables;
+
+/* Flags of encoding. */
+enum {
+        TOKENS_CONTROL = 1, /* texts of control tokens become these tokens */
+        TOKENS_BARE = 2     /* nothing is put before or behind the text */
+};
+
+static inline const void *token_section(const TokenTables *t, int which)
+{
+        return t->section[which];
+}
+
+/* The bytes of an element of each section. */
+static inline uint32_t token_element(int which)
+{
+        static const unsigned char size[TOKENS_SECTIONS] = {
+                [TOKENS_OFFSET] = 4, [TOKENS_SHOWN_OFFSET] = 4, [TOKENS_WHOLE] = sizeof(TokenSlot), [TOKENS_PAIRS] = sizeof(TokenPair),
+                [TOKENS_OF_BYTE] = 4, [TOKENS_ADDED] = sizeof(TokenAdded), [TOKENS_STEPS] = sizeof(TokenStep), [TOKENS_ROWS] = 4,
+                [TOKENS_STAGE] = 2, [TOKENS_CHANGES] = sizeof(TokenChange), [TOKENS_AROUND] = 4};
+        return which == TOKENS_REGEX ? (uint32_t)sizeof(TokenRegex) : size[which] ? size[which] : 1;
+}
+
+static inline int token_is_power(int64_t n)
+{
+        return n > 0 && (n & (n - 1)) == 0;
+}
+
+/* A regex that leads nowhere outside of its rows. */
+static inline int token_regex_fits(const TokenTables *t, const TokenRegex *r)
+{
+        const uint32_t *row = (const uint32_t *)token_section(t, TOKENS_ROWS);
+        const uint16_t *stage = (const uint16_t *)token_section(t, TOKENS_STAGE);
+        const unsigned char *class = t->section[TOKENS_CLASS];
+        if (r->classes < 2 || r->entries < 2 * r->classes || r->entries % r->classes || (int64_t)r->rows + r->entries > t->count[TOKENS_ROWS] ||
+            (int64_t)r->stage + TOKENS_PAGES > t->count[TOKENS_STAGE] ||
+            (int64_t)r->page + (int64_t)r->pages * TOKENS_PAGE > t->count[TOKENS_CLASS])
+                return 0;
+        uint32_t wrong = 0;
+        for (uint32_t i = 0; i < r->entries; i++)
+                wrong |= (row[r->rows + i] & (REGEX_MATCHED - 1)) > r->entries - r->classes;
+        for (uint32_t i = 0; i < TOKENS_PAGES; i++)
+                wrong |= stage[r->stage + i] >= r->pages;
+        for (uint32_t i = 0; i < r->pages * TOKENS_PAGE; i++)
+                wrong |= class[r->page + i] + 1u >= r->classes;
+        for (int i = 0; i < 256; i++)
+                wrong |= r->byte[i] + 1u >= r->classes || r->ascii[i & 127] + 1u >= r->classes;
+        return !wrong;
+}
+
+static inline int token_texts_fit(const TokenTables *t, uint32_t at, uint32_t n)
+{
+        return (int64_t)at + n <= t->count[TOKENS_TEXTS];
+}
+
+static inline int token_steps_fit(const TokenTables *t)
+{
+        const TokenStep *step = (const TokenStep *)token_section(t, TOKENS_STEPS);
+        const TokenRegex *regex = (const TokenRegex *)token_section(t, TOKENS_REGEX);
+        const TokenChange *change = (const TokenChange *)token_section(t, TOKENS_CHANGES);
+        const TokenAdded *added = (const TokenAdded *)token_section(t, TOKENS_ADDED);
+        if (t->count[TOKENS_STEPS] > TOKENS_STEPS_MOST)
+                return 0;
+        for (int64_t i = 0; i < t->count[TOKENS_REGEX]; i++)
+                if (!token_regex_fits(t, &regex[i]))
+                        return 0;
+        for (int64_t i = 0; i < t->count[TOKENS_STEPS]; i++)
+                if ((step[i].kind == STEP_SPLIT && step[i].regex >= t->count[TOKENS_REGEX]) || !token_texts_fit(t, step[i].at, step[i].n))
+                        return 0;
+        for (int64_t i = 0; i < t->count[TOKENS_CHANGES]; i++)
+                if (!token_texts_fit(t, change[i].at, change[i].n) || !token_texts_fit(t, change[i].to, change[i].to_n))
+                        return 0;
+        for (int64_t i = 0; i < t->count[TOKENS_ADDED]; i++)
+                if ((int64_t)added[i].at + added[i].n > t->count[TOKENS_ADDED_BYTES] || !added[i].n || added[i].token < 0 ||
+                    (uint32_t)added[i].token >= t->head->vocab)
+                        return 0;
+        return 1;
+}
+
+/* Tables of a block [size], aligned to 8 bytes; 0 if it is none. */
+static inline int tokens_open(TokenTables *t, const void *block, uint64_t size)
+{
+        const TokenHead *head = (const TokenHead *)block;
+        memset(t, 0, sizeof *t);
+        if (size < sizeof *head || memcmp(head->name, "tokens 1", 8) || head->size > size)
+                return 0;
+        t->head = head;
+        for (int i = 0; i < TOKENS_SECTIONS; i++) {
+                uint32_t at = head->section[i].at, n = head->section[i].size;
+                if (at % 8 || at > head->size || n > head->size - at || n % token_element(i))
+                        return 0;
+                t->section[i] = (const unsigned char *)block + at;
+                t->count[i] = n / token_element(i);
+        }
+        int64_t vocab = head->vocab;
+        if (vocab < 1 || vocab > INT32_MAX - 1 || t->count[TOKENS_OFFSET] != vocab + 1 || t->count[TOKENS_SHOWN_OFFSET] != vocab + 1 ||
+            t->count[TOKENS_MARKS] != vocab || !token_is_power(t->count[TOKENS_WHOLE]) || !token_is_power(t->count[TOKENS_PAIRS]) ||
+            t->count[TOKENS_OF_BYTE] != 256 || head->unknown >= head->vocab || head->raw_added > t->count[TOKENS_ADDED] || head->growth < 1 ||
+            head->growth > 64 || (int64_t)head->before + head->behind != t->count[TOKENS_AROUND] || !token_steps_fit(t))
+                return 0;
+        const TokenAdded *added = (const TokenAdded *)token_section(t, TOKENS_ADDED);
+        for (int64_t i = 0; i < t->count[TOKENS_ADDED]; i++)
+                t->may_begin[i >= head->raw_added][t->section[TOKENS_ADDED_BYTES][added[i].at]] = 1;
+        return 1;
+}
+
+/* --- characters and look-ups ------------------------------------------------------------------------------------------- */
+
+/* The bytes of the character at p, before end; one that is not UTF-8 is U+FFFD of one byte. */
+static inline int token_character(const unsigned char *p, const unsigned char *end, uint32_t *code)
+{
+        static const uint32_t least[5] = {0, 0, 0x80, 0x800, 0x10000};
+        int n = *p < 0x80 ? 1 : *p >= 0xc2 && *p < 0xe0 ? 2 : *p >= 0xe0 && *p < 0xf0 ? 3 : *p >= 0xf0 && *p < 0xf5 ? 4 : 0;
+        uint32_t c = n == 1 ? *p : n ? *p & (0x7fu >> n) : 0xfffd;
+        for (int i = 1; i < n; i++) {
+                if (end - p <= i || (p[i] & 0xc0) != 0x80) {
+                        n = 0;
+                        break;
+                }
+                c = c << 6 | (p[i] & 0x3fu);
+        }
+        if (n && (c < least[n] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000)))
+                n = 0;
+        *code = n ? c : 0xfffd;
+        return n ? n : 1;
+}
+
+/* White space of Unicode. */
+static inline int token_is_space(uint32_t c)
+{
+        return c == ' ' || (c >= 9 && c <= 13) || c == 0x85 || c == 0xa0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200a) || c == 0x2028 ||
+               c == 0x2029 || c == 0x202f || c == 0x205f || c == 0x3000;
+}
+
+/* Up to 8 bytes as a number; those up to `limit` may be read. */
+static inline uint64_t token_word(const unsigned char *p, int64_t n, const unsigned char *limit)
+{
+        uint64_t word = 0;
+        if (limit - p < 8) {
+                for (int64_t i = 0; i < n && i < 8; i++)
+                        word |= (uint64_t)p[i] << 8 * i;
+                return word;
+        }
+        memcpy(&word, p, 8);
+        return n < 8 ? word & ((UINT64_C(1) << 8 * n) - 1) : word;
+}
+
+static inline uint64_t token_mix(uint64_t h)
+{
+        h *= UINT64_C(0x9e3779b97f4a7c15);
+        return h ^ h >> 32;
+}
+
+static inline uint64_t token_hash(uint64_t word, const unsigned char *p, int64_t n)
+{
+        uint64_t h = token_mix(word ^ (uint64_t)n << 56);
+        for (int64_t i = 8; i < n; i += 8)
+                h = token_mix(h ^ token_word(p + i, n - i, p + n));
+        return h;
+}
+
+/* Bytes of a token; n is 0 for what the table lacks. */
+static inline const unsigned char *token_bytes_of(const TokenTables *t, int offsets, uint32_t token, uint32_t *n)
+{
+        const uint32_t *offset = (const uint32_t *)token_section(t, offsets);
+        *n = 0;
+        if (token >= t->head->vocab || offset[token] > offset[token + 1] || offset[token + 1] > t->count[offsets + 1])
+                return t->section[offsets + 1];
+        *n = offset[token + 1] - offset[token];
+        return t->section[offsets + 1] + offset[token];
+}
+
+/* The token of bytes [n], or -1.  whole: only one that a piece becomes at once. */
+static inline int32_t token_of_bytes(const TokenTables *t, const unsigned char *p, int64_t n, const unsigned char *limit, int whole)
+{
+        const TokenSlot *slot = (const TokenSlot *)token_section(t, TOKENS_WHOLE);
+        uint64_t word = token_word(p, n, limit), h = token_hash(word, p, n), mask = (uint64_t)t->count[TOKENS_WHOLE] - 1;
+        for (uint64_t tries = 0; tries <= mask; tries++) {
+                const TokenSlot *s = &slot[(h + tries) & mask];
+                if (s->token == UINT32_MAX)
+                        return -1;
+                if (s->word != word || s->n_whole >> 1 != (uint64_t)n)
+                        continue;
+                uint32_t length;
+                const unsigned char *bytes = token_bytes_of(t, TOKENS_OFFSET, s->token, &length);
+                if (n > 8 && (length != (uint64_t)n || memcmp(bytes + 8, p + 8, (size_t)n - 8)))
+                        continue;
+                if (s->token >= t->head->vocab || (whole && !(s->n_whole & TOKEN_IS_WHOLE)))
+                        return -1;
+                return (int32_t)s->token;
+        }
+        return -1;
+}
+
+/* What two neighbours become: its rank, UINT32_MAX if nothing, and *made. */
+static inline uint32_t token_of_pair(const TokenTables *t, int32_t left, int32_t right, int32_t *made)
+{
+        const TokenPair *slot = (const TokenPair *)token_section(t, TOKENS_PAIRS);
+        uint64_t h = token_mix((uint64_t)(uint32_t)left << 32 | (uint32_t)right), mask = (uint64_t)t->count[TOKENS_PAIRS] - 1;
+        *made = -1;
+        for (uint64_t tries = 0; tries <= mask; tries++) {
+                const TokenPair *s = &slot[(h + tries) & mask];
+                if (s->left == UINT32_MAX)
+                        return UINT32_MAX;
+                if (s->left != (uint32_t)left || s->right != (uint32_t)right)
+                        continue;
+                if (s->made >= t->head->vocab)
+                        return UINT32_MAX;
+                *made = (int32_t)s->made;
+                return s->rank;
+        }
+        return UINT32_MAX;
+}
