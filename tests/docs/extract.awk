@@ -1,8 +1,8 @@
 # Takes the examples out of a Markdown file.
 #   usage: awk -v to=FOLDER -f extract.awk FILE.md
-# The fenced block that begins in line L, of four digits, becomes FOLDER/L.KIND, for the kinds below; ```c NAME.c becomes
-# FOLDER/NAME.c, for the sessions there; a plain block behind a lathe-error is what that must print, L.expected, and
-# FOLDER/L.place holds the line in which it begins.
+# The fenced block that begins in line L, of four digits, becomes FOLDER/L.KIND, for the kinds below; ```c NAME.c and
+# ```lathe NAME.model become FOLDER/NAME.c and FOLDER/NAME.model, for the sessions there; a plain block behind a lathe-error
+# is what that must print, L.expected, and FOLDER/L.place holds the line in which it begins.
 /^```/ {
         if (kind != "") {
                 close(file)
@@ -17,7 +17,7 @@
                         print line > (to "/" before ".place")
                 }
                 if (kind ~ /^(lathe|lathe-error|lathe-test|lathe-repl|console|bnf)$/) file = to "/" line "." kind
-                if (kind ~ /^c [a-z]+\.c$/) file = to "/" substr(kind, 3)
+                if (kind ~ /^(c [a-z]+\.c|lathe [a-z]+\.model)$/) file = to "/" substr(kind, index(kind, " ") + 1)
                 start = line
                 before = 0
                 if (kind == "") kind = "plain"
