@@ -87,6 +87,7 @@ typedef struct {
 
 typedef struct {
         int32_t left, right, made;
+        uint32_t rank;
 } FormMerge;
 
 enum { MAX_STEPS = TOKENS_STEPS_MOST, MAX_CHANGES = 16, MAX_AROUND = 64 };

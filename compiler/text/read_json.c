@@ -4,115 +4,7 @@
 
 #include "reader_private.h"
 
-_Noreturn void reader_refuse(Reader *r, const char *format, ...)
-{
-        va_list args;
-        va_start(args, format);
-        r->why = arena_printf(r->arena, "%s: %s", r->form->path, arena_vprintf(r->arena, format, args));
-        va_end(args);
-        longjmp(r->wrong, 1);
-}
-
-/* --- values ---------------------------------------------------------------------------------------------------------- */
-
-bool is_none(const json_t *value)
-{
-        return !value || json_is_null(value);
-}
-
-Bytes text_of(Reader *r, const json_t *value, const char *where)
-{
-        if (!json_is_string(value))
-                reader_refuse(r, "%s: a text is wanted here", where);
-        int64_t n = (int64_t)json_string_length(value);
-        if (n > MAX_TOKEN_BYTES)
-                reader_refuse(r, "%s: a text of %lld bytes; lathe takes %d", where, (long long)n,
-                              MAX_TOKEN_BYTES);
-        return (Bytes){arena_strndup(r->arena, json_string_value(value), n), n};
-}
-
-bool truth_of(Reader *r, const json_t *object, const char *key, bool otherwise, const char *where)
-{
-        const json_t *value = json_object_get(object, key);
-        if (is_none(value))
-                return otherwise;
-        if (!json_is_boolean(value))
-                reader_refuse(r, "%s.%s: true or false is wanted here", where, key);
-        return json_is_true(value);
-}
-
-static int32_t token_number(Reader *r, const json_t *value, const char *where)
-{
-        if (!json_is_integer(value) || json_integer_value(value) < 0 ||
-            json_integer_value(value) >= MAX_TOKENS)
-                reader_refuse(r, "%s: a token's number is wanted here, from 0 to %d", where, MAX_TOKENS - 1);
-        return (int32_t)json_integer_value(value);
-}
-
-const char *type_of(Reader *r, const json_t *part, const char *where)
-{
-        const char *type = json_string_value(json_object_get(part, "type"));
-        if (!type)
-                reader_refuse(r, "%s: an object with a type is wanted here", where);
-        return type;
-}
-
-const char *reader_element(Reader *r, const char *where, size_t i)
-{
-        return arena_printf(r->arena, "%s[%zu]", where, i);
-}
-
 /* --- the vocabulary -------------------------------------------------------------------------------------------------- */
-
-/* Room for ids up to `token`. */
-static void room_for(Reader *r, int32_t token)
-{
-        Form *f = r->form;
-        if (token < r->room)
-                return;
-        int32_t room = r->room ? r->room : 1024;
-        while (room <= token)
-                room *= 2;
-        f->token = arena_grow(r->arena, f->token, r->room * (int64_t)sizeof(Bytes),
-                              room * (int64_t)sizeof(Bytes));
-        f->shown = arena_grow(r->arena, f->shown, r->room * (int64_t)sizeof(Bytes),
-                              room * (int64_t)sizeof(Bytes));
-        f->mark = arena_grow(r->arena, f->mark, r->room, room);
-        r->room = room;
-}
-
-/* The bytes that a text of the byte-level alphabet stands for; false: it has other characters. */
-static bool bytes_of_letters(Reader *r, Bytes letters, Bytes *out)
-{
-        char *to = arena_alloc(r->arena, letters.n + 1);
-        int64_t n = 0;
-        for (int64_t i = 0, length; i < letters.n; i += length) {
-                uint32_t code;
-                length = decode_utf8(letters.at + i, (int32_t)(letters.n - i), &code);
-                if (!length || code >= 512 || r->byte_of_letter[code] < 0)
-                        return false;
-                to[n++] = (char)r->byte_of_letter[code];
-        }
-        *out = (Bytes){to, n};
-        return true;
-}
-
-/* A token as the file has it becomes what pieces have and what is shown. */
-static void set_token(Reader *r, int32_t token, Bytes text)
-{
-        Form *f = r->form;
-        room_for(r, token);
-        if (f->shown[token].at)
-                reader_refuse(r, "model.vocab: \"%s\" and \"%s\" have the same number %d", f->shown[token].at,
-                              text.at, token);
-        f->shown[token] = text;
-        if (token >= f->vocab)
-                f->vocab = token + 1;
-        if (!(f->flags & TOKENS_ARE_BYTES))
-                f->token[token] = text;
-        else if (bytes_of_letters(r, text, &f->token[token]))
-                f->shown[token] = f->token[token];
-}
 
 static void read_vocabulary(Reader *r, const json_t *vocab)
 {
@@ -123,7 +15,6 @@ static void read_vocabulary(Reader *r, const json_t *vocab)
                 reader_refuse(r, "model.vocab: an object from tokens to their numbers is wanted here");
         if (n > MAX_TOKENS)
                 reader_refuse(r, "model.vocab: %zu tokens; lathe takes %d", n, MAX_TOKENS);
-        r->vocabulary = vocab;
         json_object_foreach((json_t *)vocab, key, value)
         {
                 int64_t length = (int64_t)strlen(key);
@@ -135,42 +26,23 @@ static void read_vocabulary(Reader *r, const json_t *vocab)
         }
 }
 
-/* The number of a token by its text in the file, or -1. */
-static int32_t find_token(const Reader *r, const char *text)
-{
-        const json_t *value = json_object_get(r->vocabulary, text);
-        return value ? (int32_t)json_integer_value(value) : -1;
-}
-
-static int32_t wanted_token(Reader *r, const char *text, const char *where)
-{
-        int32_t token = find_token(r, text);
-        if (token < 0)
-                reader_refuse(r, "%s: \"%s\" is not in the vocabulary", where, text);
-        return token;
-}
-
 /* --- merges ---------------------------------------------------------------------------------------------------------- */
 
-static void read_merge(Reader *r, const json_t *value, size_t i)
+static Bytes text_within(const json_t *value)
 {
-        const char *where = reader_element(r, "model.merges", i), *text = json_string_value(value);
-        const char *left = json_string_value(json_array_get(value, 0)),
-                   *right = json_string_value(json_array_get(value, 1));
-        if (text) {
-                const char *space = strchr(text, ' ');
-                if (!space || space == text || !space[1] || strchr(space + 1, ' '))
-                        reader_refuse(r, "%s: two tokens with a space between are wanted, not \"%s\"", where,
-                                      text);
-                left = arena_strndup(r->arena, text, space - text);
-                right = space + 1;
-        } else if (json_array_size(value) != 2 || !left || !right) {
-                reader_refuse(r, "%s: two tokens are wanted here", where);
-        }
-        FormMerge *m = &r->form->merge[i];
-        m->left = wanted_token(r, left, where);
-        m->right = wanted_token(r, right, where);
-        m->made = wanted_token(r, arena_printf(r->arena, "%s%s", left, right), where);
+        return (Bytes){json_string_value(value), (int64_t)json_string_length(value)};
+}
+
+static void read_merge(Reader *r, const json_t *value, int64_t i)
+{
+        static const char list[] = "model.merges";
+        const json_t *left = json_array_get(value, 0), *right = json_array_get(value, 1);
+        if (json_is_string(value))
+                set_merge_line(r, i, text_within(value), list);
+        else if (json_array_size(value) == 2 && json_is_string(left) && json_is_string(right))
+                set_merge(r, i, text_within(left), text_within(right), list);
+        else
+                reader_refuse(r, "%s: two tokens are wanted here", reader_element(r, list, (size_t)i));
 }
 
 static void read_merges(Reader *r, const json_t *merges)
@@ -182,7 +54,7 @@ static void read_merges(Reader *r, const json_t *merges)
         r->form->merge = NEW_ARRAY(r->arena, FormMerge, (int64_t)n + 1);
         r->form->nmerge = (int64_t)n;
         for (size_t i = 0; i < n; i++)
-                read_merge(r, json_array_get(merges, i), i);
+                read_merge(r, json_array_get(merges, i), (int64_t)i);
 }
 
 /* --- the model ------------------------------------------------------------------------------------------------------- */
@@ -202,26 +74,8 @@ static void read_unknown(Reader *r, const json_t *model)
         Form *f = r->form;
         if (is_none(unknown))
                 return;
-        f->unknown = wanted_token(r, text_of(r, unknown, "model.unk_token").at, "model.unk_token");
+        f->unknown = wanted_token(r, text_of(r, unknown, "model.unk_token"), "model.unk_token");
         f->flags |= TOKENS_HAVE_UNKNOWN;
-}
-
-/* The tokens of single bytes: letters of the byte-level alphabet, or <0x41>. */
-static void find_bytes(Reader *r)
-{
-        Form *f = r->form;
-        for (int b = 0; b < 256; b++) {
-                char name[16];
-                uint32_t letter = letter_of_byte(b);
-                if (!(f->flags & TOKENS_ARE_BYTES))
-                        snprintf(name, sizeof name, "<0x%02X>", (unsigned)b);
-                else if (letter < 0x80)
-                        snprintf(name, sizeof name, "%c", (char)letter);
-                else
-                        snprintf(name, sizeof name, "%c%c", (char)(0xc0 | letter >> 6),
-                                 (char)(0x80 | (letter & 0x3f)));
-                f->of_byte[b] = find_token(r, name);
-        }
 }
 
 static void read_bpe(Reader *r, const json_t *model)
@@ -275,11 +129,11 @@ static void add_token(Reader *r, const json_t *value, const char *where)
         added->flags = (control ? ADDED_CONTROL : 0) |
                        (truth_of(r, value, "lstrip", false, where) ? ADDED_STRIPS_LEFT : 0) |
                        (truth_of(r, value, "rstrip", false, where) ? ADDED_STRIPS_RIGHT : 0);
-        int32_t known = find_token(r, added->text.at);
+        int32_t known = find_token(r, added->text);
         if (known >= 0 && known != added->token)
                 reader_refuse(r, "%s: \"%s\" is %d here and %d in model.vocab", where, added->text.at,
                               added->token, known);
-        room_for(r, added->token);
+        reader_room(r, added->token);
         if (known < 0 && f->shown[added->token].at)
                 reader_refuse(r, "%s: the number %d of \"%s\" belongs to another token", where, added->token,
                               added->text.at);
@@ -306,17 +160,6 @@ static void read_added(Reader *r, const json_t *list)
 }
 
 /* --- what stands before and behind a text ---------------------------------------------------------------------------- */
-
-static void add_around(Reader *r, bool before, int32_t token, const char *where)
-{
-        Form *f = r->form;
-        int *n = before ? &f->nbefore : &f->nbehind;
-        if (*n == MAX_AROUND)
-                reader_refuse(r, "%s: more than %d tokens around a text", where, MAX_AROUND);
-        if (token >= f->vocab)
-                reader_refuse(r, "%s: there is no token %d", where, token);
-        (before ? f->before : f->behind)[(*n)++] = token;
-}
 
 /* The ids of a special token of a template. */
 static void add_special(Reader *r, const json_t *special, const char *name, bool before, const char *where)
@@ -401,10 +244,6 @@ static void check_keys(Reader *r, const json_t *root)
 static void read_all(Reader *r, const json_t *root)
 {
         Form *f = r->form;
-        for (int c = 0; c < 512; c++)
-                r->byte_of_letter[c] = -1;
-        for (int b = 0; b < 256; b++)
-                r->byte_of_letter[letter_of_byte(b)] = b;
         if (!json_is_object(root))
                 reader_refuse(r, "no tokenizer.json: an object is wanted");
         if (!json_object_get(root, "model"))
@@ -414,16 +253,14 @@ static void read_all(Reader *r, const json_t *root)
         read_pre_tokeniser(r, json_object_get(root, "pre_tokenizer"), "pre_tokenizer", 0);
         read_model(r, json_object_get(root, "model"));
         read_added(r, json_object_get(root, "added_tokens"));
-        room_for(r, f->vocab); /* one more than there are */
+        reader_room(r, f->vocab); /* one more than there are */
         read_post(r, json_object_get(root, "post_processor"), "post_processor", 0);
         read_decoder(r, json_object_get(root, "decoder"), "decoder");
 }
 
 const char *form_of_json(Form *f, const json_t *root)
 {
-        Reader *r = NEW(f->arena, Reader);
-        r->arena = f->arena;
-        r->form = f;
+        Reader *r = reader_new(f);
         if (setjmp(r->wrong))
                 return r->why;
         read_all(r, root);

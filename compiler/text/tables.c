@@ -77,7 +77,7 @@ static void add_pairs(Block *b)
                 while ((s = &slot[h & (uint64_t)(slots - 1)])->left != UINT32_MAX &&
                        (s->left != (uint32_t)m->left || s->right != (uint32_t)m->right))
                         h++;
-                *s = (TokenPair){(uint32_t)m->left, (uint32_t)m->right, (uint32_t)i,
+                *s = (TokenPair){(uint32_t)m->left, (uint32_t)m->right, m->rank,
                                  (uint32_t)m->made}; /* the last of equals holds */
         }
         add(b, TOKENS_PAIRS, slot, size);
