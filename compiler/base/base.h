@@ -1,7 +1,7 @@
 /* base: what everything stands on, and nothing of models.
  *
  * Memory that goes at once (arena.c), messages about a source (diag.c), text that grows (text.c, c_scan.c), files and processes that
- * must not outlive us (output.c, ending.c), the machine (clock.c, memory.c, interrupt.c), functions of real numbers with the same
+ * must not outlive us (output.c, ending.c), formats of files (formats.c), the machine (clock.c, memory.c, interrupt.c), functions of real numbers with the same
  * bits everywhere (real_functions.c, halves), and the texts that lathe is built with (embedded_text.c). */
 #ifndef BASE_H
 #define BASE_H
@@ -184,6 +184,17 @@ bool json_starved(void); /* since then memory was short */
 /* NULL: wrong, with *error, or too little memory, and what was read so far is then lost.  flags: jansson's, beside the refusal of a
  * key that stands twice. */
 json_t *json_parse(const char *text, size_t length, size_t flags, json_error_t *error);
+
+/* Which well-known format a file is of, told by its first bytes. */
+
+typedef enum { FORMAT_JSON, FORMAT_GGUF, FORMAT_PICKLE, FORMAT_LLAMA2C_TOKENIZER, FORMAT_OTHER } FormatKind;
+typedef struct {
+        FormatKind kind;
+        const char *name;   /* "an ONNX model" */
+        const char *advice; /* of one that lathe does not read: what to do; else NULL */
+} Format;
+const Format *format_of(const unsigned char *data, int64_t n); /* NULL: none that is known */
+const Format *format_of_file(const char *path); /* the same of what is no file, or can't be read */
 
 /* The files that lathe is built with: the runtime's text and the library in the language. */
 

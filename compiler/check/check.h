@@ -183,7 +183,9 @@ bool golden_write(Golden *g);                  /* false after a message */
 const char *golden_text(Golden *g);            /* as it stands in the file */
 GoldenValue *golden_value_new(Golden *g);      /* behind the others */
 
-/* golden_run.c: fills values, text and hashes of g from its options: on a target, whole; other threads and pieces must give the
+/* golden_run.c: a published model in place of the model file becomes its options; once is enough.  False after a message, with g->code. */
+bool golden_open(Golden *g);
+/* Fills values, text and hashes of g from its options: on a target, whole; other threads and pieces must give the
  * same bits.  NULL, or what is wrong, with g->code. */
 const char *golden_run(Golden *g, const Target *t, When when);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "import/import.h"
 
 /* All of it, released in one place. */
 typedef struct {
@@ -36,6 +37,15 @@ static bool hash_file(const char *path, uint64_t *hash)
         if (f)
                 fclose(f);
         return good;
+}
+
+/* Of the file, or of the tables that a published one becomes, wherever its files lie. */
+static bool hash_tokenizer(const Tokenizer *t, const char *path, uint64_t *hash)
+{
+        if (!t->block.size)
+                return hash_file(path, hash);
+        *hash = hash_bytes(HASH_START, t->block.block, (size_t)t->block.size);
+        return true;
 }
 
 /* Of the graph as its dump shows it.  Not by open_memstream(): glibc's loses text without a word where memory is short. */
@@ -162,7 +172,7 @@ static const char *load(Run *r, const Target *target, When when)
                 return "the weights can't be read";
         }
         golden->code = WRONG_ENVIRONMENT;
-        if (o->tokenizer && !hash_file(o->tokenizer, &golden->tokenizer_hash))
+        if (o->tokenizer && !hash_tokenizer(&r->tokenizer, o->tokenizer, &golden->tokenizer_hash))
                 return "the tokenizer can't be read";
         if (r->checkpoint)
                 golden->weights_hash = checkpoint_bytes_hash(r->checkpoint);
@@ -396,12 +406,18 @@ static const char *work_out(Run *r, When when)
         return golden->o.steps ? make_text(r, when) : NULL;
 }
 
+bool golden_open(Golden *g)
+{
+        SourceParts parts = {.weights = true, .tokenizer = g->o.prompt != NULL};
+        return source_open(&g->arena, &g->o, parts, &g->code);
+}
+
 const char *golden_run(Golden *g, const Target *t, When when)
 {
         Run r = {.golden = g};
         g->nvalue = 0;
         g->text = NULL;
-        const char *wrong = load(&r, t, when);
+        const char *wrong = golden_open(g) ? load(&r, t, when) : "the model can't be read";
         if (!wrong)
                 wrong = work_out(&r, when);
         if (wrong)

@@ -28,6 +28,8 @@ static bool choose_taps(Golden *g)
 {
         Model m;
         int n = 0;
+        if (!golden_open(g))
+                return false;
         bool good = model_load(&m, &g->o, &g->code);
         Tap *tap = good ? taps_of(&m.arena, m.graph, &n) : NULL;
         if (n)

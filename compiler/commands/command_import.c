@@ -1,11 +1,9 @@
 /* lathe import: a published model to a model file, and to C where its weights are there. */
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "commands_private.h"
 #include "import/import.h"
-#include "text/text.h"
 
 /* "dir/smol" of "dir/smol.model", "dir/smol.c" or itself */
 static const char *stem_of(Arena *arena, const char *out)
@@ -48,34 +46,6 @@ static const char *counted(Arena *arena, int64_t n)
         return text;
 }
 
-static bool is_directory(const char *path)
-{
-        struct stat about;
-        return !stat(path, &about) && S_ISDIR(about.st_mode);
-}
-
-static bool has_file(Arena *arena, const char *directory, const char *name)
-{
-        struct stat about;
-        return !stat(arena_printf(arena, "%s/%s", directory, name), &about);
-}
-
-/* A directory's tokenizer: itself, as --tokenizer takes it; NULL without one, and, after a note, where its tokenizer is none that
- * is read. */
-static const char *tokenizer_in(Arena *arena, const char *directory)
-{
-        bool lacking;
-        TokenBlock block;
-        if (!is_directory(directory) ||
-            (!has_file(arena, directory, "tokenizer.json") && !has_file(arena, directory, "vocab.json")))
-                return NULL;
-        const char *why = tokenizer_load(arena, directory, &block, &lacking);
-        if (!why)
-                return directory;
-        fprintf(stderr, "lathe: note: %s; text goes in and out as token numbers\n", why);
-        return NULL;
-}
-
 static int build_imported(Arena *arena, const Options *o, const Spec *spec, const char *stem, bool generates)
 {
         Options build = *o;
@@ -85,7 +55,7 @@ static int build_imported(Arena *arena, const Options *o, const Spec *spec, cons
         build.out = arena_printf(arena, "%s.c", stem);
         build.noverride = 0;
         build.with_main = generates;
-        build.tokenizer = generates ? tokenizer_in(arena, o->file[0]) : NULL;
+        build.tokenizer = generates ? source_tokenizer(arena, o->file[0]) : NULL;
         return build_command(&build);
 }
 
@@ -119,25 +89,6 @@ static int import_all(Arena *arena, const Options *o)
         printf("%s     %s, %s parameters; from %s\n", path, spec.family, counted(arena, parameters),
                spec.architecture);
         return o->spec_only ? DONE : build_imported(arena, o, &spec, stem, generates);
-}
-
-bool import_directory(Arena *arena, Options *o, const char *takes, int *code)
-{
-        if (!o->nfile || !is_directory(o->file[0]))
-                return true;
-        const char *directory = o->file[0];
-        Options plain = *o;
-        plain.noverride = 0; /* they are for the model */
-        Spec spec = import_spec(arena, &plain, o->file[0], NULL, NULL);
-        *code = spec.lacking ? WRONG_ENVIRONMENT : WRONG_INPUT;
-        o->file[0] = spec.text ? spec.model : o->file[0];
-        o->text = spec.text;
-        if (strchr(takes, 'w') && !o->weights)
-                o->weights = spec.weights;
-        bool text = o->with_main || strchr(takes, 'p');
-        if (text && strchr(takes, 't') && !o->tokenizer && spec.text)
-                o->tokenizer = tokenizer_in(arena, directory);
-        return spec.text != NULL;
 }
 
 int import_command(const Options *o)

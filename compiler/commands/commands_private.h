@@ -6,9 +6,6 @@
 /* each returns an exit code */
 int build_command(const Options *o);
 int import_command(const Options *o);
-/* Where the first file is a directory: the model that it is, and its weights and tokenizer, as far as the command takes them (letters
- * of options.c's table) and no others are given; the tokenizer for a program or a prompt.  False after a message. */
-bool import_directory(Arena *arena, Options *o, const char *takes, int *code);
 int run_command(const Options *o);
 int golden_command(const Options *o);
 int check_command(const Options *o);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "commands_private.h"
+#include "import/import.h"
 #include "repl/repl.h"
 
 int elaborate_command(int argc, char **argv);
@@ -130,12 +131,14 @@ static const Command command_table[] = {
          "  passes  the passes, in order\n"
          "  c       the C that `lathe build` writes\n"
          "example: lathe show models/tale.model cost\n"},
-        {"repl", repl_command, "q", 0, MAX_FILES, "files", "[MODEL.model | SCRIPT]…",
+        {"repl", repl_command, "q", 0, MAX_FILES, "files", "[MODEL.model | SOURCE | SCRIPT]…",
          "definitions, expressions and commands, line by line",
          "A line is a definition, a statement or an expression of the language, which is answered, or a "
          "command; "
          "`:help` lists them.\n"
-         "Files that end in .model are loaded first; others are scripts of such lines, which are run instead "
+         "Files that end in .model and published models (a directory with config.json, a .gguf) are loaded "
+         "first; "
+         "others are scripts of such lines, which are run instead "
          "of "
          "reading standard input.\n"
          "  --echo           print a script's lines too, behind their prompts\n"
@@ -243,7 +246,10 @@ static void usage(FILE *f)
                 fprintf(f, "  %-8s  %s\n", command_table[i].name, command_table[i].about);
         fprintf(f, "\n`lathe help COMMAND` says more; `lathe --version` the version.  A model file of - is "
                    "standard input.\n"
-                   "example: lathe build models/tale.model --main -o tale.c\n");
+                   "build, run, verify, golden record, repl, show and weights take a published model in its "
+                   "place, as import does.\n"
+                   "example: lathe build models/tale.model --main -o tale.c\n"
+                   "         lathe run SmolLM2-135M/ -p \"Once\"\n");
 }
 
 static void help(const Command *c)
@@ -290,13 +296,21 @@ static bool asks_for_help(int argc, char **argv)
         return false;
 }
 
-/* Commands on one model take a directory in place of its file. */
-static bool takes_directory(const Command *c, const Options *o)
+/* Commands on one model take a published one in place of its file. */
+static bool takes_source(const Command *c, const Options *o)
 {
         if (c->run == show_command)
                 return o->nfile > 1;
         return c->run == build_command || c->run == run_command || c->run == verify_command ||
                c->run == weights_command;
+}
+
+/* Its tokenizer is for a program or a prompt. */
+static SourceParts source_parts(const Command *c, const Options *o)
+{
+        bool text = o->with_main || strchr(c->takes, 'p');
+        return (SourceParts){.weights = strchr(c->takes, 'w') != NULL,
+                             .tokenizer = text && strchr(c->takes, 't')};
 }
 
 static int run(int argc, char **argv)
@@ -336,7 +350,7 @@ static int run(int argc, char **argv)
                 return WRONG_USAGE;
         Arena arena = {0};
         int code = DONE;
-        if (!takes_directory(c, &o) || import_directory(&arena, &o, c->takes, &code))
+        if (!takes_source(c, &o) || source_open(&arena, &o, source_parts(c, &o), &code))
                 code = c->run(&o);
         arena_free(&arena);
         return code;

@@ -10,7 +10,9 @@ enum { MAX_OVERRIDES = 64, MAX_FILES = 256, MAX_TARGETS = 8, MAX_TAPS = 64, MAX_
 typedef struct {
         const char *file[MAX_FILES]; /* what is no option: model files, and words of the command */
         int nfile;
-        const char *text;  /* of the first file, made from a directory; NULL: it is read */
+        const char *
+                source; /* the published model that the first file was made from, as it was given; NULL: it is a model file */
+        const char *text;  /* then the file's */
         const char *model; /* -m: which model of the file */
         Override override[MAX_OVERRIDES];
         int noverride;

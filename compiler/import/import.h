@@ -21,6 +21,18 @@ typedef struct {
  * the model's, or NULL for one made from the source.  Messages go to standard error. */
 Spec import_spec(Arena *arena, const Options *o, const char *source, const char *items, const char *name);
 
+/* source.c: whether a file is no model file but a published model: a directory, a config.json, a GGUF, or what is refused by its
+ * name.  Told by what is in it. */
+bool is_source(const char *path);
+/* If the first file is one, the options are made those of the model that it is: its text, and as far as the parts are wanted and no
+ * others are given its weights and its tokenizer.  Once is enough.  False after a message. */
+typedef struct {
+        bool weights, tokenizer;
+} SourceParts;
+bool source_open(Arena *arena, Options *o, SourceParts parts, int *code);
+/* A source's tokenizer, as --tokenizer takes it; NULL without one, and, after a note, where it is none that is read. */
+const char *source_tokenizer(Arena *arena, const char *source);
+
 /* lint.c: config items of the main file; what is wrong with them goes to diag.  A key that is read reaches a setting or a require; names
  * stand for something; a family has the settings that it is given. */
 void configs_check(Program *p, Diag *diag);

@@ -55,26 +55,101 @@ static const char *file_that_ends(Reading *r, const char *end)
         return first;
 }
 
-static bool holds_pickles_alone(Reading *r)
+/* ---- what is not read, by its name ---- */
+
+static const char *text_field(Reading *r, const SaidObject *o, const char *key)
 {
-        static const char *const end[] = {".bin", ".pt", ".pth"};
-        if (file_that_ends(r, ".safetensors") || file_that_ends(r, ".safetensors.index.json"))
-                return false;
-        for (int i = 0; i < 3; i++) {
-                const char *name = file_that_ends(r, end[i]);
-                if (!name || strstr(name, "training_args") || strstr(name, "optimizer") ||
-                    !strncmp(name, "tokenizer", 9))
-                        continue;
-                refuse(r, "%s is a pickle, which is a program: it is never read", name, "convert it once:");
+        SaidField *f = object_find(o, intern(&r->names, key, -1));
+        return f && f->value.kind == SAID_TEXT ? f->value.text : "";
+}
+
+static bool refuse_format(Reading *r, const char *path, const Format *format)
+{
+        const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+        refuse(r, "%s",
+               arena_printf(r->m.arena,
+                            "%s: this is %s: a directory with config.json and safetensors, a "
+                            "config.json, or a .gguf is wanted",
+                            path, format->name),
+               format->advice);
+        if (format->kind == FORMAT_PICKLE)
                 fprintf(stderr,
                         "    import torch, safetensors.torch\n"
                         "    weights = torch.load(\"%s\", weights_only=True, map_location=\"cpu\")\n"
                         "    safetensors.torch.save_file({k: v.clone().contiguous() for k, v in "
-                        "weights.items()}, "
-                        "\"model.safetensors\")\n",
+                        "weights.items()}, \"model.safetensors\")\n",
                         name);
+        return false;
+}
+
+/* Beside config.json there are weights in other formats alone. */
+static bool holds_other_weights_alone(Reading *r)
+{
+        static const char *const end[] = {".bin", ".pt",    ".pth",     ".ckpt", ".onnx",
+                                          ".h5",  ".keras", ".msgpack", ".npz",  ".pb"};
+        if (file_that_ends(r, ".safetensors") || file_that_ends(r, ".safetensors.index.json"))
+                return false;
+        for (size_t i = 0; i < sizeof end / sizeof *end; i++) {
+                const char *name = file_that_ends(r, end[i]);
+                if (!name || strstr(name, "training_args") || strstr(name, "optimizer") ||
+                    !strncmp(name, "tokenizer", 9))
+                        continue;
+                const char *path = arena_printf(r->m.arena, "%s%s", r->folder, name);
+                const Format *format = format_of_file(path);
+                if (format && format->advice)
+                        refuse_format(r, path, format);
+                else
+                        refuse(r, "%s is no format that lathe reads, and no *.safetensors is beside it", path,
+                               "save the weights as safetensors");
                 return true;
         }
+        return false;
+}
+
+/* Ways to pack weights that config.json names, and what to do about each. */
+static const struct {
+        const char *method, *name, *advice;
+} packing_table[] = {
+        {"fp8", "FP8", "import the bf16 files that it was made from, or widen the tensors with their scales"},
+        {"fbgemm_fp8", "FP8 of FBGEMM", "import the bf16 files that it was made from"},
+        {"gptq", "GPTQ", "import the files before quantisation, or a GGUF of the model"},
+        {"awq", "AWQ", "import the files before quantisation, or a GGUF of the model"},
+        {"bitsandbytes", "bitsandbytes",
+         "import the files before quantisation; transformers writes them with dequantize() and "
+         "save_pretrained()"},
+        {"mxfp4", "MXFP4", "import a GGUF of the model, or a copy in bf16"},
+        {"compressed-tensors", "compressed-tensors", "import the files before quantisation"},
+        {"modelopt", "NVFP4 or FP8 of ModelOpt", "import the files before quantisation"},
+        {"mlx", "MLX", "import the files before quantisation; mlx_lm.convert --dequantize writes them"},
+};
+
+static const char *packing_method(Reading *r, Span *span)
+{
+        SaidField *mlx = object_find(r->m.root, intern(&r->names, "quantization", -1)),
+                  *other = object_find(r->m.root, intern(&r->names, "quantization_config", -1));
+        SaidField *f = mlx && mlx->value.kind == SAID_OBJECT ? mlx : other;
+        if (!f || f->value.kind != SAID_OBJECT)
+                return NULL;
+        *span = f->span;
+        const char *method = text_field(r, f->value.object, "quant_method");
+        return *method ? method : f == mlx ? "mlx" : "an unnamed method";
+}
+
+/* Before anything else is asked of the file: its tensors are none of those that the model wants. */
+static bool refuse_packed(Reading *r)
+{
+        Span span = {0};
+        const char *method = packing_method(r, &span), *name = method,
+                   *advice = "import the files before quantisation, or a GGUF of the model";
+        if (!method)
+                return true;
+        for (size_t i = 0; i < sizeof packing_table / sizeof *packing_table; i++)
+                if (!strcmp(method, packing_table[i].method)) {
+                        name = packing_table[i].name;
+                        advice = packing_table[i].advice;
+                }
+        diag_error(&r->diag, span, "its weights are packed by %s, which lathe does not read", name);
+        diag_hint(&r->diag, "%s", advice);
         return false;
 }
 
@@ -93,12 +168,11 @@ static bool find_config(Reading *r)
                 r->path = r->source;
                 if (!strcmp(name, "config.json"))
                         r->folder = folder_of(arena, r->source);
-                r->gguf = ends_with(name, ".gguf");
-                if (ends_with(name, ".safetensors"))
-                        return refuse(r,
-                                      "%s: a directory with config.json, a config.json, or a .gguf is wanted",
-                                      r->source, NULL);
-                return true;
+                const Format *format = format_of_file(r->source);
+                r->gguf = ends_with(name, ".gguf") ? !format || !format->advice
+                                                   : format && format->kind == FORMAT_GGUF;
+                return r->gguf || !format || format->kind == FORMAT_JSON ||
+                       refuse_format(r, r->source, format);
         }
         r->folder = ends_with(r->source, "/") ? r->source : arena_printf(arena, "%s/", r->source);
         r->path = arena_printf(arena, "%sconfig.json", r->folder);
@@ -122,6 +196,9 @@ static const Source *read_json_source(Reading *r, const char *path)
 {
         const char *why = NULL;
         const Source *source = read_source(r->m.arena, path, &why);
+        const Format *format = source ? format_of((const unsigned char *)source->text, source->length) : NULL;
+        if (format && format->advice)
+                return refuse_format(r, path, format), NULL;
         if (source)
                 return source;
         r->lacking = true;
@@ -147,12 +224,6 @@ static bool read_object(Reading *r, const char *path, SaidObject **object)
         bool good = read_value(r, path, SAID_OBJECT, &v);
         *object = good ? v.object : NULL;
         return good;
-}
-
-static const char *text_field(Reading *r, const SaidObject *o, const char *key)
-{
-        SaidField *f = object_find(o, intern(&r->names, key, -1));
-        return f && f->value.kind == SAID_TEXT ? f->value.text : "";
 }
 
 static void add_beside(Reading *r, const char *key, Said value)
@@ -209,7 +280,7 @@ static bool open_weights_beside(Reading *r)
         CkError error;
         if (!r->folder)
                 return true;
-        if (holds_pickles_alone(r))
+        if (holds_other_weights_alone(r))
                 return false;
         if (!file_that_ends(r, ".safetensors") && !file_that_ends(r, ".safetensors.index.json"))
                 return true;
@@ -369,7 +440,7 @@ static const char *name_of_source(Reading *r)
         const char *whole = path ? arena_strdup(arena, path) : r->path, *slash = strrchr(whole, '/');
         free(path);
         const char *name = slash ? slash + 1 : whole;
-        return !r->folder && (r->gguf || ends_with(name, ".json"))
+        return !r->folder && (ends_with(name, ".gguf") || ends_with(name, ".json"))
                        ? arena_strndup(arena, name, (int64_t)strlen(name) - 5)
                        : name;
 }
@@ -393,7 +464,8 @@ static bool read_all_files(Reading *r, const char *items)
 {
         return find_config(r) &&
                (r->gguf ? read_gguf(r)
-                        : read_object(r, r->path, &r->m.root) && read_beside(r) && open_weights_beside(r)) &&
+                        : read_object(r, r->path, &r->m.root) && refuse_packed(r) && read_beside(r) &&
+                                  open_weights_beside(r)) &&
                (r->m.inner = r->m.root, r->m.program = load_items(r, items)) != NULL;
 }
 

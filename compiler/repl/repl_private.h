@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "check/check.h"
+#include "import/import.h"
 #include "repl.h"
 
 /* An input's text and tree, or a loaded file's: held by the definitions and variables that came of it. */

@@ -251,20 +251,54 @@ static bool take_file(Session *s, Unit *u, const Ast *tree, const char *path, Di
         return true;
 }
 
+static bool load_source(Session *s, Unit *u, const Source *source, const char *path)
+{
+        Diag diag = {.arena = &u->arena};
+        Ast *tree = parse_source(&u->arena, &s->names, &diag, source);
+        bool good = tree && take_file(s, u, tree, path, &diag);
+        diag_print(&diag, stderr);
+        diag_clear(&diag);
+        return good;
+}
+
+static bool load_file(Session *s, Unit *u, const char *path)
+{
+        const char *why = NULL;
+        const Source *source = read_source(&u->arena, path, &why);
+        if (!source)
+                fprintf(stderr, "lathe: can't read %s: %s\n", path, why);
+        return source && load_source(s, u, source, path);
+}
+
+/* The model is then the one at hand, with its own weights and tokenizer. */
+static bool load_published(Session *s, Unit *u, const char *path)
+{
+        int code;
+        Options o = {.file = {path}, .nfile = 1};
+        if (!source_open(&u->arena, &o, (SourceParts){.weights = true, .tokenizer = true}, &code))
+                return false;
+        const Source *source = source_new(&u->arena, o.file[0], o.text, (int32_t)strlen(o.text));
+        char *weights = o.weights ? strdup(o.weights) : NULL,
+             *tokenizer = o.tokenizer ? strdup(o.tokenizer) : NULL;
+        if (!load_source(s, u, source, o.file[0])) {
+                free(weights);
+                free(tokenizer);
+                return false;
+        }
+        free((char *)s->options.weights);
+        free((char *)s->options.tokenizer);
+        s->options.weights = weights;
+        s->options.tokenizer = tokenizer;
+        session_changed(s);
+        return true;
+}
+
 bool session_load(Session *s, const char *path)
 {
         Unit *u = unit_new();
         if (!u)
                 return fprintf(stderr, "lathe: out of memory\n"), false;
-        const char *why = NULL;
-        Diag diag = {.arena = &u->arena};
-        const Source *source = read_source(&u->arena, path, &why);
-        if (!source)
-                fprintf(stderr, "lathe: can't read %s: %s\n", path, why);
-        Ast *tree = source ? parse_source(&u->arena, &s->names, &diag, source) : NULL;
-        bool good = tree && take_file(s, u, tree, path, &diag);
-        diag_print(&diag, stderr);
-        diag_clear(&diag);
+        bool good = is_source(path) ? load_published(s, u, path) : load_file(s, u, path);
         unit_drop(u);
         return good;
 }
@@ -272,7 +306,7 @@ bool session_load(Session *s, const char *path)
 bool is_model_file(const char *path)
 {
         size_t n = strlen(path);
-        return n > 6 && !strcmp(path + n - 6, ".model");
+        return (n > 6 && !strcmp(path + n - 6, ".model")) || is_source(path);
 }
 
 /* --- the model at hand -------------------------------------------------------------------------------------------- */

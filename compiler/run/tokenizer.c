@@ -123,13 +123,13 @@ static bool sort_tokens(Tokenizer *tokenizer)
 
 static bool parse(ReadFile *input, Tokenizer *tokenizer, CkError *err)
 {
-        const char *format = format_of(input->data, input->size);
-        if (format && format != llama2c_tokenizer)
+        const Format *format = format_of(input->data, input->size);
+        if (format && format->kind != FORMAT_LLAMA2C_TOKENIZER)
                 return ck_fail(err,
                                "%s: this is %s; a tokenizer is a tokenizer.json, or as llama2.c has it, "
                                "tokenizer.bin, which its "
                                "tokenizer.py makes of a SentencePiece model",
-                               input->path, format);
+                               input->path, format->name);
         const unsigned char *header = take(input, 4);
         int32_t longest = 0;
         if (header)

@@ -38,6 +38,11 @@ static char *file_text(Arena *a, const char *path, int64_t *size, const char **w
 static json_t *parse(Arena *a, const char *path, const char *text, int64_t size, const char **why)
 {
         json_error_t error;
+        const Format *format = format_of((const unsigned char *)text, size);
+        if (format && format->advice) {
+                *why = arena_printf(a, "%s: this is %s: %s", path, format->name, format->advice);
+                return NULL;
+        }
         json_begin();
         json_t *root = json_parse(text, (size_t)size, JSON_ALLOW_NUL, &error);
         if (json_starved())

@@ -252,6 +252,17 @@ static bool sort_tensors(Checkpoint *checkpoint, CkError *err)
         return true;
 }
 
+static bool fail_format(const char *path, const Format *other, CkError *err)
+{
+        static const char wanted[] = "expected .safetensors, a .safetensors.index.json, a directory with one "
+                                     "of them, a .gguf, or a "
+                                     "llama2.c .bin";
+        if (!other)
+                return ck_fail(err, "%s: no format that lathe reads: %s", path, wanted);
+        return ck_fail(err, "%s: this is %s: %s%s%s", path, other->name, wanted, other->advice ? "; " : "",
+                       other->advice ? other->advice : "");
+}
+
 static bool open_file(Checkpoint *checkpoint, const char *path, CkError *err)
 {
         const CkFile *file = checkpoint_map(checkpoint, path, err);
@@ -260,12 +271,10 @@ static bool open_file(Checkpoint *checkpoint, const char *path, CkError *err)
         for (size_t i = 0; i < sizeof formats / sizeof *formats && !checkpoint->format; i++)
                 if (formats[i].probe(file))
                         checkpoint->format = &formats[i];
-        const char *other = format_of(file->data, file->size);
-        if (!checkpoint->format || (checkpoint->format->probe == llama2c_probe && other))
-                return ck_fail(err,
-                               "%s: %s%s: expected .safetensors, a .safetensors.index.json, a "
-                               "directory with one of them, a .gguf, or a llama2.c .bin",
-                               path, other ? "this is " : "no format that lathe reads", other ? other : "");
+        const Format *other = format_of(file->data, file->size);
+        bool guessed = checkpoint->format && checkpoint->format->probe == llama2c_probe;
+        if (!checkpoint->format || (other && (guessed || other->advice)))
+                return fail_format(path, other, err);
         return checkpoint->format->read(checkpoint, file, err) && sort_tensors(checkpoint, err);
 }
 

@@ -275,10 +275,4 @@ void hashed_sizes(const Graph *g, int64_t positions, int64_t *size);
 double hashed_input(const Input *in, uint64_t i);
 /* All inputs [ninput]; tensor_free releases each.  false: out of memory. */
 bool hashed_inputs(const Graph *g, const int64_t *size, Tensor *input);
-
-/* Which well-known format a file is of, for messages about those that lathe does not read. */
-
-/* "a GGUF file"; NULL: none that is known. */
-const char *format_of(const unsigned char *data, int64_t n);
-extern const char llama2c_tokenizer[]; /* one of them */
 #endif

@@ -195,7 +195,8 @@ def hostile_llama2c():
         "llama2.c's newer format: export it with --version 0")
     yield "PyTorch", b"PK\3\4" + b"\1" * 300, (
         "this is a PyTorch archive, whose tensors can be saved as safetensors: expected .safetensors, a .safetensors.index.json, "
-        "a directory with one of them, a .gguf, or a llama2.c .bin")
+        "a directory with one of them, a .gguf, or a llama2.c .bin; a pickle is a program, so it is never read; its tensors can be saved "
+        "as safetensors once")
 
 
 def hostile_indexes():

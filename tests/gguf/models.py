@@ -353,6 +353,39 @@ def check_imports(lathe, root, work, names):
         verdict(f"... has the published model's logits, {family}", wanted[0] == 0 and wanted == found, (open(f"{work}/imported.model").read(), wanted, found))
 
 
+def session(lathe, *words, script):
+    done = subprocess.run([lathe, "repl", *words], input=script, capture_output=True, text=True)
+    return done.stdout.splitlines()[-1:]
+
+
+def check_commands(lathe, root, work, names):
+    """The file in place of a model, and as --weights of one, in all commands that take weights."""
+    spelt, said = STATED["llama"]
+    plain, tensors = published(lathe, root, work, "llama")
+    file, model = f"{work}/tiny.gguf", f"{work}/imported.model"
+    write_gguf(file, ROWS[0][1], converted(ROTATED, tensors, sizes_of(lathe, plain)), names, pairs_of(spelt, said))
+    run(lathe, "import", "--spec-only", "-o", f"{work}/imported", file)
+    given = [model, "--weights", file]
+    for name, words in {
+        "run": ["run", "-p", "3 1 4 1 5", "-n", "9", "--hash"],
+        "build": ["build", "--embed", "-o", "-", "--prefix", "tiny", "--target", "scalar"],
+        "verify": ["verify", "--target", "scalar", "--jit", "tcc"],
+    }.items():
+        wanted, found = run(lathe, *words, *given), run(lathe, *words, file)
+        verdict(f"{name} takes a GGUF", wanted[0] == 0 and wanted[1].replace("imported", "tiny") == found[1].replace("imported", "tiny"), (wanted, found))
+    kept = []
+    for source in given, [file]:
+        code, text = run(lathe, "golden", "record", *source, "-p", "3 1 4 1 5", "-n", "9", "-o", f"{work}/kept.golden")
+        again, checked = run(lathe, "golden", "check", f"{work}/kept.golden", "--jit", "tcc")
+        verdict(f"golden record and check {'--weights' if len(source) > 1 else 'a'} GGUF", code == 0 and again == 0, (text, checked))
+        kept.append([line for line in open(f"{work}/kept.golden") if not line.startswith(("model ", "spec "))])
+    verdict("... the same values", len(kept[0]) > 10 and kept[0] == kept[1], kept)
+    script = ':run "3 1 4 1 5" 9\n'
+    wanted = session(lathe, model, script=f":weights {file}\n" + script)
+    verdict("repl takes a GGUF, as a source and as weights", wanted and wanted == session(lathe, file, script=script) ==
+            session(lathe, script=f":load {file}\n" + script), wanted)
+
+
 MODEL = """import llamas
 import gguf
 
@@ -490,6 +523,7 @@ def main():
         check_family(lathe, tool, root, work, row, names)
     check_logits(lathe, root, work, names)
     check_imports(lathe, root, work, names)
+    check_commands(lathe, root, work, names)
     check_refused_imports(lathe, root, work, names)
     check_tiny_llama(lathe, work, data, names)
     finish()

@@ -1,0 +1,60 @@
+/* A published model in place of a model file: the model is made in memory, its weights and tokenizer are those of the source. */
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "import.h"
+#include "text/text.h"
+
+static bool is_directory(const char *path)
+{
+        struct stat about;
+        return !stat(path, &about) && S_ISDIR(about.st_mode);
+}
+
+static bool has_file(Arena *arena, const char *directory, const char *name)
+{
+        struct stat about;
+        return !stat(arena_printf(arena, "%s/%s", directory, name), &about);
+}
+
+const char *source_tokenizer(Arena *arena, const char *directory)
+{
+        bool lacking;
+        TokenBlock block;
+        if (!is_directory(directory) ||
+            (!has_file(arena, directory, "tokenizer.json") && !has_file(arena, directory, "vocab.json")))
+                return NULL;
+        const char *why = tokenizer_load(arena, directory, &block, &lacking);
+        if (!why)
+                return directory;
+        fprintf(stderr, "lathe: note: %s; text goes in and out as token numbers\n", why);
+        return NULL;
+}
+
+bool is_source(const char *path)
+{
+        size_t n = strlen(path);
+        if (!strcmp(path, "-") || (n > 6 && !strcmp(path + n - 6, ".model")))
+                return false;
+        return is_directory(path) || format_of_file(path);
+}
+
+bool source_open(Arena *arena, Options *o, SourceParts parts, int *code)
+{
+        if (!o->nfile || o->source || !is_source(o->file[0]))
+                return true;
+        Options plain = *o;
+        plain.noverride = 0; /* they are for the model */
+        Spec spec = import_spec(arena, &plain, o->file[0], NULL, o->model);
+        *code = spec.lacking ? WRONG_ENVIRONMENT : WRONG_INPUT;
+        if (!spec.text)
+                return false;
+        o->source = o->file[0];
+        o->file[0] = spec.model;
+        o->text = spec.text;
+        if (parts.weights && !o->weights)
+                o->weights = spec.weights;
+        if (parts.tokenizer && !o->tokenizer)
+                o->tokenizer = source_tokenizer(arena, o->source);
+        return true;
+}
