@@ -91,12 +91,12 @@ static Said run_each(const Call *c)
         return new_list(c->m, list.list->n, item);
 }
 
-/* The shortest part that, repeated and cut to length, is the list; of one element that element.  What begins the list and ends it too
+/* The shortest part that, repeated and cut to length, is the list; of one element that element, as of what is no list.  What begins the list and ends it too
  * is as long as the list less that part (Knuth, Morris and Pratt 1977). */
 static Said run_period(const Call *c)
 {
         if (c->value[0].kind != SAID_LIST)
-                return wanted(c, "a list", c->value[0]);
+                return c->value[0];
         const SaidList *l = c->value[0].list;
         int *border = NEW_ARRAY(c->m->arena, int,
                                 l->n + 1); /* of the first i + 1 elements: the longest such part */

@@ -143,7 +143,7 @@ typedef struct {
         int nchain;
         Entry *entry;
         int nentry, entry_cap;
-        Paths ignored, omitted, implied, path;
+        Paths ignored, omitted, parts, implied, path;
         int depth;
         int64_t work;
         /* what it states */

@@ -101,6 +101,7 @@ static void collect_keys(Import *m, const Ast *keys)
 {
         Paths *paths = !strcmp(keys->name, "ignore") ? &m->ignored
                        : !strcmp(keys->name, "omit") ? &m->omitted
+                       : !strcmp(keys->name, "part") ? &m->parts
                                                      : &m->implied;
         bool reads = !strcmp(keys->name, "read");
         for (int i = 0; i < keys->nkid; i++) {

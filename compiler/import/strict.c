@@ -55,13 +55,20 @@ static bool is_known(const Import *m, const char *path)
         return paths_have(&m->ignored, path) || paths_have(&m->omitted, path);
 }
 
+/* A field of a part, which is a configuration of its own: what is ignored is ignored there too. */
+static bool is_known_in_part(const Import *m, const char *part, const char *key)
+{
+        return paths_have(&m->parts, part) && is_known(m, key);
+}
+
 /* The fields of an object that an item has looked into. */
 static void check_fields(Strict *s, const char *path, const SaidObject *o)
 {
         for (int i = 0; o->looked_into && i < o->n; i++) {
                 const SaidField *f = &o->field[i];
                 const char *inside = arena_printf(s->m->arena, "%s.%s", path, f->key);
-                if (f->value.kind == SAID_NONE || is_known(s->m, inside))
+                if (f->value.kind == SAID_NONE || is_known(s->m, inside) ||
+                    is_known_in_part(s->m, path, f->key))
                         continue;
                 if (!f->seen)
                         report(s, inside, f);

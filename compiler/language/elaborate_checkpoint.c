@@ -192,17 +192,30 @@ static int64_t find_iterations(Elaborator *e, const Ast *ast, const char *name)
         return -1;
 }
 
-/* A published name with the texts that it asks for: "{prefix}embed" with prefix "encoder." is "encoder.embed". */
-static const char *with_texts(Elaborator *e, Scope *scope, const char *name)
+/* What stands for `{name}` in a published name: a text of the model, or a whole number that no index of the right side is called by.
+ * NULL: an index. */
+static const char *name_part(Elaborator *e, Scope *scope, const Ast *right, const char *name)
+{
+        Value v;
+        if (!scope_find(e, scope, name, false, &v))
+                return NULL;
+        if (v.kind == V_TEXT)
+                return v.text;
+        if (v.kind != V_INT || (right && find_iterations(e, right, name) >= 0))
+                return NULL;
+        return arena_printf(e->keep, "%.0f", v.number);
+}
+
+/* A published name with the texts that it asks for: "{prefix}embed" with prefix "encoder." is "encoder.embed".  right: what the name
+ * stands for; NULL: nothing. */
+static const char *with_texts(Elaborator *e, Scope *scope, const char *name, const Ast *right)
 {
         const char *text = "", *p = name, *open, *end;
         for (; (open = strchr(p, '{')) && (end = strchr(open, '}')); p = end + 1) {
-                Value v;
-                bool found = scope_find(e, scope, intern(e->program->names, open + 1, (int)(end - open - 1)),
-                                        false, &v) &&
-                             v.kind == V_TEXT;
-                text = found ? arena_printf(e->keep, "%s%.*s%s", text, (int)(open - p), p, v.text)
-                             : arena_printf(e->keep, "%s%.*s", text, (int)(end + 1 - p), p);
+                const char *filled =
+                        name_part(e, scope, right, intern(e->program->names, open + 1, (int)(end - open - 1)));
+                text = filled ? arena_printf(e->keep, "%s%.*s%s", text, (int)(open - p), p, filled)
+                              : arena_printf(e->keep, "%s%.*s", text, (int)(end + 1 - p), p);
         }
         return arena_printf(e->keep, "%s%s", text, p);
 }
@@ -299,7 +312,7 @@ static bool make_entry(Entry *entry)
 static void run_map(Elaborator *e, Scope *scope, const Ast *map, const Conditions *conditions)
 {
         Entry entry = {.e = e, .scope = scope, .map = map, .conditions = conditions};
-        entry.published = with_texts(e, scope, map->name);
+        entry.published = with_texts(e, scope, map->name, map->kid[0]);
         if (!find_placeholders(&entry))
                 return;
         for (int i = 0; i < entry.n; i++)
@@ -354,7 +367,7 @@ static void run_entry(Elaborator *e, Scope *scope, const Ast *entry, const Heirs
                 const char *rules[] = {"drop", "optional"};
                 if (strcmp(entry->name, "drop") == 0 || strcmp(entry->name, "optional") == 0) {
                         add_entry(e, entry->name[0] == 'd' ? CK_DROP : CK_OPTIONAL,
-                                  with_texts(e, scope, entry->kid[0]->name), NULL, entry->span);
+                                  with_texts(e, scope, entry->kid[0]->name, NULL), NULL, entry->span);
                 } else {
                         poisoned(e, entry->name_span, "an entry is a map, drop or optional, not %s",
                                  entry->name);

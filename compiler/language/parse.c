@@ -417,16 +417,17 @@ static void check_rules(Parser *p, const Ast *tree)
 /* The words of a config item that are names elsewhere. */
 static bool check_word(Parser *p, const Ast *keys)
 {
-        static const char *const word[] = {"read", "ignore", "omit", "imply"};
-        for (int i = 0; i < 4; i++)
+        static const char *const word[] = {"read", "ignore", "omit", "part", "imply"};
+        int n = sizeof word / sizeof *word;
+        for (int i = 0; i < n; i++)
                 if (strcmp(keys->name, word[i]) == 0)
                         return true;
         syntax_error(p, keys->name_span, "a config item has no statement '%s'", keys->name);
-        const char *near = nearest_name(keys->name, word, 4);
+        const char *near = nearest_name(keys->name, word, n);
         if (near)
                 diag_hint(p->diag, "did you mean '%s'?", near);
         else
-                diag_hint(p->diag, "keys are listed behind 'read', 'ignore', 'omit' and 'imply'");
+                diag_hint(p->diag, "keys are listed behind 'read', 'ignore', 'omit', 'part' and 'imply'");
         return false;
 }
 

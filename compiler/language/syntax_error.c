@@ -159,8 +159,9 @@ static const char *what_was_expected(const Misfit *m)
         else if (expects(m, "import"))
                 add(&list, "import, block, scheme, model, checkpoint, config or test");
         else if (expects(m, "require"))
-                add(&list, "a config item's statement (read, ignore, omit, imply, name = value, require, if, "
-                           "block or model)");
+                add(&list,
+                    "a config item's statement (read, ignore, omit, part, imply, name = value, require, if, "
+                    "block or model)");
         else if (expects_expression(m))
                 add(&list, "an expression");
         else if (expects(m, "name") && !may_go_on(m))

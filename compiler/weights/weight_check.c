@@ -12,23 +12,41 @@ static int by_text(const void *left, const void *right)
         return strcmp(*(const char *const *)left, *(const char *const *)right);
 }
 
-/* Whether a name fits a rule's: {i} stands for any number. */
+/* What `{i}` stands for at the start of a name, and how the rule goes on; NULL: it does not fit. */
+static const char *past_index(const char **rule, const char *name)
+{
+        size_t digits = strspn(name, "0123456789");
+        *rule += strcspn(*rule, "}");
+        if (digits == 0 || **rule == 0)
+                return NULL;
+        ++*rule;
+        return name + digits;
+}
+
+/* Whether a name fits a rule's: {i} stands for any number, * for any text.  Where it does not go on, the last * takes one more. */
 static bool fits_rule(const char *rule, const char *name)
 {
-        while (*rule && (*rule == '{' || *rule == *name)) {
-                if (*rule != '{') {
-                        rule++;
-                        name++;
+        const char *star = NULL, *taken = NULL;
+        while (*name || *rule) {
+                const char *past = NULL;
+                if (*rule == '*') {
+                        star = ++rule;
+                        taken = name;
                         continue;
                 }
-                size_t digits = strspn(name, "0123456789");
-                rule += strcspn(rule, "}");
-                if (digits == 0 || *rule == 0)
-                        return false;
-                rule++;
-                name += digits;
+                if (*rule == '{')
+                        past = past_index(&rule, name);
+                else if (*rule && *rule == *name)
+                        past = name + 1, rule++;
+                if (!past) {
+                        if (!star || *taken == 0)
+                                return false;
+                        rule = star;
+                        past = ++taken;
+                }
+                name = past;
         }
-        return *rule == 0 && *name == 0;
+        return true;
 }
 
 static bool is_excused(const Graph *g, const char *name)
