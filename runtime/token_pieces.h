@@ -1,7 +1,7 @@
 /*
  * Pieces of text to tokens: split by tables of regexes, then merged pair by pair.
  *
- * Needs token_tables.h.
+ * Needs token_tables.h and token_words.h.
  */
 
 /* --- merges -------------------------------------------------------------------------------------------------------------- */
@@ -188,6 +188,19 @@ static inline int64_t token_spell_bytes(const TokenTables *t, const unsigned cha
         return n;
 }
 
+/* The symbols of a piece, before merges; merges: whether there are any. */
+static inline int64_t token_symbols_of(const TokenRun *r, const unsigned char *p, const unsigned char *end, int *merges)
+{
+        const TokenTables *t = r->t;
+        *merges = t->head->model == MODEL_MERGES;
+        switch (t->head->model) {
+        case MODEL_LONGEST: return token_longest(t, p, end, r->symbol);
+        case MODEL_WHOLE: return token_whole(t, p, end, r->limit, r->symbol);
+        case MODEL_LATTICE: return token_lattice(t, p, end, r->limit, r->symbol);
+        }
+        return t->head->flags & TOKENS_ARE_BYTES ? token_spell_bytes(t, p, end, r->symbol) : token_spell(t, p, end, r->limit, r->symbol);
+}
+
 static inline void token_piece(TokenRun *r, const unsigned char *p, const unsigned char *end)
 {
         const TokenTables *t = r->t;
@@ -201,8 +214,10 @@ static inline void token_piece(TokenRun *r, const unsigned char *p, const unsign
                         return;
                 }
         }
-        int64_t n = flags & TOKENS_ARE_BYTES ? token_spell_bytes(t, p, end, r->symbol) : token_spell(t, p, end, r->limit, r->symbol);
-        n = token_merge(t, r->symbol, n, r->symbol + n);
+        int merges;
+        int64_t n = token_symbols_of(r, p, end, &merges);
+        if (merges)
+                n = token_merge(t, r->symbol, n, r->symbol + n);
         for (int64_t i = 0; i < n; i++)
                 token_put(r, r->symbol[i]);
 }

@@ -26,6 +26,16 @@ enum {
         TOKENS_CHANGES, /* TokenChange: the normaliser */
         TOKENS_TEXTS,   /* bytes that steps and changes name */
         TOKENS_AROUND,  /* int32: ids before a text, then those behind it */
+        TOKENS_FIRST_OFFSET, /* uint32 [vocab + 1], or nothing: of token i in TOKENS_FIRST */
+        TOKENS_FIRST,        /* what decoding gives where a text begins with it */
+        TOKENS_MAPS,         /* TokenMap: from characters to texts or numbers, for the normaliser */
+        TOKENS_MAP_STAGE,    /* uint16: pages of TOKENS_MAP_VALUES, TOKENS_PAGES for each map */
+        TOKENS_MAP_VALUES,   /* uint32: by pages */
+        TOKENS_COMPOSED,     /* TokenComposed, in order: two characters that become one */
+        TOKENS_CHARSMAP,     /* uint32: a double array of Darts, as SentencePiece has it */
+        TOKENS_CHARSMAP_TEXTS, /* what its keys become, each with a 0 behind it */
+        TOKENS_NODES,        /* TokenNode: all tokens, byte by byte */
+        TOKENS_SCORES,       /* double [vocab], or nothing: of a lattice */
         TOKENS_SECTIONS
 };
 
@@ -35,6 +45,7 @@ enum {
         TOKENS_PAGES = 0x110000 / TOKENS_PAGE,
         TOKENS_MOST = 1 << 28, /* bytes of a normalised text */
         TOKENS_STEPS_MOST = 16,
+        TOKENS_GROWTH = 255, /* how many times as long a text may become */
         TOKENS_FEW = 24, /* symbols that are merged by looking at all of them */
         TOKEN_CONTROL = 1, /* of TOKENS_MARKS: a special token */
         TOKEN_RESIDUE = 3  /* bytes of an unfinished character that decoding holds back */
@@ -45,10 +56,20 @@ typedef struct {
         char name[8]; /* "tokens 1" */
         uint32_t size, vocab, unknown, longest;
         uint32_t flags, before, behind, raw_added, growth, strip;
+        uint32_t model, inner, characters, word; /* inner: the node of the prefix within words; characters: a word's, at most; */
+        double unknown_score;                    /* word: the regex of a word's character, TOKENS_REGEX has none: not needed */
         struct {
                 uint32_t at, size; /* bytes */
         } section[TOKENS_SECTIONS];
 } TokenHead;
+
+/* TokenHead.model: how a piece becomes tokens. */
+enum {
+        MODEL_MERGES,  /* pair by pair */
+        MODEL_LONGEST, /* WordPiece: again and again the longest token that the rest begins with */
+        MODEL_WHOLE,   /* WordLevel: a piece is a token */
+        MODEL_LATTICE  /* Unigram: the tokens whose scores have the largest sum */
+};
 
 /* TokenHead.flags */
 enum {
@@ -56,7 +77,8 @@ enum {
         TOKENS_HAVE_UNKNOWN = 2,  /* else what has no token is left out */
         TOKENS_FUSE_UNKNOWN = 4,  /* neighbours that are unknown are one */
         TOKENS_HAVE_BYTES = 8,    /* byte_fallback: what is unknown becomes its bytes */
-        TOKENS_WHOLE_FIRST = 16   /* a piece that stands in TOKENS_WHOLE with its mark is that token */
+        TOKENS_WHOLE_FIRST = 16,  /* a piece that stands in TOKENS_WHOLE with its mark is that token */
+        TOKENS_ARE_FLOATS = 32    /* a lattice's sums are rounded to floats */
 };
 
 enum { TOKEN_IS_WHOLE = 1 }; /* TokenSlot.whole: merges make it of its bytes, or need not */
@@ -78,7 +100,13 @@ typedef struct {
         uint32_t flags;
 } TokenAdded;
 
-enum { ADDED_CONTROL = 1, ADDED_STRIPS_LEFT = 2, ADDED_STRIPS_RIGHT = 4 };
+enum {
+        ADDED_CONTROL = 1,
+        ADDED_STRIPS_LEFT = 2,
+        ADDED_STRIPS_RIGHT = 4,
+        ADDED_IS_WORD = 8, /* only where no word goes on before or behind it */
+        ADDED_IS_KEPT = 16 /* no token by itself: what SentencePiece's normaliser leaves as it is */
+};
 
 typedef struct {
         uint32_t kind, regex, behavior, flags;
@@ -109,9 +137,44 @@ enum { REGEX_MATCHED = 0x40000000 };
 
 typedef struct {
         uint32_t kind, at, n, to, to_n; /* in TOKENS_TEXTS */
+        uint32_t table, flags;          /* of TOKENS_MAPS, or of TOKENS_REGEX */
 } TokenChange;
 
-enum { CHANGE_REPLACE, CHANGE_PREPEND };
+enum {
+        CHANGE_REPLACE,  /* a text by another */
+        CHANGE_MATCHES,  /* what a regex matches, by a text */
+        CHANGE_PREPEND,
+        CHANGE_STRIP,    /* white space at both ends */
+        CHANGE_MAP,      /* each character by a text */
+        CHANGE_ORDER,    /* combining characters into the order of their classes, a map to numbers */
+        CHANGE_COMPOSE,  /* two characters by one, after CHANGE_ORDER and with its map */
+        CHANGE_CHARSMAP, /* SentencePiece's map, on graphemes; the map is that of their classes */
+        CHANGE_PIECES    /* all that SentencePiece does to a text */
+};
+
+/* TokenChange.flags */
+enum {
+        STRIP_LEFT = 1, STRIP_RIGHT = 2,
+        MAP_HANGUL = 1, /* its syllables into letters */
+        PIECES_FEW_SPACES = 1, PIECES_PREFIX = 2, PIECES_SUFFIX = 4, PIECES_MARKED = 8 /* spaces: none at the ends, one between; as marks */
+};
+
+/* Values: 0 for a character that stays; else 1 + where its text begins in TOKENS_TEXTS, 6 bits to the left, and its bytes.  Or numbers. */
+typedef struct {
+        uint32_t stage, page, pages; /* where its pages' numbers and they themselves begin, the latter in pages; how many there are */
+} TokenMap;
+
+enum { MAP_BITS = 6, MAP_BYTES = (1 << MAP_BITS) - 1 };
+
+typedef struct {
+        uint32_t first, second, made;
+} TokenComposed;
+
+/* A child of node i stands at base + byte, and has i as `check`; node 0 is the root. */
+typedef struct {
+        uint32_t base, check;
+        int32_t token; /* -1: none ends here */
+} TokenNode;
 
 typedef struct {
         const TokenHead *head;
@@ -137,7 +200,9 @@ static inline uint32_t token_element(int which)
         static const unsigned char size[TOKENS_SECTIONS] = {
                 [TOKENS_OFFSET] = 4, [TOKENS_SHOWN_OFFSET] = 4, [TOKENS_WHOLE] = sizeof(TokenSlot), [TOKENS_PAIRS] = sizeof(TokenPair),
                 [TOKENS_OF_BYTE] = 4, [TOKENS_ADDED] = sizeof(TokenAdded), [TOKENS_STEPS] = sizeof(TokenStep), [TOKENS_ROWS] = 4,
-                [TOKENS_STAGE] = 2, [TOKENS_CHANGES] = sizeof(TokenChange), [TOKENS_AROUND] = 4};
+                [TOKENS_STAGE] = 2, [TOKENS_CHANGES] = sizeof(TokenChange), [TOKENS_AROUND] = 4, [TOKENS_FIRST_OFFSET] = 4,
+                [TOKENS_MAPS] = sizeof(TokenMap), [TOKENS_MAP_STAGE] = 2, [TOKENS_MAP_VALUES] = 4, [TOKENS_COMPOSED] = sizeof(TokenComposed),
+                [TOKENS_CHARSMAP] = 4, [TOKENS_NODES] = sizeof(TokenNode), [TOKENS_SCORES] = 8};
         return which == TOKENS_REGEX ? (uint32_t)sizeof(TokenRegex) : size[which] ? size[which] : 1;
 }
 
@@ -173,11 +238,53 @@ static inline int token_texts_fit(const TokenTables *t, uint32_t at, uint32_t n)
         return (int64_t)at + n <= t->count[TOKENS_TEXTS];
 }
 
+/* Values are bounded where they are used. */
+static inline int token_map_fits(const TokenTables *t, const TokenMap *m)
+{
+        const uint16_t *stage = (const uint16_t *)token_section(t, TOKENS_MAP_STAGE);
+        if ((int64_t)m->stage + TOKENS_PAGES > t->count[TOKENS_MAP_STAGE] ||
+            ((int64_t)m->page + m->pages) * TOKENS_PAGE > t->count[TOKENS_MAP_VALUES])
+                return 0;
+        uint32_t wrong = 0;
+        for (uint32_t i = 0; i < TOKENS_PAGES; i++)
+                wrong |= stage[m->stage + i] >= m->pages;
+        return !wrong;
+}
+
+static inline int token_changes_fit(const TokenTables *t)
+{
+        const TokenChange *change = (const TokenChange *)token_section(t, TOKENS_CHANGES);
+        for (int64_t i = 0; i < t->count[TOKENS_MAPS]; i++)
+                if (!token_map_fits(t, (const TokenMap *)token_section(t, TOKENS_MAPS) + i))
+                        return 0;
+        for (int64_t i = 0; i < t->count[TOKENS_CHANGES]; i++) {
+                const uint32_t kind = change[i].kind;
+                int maps = kind == CHANGE_MAP || kind == CHANGE_ORDER || kind == CHANGE_COMPOSE || kind == CHANGE_CHARSMAP;
+                if (!token_texts_fit(t, change[i].at, change[i].n) || !token_texts_fit(t, change[i].to, change[i].to_n) ||
+                    (maps && change[i].table >= t->count[TOKENS_MAPS]) ||
+                    (kind == CHANGE_MATCHES && change[i].table >= t->count[TOKENS_REGEX]))
+                        return 0;
+        }
+        return 1;
+}
+
+static inline int token_model_fits(const TokenTables *t)
+{
+        const TokenHead *head = t->head;
+        const int trie = head->model == MODEL_LONGEST || head->model == MODEL_LATTICE;
+        const int64_t texts = t->count[TOKENS_CHARSMAP_TEXTS];
+        for (int64_t i = 0; i < t->count[TOKENS_ADDED]; i++)
+                if ((((const TokenAdded *)token_section(t, TOKENS_ADDED))[i].flags & ADDED_IS_WORD) && head->word >= t->count[TOKENS_REGEX])
+                        return 0;
+        return (!trie || head->inner < t->count[TOKENS_NODES]) && (head->model != MODEL_LATTICE || t->count[TOKENS_SCORES] == head->vocab) &&
+               (!t->count[TOKENS_FIRST_OFFSET] || t->count[TOKENS_FIRST_OFFSET] == (int64_t)head->vocab + 1) &&
+               (!texts || t->section[TOKENS_CHARSMAP_TEXTS][texts - 1] == 0);
+}
+
 static inline int token_steps_fit(const TokenTables *t)
 {
         const TokenStep *step = (const TokenStep *)token_section(t, TOKENS_STEPS);
         const TokenRegex *regex = (const TokenRegex *)token_section(t, TOKENS_REGEX);
-        const TokenChange *change = (const TokenChange *)token_section(t, TOKENS_CHANGES);
         const TokenAdded *added = (const TokenAdded *)token_section(t, TOKENS_ADDED);
         if (t->count[TOKENS_STEPS] > TOKENS_STEPS_MOST)
                 return 0;
@@ -186,9 +293,6 @@ static inline int token_steps_fit(const TokenTables *t)
                         return 0;
         for (int64_t i = 0; i < t->count[TOKENS_STEPS]; i++)
                 if ((step[i].kind == STEP_SPLIT && step[i].regex >= t->count[TOKENS_REGEX]) || !token_texts_fit(t, step[i].at, step[i].n))
-                        return 0;
-        for (int64_t i = 0; i < t->count[TOKENS_CHANGES]; i++)
-                if (!token_texts_fit(t, change[i].at, change[i].n) || !token_texts_fit(t, change[i].to, change[i].to_n))
                         return 0;
         for (int64_t i = 0; i < t->count[TOKENS_ADDED]; i++)
                 if ((int64_t)added[i].at + added[i].n > t->count[TOKENS_ADDED_BYTES] || !added[i].n || added[i].token < 0 ||
@@ -216,7 +320,7 @@ static inline int tokens_open(TokenTables *t, const void *block, uint64_t size)
         if (vocab < 1 || vocab > INT32_MAX - 1 || t->count[TOKENS_OFFSET] != vocab + 1 || t->count[TOKENS_SHOWN_OFFSET] != vocab + 1 ||
             t->count[TOKENS_MARKS] != vocab || !token_is_power(t->count[TOKENS_WHOLE]) || !token_is_power(t->count[TOKENS_PAIRS]) ||
             t->count[TOKENS_OF_BYTE] != 256 || head->unknown >= head->vocab || head->raw_added > t->count[TOKENS_ADDED] || head->growth < 1 ||
-            head->growth > 64 || (int64_t)head->before + head->behind != t->count[TOKENS_AROUND] || !token_steps_fit(t))
+            head->growth > TOKENS_GROWTH || (int64_t)head->before + head->behind != t->count[TOKENS_AROUND] || !token_steps_fit(t) || !token_changes_fit(t) || !token_model_fits(t))
                 return 0;
         const TokenAdded *added = (const TokenAdded *)token_section(t, TOKENS_ADDED);
         for (int64_t i = 0; i < t->count[TOKENS_ADDED]; i++)

@@ -4,7 +4,7 @@
  * Added tokens are cut out, what lies between them is normalised and split into pieces, and each piece becomes tokens by
  * merges.  Nothing is allocated.
  *
- * Needs token_tables.h and token_pieces.h.
+ * Needs token_tables.h, token_pieces.h and token_changes.h.
  */
 
 /* --- added tokens -------------------------------------------------------------------------------------------------------- */
@@ -36,31 +36,22 @@ static inline const TokenAdded *token_added_at(const TokenTables *t, const unsig
         return found;
 }
 
-static inline const unsigned char *token_skip_spaces(const unsigned char *p, const unsigned char *end)
+/* Does a letter, a digit or the like stand before p (at its end: behind it)? */
+static inline int token_word_goes_on(const TokenTables *t, const unsigned char *begin, const unsigned char *p, const unsigned char *end)
 {
+        const TokenRegex *word = (const TokenRegex *)token_section(t, TOKENS_REGEX) + t->head->word;
         uint32_t code;
-        while (p < end) {
-                int length = token_character(p, end, &code);
-                if (!token_is_space(code))
-                        break;
-                p += length;
-        }
-        return p;
+        if (begin)
+                end = p, p = p > begin ? token_step_back(begin, p, &code) : p;
+        return p < end && token_match(t, word, 0, p, end) != NULL;
 }
 
-/* Back over spaces before p, not before begin. */
-static inline const unsigned char *token_skip_back(const unsigned char *begin, const unsigned char *p)
+/* An added token found at p is taken as plain text. */
+static inline int token_is_passed_over(const TokenRun *r, const TokenAdded *a, const unsigned char *begin, const unsigned char *p,
+                                       const unsigned char *end)
 {
-        while (p > begin) {
-                const unsigned char *q = p - 1;
-                uint32_t code;
-                while (q > begin && p - q < 4 && (*q & 0xc0) == 0x80)
-                        q--;
-                if (q + token_character(q, p, &code) != p || !token_is_space(code))
-                        break;
-                p = q;
-        }
-        return p;
+        return ((a->flags & ADDED_CONTROL) && !(r->flags & TOKENS_CONTROL)) || (a->flags & ADDED_IS_KEPT) ||
+               ((a->flags & ADDED_IS_WORD) && (token_word_goes_on(r->t, begin, p, end) || token_word_goes_on(r->t, NULL, p + a->n, end)));
 }
 
 typedef void TokenBetween(TokenRun *r, const unsigned char *p, const unsigned char *end);
@@ -69,7 +60,7 @@ typedef void TokenBetween(TokenRun *r, const unsigned char *p, const unsigned ch
 static inline void token_cut(TokenRun *r, int normalised, const unsigned char *p, const unsigned char *end, TokenBetween *between)
 {
         const TokenTables *t = r->t;
-        const unsigned char *done = p, *may_begin = t->may_begin[normalised];
+        const unsigned char *done = p, *begins = p, *may_begin = t->may_begin[normalised];
         int64_t raw = t->head->raw_added, low = normalised ? raw : 0, high = normalised ? t->count[TOKENS_ADDED] : raw;
         while (low < high && p < end) {
                 const TokenAdded *found = may_begin[*p] ? token_added_at(t, p, end, low, high) : NULL;
@@ -79,7 +70,7 @@ static inline void token_cut(TokenRun *r, int normalised, const unsigned char *p
                 }
                 const unsigned char *begin = p, *after = p + found->n;
                 p = after;
-                if ((found->flags & ADDED_CONTROL) && !(r->flags & TOKENS_CONTROL))
+                if (token_is_passed_over(r, found, begins, begin, end))
                         continue;
                 if (found->flags & ADDED_STRIPS_LEFT)
                         begin = token_skip_back(done, begin);
@@ -103,49 +94,24 @@ static inline void token_between(TokenRun *r, const unsigned char *p, const unsi
 
 /* --- the normaliser ------------------------------------------------------------------------------------------------------ */
 
-static inline unsigned char *token_replace(const TokenTables *t, const TokenChange *c, const unsigned char *p, const unsigned char *end,
-                                           unsigned char *to)
-{
-        const unsigned char *what = t->section[TOKENS_TEXTS] + c->at, *with = t->section[TOKENS_TEXTS] + c->to;
-        while (p < end) {
-                if (c->n && (uint64_t)(end - p) >= c->n && !memcmp(p, what, c->n)) {
-                        memcpy(to, with, c->to_n);
-                        to += c->to_n;
-                        p += c->n;
-                } else {
-                        *to++ = *p++;
-                }
-        }
-        return to;
-}
-
-/* A stretch of raw text, changed into scratch and back. */
+/* A stretch of raw text, changed into scratch, back and forth. */
 static inline void token_normalise(TokenRun *r, const unsigned char *p, const unsigned char *end)
 {
         const TokenChange *change = (const TokenChange *)token_section(r->t, TOKENS_CHANGES);
-        const int64_t changes = r->t->count[TOKENS_CHANGES];
-        if (!changes) {
-                token_cut(r, 1, p, end, token_between);
-                return;
-        }
-        unsigned char *begin = r->bytes, *half = begin + (r->bytes_end - begin) / 3;
+        const int64_t changes = r->t->count[TOKENS_CHANGES], third = (r->bytes_end - r->bytes) / 3;
+        unsigned char *begin = r->bytes;
         const unsigned char *limit = r->limit;
         for (int64_t i = 0; i < changes; i++) {
-                const TokenChange *c = &change[i];
-                unsigned char *from = i % 2 ? half : begin, *to = from;
-                if (c->kind == CHANGE_PREPEND && p < end) {
-                        memcpy(to, r->t->section[TOKENS_TEXTS] + c->at, c->n);
-                        to += c->n;
-                        memcpy(to, p, (size_t)(end - p));
-                        to += end - p;
-                } else if (c->kind == CHANGE_REPLACE) {
-                        to = token_replace(r->t, c, p, end, to);
-                }
-                p = from;
-                end = to;
+                unsigned char *to = begin + i % 2 * third;
+                TokenWriter w = {to, to + third};
+                token_change(r->t, &change[i], p, end, &w);
+                p = to;
+                end = w.at;
         }
-        r->limit = end;
-        r->bytes = begin + 2 * ((r->bytes_end - begin) / 3);
+        if (changes) {
+                r->limit = end;
+                r->bytes = begin + 2 * third;
+        }
         token_cut(r, 1, p, end, token_between);
         r->bytes = begin;
         r->limit = limit;
@@ -230,14 +196,15 @@ static inline int token_unfinished(const unsigned char *text, int64_t n)
 static inline int64_t tokens_decode(const TokenTables *t, TokenDecoder *d, int32_t token, int flags, char *out)
 {
         uint32_t n = 0;
-        const unsigned char *shown = token_bytes_of(t, TOKENS_SHOWN_OFFSET, (uint32_t)token, &n);
-        if (n > t->head->longest || (n && !(flags & TOKENS_CONTROL) && (t->section[TOKENS_MARKS][token] & TOKEN_CONTROL)))
+        const int first = !d->begun && t->count[TOKENS_FIRST_OFFSET];
+        const unsigned char *shown = token_bytes_of(t, first ? TOKENS_FIRST_OFFSET : TOKENS_SHOWN_OFFSET, (uint32_t)token, &n);
+        if (n > t->head->longest || ((uint32_t)token < t->head->vocab && !(flags & TOKENS_CONTROL) && (t->section[TOKENS_MARKS][token] & TOKEN_CONTROL)))
                 return 0;
         for (uint32_t strip = t->head->strip; strip && n && !d->begun && *shown == ' '; strip--) {
                 shown++;
                 n--;
         }
-        d->begun |= n > 0 || t->head->strip > 0;
+        d->begun |= n > 0 || t->head->strip > 0 || first;
         unsigned char *to = (unsigned char *)out;
         memcpy(to, d->held, (size_t)d->n);
         memcpy(to + d->n, shown, n);

@@ -341,10 +341,10 @@ static void emit_all(const Emit *e, Text *c)
         emit_instance(e, after);
         emit_command(e, after);
         const Target *t = e->portable ? target_table : e->plan->target;
-        const char *files[] = {"guard.h",        "processor.h", t->vector,        "math.h",
-                               "rows.h",         "far.h",       "matmul.h",       "attention.h",
-                               "window_cache.h", "team.h",      "token_tables.h", "token_pieces.h",
-                               "tokens.h",       NULL};
+        const char *files[] = {"guard.h",        "processor.h",     t->vector,        "math.h",
+                               "rows.h",         "far.h",           "matmul.h",       "attention.h",
+                               "window_cache.h", "team.h",          "token_tables.h", "token_words.h",
+                               "token_pieces.h", "token_changes.h", "tokens.h",       NULL};
         emit_tile(t, c);
         text_printf(user, "%s%s%s", before->data, kernels->data, after->data);
         paste_runtime(c, files, NULL, user->data);

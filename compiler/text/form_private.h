@@ -34,6 +34,45 @@ bool charset_meets(CharSet x, CharSet y);     /* have they a character in common
 bool charset_category(Arena *a, const char *name, int length, CharSet *out);
 CharSet charset_space(Arena *a); /* \s */
 
+/* --- characters.c: what becomes of each character ---------------------------------------------------------------------- */
+
+typedef enum {
+        SET_MARKS,        /* what StripAccents removes */
+        SET_BERT_MARKS,   /* what BertNormalizer does */
+        SET_BERT_REMOVED, /* what its clean_text does */
+        SET_PUNCTUATION,  /* of Punctuation and BertPreTokenizer */
+        SET_WORD_BESIDE,  /* what \w has beside categories */
+        SET_GRAPHEME_EXTEND,
+        SET_GRAPHEME_JOINER,
+        SET_GRAPHEME_SPACING,
+        SET_GRAPHEME_PREPEND,
+        SET_GRAPHEME_CONTROL,
+        SET_PICTOGRAPH
+} NamedSet;
+
+CharSet charset_named(Arena *a, NamedSet name);
+CharSet charset_word(Arena *a);      /* \w of regexes in the file */
+CharSet charset_rust_word(Arena *a); /* \w of Whitespace and of single_word */
+
+/* From characters to texts, NULL: it stays; or to numbers, which are the texts' lengths. */
+typedef struct {
+        bool numbers, hangul; /* hangul: its syllables become letters, which is computed */
+        Bytes *page[TOKENS_PAGES];
+} FormMap;
+
+void map_put_set(Arena *a, FormMap *m, CharSet set, Bytes text);
+FormMap *map_then(Arena *a, const FormMap *f, const FormMap *g); /* f, then g; NULL: they can't be one */
+FormMap *map_decomposition(Arena *a, bool compatible);
+FormMap *map_lower(Arena *a);
+FormMap *map_chinese(Arena *a);   /* spaces around each */
+FormMap *map_combining(Arena *a); /* classes of combining characters */
+FormMap *map_graphemes(Arena *a); /* classes for the ends of graphemes */
+const TokenComposed *composed_characters(int64_t *size);
+
+/* --- trie.c: tokens [n] byte by byte; those without bytes are left out; NULL: too many ---------------------------------- */
+
+TokenNode *trie_make(Arena *a, const Bytes *text, int32_t n, uint32_t *nodes);
+
 /* --- regex_parse.c, regex_table.c -------------------------------------------------------------------------------------- */
 
 typedef enum { REGEX_SET, REGEX_SEQUENCE, REGEX_CHOICE, REGEX_REPEAT, REGEX_LOOK } RegexKind;
@@ -51,6 +90,9 @@ typedef struct RegexTree {
 
 /* NULL with *why: what can't be read or done, with its place. */
 RegexTree *regex_parse(Arena *a, Bytes regex, const char **why);
+RegexTree *regex_of_set(Arena *a, CharSet set, bool many); /* one character of it, or as many as follow */
+RegexTree *regex_either(Arena *a, RegexTree *first, RegexTree *second);
+int64_t regex_least_bytes(const RegexTree *tree); /* of a match */
 
 /* A regex as runtime/tokens.h has it; rows, stage and pages are its own. */
 typedef struct {
@@ -74,8 +116,11 @@ typedef struct {
 } FormStep;
 
 typedef struct {
-        uint32_t kind; /* of TokenChange */
+        uint32_t kind, flags; /* of TokenChange */
         Bytes what, with;
+        FormMap *map;
+        RegexTable *regex;
+        double growth; /* of MATCHES, CHARSMAP and PIECES: how many times as long a text becomes at most */
 } FormChange;
 
 typedef struct {
@@ -99,6 +144,7 @@ typedef struct {
         int32_t vocab;
         Bytes *token;  /* [vocab]: as pieces have it; NULL: none becomes this token */
         Bytes *shown;  /* [vocab]: as decoding gives it */
+        Bytes *first;  /* [vocab]: the same at the beginning of a text; NULL: there is no difference */
         uint8_t *mark; /* [vocab]: TokenTables' marks */
         FormMerge *merge;
         int64_t nmerge;
@@ -115,7 +161,16 @@ typedef struct {
         bool ignores_merges;
         int32_t of_byte[256];
         int strip;
+        uint32_t model;   /* of TokenHead */
+        Bytes prefix;     /* of tokens within words, of MODEL_LONGEST */
+        uint32_t longest; /* characters of a word that has tokens, of MODEL_LONGEST */
+        double *score;    /* [scored], of MODEL_LATTICE: tokens from there on have none and are added ones */
+        int32_t scored;
+        double unknown_score;
+        Bytes charsmap, charsmap_texts; /* as TokenTables has them */
 } Form;
+
+enum { UNKNOWN_PENALTY = 10 }; /* an unknown token's score is below the least by this */
 
 /* tables.c: NULL, or what is wrong */
 const char *form_tables(const Form *f, TokenBlock *out);

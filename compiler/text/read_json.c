@@ -6,7 +6,7 @@
 
 /* --- the vocabulary -------------------------------------------------------------------------------------------------- */
 
-static void read_vocabulary(Reader *r, const json_t *vocab)
+void read_vocabulary(Reader *r, const json_t *vocab)
 {
         const char *key;
         json_t *value;
@@ -68,13 +68,16 @@ static void refuse_setting(Reader *r, const json_t *model, const char *key, cons
         reader_refuse(r, "model.%s: %s", key, why);
 }
 
-static void read_unknown(Reader *r, const json_t *model)
+void read_unknown(Reader *r, const json_t *model, const char *otherwise)
 {
         const json_t *unknown = json_object_get(model, "unk_token");
         Form *f = r->form;
-        if (is_none(unknown))
+        if (is_none(unknown) &&
+            (!otherwise || find_token(r, (Bytes){otherwise, (int64_t)strlen(otherwise)}) < 0))
                 return;
-        f->unknown = wanted_token(r, text_of(r, unknown, "model.unk_token"), "model.unk_token");
+        Bytes name = is_none(unknown) ? (Bytes){otherwise, (int64_t)strlen(otherwise)}
+                                      : text_of(r, unknown, "model.unk_token");
+        f->unknown = wanted_token(r, name, "model.unk_token");
         f->flags |= TOKENS_HAVE_UNKNOWN;
 }
 
@@ -87,7 +90,7 @@ static void read_bpe(Reader *r, const json_t *model)
         refuse_setting(r, model, "end_of_word_suffix", "lathe has no BPE with a suffix at the end of words");
         read_vocabulary(r, json_object_get(model, "vocab"));
         read_merges(r, json_object_get(model, "merges"));
-        read_unknown(r, model);
+        read_unknown(r, model, NULL);
         f->ignores_merges = truth_of(r, model, "ignore_merges", false, "model");
         f->kind = f->flags & TOKENS_ARE_BYTES ? "byte-level BPE" : "BPE";
         if (truth_of(r, model, "fuse_unk", false, "model"))
@@ -101,9 +104,19 @@ static void read_bpe(Reader *r, const json_t *model)
 static void read_model(Reader *r, const json_t *model)
 {
         const char *type = type_of(r, model, "model");
-        if (strcmp(type, "BPE") != 0)
-                reader_refuse(r, "model: lathe has no model %s; it has BPE", type);
-        read_bpe(r, model);
+        static const struct {
+                const char *type;
+                void (*read)(Reader *r, const json_t *model);
+        } known[] = {{"BPE", read_bpe},
+                     {"WordPiece", read_word_piece},
+                     {"WordLevel", read_word_level},
+                     {"Unigram", read_unigram}};
+        for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+                if (!strcmp(type, known[i].type)) {
+                        known[i].read(r, model);
+                        return;
+                }
+        reader_refuse(r, "model: lathe has no model %s; it has BPE, WordPiece, WordLevel and Unigram", type);
 }
 
 /* --- added tokens ---------------------------------------------------------------------------------------------------- */
@@ -121,14 +134,13 @@ static void add_token(Reader *r, const json_t *value, const char *where)
                 f->nadded--;
                 return;
         }
-        if (truth_of(r, value, "single_word", false, where))
-                reader_refuse(r, "%s.single_word: lathe does not look for whole words", where);
         added->normalised =
                 truth_of(r, value, "normalized", !truth_of(r, value, "special", false, where), where);
         bool control = truth_of(r, value, "special", false, where);
         added->flags = (control ? ADDED_CONTROL : 0) |
                        (truth_of(r, value, "lstrip", false, where) ? ADDED_STRIPS_LEFT : 0) |
-                       (truth_of(r, value, "rstrip", false, where) ? ADDED_STRIPS_RIGHT : 0);
+                       (truth_of(r, value, "rstrip", false, where) ? ADDED_STRIPS_RIGHT : 0) |
+                       (truth_of(r, value, "single_word", false, where) ? ADDED_IS_WORD : 0);
         int32_t known = find_token(r, added->text);
         if (known >= 0 && known != added->token)
                 reader_refuse(r, "%s: \"%s\" is %d here and %d in model.vocab", where, added->text.at,

@@ -1,58 +1,19 @@
-/* The parts of a tokenizer.json that change text and cut it. */
+/* The parts of a tokenizer.json that cut text into pieces, and make text of tokens. */
 #include "reader_private.h"
 
 static const char gpt2_regex[] =
         "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
 
-enum { MAX_SEQUENCES = 8 }; /* within one another */
-
-/* --- normalisers ----------------------------------------------------------------------------------------------------- */
-
-static FormChange *new_change(Reader *r, uint32_t kind, const char *where)
-{
-        Form *f = r->form;
-        if (f->nchange == MAX_CHANGES)
-                reader_refuse(r, "%s: more than %d steps", where, MAX_CHANGES);
-        FormChange *c = &f->change[f->nchange++];
-        *c = (FormChange){.kind = kind, .what = {"", 0}, .with = {"", 0}};
-        return c;
-}
-
-/* The text of a pattern; a regex is refused. */
-static Bytes pattern_text(Reader *r, const json_t *part, const char *where)
+Bytes pattern_text(Reader *r, const json_t *part, const char *where)
 {
         const json_t *pattern = json_object_get(part, "pattern");
         if (json_object_get(pattern, "Regex"))
-                reader_refuse(r, "%s: lathe does not replace by a regex", where);
+                reader_refuse(r, "%s: lathe does not replace by a regex here", where);
         Bytes text = text_of(r, json_object_get(pattern, "String"),
                              arena_printf(r->arena, "%s.pattern.String", where));
         if (!text.n)
                 reader_refuse(r, "%s.pattern: the empty text", where);
         return text;
-}
-
-void read_normaliser(Reader *r, const json_t *part, const char *where, int depth)
-{
-        if (is_none(part))
-                return;
-        const char *type = type_of(r, part, where);
-        const json_t *list = json_object_get(part, "normalizers");
-        if (!strcmp(type, "Sequence") && depth < MAX_SEQUENCES && json_is_array(list)) {
-                for (size_t i = 0; i < json_array_size(list); i++)
-                        read_normaliser(r, json_array_get(list, i),
-                                        reader_element(r, arena_printf(r->arena, "%s.normalizers", where), i),
-                                        depth + 1);
-        } else if (!strcmp(type, "Prepend")) {
-                new_change(r, CHANGE_PREPEND, where)->what = text_of(
-                        r, json_object_get(part, "prepend"), arena_printf(r->arena, "%s.prepend", where));
-        } else if (!strcmp(type, "Replace")) {
-                FormChange *c = new_change(r, CHANGE_REPLACE, where);
-                c->what = pattern_text(r, part, where);
-                c->with = text_of(r, json_object_get(part, "content"),
-                                  arena_printf(r->arena, "%s.content", where));
-        } else {
-                reader_refuse(r, "%s: lathe has no normaliser %s", where, type);
-        }
 }
 
 /* --- pre-tokenisers -------------------------------------------------------------------------------------------------- */
@@ -68,16 +29,24 @@ static FormStep *new_step(Reader *r, uint32_t kind, const char *where)
         return s;
 }
 
-static FormStep *new_split(Reader *r, Bytes regex, uint32_t behavior, const char *where)
+static FormStep *new_tree_split(Reader *r, const RegexTree *tree, uint32_t behavior, const char *where)
 {
-        const char *why;
+        const char *why = NULL;
         FormStep *s = new_step(r, STEP_SPLIT, where);
-        RegexTree *tree = regex_parse(r->arena, regex, &why);
         s->behavior = behavior;
-        s->regex = tree ? regex_table(r->arena, tree, &why) : NULL;
+        s->regex = regex_table(r->arena, tree, &why);
         if (!s->regex)
                 reader_refuse(r, "%s: %s", where, why);
         return s;
+}
+
+static FormStep *new_split(Reader *r, Bytes regex, uint32_t behavior, const char *where)
+{
+        const char *why = NULL;
+        RegexTree *tree = regex_parse(r->arena, regex, &why);
+        if (!tree)
+                reader_refuse(r, "%s: %s", where, why);
+        return new_tree_split(r, tree, behavior, where);
 }
 
 static Bytes bytes_of(const char *text)
@@ -85,7 +54,7 @@ static Bytes bytes_of(const char *text)
         return (Bytes){text, (int64_t)strlen(text)};
 }
 
-static uint32_t behavior_of(Reader *r, const json_t *part, const char *where)
+static uint32_t behavior_of(Reader *r, const json_t *part, const char *otherwise, const char *where)
 {
         static const struct {
                 const char *name;
@@ -95,7 +64,8 @@ static uint32_t behavior_of(Reader *r, const json_t *part, const char *where)
                      {"Contiguous", SPLIT_CONTIGUOUS},
                      {"MergedWithPrevious", SPLIT_WITH_PREVIOUS},
                      {"MergedWithNext", SPLIT_WITH_NEXT}};
-        const char *name = json_string_value(json_object_get(part, "behavior"));
+        const json_t *behavior = json_object_get(part, "behavior");
+        const char *name = is_none(behavior) ? otherwise : json_string_value(behavior);
         for (size_t i = 0; name && i < sizeof table / sizeof table[0]; i++)
                 if (!strcmp(name, table[i].name))
                         return table[i].behavior;
@@ -125,7 +95,7 @@ static void read_split(Reader *r, const json_t *part, const char *where)
         const json_t *pattern = json_object_get(part, "pattern"), *regex = json_object_get(pattern, "Regex");
         const char *at = arena_printf(r->arena, "%s.pattern.%s", where, regex ? "Regex" : "String");
         Bytes text = regex ? text_of(r, regex, at) : regex_of_text(r, pattern_text(r, part, where));
-        FormStep *s = new_split(r, text, behavior_of(r, part, where), at);
+        FormStep *s = new_split(r, text, behavior_of(r, part, NULL, where), at);
         if (truth_of(r, part, "invert", false, where))
                 s->flags |= STEP_INVERTED;
 }
@@ -169,6 +139,41 @@ static void read_digits(Reader *r, const json_t *part, const char *where)
         new_split(r, bytes_of("\\p{N}"), alone ? SPLIT_ISOLATED : SPLIT_CONTIGUOUS, where);
 }
 
+/* Runs of two sets are pieces, and what is in neither goes. */
+static void keep_runs(Reader *r, CharSet first, CharSet second, bool alone, const char *where)
+{
+        RegexTree *tree = regex_either(r->arena, regex_of_set(r->arena, first, true),
+                                       regex_of_set(r->arena, second, !alone));
+        new_tree_split(r, tree, SPLIT_REMOVED, where)->flags |= STEP_INVERTED;
+}
+
+/* Words, runs of what is neither a word nor white space. */
+static void read_whitespace(Reader *r, const char *where)
+{
+        CharSet word = charset_rust_word(r->arena), spaces = charset_space(r->arena);
+        keep_runs(r, word, charset_without(r->arena, charset_join(r->arena, word, spaces)), false, where);
+}
+
+/* Words between white space and punctuation, and each character of the latter. */
+static void read_bert_words(Reader *r, const char *where)
+{
+        CharSet mark = charset_named(r->arena, SET_PUNCTUATION), spaces = charset_space(r->arena);
+        keep_runs(r, charset_without(r->arena, charset_join(r->arena, mark, spaces)), mark, true, where);
+}
+
+static void read_punctuation(Reader *r, const json_t *part, const char *where)
+{
+        new_tree_split(r, regex_of_set(r->arena, charset_named(r->arena, SET_PUNCTUATION), false),
+                       behavior_of(r, part, "Isolated", where), where);
+}
+
+static void read_delimiter(Reader *r, const json_t *part, const char *where)
+{
+        Bytes text =
+                text_of(r, json_object_get(part, "delimiter"), arena_printf(r->arena, "%s.delimiter", where));
+        new_split(r, regex_of_text(r, text), SPLIT_REMOVED, where);
+}
+
 void read_pre_tokeniser(Reader *r, const json_t *part, const char *where, int depth)
 {
         if (is_none(part))
@@ -189,6 +194,14 @@ void read_pre_tokeniser(Reader *r, const json_t *part, const char *where, int de
                 read_digits(r, part, where);
         else if (!strcmp(type, "Metaspace"))
                 read_metaspace(r, part, where);
+        else if (!strcmp(type, "Punctuation"))
+                read_punctuation(r, part, where);
+        else if (!strcmp(type, "Whitespace"))
+                read_whitespace(r, where);
+        else if (!strcmp(type, "BertPreTokenizer"))
+                read_bert_words(r, where);
+        else if (!strcmp(type, "CharDelimiterSplit"))
+                read_delimiter(r, part, where);
         else if (!strcmp(type, "WhitespaceSplit"))
                 new_split(r, bytes_of("\\s"), SPLIT_REMOVED, where);
         else
@@ -197,26 +210,27 @@ void read_pre_tokeniser(Reader *r, const json_t *part, const char *where, int de
 
 /* --- decoders -------------------------------------------------------------------------------------------------------- */
 
+static Bytes replaced(Reader *r, Bytes text, Bytes what, Bytes with)
+{
+        Text *to = NULL;
+        for (int64_t at = 0, length; at < text.n; at += length) {
+                bool here = text.n - at >= what.n && !memcmp(text.at + at, what.at, (size_t)what.n);
+                length = here ? what.n : 1;
+                if (here && !to) {
+                        to = text_new(r->arena);
+                        text_add(to, text.at, at);
+                }
+                if (to)
+                        text_add(to, here ? with.at : text.at + at, here ? with.n : 1);
+        }
+        return to ? (Bytes){to->data, to->n} : text;
+}
+
 /* In each token as it is shown. */
 static void replace_shown(Reader *r, Bytes what, Bytes with)
 {
-        Form *f = r->form;
-        for (int32_t i = 0; i < f->vocab; i++) {
-                Bytes text = f->shown[i];
-                Text *to = NULL;
-                for (int64_t at = 0, length; at < text.n; at += length) {
-                        bool here = text.n - at >= what.n && !memcmp(text.at + at, what.at, (size_t)what.n);
-                        length = here ? what.n : 1;
-                        if (here && !to) {
-                                to = text_new(r->arena);
-                                text_add(to, text.at, at);
-                        }
-                        if (to)
-                                text_add(to, here ? with.at : text.at + at, here ? with.n : 1);
-                }
-                if (to)
-                        f->shown[i] = (Bytes){to->data, to->n};
-        }
+        for (int32_t i = 0; i < r->form->vocab; i++)
+                r->form->shown[i] = replaced(r, r->form->shown[i], what, with);
 }
 
 /* <0x41> is shown as the byte. */
@@ -241,6 +255,40 @@ static int64_t whole_number(const json_t *part, const char *key)
         return json_integer_value(json_object_get(part, key));
 }
 
+/* What WordPiece's decoder leaves of a text. */
+static Bytes cleaned(Reader *r, Bytes text)
+{
+        static const char *const pair[][2] = {{" .", "."},     {" ?", "?"},           {" !", "!"},
+                                              {" ,", ","},     {" ' ", "'"},          {" n't", "n't"},
+                                              {" 'm", "'m"},   {" do not", " don't"}, {" 's", "'s"},
+                                              {" 've", "'ve"}, {" 're", "'re"}};
+        for (size_t i = 0; i < sizeof pair / sizeof pair[0]; i++)
+                text = replaced(r, text, bytes_of(pair[i][0]), bytes_of(pair[i][1]));
+        return text;
+}
+
+/* A space in front of each token that does not go on with a word, and is not the first. */
+static void show_words(Reader *r, const json_t *part, const char *where)
+{
+        Form *f = r->form;
+        const json_t *given = json_object_get(part, "prefix");
+        Bytes prefix = is_none(given) ? bytes_of("##") : text_of(r, given, where);
+        bool cleans = truth_of(r, part, "cleanup", true, where);
+        f->first = NEW_ARRAY(r->arena, Bytes, f->vocab + 1);
+        for (int32_t i = 0; i < f->vocab; i++) {
+                Bytes text = f->shown[i], *shown = &f->shown[i];
+                bool goes_on =
+                        prefix.n <= text.n && !memcmp(text.n ? text.at : "", prefix.at, (size_t)prefix.n);
+                if (!text.at)
+                        continue; /* no token has this number */
+                f->first[i] = cleans ? cleaned(r, text) : text;
+                *shown = goes_on ? (Bytes){text.at + prefix.n, text.n - prefix.n}
+                                 : (Bytes){arena_printf(r->arena, " %s", text.at), text.n + 1};
+                if (cleans)
+                        *shown = cleaned(r, *shown);
+        }
+}
+
 /* One step; *fused: tokens are one text from here on. */
 static void read_decoder_step(Reader *r, const json_t *part, const char *where, bool *fused)
 {
@@ -262,6 +310,8 @@ static void read_decoder_step(Reader *r, const json_t *part, const char *where, 
         } else if (!strcmp(type, "Replace")) {
                 replace_shown(r, pattern_text(r, part, where),
                               text_of(r, json_object_get(part, "content"), where));
+        } else if (!strcmp(type, "WordPiece")) {
+                show_words(r, part, where);
         } else if (!strcmp(type, "ByteFallback")) {
                 show_bytes(r);
         } else if (!strcmp(type, "Metaspace")) {

@@ -44,11 +44,26 @@ void set_merge(Reader *r, int64_t i, Bytes left, Bytes right, const char *list);
 void set_merge_line(Reader *r, int64_t i, Bytes line, const char *list);
 void add_around(Reader *r, bool before, int32_t token, const char *where);
 
-/* read_parts.c: normaliser, pre-tokeniser, decoder */
+enum { MAX_SEQUENCES = 8 }; /* within one another */
+
+/* read_normaliser.c */
 void read_normaliser(Reader *r, const json_t *part, const char *where, int depth);
+
+/* read_parts.c: pre-tokeniser, decoder */
+Bytes pattern_text(Reader *r, const json_t *part,
+                   const char *where); /* the text of a pattern; a regex is refused */
 void read_pre_tokeniser(Reader *r, const json_t *part, const char *where, int depth);
 void read_decoder(Reader *r, const json_t *part, const char *where);
 
-/* read_json.c: NULL, or what is wrong */
+/* read_models.c */
+void read_word_piece(Reader *r, const json_t *model);
+void read_word_level(Reader *r, const json_t *model);
+void read_unigram(Reader *r, const json_t *model);
+
+/* read_json.c */
+void read_vocabulary(Reader *r, const json_t *vocab);
+void read_unknown(Reader *r, const json_t *model,
+                  const char *otherwise); /* the token where the file names none; NULL: none */
+/* NULL, or what is wrong */
 const char *form_of_json(Form *f, const json_t *root);
 #endif

@@ -1,6 +1,6 @@
 /* Regexes as tokenizer.json has them, in the syntax of Oniguruma: to trees over sets of characters.
  *
- * Alternation, groups that capture or not, (?i:…), * + ? {n,m}, lazy and possessive, classes within classes, \p{…} \s \S \d \D,
+ * Alternation, groups that capture or not, (?i:…), * + ? {n,m}, lazy and possessive, classes within classes, \p{…} \s \S \d \D \w \W,
  * (?=X) and (?!X) of one character, $.  What else there is is refused with its place: no regex may be read as another. */
 #include "form_private.h"
 
@@ -122,7 +122,8 @@ static uint32_t escaped_character(Parser *p, int begin, char c)
                 return code;
         if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'))
                 refuse(p, begin,
-                       "this escape is not one that lathe knows: \\p{…} \\P{…} \\s \\S \\d \\D \\n \\r \\t "
+                       "this escape is not one that lathe knows: \\p{…} \\P{…} \\w \\W \\s \\S \\d \\D \\n "
+                       "\\r \\t "
                        "\\x{…} \\u….");
         return (uint32_t)(unsigned char)c;
 }
@@ -147,6 +148,8 @@ static CharSet escape(Parser *p, uint32_t *code)
                 if (peek(p) != '{')
                         refuse(p, begin, "a property stands in {}");
                 return property(p, begin, c == 'P');
+        case 'w': return charset_word(p->arena);
+        case 'W': return charset_without(p->arena, charset_word(p->arena));
         case 's': return charset_space(p->arena);
         case 'S': return charset_without(p->arena, charset_space(p->arena));
         case 'd':
@@ -431,6 +434,42 @@ static RegexTree *choice(Parser *p)
                 add_part(p, all, sequence(p));
         }
         return all ? all : first;
+}
+
+/* --- trees that are not parsed ---------------------------------------------------------------------------------------- */
+
+RegexTree *regex_of_set(Arena *a, CharSet set, bool many)
+{
+        RegexTree *one = NEW(a, RegexTree), *t = NEW(a, RegexTree);
+        *one = (RegexTree){.kind = REGEX_SET, .set = set};
+        *t = (RegexTree){.kind = REGEX_REPEAT, .least = 1, .most = -1, .part = NEW(a, RegexTree *), .n = 1};
+        t->part[0] = one;
+        return many ? t : one;
+}
+
+RegexTree *regex_either(Arena *a, RegexTree *first, RegexTree *second)
+{
+        RegexTree *t = NEW(a, RegexTree);
+        *t = (RegexTree){.kind = REGEX_CHOICE, .part = NEW_ARRAY(a, RegexTree *, 2), .n = 2};
+        t->part[0] = first;
+        t->part[1] = second;
+        return t;
+}
+
+int64_t regex_least_bytes(const RegexTree *t)
+{
+        enum { MOST = 1 << 16 };
+        int64_t least = t->kind == REGEX_SET, part;
+        for (int i = 0; i < t->n; i++) {
+                part = regex_least_bytes(t->part[i]);
+                if (t->kind == REGEX_SEQUENCE)
+                        least += part;
+                else if (t->kind == REGEX_CHOICE)
+                        least = i && least < part ? least : part;
+                else
+                        least = part * t->least;
+        }
+        return least < MOST ? least : MOST;
 }
 
 RegexTree *regex_parse(Arena *a, Bytes regex, const char **why)

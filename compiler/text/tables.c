@@ -8,6 +8,8 @@ typedef struct {
         Arena *arena;
         Text *section[TOKENS_SECTIONS];
         TokenHead head;
+        const FormMap *map[MAX_CHANGES];
+        uint32_t maps;
 } Block;
 
 static void add(Block *b, int section, const void *bytes, int64_t n)
@@ -95,22 +97,26 @@ static int by_bytes(const void *a, const void *b)
         return order ? order : (x->text.n > y->text.n) - (x->text.n < y->text.n);
 }
 
-static void add_added(Block *b)
+static const char *normalise_added(const Form *f, FormAdded *added);
+
+static const char *add_added(Block *b)
 {
         const Form *f = b->form;
         FormAdded *sorted = NEW_ARRAY(b->arena, FormAdded, f->nadded + 1);
         for (int i = 0; i < f->nadded; i++)
                 sorted[i] = f->added[i];
+        const char *wrong = normalise_added(f, sorted);
         qsort(sorted, (size_t)f->nadded, sizeof *sorted, by_bytes);
         for (int i = 0; i < f->nadded; i++) {
                 TokenAdded row = {(uint32_t)b->section[TOKENS_ADDED_BYTES]->n, (uint32_t)sorted[i].text.n,
                                   sorted[i].token, sorted[i].flags};
-                if (i && !by_bytes(&sorted[i], &sorted[i - 1]))
+                if (!sorted[i].text.n || (i && !by_bytes(&sorted[i], &sorted[i - 1])))
                         continue; /* the same text twice */
                 add(b, TOKENS_ADDED, &row, sizeof row);
                 add(b, TOKENS_ADDED_BYTES, sorted[i].text.at, sorted[i].text.n);
                 b->head.raw_added += !sorted[i].normalised;
         }
+        return wrong;
 }
 
 /* --- steps ----------------------------------------------------------------------------------------------------------- */
@@ -129,6 +135,57 @@ static uint32_t add_regex(Block *b, const RegexTable *t)
         return number;
 }
 
+/* The number of a map, which may be there already. */
+static uint32_t add_map(Block *b, const FormMap *m)
+{
+        for (uint32_t i = 0; i < b->maps; i++)
+                if (b->map[i] == m)
+                        return i;
+        TokenMap row = {(uint32_t)(b->section[TOKENS_MAP_STAGE]->n / 2),
+                        (uint32_t)(b->section[TOKENS_MAP_VALUES]->n / 4 / TOKENS_PAGE), 1};
+        const uint32_t none[TOKENS_PAGE] = {0};
+        add(b, TOKENS_MAP_VALUES, none, sizeof none);
+        for (int p = 0; p < TOKENS_PAGES; p++) {
+                const uint16_t number = m->page[p] ? (uint16_t)row.pages++ : 0;
+                uint32_t value[TOKENS_PAGE];
+                add(b, TOKENS_MAP_STAGE, &number, sizeof number);
+                for (int i = 0; m->page[p] && i < TOKENS_PAGE; i++) {
+                        Bytes text = m->page[p][i];
+                        value[i] = m->numbers ? (uint32_t)text.n
+                                   : text.at  ? (add_text(b, text) << MAP_BITS | (uint32_t)text.n) + 1
+                                              : 0;
+                }
+                if (m->page[p])
+                        add(b, TOKENS_MAP_VALUES, value, sizeof value);
+        }
+        add(b, TOKENS_MAPS, &row, sizeof row);
+        b->map[b->maps] = m;
+        return b->maps++;
+}
+
+static void add_changes(Block *b)
+{
+        const Form *f = b->form;
+        for (int i = 0; i < f->nchange; i++) {
+                const FormChange *c = &f->change[i];
+                TokenChange row = {.kind = c->kind,
+                                   .flags = c->flags,
+                                   .n = (uint32_t)c->what.n,
+                                   .to_n = (uint32_t)c->with.n};
+                row.at = add_text(b, c->what);
+                row.to = add_text(b, c->with);
+                row.table = c->map ? add_map(b, c->map) : c->regex ? add_regex(b, c->regex) : 0;
+                add(b, TOKENS_CHANGES, &row, sizeof row);
+                if (c->kind == CHANGE_COMPOSE && !b->section[TOKENS_COMPOSED]->n) {
+                        int64_t size;
+                        const TokenComposed *all = composed_characters(&size);
+                        add(b, TOKENS_COMPOSED, all, size);
+                }
+        }
+        add(b, TOKENS_CHARSMAP, f->charsmap.at, f->charsmap.n);
+        add(b, TOKENS_CHARSMAP_TEXTS, f->charsmap_texts.at, f->charsmap_texts.n);
+}
+
 static void add_steps(Block *b)
 {
         const Form *f = b->form;
@@ -140,31 +197,111 @@ static void add_steps(Block *b)
                         row.regex = add_regex(b, s->regex);
                 add(b, TOKENS_STEPS, &row, sizeof row);
         }
-        for (int i = 0; i < f->nchange; i++) {
-                const FormChange *c = &f->change[i];
-                TokenChange row = {c->kind, add_text(b, c->what), (uint32_t)c->what.n, 0,
-                                   (uint32_t)c->with.n};
-                row.to = add_text(b, c->with);
-                add(b, TOKENS_CHANGES, &row, sizeof row);
+}
+
+static double map_growth(const FormMap *m)
+{
+        double growth = m->hangul ? 3 : 1;
+        for (uint32_t p = 0; p < TOKENS_PAGES; p++)
+                for (uint32_t i = 0; m->page[p] && i < TOKENS_PAGE; i++) {
+                        unsigned char bytes[4];
+                        double grown =
+                                (double)m->page[p][i].n / token_spell_character(p * TOKENS_PAGE + i, bytes);
+                        growth = grown > growth ? grown : growth;
+                }
+        return growth;
+}
+
+/* What a text of n bytes becomes has at most each * n + once bytes. */
+typedef struct {
+        double each, once;
+} Growth;
+
+static Growth grown(Growth g, double times, double more)
+{
+        times = times > 1 ? times : 1;
+        return (Growth){g.each * times, g.once * times + more};
+}
+
+static Growth change_growth(Growth g, const FormChange *c)
+{
+        switch (c->kind) {
+        case CHANGE_REPLACE: return grown(g, (double)c->with.n / (double)(c->what.n ? c->what.n : 1), 0);
+        case CHANGE_PREPEND: return grown(g, 1, (double)c->what.n);
+        case CHANGE_MAP: return grown(g, map_growth(c->map), 0);
+        case CHANGE_PIECES: return grown(g, c->growth > 3 ? c->growth : 3, 3);
+        case CHANGE_MATCHES:
+        case CHANGE_CHARSMAP: return grown(g, c->growth, 0);
+        default: return g;
         }
 }
 
 /* How many times as long a text becomes, at most; each byte of it, and once in front. */
 static int64_t growth_of(const Form *f)
 {
-        int64_t growth = 1;
-        for (int i = 0; i < f->nchange; i++) {
-                const FormChange *c = &f->change[i];
-                int64_t each = c->what.n ? (c->with.n + c->what.n - 1) / c->what.n : 1;
-                growth *= c->kind == CHANGE_PREPEND ? c->what.n + 1 : each > 1 ? each : 1;
-                if (growth > 64)
-                        return growth;
+        Growth g = {1, 0};
+        for (int i = 0; i < f->nchange; i++)
+                g = change_growth(g, &f->change[i]);
+        for (int i = 0; i < f->nstep; i++) {
+                const FormStep *s = &f->step[i];
+                if (s->kind == STEP_WORD_MARK)
+                        g = grown(g, (double)s->text.n + (i ? 1 : 0), i ? 0 : (double)s->text.n);
+                else if (s->kind == STEP_SPACE_BEFORE)
+                        g = grown(g, i ? 2 : 1, 1);
         }
-        for (int i = 0; i < f->nstep; i++)
-                growth *= f->step[i].kind == STEP_WORD_MARK      ? f->step[i].text.n + 1
-                          : f->step[i].kind == STEP_SPACE_BEFORE ? 2
-                                                                 : 1;
-        return growth;
+        double most = g.each > g.once ? g.each : g.once;
+        return most < TOKENS_GROWTH ? (int64_t)most + 1 : TOKENS_GROWTH + 1;
+}
+
+/* --- models ---------------------------------------------------------------------------------------------------------- */
+
+/* All tokens byte by byte; false: they are too many. */
+static bool add_nodes(Block *b)
+{
+        const Form *f = b->form;
+        uint32_t nodes = 0, at = 0;
+        if (f->model != MODEL_LONGEST && f->model != MODEL_LATTICE)
+                return true;
+        TokenNode *node =
+                trie_make(f->arena, f->token, f->model == MODEL_LATTICE ? f->scored : f->vocab, &nodes);
+        if (!node)
+                return false;
+        for (int64_t i = 0; i < f->prefix.n && at < nodes; i++)
+                at = token_child(node, nodes, at, (unsigned char)f->prefix.at[i]);
+        if (at == nodes) { /* no token has the prefix: one node more that leads nowhere */
+                node = arena_grow(f->arena, node, nodes * (int64_t)sizeof *node,
+                                  (nodes + 1) * (int64_t)sizeof *node);
+                node[nodes++] = (TokenNode){UINT32_MAX, UINT32_MAX, -1};
+        }
+        add(b, TOKENS_NODES, node, nodes * (int64_t)sizeof *node);
+        b->head.inner = at;
+        b->head.characters = f->longest;
+        return true;
+}
+
+static void add_scores(Block *b)
+{
+        const Form *f = b->form;
+        const double none = 0;
+        for (int32_t i = 0; f->score && i < f->vocab; i++)
+                add(b, TOKENS_SCORES, i < f->scored ? &f->score[i] : &none, sizeof none);
+        b->head.unknown_score = f->unknown_score;
+}
+
+/* What letters, digits and the like are, if an added token asks for it. */
+static const char *add_word(Block *b)
+{
+        const char *why = NULL;
+        bool asked = false;
+        for (int i = 0; i < b->form->nadded; i++)
+                asked |= (b->form->added[i].flags & ADDED_IS_WORD) != 0;
+        RegexTable *word =
+                asked ? regex_table(b->arena, regex_of_set(b->arena, charset_rust_word(b->arena), false),
+                                    &why)
+                      : NULL;
+        if (word)
+                b->head.word = add_regex(b, word);
+        return why;
 }
 
 /* --- the block ------------------------------------------------------------------------------------------------------- */
@@ -200,6 +337,8 @@ static void mark_whole(const Form *f, void *block, const TokenTables *t)
                 Bytes text = f->token[slot[i].token];
                 const unsigned char *p = (const unsigned char *)text.at;
                 bool whole = f->ignores_merges;
+                if (f->model != MODEL_MERGES)
+                        return;
                 if (!whole && text.n && text.n <= 64) {
                         int64_t n = f->flags & TOKENS_ARE_BYTES
                                             ? token_spell_bytes(t, p, p + text.n, symbol)
@@ -211,6 +350,56 @@ static void mark_whole(const Form *f, void *block, const TokenTables *t)
         }
 }
 
+/* --- added tokens that are looked for in normalised text are normalised too ------------------------------------------ */
+
+/* A text as the normaliser makes it. */
+static Bytes normalised(Arena *a, const TokenTables *t, Bytes text)
+{
+        const TokenChange *change = (const TokenChange *)token_section(t, TOKENS_CHANGES);
+        int64_t room = tokens_grown(t, text.n) + 1;
+        for (int64_t i = 0; i < t->count[TOKENS_CHANGES]; i++) {
+                unsigned char *to = arena_alloc(a, room);
+                const unsigned char *p = (const unsigned char *)text.at;
+                TokenWriter w = {to, to + room};
+                token_change(t, &change[i], p, p + text.n, &w);
+                text = (Bytes){(const char *)to, w.at - to};
+        }
+        return text;
+}
+
+/* Tables of the normaliser alone do it. */
+static const char *normalise_added(const Form *f, FormAdded *added)
+{
+        int wanted = 0;
+        for (int i = 0; i < f->nadded; i++)
+                wanted += added[i].normalised && !(added[i].flags & ADDED_IS_KEPT);
+        if (!wanted || !f->nchange)
+                return NULL;
+        Form *alone = NEW(f->arena, Form);
+        Bytes none = {"", 0};
+        uint8_t mark = 0;
+        TokenBlock block;
+        TokenTables t;
+        *alone = (Form){.arena = f->arena,
+                        .path = f->path,
+                        .kind = f->kind,
+                        .vocab = 1,
+                        .token = &none,
+                        .shown = &none,
+                        .mark = &mark};
+        alone->nchange = f->nchange;
+        memcpy(alone->change, f->change, sizeof alone->change);
+        alone->charsmap = f->charsmap;
+        alone->charsmap_texts = f->charsmap_texts;
+        const char *wrong = form_tables(alone, &block);
+        if (wrong || !tokens_open(&t, block.block, (uint64_t)block.size))
+                return wrong ? wrong : no_memory;
+        for (int i = 0; i < f->nadded; i++)
+                if (added[i].normalised && !(added[i].flags & ADDED_IS_KEPT))
+                        added[i].text = normalised(f->arena, &t, added[i].text);
+        return NULL;
+}
+
 const char *form_tables(const Form *f, TokenBlock *out)
 {
         Block *b = NEW(f->arena, Block);
@@ -220,27 +409,39 @@ const char *form_tables(const Form *f, TokenBlock *out)
                 b->section[i] = text_new(f->arena);
         memcpy(b->head.name, "tokens 1", 8);
         int64_t growth = growth_of(f);
-        if (growth > 64)
-                return arena_printf(
-                        f->arena, "%s: normalizer: a text could become more than 64 times as long", f->path);
+        if (growth > TOKENS_GROWTH)
+                return arena_printf(f->arena,
+                                    "%s: normalizer: a text could become more than %d times as long", f->path,
+                                    TOKENS_GROWTH);
         b->head.growth = (uint32_t)growth;
         b->head.vocab = (uint32_t)f->vocab;
         b->head.unknown = (uint32_t)f->unknown;
         b->head.flags = f->flags;
+        b->head.model = f->model;
         b->head.strip = (uint32_t)f->strip;
         b->head.before = (uint32_t)f->nbefore;
         b->head.behind = (uint32_t)f->nbehind;
-        for (int32_t i = 0; i < f->vocab; i++)
-                if (f->shown[i].n > b->head.longest)
-                        b->head.longest = (uint32_t)f->shown[i].n;
+        for (int32_t i = 0; i < f->vocab; i++) {
+                int64_t n = f->first && f->first[i].n > f->shown[i].n ? f->first[i].n : f->shown[i].n;
+                b->head.longest = n > b->head.longest ? (uint32_t)n : b->head.longest;
+        }
         add_texts(b, TOKENS_OFFSET, f->token);
         add_texts(b, TOKENS_SHOWN_OFFSET, f->shown);
+        if (f->first)
+                add_texts(b, TOKENS_FIRST_OFFSET, f->first);
         add(b, TOKENS_MARKS, f->mark, f->vocab);
         add_slots(b);
         add_pairs(b);
         add(b, TOKENS_OF_BYTE, f->of_byte, sizeof f->of_byte);
-        add_added(b);
+        const char *why = add_added(b);
+        if (why)
+                return why;
         add_steps(b);
+        add_changes(b);
+        add_scores(b);
+        why = add_word(b);
+        if (why || !add_nodes(b))
+                return arena_printf(f->arena, "%s: %s", f->path, why ? why : "its tokens are too many");
         add(b, TOKENS_AROUND, f->before, f->nbefore * (int64_t)sizeof *f->before);
         add(b, TOKENS_AROUND, f->behind, f->nbehind * (int64_t)sizeof *f->behind);
         void *block = put_together(b, &out->size);

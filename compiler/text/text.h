@@ -8,7 +8,9 @@
 #include "base/base.h"
 
 #include "../../runtime/token_tables.h"
+#include "../../runtime/token_words.h"
 #include "../../runtime/token_pieces.h"
+#include "../../runtime/token_changes.h"
 #include "../../runtime/tokens.h"
 
 /* Tables of a tokenizer, in an arena. */

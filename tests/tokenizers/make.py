@@ -3,7 +3,8 @@
 the pieces that they split strings into.
 
     python3 -m venv /tmp/t && /tmp/t/bin/pip install tokenizers==0.23.3
-    /tmp/t/bin/python tests/tokenizers/make.py tests/tokenizers         writes NAME.json and NAME.cases for each, and regexes.cases
+    /tmp/t/bin/python tests/tokenizers/make.py tests/tokenizers [NAME…] writes NAME.json and NAME.cases for each, or for those named;
+                                                                        without names regexes.cases too
     /tmp/t/bin/python tests/tokenizers/make.py --compare build/lathe N  compares N random strings for each tokenizer with lathe
 
 A line of NAME.cases: a string of JSON, a tab, its ids without special tokens, a tab, its ids with them.
@@ -63,6 +64,15 @@ POOL = list("aabzABZ09cc '  \n\r\t.,!-_/(\"$|[]xXyYkKtThHeE") + [
 ]  # fmt: skip
 
 
+# For normalisers: characters that decompose, compose, combine, change case, are removed.
+RARE = POOL + [
+    "\u0323", "\u0307", "\u0327", "\u0345", "\u0315", "\u20d0", "\u302e", "\ud55c", "\u1112", "\u1161", "\u11ab", "\uac00", "\ufb01", "\ufdfa",
+    "\u212b", "\xc5", "\u1e9b", "\u0915\u093c", "\u0958", "\U0001d15e", "\u0130", "\u03a3", "\u24d0", "\u2460", "\u01d6", "\u0344", "\u1f82", "\uff76\uff9e",
+    "\u2f800", "\U0002f800", "\U0002b8f0", "\u202a", "\ufeff", "\u200b", "\ue000", "\u1734", "\u2e42", "\u2e43", "\u3099", "\u304b", "\u1d43", "\U0001d400",
+    "\u0c15\u0c4d", "\u0600", "\U0001f1e9\U0001f1ea", "\u00a9\u200d", "\r\n", "  ", "do not", " n't", "##", "\xb2", "\u05d0\u05c1", "\u0041\u030a",
+]  # fmt: skip
+
+
 def documents():
     text = []
     for path in sorted(glob.glob(os.path.join(ROOT, "docs", "*.md"))):
@@ -74,13 +84,16 @@ def documents():
 WORDS = [w for line in documents() for w in line.split()]
 
 
-def random_text(rnd, specials):
+NORMALISED = "bert bert-cased bert-accents qwen2 nfc nfd nfkc nfkd accents nmt whitespace punctuation delimiter normalised-bytes".split()
+
+
+def random_text(rnd, specials, pool=POOL):
     kind = rnd.random()
     if kind < 0.25:
         return " ".join(rnd.choice(WORDS) for _ in range(rnd.randint(1, 12)))
     if kind < 0.35:
         return "".join(chr(rnd.choice([rnd.randint(0, 0x7F), rnd.randint(0, 0x7FF), rnd.randint(0, 0xD7FF), rnd.randint(0xE000, 0x10FFFF)])) for _ in range(rnd.randint(0, 12)))
-    pieces = POOL + specials * 3 if kind < 0.55 else POOL + WORDS[:400]
+    pieces = pool + specials * 3 if kind < 0.55 else pool + WORDS[:400]
     return "".join(rnd.choice(pieces) for _ in range(rnd.randint(0, 14)))
 
 
@@ -132,6 +145,56 @@ def plain_specials(t, n):
     return json.dumps(j)
 
 
+# Every byte a token, and no merges: ids show what came out of a normaliser.
+def bytes_alone(normalizer, pre=None, **more):
+    return byte_level(pre or plain_bytes(), normalizer, size=259, **more)
+
+
+def word_model(model, trainer, normalizer, pre, decoder, special, n=500):
+    t = Tokenizer(model)
+    t.normalizer, t.pre_tokenizer, t.decoder = normalizer, pre, decoder
+    t.train_from_iterator(documents(), trainer(vocab_size=n, special_tokens=special, show_progress=False))
+    return t
+
+
+def bert(**how):
+    special = ["[UNK]", "[CLS]", "[SEP]", "[PAD]"]
+    t = word_model(
+        models.WordPiece(unk_token="[UNK]", max_input_chars_per_word=20), trainers.WordPieceTrainer, normalizers.BertNormalizer(**how),
+        pre_tokenizers.BertPreTokenizer(), decoders.WordPiece(), special,
+    )  # fmt: skip
+    t.post_processor = processors.TemplateProcessing(single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 1), ("[SEP]", 2)])
+    t.add_tokens([AddedToken("Tool", single_word=True, normalized=True), AddedToken("the", single_word=True, normalized=False)])
+    return t
+
+
+def words(normalizer, pre, added=()):
+    t = word_model(models.WordLevel(unk_token="<unk>"), trainers.WordLevelTrainer, normalizer, pre, decoders.WordPiece("", False), ["<unk>"], 200)
+    t.add_tokens(list(added))
+    return t
+
+
+def normalised_tokenizers():
+    n, p = normalizers, pre_tokenizers
+    accents = n.Sequence([n.NFD(), n.StripAccents(), n.Lowercase(), n.Strip()])
+    return {
+        "bert": bert(),
+        "bert-cased": bert(lowercase=False, clean_text=False),
+        "bert-accents": bert(strip_accents=False, handle_chinese_chars=False),
+        "qwen2": byte_level(sequence(split(REGEXES["qwen2"]), plain_bytes()), n.NFC()),
+        "nfc": bytes_alone(n.NFC(), added=[AddedToken("\u212b", normalized=True), AddedToken("e\u0301", normalized=True, single_word=True)]),
+        "nfd": bytes_alone(n.NFD()),
+        "nfkc": bytes_alone(n.NFKC()),
+        "nfkd": bytes_alone(n.Sequence([n.NFKD(), n.Lowercase()])),
+        "accents": bytes_alone(accents, sequence(p.Punctuation(), plain_bytes())),
+        "nmt": bytes_alone(n.Sequence([n.Nmt(), n.Strip(left=False), n.Replace(Regex(r"\s{2,}|[.,]+"), "<>"), n.Prepend(">")])),
+        "whitespace": words(accents, p.Whitespace()),
+        "punctuation": words(n.Lowercase(), sequence(p.WhitespaceSplit(), p.Punctuation("removed")), [AddedToken("QQ", single_word=True)]),
+        "delimiter": words(n.Lowercase(), sequence(p.CharDelimiterSplit("-"), p.Punctuation("contiguous"), split(r"\W|\w+"))),
+        "normalised-bytes": byte_level(split(r"\p{L}+"), n.Sequence([n.NFC(), n.ByteLevel()]), size=400),
+    }
+
+
 def all_tokenizers():
     template = processors.TemplateProcessing(single="<|start|> $A <|end|>", special_tokens=[("<|start|>", 1), ("<|end|>", 0)])
     added = [AddedToken("<tool>", normalized=False), AddedToken("  strip ", lstrip=True, rstrip=True), AddedToken("<|im", normalized=False)]
@@ -151,7 +214,12 @@ def all_tokenizers():
         "llama-spm": words_bpe(True),
         "gemma-like": words_bpe(False),
     }
+    made.update(normalised_tokenizers())
     return {name: Tokenizer.from_str(t.to_str()) for name, t in made.items()}
+
+
+def pool_of(name):
+    return RARE if name in NORMALISED else POOL
 
 
 def specials_of(t):
@@ -162,20 +230,24 @@ def ids(t, text, around):
     return " ".join(map(str, t.encode(text, add_special_tokens=around).ids))
 
 
-def record(folder):
+def record(folder, names):
     assert tokenizers.__version__ == VERSION, f"tokenizers {tokenizers.__version__}, not {VERSION}"
     for name, t in all_tokenizers().items():
+        if names and name not in names:
+            continue
         rnd = random.Random(name)
         t.encode_special_tokens = False
         with open(os.path.join(folder, "trained", name + ".json"), "w", encoding="utf-8") as f:
             f.write(t.to_str(pretty=False))
         with open(os.path.join(folder, "trained", name + ".cases"), "w", encoding="utf-8") as f:
-            for _ in range(250):
-                text = random_text(rnd, specials_of(t))
+            for _ in range(120 if name in NORMALISED else 250):
+                text = random_text(rnd, specials_of(t), pool_of(name))
                 t.encode_special_tokens = True
                 bare = ids(t, text, False)
                 t.encode_special_tokens = False
                 f.write(json.dumps(text, ensure_ascii=False) + "\t" + bare + "\t" + ids(t, text, True) + "\n")
+    if names:
+        return
     with open(os.path.join(folder, "regexes.cases"), "w", encoding="utf-8") as f:
         for name, regex in REGEXES.items():
             rnd, oracle = random.Random(name), split(regex)
@@ -194,7 +266,7 @@ def lathe_lines(lathe, command, path, lines):
 
 def compare_one(lathe, name, path, t, n, seed):
     rnd, specials = random.Random(seed), specials_of(t)
-    texts = [random_text(rnd, specials) for _ in range(n)]
+    texts = [random_text(rnd, specials, pool_of(name)) for _ in range(n)]
     lines = [json.dumps(x) for x in texts]
     for control, bare in ((False, True), (True, False)):
         t.encode_special_tokens = not control
@@ -207,9 +279,8 @@ def compare_one(lathe, name, path, t, n, seed):
 
 
 def compare(lathe, n, more):
-    for name, t in all_tokenizers().items():
-        path = os.path.join(HERE, "trained", name + ".json")
-        compare_one(lathe, name, path, Tokenizer.from_file(path), n, 7)
+    for path in sorted(glob.glob(os.path.join(HERE, "trained", "*.json"))):
+        compare_one(lathe, os.path.basename(path)[:-5], path, Tokenizer.from_file(path), n, 7)
     for path in more:
         compare_one(lathe, path, path, Tokenizer.from_file(path), n, 7)
 
@@ -218,4 +289,4 @@ if __name__ == "__main__":
     if sys.argv[1] == "--compare":
         compare(sys.argv[2], int(sys.argv[3]), sys.argv[4:])
     else:
-        record(sys.argv[1])
+        record(sys.argv[1], sys.argv[2:])

@@ -1,0 +1,265 @@
+/* The normaliser of a tokenizer.json. */
+#include "reader_private.h"
+
+static FormChange *new_change(Reader *r, uint32_t kind, const char *where)
+{
+        Form *f = r->form;
+        if (f->nchange == MAX_CHANGES)
+                reader_refuse(r, "%s: more than %d steps", where, MAX_CHANGES);
+        if (f->flags & TOKENS_ARE_BYTES)
+                reader_refuse(r, "%s: a step behind ByteLevel", where);
+        FormChange *c = &f->change[f->nchange++];
+        *c = (FormChange){.kind = kind, .what = {"", 0}, .with = {"", 0}, .growth = 1};
+        return c;
+}
+
+/* A map, as one with the map before it where that can be. */
+static void add_map(Reader *r, FormMap *map, const char *where)
+{
+        Form *f = r->form;
+        FormChange *last = f->nchange ? &f->change[f->nchange - 1] : NULL;
+        FormMap *both = last && last->kind == CHANGE_MAP ? map_then(r->arena, last->map, map) : NULL;
+        if (!both) {
+                last = new_change(r, CHANGE_MAP, where);
+                both = map;
+        }
+        last->map = both;
+        last->flags = both->hangul ? MAP_HANGUL : 0;
+}
+
+/* A map of a set to one text. */
+static void add_set(Reader *r, CharSet set, Bytes text, const char *where)
+{
+        FormMap *map = NEW(r->arena, FormMap);
+        map_put_set(r->arena, map, set, text);
+        add_map(r, map, where);
+}
+
+/* --- normal forms ---------------------------------------------------------------------------------------------------- */
+
+static void add_normal_form(Reader *r, bool compatible, bool compose, const char *where)
+{
+        add_map(r, map_decomposition(r->arena, compatible), where);
+        FormMap *combining = map_combining(r->arena);
+        new_change(r, CHANGE_ORDER, where)->map = combining;
+        if (compose)
+                new_change(r, CHANGE_COMPOSE, where)->map = combining;
+}
+
+static bool read_normal_form(Reader *r, const char *type, const char *where)
+{
+        static const struct {
+                const char *name;
+                bool compatible, compose;
+        } form[] = {{"NFD", false, false}, {"NFKD", true, false}, {"NFC", false, true}, {"NFKC", true, true}};
+        for (int i = 0; i < 4; i++)
+                if (!strcmp(type, form[i].name)) {
+                        add_normal_form(r, form[i].compatible, form[i].compose, where);
+                        return true;
+                }
+        return false;
+}
+
+/* --- the others ------------------------------------------------------------------------------------------------------ */
+
+static const Bytes nothing = {"", 0}, space = {" ", 1};
+
+static void read_bert(Reader *r, const json_t *part, const char *where)
+{
+        static const CharRange stays[] = {{' ', ' '}};
+        bool lower = truth_of(r, part, "lowercase", true, where);
+        if (truth_of(r, part, "clean_text", true, where)) {
+                CharSet spaces = charset_without(r->arena, charset_space(r->arena));
+                spaces = charset_without(r->arena,
+                                         charset_join(r->arena, spaces, charset_of(r->arena, stays, 1)));
+                add_set(r, charset_named(r->arena, SET_BERT_REMOVED), nothing, where);
+                add_set(r, spaces, space, where);
+        }
+        if (truth_of(r, part, "handle_chinese_chars", true, where))
+                add_map(r, map_chinese(r->arena), where);
+        if (truth_of(r, part, "strip_accents", lower, where)) {
+                add_normal_form(r, false, false, where);
+                add_set(r, charset_named(r->arena, SET_BERT_MARKS), nothing, where);
+        }
+        if (lower)
+                add_map(r, map_lower(r->arena), where);
+}
+
+static void read_nmt(Reader *r, const char *where)
+{
+        static const CharRange gone[] = {{1, 8},       {0xb, 0xb},   {0xe, 0x1f},
+                                         {0x7f, 0x7f}, {0x8f, 0x8f}, {0x9f, 0x9f}},
+                               spaces[] = {{9, 10},          {12, 13},         {0x1680, 0x1680},
+                                           {0x200b, 0x200f}, {0x2028, 0x2029}, {0x2581, 0x2581},
+                                           {0xfeff, 0xfeff}, {0xfffd, 0xfffd}};
+        add_set(r, charset_of(r->arena, gone, 6), nothing, where);
+        add_set(r, charset_of(r->arena, spaces, 8), space, where);
+}
+
+static void read_strip(Reader *r, const json_t *part, const char *where)
+{
+        FormChange *c = new_change(r, CHANGE_STRIP, where);
+        c->flags = (truth_of(r, part, "strip_left", true, where) ? STRIP_LEFT : 0) |
+                   (truth_of(r, part, "strip_right", true, where) ? STRIP_RIGHT : 0);
+}
+
+static void read_replace(Reader *r, const json_t *part, const char *where)
+{
+        const json_t *regex = json_object_get(json_object_get(part, "pattern"), "Regex");
+        const char *why, *at = arena_printf(r->arena, "%s.pattern.Regex", where);
+        FormChange *c = new_change(r, regex ? CHANGE_MATCHES : CHANGE_REPLACE, where);
+        c->with = text_of(r, json_object_get(part, "content"), arena_printf(r->arena, "%s.content", where));
+        if (!regex) {
+                c->what = pattern_text(r, part, where);
+                return;
+        }
+        RegexTree *tree = regex_parse(r->arena, text_of(r, regex, at), &why);
+        c->regex = tree ? regex_table(r->arena, tree, &why) : NULL;
+        if (!c->regex)
+                reader_refuse(r, "%s: %s", at, why);
+        c->growth = (double)c->with.n / (double)regex_least_bytes(tree);
+}
+
+/* --- SentencePiece's map --------------------------------------------------------------------------------------------- */
+
+static int64_t base64_value(char c)
+{
+        static const char digit[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+        const char *at = c ? strchr(digit, c) : NULL;
+        return at ? at - digit : -1;
+}
+
+static Bytes base64(Reader *r, const char *text, int64_t n, const char *where)
+{
+        char *to = arena_alloc(r->arena, n + 1);
+        int64_t made = 0;
+        uint32_t bits = 0;
+        for (int64_t i = 0; i < n && text[i] != '='; i++) {
+                int64_t value = base64_value(text[i]);
+                if (value < 0)
+                        reader_refuse(r, "%s: byte %lld is no digit of base 64", where, (long long)i);
+                bits = bits << 6 | (uint32_t)value;
+                if (i % 4)
+                        to[made++] = (char)(bits >> (6 - 2 * (i % 4)));
+        }
+        return (Bytes){to, made};
+}
+
+/* How many times as long a text becomes by the map at most, and in *longest the bytes of the longest; every path of the array is gone,
+ * but no longer than a key can be. */
+static double charsmap_growth(const Form *f)
+{
+        enum { LONGEST_KEY = 32, MOST_STEPS = 1 << 24 };
+        const uint32_t *unit = (const uint32_t *)(const void *)f->charsmap.at;
+        const uint64_t units = (uint64_t)f->charsmap.n / 4;
+        struct {
+                uint64_t at;
+                unsigned next;
+        } way[LONGEST_KEY + 1] = {{0}};
+        double growth = 1;
+        int64_t steps = 0;
+        if (!units)
+                return growth;
+        way[0].at = unit[0] >> 10 << ((unit[0] & 0x200) >> 6);
+        for (int depth = 0; depth >= 0;) {
+                if (way[depth].next == 256 || depth == LONGEST_KEY) {
+                        depth--;
+                        continue;
+                }
+                const unsigned byte = way[depth].next++;
+                const uint64_t at = way[depth].at ^ byte;
+                if (++steps > MOST_STEPS)
+                        return 1e9;
+                if (at >= units || (unit[at] & 0x800000ff) != byte)
+                        continue;
+                const uint64_t child = at ^ (uint64_t)(unit[at] >> 10) << ((unit[at] & 0x200) >> 6);
+                if ((unit[at] & 0x100) && child < units &&
+                    (unit[child] & 0x7fffffff) < (uint64_t)f->charsmap_texts.n) {
+                        double grown = (double)strlen(f->charsmap_texts.at + (unit[child] & 0x7fffffff)) /
+                                       (depth + 1);
+                        growth = grown > growth ? grown : growth;
+                }
+                way[++depth].at = child;
+                way[depth].next = 0;
+        }
+        return growth;
+}
+
+static double form_set_charsmap(Form *f, Bytes map, const char **why)
+{
+        uint32_t size = 0;
+        *why = NULL;
+        if (map.n >= 4)
+                memcpy(&size, map.at, 4);
+        if (map.n && (map.n < 4 || size % 4 || size > map.n - 4)) {
+                *why = "this is no map of SentencePiece: the length of its first part does not fit";
+                return 1;
+        }
+        int64_t texts = map.n ? map.n - 4 - size : 0;
+        char *copy = arena_alloc(f->arena, (int64_t)size + 4), *ended = arena_alloc(f->arena, texts + 1);
+        if (map.n) {
+                memcpy(copy, map.at + 4, size);
+                memcpy(ended, map.at + 4 + size, (size_t)texts);
+        }
+        f->charsmap = (Bytes){copy, size};
+        f->charsmap_texts = (Bytes){ended, map.n ? texts + 1 : 0};
+        double growth = charsmap_growth(f);
+        if (growth > 255)
+                *why = "a text could become more than 255 times as long by this map";
+        return growth;
+}
+
+static void read_precompiled(Reader *r, const json_t *part, const char *where)
+{
+        const json_t *text = json_object_get(part, "precompiled_charsmap");
+        const char *why, *at = arena_printf(r->arena, "%s.precompiled_charsmap", where);
+        if (r->form->charsmap.at)
+                reader_refuse(r, "%s: a second Precompiled", where);
+        if (is_none(text))
+                return;
+        if (!json_is_string(text))
+                reader_refuse(r, "%s: a text is wanted here", at);
+        FormChange *c = new_change(r, CHANGE_CHARSMAP, where);
+        c->map = map_graphemes(r->arena);
+        c->growth = form_set_charsmap(
+                r->form, base64(r, json_string_value(text), (int64_t)json_string_length(text), at), &why);
+        if (why)
+                reader_refuse(r, "%s: %s", at, why);
+}
+
+/* --- which ----------------------------------------------------------------------------------------------------------- */
+
+void read_normaliser(Reader *r, const json_t *part, const char *where, int depth)
+{
+        if (is_none(part))
+                return;
+        const char *type = type_of(r, part, where);
+        const json_t *list = json_object_get(part, "normalizers");
+        if (!strcmp(type, "Sequence") && depth < MAX_SEQUENCES && json_is_array(list)) {
+                for (size_t i = 0; i < json_array_size(list); i++)
+                        read_normaliser(r, json_array_get(list, i),
+                                        reader_element(r, arena_printf(r->arena, "%s.normalizers", where), i),
+                                        depth + 1);
+        } else if (!strcmp(type, "Prepend")) {
+                new_change(r, CHANGE_PREPEND, where)->what = text_of(
+                        r, json_object_get(part, "prepend"), arena_printf(r->arena, "%s.prepend", where));
+        } else if (!strcmp(type, "Replace")) {
+                read_replace(r, part, where);
+        } else if (!strcmp(type, "Lowercase")) {
+                add_map(r, map_lower(r->arena), where);
+        } else if (!strcmp(type, "StripAccents")) {
+                add_set(r, charset_named(r->arena, SET_MARKS), nothing, where);
+        } else if (!strcmp(type, "Strip")) {
+                read_strip(r, part, where);
+        } else if (!strcmp(type, "BertNormalizer")) {
+                read_bert(r, part, where);
+        } else if (!strcmp(type, "Nmt")) {
+                read_nmt(r, where);
+        } else if (!strcmp(type, "Precompiled")) {
+                read_precompiled(r, part, where);
+        } else if (!strcmp(type, "ByteLevel")) {
+                r->form->flags |= TOKENS_ARE_BYTES;
+        } else if (!read_normal_form(r, type, where)) {
+                reader_refuse(r, "%s: lathe has no normaliser %s", where, type);
+        }
+}

@@ -1,0 +1,125 @@
+/* All tokens in one double array: a child of a node stands at the node's base plus a byte. */
+#include "form_private.h"
+
+#include <stdlib.h>
+
+enum { TRIES = 64, MAX_NODES = 1 << 27 };
+
+typedef struct {
+        Bytes text;
+        int32_t token;
+} Key;
+
+/* Keys first … last - 1 have the first `depth` bytes in common, which lead to a node. */
+typedef struct {
+        int32_t first, last;
+        int64_t depth;
+        uint32_t node;
+} Branch;
+
+typedef struct {
+        Arena *arena;
+        const Key *key;
+        TokenNode *node;        /* [room] */
+        uint32_t n, room, free; /* n: behind the last node in use; free: no place before is free */
+        Branch *branch;
+        int64_t branches, cap;
+} Trie;
+
+static int by_text(const void *a, const void *b)
+{
+        const Key *x = a, *y = b;
+        int order = memcmp(x->text.at, y->text.at, (size_t)(x->text.n < y->text.n ? x->text.n : y->text.n));
+        if (order)
+                return order;
+        if (x->text.n != y->text.n)
+                return x->text.n < y->text.n ? -1 : 1;
+        return (x->token > y->token) - (x->token < y->token);
+}
+
+static void room_for(Trie *t, uint32_t n)
+{
+        if (n <= t->room)
+                return;
+        uint32_t room = t->room ? t->room : 4096;
+        while (room < n)
+                room *= 2;
+        t->node = arena_grow(t->arena, t->node, t->room * (int64_t)sizeof *t->node,
+                             room * (int64_t)sizeof *t->node);
+        for (uint32_t i = t->room; i < room; i++)
+                t->node[i] = (TokenNode){0, UINT32_MAX, -1};
+        t->room = room;
+}
+
+static unsigned byte_of(const Trie *t, int32_t key, int64_t depth)
+{
+        return (unsigned char)t->key[key].text.at[depth];
+}
+
+static bool is_free(const Trie *t, uint64_t at)
+{
+        return at > 0 && (at >= t->room || t->node[at].check == UINT32_MAX);
+}
+
+/* A base for which the places of all bytes are free: near the first free place, else behind the last node. */
+static uint32_t find_base(Trie *t, const unsigned char *byte, int n)
+{
+        while (!is_free(t, t->free))
+                t->free++;
+        uint32_t at = t->free;
+        for (int tries = 0; tries < TRIES && at < t->n; tries++, at++) {
+                while (at < t->n && !is_free(t, at))
+                        at++;
+                if (at < byte[0])
+                        continue;
+                int fits = 0;
+                while (fits < n && is_free(t, (uint64_t)at - byte[0] + byte[fits]))
+                        fits++;
+                if (fits == n)
+                        return at - byte[0];
+        }
+        return t->n;
+}
+
+static void grow_branch(Trie *t, Branch b)
+{
+        unsigned char byte[256];
+        int n = 0;
+        while (b.first < b.last && t->key[b.first].text.n == b.depth)
+                t->node[b.node].token = t->key[b.first++].token; /* the last of equals */
+        for (int32_t i = b.first; i < b.last; i++)
+                if (!n || byte_of(t, i, b.depth) != byte[n - 1])
+                        byte[n++] = (unsigned char)byte_of(t, i, b.depth);
+        if (!n)
+                return;
+        const uint32_t base = find_base(t, byte, n);
+        room_for(t, base + 256);
+        t->node[b.node].base = base;
+        for (int32_t i = b.first, next; i < b.last; i = next) {
+                const uint32_t child = base + byte_of(t, i, b.depth);
+                for (next = i + 1; next < b.last && byte_of(t, next, b.depth) == byte_of(t, i, b.depth);)
+                        next++;
+                t->node[child].check = b.node;
+                t->n = child >= t->n ? child + 1 : t->n;
+                GROW(t->arena, t->branch, t->branches, t->cap);
+                t->branch[t->branches++] = (Branch){i, next, b.depth + 1, child};
+        }
+}
+
+TokenNode *trie_make(Arena *a, const Bytes *text, int32_t n, uint32_t *nodes)
+{
+        Key *key = NEW_ARRAY(a, Key, n + 1);
+        Trie t = {.arena = a, .key = key, .n = 1, .free = 1};
+        int32_t keys = 0;
+        for (int32_t i = 0; i < n; i++)
+                if (text[i].n)
+                        key[keys++] = (Key){text[i], i};
+        qsort(key, (size_t)keys, sizeof *key, by_text);
+        room_for(&t, 1);
+        GROW(a, t.branch, t.branches, t.cap);
+        t.branch[t.branches++] = (Branch){0, keys, 0, 0};
+        while (t.branches && t.n < MAX_NODES)
+                grow_branch(&t, t.branch[--t.branches]);
+        *nodes = t.n;
+        return t.branches ? NULL : t.node;
+}
