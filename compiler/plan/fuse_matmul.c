@@ -39,10 +39,11 @@ static bool is_product_of(const Fuse *f, const Node *n, const Node *x, const Typ
 enum { MOST_NODES = 64 }; /* that a fused expression grows through in search of its end */
 
 typedef struct {
-        Node **node;
+        Node **node, *root;
         int n;
         Node *product[2];
         int nproduct;
+        bool alone; /* no second product */
 } Growth;
 
 static bool within(const Growth *s, const Node *n)
@@ -79,7 +80,7 @@ static bool take_products(const Fuse *f, Growth *s, const Node *n, const Type *t
                 Node *in = n->in[i];
                 if (within(s, in) || !reaches_product(f, s, in, t, 0))
                         continue;
-                if (in->op == OP_MATMUL && s->nproduct == 2)
+                if (in->op == OP_MATMUL && (s->alone || s->nproduct == 2))
                         return false;
                 if (in->op == OP_MATMUL)
                         s->product[s->nproduct++] = in;
@@ -126,6 +127,46 @@ static bool grow(const Fuse *f, Growth *s, const Type *t)
         return true;
 }
 
+/* The product's expression. */
+static Growth grown(const Fuse *f, Node *product, bool alone)
+{
+        Growth s = {.node = NEW_ARRAY(f->arena, Node *, MOST_NODES + 4),
+                    .n = 1,
+                    .product = {product},
+                    .nproduct = 1,
+                    .alone = alone};
+        s.node[0] = s.root = product;
+        Growth done = s;
+        while (!f->plan->off[PASS_fuse] && !f->bare[product->id] && !f->must[done.root->id] &&
+               grow(f, &s, &product->type)) {
+                s.root = exit_of(f, &s);
+                if (s.root)
+                        done = s;
+        }
+        return done;
+}
+
+/* Elsewhere, in another body of a repeat, a product with one of the two weights stands alone.  The weight would be packed twice.
+ * Taps change no kernel, so what they alone want does not count. */
+static bool stands_alone_elsewhere(const Fuse *f, const Growth *s)
+{
+        for (int i = 0; i < f->uses->n; i++) {
+                Node *n = f->uses->all[i];
+                int tiled;
+                if (n->op != OP_MATMUL || within(s, n) || !weight_operand(n->in[1], &tiled) ||
+                    f->plan->graph->wanted[n->id] == WANTED_BY_TAPS)
+                        continue;
+                const Weight *w = base_of(n->in[1])->attr.weight;
+                if (w != base_of(s->product[0]->in[1])->attr.weight &&
+                    w != base_of(s->product[1]->in[1])->attr.weight)
+                        continue;
+                const Kernel *k = f->owner[n->id];
+                if (k ? k->op == K_MATMUL && k->segment[0].nproduct == 1 : grown(f, n, false).nproduct == 1)
+                        return true;
+        }
+        return false;
+}
+
 bool fuse_matmul(Fuse *f, Node *product)
 {
         int tiled;
@@ -133,30 +174,17 @@ bool fuse_matmul(Fuse *f, Node *product)
                 return true;
         if (!weight_operand(product->in[1], &tiled))
                 return false;
-        Growth s = {.node = NEW_ARRAY(f->arena, Node *, MOST_NODES + 4),
-                    .n = 1,
-                    .product = {product},
-                    .nproduct = 1};
-        s.node[0] = product;
-        Node *root = product;
-        int size = 1, nproduct = 1;
-        while (!f->plan->off[PASS_fuse] && !f->bare[product->id] && !f->must[root->id] &&
-               grow(f, &s, &product->type)) {
-                Node *exit = exit_of(f, &s);
-                if (!exit)
-                        continue;
-                root = exit;
-                size = s.n;
-                nproduct = s.nproduct;
-        }
-        Kernel *k = fuse_kernel(f, K_MATMUL, root);
+        Growth s = grown(f, product, false);
+        if (s.nproduct == 2 && stands_alone_elsewhere(f, &s))
+                s = grown(f, product, true);
+        Kernel *k = fuse_kernel(f, K_MATMUL, s.root);
         Segment *segment = NEW(f->arena, Segment);
-        segment->nproduct = nproduct;
+        segment->nproduct = s.nproduct;
         segment->n = product->type.dim[product->type.rank - 1].fixed;
-        segment->store.node = root;
-        for (int i = 0; i < nproduct; i++)
+        segment->store.node = s.root;
+        for (int i = 0; i < s.nproduct; i++)
                 segment->product[i] = s.product[i];
-        for (int i = 0; i < size; i++)
+        for (int i = 0; i < s.n; i++)
                 f->owner[s.node[i]->id] = k;
         k->segment = segment;
         k->nsegment = 1;
@@ -165,13 +193,14 @@ bool fuse_matmul(Fuse *f, Node *product)
         k->x = product->in[0];
         k->k_size = product->in[1]->type.dim[0].fixed;
         f->must[base_of(k->x)->id] = true;
-        if (nproduct == 2)
+        if (s.nproduct == 2)
                 plan_explain(f->plan,
                              "%s: two products of one operand meet in one epilogue and run side by side",
                              k->name);
-        if (size > nproduct)
-                plan_explain(f->plan, "%s: %d elementwise node%s on the product's registers", k->name,
-                             size - nproduct, size - nproduct == 1 ? "" : "s");
+        int more = s.n - s.nproduct;
+        if (more > 0)
+                plan_explain(f->plan, "%s: %d elementwise node%s on the product's registers", k->name, more,
+                             more == 1 ? "" : "s");
         return true;
 }
 

@@ -93,17 +93,42 @@ static int outputs_axis(const Node *w)
         return w->op == OP_VIEW ? 0 : 1;
 }
 
+static Weight *factor_of(const Segment *s, int i)
+{
+        return base_of(s->product[i]->in[1])->attr.weight;
+}
+
+/* Another body of the repeat may have the same two products. */
+static bool find_pair(const Plan *p, Segment *s)
+{
+        for (int i = 0; i + 1 < p->nbuffer; i++) {
+                Buffer *const *half = p->buffer + i;
+                if (half[0]->home != IN_WEIGHTS || !half[0]->part_of || half[0]->part_of != half[1]->part_of)
+                        continue;
+                bool same = true;
+                for (int k = 0; k < 2; k++)
+                        same &= half[k]->weight == factor_of(s, k) &&
+                                half[k]->layout.tiled == outputs_axis(s->product[k]->in[1]);
+                if (!same)
+                        continue;
+                s->w[0] = half[0];
+                s->w[1] = half[1];
+                return true;
+        }
+        return false;
+}
+
 /* Two products side by side: their panels lie in turn in one record. */
 static void pair_weights(Plan *p, Segment *s)
 {
-        Weight *first = base_of(s->product[0]->in[1])->attr.weight;
-        Buffer *pair = weight_buffer(p, first, outputs_axis(s->product[0]->in[1]));
+        if (find_pair(p, s))
+                return;
+        Buffer *pair = weight_buffer(p, factor_of(s, 0), outputs_axis(s->product[0]->in[1]));
         pair->size = pair->slot_stride = 2 * pair->size;
         pair->layout.tile *= 2;
         pair->weight = NULL; /* its halves are the weights */
         for (int i = 0; i < 2; i++) {
-                Weight *w = base_of(s->product[i]->in[1])->attr.weight;
-                s->w[i] = weight_buffer(p, w, outputs_axis(s->product[i]->in[1]));
+                s->w[i] = weight_buffer(p, factor_of(s, i), outputs_axis(s->product[i]->in[1]));
                 s->w[i]->part_of = pair;
                 s->w[i]->layout.offset = i * s->w[i]->layout.tile;
                 s->w[i]->layout.tile *= 2;
@@ -120,11 +145,10 @@ static void lay_product_weights(Plan *p, Kernel *k)
                         pair_weights(p, s);
                         continue;
                 }
-                const Node *w = s->product[0]->in[1];
-                int axis = outputs_axis(w);
-                s->w[0] = find_weight(p, base_of(s->product[0]->in[1])->attr.weight, true, axis);
+                int axis = outputs_axis(s->product[0]->in[1]);
+                s->w[0] = find_weight(p, factor_of(s, 0), true, axis);
                 if (!s->w[0])
-                        s->w[0] = weight_buffer(p, base_of(s->product[0]->in[1])->attr.weight, axis);
+                        s->w[0] = weight_buffer(p, factor_of(s, 0), axis);
         }
 }
 
