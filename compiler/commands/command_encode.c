@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "commands_private.h"
-#include "text/text.h"
+#include "run/run.h"
 
 /* A tokenizer, and room for the line at hand. */
 typedef struct {
@@ -34,7 +34,7 @@ static int open_tokenizer(Lines *l, const char *path)
 {
         TokenBlock block;
         bool lacking;
-        const char *wrong = tokenizer_load(&l->arena, path, &block, &lacking);
+        const char *wrong = tokenizer_open(&l->arena, path, &block, &lacking);
         if (wrong)
                 return fail(l, wrong, lacking || lacks_memory(wrong) ? WRONG_ENVIRONMENT : WRONG_INPUT);
         return tokens_open(&l->tables, block.block, (uint64_t)block.size)

@@ -3,7 +3,7 @@
 #include <sys/stat.h>
 
 #include "import.h"
-#include "text/text.h"
+#include "run/run.h"
 
 static bool is_directory(const char *path)
 {
@@ -17,16 +17,32 @@ static bool has_file(Arena *arena, const char *directory, const char *name)
         return !stat(arena_printf(arena, "%s/%s", directory, name), &about);
 }
 
-const char *source_tokenizer(Arena *arena, const char *directory)
+static bool gguf_has_tokenizer(const char *path)
+{
+        CkError error;
+        Checkpoint *file = checkpoint_open(path, &error);
+        bool has = file && checkpoint_pair(file, "tokenizer.ggml.model");
+        checkpoint_close(file);
+        return has;
+}
+
+static bool has_tokenizer(Arena *arena, const char *source)
+{
+        if (is_directory(source))
+                return has_file(arena, source, "tokenizer.json") || has_file(arena, source, "vocab.json");
+        const Format *format = format_of_file(source);
+        return format && format->kind == FORMAT_GGUF && gguf_has_tokenizer(source);
+}
+
+const char *source_tokenizer(Arena *arena, const char *source)
 {
         bool lacking;
         TokenBlock block;
-        if (!is_directory(directory) ||
-            (!has_file(arena, directory, "tokenizer.json") && !has_file(arena, directory, "vocab.json")))
+        if (!has_tokenizer(arena, source))
                 return NULL;
-        const char *why = tokenizer_load(arena, directory, &block, &lacking);
+        const char *why = tokenizer_open(arena, source, &block, &lacking);
         if (!why)
-                return directory;
+                return source;
         fprintf(stderr, "lathe: note: %s; text goes in and out as token numbers\n", why);
         return NULL;
 }

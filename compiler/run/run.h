@@ -95,7 +95,10 @@ typedef struct {
         int32_t start;      /* what an empty text becomes if the block has nothing for it; -1: nothing */
 } Tokenizer;
 
-/* Whether it is a tokenizer that text.h reads: a directory, or JSON. */
+/* tokenizer_source.c: tokenizer_load() of text.h, and the tokenizer of a GGUF. */
+const char *tokenizer_open(Arena *a, const char *path, TokenBlock *out, bool *lacking);
+
+/* Whether tokenizer_open() takes it; else it is llama2.c's. */
 bool tokenizer_is_published(const char *path);
 /* Reads a tokenizer of exactly vocab tokens, or one of text.h's of at most vocab, which tokenizer_free releases; false and a message,
  * and nothing to release. */

@@ -172,17 +172,14 @@ bool tokenizer_is_published(const char *path)
         struct stat about;
         if (stat(path, &about) || S_ISDIR(about.st_mode))
                 return !stat(path, &about);
-        FILE *file = S_ISREG(about.st_mode) ? fopen(path, "rb") : NULL;
-        int first = file ? getc(file) : EOF;
-        if (file)
-                fclose(file);
-        return first == '{';
+        const Format *format = format_of_file(path);
+        return format && (format->kind == FORMAT_JSON || format->kind == FORMAT_GGUF);
 }
 
 static bool read_published(const char *path, Tokenizer *t, CkError *err)
 {
         bool lacking;
-        const char *wrong = tokenizer_load(&t->arena, path, &t->block, &lacking);
+        const char *wrong = tokenizer_open(&t->arena, path, &t->block, &lacking);
         if (wrong)
                 return lacking || lacks_memory(wrong) ? ck_lack(err, "%s", wrong) : ck_fail(err, "%s", wrong);
         if (t->block.vocab > t->vocab)

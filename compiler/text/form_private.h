@@ -7,12 +7,6 @@
 
 enum { MAX_TOKENS = 1 << 22, MAX_MERGES = 1 << 23, MAX_TOKEN_BYTES = 1 << 16, MAX_ADDED = 1 << 17 };
 
-/* Bytes [n]; NULL: there are none, which is not the same as empty ones. */
-typedef struct {
-        const char *at;
-        int64_t n;
-} Bytes;
-
 /* --- charset.c: sets of characters as ranges in order ---------------------------------------------------------------- */
 
 typedef struct {

@@ -226,15 +226,13 @@ static Bytes replaced(Reader *r, Bytes text, Bytes what, Bytes with)
         return to ? (Bytes){to->data, to->n} : text;
 }
 
-/* In each token as it is shown. */
-static void replace_shown(Reader *r, Bytes what, Bytes with)
+void show_replaced(Reader *r, Bytes what, Bytes with)
 {
         for (int32_t i = 0; i < r->form->vocab; i++)
                 r->form->shown[i] = replaced(r, r->form->shown[i], what, with);
 }
 
-/* <0x41> is shown as the byte. */
-static void show_bytes(Reader *r)
+void show_single_bytes(Reader *r)
 {
         static const char digit[] = "0123456789ABCDEF";
         for (int32_t i = 0; i < r->form->vocab; i++) {
@@ -308,16 +306,16 @@ static void read_decoder_step(Reader *r, const json_t *part, const char *where, 
         } else if (*fused) {
                 reader_refuse(r, "%s: lathe has no decoder %s behind Fuse", where, type);
         } else if (!strcmp(type, "Replace")) {
-                replace_shown(r, pattern_text(r, part, where),
+                show_replaced(r, pattern_text(r, part, where),
                               text_of(r, json_object_get(part, "content"), where));
         } else if (!strcmp(type, "WordPiece")) {
                 show_words(r, part, where);
         } else if (!strcmp(type, "ByteFallback")) {
-                show_bytes(r);
+                show_single_bytes(r);
         } else if (!strcmp(type, "Metaspace")) {
                 const char *scheme = json_string_value(json_object_get(part, "prepend_scheme"));
                 bool old = !scheme && truth_of(r, part, "add_prefix_space", true, where);
-                replace_shown(r, text_of(r, json_object_get(part, "replacement"), where), (Bytes){" ", 1});
+                show_replaced(r, text_of(r, json_object_get(part, "replacement"), where), (Bytes){" ", 1});
                 r->form->strip = old || (scheme && strcmp(scheme, "never") != 0) ? MAX_TOKEN_BYTES : 0;
         } else {
                 reader_refuse(r, "%s: lathe has no decoder %s", where, type);

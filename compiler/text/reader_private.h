@@ -64,6 +64,10 @@ void read_unigram(Reader *r, const json_t *model);
 void read_vocabulary(Reader *r, const json_t *vocab);
 void read_unknown(Reader *r, const json_t *model,
                   const char *otherwise); /* the token where the file names none; NULL: none */
+/* of tokens as they are shown */
+void show_replaced(Reader *r, Bytes what, Bytes with);
+void show_single_bytes(Reader *r); /* <0x41> is shown as the byte */
+
 /* NULL, or what is wrong */
 const char *form_of_json(Form *f, const json_t *root);
 #endif

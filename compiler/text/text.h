@@ -25,6 +25,28 @@ typedef struct {
  * what to do; memory and files that can't be had: see lacks_memory() and *lacking. */
 const char *tokenizer_load(Arena *a, const char *path, TokenBlock *out, bool *lacking);
 
+/* Bytes [n]; NULL: there are none, which is not the same as empty ones. */
+typedef struct {
+        const char *at;
+        int64_t n;
+} Bytes;
+
+/* What a GGUF says of its tokenizer: values of tokenizer.ggml.*, which need to last for the call only. */
+typedef struct {
+        const char *path;        /* for messages */
+        const char *model, *pre; /* NULL: it is not said */
+        const Bytes *token;      /* [ntoken] */
+        const double *score;     /* [ntoken], or NULL */
+        const int64_t *kind;     /* [ntoken], or NULL: token_type */
+        const Bytes *merge;      /* [nmerge] */
+        int64_t ntoken, nmerge;
+        int64_t begin, end, unknown, separator; /* tokens; -1: it is not said */
+        int add_begin, add_end, add_separator, add_space_prefix,
+                remove_spaces; /* 0 or 1; -1: it is not said */
+} GgufTokenizer;
+/* NULL, or what is wrong, as of tokenizer_load(). */
+const char *tokenizer_of_gguf(Arena *a, const GgufTokenizer *g, TokenBlock *out);
+
 /* A regex by itself, for tests: false with *why. */
 typedef struct {
         TokenTables tables; /* what matching reads alone */

@@ -1,0 +1,314 @@
+/* What a GGUF says of its tokenizer into the form: byte-level BPE with merges, and SentencePiece's BPE with scores. */
+#include <stdlib.h>
+
+#include "reader_private.h"
+
+/* tokenizer.ggml.token_type */
+enum { ORDINARY = 1, UNKNOWN = 2, CONTROL = 3, USERS_OWN = 4, UNUSED = 5, SINGLE_BYTE = 6 };
+
+static int64_t kind_of(const GgufTokenizer *g, int64_t token)
+{
+        return g->kind ? g->kind[token] : ORDINARY;
+}
+
+static Bytes token_text(Reader *r, const GgufTokenizer *g, int64_t token)
+{
+        Bytes text = g->token[token];
+        if (text.n > MAX_TOKEN_BYTES)
+                reader_refuse(r, "tokenizer.ggml.tokens[%lld]: %lld bytes; lathe takes %d", (long long)token,
+                              (long long)text.n, MAX_TOKEN_BYTES);
+        return (Bytes){arena_strndup(r->arena, text.at, text.n), text.n};
+}
+
+/* Those that stand in no piece: control tokens, and texts that are one token wherever they stand. */
+static void add_apart(Reader *r, const GgufTokenizer *g, int32_t token, bool normalised)
+{
+        Form *f = r->form;
+        Bytes text = token_text(r, g, token);
+        int64_t kind = kind_of(g, token);
+        f->shown[token] = text;
+        if (kind == CONTROL || kind == UNKNOWN)
+                f->mark[token] |= TOKEN_CONTROL;
+        if (!text.n || kind == UNUSED || kind == UNKNOWN)
+                return;
+        f->added[f->nadded++] = (FormAdded){text, token, kind == CONTROL ? ADDED_CONTROL : 0,
+                                            normalised && kind == USERS_OWN};
+}
+
+static void check_sizes(Reader *r, const GgufTokenizer *g)
+{
+        if (g->ntoken < 1 || g->ntoken > MAX_TOKENS)
+                reader_refuse(r, "tokenizer.ggml.tokens: %lld tokens; lathe takes 1 to %d",
+                              (long long)g->ntoken, MAX_TOKENS);
+        if (g->nmerge > MAX_MERGES)
+                reader_refuse(r, "tokenizer.ggml.merges: %lld merges; lathe takes %d", (long long)g->nmerge,
+                              MAX_MERGES);
+        for (int64_t i = 0; i < g->ntoken; i++)
+                if (kind_of(g, i) < ORDINARY || kind_of(g, i) > SINGLE_BYTE)
+                        reader_refuse(r, "tokenizer.ggml.token_type[%lld]: %lld is no type, which is 1 to 6",
+                                      (long long)i, (long long)kind_of(g, i));
+}
+
+static void read_tokens(Reader *r, const GgufTokenizer *g, bool normalised)
+{
+        Form *f = r->form;
+        f->added = NEW_ARRAY(r->arena, FormAdded, g->ntoken);
+        reader_room(r, (int32_t)g->ntoken);
+        f->vocab = (int32_t)g->ntoken;
+        for (int32_t i = 0; i < f->vocab; i++) {
+                int64_t kind = kind_of(g, i);
+                if (kind == ORDINARY || kind == SINGLE_BYTE)
+                        set_token(r, i, token_text(r, g, i));
+                else
+                        add_apart(r, g, i, normalised);
+        }
+}
+
+/* A token that the file names by its number; -1: it names none. */
+static int32_t named_token(Reader *r, const GgufTokenizer *g, int64_t token, const char *key)
+{
+        if (token >= g->ntoken)
+                reader_refuse(r, "tokenizer.ggml.%s: %lld, while tokens are 0 to %lld", key, (long long)token,
+                              (long long)g->ntoken - 1);
+        return token < 0 ? -1 : (int32_t)token;
+}
+
+/* What stands before and behind a text; where nothing is said, what the format means by that. */
+static void read_around(Reader *r, const GgufTokenizer *g, bool begins)
+{
+        int32_t begin = named_token(r, g, g->begin, "bos_token_id"),
+                end = named_token(r, g, g->end, "eos_token_id"),
+                apart = named_token(r, g, g->separator, "seperator_token_id");
+        struct {
+                int add;
+                int32_t token;
+                const char *what;
+                bool before;
+        } row[] = {{g->add_begin < 0 ? begins && begin >= 0 : g->add_begin, begin, "bos", true},
+                   {g->add_end > 0, end, "eos", false},
+                   {g->add_separator > 0, apart, "sep", false}};
+        for (int i = 0; i < 3; i++) {
+                if (row[i].add && row[i].token < 0)
+                        reader_refuse(
+                                r,
+                                "tokenizer.ggml.add_%s_token is true, and nothing says which token that is",
+                                row[i].what);
+                if (row[i].add)
+                        add_around(r, row[i].before, row[i].token, "tokenizer.ggml");
+        }
+}
+
+/* --- byte-level BPE: the pre-tokeniser goes by a name, and models/lib/pretokenizers.json knows what the name means ----------- */
+
+static bool is_among(const json_t *names, const char *name)
+{
+        for (size_t i = 0; i < json_array_size(names); i++)
+                if (!strcmp(json_string_value(json_array_get(names, i)), name))
+                        return true;
+        return false;
+}
+
+static _Noreturn void refuse_pre(Reader *r, const json_t *table, const char *name)
+{
+        Text *known = text_new(r->arena);
+        const char *key;
+        json_t *row;
+        json_object_foreach((json_t *)table, key,
+                            row) for (size_t i = 0; i < json_array_size(json_object_get(row, "gguf")); i++)
+                text_printf(known, " %s", json_string_value(json_array_get(json_object_get(row, "gguf"), i)));
+        if (!name)
+                reader_refuse(r, "it has no tokenizer.ggml.pre, so nothing says how text is split; "
+                                 "--tokenizer takes the "
+                                 "model's tokenizer.json");
+        reader_refuse(r,
+                      "tokenizer.ggml.pre: lathe knows no pre-tokeniser %s; it knows%s; --tokenizer takes "
+                      "the model's "
+                      "tokenizer.json",
+                      name, known->data);
+}
+
+static const json_t *row_of(Reader *r, const json_t *table, const char *name)
+{
+        const char *key;
+        json_t *row;
+        if (name)
+                json_object_foreach((json_t *)table, key,
+                                    row) if (is_among(json_object_get(row, "gguf"), name)) return row;
+        refuse_pre(r, table, name);
+}
+
+static void read_merges_of(Reader *r, const GgufTokenizer *g)
+{
+        Form *f = r->form;
+        f->merge = NEW_ARRAY(r->arena, FormMerge, g->nmerge + 1);
+        f->nmerge = g->nmerge;
+        for (int64_t i = 0; i < g->nmerge; i++)
+                set_merge_line(r, i, g->merge[i], "tokenizer.ggml.merges");
+}
+
+static void read_with_merges(Reader *r, const GgufTokenizer *g, const json_t *table)
+{
+        Form *f = r->form;
+        const json_t *row = row_of(r, table, g->pre);
+        const char *where = arena_printf(r->arena, "tokenizer.ggml.pre %s", g->pre);
+        read_normaliser(r, json_object_get(row, "normalizer"), where, 0);
+        read_pre_tokeniser(r, json_object_get(row, "pre_tokenizer"), where, 0);
+        if (!g->nmerge)
+                reader_refuse(r, "tokenizer.ggml.merges: they are missing");
+        read_tokens(r, g, false);
+        read_merges_of(r, g);
+        f->ignores_merges = json_is_true(json_object_get(row, "ignore_merges"));
+        f->flags |= TOKENS_WHOLE_FIRST;
+        f->kind = "byte-level BPE";
+        find_bytes(r);
+        read_around(r, g, json_is_true(json_object_get(row, "begins")));
+}
+
+/* --- SentencePiece's BPE: any two neighbours that together are a token may be merged, the highest score first ---------------- */
+
+typedef struct {
+        double score;
+        int32_t token;
+} Scored;
+
+static int by_score(const void *a, const void *b)
+{
+        const Scored *x = a, *y = b;
+        return (x->score < y->score) - (x->score > y->score);
+}
+
+/* The pairs that make a token, all of one rank. */
+static void add_pairs_of(Reader *r, int32_t token, uint32_t rank, int64_t *room)
+{
+        Form *f = r->form;
+        Bytes text = r->name[token];
+        for (int64_t at = 1; at < text.n; at++) {
+                int32_t left, right;
+                if (((unsigned char)text.at[at] & 0xc0) == 0x80 ||
+                    (left = find_token(r, (Bytes){text.at, at})) < 0 ||
+                    (right = find_token(r, (Bytes){text.at + at, text.n - at})) < 0)
+                        continue;
+                if (f->nmerge == MAX_MERGES)
+                        reader_refuse(r, "more than %d pairs of tokens make another", MAX_MERGES);
+                if (f->nmerge == *room) {
+                        int64_t had = *room * (int64_t)sizeof(FormMerge);
+                        *room = *room ? 2 * *room : 1 << 16;
+                        f->merge = arena_grow(r->arena, f->merge, had, *room * (int64_t)sizeof(FormMerge));
+                }
+                f->merge[f->nmerge++] = (FormMerge){left, right, token, rank};
+        }
+}
+
+static void merges_of_scores(Reader *r, const double *score)
+{
+        Form *f = r->form;
+        Scored *order = NEW_ARRAY(r->arena, Scored, f->vocab);
+        int64_t n = 0, room = 0;
+        for (int32_t i = 0; i < f->vocab; i++)
+                if (r->name[i].at && f->token[i].at)
+                        order[n++] = (Scored){score[i], i};
+        qsort(order, (size_t)n, sizeof *order, by_score);
+        uint32_t rank = 0;
+        for (int64_t i = 0; i < n; i++) {
+                rank += i && order[i].score < order[i - 1].score;
+                add_pairs_of(r, order[i].token, rank, &room);
+        }
+}
+
+static void read_unknown_of(Reader *r, const GgufTokenizer *g)
+{
+        Form *f = r->form;
+        int32_t unknown = named_token(r, g, g->unknown, "unknown_token_id");
+        for (int32_t i = 0; unknown < 0 && i < f->vocab; i++)
+                if (kind_of(g, i) == UNKNOWN)
+                        unknown = i;
+        if (unknown < 0)
+                return;
+        f->unknown = unknown;
+        f->flags |= TOKENS_HAVE_UNKNOWN | TOKENS_FUSE_UNKNOWN;
+}
+
+/* Tokens of bytes are no texts that merges make or need. */
+static void take_bytes_out(Reader *r, const GgufTokenizer *g)
+{
+        Form *f = r->form;
+        find_bytes(r);
+        for (int b = 0; b < 256; b++) {
+                int32_t token = f->of_byte[b];
+                if (token < 0 || kind_of(g, token) != SINGLE_BYTE)
+                        f->of_byte[b] = -1;
+                else
+                        f->flags |= TOKENS_HAVE_BYTES;
+        }
+        for (int32_t i = 0; i < f->vocab; i++)
+                if (kind_of(g, i) == SINGLE_BYTE)
+                        f->token[i] = (Bytes){NULL, 0};
+}
+
+static const char mark[] = "\xe2\x96\x81";
+
+static void read_with_scores(Reader *r, const GgufTokenizer *g)
+{
+        Form *f = r->form;
+        Bytes space = {" ", 1}, marked = {mark, sizeof mark - 1};
+        bool prefix = g->add_space_prefix != 0;
+        if (!g->score)
+                reader_refuse(r, "tokenizer.ggml.scores: they are missing");
+        if (g->remove_spaces > 0)
+                reader_refuse(
+                        r, "tokenizer.ggml.remove_extra_whitespaces: lathe does not take spaces away here");
+        if (prefix)
+                f->change[f->nchange++] =
+                        (FormChange){.kind = CHANGE_PREPEND, .what = marked, .with = {"", 0}};
+        f->change[f->nchange++] = (FormChange){.kind = CHANGE_REPLACE, .what = space, .with = marked};
+        read_tokens(r, g, true);
+        take_bytes_out(r, g);
+        merges_of_scores(r, g->score);
+        read_unknown_of(r, g);
+        f->flags |= TOKENS_WHOLE_FIRST;
+        f->kind = "BPE of SentencePiece's kind";
+        read_around(r, g, true);
+        show_replaced(r, marked, space);
+        show_single_bytes(r);
+        f->strip = prefix;
+}
+
+/* --- the whole --------------------------------------------------------------------------------------------------------------- */
+
+static void read_model_of(Reader *r, const GgufTokenizer *g, const json_t *table)
+{
+        if (!g->model)
+                reader_refuse(r, "it has no tokenizer.ggml.model, so no tokenizer");
+        check_sizes(r, g);
+        if (!strcmp(g->model, "gpt2"))
+                read_with_merges(r, g, table);
+        else if (!strcmp(g->model, "llama"))
+                read_with_scores(r, g);
+        else
+                reader_refuse(r,
+                              "tokenizer.ggml.model: lathe has no %s; it has gpt2 and llama; --tokenizer "
+                              "takes the model's "
+                              "tokenizer.json",
+                              g->model);
+}
+
+const char *tokenizer_of_gguf(Arena *a, const GgufTokenizer *g, TokenBlock *out)
+{
+        Form *f = NEW(a, Form);
+        f->arena = a;
+        f->path = g->path;
+        Reader *r = reader_new(f);
+        const char *text = embedded_text("pretokenizers.json");
+        json_error_t error;
+        json_begin();
+        json_t *table = json_parse(text, strlen(text), 0, &error);
+        if (!table)
+                return no_memory;
+        if (setjmp(r->wrong)) {
+                json_decref(table);
+                return r->why;
+        }
+        read_model_of(r, g, table);
+        json_decref(table);
+        return form_tables(f, out);
+}
