@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""Directories of transformers, and GGUF of the same numbers, against what the published implementation computed.
+
+    tests/import/reference/check.py LATHE FOLDER [NAME...]
+
+For each directory FOLDER/NAME (make.py): `lathe verify` of it, as it is, holds the interpreter to 1e-9 of an output's largest value, and
+compiled code to 1e-5; FOLDER/NAME.gguf, if it is there, gives the same logits to the bit.  Prints ok or FAIL for each."""
+import glob
+import json
+import os
+import re
+import struct
+import subprocess
+import sys
+
+LATHE, FOLDER = os.path.abspath(sys.argv[1]), sys.argv[2]
+failed = False
+
+
+# what our model asks for besides
+SETTINGS = {"bart": ["-D", "padded=true"], "t5": ["-D", "padded=true"]}
+
+
+def run(*words):
+    done = subprocess.run([LATHE, *words], capture_output=True, text=True, timeout=300)
+    return done.returncode, done.stdout + done.stderr
+
+
+def verdict(name, good, why):
+    global failed
+    failed = failed or not good
+    print(f"ok reference/{name}" if good else f"FAIL reference/{name}", flush=True)
+    if not good:
+        print("     " + why.strip().replace("\n", "\n     "), flush=True)
+
+
+def tensors(path):
+    """The header of a safetensors file, and for each tensor its bytes."""
+    with open(path, "rb") as file:
+        content = file.read()
+    start = 8 + struct.unpack("<Q", content[:8])[0]
+    header = json.loads(content[8:start])
+    return header, {name: content[start + e["data_offsets"][0] : start + e["data_offsets"][1]] for name, e in header.items() if "data_offsets" in e}
+
+
+def write(path, header, data):
+    """Those of the tensors that the header names."""
+    kept = [name for name in header if name in data]
+    at = 0
+    for name in kept:
+        header[name]["data_offsets"] = [at, at + len(data[name])]
+        at += len(data[name])
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    with open(path, "wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text + b"".join(data[name] for name in kept))
+
+
+def same_logits(folder, packed):
+    """Why the two files don't give the same; nothing if they do."""
+    ids = ["-p", "3 1 4 1 5 9 2 6 5 3 5 8", "-n", "9", "--hash"]
+    wanted, found = run("run", folder, *ids), run("run", packed, *ids)
+    return "" if wanted == found and wanted[0] == 0 else f"{wanted[1]}\n{found[1]}"
+
+
+def encoded(packed, record, settings):
+    """The same for what does not generate: heads that a GGUF leaves out are not asked for."""
+    asked = f"{packed}.expected"
+    header, data = tensors(record)
+    while True:
+        write(asked, header, data)
+        code, said = run("verify", packed, "--against", asked, "--target", "native", "--jit", "tcc", *settings)
+        os.unlink(asked)
+        lacking = re.search(r"there is no value (\w+);", said)
+        if code == 0 or not lacking:
+            return "" if code == 0 else said
+        del header[lacking[1]]
+
+
+def check(folder):
+    name = os.path.basename(folder)
+    record = f"{folder}/expected.safetensors"
+    against = ["--against", record, "--target", "native", "--jit", "tcc"]
+    against += SETTINGS.get(name, [])
+    code, said = run("verify", folder, *against)
+    verdict(f"{name}: {tensors(record)[0]['__metadata__']['reference']}", code == 0, said)
+    packed = f"{folder}.gguf"
+    if not os.path.exists(packed):
+        return
+    why = same_logits(folder, packed)
+    if "can't generate" in why:
+        why = encoded(packed, record, SETTINGS.get(name, []))
+    verdict(f"{name}.gguf", not why, why)
+
+
+for found in sorted(glob.glob(f"{FOLDER}/*/")):
+    if not sys.argv[3:] or os.path.basename(found[:-1]) in sys.argv[3:]:
+        check(found[:-1])
+sys.exit(failed)
