@@ -1,5 +1,8 @@
 /*
  * The command line of an emitted model that generates.
+$note *
+$note * Lines that begin with $talk are for a model of conversations alone, those with $mute for others; those with $rules for a loop that
+$note * rules tokens out, or prescribes them, those with $free for others.
  */
 #include <errno.h>
 #include <signal.h>
@@ -12,6 +15,8 @@ typedef struct {
         int64_t steps, chunk;
         int threads, verbose, hash;
         Sampler sampler;
+$talk        const char *system; /* the message of the system, or NULL: the form's */
+$talk        int raw;            /* the prompt is text to go on from, no turn of a user */
 } Options;
 
 static void usage(FILE *to, const char *program)
@@ -20,6 +25,9 @@ static void usage(FILE *to, const char *program)
                 "usage: %s [options] [PROMPT]\n"
                 "  -p PROMPT     %s\n"
                 "  -f FILE       the prompt is what FILE holds\n"
+$talk                "                without a prompt: a conversation, each line of standard input a turn\n"
+$talk                "  --system TEXT the message of the system\n"
+$talk                "  --raw         the prompt is text to go on from, taken as it is\n"
                 "  -n N          at most N new tokens (default: to the end of the context)\n"
                 "  --temp T      temperature; 0, the default, always takes the likeliest token\n"
                 "  --top-k K     of the K likeliest tokens only\n"
@@ -31,7 +39,8 @@ static void usage(FILE *to, const char *program)
                 "  --hash        print a hash of all logits to standard error\n"
                 "  --chunk N     take the prompt in pieces of N (what comes out does not depend on it)\n"
                 "  -v            print speed to standard error\n"
-                "example: %s \"Once upon a time\" -n 100 --temp 0.8 --seed 7\n",
+$mute                "example: %s \"Once upon a time\" -n 100 --temp 0.8 --seed 7\n",
+$talk                "example: %s -p \"What is the capital of France?\"\n",
                 program, prompt_help, program);
 }
 
@@ -152,6 +161,10 @@ static Options options(char **argv)
                         o.chunk = (int64_t)number(argv, i++, 1, 1e9);
                 else if (!strcmp(a, "--temp"))
                         o.sampler.temperature = (float)number(argv, i++, 0, 1e6);
+$talk                else if (!strcmp(a, "--system"))
+$talk                        o.system = word(argv, i++);
+$talk                else if (!strcmp(a, "--raw"))
+$talk                        o.raw = 1;
                 else if (sampler_option(argv, i, &o.sampler))
                         sampling = argv[i++];
                 else if (!strcmp(a, "--threads"))
@@ -163,8 +176,10 @@ static Options options(char **argv)
         }
         if (sampling && o.sampler.temperature == 0)
                 refuse(argv[0], sampling, " has no effect without --temp");
-        if (!o.prompt)
-                o.prompt = "";
+$talk        if (o.raw && o.system)
+$talk                refuse(argv[0], "--system", " has no effect with --raw");
+$talk        if (o.system && !talk_form.system && !talk_form.first_user)
+$talk                refuse(argv[0], "--system", ": this model's conversations have no place for it");
         return o;
 }
 
@@ -193,6 +208,18 @@ static int is_stop(int32_t token)
         return 0;
 }
 
+$rules/* The token at a place of the text: the loop's first ones, then what it lets be chosen. */
+$rulesstatic int32_t choose(Sampler *s, float *logits, int64_t place, int64_t made)
+$rules{
+$rules        if (place <= FIRST_TOKENS)
+$rules                return first_token[place - 1];
+$rules        for (int i = 0; forbidden_token[i] >= 0; i++)
+$rules                logits[forbidden_token[i]] = -FLOAT_INF;
+$rules        for (int i = 0; (made == 0 || place == FIRST_TOKENS + 1) && forbidden_first[i] >= 0; i++)
+$rules                logits[forbidden_first[i]] = -FLOAT_INF;
+$rules        return sample(s, logits, VOCAB);
+$rules}
+$rules
 static double seconds(void)
 {
         struct timespec t;
@@ -219,12 +246,15 @@ static int take_prompt($model *m, const Options *o, const int32_t *tokens, int64
         return error;
 }
 
-/* Generates after the prompt until a stop token, the number of steps or the end of the context. */
-static int generate($model *m, Options *o, int32_t *tokens, int64_t n, float *logits)
+/* Generates after the prompt until a stop token, the number of steps or the end of the context; the model may have taken a part of the
+ * prompt already. */
+static int generate($model *m, Options *o, const int32_t *tokens, int64_t n, float *logits)
 {
         uint64_t hash = UINT64_C(0xcbf29ce484222325);
         double begin = seconds();
-        int error = n > CONTEXT ? $MODEL_ERROR_CONTEXT : take_prompt(m, o, tokens, n - 1, &hash);
+        int64_t taken = $model_position(m);
+        int error = n > CONTEXT ? $MODEL_ERROR_CONTEXT : take_prompt(m, o, tokens + taken, n - 1 - taken, &hash);
+$talk        int ended = o->raw;
         int32_t token = tokens[n - 1];
         int64_t made = 0;
         double first = 0;
@@ -234,24 +264,43 @@ static int generate($model *m, Options *o, int32_t *tokens, int64_t n, float *lo
                         break;
                 if (o->hash)
                         hash = hash_floats(hash, logits, VOCAB);
-                int32_t next = sample(&o->sampler, logits, VOCAB);
+$rules                int32_t next = choose(&o->sampler, logits, $model_position(m), made);
+$free                int32_t next = sample(&o->sampler, logits, VOCAB);
                 if (made == 0)
                         first = seconds();
-                if (is_stop(next))
-                        break;
+$mute                if (is_stop(next))
+$mute                        break;
+$talk                ended |= is_stop(next);
+$talk                if (is_stop(next))
+$talk                        break;
                 show_token(m, token, next);
                 if (fflush(stdout) || ferror(stdout))
                         break; /* main() says so */
                 token = next;
         }
         show_end();
-        if (made > 0 && !ferror(stdout) && isatty(STDOUT_FILENO))
+$mute        if (made > 0 && !ferror(stdout) && isatty(STDOUT_FILENO))
+$talk        if (!ferror(stdout) && (!o->raw || (made > 0 && isatty(STDOUT_FILENO))))
                 putchar('\n');
+$talk        if (!error && !ended && $model_position(m) == CONTEXT)
+$talk                fprintf(stderr, "the context of %d tokens is full: the answer ends here\n", CONTEXT);
         if (o->hash)
                 fprintf(stderr, "hash %016llx\n", (unsigned long long)hash);
         if (o->verbose && made > 1)
-                fprintf(stderr, "%lld prompt tokens and the first new one in %.1f ms; then %.1f tokens/s\n", (long long)n, 1e3 * (first - begin),
+                fprintf(stderr, "%lld prompt tokens and the first new one in %.1f ms; then %.1f tokens/s\n", (long long)(n - taken), 1e3 * (first - begin),
                         (double)(made - 1) / (seconds() - first));
+        return error;
+}
+
+$talkstatic int converse($model *m, Options *o, float *logits);
+$talk
+/* Goes on from the prompt; -2 if that is none, which has been said. */
+static int go_on($model *m, Options *o, float *logits)
+{
+        int64_t n = 0;
+        int32_t *tokens = prompt_tokens(m, o->prompt ? o->prompt : "", &n);
+        int error = n < 0 ? -2 : tokens ? generate(m, o, tokens, n, logits) : $MODEL_ERROR_MEMORY;
+        free(tokens);
         return error;
 }
 
@@ -270,18 +319,18 @@ APART int command(char **argv)
         signal(SIGBUS, on_bus_error);
         Options o = options(argv);
         int error = 0, status = 0;
-        int64_t n = 0;
         float *logits = malloc(VOCAB * sizeof *logits);
         o.sampler.order = malloc(VOCAB * sizeof *o.sampler.order);
         $model *m = logits && o.sampler.order ? $model_new(o.weights, o.threads, &error) : NULL;
-        int32_t *tokens = m ? prompt_tokens(m, o.prompt, &n) : NULL;
-        if (!error && !tokens)
+$mute        if (m)
+$mute                error = go_on(m, &o, logits);
+$talk        if (m)
+$talk                error = o.raw ? go_on(m, &o, logits) : converse(m, &o, logits);
+        if (!m && !error)
                 error = $MODEL_ERROR_MEMORY;
-        if (n < 0)
-                status = 2;
-        else if (!error)
-                error = generate(m, &o, tokens, n, logits);
-        if (error && n >= 0) {
+        if (error < 0) {
+                status = -error;
+        } else if (error) {
                 int file = error == $MODEL_ERROR_FILE || error == $MODEL_ERROR_WEIGHTS;
                 fprintf(stderr, "%s: %s%s%s\n", argv[0], file ? o.weights : "", file ? ": " : "", $model_error(error));
                 status = error == $MODEL_ERROR_RANGE || error == $MODEL_ERROR_CONTEXT ? 1 : 3;
@@ -292,7 +341,6 @@ APART int command(char **argv)
         }
         $model_free(m);
         free(o.text);
-        free(tokens);
         free(logits);
         free(o.sampler.order);
         return status;

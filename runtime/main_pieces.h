@@ -7,10 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char prompt_help[] = "text that the model goes on from; - reads it from standard input";
+$mutestatic const char prompt_help[] = "text that the model goes on from; - reads it from standard input";
+$talkstatic const char prompt_help[] = "what the user says; - reads it from standard input";
 
 /* The text that is being shown. */
 static $model_text shown;
+$talk
+$talkstatic Talk talk;
 
 /* Tokens of a prompt, allocated; NULL if memory is short.  Nothing becomes the start token. */
 static int32_t *prompt_tokens(const $model *m, const char *text, int64_t *count)
@@ -40,6 +43,7 @@ static void show_end(void)
 static void show_token(const $model *m, int32_t previous, int32_t token)
 {
         (void)previous;
+$talk        talk_token(&talk, token);
         char *text = malloc((size_t)$model_decode_room(m));
         if (text)
                 fwrite(text, 1, (size_t)$model_decode(m, &shown, token, 0, text), stdout);

@@ -186,7 +186,8 @@ typedef struct {
 /* Flags of encoding. */
 enum {
         TOKENS_CONTROL = 1, /* texts of control tokens become these tokens */
-        TOKENS_BARE = 2     /* nothing is put before or behind the text */
+        TOKENS_BARE = 2,    /* nothing is put before or behind the text */
+        TOKENS_GOES_ON = 4  /* it goes on behind a token: not the beginning of a text */
 };
 
 static inline const void *token_section(const TokenTables *t, int which)

@@ -152,7 +152,7 @@ static inline int64_t tokens_encode(const TokenTables *t, const char *text, int6
         const int32_t *around = (const int32_t *)token_section(t, TOKENS_AROUND);
         if (n < 0 || n > tokens_most(t))
                 return -1;
-        TokenRun r = {t, flags, ids, 0, room, p + n, (int32_t *)scratch, NULL, NULL, 1};
+        TokenRun r = {t, flags, ids, 0, room, p + n, (int32_t *)scratch, NULL, NULL, !(flags & TOKENS_GOES_ON)};
         r.bytes = (unsigned char *)scratch + (tokens_grown(t, n) + 2) * TOKEN_LIST_WORDS * (int64_t)sizeof(int32_t);
         r.bytes_end = (unsigned char *)scratch + tokens_scratch(t, n);
         for (uint32_t i = 0; i < t->head->before && !(flags & TOKENS_BARE); i++)

@@ -129,31 +129,32 @@ static bool prompt_fits(const Options *o)
         return false;
 }
 
-/* Tokens, malloc'd; NULL after a message, with *code. */
-static int32_t *read_prompt(Session *s, int64_t *count, int *code)
+/* What the prompt says, "" without one; NULL after a message. */
+static const char *prompt_text(Session *s, int64_t *n)
 {
         const Options *o = s->o;
-        Arena *a = &s->m.arena;
         const char *given = prompt_given(o), *path = o->prompt_file, *text = given ? given : "", *why = NULL;
         if (given && !strcmp(given, "-"))
                 path = "-";
-        int64_t n = (int64_t)strlen(text);
-        *code = WRONG_INPUT;
-        if (path) {
-                const Source *all = read_source(a, path, &why);
-                if (!all) {
-                        fprintf(stderr, "lathe run: %s: %s\n", path, why);
-                        *code = WRONG_ENVIRONMENT;
-                        return NULL;
-                }
-                n = all->length;
-                text = all->text;
+        const Source *all = path ? read_source(&s->m.arena, path, &why) : NULL;
+        if (path && !all) {
+                fprintf(stderr, "lathe run: %s: %s\n", path, why);
+                return NULL;
         }
-        int32_t *tokens = NULL;
-        if (o->tokenizer)
-                tokens = text_to_tokens(&s->tokenizer, text, n, count);
-        else
-                tokens = numbers_to_tokens(s->m.graph, text, count, &why);
+        *n = all ? all->length : (int64_t)strlen(text);
+        return all ? all->text : text;
+}
+
+/* Tokens, malloc'd; NULL after a message, with *code. */
+static int32_t *read_prompt(Session *s, int64_t *count, int *code)
+{
+        int64_t n;
+        const char *text = prompt_text(s, &n), *why = NULL;
+        *code = text ? WRONG_INPUT : WRONG_ENVIRONMENT;
+        if (!text)
+                return NULL;
+        int32_t *tokens = s->o->tokenizer ? text_to_tokens(&s->tokenizer, text, n, count)
+                                          : numbers_to_tokens(s->m.graph, text, count, &why);
         if (!tokens && (!why || lacks_memory(why)))
                 *code = wrong(no_memory);
         else if (!tokens)
@@ -162,6 +163,11 @@ static int32_t *read_prompt(Session *s, int64_t *count, int *code)
 }
 
 /* --- output ------------------------------------------------------------------------------------------------------ */
+
+static int64_t context_of(const Session *s)
+{
+        return s->m.graph->named[s->m.graph->time].bound;
+}
 
 static bool show(void *to, const char *text, int64_t n)
 {
@@ -184,7 +190,7 @@ static int64_t bytes_a_step(const Plan *p)
         return 4 * floats;
 }
 
-static void report(const Session *s, int64_t prompt, const Generated *g)
+static void report(const Session *s, const Generated *g)
 {
         fprintf(stderr, "spec to plan %.1f ms, weights %.1f ms, plan to code %.1f ms (%s, %s)\n",
                 1e3 * (s->planned - s->begin), 1e3 * (s->loaded - s->planned),
@@ -193,7 +199,7 @@ static void report(const Session *s, int64_t prompt, const Generated *g)
         double before = seconds() - g->rest_seconds - s->begin;
         fprintf(stderr,
                 "%" PRId64 " prompt tokens and the first new one %.1f ms, spec to first token %.1f ms\n",
-                prompt, 1e3 * g->first_seconds, 1e3 * before);
+                g->prompt, 1e3 * g->first_seconds, 1e3 * before);
         if (g->made < 2)
                 return;
         double rate = (double)(g->made - 1) / g->rest_seconds;
@@ -201,14 +207,122 @@ static void report(const Session *s, int64_t prompt, const Generated *g)
                 g->made - 1, rate, 1e-9 * rate * (double)bytes_a_step(s->plan), engine_tier(s->engine));
 }
 
-static int generate_text(Session *s)
+/* Goes on from tokens and shows that; an exit code. */
+static int show_text(Session *s, const int32_t *tokens, int64_t n, Generation *how)
 {
         const Options *o = s->o;
+        Generated made;
+        catch_interrupt();
+        const char *error =
+                generate(s->engine, s->plan, o->tokenizer ? &s->tokenizer : NULL, tokens, n, how, &made);
+        ending_catch(SIGINT);
+        how->seed = made.state;
+        bool stopped = atomic_load(&interrupted);
+        int why = errno;
+        if (how->talk || (made.made > 0 && isatty(STDOUT_FILENO)))
+                putchar('\n');
+        if (error && error != output_failed && !stopped)
+                fprintf(stderr, "lathe run: %s\n", error);
+        if (o->hash && !error)
+                fprintf(stderr, "hash %016" PRIx64 "\n", made.hash);
+        if (o->verbose)
+                report(s, &made);
+        if (how->talk && !error && !made.ended && engine_position(s->engine) == context_of(s))
+                fprintf(stderr, "the context of %" PRId64 " tokens is full: the answer ends here\n",
+                        context_of(s));
+        if (error == output_failed || fflush(stdout) || ferror(stdout)) {
+                fprintf(stderr, "lathe run: standard output: %s\n",
+                        strerror(error == output_failed ? why : errno));
+                return WRONG_ENVIRONMENT;
+        }
+        return stopped ? INTERRUPTED : lacks_memory(error) ? WRONG_ENVIRONMENT : error ? WRONG_INPUT : DONE;
+}
+
+/* --- a conversation ------------------------------------------------------------------------------------------------ */
+
+enum { NO_ROOM = -1 }; /* in place of an exit code: the turn does not fit, which has been said */
+
+static int answer_turn(Session *s, Generation *how, const char *text, int64_t n)
+{
+        Talk *k = how->talk;
+        if (!talk_ask(k, text, n, context_of(s)))
+                return wrong(no_memory);
+        int64_t keep = k->same < k->n ? k->same : k->n - 1;
+        if (keep < engine_position(s->engine) && engine_rewind(s->engine, keep))
+                engine_rewind(s->engine, 0);
+        if (k->dropped)
+                fprintf(stderr,
+                        "the context of %" PRId64 " tokens is full: the oldest turns are left out, %" PRId64
+                        " of them\n",
+                        context_of(s), k->dropped);
+        if (k->n <= context_of(s))
+                return show_text(s, k->ids, k->n, how);
+        fprintf(stderr,
+                "with this turn the conversation has %" PRId64 " tokens, and the context holds %" PRId64 "\n",
+                k->n, context_of(s));
+        talk_unask(k);
+        return NO_ROOM;
+}
+
+/* All lines of standard input; empty ones are passed over. */
+static int answer_lines(Session *s, Generation *how)
+{
+        char *line = NULL;
+        size_t room = 0;
+        int code = DONE;
+        bool asks = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+        while (code == DONE || code == NO_ROOM) {
+                if (asks && (printf("> ") < 0 || fflush(stdout)))
+                        break;
+                ssize_t n = getline(&line, &room, stdin);
+                if (n < 0)
+                        break;
+                n -= n > 0 && line[n - 1] == '\n';
+                if (n > 0)
+                        code = answer_turn(s, how, line, n);
+        }
+        free(line);
+        if (asks)
+                putchar('\n');
+        return code == NO_ROOM ? DONE : code;
+}
+
+static int converse(Session *s, Generation *how, const TalkForm *form)
+{
+        const Options *o = s->o;
+        Talk talk = {.form = form, .tables = &s->tokenizer.tables, .system = o->system};
+        if (o->system && !form->system && !form->first_user) {
+                fprintf(stderr,
+                        "lathe run: --system: the conversations of %s have no place for it: loop generate "
+                        "has no "
+                        "system and no "
+                        "first_user\n",
+                        s->m.graph->name);
+                return WRONG_USAGE;
+        }
+        how->talk = &talk;
+        int64_t n = 0;
+        bool given = prompt_given(o) || o->prompt_file;
+        const char *text = given ? prompt_text(s, &n) : NULL;
+        int code = !given ? answer_lines(s, how) : text ? answer_turn(s, how, text, n) : WRONG_ENVIRONMENT;
+        talk_free(&talk);
+        return code == NO_ROOM ? WRONG_INPUT : code;
+}
+
+static int complete(Session *s, Generation *how)
+{
         int code;
         int64_t n;
         int32_t *tokens = read_prompt(s, &n, &code);
-        if (!tokens)
-                return code;
+        if (tokens)
+                code = show_text(s, tokens, n, how);
+        free(tokens);
+        return code;
+}
+
+static int generate_text(Session *s)
+{
+        const Options *o = s->o;
         Generation how = {.steps = o->steps,
                           .chunk = INT64_MAX,
                           .temperature = o->temperature,
@@ -222,27 +336,19 @@ static int generate_text(Session *s)
                           .to = stdout,
                           .interrupted = &interrupted};
         memcpy(how.stop, o->stop, sizeof how.stop);
-        Generated made;
-        catch_interrupt();
-        const char *error =
-                generate(s->engine, s->plan, o->tokenizer ? &s->tokenizer : NULL, tokens, n, &how, &made);
-        free(tokens);
-        bool stopped = atomic_load(&interrupted);
-        int why = errno;
-        if (made.made > 0 && isatty(STDOUT_FILENO))
-                putchar('\n');
-        if (error && error != output_failed && !stopped)
-                fprintf(stderr, "lathe run: %s\n", error);
-        if (o->hash && !error)
-                fprintf(stderr, "hash %016" PRIx64 "\n", made.hash);
-        if (o->verbose)
-                report(s, n, &made);
-        if (error == output_failed || fflush(stdout) || ferror(stdout)) {
-                fprintf(stderr, "lathe run: standard output: %s\n",
-                        strerror(error == output_failed ? why : errno));
-                return WRONG_ENVIRONMENT;
+        const TalkForm *form =
+                o->raw ? NULL : talk_form(&s->m.arena, s->m.graph, o->tokenizer ? &s->tokenizer : NULL);
+        if (form)
+                return converse(s, &how, form);
+        if (o->system) {
+                fprintf(stderr,
+                        "lathe run: --system is for a model with a conversation in its loop generate, "
+                        "and a tokenizer with special tokens\n");
+                return WRONG_USAGE;
         }
-        return stopped ? INTERRUPTED : lacks_memory(error) ? WRONG_ENVIRONMENT : error ? WRONG_INPUT : DONE;
+        if (!o->raw)
+                note_no_talk(&s->m, o, "run");
+        return complete(s, &how);
 }
 
 int run_command(const Options *o)

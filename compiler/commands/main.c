@@ -66,13 +66,21 @@ static const Command command_table[] = {
          "  --spec-only      the model file alone: to standard output, or to NAME.model\n"
          "  --target T, --prefix NAME   as for build\n"
          "example: lathe import SmolLM2-135M/ --spec-only\n"},
-        {"run", run_command, "mDwtT1xd0kcpfnEKPNSRzJvH", 1, 2, "one model, and perhaps a prompt",
-         "MODEL [PROMPT] [--weights CKPT] [--tokenizer TOK] [-n N] [--temp T] [--threads K]",
+        {"run", run_command, "mDwtT1xd0kcpfnEKPNSRzJvHYW", 1, 2, "one model, and perhaps a prompt",
+         "MODEL [PROMPT] [--weights CKPT] [--tokenizer TOK] [-n N] [--temp T] [--threads K] [--system TEXT] "
+         "[--raw]",
          "a model run at once: text as it is made",
          "Compiled in memory; no C compiler is needed.  Without a tokenizer, prompt and text are token "
          "numbers.\n"
          "  PROMPT           what the text goes on from, or -p PROMPT; - reads it from standard input\n"
          "  -f FILE          the prompt is what FILE holds\n"
+         "  --system TEXT    the message of the system, for a model with a chat template (docs/chat.md).  "
+         "With "
+         "one the prompt is\n"
+         "                   a user's turn; without a prompt there is a conversation, a turn for each line "
+         "of "
+         "standard input\n"
+         "  --raw            the prompt is text to go on from all the same\n"
          "  -n N             at most N new tokens (default: to the end of the context)\n"
          "  --temp T         temperature; 0, the default, always takes the likeliest token\n"
          "  --top-k K        of the K likeliest tokens only\n"
@@ -94,7 +102,8 @@ static const Command command_table[] = {
          "  -v               print times and speed to standard error\n"
          "  -m, -D, --tokenizer, --target, --chunk, --explain, --no-PASS: as for build\n"
          "example: lathe run models/tale.model --weights models/tale/tale.safetensors --tokenizer "
-         "models/tale/tokenizer.bin -p \"Once\"\n"},
+         "models/tale/tokenizer.bin -p \"Once\"\n"
+         "example: lathe run SmolLM2-135M-Instruct/ -p \"What is the capital of France?\"\n"},
         {"check", check_command, "mDd0", 1, MAX_FILES, "model files", "MODEL…",
          "parse, elaborate, prove; silent when all is well",
          "Of each file every model that lacks no hyperparameter, or the one of -m, and every test: that it "

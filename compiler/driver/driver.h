@@ -41,10 +41,12 @@ typedef struct {
         const char *inputs; /* golden: a file of inputs */
         const char *junit;  /* golden: a report as JUnit XML */
         bool update;
-        bool json;                 /* show: a graph for programs; encode, decode: strings of JSON */
-        bool force, spec_only;     /* import */
-        bool special, bare;        /* encode, decode */
-        const char *system, *date; /* template: the system's message; what strftime_now says */
+        bool json;             /* show: a graph for programs; encode, decode: strings of JSON */
+        bool force, spec_only; /* import */
+        bool special, bare;    /* encode, decode */
+        const char *system;    /* run, template: the system's message */
+        const char *date;      /* template: what strftime_now says */
+        bool raw;              /* run: the prompt is no user's turn */
         bool pieces;
         bool with_main, embed, explain, code_only, echo;
         int given[128]; /* how often, by the option's letter */
@@ -107,6 +109,9 @@ int64_t parameter_count(const Graph *g);
 Weights *open_weights(Model *m, const Options *o, Checkpoint **checkpoint);
 /* Says so if the weights are made by the hash and there are any. */
 void note_hashed(const Model *m, const Options *o, const char *command);
+
+/* Says so if its conversation has no tokenizer to be written with. */
+void note_no_talk(const Model *m, const Options *o, const char *command);
 
 /* For a model with an input of token ids; false after a message. */
 bool load_tokenizer(Model *m, const Options *o, Tokenizer *t);

@@ -13,6 +13,16 @@ void note_hashed(const Model *m, const Options *o, const char *command)
                         command, m->graph->name);
 }
 
+void note_no_talk(const Model *m, const Options *o, const char *command)
+{
+        if (graph_talks(m->graph) && !(o->tokenizer && tokenizer_is_published(o->tokenizer)))
+                fprintf(stderr,
+                        "lathe %s: note: the conversation of loop generate wants a tokenizer with special "
+                        "tokens "
+                        "(--tokenizer); without one prompts are taken as they are\n",
+                        command);
+}
+
 bool load_tokenizer(Model *m, const Options *o, Tokenizer *t)
 {
         const Input *ids =

@@ -30,7 +30,7 @@ static const OptionRow option_table[] = {
         {'0', "--no-", PREFIX},       {'X', "--prefix", VALUE},   {'j', "--json", FLAG},
         {'F', "--force", FLAG},       {'O', "--spec-only", FLAG}, {'l', "--special", FLAG},
         {'B', "--bare", FLAG},        {'Y', "--system", VALUE},   {'g', "--pieces", FLAG},
-        {'G', "--date", VALUE},
+        {'G', "--date", VALUE},       {'W', "--raw", FLAG},
 };
 enum { OPTIONS = sizeof option_table / sizeof option_table[0] };
 
@@ -49,6 +49,7 @@ static const Rule rule_table[] = {
         {"build", "w", WITHOUT, 'C', "no weights are written then"},
         {"run", "p", WITHOUT, 'f', "there is one prompt"},
         {"run", "KPNS", WANTS, 'E', "without a temperature above 0 the likeliest token is always taken"},
+        {"run", "W", WITHOUT, 'Y', "a system's message is part of a conversation"},
         {"golden record", "p", WITHOUT, 'I', "inputs are a prompt or a file"},
         {"golden record", "t", WANTS, 'p', "a tokenizer is for a prompt"},
         {"template", "Y", WITHOUT, 'g', "the pieces go with any message"},
@@ -245,6 +246,7 @@ static bool set(Options *o, const char *command, char letter, const char *value)
         case 'C': return o->code_only = true;
         case 'l': return o->special = true;
         case 'B': return o->bare = true;
+        case 'W': return o->raw = true;
         case 'q': return o->echo = true;
         case 'x': return o->explain = true;
         case 'd': return mark_pass(command, o->dump, value, false);

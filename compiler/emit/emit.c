@@ -125,21 +125,73 @@ static void emit_weights(const Emit *e, Text *c)
 
 /* --- the command line ------------------------------------------------------------------------------------------- */
 
+/* The loop rules tokens out, or prescribes them. */
+static bool has_rules(const Emit *e)
+{
+        return loop_setting(e->g, "first") || loop_setting(e->g, "forbid") ||
+               loop_setting(e->g, "forbid_first");
+}
+
+/* A knob's tokens below `bound`, -1 behind them; returns how many. */
+static int emit_tokens(const Emit *e, const char *knob, const char *name, int64_t bound, Text *c)
+{
+        const Setting *s = loop_setting(e->g, knob);
+        int most = s && s->nlist ? s->nlist : 1, n = 0;
+        int32_t *token = NEW_ARRAY(e->arena, int32_t, most);
+        most = loop_tokens(e->g, knob, token, most);
+        text_printf(c, "static const int32_t %s[] = {", name);
+        for (int i = 0; i < most; i++)
+                if (token[i] < bound)
+                        text_printf(c, "%d, ", token[i]), n++;
+        text_printf(c, "-1};\n");
+        return n;
+}
+
 static void emit_loop_constants(const Emit *e, Text *c)
 {
-        int32_t stop[MAX_STOP_TOKENS];
-        int n = loop_tokens(e->g, "stop", stop, MAX_STOP_TOKENS);
+        int64_t vocab = row_elements(e->plan, &e->g->output[0].node->type);
         text_printf(c,
                     "#define WEIGHTS_FILE \"%s.weights\"\nenum { VOCAB = %" PRId64 ", CONTEXT = %" PRId64
                     " };\n",
-                    e->o->name, row_elements(e->plan, &e->g->output[0].node->type),
-                    e->g->named[e->g->time].bound);
+                    e->o->name, vocab, e->g->named[e->g->time].bound);
         if (!e->o->tokenizer)
                 text_printf(c, "enum { START_TOKEN = %d };\n", start_token(e->g));
-        text_printf(c, "static const int32_t stop_token[] = {");
-        for (int i = 0; i < n; i++)
-                text_printf(c, "%d, ", stop[i]);
-        text_printf(c, "-1};\n\n");
+        emit_tokens(e, "stop", "stop_token", INT32_MAX, c);
+        if (has_rules(e)) {
+                text_printf(c, "enum { FIRST_TOKENS = %d };\n",
+                            emit_tokens(e, "first", "first_token", INT32_MAX, c));
+                emit_tokens(e, "forbid", "forbidden_token", vocab, c);
+                emit_tokens(e, "forbid_first", "forbidden_first", vocab, c);
+        }
+        text_printf(c, "\n%s", e->o->talk ? e->o->talk : "");
+}
+
+/* A part of the command line: of lines that begin with a word of these, those for this model, without the word. */
+static const char *command_text(const Emit *e, const char *file)
+{
+        const bool talks = e->o->talk, rules = has_rules(e);
+        const struct {
+                const char *word;
+                bool taken;
+        } kind[] = {
+                {"$note", false}, {"$talk", talks}, {"$mute", !talks}, {"$rules", rules}, {"$free", !rules}};
+        Text *t = text_new(e->arena);
+        for (const char *at = embedded_text(file), *end; *at; at = end) {
+                end = at + strcspn(at, "\n");
+                end += *end == '\n';
+                bool taken = true;
+                for (size_t i = 0; i < sizeof kind / sizeof *kind; i++) {
+                        size_t n = strlen(kind[i].word);
+                        if (strncmp(at, kind[i].word, n) != 0)
+                                continue;
+                        taken = kind[i].taken;
+                        at += n;
+                        break;
+                }
+                if (taken)
+                        text_add(t, at, end - at);
+        }
+        return model_text(e, t->data);
 }
 
 /* --- all of it -------------------------------------------------------------------------------------------------- */
@@ -316,16 +368,16 @@ static void emit_instance(const Emit *e, Text *c)
 
 static void emit_command(const Emit *e, Text *c)
 {
-        static const char *const text_files[] = {"tokenizer.h", "sampler.h", NULL}, *const token_files[] = {
-                                                                                            "sampler.h",
-                                                                                            NULL};
+        static const char *const text_files[] = {"tokenizer.h", "sampler.h", NULL};
+        static const char *const token_files[] = {"sampler.h", NULL};
         if (!e->o->with_main)
                 return;
         const char *texts = e->o->tables      ? "main_pieces.h"
                             : e->o->tokenizer ? "main_text.h"
                                               : "main_tokens.h";
-        const char *command = arena_printf(e->arena, "%s\n%s", model_text(e, embedded_text(texts)),
-                                           model_text(e, embedded_text("main.h")));
+        const char *talk = e->o->talk ? command_text(e, "main_talk.h") : "",
+                   *command = arena_printf(e->arena, "%s\n%s%s%s", command_text(e, texts),
+                                           command_text(e, "main.h"), *talk ? "\n" : "", talk);
         paste_runtime(c, e->o->tokenizer ? text_files : token_files, NULL, command);
         text_printf(c, "%s", command);
 }
@@ -341,10 +393,23 @@ static void emit_all(const Emit *e, Text *c)
         emit_instance(e, after);
         emit_command(e, after);
         const Target *t = e->portable ? target_table : e->plan->target;
-        const char *files[] = {"guard.h",        "processor.h",     t->vector,        "math.h",
-                               "rows.h",         "far.h",           "matmul.h",       "attention.h",
-                               "window_cache.h", "team.h",          "token_tables.h", "token_words.h",
-                               "token_pieces.h", "token_changes.h", "tokens.h",       NULL};
+        const char *files[] = {"guard.h",
+                               "processor.h",
+                               t->vector,
+                               "math.h",
+                               "rows.h",
+                               "far.h",
+                               "matmul.h",
+                               "attention.h",
+                               "window_cache.h",
+                               "team.h",
+                               "token_tables.h",
+                               "token_words.h",
+                               "token_pieces.h",
+                               "token_changes.h",
+                               "tokens.h",
+                               "talk.h",
+                               NULL};
         emit_tile(t, c);
         text_printf(user, "%s%s%s", before->data, kernels->data, after->data);
         paste_runtime(c, files, NULL, user->data);

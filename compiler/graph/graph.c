@@ -123,21 +123,31 @@ const char *weight_slot_name(Arena *a, const Weight *w, int64_t slot)
         return name;
 }
 
-int loop_tokens(const Graph *g, const char *setting, int32_t *token, int most)
+const Setting *loop_setting(const Graph *g, const char *name)
 {
-        int n = 0;
         for (int i = 0; i < g->nloop; i++) {
                 const Loop *l = &g->loop[i];
-                for (int k = 0; k < l->nsetting && !strcmp(l->name, "generate"); k++) {
-                        const Setting *s = &l->setting[k];
-                        if (strcmp(s->name, setting))
-                                continue;
-                        if (s->kind == SETTING_NUMBER && n < most)
-                                token[n++] = (int32_t)s->number;
-                        for (int j = 0; s->kind == SETTING_LIST && j < s->nlist && n < most; j++)
-                                token[n++] = (int32_t)s->list[j];
-                }
+                for (int k = 0; k < l->nsetting && !strcmp(l->name, "generate"); k++)
+                        if (!strcmp(l->setting[k].name, name))
+                                return &l->setting[k];
         }
+        return NULL;
+}
+
+const char *loop_text(const Graph *g, const char *name)
+{
+        const Setting *s = loop_setting(g, name);
+        return s && s->kind == SETTING_TEXT ? s->text : NULL;
+}
+
+int loop_tokens(const Graph *g, const char *setting, int32_t *token, int most)
+{
+        const Setting *s = loop_setting(g, setting);
+        int n = 0;
+        if (s && s->kind == SETTING_NUMBER && n < most)
+                token[n++] = (int32_t)s->number;
+        for (int i = 0; s && s->kind == SETTING_LIST && i < s->nlist && n < most; i++)
+                token[n++] = (int32_t)s->list[i];
         return n;
 }
 

@@ -1,4 +1,4 @@
-/* Models: inheritance, hyperparameters and their values from outside, loops.
+/* Models: inheritance, hyperparameters and their values from outside.
  *
  * A model and its ancestors are one chain, root first.  The structure (inputs, weights, repeats, outputs) is
  * that of the last model in the chain that states any; from the models above it come hyperparameters and
@@ -346,7 +346,7 @@ static Names given_names(Program *p, const Chain *c, const Override *override, i
 
 /* ---- settings ---- */
 
-static bool setting_of(Elaborator *e, const char *name, Value v, Span span, Setting *s)
+bool setting_of(Elaborator *e, const char *name, Value v, Span span, Setting *s)
 {
         *s = (Setting){.name = name, .number = v.number, .span = span};
         if (is_number(v)) {
@@ -385,63 +385,6 @@ void list_hyper(Elaborator *e, const char *name, Value v, Span span)
                         return;
         GROW(e->keep, e->g->hyper, e->g->nhyper, e->hyper_cap);
         e->g->hyper[e->g->nhyper++] = s;
-}
-
-static Loop *find_loop(Elaborator *e, const char *name)
-{
-        for (int i = 0; i < e->g->nloop; i++)
-                if (e->g->loop[i].name == name)
-                        return &e->g->loop[i];
-        return NULL;
-}
-
-static Loop *need_loop(Elaborator *e, const Ast *ast)
-{
-        Loop *loop = find_loop(e, ast->name);
-        if (loop)
-                return loop;
-        GROW(e->keep, e->g->loop, e->g->nloop, e->loop_cap);
-        e->g->loop[e->g->nloop] = (Loop){.name = ast->name, .span = ast->span};
-        return &e->g->loop[e->g->nloop++];
-}
-
-/* A descendant's loop of the same name adds to its parent's and replaces what it sets again. */
-static void run_loop(Elaborator *e, Scope *scope, const Ast *ast, bool inherited)
-{
-        Loop *loop = need_loop(e, ast);
-        loop->inherited = inherited;
-        Setting *all = NEW_ARRAY(e->keep, Setting, loop->nsetting + ast->nkid);
-        if (loop->nsetting)
-                memcpy(all, loop->setting, (size_t)loop->nsetting * sizeof *all);
-        loop->setting = all;
-        for (int i = 0; i < ast->nkid; i++) {
-                const Ast *s = ast->kid[i];
-                Value v = eval(e, scope, s->kid[0], NULL);
-                int at = 0;
-                while (at < loop->nsetting && all[at].name != s->name)
-                        at++;
-                if (is_poison(v))
-                        continue;
-                if (!setting_of(e, s->name, v, s->span, &all[at]))
-                        poisoned(e, s->kid[0]->span,
-                                 "a loop's setting is a number, true or false, a text or a list of numbers, "
-                                 "not "
-                                 "%s",
-                                 value_text_of(e, v));
-                else if (at == loop->nsetting)
-                        loop->nsetting++;
-        }
-}
-
-/* `loop name none`: an ancestor's is not taken. */
-static void drop_loop(Elaborator *e, const Ast *ast)
-{
-        Loop *loop = find_loop(e, ast->name);
-        if (!loop)
-                poisoned(e, ast->span,
-                         "there is no loop %s to be left out: no ancestor of this model has one", ast->name);
-        else
-                *loop = e->g->loop[--e->g->nloop];
 }
 
 /* ---- a model ---- */
@@ -513,7 +456,7 @@ static void run_loops(Elaborator *e, const Chain *c, int i)
         for (int k = 0; k < body_of(c->model[i])->nkid; k++) {
                 const Ast *s = body_of(c->model[i])->kid[k];
                 if (s->kind == AST_LOOP)
-                        run_loop(e, c->scope[i], s, i < c->n - 1);
+                        add_loop(e, c->scope[i], s, i < c->n - 1);
                 if (s->kind == AST_LOOP_NONE)
                         drop_loop(e, s);
         }
@@ -529,6 +472,7 @@ static void run_surroundings(Elaborator *e, const Chain *c)
                 if (has_checkpoint(c->model[i]))
                         last = i;
         }
+        check_generation_loops(e);
         int faults = e->diag->count;
         for (int k = 0; last >= 0 && k < body_of(c->model[last])->nkid; k++)
                 if (is_checkpoint(body_of(c->model[last])->kid[k]))

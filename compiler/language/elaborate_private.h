@@ -116,6 +116,12 @@ bool pending_value(Elaborator *e, const char *name,
 bool value_given(Elaborator *e, const char *name,
                  Value *value); /* the same where the parent declares the name */
 void list_hyper(Elaborator *e, const char *name, Value v, Span span);
+bool setting_of(Elaborator *e, const char *name, Value v, Span span, Setting *s); /* false: it can't be one */
+
+/* elaborate_loop.c */
+void add_loop(Elaborator *e, Scope *scope, const Ast *loop, bool inherited);
+void drop_loop(Elaborator *e, const Ast *none);
+void check_generation_loops(Elaborator *e); /* once all of them have run */
 
 /* elaborate_checkpoint.c */
 void run_checkpoint(Elaborator *e, Scope *scope, const Ast *checkpoint); /* CHECKPOINT or CHECKPOINT_USE */

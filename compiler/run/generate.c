@@ -1,5 +1,6 @@
 /* Generation, with the tokenizer and the sampler that emitted C has. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -152,6 +153,8 @@ typedef struct {
         char *held;
         int64_t n, cap;
         const char *wrong;
+        TokenDecoder decoder;
+        char *piece; /* room for a token's text */
 } Outlet;
 
 static void release(Outlet *o, int64_t n)
@@ -179,6 +182,8 @@ static bool may_stop(const Outlet *o, int64_t at, bool *stop)
 /* false: a stop text, or o->wrong */
 static bool pour(Outlet *o, const char *text, int64_t n)
 {
+        if (n == 0)
+                return !o->wrong;
         if (o->n + n > o->cap) {
                 int64_t cap = 2 * (o->n + n);
                 char *more = realloc(o->held, (size_t)cap);
@@ -199,12 +204,24 @@ static bool pour(Outlet *o, const char *text, int64_t n)
         return !stop && !o->wrong;
 }
 
-static bool show_token(Outlet *o, const Tokenizer *t, int32_t previous, int32_t token, char *piece)
+static bool show_token(Outlet *o, const Tokenizer *t, int32_t previous, int32_t token)
 {
-        if (t)
-                return pour(o, piece, token_to_text(t, previous, token, piece));
         char number[16];
-        return pour(o, number, snprintf(number, sizeof number, "%d ", token));
+        if (!t)
+                return pour(o, number, snprintf(number, sizeof number, "%d ", token));
+        if (t->block.size)
+                return pour(o, o->piece, tokens_decode(&t->tables, &o->decoder, token, 0, o->piece));
+        return pour(o, o->piece, token_to_text(t, previous, token, o->piece));
+}
+
+/* The rest, unless a stop text has ended it. */
+static void show_end(Outlet *o)
+{
+        bool stopped = false;
+        char rest[TOKEN_RESIDUE];
+        pour(o, rest, tokens_decode_end(&o->decoder, rest));
+        if (o->n && !(may_stop(o, 0, &stopped) && stopped))
+                release(o, o->n);
 }
 
 /* --- the loop ------------------------------------------------------------------------------------------------------ */
@@ -219,6 +236,7 @@ typedef struct {
         SampleFunction *sample;
         int32_t stop[MAX_STOP_TOKENS];
         int nstop;
+        int32_t *first, *forbid, *forbid_first; /* of the loop; ended by -1 */
 } Run;
 
 /* All but the prompt's last token; their logits are worked out only to be hashed. */
@@ -250,19 +268,46 @@ static bool is_stop(const Run *r, int32_t token)
         return false;
 }
 
-static int32_t choose(Run *r)
+/* A knob's tokens, -1 behind them. */
+static int32_t *tokens_of(const Graph *g, const char *knob)
+{
+        const Setting *s = loop_setting(g, knob);
+        int most = s && s->nlist ? s->nlist : 1;
+        int32_t *token = NEW_ARRAY(g->arena, int32_t, most + 1);
+        token[loop_tokens(g, knob, token, most)] = -1;
+        return token;
+}
+
+static void rule_out(const Run *r, const int32_t *token)
+{
+        for (; *token >= 0; token++)
+                if (*token < r->vocab)
+                        r->logits[*token] = -INFINITY;
+}
+
+/* The token at a place of the text, the first that is chosen freely or a later one. */
+static int32_t choose(Run *r, int64_t place, bool *free_before)
 {
         const Generation *g = r->how;
+        for (int64_t i = 0; i < place && r->first[i] >= 0; i++)
+                if (i + 1 == place)
+                        return r->first[i];
+        rule_out(r, r->forbid);
+        if (!*free_before)
+                rule_out(r, r->forbid_first);
+        *free_before = true;
         return r->sample(g->temperature, g->top_k, g->top_p, g->min_p, &r->state, r->order, r->logits,
                          (int)r->vocab);
 }
 
 static const char *loop(Run *r, Outlet *outlet, const Tokenizer *t, const int32_t *tokens, int64_t n,
-                        char *piece, Generated *result)
+                        Generated *result)
 {
         double begin = seconds(), first = begin;
-        const char *wrong = take_prompt(r, tokens, n - 1, &result->hash);
+        int64_t taken = engine_position(r->engine);
+        const char *wrong = take_prompt(r, tokens + taken, n - 1 - taken, &result->hash);
         int32_t token = tokens[n - 1];
+        bool free_before = false;
         for (; !wrong && result->made < r->how->steps && engine_position(r->engine) < r->context;
              result->made++) {
                 wrong = engine_tokens(r->engine, &token, 1, 0, r->logits);
@@ -270,13 +315,16 @@ static const char *loop(Run *r, Outlet *outlet, const Tokenizer *t, const int32_
                         break;
                 if (r->how->hash)
                         result->hash = hash_floats(result->hash, r->logits, r->vocab);
-                int32_t next = choose(r);
+                int32_t next = choose(r, engine_position(r->engine), &free_before);
                 if (result->made == 0)
                         first = seconds();
-                bool ends = is_stop(r, next) || !show_token(outlet, t, token, next, piece);
+                result->ended = is_stop(r, next);
+                if (r->how->talk && !result->ended)
+                        talk_token(r->how->talk, next);
+                result->ended = result->ended || !show_token(outlet, t, token, next);
                 if (r->how->interrupted && atomic_load(r->how->interrupted))
                         wrong = "interrupted";
-                if (ends)
+                if (result->ended)
                         break;
                 token = next;
         }
@@ -295,26 +343,28 @@ const char *generate(Engine *e, const Plan *p, const Tokenizer *tokenizer, const
                  .how = how,
                  .vocab = row_elements(p, logits),
                  .context = g->named[g->time].bound};
-        Outlet outlet = {.how = how};
-        *result = (Generated){.hash = HASH_START};
+        Outlet outlet = {.how = how, .decoder.begun = !how->talk && n > 1};
+        *result = (Generated){.hash = HASH_START, .state = how->seed, .prompt = n - engine_position(e)};
         if (n > r.context)
                 return arena_printf(g->arena, "the prompt has %lld tokens, and the context holds %lld",
                                     (long long)n, (long long)r.context);
         r.sample = (SampleFunction *)sample;
         r.state = how->seed;
         r.nstop = loop_tokens(g, "stop", r.stop, MAX_STOP_TOKENS);
+        r.first = tokens_of(g, "first");
+        r.forbid = tokens_of(g, "forbid");
+        r.forbid_first = tokens_of(g, "forbid_first");
         r.logits = malloc((size_t)r.vocab * sizeof *r.logits);
         r.order = malloc((size_t)r.vocab * sizeof *r.order);
-        char *piece = malloc(tokenizer ? (size_t)tokenizer->longest + 1 : 1);
+        outlet.piece = malloc(tokenizer ? (size_t)tokenizer->longest + 1 : 1);
         const char *wrong = no_memory;
-        if (r.logits && r.order && piece)
-                wrong = loop(&r, &outlet, tokenizer, tokens, n, piece, result);
-        bool stopped = false;
-        if (outlet.n && !(may_stop(&outlet, 0, &stopped) && stopped))
-                release(&outlet, outlet.n);
+        if (r.logits && r.order && outlet.piece)
+                wrong = loop(&r, &outlet, tokenizer, tokens, n, result);
+        show_end(&outlet);
+        result->state = r.state;
         wrong = wrong ? wrong : outlet.wrong;
         free(outlet.held);
-        free(piece);
+        free(outlet.piece);
         free(r.order);
         free(r.logits);
         return wrong;

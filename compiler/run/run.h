@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "text/text.h"
+#include "../../runtime/talk.h"
 #include "weights/weights.h"
 
 /* An engine: a planned model as code in this process, with memory and threads of its own.
@@ -108,6 +109,12 @@ void tokenizer_free(Tokenizer *tokenizer);
 /* The constants that runtime/tokenizer.h needs, as C. */
 const char *tokenizer_text(Arena *a, const Tokenizer *tokenizer);
 
+/* talk.c: the texts of a conversation.  Whether `loop generate` has them; as runtime/talk.h takes them, NULL without them or without
+ * a tokenizer of text.h, which alone has special tokens; as C. */
+bool graph_talks(const Graph *g);
+const TalkForm *talk_form(Arena *a, const Graph *g, const Tokenizer *t);
+const char *talk_form_text(Arena *a, const TalkForm *f);
+
 /* Generation: tokens through an engine, one at a time, as text. */
 
 /* An input of token ids, one for each position; NULL: there is none. */
@@ -135,7 +142,8 @@ typedef struct {
         uint64_t seed;
         const char *stop[MAX_STOPS]; /* texts that end it; they are not shown */
         int nstop;
-        bool hash; /* of all logits, those of the prompt's positions too */
+        bool hash;  /* of all logits, those of the prompt's positions too */
+        Talk *talk; /* or NULL: of which the tokens are, and which takes the new ones */
         bool (*show)(void *to, const char *text, int64_t n); /* false: it can't be written */
         void *to;
         atomic_bool *
@@ -144,11 +152,14 @@ typedef struct {
 
 typedef struct {
         int64_t made;
+        bool ended;                         /* by a stop token or a stop text */
         double first_seconds, rest_seconds; /* prompt and first new token; the other made - 1 */
         uint64_t hash;
+        uint64_t state; /* of the random numbers: the seed of what comes behind it */
+        int64_t prompt; /* tokens that the engine had not taken yet */
 } Generated;
 
-/* Goes on after tokens [n], at least one, which the engine has not taken yet.  tokenizer NULL: tokens are shown as numbers.
+/* Goes on after tokens [n], of which the engine has taken those up to its position, but not the last.  tokenizer NULL: tokens are shown as numbers.
  * NULL, or what is wrong: output_failed if `show` was false. */
 extern const char output_failed[];
 const char *generate(Engine *e, const Plan *p, const Tokenizer *tokenizer, const int32_t *tokens, int64_t n,

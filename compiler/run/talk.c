@@ -1,0 +1,163 @@
+/* The texts of a conversation, knobs of `loop generate`, as runtime/talk.h has them. */
+#include <string.h>
+
+#include "run.h"
+
+typedef struct {
+        Arena *arena;
+        const TokenTables *tables;
+        TalkPart *part;
+        int n, cap;
+} Parts;
+
+static void add_part(Parts *p, int32_t token, const char *text)
+{
+        GROW(p->arena, p->part, p->n, p->cap);
+        p->part[p->n++] = (TalkPart){token, text};
+}
+
+static void add_plain(Parts *p, const char *begin, const char *end)
+{
+        if (begin < end)
+                add_part(p, TALK_TEXT, arena_strndup(p->arena, begin, end - begin));
+}
+
+/* The added token that text begins with, the longest; NULL: none. */
+static const TokenAdded *added_at(const TokenTables *t, const char *text)
+{
+        const unsigned char *p = (const unsigned char *)text, *end = p + strlen(text);
+        int64_t raw = t->head->raw_added, all = t->count[TOKENS_ADDED];
+        const TokenAdded *found = token_added_at(t, p, end, 0, raw);
+        return found ? found : token_added_at(t, p, end, raw, all);
+}
+
+static void split(Parts *p, const char *text)
+{
+        static const struct {
+                const char *text;
+                int32_t kind;
+        } hole[] = {{"{}", TALK_SAID}, {"{system}", TALK_SYSTEM}};
+        const char *plain = text;
+        while (*text) {
+                const TokenAdded *added = added_at(p->tables, text);
+                int32_t kind = added && (added->flags & ADDED_CONTROL) ? added->token : TALK_END;
+                size_t n = added ? added->n : 1;
+                for (int i = 0; i < 2 && !added; i++)
+                        if (!strncmp(text, hole[i].text, strlen(hole[i].text))) {
+                                kind = hole[i].kind;
+                                n = strlen(hole[i].text);
+                        }
+                if (kind != TALK_END) {
+                        add_plain(p, plain, text);
+                        add_part(p, kind, NULL);
+                        plain = text + n;
+                }
+                text += n;
+        }
+        add_plain(p, plain, text);
+}
+
+/* with_holes: `{}` and `{system}` stand for what is said. */
+static const TalkPart *parts_of(Arena *a, const TokenTables *t, const char *text, bool with_holes)
+{
+        Parts p = {a, t, NULL, 0, 0};
+        if (!text)
+                return NULL;
+        split(&p, text);
+        for (int i = 0; i < p.n && !with_holes; i++)
+                if (p.part[i].token == TALK_SAID || p.part[i].token == TALK_SYSTEM)
+                        p.part[i] = (TalkPart){TALK_TEXT, p.part[i].token == TALK_SAID ? "{}" : "{system}"};
+        add_part(&p, TALK_END, NULL);
+        return p.part;
+}
+
+/* The roles that a text lists. */
+static int roles_of(const char *text)
+{
+        int roles = 0;
+        if (text && strstr(text, "system"))
+                roles |= TALK_OF_SYSTEM;
+        if (text && strstr(text, "user"))
+                roles |= TALK_OF_USER;
+        if (text && strstr(text, "answer"))
+                roles |= TALK_OF_ANSWER;
+        return roles;
+}
+
+bool graph_talks(const Graph *g)
+{
+        return loop_text(g, "user") != NULL;
+}
+
+const TalkForm *talk_form(Arena *a, const Graph *g, const Tokenizer *t)
+{
+        if (!t || !t->block.size || !graph_talks(g))
+                return NULL;
+        TalkForm *f = NEW(a, TalkForm);
+        f->head = parts_of(a, &t->tables, loop_text(g, "head"), false);
+        f->system = parts_of(a, &t->tables, loop_text(g, "system"), true);
+        f->first_user = parts_of(a, &t->tables, loop_text(g, "first_user"), true);
+        f->user = parts_of(a, &t->tables, loop_text(g, "user"), true);
+        f->answer = parts_of(a, &t->tables, loop_text(g, "answer"), true);
+        f->open = parts_of(a, &t->tables, loop_text(g, "open"), false);
+        f->default_system = loop_text(g, "default_system");
+        f->trim = roles_of(loop_text(g, "trim"));
+        f->trim_newlines = roles_of(loop_text(g, "trim_newlines"));
+        return f;
+}
+
+/* --- as C --- */
+
+/* A text as a string of C: what is not ASCII in octal, which no digit behind it can prolong. */
+static const char *c_string(Arena *a, const char *text)
+{
+        Text *t = text_new(a);
+        text_printf(t, "\"");
+        for (; *text; text++) {
+                unsigned char c = (unsigned char)*text;
+                if (c == '\n')
+                        text_printf(t, "\\n");
+                else if (c < ' ' || c >= 127 || (c == '?' && text[1] == '?')) /* no trigraphs */
+                        text_printf(t, "\\%03o", c);
+                else
+                        text_printf(t, c == '"' || c == '\\' ? "\\%c" : "%c", c);
+        }
+        text_printf(t, "\"");
+        return t->data;
+}
+
+static void print_parts(Arena *a, Text *t, const char *name, const TalkPart *p)
+{
+        static const char *const kind[] = {
+                [-TALK_END] = "TALK_END", [-TALK_SAID] = "TALK_SAID", [-TALK_SYSTEM] = "TALK_SYSTEM"};
+        if (!p)
+                return;
+        text_printf(t, "        .%s = (const TalkPart[]){", name);
+        for (;; p++) {
+                if (p->token == TALK_TEXT)
+                        text_printf(t, "{TALK_TEXT, %s}, ", c_string(a, p->text));
+                else if (p->token >= 0)
+                        text_printf(t, "{%d, NULL}, ", p->token);
+                else
+                        text_printf(t, "{%s, NULL}%s", kind[-p->token], p->token == TALK_END ? "},\n" : ", ");
+                if (p->token == TALK_END)
+                        return;
+        }
+}
+
+const char *talk_form_text(Arena *a, const TalkForm *f)
+{
+        Text *t = text_new(a);
+        text_printf(t, "/* How a conversation is written: special tokens by number, and plain texts. */\n"
+                       "static const TalkForm talk_form = {\n");
+        print_parts(a, t, "head", f->head);
+        print_parts(a, t, "system", f->system);
+        print_parts(a, t, "first_user", f->first_user);
+        print_parts(a, t, "user", f->user);
+        print_parts(a, t, "answer", f->answer);
+        print_parts(a, t, "open", f->open);
+        if (f->default_system)
+                text_printf(t, "        .default_system = %s,\n", c_string(a, f->default_system));
+        text_printf(t, "        .trim = %d, .trim_newlines = %d};\n", f->trim, f->trim_newlines);
+        return t->data;
+}

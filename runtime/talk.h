@@ -1,0 +1,287 @@
+/*
+ * A conversation as tokens, by the texts that stand around what is said.
+ *
+ * Each of these texts is a list of special tokens and plain texts.  What is said goes in between with special tokens off, and all plain
+ * text between two special tokens is encoded as one text: so the ids are those of the whole text, whatever stands at the joints.
+ *
+ * Needs tokens.h.
+ */
+#include <stdlib.h>
+
+enum { TALK_END = -1, TALK_TEXT = -2, TALK_SAID = -3, TALK_SYSTEM = -4 }; /* what is no token */
+
+typedef struct {
+        int32_t token; /* a special token, or of the enumeration */
+        const char *text;
+} TalkPart;
+
+enum { TALK_OF_SYSTEM = 1, TALK_OF_USER = 2, TALK_OF_ANSWER = 4 };
+
+/* Each list ends with TALK_END; NULL: there is none. */
+typedef struct {
+        const TalkPart *head, *system; /* the beginning without a message of the system, and with one */
+        const TalkPart *first_user;    /* the first turn with that message in it */
+        const TalkPart *user, *answer, *open;
+        const char *default_system;
+        int trim, trim_newlines; /* sets of TALK_OF_: where white space, or newlines, at both ends are taken off */
+} TalkForm;
+
+typedef struct {
+        char *text;
+        int64_t n;
+} TalkSaid;
+
+/* Begins as {form, tables, system}. */
+typedef struct {
+        const TalkForm *form;
+        const TokenTables *tables;
+        const char *system; /* the system's message; NULL: the form's own */
+        TalkSaid *said;     /* [turns]: the user, the answer, the user ... */
+        int32_t *ids, *old; /* the conversation; as it was before the last turn */
+        char *text;         /* plain text behind the last special token */
+        void *scratch;
+        int64_t turns, n, nold, ntext;
+        int64_t asked;   /* how many ids the last turn ended with: the answer's come behind them */
+        int64_t same;    /* with how many ids the conversation begins as it was before */
+        int64_t dropped; /* turns that the last one left no room for */
+        int64_t said_size, ids_size, old_size, text_size, scratch_size; /* bytes */
+        int strips;                                                     /* white space at the beginning of text */
+        int failed;                                                     /* memory is short, or a text too long */
+} Talk;
+
+/* *block has at least `wanted` bytes, or k has failed. */
+static inline void *talk_room(Talk *k, void *block, int64_t *size, int64_t wanted)
+{
+        if (wanted <= *size)
+                return block;
+        void *more = realloc(block, (size_t)(2 * wanted));
+        if (more)
+                *size = 2 * wanted;
+        else
+                k->failed = 1;
+        return more ? more : block;
+}
+
+static inline void talk_token(Talk *k, int32_t id)
+{
+        k->ids = (int32_t *)talk_room(k, k->ids, &k->ids_size, (k->n + 1) * (int64_t)sizeof *k->ids);
+        if (!k->failed)
+                k->ids[k->n++] = id;
+}
+
+static inline void talk_text(Talk *k, const char *text, int64_t n)
+{
+        k->text = (char *)talk_room(k, k->text, &k->text_size, k->ntext + n + 1);
+        if (k->failed || !n)
+                return;
+        memcpy(k->text + k->ntext, text, (size_t)n);
+        k->ntext += n;
+}
+
+/* What an added token does to text beside it: flags of TokenAdded. */
+static inline uint32_t talk_flags(const Talk *k, int32_t token)
+{
+        const TokenAdded *added = (const TokenAdded *)token_section(k->tables, TOKENS_ADDED);
+        for (int64_t i = 0; i < k->tables->count[TOKENS_ADDED]; i++)
+                if (added[i].token == token)
+                        return added[i].flags;
+        return 0;
+}
+
+/* Text [n] less what it begins with; white space, or newlines alone. */
+static inline int64_t talk_leading(const char *text, int64_t n, int newlines)
+{
+        const unsigned char *begin = (const unsigned char *)text, *p = begin;
+        uint32_t code;
+        for (int length; p < begin + n; p += length) {
+                length = token_character(p, begin + n, &code);
+                if (newlines ? code != '\n' : !token_is_space(code) && (code < 0x1c || code > 0x1f))
+                        break;
+        }
+        return p - begin;
+}
+
+static inline int64_t talk_trailing(const char *text, int64_t n, int newlines)
+{
+        int64_t left = n;
+        while (left) {
+                int64_t at = left - 1;
+                while (at && left - at < 4 && ((unsigned char)text[at] & 0xc0) == 0x80)
+                        at--;
+                if (talk_leading(text + at, left - at, newlines) != left - at)
+                        break;
+                left = at;
+        }
+        return n - left;
+}
+
+/* The plain text becomes tokens. */
+static inline void talk_encode(Talk *k, int begins)
+{
+        const char *text = k->text;
+        int64_t n = k->ntext, skipped = k->strips && n && !k->failed ? talk_leading(text, n, 0) : 0;
+        text += skipped;
+        n -= skipped;
+        k->ntext = k->strips = 0;
+        if (k->failed || !n)
+                return;
+        if (n > tokens_most(k->tables)) {
+                k->failed = 1;
+                return;
+        }
+        int64_t room = tokens_room(k->tables, n);
+        k->scratch = talk_room(k, k->scratch, &k->scratch_size, tokens_scratch(k->tables, n));
+        k->ids = (int32_t *)talk_room(k, k->ids, &k->ids_size, (k->n + room) * (int64_t)sizeof *k->ids);
+        if (!k->failed)
+                k->n += tokens_encode(k->tables, text, n, TOKENS_BARE | (begins ? 0 : TOKENS_GOES_ON), k->ids + k->n, room, k->scratch);
+}
+
+static inline void talk_special(Talk *k, int32_t token, int begins)
+{
+        uint32_t flags = talk_flags(k, token);
+        if ((flags & ADDED_STRIPS_LEFT) && k->ntext && !k->failed)
+                k->ntext -= talk_trailing(k->text, k->ntext, 0);
+        talk_encode(k, begins);
+        talk_token(k, token);
+        k->strips = (flags & ADDED_STRIPS_RIGHT) != 0;
+}
+
+/* What somebody said, one of TALK_OF_. */
+static inline void talk_said(Talk *k, const TalkSaid *said, int who)
+{
+        const char *text = said->text;
+        int64_t n = said->n;
+        for (int newlines = 0; newlines < 2; newlines++) {
+                if (!((newlines ? k->form->trim_newlines : k->form->trim) & who))
+                        continue;
+                int64_t skipped = talk_leading(text, n, newlines);
+                text += skipped;
+                n -= skipped;
+                n -= talk_trailing(text, n, newlines);
+        }
+        talk_text(k, text, n);
+}
+
+/* first: how many ids there are before the text begins. */
+static inline void talk_parts(Talk *k, const TalkPart *p, const TalkSaid *said, int who, const TalkSaid *system, int64_t first)
+{
+        for (; p && p->token != TALK_END; p++) {
+                if (p->token == TALK_SYSTEM)
+                        talk_said(k, system, TALK_OF_SYSTEM);
+                else if (p->token == TALK_SAID)
+                        talk_said(k, said, who);
+                else if (p->token == TALK_TEXT)
+                        talk_text(k, p->text, (int64_t)strlen(p->text));
+                else
+                        talk_special(k, p->token, k->n == first);
+        }
+}
+
+/* The whole conversation as ids.  What the tokenizer puts before a text is there once, also if the form has it. */
+static inline void talk_render(Talk *k)
+{
+        const TalkForm *f = k->form;
+        const char *given = k->system ? k->system : f->default_system;
+        const TalkSaid system = {(char *)given, given ? (int64_t)strlen(given) : 0};
+        const int32_t *around = (const int32_t *)token_section(k->tables, TOKENS_AROUND);
+        const int64_t before = k->tables->head->before;
+        const int merged = given && !f->system;
+        k->n = k->ntext = k->strips = 0;
+        for (int64_t i = 0; i < before; i++)
+                talk_token(k, around[i]);
+        if (!merged)
+                talk_parts(k, given ? f->system : f->head, &system, TALK_OF_SYSTEM, NULL, before);
+        for (int64_t i = 0; i < k->turns; i++) {
+                const TalkPart *turn = i % 2 ? f->answer : i == 0 && merged ? f->first_user : f->user;
+                talk_parts(k, turn, &k->said[i], i % 2 ? TALK_OF_ANSWER : TALK_OF_USER, &system, before);
+        }
+        talk_parts(k, f->open, NULL, 0, NULL, before);
+        talk_encode(k, k->n == before);
+        if (!k->failed && before && k->n > before && k->ids[before] == around[0]) {
+                k->n -= before;
+                memmove(k->ids, k->ids + before, (size_t)k->n * sizeof *k->ids);
+        }
+}
+
+static inline void talk_say(Talk *k, const char *text, int64_t n)
+{
+        char *copy = (char *)malloc((size_t)n + 1);
+        k->said = (TalkSaid *)talk_room(k, k->said, &k->said_size, (k->turns + 1) * (int64_t)sizeof *k->said);
+        if (!copy || k->failed) {
+                k->failed = 1;
+                free(copy);
+                return;
+        }
+        if (n)
+                memcpy(copy, text, (size_t)n);
+        k->said[k->turns++] = (TalkSaid){copy, n};
+}
+
+/* The tokens that came behind the last turn are said as its answer. */
+static inline void talk_answer(Talk *k)
+{
+        TokenDecoder decoder = {.n = 0};
+        int64_t n = 0, room = tokens_decode_room(k->tables);
+        for (int64_t i = k->asked; i < k->n && !k->failed; i++) {
+                k->text = (char *)talk_room(k, k->text, &k->text_size, n + room + TOKEN_RESIDUE);
+                if (!k->failed)
+                        n += tokens_decode(k->tables, &decoder, k->ids[i], 0, k->text + n);
+        }
+        k->text = (char *)talk_room(k, k->text, &k->text_size, n + TOKEN_RESIDUE);
+        if (!k->failed)
+                talk_say(k, k->text, n + tokens_decode_end(&decoder, k->text + n));
+}
+
+static inline void talk_drop(Talk *k)
+{
+        free(k->said[0].text);
+        free(k->said[1].text);
+        k->turns -= 2;
+        memmove(k->said, k->said + 2, (size_t)k->turns * sizeof *k->said);
+        k->dropped++;
+}
+
+/* The user's next turn, text [n].  The conversation is ids [k->n] then, with room for `context` and one more; it begins with k->same
+ * that it began with before.  The oldest turns are dropped if there is no room for an answer.  0: see k->failed. */
+static inline int talk_ask(Talk *k, const char *text, int64_t n, int64_t context)
+{
+        if (k->turns % 2)
+                talk_answer(k);
+        talk_say(k, text, n);
+        int32_t *ids = k->old;
+        int64_t size = k->old_size;
+        k->old = k->ids;
+        k->old_size = k->ids_size;
+        k->nold = k->n;
+        k->ids = ids;
+        k->ids_size = size;
+        k->dropped = 0;
+        talk_render(k);
+        while (!k->failed && k->n > context - context / 8 && k->turns > 2) {
+                talk_drop(k);
+                talk_render(k);
+        }
+        k->ids = (int32_t *)talk_room(k, k->ids, &k->ids_size, (context + 1) * (int64_t)sizeof *k->ids);
+        for (k->same = 0; k->same < k->n && k->same < k->nold && k->ids[k->same] == k->old[k->same];)
+                k->same++;
+        k->asked = k->n;
+        return !k->failed;
+}
+
+/* Takes the last turn back: it was not answered. */
+static inline void talk_unask(Talk *k)
+{
+        free(k->said[--k->turns].text);
+        k->n = k->asked;
+}
+
+static inline void talk_free(Talk *k)
+{
+        for (int64_t i = 0; i < k->turns; i++)
+                free(k->said[i].text);
+        free(k->said);
+        free(k->ids);
+        free(k->old);
+        free(k->text);
+        free(k->scratch);
+}
