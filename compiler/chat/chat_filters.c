@@ -420,10 +420,11 @@ static Value map(const Call *k)
 static Value those(const Call *k, bool of_attribute, bool wanted)
 {
         Chat *c = k->chat;
-        const char *test = k->all->n > of_attribute ? name_argument(k, of_attribute, "test") : NULL;
+        int before = of_attribute ? 1 : 0;
+        const char *test = k->all->n > before ? name_argument(k, before, "test") : NULL;
         if (of_attribute && k->all->n == 0)
                 FAIL(c, "wants an attribute");
-        Args rest = without(k->all, of_attribute + (test != NULL));
+        Args rest = without(k->all, before + (test != NULL));
         const Items *all = chat_iterate(c, k->self);
         Items *kept = chat_items_new(c);
         for (int64_t i = 0; i < all->n; i++) {

@@ -285,7 +285,7 @@ static bool holds(Cut *c, bool system, int messages)
 static bool all_hold(Cut *c)
 {
         bool system = c->pieces->system || c->pieces->first_user;
-        for (int with = 0; with <= system; with++)
+        for (int with = 0; with < (system ? 2 : 1); with++)
                 for (int turns = 1; turns <= TURNS; turns++)
                         if (!holds(c, with, 2 * turns - 1))
                                 return false;

@@ -24,7 +24,8 @@ static void write_bytes(Text *t, const char *bytes)
 static void write_head(Golden *g, Text *t)
 {
         const Options *o = &g->o;
-        text_printf(t, "lathe golden 1\nmodel %s %s\n", path_from(&g->arena, g->path, o->source ? o->source : o->file[0]), o->model);
+        text_printf(t, "lathe golden 1\nmodel %s %s\n",
+                    path_from(&g->arena, g->path, o->source ? o->source : o->file[0]), o->model);
         for (int i = 0; i < o->noverride; i++)
                 text_printf(t, "set %s %s\n", o->override[i].name, o->override[i].value);
         if (g->hyper)

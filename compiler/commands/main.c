@@ -11,8 +11,6 @@
 #include "import/import.h"
 #include "repl/repl.h"
 
-int elaborate_command(int argc, char **argv);
-
 typedef struct {
         const char *name;
         int (*run)(const Options *o);

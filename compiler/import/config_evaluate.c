@@ -427,9 +427,10 @@ Said config_call(Import *m, const Ast *block, int n, const char *const *name, co
                         config_error(m, span, "%s has no parameter for %s", block->name,
                                      name[i] ? name[i] : "so many values");
         m->depth++;
-        Said result = m->failed       ? (Said){0}
-                      : block->kid[2] ? config_evaluate(m, &local, block->kid[2])
-                                      : run_body(m, &local, block->kid[1], &done);
+        Said result = {0};
+        if (!m->failed)
+                result = block->kid[2] ? config_evaluate(m, &local, block->kid[2])
+                                       : run_body(m, &local, block->kid[1], &done);
         m->depth--;
         if (!block->kid[2] && !done && !m->failed)
                 return config_error(m, span, "%s returns nothing here", block->name);
@@ -445,7 +446,9 @@ static Said called(Import *m, Locals *local, const Ast *e)
         bool is_name =
                 callee->kind == AST_NAME && !local_find(local, callee->name) && !entry_find(m, callee->name);
         const ConfigBuiltin *builtin = is_name ? config_builtin(callee->name) : NULL;
-        Said head = builtin ? (Said){0} : config_evaluate(m, local, callee);
+        Said head = {0};
+        if (!builtin)
+                head = config_evaluate(m, local, callee);
         for (int i = 0; i < n && !m->failed; i++) {
                 const Ast *arg = e->kid[i + 1];
                 Ast itself = {.kind = AST_NAME,

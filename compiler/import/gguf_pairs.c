@@ -40,7 +40,7 @@ static Source *listed(Arena *arena, const char *path, const json_t *pairs, const
         Text *t = text_new(arena);
         const char *key;
         json_t *value;
-        json_object_foreach((json_t *)(uintptr_t)pairs, key, value)
+        json_object_foreach((json_t *)pairs, key, value)
         {
                 char *shown = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_ENSURE_ASCII);
                 if (!strncmp(key, prefix, strlen(prefix)))

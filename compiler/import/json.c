@@ -93,7 +93,7 @@ static Said value_of(Reader *r, const json_t *json, Span key, int depth)
         if (depth > MAX_JSON_DEPTH)
                 return fail(r, key, arena_printf(r->arena, "nested more than %d deep", MAX_JSON_DEPTH));
         switch (json_typeof(json)) {
-        case JSON_OBJECT: return object_of(r, (json_t *)(uintptr_t)json, depth + 1);
+        case JSON_OBJECT: return object_of(r, (json_t *)json, depth + 1);
         case JSON_ARRAY: return list_of(r, json, key, depth + 1);
         case JSON_STRING: return said_text(arena_strdup(r->arena, json_string_value(json)));
         case JSON_INTEGER: return integer_of(r, json, key);

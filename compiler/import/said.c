@@ -94,14 +94,14 @@ static void show(Text *t, Said v, int depth)
         case SAID_NUMBER: text_printf(t, "%s", shortest_number(t->arena, v.number)); break;
         case SAID_TEXT: text_printf(t, "\"%.*s\"", 2 * SHOWN, v.text); break;
         case SAID_LIST:
-                for (int i = 0; i < v.list->n && t->n < 4 * SHOWN; i++) {
+                for (int i = 0; i < v.list->n && t->n < INT64_C(4) * SHOWN; i++) {
                         text_printf(t, i ? ", " : "[");
                         show(t, v.list->item[i], depth + 1);
                 }
                 text_printf(t, v.list->n ? "]" : "[]");
                 break;
         case SAID_OBJECT:
-                for (int i = 0; i < v.object->n && t->n < 4 * SHOWN; i++) {
+                for (int i = 0; i < v.object->n && t->n < INT64_C(4) * SHOWN; i++) {
                         text_printf(t, "%s\"%s\": ", i ? ", " : "{", v.object->field[i].key);
                         show(t, v.object->field[i].value, depth + 1);
                 }
@@ -121,7 +121,7 @@ static Said texts_of(Arena *arena, const SaidObject *o)
         for (int i = 0; i < o->n; i++)
                 if (o->field[i].value.kind == SAID_TEXT)
                         texts->field[texts->n++] = o->field[i];
-        return (Said){.kind = SAID_OBJECT, .object = texts->n ? texts : (SaidObject *)(uintptr_t)o};
+        return (Said){.kind = SAID_OBJECT, .object = texts->n ? texts : (SaidObject *)o};
 }
 
 /* The fewest digits that name the number, as one writes it: 32000, 5e5, 1e-5. */

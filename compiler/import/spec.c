@@ -187,7 +187,7 @@ static void add_folded(Text *t, const char *line)
 
 static Ast *setting_tree(Import *m, const StatedSetting *s)
 {
-        Ast *value = s->given ? (Ast *)(uintptr_t)s->given : tree_of(m, s->value);
+        Ast *value = s->given ? (Ast *)s->given : tree_of(m, s->value);
         if (s->declares && !s->given) {
                 Ast *let = ast_new(m->arena, AST_LET, (Span){0}, 2);
                 let->kid[0] = ast_new(m->arena, AST_NAMES, (Span){0}, 0);

@@ -110,7 +110,7 @@ static const Word *runtime_word_of(const char *name)
         return word->at ? word : NULL;
 }
 
-#define IS_AMONG(list, name) is_among(list, sizeof list / sizeof *list, name)
+#define IS_AMONG(list, name) is_among(list, sizeof(list) / sizeof *(list), name)
 
 static bool is_among(const char *const *list, size_t n, const char *name)
 {

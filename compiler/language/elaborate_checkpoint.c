@@ -212,8 +212,8 @@ static const char *with_texts(Elaborator *e, Scope *scope, const char *name, con
 {
         const char *text = "", *p = name, *open, *end;
         for (; (open = strchr(p, '{')) && (end = strchr(open, '}')); p = end + 1) {
-                const char *filled =
-                        name_part(e, scope, right, intern(e->program->names, open + 1, (int)(end - open - 1)));
+                const char *filled = name_part(e, scope, right,
+                                               intern(e->program->names, open + 1, (int)(end - open - 1)));
                 text = filled ? arena_printf(e->keep, "%s%.*s%s", text, (int)(open - p), p, filled)
                               : arena_printf(e->keep, "%s%.*s", text, (int)(end + 1 - p), p);
         }

@@ -310,7 +310,7 @@ static Context context_of(Frame *f, const Function *called)
 
 static void epilogue(const void *context, int64_t row, int panel, const float *results)
 {
-        Context *c = (Context *)(uintptr_t)context;
+        Context *c = (Context *)context;
         Frame *f = &c->own;
         const Function *of = f->f;
         f->m = c->caller->m;
@@ -328,7 +328,7 @@ static void epilogue(const void *context, int64_t row, int panel, const float *r
 
 static void score(const void *context, float *s, int head, int64_t row, int64_t col)
 {
-        Context *c = (Context *)(uintptr_t)context;
+        Context *c = (Context *)context;
         Frame *f = &c[0].own;
         set_loops_in(f, f->f->head, f->f->nhead, head);
         if (f->f->row >= 0)
@@ -342,7 +342,7 @@ static void score(const void *context, float *s, int head, int64_t row, int64_t 
 
 static void live(const void *context, int head, int64_t row, int64_t *low, int64_t *high)
 {
-        Context *c = (Context *)(uintptr_t)context;
+        Context *c = (Context *)context;
         Frame *f = &c[1].own;
         set_loops_in(f, f->f->head, f->f->nhead, head);
         if (f->f->row >= 0)
@@ -573,7 +573,7 @@ static void run_stmt(Frame *f, const Stmt *s)
         case STMT_LOAD: run_load(f, s); break;
         case STMT_GATHER: run_gather(f, s); break;
         case STMT_COUNT: with_number(f, run->count, s, (double)value_of(f, s->at)); break;
-        case STMT_GIVEN: memcpy(t[s->to].v, f->given + LANES * s->which, sizeof t->v); break;
+        case STMT_GIVEN: memcpy(t[s->to].v, f->given + (size_t)LANES * (size_t)s->which, sizeof t->v); break;
         case STMT_COMPUTE: run_compute(f, s); break;
         case STMT_CONVERT: ((Unary *)run->convert[s->far])(&t[s->to], &t[s->from[0]]); break;
         case STMT_SOFT: ((Binary *)run->soft)(&t[s->to], &t[s->from[0]], &t[s->from[1]]); break;

@@ -43,8 +43,10 @@ static bool is_wanted(const Plan *p, const CodeInstance *m, const Kernel *k)
 }
 
 /* Runs a kernel's own function; of one that finds rows, how many there are. */
-static int64_t run_kernel(const Run *r, const CodeInstance *m, const Kernel *k, const int32_t *active,
-                          int32_t *finds, int64_t count)
+static int64_t
+run_kernel(const Run *r, const CodeInstance *m, const Kernel *k, const int32_t *active,
+           int32_t *finds, /* NOLINT(readability-non-const-parameter): the frame writes there */
+           int64_t count)
 {
         Frame f = {.own = r->own,
                    .m = m,
