@@ -72,10 +72,10 @@ static inline double token_sum(const TokenLattice *l, int64_t place)
 static inline void token_arrive(const TokenTables *t, const TokenLattice *l, int64_t from, int64_t to, double score, int32_t token)
 {
         double sum = token_sum(l, from) + score;
-        if (l->begin[to] >= 0 && !(sum > token_sum(l, to)))
-                return;
         if (t->head->flags & TOKENS_ARE_FLOATS)
                 sum = (double)(float)sum;
+        if (l->begin[to] >= 0 && !(sum > token_sum(l, to)))
+                return;
         memcpy(l->sum + 8 * to, &sum, 8);
         l->begin[to] = (int32_t)from;
         l->token[to] = token;

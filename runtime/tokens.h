@@ -200,11 +200,11 @@ static inline int64_t tokens_decode(const TokenTables *t, TokenDecoder *d, int32
         const unsigned char *shown = token_bytes_of(t, first ? TOKENS_FIRST_OFFSET : TOKENS_SHOWN_OFFSET, (uint32_t)token, &n);
         if (n > t->head->longest || ((uint32_t)token < t->head->vocab && !(flags & TOKENS_CONTROL) && (t->section[TOKENS_MARKS][token] & TOKEN_CONTROL)))
                 return 0;
-        for (uint32_t strip = t->head->strip; strip && n && !d->begun && *shown == ' '; strip--) {
+        for (uint32_t strip = first ? 0 : t->head->strip; strip && n && !d->begun && *shown == ' '; strip--) {
                 shown++;
                 n--;
         }
-        d->begun |= n > 0 || t->head->strip > 0 || first;
+        d->begun |= n > 0 || t->head->strip > 0;
         unsigned char *to = (unsigned char *)out;
         memcpy(to, d->held, (size_t)d->n);
         memcpy(to + d->n, shown, n);

@@ -187,7 +187,7 @@ json_t *json_parse(const char *text, size_t length, size_t flags, json_error_t *
 
 /* Which well-known format a file is of, told by its first bytes. */
 
-typedef enum { FORMAT_JSON, FORMAT_GGUF, FORMAT_PICKLE, FORMAT_LLAMA2C_TOKENIZER, FORMAT_OTHER } FormatKind;
+typedef enum { FORMAT_JSON, FORMAT_GGUF, FORMAT_PICKLE, FORMAT_LLAMA2C_TOKENIZER, FORMAT_PIECES, FORMAT_OTHER } FormatKind;
 typedef struct {
         FormatKind kind;
         const char *name;   /* "an ONNX model" */

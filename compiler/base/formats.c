@@ -214,7 +214,7 @@ static const struct {
          {FORMAT_OTHER, "a GGML file from before GGUF",
           "llama.cpp's convert_llama_ggml_to_gguf.py makes a GGUF of it"}},
         {is_merges, {FORMAT_OTHER, "a list of BPE's merges", NULL}},
-        {is_sentencepiece, {FORMAT_OTHER, "a SentencePiece model", NULL}},
+        {is_sentencepiece, {FORMAT_PIECES, "a SentencePiece model", NULL}},
         {is_tiktoken, {FORMAT_OTHER, "a vocabulary of tiktoken's", NULL}},
         {is_numpy_archive,
          {FORMAT_OTHER, "an archive of numpy's arrays",

@@ -29,8 +29,7 @@ static const Command command_table[] = {
          "  -D NAME=VALUE    a hyperparameter\n"
          "  --weights CKPT   .safetensors, a folder of them, a .gguf or a llama2.c .bin; left out: made by "
          "hash\n"
-         "  --tokenizer TOK  a tokenizer.json, a directory that has one, or llama2.c's tokenizer.bin, "
-         "compiled in\n"
+         "  --tokenizer TOK  a tokenizer as for `lathe encode`, or llama2.c's tokenizer.bin, compiled in\n"
          "  --target T       what to write for (`lathe targets`; default native)\n"
          "  --main           add a command line that generates\n"
          "  --embed          the weights too are in the C file\n"
@@ -217,8 +216,8 @@ static const Command command_table[] = {
         {"encode", encode_command, "lBj", 1, 1, "a tokenizer", "SOURCE [--special] [--bare] [--json]",
          "text to token ids, a line each",
          "Reads text from standard input and writes the ids of each line to a line.\n"
-         "  SOURCE           a tokenizer.json, a directory that has one or vocab.json and merges.txt, or a "
-         ".gguf\n"
+         "  SOURCE           a tokenizer.json, a tokenizer.model or spiece.model, a vocab.txt, a directory that "
+         "has one of\n                   them or vocab.json and merges.txt, or a .gguf\n"
          "  --special        the texts of control tokens, as <|endoftext|>, become these tokens\n"
          "  --bare           without the tokens that the tokenizer puts before and behind a text\n"
          "  --json           each line is a string of JSON, so that a text may have line ends\n"

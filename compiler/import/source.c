@@ -11,12 +11,6 @@ static bool is_directory(const char *path)
         return !stat(path, &about) && S_ISDIR(about.st_mode);
 }
 
-static bool has_file(Arena *arena, const char *directory, const char *name)
-{
-        struct stat about;
-        return !stat(arena_printf(arena, "%s/%s", directory, name), &about);
-}
-
 static bool gguf_has_tokenizer(const char *path)
 {
         CkError error;
@@ -29,7 +23,7 @@ static bool gguf_has_tokenizer(const char *path)
 static bool has_tokenizer(Arena *arena, const char *source)
 {
         if (is_directory(source))
-                return has_file(arena, source, "tokenizer.json") || has_file(arena, source, "vocab.json");
+                return tokenizer_is_in(arena, source);
         const Format *format = format_of_file(source);
         return format && format->kind == FORMAT_GGUF && gguf_has_tokenizer(source);
 }

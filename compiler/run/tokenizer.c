@@ -173,7 +173,7 @@ bool tokenizer_is_published(const char *path)
         if (stat(path, &about) || S_ISDIR(about.st_mode))
                 return !stat(path, &about);
         const Format *format = format_of_file(path);
-        return format && (format->kind == FORMAT_JSON || format->kind == FORMAT_GGUF);
+        return (format && format->kind == FORMAT_GGUF) || tokenizer_is_file(path);
 }
 
 static bool read_published(const char *path, Tokenizer *t, CkError *err)

@@ -67,15 +67,17 @@ static Bytes *texts_in(Pairs *p, const char *name, int64_t *n)
         return bytes;
 }
 
-static int64_t *kinds_in(Pairs *p)
+static int64_t *integers_in(Pairs *p, const char *name, int64_t *n)
 {
-        const CkPair *pair = pair_of(p, "token_type");
+        const CkPair *pair = pair_of(p, name);
+        *n = 0;
         if (!pair)
                 return NULL;
-        int64_t *kind = NEW_ARRAY(p->arena, int64_t, pair->count + 1);
-        if (!pair->list || !pair_integers(pair, kind))
+        int64_t *value = NEW_ARRAY(p->arena, int64_t, pair->count + 1);
+        if (!pair->list || !pair_integers(pair, value))
                 return refuse(p, pair, "a list of integers is"), NULL;
-        return kind;
+        *n = pair->count;
+        return value;
 }
 
 static double *scores_in(Pairs *p)
@@ -95,16 +97,19 @@ static double *scores_in(Pairs *p)
 static GgufTokenizer pairs_of(Pairs *p)
 {
         GgufTokenizer g = {.path = checkpoint_path(p->file)};
+        int64_t nkind;
         g.model = text_in(p, "model");
         g.pre = text_in(p, "pre");
         g.token = texts_in(p, "tokens", &g.ntoken);
         g.merge = texts_in(p, "merges", &g.nmerge);
         g.score = scores_in(p); /* as many as tokens: the reader of GGUF has seen to that */
-        g.kind = kinds_in(p);
+        g.kind = integers_in(p, "token_type", &nkind);
         g.begin = number_in(p, "bos_token_id", CK_INTEGER);
         g.end = number_in(p, "eos_token_id", CK_INTEGER);
         g.unknown = number_in(p, "unknown_token_id", CK_INTEGER);
         g.separator = number_in(p, "seperator_token_id", CK_INTEGER); /* the format's spelling */
+        g.class = number_in(p, "cls_token_id", CK_INTEGER);
+        g.charsmap = integers_in(p, "precompiled_charsmap", &g.ncharsmap);
         g.add_begin = truth_in(p, "add_bos_token");
         g.add_end = truth_in(p, "add_eos_token");
         g.add_separator = truth_in(p, "add_sep_token");

@@ -166,6 +166,9 @@ typedef struct {
 
 enum { UNKNOWN_PENALTY = 10 }; /* an unknown token's score is below the least by this */
 
+/* read_normaliser.c: a map of SentencePiece, none if it is empty; how many times as long a text becomes, or *why it is none */
+double form_set_charsmap(Form *f, Bytes map, const char **why);
+
 /* tables.c: NULL, or what is wrong */
 const char *form_tables(const Form *f, TokenBlock *out);
 #endif

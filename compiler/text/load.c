@@ -1,4 +1,4 @@
-/* Where a tokenizer comes from: a tokenizer.json, or a directory that has one, or vocab.json and merges.txt. */
+/* Where a tokenizer comes from: a file, or a directory that has one of them. */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -8,7 +8,7 @@
 enum { MAX_FILE = 64 << 20 };
 
 /* A file's bytes, in the arena, with a 0 behind them; NULL with *why. */
-static char *file_text(Arena *a, const char *path, int64_t *size, const char **why, bool *lacking)
+char *file_text(Arena *a, const char *path, int64_t *size, const char **why, bool *lacking)
 {
         FILE *file = fopen(path, "rb");
         struct stat about;
@@ -35,6 +35,12 @@ static char *file_text(Arena *a, const char *path, int64_t *size, const char **w
         return text;
 }
 
+static bool is_there(const char *path)
+{
+        struct stat about;
+        return !stat(path, &about);
+}
+
 static json_t *parse(Arena *a, const char *path, const char *text, int64_t size, const char **why)
 {
         json_error_t error;
@@ -53,7 +59,7 @@ static json_t *parse(Arena *a, const char *path, const char *text, int64_t size,
         return root;
 }
 
-static const char *block_of_json(Arena *a, const char *path, const json_t *root, TokenBlock *out)
+const char *block_of_json(Arena *a, const char *path, const json_t *root, TokenBlock *out)
 {
         Form *f = NEW(a, Form);
         f->arena = a;
@@ -79,6 +85,15 @@ static const char *load_json_file(Arena *a, const char *path, TokenBlock *out, b
         const char *wrong;
         char *text = file_text(a, path, &size, &wrong, lacking);
         return text ? parse_tokenizer(a, path, text, size, out) : wrong;
+}
+
+json_t *config_beside(Arena *a, const char *path, const char **why)
+{
+        int64_t size;
+        bool lacking;
+        const char *config = arena_printf(a, "%stokenizer_config.json", folder_of(a, path));
+        char *text = is_there(config) ? file_text(a, config, &size, why, &lacking) : NULL;
+        return text ? parse(a, config, text, size, why) : NULL;
 }
 
 /* --- vocab.json and merges.txt: bytes, and merges of them ------------------------------------------------------------------ */
@@ -110,22 +125,18 @@ static json_t *byte_level_pipeline(json_t *vocab, json_t *merges)
 }
 
 /* Beside these two files tokenizer_config.json may name another pipeline. */
-static const char *why_not_byte_level(Arena *a, const char *folder)
+static const char *why_not_byte_level(Arena *a, const char *vocab_path)
 {
-        int64_t size;
-        const char *why = NULL, *path = arena_printf(a, "%s/tokenizer_config.json", folder);
-        bool lacking;
-        char *text = file_text(a, path, &size, &why, &lacking);
-        json_t *root = text ? parse(a, path, text, size, &why) : NULL;
+        const char *why = NULL;
+        json_t *root = config_beside(a, vocab_path, &why);
         const char *name = json_string_value(json_object_get(root, "tokenizer_class"));
-        if (lacking)
-                why = NULL; /* there is none */
-        else if (name && strncmp(name, "GPT2Tokenizer", 13) != 0)
-                why = arena_printf(a,
-                                   "%s: tokenizer_class: %s: of vocab.json and merges.txt lathe knows "
-                                   "GPT2Tokenizer; save_pretrained() of the "
-                                   "fast tokenizer writes a tokenizer.json",
-                                   path, name);
+        if (name && strncmp(name, "GPT2Tokenizer", 13) != 0)
+                why = arena_printf(
+                        a,
+                        "%stokenizer_config.json: tokenizer_class: %s: of vocab.json and merges.txt lathe "
+                        "knows "
+                        "GPT2Tokenizer; save_pretrained() of the fast tokenizer writes a tokenizer.json",
+                        folder_of(a, vocab_path), name);
         json_decref(root);
         return why;
 }
@@ -134,7 +145,7 @@ static const char *load_gpt2(Arena *a, const char *folder, const char *vocab_pat
                              bool *lacking)
 {
         int64_t size, merges_size;
-        const char *wrong = why_not_byte_level(a, folder),
+        const char *wrong = why_not_byte_level(a, vocab_path),
                    *merges_path = arena_printf(a, "%s/merges.txt", folder);
         char *text = wrong ? NULL : file_text(a, vocab_path, &size, &wrong, lacking);
         char *lines = text ? file_text(a, merges_path, &merges_size, &wrong, lacking) : NULL;
@@ -154,10 +165,57 @@ static const char *load_gpt2(Arena *a, const char *folder, const char *vocab_pat
 
 /* --- which ----------------------------------------------------------------------------------------------------------- */
 
-static bool is_there(const char *path)
+static bool ends_with(const char *path, const char *end)
 {
-        struct stat about;
-        return !stat(path, &about);
+        size_t n = strlen(path), length = strlen(end);
+        return n >= length && !strcmp(path + n - length, end);
+}
+
+static const char *load_file(Arena *a, const char *path, TokenBlock *out, bool *lacking)
+{
+        const Format *format = format_of_file(path);
+        if (format && format->kind == FORMAT_PIECES)
+                return load_pieces(a, path, out, lacking);
+        return ends_with(path, ".txt") ? load_words(a, path, out, lacking)
+                                       : load_json_file(a, path, out, lacking);
+}
+
+/* Of several the first goes before the others. */
+static const char *const file_table[] = {"tokenizer.json", "tokenizer.model", "spiece.model",
+                                         "sentencepiece.bpe.model", "vocab.txt"};
+enum { FILES = sizeof file_table / sizeof file_table[0] };
+
+static const char *in_directory(Arena *a, const char *folder, TokenBlock *out, bool *lacking)
+{
+        const char *vocab = arena_printf(a, "%s/vocab.json", folder),
+                   *merges = arena_printf(a, "%s/merges.txt", folder);
+        for (int i = 0; i < FILES; i++) {
+                const char *path = arena_printf(a, "%s/%s", folder, file_table[i]);
+                if (is_there(path))
+                        return load_file(a, path, out, lacking);
+                if (i == 0 && is_there(vocab) && is_there(merges))
+                        return load_gpt2(a, folder, vocab, out, lacking);
+        }
+        return arena_printf(a,
+                            "%s: a directory without tokenizer.json, vocab.json and merges.txt, "
+                            "tokenizer.model, spiece.model and "
+                            "vocab.txt",
+                            folder);
+}
+
+bool tokenizer_is_in(Arena *a, const char *folder)
+{
+        bool found = is_there(arena_printf(a, "%s/vocab.json", folder));
+        for (int i = 0; i < FILES; i++)
+                found |= is_there(arena_printf(a, "%s/%s", folder, file_table[i]));
+        return found;
+}
+
+bool tokenizer_is_file(const char *path)
+{
+        const Format *format = format_of_file(path);
+        return (format && (format->kind == FORMAT_JSON || format->kind == FORMAT_PIECES)) ||
+               ends_with(path, ".txt");
 }
 
 const char *tokenizer_load(Arena *a, const char *path, TokenBlock *out, bool *lacking)
@@ -168,16 +226,8 @@ const char *tokenizer_load(Arena *a, const char *path, TokenBlock *out, bool *la
                 *lacking = true;
                 return arena_printf(a, "%s: cannot open: %s", path, strerror(errno));
         }
-        if (!S_ISDIR(about.st_mode))
-                return load_json_file(a, path, out, lacking);
-        const char *json = arena_printf(a, "%s/tokenizer.json", path),
-                   *vocab = arena_printf(a, "%s/vocab.json", path);
-        if (is_there(json))
-                return load_json_file(a, json, out, lacking);
-        if (is_there(vocab))
-                return load_gpt2(a, path, vocab, out, lacking);
-        return arena_printf(
-                a, "%s: a directory without tokenizer.json, and without vocab.json and merges.txt", path);
+        return S_ISDIR(about.st_mode) ? in_directory(a, path, out, lacking)
+                                      : load_file(a, path, out, lacking);
 }
 
 bool regex_load(Arena *a, const char *regex, RegexProbe *out, const char **why)

@@ -1,4 +1,4 @@
-/* What a GGUF says of its tokenizer into the form: byte-level BPE with merges, and SentencePiece's BPE with scores. */
+/* What a GGUF says of its tokenizer into the form: byte-level BPE with merges, SentencePiece's models, WordPiece. */
 #include <stdlib.h>
 
 #include "reader_private.h"
@@ -21,7 +21,7 @@ static Bytes token_text(Reader *r, const GgufTokenizer *g, int64_t token)
 }
 
 /* Those that stand in no piece: control tokens, and texts that are one token wherever they stand. */
-static void add_apart(Reader *r, const GgufTokenizer *g, int32_t token, bool normalised)
+static void add_apart(Reader *r, const GgufTokenizer *g, int32_t token)
 {
         Form *f = r->form;
         Bytes text = token_text(r, g, token);
@@ -31,8 +31,7 @@ static void add_apart(Reader *r, const GgufTokenizer *g, int32_t token, bool nor
                 f->mark[token] |= TOKEN_CONTROL;
         if (!text.n || kind == UNUSED || kind == UNKNOWN)
                 return;
-        f->added[f->nadded++] = (FormAdded){text, token, kind == CONTROL ? ADDED_CONTROL : 0,
-                                            normalised && kind == USERS_OWN};
+        f->added[f->nadded++] = (FormAdded){text, token, kind == CONTROL ? ADDED_CONTROL : 0, false};
 }
 
 static void check_sizes(Reader *r, const GgufTokenizer *g)
@@ -49,7 +48,7 @@ static void check_sizes(Reader *r, const GgufTokenizer *g)
                                       (long long)i, (long long)kind_of(g, i));
 }
 
-static void read_tokens(Reader *r, const GgufTokenizer *g, bool normalised)
+static void read_tokens(Reader *r, const GgufTokenizer *g)
 {
         Form *f = r->form;
         f->added = NEW_ARRAY(r->arena, FormAdded, g->ntoken);
@@ -60,7 +59,7 @@ static void read_tokens(Reader *r, const GgufTokenizer *g, bool normalised)
                 if (kind == ORDINARY || kind == SINGLE_BYTE)
                         set_token(r, i, token_text(r, g, i));
                 else
-                        add_apart(r, g, i, normalised);
+                        add_apart(r, g, i);
         }
 }
 
@@ -155,7 +154,7 @@ static void read_with_merges(Reader *r, const GgufTokenizer *g, const json_t *ta
         read_pre_tokeniser(r, json_object_get(row, "pre_tokenizer"), where, 0);
         if (!g->nmerge)
                 reader_refuse(r, "tokenizer.ggml.merges: they are missing");
-        read_tokens(r, g, false);
+        read_tokens(r, g);
         read_merges_of(r, g);
         f->ignores_merges = json_is_true(json_object_get(row, "ignore_merges"));
         f->flags |= TOKENS_WHOLE_FIRST;
@@ -164,113 +163,106 @@ static void read_with_merges(Reader *r, const GgufTokenizer *g, const json_t *ta
         read_around(r, g, json_is_true(json_object_get(row, "begins")));
 }
 
-/* --- SentencePiece's BPE: any two neighbours that together are a token may be merged, the highest score first ---------------- */
+/* --- SentencePiece's -------------------------------------------------------------------------------------------------- */
 
-typedef struct {
-        double score;
-        int32_t token;
-} Scored;
-
-static int by_score(const void *a, const void *b)
+/* Numbers that fill the vocabulary up are written as unknown pieces too; they stand in no text. */
+static uint8_t piece_type(const GgufTokenizer *g, int64_t i, int64_t unknown)
 {
-        const Scored *x = a, *y = b;
-        return (x->score < y->score) - (x->score > y->score);
+        if (i == unknown)
+                return PIECE_UNKNOWN;
+        return kind_of(g, i) == UNKNOWN ? PIECE_UNUSED : (uint8_t)kind_of(g, i);
 }
 
-/* The pairs that make a token, all of one rank. */
-static void add_pairs_of(Reader *r, int32_t token, uint32_t rank, int64_t *room)
+static int64_t unknown_of(Reader *r, const GgufTokenizer *g)
 {
-        Form *f = r->form;
-        Bytes text = r->name[token];
-        for (int64_t at = 1; at < text.n; at++) {
-                int32_t left, right;
-                if (((unsigned char)text.at[at] & 0xc0) == 0x80 ||
-                    (left = find_token(r, (Bytes){text.at, at})) < 0 ||
-                    (right = find_token(r, (Bytes){text.at + at, text.n - at})) < 0)
-                        continue;
-                if (f->nmerge == MAX_MERGES)
-                        reader_refuse(r, "more than %d pairs of tokens make another", MAX_MERGES);
-                if (f->nmerge == *room) {
-                        int64_t had = *room * (int64_t)sizeof(FormMerge);
-                        *room = *room ? 2 * *room : 1 << 16;
-                        f->merge = arena_grow(r->arena, f->merge, had, *room * (int64_t)sizeof(FormMerge));
-                }
-                f->merge[f->nmerge++] = (FormMerge){left, right, token, rank};
-        }
-}
-
-static void merges_of_scores(Reader *r, const double *score)
-{
-        Form *f = r->form;
-        Scored *order = NEW_ARRAY(r->arena, Scored, f->vocab);
-        int64_t n = 0, room = 0;
-        for (int32_t i = 0; i < f->vocab; i++)
-                if (r->name[i].at && f->token[i].at)
-                        order[n++] = (Scored){score[i], i};
-        qsort(order, (size_t)n, sizeof *order, by_score);
-        uint32_t rank = 0;
-        for (int64_t i = 0; i < n; i++) {
-                rank += i && order[i].score < order[i - 1].score;
-                add_pairs_of(r, order[i].token, rank, &room);
-        }
-}
-
-static void read_unknown_of(Reader *r, const GgufTokenizer *g)
-{
-        Form *f = r->form;
-        int32_t unknown = named_token(r, g, g->unknown, "unknown_token_id");
-        for (int32_t i = 0; unknown < 0 && i < f->vocab; i++)
+        int64_t unknown = named_token(r, g, g->unknown, "unknown_token_id");
+        for (int64_t i = 0; unknown < 0 && i < g->ntoken; i++)
                 if (kind_of(g, i) == UNKNOWN)
                         unknown = i;
-        if (unknown < 0)
-                return;
-        f->unknown = unknown;
-        f->flags |= TOKENS_HAVE_UNKNOWN | TOKENS_FUSE_UNKNOWN;
+        return unknown;
 }
 
-/* Tokens of bytes are no texts that merges make or need. */
-static void take_bytes_out(Reader *r, const GgufTokenizer *g)
+static Bytes charsmap_of(Reader *r, const GgufTokenizer *g)
 {
-        Form *f = r->form;
-        find_bytes(r);
-        for (int b = 0; b < 256; b++) {
-                int32_t token = f->of_byte[b];
-                if (token < 0 || kind_of(g, token) != SINGLE_BYTE)
-                        f->of_byte[b] = -1;
-                else
-                        f->flags |= TOKENS_HAVE_BYTES;
-        }
-        for (int32_t i = 0; i < f->vocab; i++)
-                if (kind_of(g, i) == SINGLE_BYTE)
-                        f->token[i] = (Bytes){NULL, 0};
+        char *bytes = arena_alloc(r->arena, g->ncharsmap + 1);
+        for (int64_t i = 0; i < g->ncharsmap; i++)
+                bytes[i] = (char)(unsigned char)(g->charsmap[i] & 0xff);
+        return (Bytes){bytes, g->ncharsmap};
 }
 
-static const char mark[] = "\xe2\x96\x81";
-
-static void read_with_scores(Reader *r, const GgufTokenizer *g)
+static Pieces pieces_of(Reader *r, const GgufTokenizer *g, bool unigram)
 {
-        Form *f = r->form;
-        Bytes space = {" ", 1}, marked = {mark, sizeof mark - 1};
-        bool prefix = g->add_space_prefix != 0;
+        int64_t n = g->ntoken, unknown = unknown_of(r, g);
+        bool prefix = g->add_space_prefix != 0, few = g->remove_spaces > 0;
+        Pieces p = {.n = (int32_t)n,
+                    .unigram = unigram,
+                    .unknown_shown = {" \xe2\x81\x87 ", 5},
+                    .charsmap = charsmap_of(r, g)};
+        p.flags = PIECES_MARKED | (prefix ? PIECES_PREFIX : 0) | (few ? PIECES_FEW_SPACES : 0);
         if (!g->score)
                 reader_refuse(r, "tokenizer.ggml.scores: they are missing");
-        if (g->remove_spaces > 0)
-                reader_refuse(
-                        r, "tokenizer.ggml.remove_extra_whitespaces: lathe does not take spaces away here");
-        if (prefix)
-                f->change[f->nchange++] =
-                        (FormChange){.kind = CHANGE_PREPEND, .what = marked, .with = {"", 0}};
-        f->change[f->nchange++] = (FormChange){.kind = CHANGE_REPLACE, .what = space, .with = marked};
-        read_tokens(r, g, true);
-        take_bytes_out(r, g);
-        merges_of_scores(r, g->score);
-        read_unknown_of(r, g);
-        f->flags |= TOKENS_WHOLE_FIRST;
-        f->kind = "BPE of SentencePiece's kind";
-        read_around(r, g, true);
-        show_replaced(r, marked, space);
-        show_single_bytes(r);
-        f->strip = prefix;
+        p.text = NEW_ARRAY(r->arena, Bytes, n);
+        p.score = NEW_ARRAY(r->arena, float, n);
+        p.type = NEW_ARRAY(r->arena, uint8_t, n);
+        for (int64_t i = 0; i < n; i++) {
+                p.text[i] = token_text(r, g, i);
+                p.score[i] = (float)g->score[i];
+                p.type[i] = piece_type(g, i, unknown);
+                p.has_bytes |= p.type[i] == PIECE_BYTE;
+        }
+        return p;
+}
+
+static void read_with_scores(Reader *r, const GgufTokenizer *g, bool unigram)
+{
+        Pieces p = pieces_of(r, g, unigram);
+        read_pieces(r, &p);
+        if (unigram)
+                add_around(r, false, named_token(r, g, g->end < 0 ? 1 : g->end, "eos_token_id"),
+                           "tokenizer.ggml.eos_token_id");
+        else
+                read_around(r, g, true);
+        show_pieces(r, &p);
+}
+
+/* --- WordPiece: a token that begins a word has a mark in front, and others lack ## ----------------------------------------------- */
+
+static void set_words(Reader *r, const GgufTokenizer *g)
+{
+        static const char mark[] = "\xe2\x96\x81";
+        Form *f = r->form;
+        f->added = NEW_ARRAY(r->arena, FormAdded, g->ntoken);
+        reader_room(r, (int32_t)g->ntoken);
+        f->vocab = (int32_t)g->ntoken;
+        for (int32_t i = 0; i < f->vocab; i++) {
+                Bytes text = token_text(r, g, i);
+                bool begins = text.n >= 3 && !memcmp(text.at, mark, 3);
+                if (kind_of(g, i) != ORDINARY)
+                        add_apart(r, g, i);
+                else if (begins)
+                        set_token(r, i, (Bytes){text.at + 3, text.n - 3});
+                else
+                        set_token(r, i, (Bytes){arena_printf(r->arena, "##%s", text.at), text.n + 2});
+        }
+}
+
+static void read_words(Reader *r, const GgufTokenizer *g)
+{
+        Form *f = r->form;
+        int32_t unknown = named_token(r, g, g->unknown, "unknown_token_id"),
+                begin = named_token(r, g, g->class < 0 ? g->begin : g->class, "cls_token_id"),
+                end = named_token(r, g, g->separator < 0 ? g->end : g->separator, "seperator_token_id");
+        add_bert_normaliser(r, NULL, "tokenizer.ggml");
+        add_bert_split(r, "tokenizer.ggml");
+        set_words(r, g);
+        set_word_piece(f, (Bytes){"##", 2}, 100);
+        f->unknown = unknown < 0 ? 0 : unknown;
+        f->flags |= unknown < 0 ? 0 : TOKENS_HAVE_UNKNOWN;
+        if (begin >= 0)
+                add_around(r, true, begin, "tokenizer.ggml.cls_token_id");
+        if (end >= 0)
+                add_around(r, false, end, "tokenizer.ggml.seperator_token_id");
+        show_words(r, NULL, "tokenizer.ggml");
 }
 
 /* --- the whole --------------------------------------------------------------------------------------------------------------- */
@@ -283,13 +275,18 @@ static void read_model_of(Reader *r, const GgufTokenizer *g, const json_t *table
         if (!strcmp(g->model, "gpt2"))
                 read_with_merges(r, g, table);
         else if (!strcmp(g->model, "llama"))
-                read_with_scores(r, g);
+                read_with_scores(r, g, false);
+        else if (!strcmp(g->model, "t5"))
+                read_with_scores(r, g, true);
+        else if (!strcmp(g->model, "bert"))
+                read_words(r, g);
         else
-                reader_refuse(r,
-                              "tokenizer.ggml.model: lathe has no %s; it has gpt2 and llama; --tokenizer "
-                              "takes the model's "
-                              "tokenizer.json",
-                              g->model);
+                reader_refuse(
+                        r,
+                        "tokenizer.ggml.model: lathe has no %s; it has gpt2, llama, t5 and bert; --tokenizer "
+                        "takes the model's "
+                        "tokenizer.json",
+                        g->model);
 }
 
 const char *tokenizer_of_gguf(Arena *a, const GgufTokenizer *g, TokenBlock *out)

@@ -121,7 +121,7 @@ static void read_model(Reader *r, const json_t *model)
 
 /* --- added tokens ---------------------------------------------------------------------------------------------------- */
 
-static void add_token(Reader *r, const json_t *value, const char *where)
+void add_token(Reader *r, const json_t *value, const char *where)
 {
         Form *f = r->form;
         if (!json_is_object(value))

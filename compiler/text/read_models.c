@@ -9,25 +9,28 @@ static void refuse_bytes(Reader *r, const char *kind)
                 reader_refuse(r, "model: lathe has no %s behind ByteLevel", kind);
 }
 
+void set_word_piece(Form *f, Bytes prefix, uint32_t longest)
+{
+        f->kind = "WordPiece";
+        f->model = MODEL_LONGEST;
+        f->prefix = prefix;
+        f->longest = longest;
+}
+
 void read_word_piece(Reader *r, const json_t *model)
 {
-        Form *f = r->form;
         const json_t *prefix = json_object_get(model, "continuing_subword_prefix"),
                      *most = json_object_get(model, "max_input_chars_per_word");
         refuse_bytes(r, "WordPiece");
         read_vocabulary(r, json_object_get(model, "vocab"));
         read_unknown(r, model, "[UNK]");
-        f->kind = "WordPiece";
-        f->model = MODEL_LONGEST;
-        f->prefix =
-                is_none(prefix) ? (Bytes){"##", 2} : text_of(r, prefix, "model.continuing_subword_prefix");
-        f->longest = 100;
-        if (!is_none(most)) {
-                if (!json_is_integer(most) || json_integer_value(most) < 0)
-                        reader_refuse(r, "model.max_input_chars_per_word: a whole number is wanted here");
-                f->longest = json_integer_value(most) < TOKENS_MOST ? (uint32_t)json_integer_value(most)
-                                                                    : TOKENS_MOST;
-        }
+        if (!is_none(most) && (!json_is_integer(most) || json_integer_value(most) < 0))
+                reader_refuse(r, "model.max_input_chars_per_word: a whole number is wanted here");
+        int64_t longest = is_none(most) ? 100 : json_integer_value(most);
+        set_word_piece(r->form,
+                       is_none(prefix) ? (Bytes){"##", 2}
+                                       : text_of(r, prefix, "model.continuing_subword_prefix"),
+                       longest < TOKENS_MOST ? (uint32_t)longest : TOKENS_MOST);
 }
 
 void read_word_level(Reader *r, const json_t *model)

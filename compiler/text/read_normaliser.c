@@ -64,7 +64,7 @@ static bool read_normal_form(Reader *r, const char *type, const char *where)
 
 static const Bytes nothing = {"", 0}, space = {" ", 1};
 
-static void read_bert(Reader *r, const json_t *part, const char *where)
+void add_bert_normaliser(Reader *r, const json_t *part, const char *where)
 {
         static const CharRange stays[] = {{' ', ' '}};
         bool lower = truth_of(r, part, "lowercase", true, where);
@@ -149,7 +149,7 @@ static Bytes base64(Reader *r, const char *text, int64_t n, const char *where)
  * but no longer than a key can be. */
 static double charsmap_growth(const Form *f)
 {
-        enum { LONGEST_KEY = 32, MOST_STEPS = 1 << 24 };
+        enum { LONGEST_KEY = 32, MOST_STEPS = 1 << 26 };
         const uint32_t *unit = (const uint32_t *)(const void *)f->charsmap.at;
         const uint64_t units = (uint64_t)f->charsmap.n / 4;
         struct {
@@ -185,7 +185,7 @@ static double charsmap_growth(const Form *f)
         return growth;
 }
 
-static double form_set_charsmap(Form *f, Bytes map, const char **why)
+double form_set_charsmap(Form *f, Bytes map, const char **why)
 {
         uint32_t size = 0;
         *why = NULL;
@@ -252,7 +252,7 @@ void read_normaliser(Reader *r, const json_t *part, const char *where, int depth
         } else if (!strcmp(type, "Strip")) {
                 read_strip(r, part, where);
         } else if (!strcmp(type, "BertNormalizer")) {
-                read_bert(r, part, where);
+                add_bert_normaliser(r, part, where);
         } else if (!strcmp(type, "Nmt")) {
                 read_nmt(r, where);
         } else if (!strcmp(type, "Precompiled")) {

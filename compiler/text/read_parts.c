@@ -155,7 +155,7 @@ static void read_whitespace(Reader *r, const char *where)
 }
 
 /* Words between white space and punctuation, and each character of the latter. */
-static void read_bert_words(Reader *r, const char *where)
+void add_bert_split(Reader *r, const char *where)
 {
         CharSet mark = charset_named(r->arena, SET_PUNCTUATION), spaces = charset_space(r->arena);
         keep_runs(r, charset_without(r->arena, charset_join(r->arena, mark, spaces)), mark, true, where);
@@ -199,7 +199,7 @@ void read_pre_tokeniser(Reader *r, const json_t *part, const char *where, int de
         else if (!strcmp(type, "Whitespace"))
                 read_whitespace(r, where);
         else if (!strcmp(type, "BertPreTokenizer"))
-                read_bert_words(r, where);
+                add_bert_split(r, where);
         else if (!strcmp(type, "CharDelimiterSplit"))
                 read_delimiter(r, part, where);
         else if (!strcmp(type, "WhitespaceSplit"))
@@ -226,13 +226,13 @@ static Bytes replaced(Reader *r, Bytes text, Bytes what, Bytes with)
         return to ? (Bytes){to->data, to->n} : text;
 }
 
-void show_replaced(Reader *r, Bytes what, Bytes with)
+void show_replaced(Reader *r, Bytes *shown, Bytes what, Bytes with)
 {
         for (int32_t i = 0; i < r->form->vocab; i++)
-                r->form->shown[i] = replaced(r, r->form->shown[i], what, with);
+                shown[i] = replaced(r, shown[i], what, with);
 }
 
-void show_single_bytes(Reader *r)
+static void show_single_bytes(Reader *r)
 {
         static const char digit[] = "0123456789ABCDEF";
         for (int32_t i = 0; i < r->form->vocab; i++) {
@@ -266,7 +266,7 @@ static Bytes cleaned(Reader *r, Bytes text)
 }
 
 /* A space in front of each token that does not go on with a word, and is not the first. */
-static void show_words(Reader *r, const json_t *part, const char *where)
+void show_words(Reader *r, const json_t *part, const char *where)
 {
         Form *f = r->form;
         const json_t *given = json_object_get(part, "prefix");
@@ -306,7 +306,7 @@ static void read_decoder_step(Reader *r, const json_t *part, const char *where, 
         } else if (*fused) {
                 reader_refuse(r, "%s: lathe has no decoder %s behind Fuse", where, type);
         } else if (!strcmp(type, "Replace")) {
-                show_replaced(r, pattern_text(r, part, where),
+                show_replaced(r, r->form->shown, pattern_text(r, part, where),
                               text_of(r, json_object_get(part, "content"), where));
         } else if (!strcmp(type, "WordPiece")) {
                 show_words(r, part, where);
@@ -315,7 +315,8 @@ static void read_decoder_step(Reader *r, const json_t *part, const char *where, 
         } else if (!strcmp(type, "Metaspace")) {
                 const char *scheme = json_string_value(json_object_get(part, "prepend_scheme"));
                 bool old = !scheme && truth_of(r, part, "add_prefix_space", true, where);
-                show_replaced(r, text_of(r, json_object_get(part, "replacement"), where), (Bytes){" ", 1});
+                show_replaced(r, r->form->shown, text_of(r, json_object_get(part, "replacement"), where),
+                              (Bytes){" ", 1});
                 r->form->strip = old || (scheme && strcmp(scheme, "never") != 0) ? MAX_TOKEN_BYTES : 0;
         } else {
                 reader_refuse(r, "%s: lathe has no decoder %s", where, type);

@@ -47,27 +47,68 @@ void add_around(Reader *r, bool before, int32_t token, const char *where);
 enum { MAX_SEQUENCES = 8 }; /* within one another */
 
 /* read_normaliser.c */
+void add_bert_normaliser(Reader *r, const json_t *part,
+                         const char *where); /* NULL: with all that is usual; below too */
 void read_normaliser(Reader *r, const json_t *part, const char *where, int depth);
 
 /* read_parts.c: pre-tokeniser, decoder */
 Bytes pattern_text(Reader *r, const json_t *part,
                    const char *where); /* the text of a pattern; a regex is refused */
+void add_bert_split(Reader *r, const char *where);
+void show_words(Reader *r, const json_t *part, const char *where);   /* WordPiece's decoder */
+void show_replaced(Reader *r, Bytes *shown, Bytes what, Bytes with); /* in each token's text */
 void read_pre_tokeniser(Reader *r, const json_t *part, const char *where, int depth);
 void read_decoder(Reader *r, const json_t *part, const char *where);
 
 /* read_models.c */
+void set_word_piece(Form *f, Bytes prefix, uint32_t longest);
 void read_word_piece(Reader *r, const json_t *model);
 void read_word_level(Reader *r, const json_t *model);
 void read_unigram(Reader *r, const json_t *model);
 
+/* A model of SentencePiece, from its own file or from where else its tables stand. */
+typedef enum {
+        PIECE_NORMAL = 1,
+        PIECE_UNKNOWN = 2,
+        PIECE_CONTROL = 3,
+        PIECE_USER = 4, /* a text that is one token wherever it stands */
+        PIECE_UNUSED = 5,
+        PIECE_BYTE = 6
+} PieceType;
+
+typedef struct {
+        int32_t n;
+        Bytes *text;    /* [n] */
+        float *score;   /* [n] */
+        uint8_t *type;  /* [n]: PieceType */
+        bool unigram;   /* else merges by scores */
+        bool has_bytes; /* what is unknown becomes its bytes */
+        uint32_t flags; /* PIECES_… of TokenChange */
+        Bytes charsmap; /* none if it is empty */
+        Bytes unknown_shown;
+        int32_t begin, end; /* what may stand around a text */
+        int32_t further;    /* how many tokens more are added afterwards */
+} Pieces;
+
+void read_protobuf(Reader *r, Bytes file, Pieces *out);
+void read_pieces(Reader *r, const Pieces *p);
+void show_pieces(Reader *r, const Pieces *p); /* when all tokens are there */
+
+/* load.c */
+char *file_text(Arena *a, const char *path, int64_t *size, const char **why, bool *lacking);
+json_t *config_beside(Arena *a, const char *path,
+                      const char **why); /* tokenizer_config.json in the folder of a file, or NULL */
+const char *block_of_json(Arena *a, const char *path, const json_t *root, TokenBlock *out);
+
+/* load_pieces.c, load_words.c: NULL, or what is wrong */
+const char *load_pieces(Arena *a, const char *path, TokenBlock *out, bool *lacking);
+const char *load_words(Arena *a, const char *path, TokenBlock *out, bool *lacking);
+
 /* read_json.c */
+void add_token(Reader *r, const json_t *value, const char *where); /* of added_tokens */
 void read_vocabulary(Reader *r, const json_t *vocab);
 void read_unknown(Reader *r, const json_t *model,
                   const char *otherwise); /* the token where the file names none; NULL: none */
-/* of tokens as they are shown */
-void show_replaced(Reader *r, Bytes what, Bytes with);
-void show_single_bytes(Reader *r); /* <0x41> is shown as the byte */
-
 /* NULL, or what is wrong */
 const char *form_of_json(Form *f, const json_t *root);
 #endif

@@ -372,8 +372,8 @@ static const char *normalise_added(const Form *f, FormAdded *added)
 {
         int wanted = 0;
         for (int i = 0; i < f->nadded; i++)
-                wanted += added[i].normalised && !(added[i].flags & ADDED_IS_KEPT);
-        if (!wanted || !f->nchange)
+                wanted += added[i].normalised;
+        if (!wanted || !f->nchange || f->change[0].kind == CHANGE_PIECES) /* which leaves them as they are */
                 return NULL;
         Form *alone = NEW(f->arena, Form);
         Bytes none = {"", 0};
@@ -395,7 +395,7 @@ static const char *normalise_added(const Form *f, FormAdded *added)
         if (wrong || !tokens_open(&t, block.block, (uint64_t)block.size))
                 return wrong ? wrong : no_memory;
         for (int i = 0; i < f->nadded; i++)
-                if (added[i].normalised && !(added[i].flags & ADDED_IS_KEPT))
+                if (added[i].normalised)
                         added[i].text = normalised(f->arena, &t, added[i].text);
         return NULL;
 }

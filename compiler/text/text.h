@@ -21,9 +21,13 @@ typedef struct {
         const char *about; /* in words: "byte-level BPE, 50257 tokens" */
 } TokenBlock;
 
-/* Reads a tokenizer.json, or a directory that has one or vocab.json and merges.txt.  NULL, or what is wrong: where, what was expected,
+/* Reads a tokenizer.json, a model of SentencePiece, a vocab.txt, or a directory that has one of them or vocab.json and merges.txt;
+ * tokenizer_config.json beside them says what they don't.  NULL, or what is wrong: where, what was expected,
  * what to do; memory and files that can't be had: see lacks_memory() and *lacking. */
 const char *tokenizer_load(Arena *a, const char *path, TokenBlock *out, bool *lacking);
+
+bool tokenizer_is_in(Arena *a, const char *folder); /* has it any of these files? */
+bool tokenizer_is_file(const char *path);           /* is it one of them? */
 
 /* Bytes [n]; NULL: there are none, which is not the same as empty ones. */
 typedef struct {
@@ -40,7 +44,9 @@ typedef struct {
         const int64_t *kind;     /* [ntoken], or NULL: token_type */
         const Bytes *merge;      /* [nmerge] */
         int64_t ntoken, nmerge;
-        int64_t begin, end, unknown, separator; /* tokens; -1: it is not said */
+        int64_t begin, end, unknown, separator, class; /* tokens; -1: it is not said */
+        const int64_t *charsmap;                       /* [ncharsmap]: bytes of precompiled_charsmap */
+        int64_t ncharsmap;
         int add_begin, add_end, add_separator, add_space_prefix,
                 remove_spaces; /* 0 or 1; -1: it is not said */
 } GgufTokenizer;

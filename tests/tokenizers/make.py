@@ -84,7 +84,7 @@ def documents():
 WORDS = [w for line in documents() for w in line.split()]
 
 
-NORMALISED = "bert bert-cased bert-accents qwen2 nfc nfd nfkc nfkd accents nmt whitespace punctuation delimiter normalised-bytes".split()
+NORMALISED = "bert bert-cased bert-accents qwen2 nfc nfd nfkc nfkd accents nmt whitespace punctuation delimiter normalised-bytes t5-like xlm-like".split()
 
 
 def random_text(rnd, specials, pool=POOL):
@@ -174,6 +174,42 @@ def words(normalizer, pre, added=()):
     return t
 
 
+def charsmap(path):
+    """normalizer_spec.precompiled_charsmap of a model of SentencePiece."""
+
+    def number(data, at):
+        value = shift = 0
+        while True:
+            value |= (data[at] & 0x7F) << shift
+            shift, at = shift + 7, at + 1
+            if data[at - 1] < 0x80:
+                return value, at
+
+    def fields(data):
+        at = 0
+        while at < len(data):
+            key, at = number(data, at)
+            n, at = (4, at) if key & 7 == 5 else number(data, at)
+            if key & 7 != 0:
+                yield key >> 3, data[at : at + n]
+                at += n
+
+    with open(path, "rb") as f:
+        normalizer = dict(fields(f.read()))[3]
+    return dict(fields(normalizer))[2]
+
+
+def unigram(pre, *more):
+    rules = normalizers.Precompiled(charsmap(os.path.join(HERE, "pieces", "unigram.model")))
+    t = Tokenizer(models.Unigram())
+    t.normalizer = normalizers.Sequence([rules, *more]) if more else rules
+    t.pre_tokenizer = pre
+    t.decoder = decoders.Metaspace()
+    t.train_from_iterator(documents(), trainers.UnigramTrainer(vocab_size=400, special_tokens=["<pad>", "</s>", "<unk>"], unk_token="<unk>", show_progress=False))
+    t.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 1)])
+    return t
+
+
 def normalised_tokenizers():
     n, p = normalizers, pre_tokenizers
     accents = n.Sequence([n.NFD(), n.StripAccents(), n.Lowercase(), n.Strip()])
@@ -191,6 +227,8 @@ def normalised_tokenizers():
         "whitespace": words(accents, p.Whitespace()),
         "punctuation": words(n.Lowercase(), sequence(p.WhitespaceSplit(), p.Punctuation("removed")), [AddedToken("QQ", single_word=True)]),
         "delimiter": words(n.Lowercase(), sequence(p.CharDelimiterSplit("-"), p.Punctuation("contiguous"), split(r"\W|\w+"))),
+        "t5-like": unigram(p.Metaspace(), n.Strip(left=False), n.Replace(Regex(" {2,}"), "▁")),
+        "xlm-like": unigram(sequence(p.WhitespaceSplit(), p.Metaspace())),
         "normalised-bytes": byte_level(split(r"\p{L}+"), n.Sequence([n.NFC(), n.ByteLevel()]), size=400),
     }
 

@@ -1,0 +1,236 @@
+/* A model of SentencePiece into the form: pieces with their scores and types.  What it does to text is SentencePiece's, not that of
+ * the tokenizer.json that some tool makes of it. */
+#include "reader_private.h"
+
+#include <float.h>
+#include <stdlib.h>
+
+static const Bytes mark = {"\xe2\x96\x81", 3}, space = {" ", 1};
+
+/* --- the vocabulary -------------------------------------------------------------------------------------------------- */
+
+static void add_added(Reader *r, int32_t token, Bytes text, uint32_t flags, bool normalised)
+{
+        Form *f = r->form;
+        if (text.n)
+                f->added[f->nadded++] = (FormAdded){text, token, flags, normalised};
+}
+
+/* The score of a text that is one token wherever it stands: better than that of any pieces of its length. */
+static double user_score(const Pieces *p, Bytes text)
+{
+        float most = 0.1F; /* at least */
+        for (int32_t i = 0; i < p->n; i++)
+                if (p->type[i] == PIECE_NORMAL && p->score[i] > most)
+                        most = p->score[i];
+        return (double)(float)((double)((float)text.n * most) - 0.1);
+}
+
+static void set_piece(Reader *r, const Pieces *p, int32_t i)
+{
+        Form *f = r->form;
+        Bytes text = p->text[i];
+        f->score[i] = (double)p->score[i];
+        f->shown[i] = text;
+        switch (p->type[i]) {
+        case PIECE_NORMAL:
+                f->shown[i] = (Bytes){NULL, 0};
+                set_token(r, i, text);
+                break;
+        case PIECE_UNKNOWN:
+                if (f->flags & TOKENS_HAVE_UNKNOWN)
+                        reader_refuse(r, "piece %d, \"%s\": a second unknown piece", i, text.at);
+                f->unknown = i;
+                f->flags |= TOKENS_HAVE_UNKNOWN;
+                f->shown[i] = p->unknown_shown;
+                break;
+        case PIECE_CONTROL:
+                f->mark[i] |= TOKEN_CONTROL;
+                add_added(r, i, text, ADDED_CONTROL, false);
+                break;
+        case PIECE_USER:
+                f->score[i] = user_score(p, text);
+                if (p->unigram) {
+                        f->shown[i] = (Bytes){NULL, 0};
+                        set_token(r, i, text);
+                }
+                add_added(r, i, text, p->unigram ? ADDED_IS_KEPT : 0, true);
+                break;
+        case PIECE_UNUSED:
+        case PIECE_BYTE: break;
+        }
+}
+
+static void set_pieces(Reader *r, const Pieces *p)
+{
+        Form *f = r->form;
+        if (p->n < 1)
+                reader_refuse(r, "it has no pieces");
+        reader_room(r, p->n - 1);
+        f->vocab = p->n;
+        f->score = NEW_ARRAY(r->arena, double, p->n);
+        f->scored = p->n;
+        f->added = NEW_ARRAY(r->arena, FormAdded, (int64_t)p->n + p->further + 1);
+        for (int32_t i = 0; i < p->n; i++)
+                set_piece(r, p, i);
+}
+
+/* The pieces of single bytes: <0x41>. */
+static void set_bytes(Reader *r, const Pieces *p)
+{
+        Form *f = r->form;
+        for (int b = 0; b < 256; b++)
+                f->of_byte[b] = -1;
+        for (int32_t i = 0; i < p->n; i++) {
+                Bytes text = p->text[i];
+                unsigned byte;
+                char end;
+                if (p->type[i] != PIECE_BYTE)
+                        continue;
+                if (text.n != 6 || sscanf(text.at, "<0x%2X%c", &byte, &end) != 2 || end != '>')
+                        reader_refuse(r, "piece %d, \"%s\": a byte's piece is like <0x41>", i, text.at);
+                char *shown = arena_alloc(r->arena, 1);
+                *shown = (char)byte;
+                f->of_byte[byte] = i;
+                f->shown[i] = (Bytes){shown, 1};
+        }
+        bool all = true;
+        for (int b = 0; b < 256; b++)
+                all &= f->of_byte[b] >= 0;
+        if (p->has_bytes && !all)
+                reader_refuse(r, "byte_fallback is on, and there are not pieces of all 256 bytes");
+        if (p->has_bytes)
+                f->flags |= TOKENS_HAVE_BYTES;
+        else if (f->flags & TOKENS_HAVE_UNKNOWN)
+                f->flags |= TOKENS_FUSE_UNKNOWN;
+}
+
+/* --- merges: two neighbours that together are a piece, the highest score first -------------------------------------------- */
+
+typedef struct {
+        float score;
+        int32_t piece;
+} Scored;
+
+static int by_score(const void *a, const void *b)
+{
+        const Scored *x = a, *y = b;
+        if (x->score != y->score)
+                return x->score > y->score ? -1 : 1;
+        return (x->piece > y->piece) - (x->piece < y->piece);
+}
+
+/* Whether a place in a text is between characters; a character without a piece could not be merged, which no trained model has. */
+static void check_characters(Reader *r, int32_t piece, Bytes text)
+{
+        for (int64_t at = 0, length; at < text.n; at += length) {
+                uint32_t code;
+                length = decode_utf8(text.at + at, (int32_t)(text.n - at), &code);
+                if (!length)
+                        reader_refuse(r, "piece %d: byte %lld of it is not UTF-8", piece, (long long)at);
+                if (length < text.n && find_token(r, (Bytes){text.at + at, length}) < 0)
+                        reader_refuse(r, "piece %d, \"%s\": its character at byte %lld is no piece by itself",
+                                      piece, text.at, (long long)at);
+        }
+}
+
+static void add_pairs(Reader *r, int32_t piece, Bytes text, uint32_t rank, int64_t *cap)
+{
+        Form *f = r->form;
+        for (int64_t at = 1; at < text.n; at++) {
+                int32_t left, right;
+                if (((unsigned char)text.at[at] & 0xc0) == 0x80 ||
+                    (left = find_token(r, (Bytes){text.at, at})) < 0 ||
+                    (right = find_token(r, (Bytes){text.at + at, text.n - at})) < 0)
+                        continue;
+                if (f->nmerge == MAX_MERGES)
+                        reader_refuse(r, "more than %d pairs of pieces make another", MAX_MERGES);
+                GROW(r->arena, f->merge, f->nmerge, *cap);
+                f->merge[f->nmerge++] =
+                        (FormMerge){.left = left, .right = right, .made = piece, .rank = rank};
+        }
+}
+
+static void add_merges(Reader *r, const Pieces *p)
+{
+        Scored *order = NEW_ARRAY(r->arena, Scored, p->n);
+        int64_t n = 0, cap = 0;
+        for (int32_t i = 0; i < p->n; i++)
+                if (p->type[i] == PIECE_NORMAL)
+                        order[n++] = (Scored){p->score[i], i};
+        qsort(order, (size_t)n, sizeof *order, by_score);
+        uint32_t rank = 0;
+        for (int64_t i = 0; i < n; i++) {
+                rank += i && order[i].score < order[i - 1].score;
+                check_characters(r, order[i].piece, p->text[order[i].piece]);
+                add_pairs(r, order[i].piece, p->text[order[i].piece], rank, &cap);
+        }
+}
+
+/* A piece that is not used would be taken apart again after its merges. */
+static void refuse_unused(Reader *r, const Pieces *p)
+{
+        for (int32_t i = 0; i < p->n; i++)
+                for (int64_t at = 1; p->type[i] == PIECE_UNUSED && at < p->text[i].n; at++)
+                        if (find_token(r, (Bytes){p->text[i].at, at}) >= 0 &&
+                            find_token(r, (Bytes){p->text[i].at + at, p->text[i].n - at}) >= 0)
+                                reader_refuse(r, "piece %d, \"%s\": an unused piece that merges can make", i,
+                                              p->text[i].at);
+}
+
+/* --- text of tokens -------------------------------------------------------------------------------------------------- */
+
+/* Marks are spaces; a text does not begin with the first, or with none of one each. */
+void show_pieces(Reader *r, const Pieces *p)
+{
+        Form *f = r->form;
+        bool few = p->flags & PIECES_FEW_SPACES;
+        if (few || (p->flags & (PIECES_PREFIX | PIECES_SUFFIX))) {
+                f->first = NEW_ARRAY(r->arena, Bytes, f->vocab + 1);
+                for (int32_t i = 0; i < f->vocab; i++) {
+                        Bytes text = f->shown[i];
+                        bool marked = i < p->n && p->type[i] != PIECE_UNKNOWN && text.n >= mark.n &&
+                                      !memcmp(text.at, mark.at, (size_t)mark.n);
+                        f->first[i] = marked ? (Bytes){text.at + mark.n, text.n - mark.n} : text;
+                }
+                f->strip = !few;
+                show_replaced(r, f->first, mark, space);
+        }
+        show_replaced(r, f->shown, mark, space);
+}
+
+/* --- the whole ------------------------------------------------------------------------------------------------------- */
+
+static void set_lattice(Reader *r, const Pieces *p)
+{
+        Form *f = r->form;
+        float least = FLT_MAX;
+        for (int32_t i = 0; i < p->n; i++)
+                if (p->type[i] == PIECE_NORMAL && p->score[i] < least)
+                        least = p->score[i];
+        f->unknown_score = (double)(least - (float)UNKNOWN_PENALTY);
+        f->model = MODEL_LATTICE;
+        f->flags |= TOKENS_ARE_FLOATS;
+        f->kind = "Unigram of SentencePiece";
+}
+
+void read_pieces(Reader *r, const Pieces *p)
+{
+        Form *f = r->form;
+        const char *why;
+        set_pieces(r, p);
+        set_bytes(r, p);
+        if (p->unigram) {
+                set_lattice(r, p);
+        } else {
+                f->kind = "BPE of SentencePiece";
+                f->flags |= TOKENS_WHOLE_FIRST;
+                add_merges(r, p);
+                refuse_unused(r, p);
+        }
+        FormChange *c = &f->change[f->nchange++];
+        *c = (FormChange){.kind = CHANGE_PIECES, .flags = p->flags, .what = {"", 0}, .with = {"", 0}};
+        c->growth = form_set_charsmap(f, p->charsmap, &why) * (p->flags & PIECES_MARKED ? 3 : 1);
+        if (why)
+                reader_refuse(r, "normalizer_spec.precompiled_charsmap: %s", why);
+}
