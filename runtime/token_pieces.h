@@ -106,6 +106,47 @@ static inline int64_t token_merge(const TokenTables *t, int32_t *symbol, int64_t
         return n <= TOKENS_FEW ? token_merge_few(t, symbol, n) : token_merge_many(t, symbol, n, scratch);
 }
 
+/* --- joints: a merge goes over one only if a token has the symbols around it ----------------------------------------------- */
+
+/* The bit of a joint between b and c; a and d are the symbols around these, -1 where the token ends. */
+static inline uint64_t token_joint(int32_t a, int32_t b, int32_t c, int32_t d)
+{
+        return token_mix((uint32_t)a * UINT64_C(0xd6e8feb86659fd93) + (uint32_t)b * UINT64_C(0xa0761d6478bd642f) +
+                         (uint32_t)c * UINT64_C(0xe7037ed1a0b428db) + (uint32_t)d * UINT64_C(0x8ebc6af09c88c6e3));
+}
+
+static inline int token_has_joint(const TokenTables *t, uint64_t joint)
+{
+        const uint64_t bit = joint & (8 * (uint64_t)t->count[TOKENS_JOINTS] - 1);
+        return t->section[TOKENS_JOINTS][bit / 8] >> bit % 8 & 1;
+}
+
+/* May a merge go over the joint before symbol i of n?  Of the token that it makes, two symbols or one lie on either side. */
+static inline int token_joins(const TokenTables *t, const int32_t *symbol, int64_t n, int64_t i)
+{
+        const int32_t b = symbol[i - 1], c = symbol[i];
+        const int left = i > 1, right = i + 1 < n;
+        return (left && right && token_has_joint(t, token_joint(symbol[i - 2], b, c, symbol[i + 1]))) ||
+               (right && token_has_joint(t, token_joint(-1, b, c, symbol[i + 1]))) ||
+               (left && token_has_joint(t, token_joint(symbol[i - 2], b, c, -1))) || token_has_joint(t, token_joint(-1, b, c, -1));
+}
+
+/* The token that symbols [n] are together, if merges make it and it is short; else -1. */
+static inline int32_t token_of_symbols(const TokenTables *t, const int32_t *symbol, int64_t n)
+{
+        enum { MOST = 16 };
+        unsigned char text[MOST + 8];
+        uint32_t length, all = 0;
+        for (int64_t i = 0; i < n; i++) {
+                const unsigned char *bytes = token_bytes_of(t, TOKENS_OFFSET, (uint32_t)symbol[i], &length);
+                if (!length || all + length > MOST)
+                        return -1;
+                memcpy(text + all, bytes, length);
+                all += length;
+        }
+        return token_of_bytes(t, text, all, text + sizeof text, TOKEN_IS_MADE);
+}
+
 /* --- pieces -------------------------------------------------------------------------------------------------------------- */
 
 /* A text on its way to ids. */
@@ -201,6 +242,19 @@ static inline int64_t token_symbols_of(const TokenRun *r, const unsigned char *p
         return t->head->flags & TOKENS_ARE_BYTES ? token_spell_bytes(t, p, end, r->symbol) : token_spell(t, p, end, r->limit, r->symbol);
 }
 
+/* Symbols of a piece [n] between two joints that no merge goes over. */
+static inline void token_part(TokenRun *r, int64_t begin, int64_t count, int64_t n)
+{
+        int32_t *symbol = r->symbol + begin, whole = count > 1 ? token_of_symbols(r->t, symbol, count) : symbol[0];
+        if (whole >= 0) {
+                token_put(r, whole);
+                return;
+        }
+        count = token_merge(r->t, symbol, count, r->symbol + n);
+        for (int64_t i = 0; i < count; i++)
+                token_put(r, symbol[i]);
+}
+
 static inline void token_piece(TokenRun *r, const unsigned char *p, const unsigned char *end)
 {
         const TokenTables *t = r->t;
@@ -208,17 +262,20 @@ static inline void token_piece(TokenRun *r, const unsigned char *p, const unsign
         if (p == end)
                 return;
         if (flags & TOKENS_WHOLE_FIRST) {
-                int32_t whole = token_of_bytes(t, p, end - p, r->limit, 1);
+                int32_t whole = token_of_bytes(t, p, end - p, r->limit, TOKEN_IS_WHOLE);
                 if (whole >= 0) {
                         token_put(r, whole);
                         return;
                 }
         }
         int merges;
-        int64_t n = token_symbols_of(r, p, end, &merges);
-        if (merges)
-                n = token_merge(t, r->symbol, n, r->symbol + n);
-        for (int64_t i = 0; i < n; i++)
+        int64_t n = token_symbols_of(r, p, end, &merges), begin = 0;
+        for (int64_t i = 1; merges && i <= n; i++)
+                if (i == n || (t->count[TOKENS_JOINTS] && !token_joins(t, r->symbol, n, i))) {
+                        token_part(r, begin, i - begin, n);
+                        begin = i;
+                }
+        for (int64_t i = 0; !merges && i < n; i++)
                 token_put(r, r->symbol[i]);
 }
 
@@ -230,6 +287,33 @@ static inline unsigned token_class(const TokenTables *t, const TokenRegex *x, ui
         return t->section[TOKENS_CLASS][x->page + (uint32_t)stage[x->stage + code / TOKENS_PAGE] * TOKENS_PAGE + code % TOKENS_PAGE];
 }
 
+/* How many of the 8 bytes at p, before the first that is none, are letters of ASCII; small: from a to z. */
+static inline int token_letters(const unsigned char *p, int small)
+{
+        const uint64_t each = UINT64_C(0x0101010101010101), high = each << 7;
+        uint64_t word, low;
+        memcpy(&word, p, sizeof word);
+        low = (small ? word : word | each << 5) & ~high;
+        uint64_t others = ~((low + each * (0x80 - 'a')) & ~(low + each * (0x7f - 'z')) & ~word) & high;
+        return others ? (int)(((((others & (0 - others)) >> 7) - 1) & each) * each >> 56) : 8;
+}
+
+/* The class of the character at p, and its bytes. */
+static inline unsigned token_class_at(const TokenTables *t, const TokenRegex *x, int over_bytes, const unsigned char *p, const unsigned char *end,
+                                      int *length)
+{
+        uint32_t code;
+        *length = 1;
+        if (p == end)
+                return x->classes - 1;
+        if (over_bytes)
+                return x->byte[*p];
+        if (*p < 0x80)
+                return x->ascii[*p];
+        *length = token_character(p, end, &code);
+        return token_class(t, x, code);
+}
+
 /* Where the match that begins at p ends; NULL: there is none. */
 static inline const unsigned char *token_match(const TokenTables *t, const TokenRegex *x, int over_bytes, const unsigned char *p,
                                                const unsigned char *end)
@@ -238,25 +322,40 @@ static inline const unsigned char *token_match(const TokenTables *t, const Token
         const unsigned char *best = NULL;
         uint32_t at = x->classes;
         for (;;) {
-                unsigned class = x->classes - 1;
-                int length = 1;
-                uint32_t code;
-                if (p < end && over_bytes)
-                        class = x->byte[*p];
-                else if (p < end && *p < 0x80)
-                        class = x->ascii[*p];
-                else if (p < end) {
-                        length = token_character(p, end, &code);
-                        class = token_class(t, x, code);
-                }
-                uint32_t entry = row[at + class];
+                int length;
+                const unsigned class = token_class_at(t, x, over_bytes, p, end, &length);
+                const uint32_t entry = row[at + class];
                 if (entry & REGEX_MATCHED)
                         best = p;
-                at = entry & (REGEX_MATCHED - 1);
+                at = entry & REGEX_PLACE;
                 if (!at || p >= end)
                         return best;
                 p += length;
+                if (!(entry & (REGEX_LETTERS | REGEX_SMALL)))
+                        continue;
+                const int matches = (row[at + x->ascii['a']] & REGEX_MATCHED) != 0;
+                for (int n = 8; n == 8 && end - p >= 8; p += n) {
+                        n = token_letters(p, !(entry & REGEX_LETTERS));
+                        best = n && matches ? p + n - 1 : best;
+                }
         }
+}
+
+/* The place behind p, where no match begins, from which one may: a search that comes to the row of the one before finds none either. */
+static inline const unsigned char *token_pass_over(const TokenTables *t, const TokenRegex *x, int over_bytes, const unsigned char *p,
+                                                   const unsigned char *end)
+{
+        const uint32_t *row = (const uint32_t *)token_section(t, TOKENS_ROWS) + x->rows;
+        int length;
+        uint32_t at = row[x->classes + token_class_at(t, x, over_bytes, p, end, &length)] & REGEX_PLACE;
+        for (p += length; p < end; p += length) {
+                const unsigned class = token_class_at(t, x, over_bytes, p, end, &length);
+                const uint32_t anew = row[x->classes + class] & REGEX_PLACE;
+                if (anew && (row[at + class] & REGEX_PLACE) != anew)
+                        break;
+                at = anew;
+        }
+        return p;
 }
 
 static inline void token_step(TokenRun *r, int64_t step, const unsigned char *p, const unsigned char *end);
@@ -299,20 +398,23 @@ static inline void token_stretch(TokenRun *r, int64_t step, const TokenStep *s, 
 static inline void token_split(TokenRun *r, int64_t step, const TokenStep *s, const unsigned char *p, const unsigned char *end)
 {
         const TokenRegex *x = (const TokenRegex *)token_section(r->t, TOKENS_REGEX) + s->regex;
-        const int over_bytes = (s->flags & STEP_OVER_BYTES) != 0, isolated = s->behavior == SPLIT_ISOLATED;
+        const int over_bytes = (s->flags & STEP_OVER_BYTES) != 0, isolated = s->behavior == SPLIT_ISOLATED,
+                  last = step + 1 == r->t->count[TOKENS_STEPS];
         const unsigned char *done = p;
         TokenHeld held = {NULL, NULL, 0, 0};
         while (p < end) {
                 const unsigned char *after = token_match(r->t, x, over_bytes, p, end);
-                uint32_t code;
-                if (!after || after == p) {
-                        p += over_bytes ? 1 : token_character(p, end, &code);
+                if (!after) {
+                        p = token_pass_over(r->t, x, over_bytes, p, end);
                         continue;
                 }
                 if (isolated) {
                         if (done < p)
                                 token_step(r, step + 1, done, p);
-                        token_step(r, step + 1, p, after);
+                        if (last)
+                                token_piece(r, p, after);
+                        else
+                                token_step(r, step + 1, p, after);
                 } else {
                         if (done < p)
                                 token_stretch(r, step, s, &held, done, p, 0);

@@ -36,6 +36,8 @@ enum {
         TOKENS_CHARSMAP_TEXTS, /* what its keys become, each with a 0 behind it */
         TOKENS_NODES,        /* TokenNode: all tokens, byte by byte */
         TOKENS_SCORES,       /* double [vocab], or nothing: of a lattice */
+        TOKENS_JOINTS,       /* bits, a power of two of bytes, or nothing: where merges may go over; token_joins() */
+        TOKENS_SHORT,        /* TokenShown [vocab]: of TOKENS_SHOWN what is short and needs nothing around it */
         TOKENS_SECTIONS
 };
 
@@ -81,13 +83,24 @@ enum {
         TOKENS_ARE_FLOATS = 32    /* a lattice's sums are rounded to floats */
 };
 
-enum { TOKEN_IS_WHOLE = 1 }; /* TokenSlot.whole: merges make it of its bytes, or need not */
+/* TokenSlot.n_marks */
+enum {
+        TOKEN_IS_WHOLE = 1, /* a piece that has its bytes is this token */
+        TOKEN_IS_MADE = 2,  /* merges make it of its bytes */
+        TOKEN_MARK_BITS = 2
+};
 
 typedef struct {
-        uint64_t word;     /* the first 8 bytes, zeros behind them */
-        uint32_t token;    /* UINT32_MAX: the slot is free */
-        uint32_t n_whole;  /* 2 * bytes + TOKEN_IS_WHOLE */
+        uint64_t word, second; /* the first 8 bytes, and those behind them, zeros where there are none */
+        uint32_t token;        /* UINT32_MAX: the slot is free */
+        uint32_t n_marks;      /* bytes, and marks in the lowest bits */
 } TokenSlot;
+
+typedef struct {
+        unsigned char bytes[15], n; /* n TOKEN_NOT_SHORT: see TOKENS_SHOWN */
+} TokenShown;
+
+enum { TOKEN_NOT_SHORT = 255 };
 
 typedef struct {
         uint32_t left, right; /* UINT32_MAX: the slot is free */
@@ -133,7 +146,13 @@ typedef struct {
         uint8_t ascii[128], byte[256];   /* classes of ASCII, and of bytes as letters */
 } TokenRegex;
 
-enum { REGEX_MATCHED = 0x40000000 };
+/* In an entry beside the row's place. */
+enum {
+        REGEX_MATCHED = 0x40000000,
+        REGEX_LETTERS = 0x20000000, /* letters of ASCII stay in that row, all with the same entry; */
+        REGEX_SMALL = 0x10000000,   /* those from a to z */
+        REGEX_PLACE = 0x0fffffff
+};
 
 typedef struct {
         uint32_t kind, at, n, to, to_n; /* in TOKENS_TEXTS */
@@ -181,6 +200,7 @@ typedef struct {
         const unsigned char *section[TOKENS_SECTIONS];
         int64_t count[TOKENS_SECTIONS]; /* elements */
         unsigned char may_begin[2][256]; /* first bytes of added tokens: of raw text, of normalised text */
+        unsigned char all_control[2];    /* there are none but control tokens among them */
 } TokenTables;
 
 /* Flags of encoding. */
@@ -203,7 +223,8 @@ static inline uint32_t token_element(int which)
                 [TOKENS_OF_BYTE] = 4, [TOKENS_ADDED] = sizeof(TokenAdded), [TOKENS_STEPS] = sizeof(TokenStep), [TOKENS_ROWS] = 4,
                 [TOKENS_STAGE] = 2, [TOKENS_CHANGES] = sizeof(TokenChange), [TOKENS_AROUND] = 4, [TOKENS_FIRST_OFFSET] = 4,
                 [TOKENS_MAPS] = sizeof(TokenMap), [TOKENS_MAP_STAGE] = 2, [TOKENS_MAP_VALUES] = 4, [TOKENS_COMPOSED] = sizeof(TokenComposed),
-                [TOKENS_CHARSMAP] = 4, [TOKENS_NODES] = sizeof(TokenNode), [TOKENS_SCORES] = 8};
+                [TOKENS_CHARSMAP] = 4, [TOKENS_NODES] = sizeof(TokenNode), [TOKENS_SCORES] = 8,
+                [TOKENS_SHORT] = sizeof(TokenShown)};
         return which == TOKENS_REGEX ? (uint32_t)sizeof(TokenRegex) : size[which] ? size[which] : 1;
 }
 
@@ -224,7 +245,7 @@ static inline int token_regex_fits(const TokenTables *t, const TokenRegex *r)
                 return 0;
         uint32_t wrong = 0;
         for (uint32_t i = 0; i < r->entries; i++)
-                wrong |= (row[r->rows + i] & (REGEX_MATCHED - 1)) > r->entries - r->classes;
+                wrong |= (row[r->rows + i] & REGEX_PLACE) > r->entries - r->classes;
         for (uint32_t i = 0; i < TOKENS_PAGES; i++)
                 wrong |= stage[r->stage + i] >= r->pages;
         for (uint32_t i = 0; i < r->pages * TOKENS_PAGE; i++)
@@ -320,12 +341,16 @@ static inline int tokens_open(TokenTables *t, const void *block, uint64_t size)
         int64_t vocab = head->vocab;
         if (vocab < 1 || vocab > INT32_MAX - 1 || t->count[TOKENS_OFFSET] != vocab + 1 || t->count[TOKENS_SHOWN_OFFSET] != vocab + 1 ||
             t->count[TOKENS_MARKS] != vocab || !token_is_power(t->count[TOKENS_WHOLE]) || !token_is_power(t->count[TOKENS_PAIRS]) ||
-            t->count[TOKENS_OF_BYTE] != 256 || head->unknown >= head->vocab || head->raw_added > t->count[TOKENS_ADDED] || head->growth < 1 ||
+            t->count[TOKENS_OF_BYTE] != 256 || t->count[TOKENS_SHORT] != vocab || (t->count[TOKENS_JOINTS] && !token_is_power(t->count[TOKENS_JOINTS])) || head->unknown >= head->vocab || head->raw_added > t->count[TOKENS_ADDED] || head->growth < 1 ||
             head->growth > TOKENS_GROWTH || (int64_t)head->before + head->behind != t->count[TOKENS_AROUND] || !token_steps_fit(t) || !token_changes_fit(t) || !token_model_fits(t))
                 return 0;
         const TokenAdded *added = (const TokenAdded *)token_section(t, TOKENS_ADDED);
-        for (int64_t i = 0; i < t->count[TOKENS_ADDED]; i++)
-                t->may_begin[i >= head->raw_added][t->section[TOKENS_ADDED_BYTES][added[i].at]] = 1;
+        t->all_control[0] = t->all_control[1] = 1;
+        for (int64_t i = 0; i < t->count[TOKENS_ADDED]; i++) {
+                const int normalised = i >= head->raw_added;
+                t->may_begin[normalised][t->section[TOKENS_ADDED_BYTES][added[i].at]] = 1;
+                t->all_control[normalised] &= (added[i].flags & (ADDED_CONTROL | ADDED_IS_KEPT)) != 0;
+        }
         return 1;
 }
 
@@ -376,10 +401,12 @@ static inline uint64_t token_mix(uint64_t h)
         return h ^ h >> 32;
 }
 
-static inline uint64_t token_hash(uint64_t word, const unsigned char *p, int64_t n)
+static inline uint64_t token_hash(uint64_t word, uint64_t second, const unsigned char *p, int64_t n)
 {
         uint64_t h = token_mix(word ^ (uint64_t)n << 56);
-        for (int64_t i = 8; i < n; i += 8)
+        if (n > 8)
+                h = token_mix(h ^ second);
+        for (int64_t i = 16; i < n; i += 8)
                 h = token_mix(h ^ token_word(p + i, n - i, p + n));
         return h;
 }
@@ -395,24 +422,23 @@ static inline const unsigned char *token_bytes_of(const TokenTables *t, int offs
         return t->section[offsets + 1] + offset[token];
 }
 
-/* The token of bytes [n], or -1.  whole: only one that a piece becomes at once. */
-static inline int32_t token_of_bytes(const TokenTables *t, const unsigned char *p, int64_t n, const unsigned char *limit, int whole)
+/* The token of bytes [n], or -1.  marks: those that it needs to have. */
+static inline int32_t token_of_bytes(const TokenTables *t, const unsigned char *p, int64_t n, const unsigned char *limit, uint32_t marks)
 {
         const TokenSlot *slot = (const TokenSlot *)token_section(t, TOKENS_WHOLE);
-        uint64_t word = token_word(p, n, limit), h = token_hash(word, p, n), mask = (uint64_t)t->count[TOKENS_WHOLE] - 1;
+        const uint64_t word = token_word(p, n, limit), second = n > 8 ? token_word(p + 8, n - 8, limit) : 0;
+        const uint64_t h = token_hash(word, second, p, n), mask = (uint64_t)t->count[TOKENS_WHOLE] - 1;
         for (uint64_t tries = 0; tries <= mask; tries++) {
                 const TokenSlot *s = &slot[(h + tries) & mask];
                 if (s->token == UINT32_MAX)
                         return -1;
-                if (s->word != word || s->n_whole >> 1 != (uint64_t)n)
+                if (s->word != word || s->second != second || s->n_marks >> TOKEN_MARK_BITS != (uint64_t)n)
                         continue;
                 uint32_t length;
-                const unsigned char *bytes = token_bytes_of(t, TOKENS_OFFSET, s->token, &length);
-                if (n > 8 && (length != (uint64_t)n || memcmp(bytes + 8, p + 8, (size_t)n - 8)))
+                const unsigned char *bytes = n > 16 ? token_bytes_of(t, TOKENS_OFFSET, s->token, &length) : NULL;
+                if (bytes && (length != (uint64_t)n || memcmp(bytes + 16, p + 16, (size_t)n - 16)))
                         continue;
-                if (s->token >= t->head->vocab || (whole && !(s->n_whole & TOKEN_IS_WHOLE)))
-                        return -1;
-                return (int32_t)s->token;
+                return s->token < t->head->vocab && (s->n_marks & marks) == marks ? (int32_t)s->token : -1;
         }
         return -1;
 }

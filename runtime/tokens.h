@@ -62,6 +62,8 @@ static inline void token_cut(TokenRun *r, int normalised, const unsigned char *p
         const TokenTables *t = r->t;
         const unsigned char *done = p, *begins = p, *may_begin = t->may_begin[normalised];
         int64_t raw = t->head->raw_added, low = normalised ? raw : 0, high = normalised ? t->count[TOKENS_ADDED] : raw;
+        if (t->all_control[normalised] && !(r->flags & TOKENS_CONTROL))
+                high = low;
         while (low < high && p < end) {
                 const TokenAdded *found = may_begin[*p] ? token_added_at(t, p, end, low, high) : NULL;
                 if (!found) {
@@ -175,7 +177,8 @@ typedef struct {
 /* Bytes that `out` of tokens_decode() has room for. */
 static inline int64_t tokens_decode_room(const TokenTables *t)
 {
-        return (int64_t)t->head->longest + TOKEN_RESIDUE;
+        int64_t longest = t->head->longest > sizeof(TokenShown) ? t->head->longest : sizeof(TokenShown);
+        return longest + TOKEN_RESIDUE;
 }
 
 /* How many bytes at the end of text [n] begin a character that is not finished. */
@@ -195,6 +198,11 @@ static inline int token_unfinished(const unsigned char *text, int64_t n)
  * TOKENS_CONTROL.  Of a character whose bytes come in several tokens nothing is given before the last. */
 static inline int64_t tokens_decode(const TokenTables *t, TokenDecoder *d, int32_t token, int flags, char *out)
 {
+        const TokenShown *brief = (const TokenShown *)token_section(t, TOKENS_SHORT) + token;
+        if (d->begun && !d->n && (uint32_t)token < t->head->vocab && brief->n != TOKEN_NOT_SHORT) {
+                memcpy(out, brief->bytes, sizeof *brief); /* all of it: quicker than its bytes alone */
+                return brief->n;
+        }
         uint32_t n = 0;
         const int first = !d->begun && t->count[TOKENS_FIRST_OFFSET];
         const unsigned char *shown = token_bytes_of(t, first ? TOKENS_FIRST_OFFSET : TOKENS_SHOWN_OFFSET, (uint32_t)token, &n);

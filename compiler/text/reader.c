@@ -99,7 +99,8 @@ static bool bytes_of_letters(Reader *r, Bytes letters, Bytes *out)
 static uint64_t hash_of(Bytes text)
 {
         const unsigned char *p = (const unsigned char *)text.at;
-        return token_hash(token_word(p, text.n, p + text.n), p, text.n);
+        uint64_t second = text.n > 8 ? token_word(p + 8, text.n - 8, p + text.n) : 0;
+        return token_hash(token_word(p, text.n, p + text.n), second, p, text.n);
 }
 
 static void add_name(Reader *r, int32_t token)

@@ -319,8 +319,34 @@ static void make_states(Maker *m, int start)
                         if (s == 1 && (entry & REGEX_MATCHED))
                                 refuse(m, "the regex matches the empty text, which splits nothing");
                         m->entry[s * classes + c] =
-                                (entry & REGEX_MATCHED) | (entry & (REGEX_MATCHED - 1)) * (uint32_t)classes;
+                                (entry & REGEX_MATCHED) | (entry & REGEX_PLACE) * (uint32_t)classes;
                 }
+}
+
+/* Do all letters from first to last stay in a row, with one entry? */
+static bool stays(const Maker *m, const unsigned char *class, int state, char first, char last)
+{
+        const uint32_t *row = m->entry + state * (m->nclass + 1);
+        uint32_t entry = row[class[(int)first]];
+        for (int c = first; c <= last; c++)
+                if (row[class[c]] != entry)
+                        return false;
+        return (int)(entry & REGEX_PLACE) == state * (m->nclass + 1);
+}
+
+/* Notes in each entry what a run of letters does in the row that it leads to. */
+static void note_letters(Maker *m, const unsigned char *class)
+{
+        int classes = m->nclass + 1;
+        uint32_t *flags = NEW_ARRAY(m->arena, uint32_t, m->nstate);
+        for (int s = 1; s < m->nstate; s++) {
+                bool small = stays(m, class, s, 'a', 'z');
+                bool all = small && stays(m, class, s, 'A', 'Z') &&
+                           m->entry[s * classes + class['A']] == m->entry[s * classes + class['a']];
+                flags[s] = all ? REGEX_LETTERS : small ? REGEX_SMALL : 0;
+        }
+        for (int i = 0; i < m->nstate * classes; i++)
+                m->entry[i] |= flags[(int)(m->entry[i] & REGEX_PLACE) / classes];
 }
 
 /* --- the table ------------------------------------------------------------------------------------------------------- */
@@ -353,10 +379,9 @@ static void make_pages(RegexTable *t, Arena *a, const unsigned char *class)
         }
 }
 
-static RegexTable *table_of(Maker *m)
+static RegexTable *table_of(Maker *m, const unsigned char *class)
 {
         RegexTable *t = NEW(m->arena, RegexTable);
-        const unsigned char *class = classify(m);
         t->head.classes = (uint32_t)m->nclass + 1;
         make_pages(t, m->arena, class);
         memcpy(t->head.ascii, class, sizeof t->head.ascii);
@@ -380,8 +405,10 @@ RegexTable *regex_table(Arena *a, const RegexTree *tree, const char **why)
                 m->walk++;
                 check_followers(m, &m->possessive[i], m->possessive[i].next);
         }
-        RegexTable *t = table_of(m);
+        const unsigned char *class = classify(m);
+        RegexTable *t = table_of(m, class);
         make_states(m, start);
+        note_letters(m, class);
         t->row = m->entry;
         t->head.entries = (uint32_t)(m->nstate * (m->nclass + 1));
         return t;

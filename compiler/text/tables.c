@@ -48,10 +48,13 @@ static int64_t power_above(int64_t n)
 static void add_slot(TokenSlot *slot, int64_t slots, Bytes text, int32_t token)
 {
         const unsigned char *p = (const unsigned char *)text.at;
-        uint64_t word = token_word(p, text.n, p + text.n), h = token_hash(word, p, text.n);
+        uint64_t word = token_word(p, text.n, p + text.n),
+                 second = text.n > 8 ? token_word(p + 8, text.n - 8, p + text.n) : 0,
+                 h = token_hash(word, second, p, text.n);
         while (slot[h & (uint64_t)(slots - 1)].token != UINT32_MAX)
                 h++;
-        slot[h & (uint64_t)(slots - 1)] = (TokenSlot){word, (uint32_t)token, (uint32_t)text.n << 1};
+        slot[h & (uint64_t)(slots - 1)] =
+                (TokenSlot){word, second, (uint32_t)token, (uint32_t)text.n << TOKEN_MARK_BITS};
 }
 
 static void add_slots(Block *b)
@@ -325,28 +328,106 @@ static void *put_together(Block *b, int64_t *size)
         return block;
 }
 
-/* Marks the tokens that pieces become at once: those that their own merges make, or all where merges are ignored. */
+static void *section_of(void *block, int section)
+{
+        return (char *)block + ((const TokenHead *)block)->section[section].at;
+}
+
+/* The symbols of a token before merges, in symbol [text.n + 1]. */
+static int64_t spell(const Form *f, const TokenTables *t, Bytes text, int32_t *symbol)
+{
+        const unsigned char *p = (const unsigned char *)text.at;
+        return f->flags & TOKENS_ARE_BYTES ? token_spell_bytes(t, p, p + text.n, symbol)
+                                           : token_spell(t, p, p + text.n, p + text.n, symbol);
+}
+
+/* Marks the tokens that their own merges make, and those that pieces become at once: these, or all where merges are ignored. */
 static void mark_whole(const Form *f, void *block, const TokenTables *t)
 {
-        const TokenHead *head = block;
-        TokenSlot *slot = (TokenSlot *)(void *)((char *)block + head->section[TOKENS_WHOLE].at);
-        int32_t symbol[TOKEN_LIST_WORDS * 64];
-        for (int64_t i = 0; i < t->count[TOKENS_WHOLE]; i++) {
+        enum { LONGEST = 64 };
+        TokenSlot *slot = section_of(block, TOKENS_WHOLE);
+        int32_t symbol[TOKEN_LIST_WORDS * LONGEST];
+        for (int64_t i = 0; i < t->count[TOKENS_WHOLE] && f->model == MODEL_MERGES; i++) {
                 if (slot[i].token == UINT32_MAX)
                         continue;
                 Bytes text = f->token[slot[i].token];
-                const unsigned char *p = (const unsigned char *)text.at;
-                bool whole = f->ignores_merges;
-                if (f->model != MODEL_MERGES)
-                        return;
-                if (!whole && text.n && text.n <= 64) {
-                        int64_t n = f->flags & TOKENS_ARE_BYTES
-                                            ? token_spell_bytes(t, p, p + text.n, symbol)
-                                            : token_spell(t, p, p + text.n, p + text.n, symbol);
+                bool made = false;
+                if (text.n && text.n <= LONGEST) {
+                        int64_t n = spell(f, t, text, symbol);
                         n = token_merge(t, symbol, n, symbol + n);
-                        whole = n == 1 && symbol[0] == (int32_t)slot[i].token;
+                        made = n == 1 && symbol[0] == (int32_t)slot[i].token;
                 }
-                slot[i].n_whole |= whole ? TOKEN_IS_WHOLE : 0;
+                slot[i].n_marks |=
+                        (made || f->ignores_merges ? TOKEN_IS_WHOLE : 0) | (made ? TOKEN_IS_MADE : 0);
+        }
+}
+
+/* --- joints ---------------------------------------------------------------------------------------------------------- */
+
+/* Whether merges are of symbols that spelling gives, and of what these become: not of the bytes that a character without a token
+ * falls back to. */
+static bool merges_texts_alone(const Form *f)
+{
+        uint8_t *is_byte = NEW_ARRAY(f->arena, uint8_t, f->vocab + 1);
+        for (int b = 0; b < 256 && !(f->flags & TOKENS_ARE_BYTES); b++)
+                if (f->of_byte[b] >= 0 && f->of_byte[b] < f->vocab)
+                        is_byte[f->of_byte[b]] = 1;
+        for (int64_t i = 0; i < f->nmerge; i++)
+                if (is_byte[f->merge[i].left] || is_byte[f->merge[i].right])
+                        return false;
+        return f->nmerge > 0;
+}
+
+/* Room for the joints, all of them free. */
+static void add_joints(Block *b)
+{
+        enum { LEAST = 64, MOST = 1 << 18 };
+        const Form *f = b->form;
+        int64_t joints = 0, size = LEAST;
+        if (f->model != MODEL_MERGES || !merges_texts_alone(f))
+                return;
+        for (int64_t i = 0; i < f->nmerge; i++)
+                joints += f->token[f->merge[i].made].n;
+        while (size < joints / 2 && size < MOST)
+                size *= 2;
+        add(b, TOKENS_JOINTS, arena_alloc(b->arena, size), size);
+}
+
+static void set_joint(unsigned char *bits, int64_t size, uint64_t joint)
+{
+        uint64_t bit = joint & (8 * (uint64_t)size - 1);
+        bits[bit / 8] |= (unsigned char)(1 << bit % 8);
+}
+
+static void mark_joints(const Form *f, void *block, const TokenTables *t)
+{
+        unsigned char *bits = section_of(block, TOKENS_JOINTS);
+        int64_t size = t->count[TOKENS_JOINTS];
+        int32_t *symbol = NEW_ARRAY(f->arena, int32_t, MAX_TOKEN_BYTES + 1);
+        for (int64_t k = 0; size && k < f->nmerge; k++) {
+                int64_t n = spell(f, t, f->token[f->merge[k].made], symbol);
+                for (int64_t i = 1; i < n; i++)
+                        set_joint(bits, size,
+                                  token_joint(i > 1 ? symbol[i - 2] : -1, symbol[i - 1], symbol[i],
+                                              i + 1 < n ? symbol[i + 1] : -1));
+        }
+}
+
+/* --- what decoding gives at once ------------------------------------------------------------------------------------- */
+
+static void add_short(Block *b)
+{
+        const Form *f = b->form;
+        for (int32_t i = 0; i < f->vocab; i++) {
+                TokenShown row = {{0}, TOKEN_NOT_SHORT};
+                Bytes text = f->shown[i];
+                bool whole = !token_unfinished((const unsigned char *)text.at, text.n);
+                if (text.n <= (int64_t)sizeof row.bytes && whole && !(f->mark[i] & TOKEN_CONTROL)) {
+                        row.n = (unsigned char)text.n;
+                        if (text.n)
+                                memcpy(row.bytes, text.at, (size_t)text.n);
+                }
+                add(b, TOKENS_SHORT, &row, sizeof row);
         }
 }
 
@@ -430,8 +511,10 @@ const char *form_tables(const Form *f, TokenBlock *out)
         if (f->first)
                 add_texts(b, TOKENS_FIRST_OFFSET, f->first);
         add(b, TOKENS_MARKS, f->mark, f->vocab);
+        add_short(b);
         add_slots(b);
         add_pairs(b);
+        add_joints(b);
         add(b, TOKENS_OF_BYTE, f->of_byte, sizeof f->of_byte);
         const char *why = add_added(b);
         if (why)
@@ -449,6 +532,7 @@ const char *form_tables(const Form *f, TokenBlock *out)
         if (!block || !tokens_open(&t, block, (uint64_t)out->size))
                 return arena_printf(f->arena, "%s: its tables are too large", f->path);
         mark_whole(f, block, &t);
+        mark_joints(f, block, &t);
         out->block = block;
         out->vocab = f->vocab;
         out->about = arena_printf(f->arena, "%s, %d tokens", f->kind, f->vocab);
