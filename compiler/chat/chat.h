@@ -66,6 +66,10 @@ typedef struct {
 /* variables: what the template sees besides messages; NULL: nothing. */
 ChatPieces chat_cut(Arena *a, const ChatTemplate *t, const json_t *variables, ChatDate date);
 
+/* Whether a message's content is to be a list of parts, [{"type": "text", "text": …}], as a text is left out; adds a message. */
+bool chat_wants_parts(Arena *a, const ChatTemplate *t, const json_t *variables, ChatDate date);
+void chat_say(json_t *messages, const char *role, const char *content, size_t n, bool parts);
+
 /* chat_source.c: the template of chat_template.jinja, tokenizer_config.json or a directory, and the tokens that it may name. */
 typedef struct {
         const char *path; /* for messages */
@@ -78,5 +82,7 @@ typedef struct {
         bool lacking; /* a file can't be read */
 } ChatSource;
 ChatSource chat_source(Arena *a, const char *path);
+/* The same of a template at hand, text [n], NULL: there is none; config as tokenizer_config.json has it, which the source keeps. */
+ChatSource chat_source_of(Arena *a, const char *path, const char *text, int64_t n, json_t *config);
 void chat_source_free(ChatSource *s);
 #endif

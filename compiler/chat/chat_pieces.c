@@ -16,6 +16,7 @@ typedef struct {
         ChatPieces *pieces;
         const char *mark[MARKS];     /* system, then user, answer, user … */
         const char *before, *behind; /* what stands around each mark within its message */
+        bool parts;                  /* contents are lists of parts */
 } Cut;
 
 /* A rendered conversation and where its marks stand. */
@@ -39,20 +40,25 @@ static bool refuse(Cut *c, const char *format, ...)
 
 /* --- samples --- */
 
-static void say(json_t *messages, const char *role, const char *content)
+void chat_say(json_t *messages, const char *role, const char *content, size_t n, bool parts)
 {
-        json_array_append_new(messages, json_pack("{s:s, s:s}", "role", role, "content", content));
+        json_t *text = json_stringn(content, n);
+        json_array_append_new(messages, parts ? json_pack("{s:s, s:[{s:s, s:o}]}", "role", role, "content",
+                                                          "type", "text", "text", text)
+                                              : json_pack("{s:s, s:o}", "role", role, "content", text));
 }
 
 static json_t *conversation(const Cut *c, bool system, int messages, bool open)
 {
         json_t *all = c->variables ? json_deep_copy(c->variables) : json_object(), *list = json_array();
-        for (int i = system ? 0 : 1; i <= messages; i++)
-                say(list,
-                    i == 0  ? "system"
-                    : i % 2 ? "user"
-                            : "assistant",
-                    arena_printf(c->arena, "%s%s%s", c->before, c->mark[i], c->behind));
+        for (int i = system ? 0 : 1; i <= messages; i++) {
+                const char *content = arena_printf(c->arena, "%s%s%s", c->before, c->mark[i], c->behind);
+                chat_say(list,
+                         i == 0  ? "system"
+                         : i % 2 ? "user"
+                                 : "assistant",
+                         content, strlen(content), c->parts);
+        }
         json_object_set_new(all, "messages", list);
         json_object_set_new(all, "add_generation_prompt", json_boolean(open));
         return all;
@@ -349,19 +355,40 @@ static bool find_trims(Cut *c)
                (!system || trims(c, system, 0, "the system message", &p->trims_system));
 }
 
-ChatPieces chat_cut(Arena *a, const ChatTemplate *t, const json_t *variables, ChatDate date)
+static Cut cut_new(Arena *a, const ChatTemplate *t, const json_t *variables, ChatDate date, bool parts,
+                   ChatPieces *p)
 {
         static const char *const mark[MARKS] = {"Qs0zvxQ", "Qu1zvxQ", "Qa2zvxQ", "Qu3zvxQ",
                                                 "Qa4zvxQ", "Qu5zvxQ", "Qa6zvxQ"};
-        ChatPieces p = {0};
+        *p = (ChatPieces){0};
         Cut c = {.arena = a,
                  .template = t,
                  .variables = variables,
                  .date = date,
-                 .pieces = &p,
+                 .pieces = p,
                  .before = "",
-                 .behind = ""};
+                 .behind = "",
+                 .parts = parts};
         memcpy(c.mark, mark, sizeof mark);
+        return c;
+}
+
+bool chat_wants_parts(Arena *a, const ChatTemplate *t, const json_t *variables, ChatDate date)
+{
+        bool said[2];
+        for (int parts = 0; parts < 2; parts++) {
+                ChatPieces p;
+                Cut c = cut_new(a, t, variables, date, parts, &p);
+                Sample s;
+                said[parts] = sample(&c, false, 1, true, &s, &p.fault) && strstr(s.text, c.mark[1]);
+        }
+        return said[1] && !said[0];
+}
+
+ChatPieces chat_cut(Arena *a, const ChatTemplate *t, const json_t *variables, ChatDate date)
+{
+        ChatPieces p;
+        Cut c = cut_new(a, t, variables, date, chat_wants_parts(a, t, variables, date), &p);
         if (cut_turns(&c) && cut_system(&c) && !p.reason && all_hold(&c))
                 find_trims(&c);
         return p;

@@ -100,14 +100,30 @@ static json_t *read_config(Arena *a, const char *path, bool needed, ChatSource *
         return j;
 }
 
+/* "default", "tool_use" … of a list of templates; "" if it is none. */
+static const char *template_names(Arena *a, const json_t *list)
+{
+        const char *names = "";
+        for (size_t i = 0; i < json_array_size(list); i++) {
+                const char *name = json_string_value(json_object_get(json_array_get(list, i), "name"));
+                if (name)
+                        names = arena_printf(a, "%s%s%s", names, *names ? ", " : "", name);
+        }
+        return names;
+}
+
 static void take_template(Arena *a, const char *path, const json_t *config, ChatSource *s)
 {
-        const json_t *found = template_of(config);
+        const json_t *found = template_of(config), *all = json_object_get(config, "chat_template");
+        const char *names = template_names(a, all);
         if (!json_is_string(found)) {
-                s->absent = !found;
-                s->wrong = arena_printf(a, "%s: error: %s", path,
-                                        found ? "chat_template is no text, nor a list with one named default"
-                                              : "there is no chat_template");
+                s->absent = !all;
+                s->wrong =
+                        !all ? arena_printf(a, "%s: error: there is no chat_template", path)
+                             : arena_printf(a,
+                                            "%s: error: chat_template is no text, nor a list with one named "
+                                            "default%s%s",
+                                            path, *names ? "; its templates are " : "", names);
                 return;
         }
         s->n = (int64_t)json_string_length(found);
@@ -152,6 +168,19 @@ ChatSource chat_source(Arena *a, const char *path)
                 s.text = NULL;
         else if (!file)
                 take_template(a, config_path, s.config, &s);
+        return s;
+}
+
+ChatSource chat_source_of(Arena *a, const char *path, const char *text, int64_t n, json_t *config)
+{
+        ChatSource s = {.path = path, .config = config, .variables = tokens_of(config)};
+        s.absent = !text;
+        if (text) {
+                s.text = arena_strndup(a, text, n);
+                s.n = n;
+        } else {
+                s.wrong = arena_printf(a, "%s: error: there is no chat_template", path);
+        }
         return s;
 }
 

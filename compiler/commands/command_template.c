@@ -4,8 +4,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "chat/chat.h"
 #include "commands_private.h"
+#include "import/import.h"
 
 enum { MOST_TURNS = 10000 };
 
@@ -79,16 +79,8 @@ static int print_pieces(Arena *a, const ChatTemplate *t, const ChatSource *s, Ch
 
 /* --- a conversation --- */
 
-static void say(json_t *messages, const char *role, const char *content, size_t n)
-{
-        json_t *message = json_object();
-        json_object_set_new(message, "role", json_string(role));
-        json_object_set_new(message, "content", json_stringn(content, n));
-        json_array_append_new(messages, message);
-}
-
 /* A line each of standard input: user, answer, user …; how many, -1 after a message. */
-static int read_turns(json_t *messages)
+static int read_turns(json_t *messages, bool parts)
 {
         char *line = NULL;
         size_t room = 0;
@@ -102,7 +94,7 @@ static int read_turns(json_t *messages)
                                 text ? "a conversation has at most 10000 lines" : "this is no UTF-8");
                         turns = -1;
                 } else
-                        say(messages, turns++ % 2 ? "assistant" : "user", line, (size_t)n);
+                        chat_say(messages, turns++ % 2 ? "assistant" : "user", line, (size_t)n, parts);
                 json_decref(text);
         }
         free(line);
@@ -114,9 +106,10 @@ static int render(Arena *a, const ChatTemplate *t, const ChatSource *s, ChatDate
         json_t *messages = json_array();
         ChatText text;
         ChatFault fault;
+        bool parts = chat_wants_parts(a, t, s->variables, date);
         if (o->system)
-                say(messages, "system", o->system, strlen(o->system));
-        int turns = read_turns(messages);
+                chat_say(messages, "system", o->system, strlen(o->system), parts);
+        int turns = read_turns(messages, parts);
         json_object_set_new(s->variables, "messages", messages);
         if (turns < 0)
                 return WRONG_INPUT;
@@ -149,12 +142,27 @@ static int with_source(Arena *a, const ChatSource *s, const Options *o)
         return o->pieces ? print_pieces(a, t, s, date, o->date != NULL) : render(a, t, s, date, o);
 }
 
+/* Of a file or a directory, or of a GGUF, which stays open for it. */
+static ChatSource source_of(Arena *a, const char *path, Checkpoint **gguf)
+{
+        const Format *format = format_of_file(path);
+        CkError error = {.environment = false};
+        if (!format || format->kind != FORMAT_GGUF)
+                return chat_source(a, path);
+        *gguf = checkpoint_open(path, &error);
+        if (*gguf)
+                return gguf_chat_source(a, *gguf);
+        return (ChatSource){.wrong = arena_printf(a, "%s", error.message), .lacking = error.environment};
+}
+
 int template_command(const Options *o)
 {
         Arena a = {0};
-        ChatSource s = chat_source(&a, o->file[0]);
+        Checkpoint *gguf = NULL;
+        ChatSource s = source_of(&a, o->file[0], &gguf);
         int code = with_source(&a, &s, o);
         chat_source_free(&s);
+        checkpoint_close(gguf);
         arena_free(&a);
         return code;
 }

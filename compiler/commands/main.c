@@ -232,7 +232,8 @@ static const Command command_table[] = {
         {"template", template_command, "YgG", 1, 1, "one template",
          "SOURCE [--system TEXT] [--date YEAR-MONTH-DAY] [--pieces]",
          "a chat template: a conversation rendered, or its pieces",
-         "SOURCE is a chat_template.jinja, a tokenizer_config.json, or a directory with one of them.  "
+         "SOURCE is a chat_template.jinja, a tokenizer_config.json, a directory with one of them, or a "
+         ".gguf.  "
          "Standard input "
          "has the turns,\n"
          "a line each: user, answer, user …; after a user's turn the text ends where the answer begins.\n"

@@ -6,8 +6,8 @@
 #include "chat/chat.h"
 #include "import_private.h"
 
-/* The special token that a text begins with: its id by added_tokens_decoder, the longest; -1: there is none. */
-static int64_t token_at(const json_t *config, const char *text)
+/* The special token that a text begins with, or is: its id by added_tokens_decoder, the longest; -1: there is none. */
+static int64_t token_at(const json_t *config, const char *text, bool whole)
 {
         const json_t *all = json_object_get(config, "added_tokens_decoder");
         size_t longest = 0;
@@ -18,7 +18,7 @@ static int64_t token_at(const json_t *config, const char *text)
         {
                 const char *content = json_string_value(json_object_get(token, "content"));
                 size_t n = content ? strlen(content) : 0;
-                if (n <= longest || strncmp(text, content, n) != 0)
+                if (n <= longest || strncmp(text, content, n) != 0 || (whole && text[n]))
                         continue;
                 longest = n;
                 id = strspn(key, "0123456789") == strlen(key) && strlen(key) < 10 ? strtol(key, NULL, 10)
@@ -108,12 +108,23 @@ static bool cut(Import *m, const ChatSource *s, ChatPieces *p)
         return !p->reason;
 }
 
+/* The id of bos_token or the like, -1 */
+static int64_t token_named(const ChatSource *s, const char *name)
+{
+        const char *text = json_string_value(json_object_get(s->variables, name));
+        return text ? token_at(s->config, text, true) : -1;
+}
+
 void conversation_read(Import *m, const char *folder)
 {
-        ChatSource s = chat_source(m->arena, *folder ? folder : ".");
+        ChatSource s = folder ? chat_source(m->arena, *folder ? folder : ".")
+                              : gguf_chat_source(m->arena, m->tensors);
         ChatPieces p = {0};
+        m->begin = token_named(&s, "bos_token");
+        m->ends[0] = token_named(&s, "eos_token");
+        m->ends[1] = -1;
         if (cut(m, &s, &p)) {
-                m->answer_end = token_at(s.config, strstr(p.answer, "{}") + 2);
+                m->ends[1] = token_at(s.config, strstr(p.answer, "{}") + 2, false);
                 add_pieces(m, &p);
         }
         chat_source_free(&s);

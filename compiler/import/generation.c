@@ -2,14 +2,16 @@
  *
  * Ids of generation_config.json come first, then those of the configuration.  Tokens that end a text are all of eos_token_id, a number
  * or a list; it begins with bos_token_id, or where there is an encoder with decoder_start_token_id.  What the files leave out is the
- * family's. */
+ * family's.  Tokens that are ruled out, or prescribed, are those of the first file that has the key. */
 #include <math.h>
 
 #include "import_private.h"
 
+enum { MAX_IDS = 1024 };
+
 typedef struct {
         int n;
-        int64_t id[MAX_STOP_TOKENS];
+        int64_t id[MAX_IDS];
 } TokenIds;
 
 static SaidObject *generation_config(const Import *m)
@@ -22,6 +24,15 @@ static const SaidField *in_order(const Import *m, const char *key, int place)
 {
         const SaidObject *const object[] = {generation_config(m), m->inner, m->root};
         return object[place] ? object_find(object[place], intern(m->program->names, key, -1)) : NULL;
+}
+
+/* The field of the first file that has the key and says something; NULL: none. */
+static const SaidField *said_first(const Import *m, const char *key)
+{
+        const SaidField *f = NULL;
+        for (int place = 0; place < 3 && (!f || f->value.kind == SAID_NONE); place++)
+                f = in_order(m, key, place);
+        return f && f->value.kind != SAID_NONE ? f : NULL;
 }
 
 static bool has_id(const TokenIds *ids, int64_t id)
@@ -42,8 +53,8 @@ static void add_id(Import *m, TokenIds *ids, const SaidField *f, Said v)
         }
         if (v.number < 0 || has_id(ids, (int64_t)v.number))
                 return;
-        if (ids->n == MAX_STOP_TOKENS)
-                config_error(m, f->span, "more than %d tokens end a text", MAX_STOP_TOKENS);
+        if (ids->n == MAX_IDS)
+                config_error(m, f->span, "%s has more than %d tokens", f->key, MAX_IDS);
         else
                 ids->id[ids->n++] = (int64_t)v.number;
 }
@@ -65,6 +76,8 @@ static TokenIds first_token(Import *m)
         for (int k = 0; k < 2; k++)
                 for (int place = 0; place < 3 && !ids.n && !m->failed; place++)
                         add_ids(m, &ids, in_order(m, key[k], place));
+        if (!ids.n && m->begin >= 0)
+                ids.id[ids.n++] = m->begin;
         return ids;
 }
 
@@ -73,8 +86,12 @@ static TokenIds last_tokens(Import *m)
         TokenIds ids = {0};
         for (int place = 0; place < 3 && !m->failed; place++)
                 add_ids(m, &ids, in_order(m, "eos_token_id", place));
-        if (m->answer_end > 0 && !has_id(&ids, m->answer_end) && ids.n < MAX_STOP_TOKENS)
-                ids.id[ids.n++] = m->answer_end;
+        if (ids.n > MAX_STOP_TOKENS)
+                config_error(m, said_first(m, "eos_token_id")->span, "more than %d tokens end a text",
+                             MAX_STOP_TOKENS);
+        for (int i = 0; i < 2; i++)
+                if (m->ends[i] >= 0 && !has_id(&ids, m->ends[i]) && ids.n < MAX_STOP_TOKENS)
+                        ids.id[ids.n++] = m->ends[i];
         return ids;
 }
 
@@ -97,23 +114,89 @@ static void check_start(Import *m, const TokenIds *start)
                              (long long)start->id[0], n);
 }
 
+/* A list's element i, if that is a list itself. */
+static const SaidList *list_at(const SaidField *f, int i)
+{
+        const Said *v = &f->value.list->item[i];
+        return v->kind == SAID_LIST ? v->list : NULL;
+}
+
+/* Those of several tokens stay: their first alone may be said. */
+static bool is_one_word(const SaidField *f, int i)
+{
+        const SaidList *word = list_at(f, i);
+        return word && word->n == 1;
+}
+
+static TokenIds forbidden(Import *m)
+{
+        TokenIds ids = {0};
+        const SaidField *words = said_first(m, "bad_words_ids");
+        add_ids(m, &ids, said_first(m, "suppress_tokens"));
+        for (int i = 0; words && words->value.kind == SAID_LIST && i < words->value.list->n; i++)
+                if (is_one_word(words, i))
+                        add_id(m, &ids, words, list_at(words, i)->item[0]);
+        return ids;
+}
+
+/* [[1, id], [2, id], …]: the tokens behind the first, place by place; false: they are not all known. */
+static bool forced_places(Import *m, const SaidField *f, TokenIds *ids)
+{
+        if (f->value.kind != SAID_LIST)
+                return false;
+        for (int i = 0; i < f->value.list->n; i++) {
+                const SaidList *pair = list_at(f, i);
+                if (!pair || pair->n != 2 || pair->item[0].kind != SAID_NUMBER ||
+                    pair->item[0].number != i + 1 || pair->item[1].kind != SAID_NUMBER || ids->n == MAX_IDS)
+                        return false;
+                ids->id[ids->n++] = (int64_t)pair->item[1].number;
+        }
+        (void)m;
+        return true;
+}
+
+static TokenIds forced(Import *m)
+{
+        TokenIds ids = {0};
+        const SaidField *places = said_first(m, "forced_decoder_ids");
+        if (places && !forced_places(m, places, &ids))
+                ids.n = 0;
+        if (!places)
+                add_ids(m, &ids, said_first(m, "forced_bos_token_id"));
+        return ids;
+}
+
+static void print_ids(Text *t, const char *before, const char *knob, const TokenIds *ids)
+{
+        if (!ids->n)
+                return;
+        text_printf(t, "%s%s %s", before, knob, ids->n > 1 ? "[" : "");
+        for (int i = 0; i < ids->n; i++)
+                text_printf(t, "%s%lld", !i ? "" : i % 20 ? ", " : ",\n            ", (long long)ids->id[i]);
+        text_printf(t, "%s", ids->n > 1 ? "]" : "");
+}
+
 void generation_print(Import *m, Definition *family, Text *t)
 {
         if (!family_generates(m, family))
                 return;
-        TokenIds start = first_token(m), stop = last_tokens(m);
+        TokenIds start = first_token(m), stop = last_tokens(m), first = forced(m), forbid = forbidden(m),
+                 forbid_first = {0};
+        add_ids(m, &forbid_first, said_first(m, "begin_suppress_tokens"));
         check_start(m, &start);
-        if (!start.n && !stop.n && !m->nknob)
+        bool rules = first.n || forbid.n || forbid_first.n, wide = m->nknob || rules;
+        if (!start.n && !stop.n && !wide)
                 return;
-        text_printf(t, m->nknob ? "    loop generate {\n       " : "    loop generate {");
-        if (start.n)
-                text_printf(t, " start %lld%s", (long long)start.id[0], stop.n ? " " : "");
-        for (int i = 0; i < stop.n; i++)
-                text_printf(t, "%s%lld", i ? ", " : stop.n > 1 ? " stop [" : " stop ", (long long)stop.id[i]);
-        text_printf(t, "%s%s", stop.n > 1 ? "]" : "", m->nknob ? "\n" : " }\n");
+        text_printf(t, wide ? "    loop generate {\n       " : "    loop generate {");
+        print_ids(t, " ", "start", &start);
+        print_ids(t, start.n ? "  " : " ", "stop", &stop);
+        print_ids(t, "\n        ", "first", &first);
+        print_ids(t, "\n        ", "forbid", &forbid);
+        print_ids(t, "\n        ", "forbid_first", &forbid_first);
+        text_printf(t, wide ? "\n" : " }\n");
         for (int i = 0; i < m->nknob; i++)
                 text_printf(t, "        %s\n", spec_tree_text(m->arena, m->knob[i]));
-        if (m->nknob)
+        if (wide)
                 text_printf(t, "    }\n");
 }
 
@@ -131,12 +214,7 @@ static bool asks(const SaidField *f)
 
 Paths generation_not_done(Import *m, Definition *family)
 {
-        static const char *const key[] = {"suppress_tokens",
-                                          "begin_suppress_tokens",
-                                          "forced_bos_token_id",
-                                          "forced_eos_token_id",
-                                          "forced_decoder_ids",
-                                          "bad_words_ids",
+        static const char *const key[] = {"forced_eos_token_id",
                                           "num_beams",
                                           "repetition_penalty",
                                           "no_repeat_ngram_size",
@@ -144,7 +222,17 @@ Paths generation_not_done(Import *m, Definition *family)
                                           "top_k",
                                           "top_p"};
         Paths found = {0};
-        for (size_t k = 0; k < sizeof key / sizeof *key && family_generates(m, family); k++)
+        if (!family_generates(m, family))
+                return found;
+        const SaidField *words = said_first(m, "bad_words_ids"),
+                        *places = said_first(m, "forced_decoder_ids");
+        TokenIds ids = {0};
+        if (places && !forced_places(m, places, &ids))
+                paths_add(m->arena, &found, "forced_decoder_ids");
+        for (int i = 0; words && words->value.kind == SAID_LIST && i < words->value.list->n; i++)
+                if (!is_one_word(words, i) && !paths_have(&found, "bad_words_ids"))
+                        paths_add(m->arena, &found, "bad_words_ids");
+        for (size_t k = 0; k < sizeof key / sizeof *key; k++)
                 for (int place = 0; place < 3; place++)
                         if (asks(in_order(m, key[k], place)) && !paths_have(&found, key[k]))
                                 paths_add(m->arena, &found, key[k]);

@@ -5,6 +5,7 @@
  * does not read are refused (strict.c), and what it states is printed as a model (spec.c).  No family is known here. */
 #ifndef IMPORT_H
 #define IMPORT_H
+#include "chat/chat.h"
 #include "driver/driver.h"
 
 /* A spec: a model file of a few lines. */
@@ -32,6 +33,9 @@ typedef struct {
 bool source_open(Arena *arena, Options *o, SourceParts parts, int *code);
 /* A source's tokenizer, as --tokenizer takes it; NULL without one, and, after a note, where it is none that is read. */
 const char *source_tokenizer(Arena *arena, const char *source);
+
+/* gguf_chat.c: the chat template of a GGUF, and the tokens that it may name. */
+ChatSource gguf_chat_source(Arena *a, const Checkpoint *file);
 
 /* lint.c: config items of the main file; what is wrong with them goes to diag.  A key that is read reaches a setting or a require; names
  * stand for something; a family has the settings that it is given. */

@@ -156,7 +156,8 @@ typedef struct {
         Ast **knob; /* of `loop generate` */
         int nknob, knob_cap;
         const char *conversation_note; /* or NULL */
-        int64_t answer_end;            /* the token that ends an answer; 0 where there are no knobs */
+        int64_t ends[2]; /* tokens that end a text: of tokenizer_config.json, behind an answer; -1: none */
+        int64_t begin;   /* the token that a text begins with, of tokenizer_config.json; -1: none */
 } Import;
 
 /* item.c */
@@ -209,8 +210,11 @@ bool family_generates(const Import *m, Definition *family); /* it has `loop gene
 bool family_gives(Import *m, Definition *family,
                   const StatedSetting *s); /* the same value without being set */
 
-/* conversation.c: of a folder, with a slash at its end, or "" */
+/* conversation.c: of a folder, with a slash at its end, or ""; NULL: of the GGUF */
 void conversation_read(Import *m, const char *folder);
+
+/* gguf_chat.c: tokens that begin and end a text, as a generation_config.json has them */
+Said gguf_generation(Import *m);
 
 /* generation.c: adds the line `loop generate { … }`, where the files have tokens for it; keys that are not done. */
 void generation_print(Import *m, Definition *family, Text *t);

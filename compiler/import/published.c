@@ -296,6 +296,7 @@ static bool read_gguf(Reading *r)
 {
         CkError error;
         r->m.beside = NEW(r->m.arena, SaidObject);
+        r->m.beside->field = NEW(r->m.arena, SaidField);
         r->m.tensors = checkpoint_open(r->path, &error);
         if (r->m.tensors)
                 return pairs_read(r->m.arena, &r->names, &r->diag, r->m.tensors, &r->m.root,
@@ -480,7 +481,7 @@ static void note_missing_weights(const Reading *r)
 
 Spec import_spec(Arena *arena, const Options *o, const char *source, const char *items, const char *name)
 {
-        Reading r = {.source = source, .m = {.arena = arena}};
+        Reading r = {.source = source, .m = {.arena = arena, .ends = {-1, -1}, .begin = -1}};
         Paths forced = {0};
         Spec spec = {0};
         r.names.arena = r.diag.arena = arena;
@@ -492,7 +493,9 @@ Spec import_spec(Arena *arena, const Options *o, const char *source, const char 
                 good = spec_complete(&r.m);
         if (good)
                 good = strict_keys(&r.m, r.path, o->force, &forced);
-        if (good && r.folder && family_generates(&r.m, family_find(&r.m, r.m.family->name)))
+        if (good && r.gguf)
+                add_beside(&r, "generation_config", gguf_generation(&r.m));
+        if (good && (r.folder || r.gguf) && family_generates(&r.m, family_find(&r.m, r.m.family->name)))
                 conversation_read(&r.m, r.folder);
         if (good) {
                 spec.model = model_name(&r, name ? name : name_of_source(&r));

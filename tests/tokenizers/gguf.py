@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """A byte-level tokenizer.json as the pairs of a GGUF without tensors: gguf.py FILE.json PRE OUT.gguf [KEY=VALUE…].  A VALUE is JSON and
-replaces a pair, or takes it away where it is null."""
+replaces a pair, or takes it away where it is null; KEY lacks tokenizer.ggml. in front, unless it has a dot."""
 
 import json
 import struct
@@ -43,7 +43,7 @@ def main():
     }
     for m in more:
         key, v = m.split("=", 1)
-        pairs[KEY + key] = json.loads(v)
+        pairs[key if "." in key else KEY + key] = json.loads(v)
     pairs = {k: v for k, v in pairs.items() if v is not None}
     with open(out, "wb") as f:
         f.write(b"GGUF" + struct.pack("<IQQ", 3, 0, len(pairs)))

@@ -1,0 +1,103 @@
+/* What a GGUF says of conversations: its chat template, the tokens that it may name, and those that begin and end a text. */
+#include <jansson.h>
+#include <stdlib.h>
+
+#include "chat/chat.h"
+#include "import_private.h"
+
+enum { CONTROL_TOKEN = 3 }; /* of token_type */
+
+typedef struct {
+        Arena *arena;
+        const Checkpoint *file;
+        CkText *token; /* [ntoken] */
+        int64_t *kind; /* [ntoken], or NULL */
+        int64_t ntoken;
+} Vocabulary;
+
+static const CkPair *pair_of(const Vocabulary *v, const char *name)
+{
+        return checkpoint_pair(v->file, arena_printf(v->arena, "tokenizer.%s", name));
+}
+
+static Vocabulary vocabulary_of(Arena *a, const Checkpoint *file)
+{
+        Vocabulary v = {.arena = a, .file = file};
+        const CkPair *tokens = pair_of(&v, "ggml.tokens"), *kinds = pair_of(&v, "ggml.token_type");
+        if (!tokens || !tokens->list)
+                return v;
+        v.token = NEW_ARRAY(a, CkText, tokens->count + 1);
+        v.ntoken = pair_texts(tokens, v.token) ? tokens->count : 0;
+        v.kind = NEW_ARRAY(a, int64_t, v.ntoken + 1);
+        if (!kinds || !kinds->list || kinds->count != v.ntoken || !pair_integers(kinds, v.kind))
+                v.kind = NULL;
+        return v;
+}
+
+/* The number that ggml.NAME_token_id has, or -1. */
+static int64_t token_named(const Vocabulary *v, const char *name)
+{
+        const CkPair *pair = pair_of(v, arena_printf(v->arena, "ggml.%s_token_id", name));
+        int64_t id = -1;
+        return pair && !pair->list && pair_integers(pair, &id) && id >= 0 && id <= INT32_MAX ? id : -1;
+}
+
+/* As a tokenizer_config.json has it. */
+static json_t *config_of(const Vocabulary *v)
+{
+        static const char *const name[][2] = {{"bos", "bos_token"},       {"eos", "eos_token"},
+                                              {"unknown", "unk_token"},   {"padding", "pad_token"},
+                                              {"seperator", "sep_token"}, /* the format's spelling */
+                                              {"cls", "cls_token"},       {"mask", "mask_token"}};
+        json_t *config = json_object(), *added = json_object();
+        for (size_t i = 0; i < sizeof name / sizeof *name; i++) {
+                int64_t id = token_named(v, name[i][0]);
+                if (id >= 0 && id < v->ntoken)
+                        json_object_set_new(config, name[i][1],
+                                            json_stringn(v->token[id].bytes, (size_t)v->token[id].n));
+        }
+        for (int64_t i = 0; v->kind && i < v->ntoken; i++)
+                if (v->kind[i] == CONTROL_TOKEN)
+                        json_object_set_new(
+                                added, arena_printf(v->arena, "%lld", (long long)i),
+                                json_pack("{s:o}", "content",
+                                          json_stringn(v->token[i].bytes, (size_t)v->token[i].n)));
+        json_object_set_new(config, "added_tokens_decoder", added);
+        return config;
+}
+
+ChatSource gguf_chat_source(Arena *a, const Checkpoint *file)
+{
+        Vocabulary v = vocabulary_of(a, file);
+        const CkPair *template = pair_of(&v, "chat_template");
+        const char *path = arena_printf(a, "%s (tokenizer.chat_template)", checkpoint_path(file));
+        CkText text;
+        if (!template)
+                return chat_source_of(a, checkpoint_path(file), NULL, 0, config_of(&v));
+        if (template->list || template->kind != CK_TEXT || !pair_texts(template, &text))
+                return (ChatSource){.wrong = arena_printf(a, "%s: error: a text is wanted here", path)};
+        return chat_source_of(a, path, text.bytes, text.n, config_of(&v));
+}
+
+Said gguf_generation(Import *m)
+{
+        static const char *const end[] = {"eos", "eot", "eom"};
+        Vocabulary v = {.arena = m->arena, .file = m->tensors};
+        json_t *j = json_object(), *ends = json_array();
+        int64_t begin = token_named(&v, "bos");
+        if (begin >= 0)
+                json_object_set_new(j, "bos_token_id", json_integer(begin));
+        for (int i = 0; i < 3; i++)
+                if (token_named(&v, end[i]) >= 0)
+                        json_array_append_new(ends, json_integer(token_named(&v, end[i])));
+        json_object_set_new(j, "eos_token_id", ends);
+        Said said = {.kind = SAID_OBJECT, .object = NEW(m->arena, SaidObject)};
+        const char *key;
+        json_t *value;
+        said.object->field = NEW_ARRAY(m->arena, SaidField, 2);
+        json_object_foreach(j, key, value) said.object->field[said.object->n++] =
+                (SaidField){.key = intern(m->program->names, key, -1),
+                            .value = json_said(m->arena, m->program->names, m->diag, value, (Span){0})};
+        json_decref(j);
+        return said;
+}
