@@ -216,8 +216,10 @@ static const Command command_table[] = {
         {"encode", encode_command, "lBj", 1, 1, "a tokenizer", "SOURCE [--special] [--bare] [--json]",
          "text to token ids, a line each",
          "Reads text from standard input and writes the ids of each line to a line.\n"
-         "  SOURCE           a tokenizer.json, a tokenizer.model or spiece.model, a vocab.txt, a directory that "
-         "has one of\n                   them or vocab.json and merges.txt, or a .gguf\n"
+         "  SOURCE           a tokenizer.json, a tokenizer.model or spiece.model, a vocab.txt, a directory "
+         "that "
+         "has one of\n                   them or vocab.json and merges.txt, a .tiktoken, a tekken.json, or a "
+         ".gguf\n"
          "  --special        the texts of control tokens, as <|endoftext|>, become these tokens\n"
          "  --bare           without the tokens that the tokenizer puts before and behind a text\n"
          "  --json           each line is a string of JSON, so that a text may have line ends\n"

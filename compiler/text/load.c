@@ -64,7 +64,7 @@ const char *block_of_json(Arena *a, const char *path, const json_t *root, TokenB
         Form *f = NEW(a, Form);
         f->arena = a;
         f->path = path;
-        const char *wrong = form_of_json(f, root);
+        const char *wrong = is_tekken(root) ? form_of_tekken(f, root) : form_of_json(f, root);
         return wrong ? wrong : form_tables(f, out);
 }
 
@@ -176,13 +176,15 @@ static const char *load_file(Arena *a, const char *path, TokenBlock *out, bool *
         const Format *format = format_of_file(path);
         if (format && format->kind == FORMAT_PIECES)
                 return load_pieces(a, path, out, lacking);
+        if (ends_with(path, ".tiktoken"))
+                return load_tiktoken(a, path, out, lacking);
         return ends_with(path, ".txt") ? load_words(a, path, out, lacking)
                                        : load_json_file(a, path, out, lacking);
 }
 
 /* Of several the first goes before the others. */
-static const char *const file_table[] = {"tokenizer.json", "tokenizer.model", "spiece.model",
-                                         "sentencepiece.bpe.model", "vocab.txt"};
+static const char *const file_table[] = {"tokenizer.json",          "tokenizer.model", "spiece.model",
+                                         "sentencepiece.bpe.model", "vocab.txt",       "tekken.json"};
 enum { FILES = sizeof file_table / sizeof file_table[0] };
 
 static const char *in_directory(Arena *a, const char *folder, TokenBlock *out, bool *lacking)
@@ -198,8 +200,8 @@ static const char *in_directory(Arena *a, const char *folder, TokenBlock *out, b
         }
         return arena_printf(a,
                             "%s: a directory without tokenizer.json, vocab.json and merges.txt, "
-                            "tokenizer.model, spiece.model and "
-                            "vocab.txt",
+                            "tokenizer.model, spiece.model, "
+                            "vocab.txt and tekken.json",
                             folder);
 }
 
@@ -215,7 +217,7 @@ bool tokenizer_is_file(const char *path)
 {
         const Format *format = format_of_file(path);
         return (format && (format->kind == FORMAT_JSON || format->kind == FORMAT_PIECES)) ||
-               ends_with(path, ".txt");
+               ends_with(path, ".txt") || ends_with(path, ".tiktoken");
 }
 
 const char *tokenizer_load(Arena *a, const char *path, TokenBlock *out, bool *lacking)

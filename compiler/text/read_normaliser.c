@@ -129,7 +129,7 @@ static int64_t base64_value(char c)
         return at ? at - digit : -1;
 }
 
-static Bytes base64(Reader *r, const char *text, int64_t n, const char *where)
+Bytes base64(Reader *r, const char *text, int64_t n, const char *where)
 {
         char *to = arena_alloc(r->arena, n + 1);
         int64_t made = 0;

@@ -50,6 +50,7 @@ enum { MAX_SEQUENCES = 8 }; /* within one another */
 void add_bert_normaliser(Reader *r, const json_t *part,
                          const char *where); /* NULL: with all that is usual; below too */
 void read_normaliser(Reader *r, const json_t *part, const char *where, int depth);
+Bytes base64(Reader *r, const char *text, int64_t n, const char *where);
 
 /* read_parts.c: pre-tokeniser, decoder */
 Bytes pattern_text(Reader *r, const json_t *part,
@@ -103,6 +104,11 @@ const char *block_of_json(Arena *a, const char *path, const json_t *root, TokenB
 /* load_pieces.c, load_words.c: NULL, or what is wrong */
 const char *load_pieces(Arena *a, const char *path, TokenBlock *out, bool *lacking);
 const char *load_words(Arena *a, const char *path, TokenBlock *out, bool *lacking);
+
+/* load_ranks.c: NULL, or what is wrong */
+const char *load_tiktoken(Arena *a, const char *path, TokenBlock *out, bool *lacking);
+bool is_tekken(const json_t *root);
+const char *form_of_tekken(Form *f, const json_t *root);
 
 /* read_json.c */
 void add_token(Reader *r, const json_t *value, const char *where); /* of added_tokens */

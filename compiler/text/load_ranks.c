@@ -1,0 +1,247 @@
+/* Tokens in order of their ranks, as tiktoken's files (NAME.tiktoken: a token in base 64 and its rank a line) and tekken.json have them.
+ * Two neighbours that together are a token are merged, the least rank first. */
+#include <stdlib.h>
+
+#include "reader_private.h"
+
+static void begin_bytes(Reader *r, Bytes regex, const char *where)
+{
+        Form *f = r->form;
+        const char *why;
+        f->flags |= TOKENS_ARE_BYTES | TOKENS_WHOLE_FIRST;
+        f->ignores_merges = true;
+        f->kind = "byte-level BPE";
+        RegexTree *tree = regex_parse(r->arena, regex, &why);
+        RegexTable *table = tree ? regex_table(r->arena, tree, &why) : NULL;
+        if (!table)
+                reader_refuse(r, "%s: %s", where, why);
+        f->step[f->nstep++] =
+                (FormStep){.kind = STEP_SPLIT, .behavior = SPLIT_ISOLATED, .regex = table, .text = {"", 0}};
+}
+
+/* A token's bytes are its name: no letters stand for them. */
+static void set_ranked(Reader *r, int32_t token, Bytes bytes)
+{
+        r->form->flags &= ~(uint32_t)TOKENS_ARE_BYTES;
+        set_token(r, token, bytes);
+        r->form->flags |= TOKENS_ARE_BYTES;
+}
+
+static void add_pair(Reader *r, FormMerge merge, int64_t *room)
+{
+        Form *f = r->form;
+        if (f->nmerge == MAX_MERGES)
+                reader_refuse(r, "more than %d pairs of tokens make another", MAX_MERGES);
+        if (f->nmerge == *room) {
+                int64_t had = *room * (int64_t)sizeof merge;
+                *room = *room ? 2 * *room : 1 << 18;
+                f->merge = arena_grow(r->arena, f->merge, had, *room * (int64_t)sizeof merge);
+        }
+        f->merge[f->nmerge++] = merge;
+}
+
+/* All pairs that make a token, when all tokens are there. */
+static void make_pairs(Reader *r)
+{
+        Form *f = r->form;
+        int64_t room = 0;
+        for (int32_t i = 0; i < f->vocab; i++)
+                for (int64_t at = 1; at < r->name[i].n; at++) {
+                        Bytes text = r->name[i];
+                        int32_t left = find_token(r, (Bytes){text.at, at}),
+                                right = left < 0 ? -1 : find_token(r, (Bytes){text.at + at, text.n - at});
+                        if (right >= 0)
+                                add_pair(r, (FormMerge){left, right, i, (uint32_t)i}, &room);
+                }
+        for (int b = 0; b < 256; b++) {
+                char byte = (char)b;
+                f->of_byte[b] = find_token(r, (Bytes){&byte, 1});
+                if (f->of_byte[b] < 0)
+                        reader_refuse(r, "there is no token of the byte %d alone", b);
+        }
+}
+
+static void add_special(Reader *r, const char *text, int64_t token)
+{
+        json_t *row = json_pack("{s:I,s:s,s:b}", "id", (json_int_t)token, "content", text, "special", 1);
+        add_token(r, row, text);
+        json_decref(row);
+}
+
+/* --- tiktoken -------------------------------------------------------------------------------------------------------- */
+
+static _Noreturn void refuse_name(Reader *r, const json_t *table, const char *name)
+{
+        Text *known = text_new(r->arena);
+        const char *key;
+        json_t *row;
+        json_object_foreach((json_t *)table, key, row) text_printf(known, " %s", key);
+        reader_refuse(
+                r,
+                "a file of ranks does not say how text is split, and lathe knows no vocabulary of the name "
+                "%s; it knows%s; save_pretrained() of the model's fast tokenizer writes a tokenizer.json",
+                name, known->data);
+}
+
+static const char *stem_of(Reader *r, const char *path)
+{
+        const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+        return arena_strndup(r->arena, name, (int64_t)strcspn(name, "."));
+}
+
+static void read_lines(Reader *r, const char *text, int64_t size)
+{
+        int64_t number = 0;
+        for (const char *at = text, *end = text + size; at < end;) {
+                const char *stop = memchr(at, '\n', (size_t)(end - at)),
+                           *space = memchr(at, ' ', (size_t)(end - at));
+                stop = stop ? stop : end;
+                char *behind = NULL;
+                long rank = space && space < stop ? strtol(space + 1, &behind, 10) : -1;
+                const char *where = arena_printf(r->arena, "line %lld", (long long)++number);
+                if (rank < 0 || rank >= MAX_TOKENS || !behind || (behind != stop && *behind != '\r'))
+                        reader_refuse(r, "%s: a token in base 64, a space and its rank are wanted here",
+                                      where);
+                set_ranked(r, (int32_t)rank, base64(r, at, space - at, where));
+                at = stop + 1;
+        }
+}
+
+static void read_tiktoken(Reader *r, const char *text, int64_t size, const json_t *table)
+{
+        const char *name = stem_of(r, r->form->path), *key;
+        const json_t *row = json_object_get(table, name);
+        json_t *value;
+        if (!row)
+                refuse_name(r, table, name);
+        begin_bytes(r, text_of(r, json_object_get(row, "pattern"), "tiktoken.json"), "tiktoken.json");
+        read_lines(r, text, size);
+        make_pairs(r);
+        json_t *special = json_object_get(row, "special");
+        r->form->added = NEW_ARRAY(r->arena, FormAdded, (int64_t)json_object_size(special) + 1);
+        json_object_foreach(special, key, value) add_special(r, key, json_integer_value(value));
+        reader_room(r, r->form->vocab);
+}
+
+const char *load_tiktoken(Arena *a, const char *path, TokenBlock *out, bool *lacking)
+{
+        int64_t size;
+        const char *why, *known = embedded_text("tiktoken.json");
+        char *text = file_text(a, path, &size, &why, lacking);
+        if (!text)
+                return why;
+        Form *f = NEW(a, Form);
+        f->arena = a;
+        f->path = path;
+        Reader *r = reader_new(f);
+        json_error_t error;
+        json_begin();
+        json_t *table = json_parse(known, strlen(known), 0, &error);
+        if (!table)
+                return no_memory;
+        if (setjmp(r->wrong)) {
+                json_decref(table);
+                return r->why;
+        }
+        read_tiktoken(r, text, size, table);
+        json_decref(table);
+        return form_tables(f, out);
+}
+
+/* --- tekken.json: special tokens have the first numbers -------------------------------------------------------------- */
+
+static int64_t whole_of(Reader *r, const json_t *object, const char *key, const char *where)
+{
+        const json_t *value = json_object_get(object, key);
+        if (!json_is_integer(value) || json_integer_value(value) < 0 ||
+            json_integer_value(value) >= MAX_TOKENS)
+                reader_refuse(r, "%s.%s: a whole number is wanted here, from 0 to %d", where, key,
+                              MAX_TOKENS - 1);
+        return json_integer_value(value);
+}
+
+/* The special tokens of files that name none. */
+static const char *const tekken_special[] = {"<unk>",
+                                             "<s>",
+                                             "</s>",
+                                             "[INST]",
+                                             "[/INST]",
+                                             "[AVAILABLE_TOOLS]",
+                                             "[/AVAILABLE_TOOLS]",
+                                             "[TOOL_RESULTS]",
+                                             "[/TOOL_RESULTS]",
+                                             "[TOOL_CALLS]",
+                                             "[IMG]",
+                                             "<pad>",
+                                             "[IMG_BREAK]",
+                                             "[IMG_END]",
+                                             "[PREFIX]",
+                                             "[MIDDLE]",
+                                             "[SUFFIX]",
+                                             "[SYSTEM_PROMPT]",
+                                             "[/SYSTEM_PROMPT]",
+                                             "[TOOL_CONTENT]"};
+enum { TEKKEN_SPECIAL = sizeof tekken_special / sizeof tekken_special[0] };
+
+static void read_tekken_special(Reader *r, const json_t *list, int64_t n)
+{
+        const char **name = NEW_ARRAY(r->arena, const char *, n + 1);
+        for (int64_t i = 0; i < n; i++)
+                name[i] = !list && i < TEKKEN_SPECIAL
+                                  ? tekken_special[i]
+                                  : arena_printf(r->arena, "<SPECIAL_%lld>", (long long)i);
+        for (size_t i = 0; i < json_array_size(list); i++) {
+                const json_t *row = json_array_get(list, i);
+                const char *where = reader_element(r, "special_tokens", i);
+                int64_t rank = whole_of(r, row, "rank", where);
+                if (rank >= n)
+                        reader_refuse(r, "%s: rank %lld, while there are %lld special tokens", where,
+                                      (long long)rank, (long long)n);
+                name[rank] = text_of(r, json_object_get(row, "token_str"), where).at;
+        }
+        r->form->added = NEW_ARRAY(r->arena, FormAdded, n + 1);
+        for (int64_t i = 0; i < n; i++)
+                add_special(r, name[i], i);
+        for (int64_t i = 0; i < n; i++)
+                if (!strcmp(name[i], "<s>"))
+                        add_around(r, true, (int32_t)i, "special_tokens");
+}
+
+static void read_tekken(Reader *r, const json_t *root)
+{
+        const json_t *config = json_object_get(root, "config"), *vocab = json_object_get(root, "vocab"),
+                     *special = json_object_get(root, "special_tokens");
+        int64_t first = whole_of(r, config, "default_num_special_tokens", "config"),
+                n = whole_of(r, config, "default_vocab_size", "config") - first;
+        if (n < 1 || n > (int64_t)json_array_size(vocab))
+                reader_refuse(r, "vocab: %zu tokens, while config asks for %lld", json_array_size(vocab),
+                              (long long)n);
+        begin_bytes(r, text_of(r, json_object_get(config, "pattern"), "config.pattern"), "config.pattern");
+        for (int64_t i = 0; i < n; i++) {
+                const json_t *row = json_array_get(vocab, (size_t)i),
+                             *bytes = json_object_get(row, "token_bytes");
+                const char *where = reader_element(r, "vocab", (size_t)i);
+                if (whole_of(r, row, "rank", where) != i || !json_is_string(bytes))
+                        reader_refuse(r, "%s: rank %lld and token_bytes are wanted here", where,
+                                      (long long)i);
+                set_ranked(r, (int32_t)(first + i),
+                           base64(r, json_string_value(bytes), (int64_t)json_string_length(bytes), where));
+        }
+        make_pairs(r);
+        read_tekken_special(r, is_none(special) ? NULL : special, first);
+        reader_room(r, r->form->vocab);
+}
+
+bool is_tekken(const json_t *root)
+{
+        return json_object_get(json_object_get(root, "config"), "default_num_special_tokens") != NULL;
+}
+
+const char *form_of_tekken(Form *f, const json_t *root)
+{
+        Reader *r = reader_new(f);
+        if (setjmp(r->wrong))
+                return r->why;
+        read_tekken(r, root);
+        return NULL;
+}
