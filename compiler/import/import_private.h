@@ -202,6 +202,9 @@ bool spec_complete(Import *m); /* settings fit the family; false after messages 
 const char *spec_print(Import *m, const char *name, const char *source, const Paths *forced);
 
 /* family.c */
+Ast *spec_let(Import *m, const char *name, Ast *value);
+/* spec_names.c: gives calls that stand in lists more than once a name each; how many, and *named the statements that do. */
+int spec_name_calls(Import *m, Ast **tree, int n, Ast ***named);
 const char *spec_tree_text(Arena *arena, const Ast *tree); /* spec.c: as it is printed, on one line or more */
 Definition *family_find(const Import *m, const char *name); /* a model of the library; NULL: there is none */
 /* The declaration of a family's hyperparameter: DECL, LET or SETTING, the last in the chain of models first; NULL: there is none. */

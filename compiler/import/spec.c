@@ -185,16 +185,20 @@ static void add_folded(Text *t, const char *line)
         text_printf(t, "\n");
 }
 
+Ast *spec_let(Import *m, const char *name, Ast *value)
+{
+        Ast *let = ast_new(m->arena, AST_LET, (Span){0}, 2);
+        let->kid[0] = ast_new(m->arena, AST_NAMES, (Span){0}, 0);
+        ast_append(m->arena, let->kid[0], word(m, AST_NAME, name));
+        let->kid[1] = value;
+        return let;
+}
+
 static Ast *setting_tree(Import *m, const StatedSetting *s)
 {
         Ast *value = s->given ? (Ast *)s->given : tree_of(m, s->value);
-        if (s->declares && !s->given) {
-                Ast *let = ast_new(m->arena, AST_LET, (Span){0}, 2);
-                let->kid[0] = ast_new(m->arena, AST_NAMES, (Span){0}, 0);
-                ast_append(m->arena, let->kid[0], word(m, AST_NAME, s->name));
-                let->kid[1] = value;
-                return let;
-        }
+        if (s->declares && !s->given)
+                return spec_let(m, s->name, value);
         bool checkpoint = !strcmp(s->name, "checkpoint");
         Ast *tree = ast_new(m->arena, checkpoint ? AST_CHECKPOINT_USE : AST_SETTING, (Span){0}, 1);
         tree->name = checkpoint ? NULL : s->name;
@@ -360,6 +364,9 @@ const char *spec_print(Import *m, const char *name, const char *source, const Pa
         add_import(m, t, family->file);
         import_checkpoint(m, t, family);
         text_printf(t, "\nmodel %s : %s {\n", name, m->family->name);
+        Ast **named;
+        int names = spec_name_calls(m, tree, n, &named);
+        add_settings(m, t, named, names);
         add_settings(m, t, tree, n);
         generation_print(m, family, t);
         text_printf(t, "}\n");
