@@ -71,6 +71,13 @@ def stacked_mixtral(tensors, sizes):
     return {re.sub(r"model\.(layers\.\d+)\.block_sparse_moe\.experts", r"\1.feed_forward.experts", name): t for name, t in tensors.items()}
 
 
+def apart_mixtral(tensors, _):
+    """As converters did before experts were stacked."""
+    parts = {"w1": "gate", "w2": "down", "w3": "up"}
+    return {re.sub(r"model\.layers\.(\d+)\.block_sparse_moe\.experts\.(\d+)\.(w\d)", lambda m: f"blk.{m[1]}.ffn_{parts[m[3]]}.{m[2]}", name): t
+            for name, t in tensors.items()}
+
+
 EXPERTS = (stacked(r"(.*\.mlp\.experts)\.(\d+)(\..*)"),)
 
 
@@ -137,6 +144,7 @@ ROWS = [
     ("llama_biased", "LLAMA", "gguf_llama", "", ROTATED),
     ("mistral", "LLAMA", "gguf_llama", "", ROTATED),
     ("mixtral", "LLAMA", "gguf_mixtral", "", ROTATED + MIXTRAL),
+    ("mixtral", "LLAMA", "gguf_mixtral_apart", "", ROTATED + (apart_mixtral,)),
     ("granite", "GRANITE", "gguf_llama", "", ROTATED),
     ("smollm3", "SMOLLM3", "gguf_llama", "", ROTATED),
     ("qwen2", "QWEN2", "gguf_qwen2", "", ()),
@@ -223,7 +231,7 @@ def write_gguf(path, architecture, tensors, names, pairs=()):
     entries = []
     for name, t in tensors.items():
         layer, base, ending = split_name(name)
-        theirs = names[architecture, base].replace("{i}", str(layer)) + ending
+        theirs = name if base.startswith("blk.") else names[architecture, base].replace("{i}", str(layer)) + ending
         entries.append((theirs, list(t.shape), "F32", np.ascontiguousarray(t, "<f4").tobytes()))
     with open(path, "wb") as file:
         file.write(gguf([*pairs, ("general.file_type", U32, 0)], entries))
@@ -336,7 +344,7 @@ def pairs_of(spelt, said):
 
 def check_imports(lathe, root, work, names):
     """lathe import of a GGUF: the model that it makes has the logits of the published one."""
-    for family, architecture, _, _, rules in ROWS:
+    for family, architecture, checkpoint, _, rules in ROWS:
         if family not in STATED:
             continue
         spelt, said = STATED[family]
@@ -346,11 +354,11 @@ def check_imports(lathe, root, work, names):
         write_tensors(f"{work}/published.safetensors", tensors)
         write_gguf(f"{work}/tiny.gguf", architecture, converted(rules, tensors, sizes_of(lathe, model)), names, pairs_of(spelt, said))
         code, made = run(lathe, "import", "--spec-only", "-o", f"{work}/imported", f"{work}/tiny.gguf")
-        verdict(f"lathe import of {family}'s GGUF", code == 0, made)
+        verdict(f"lathe import of {family}'s GGUF by {checkpoint}", code == 0, made)
         ids = ["-p", "3 1 4 1 5 9 2 6 5 3 5 8", "-n", "9", "--hash"]
         wanted = run(lathe, "run", model, "--weights", f"{work}/published.safetensors", *ids)
         found = run(lathe, "run", f"{work}/imported.model", "--weights", f"{work}/tiny.gguf", *ids)
-        verdict(f"... has the published model's logits, {family}", wanted[0] == 0 and wanted == found, (open(f"{work}/imported.model").read(), wanted, found))
+        verdict(f"... has the published model's logits, {checkpoint}", wanted[0] == 0 and wanted == found, (open(f"{work}/imported.model").read(), wanted, found))
 
 
 def session(lathe, *words, script):
