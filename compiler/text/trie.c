@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-enum { TRIES = 64, MAX_NODES = 1 << 27 };
+enum { TRIES = 64, STEPS = 1024, MAX_NODES = 1 << 27 };
 
 typedef struct {
         Bytes text;
@@ -21,7 +21,8 @@ typedef struct {
         Arena *arena;
         const Key *key;
         TokenNode *node;        /* [room] */
-        uint32_t n, room, free; /* n: behind the last node in use; free: no place before is free */
+        uint32_t n, room; /* n: behind the last node in use */
+        uint32_t from[2]; /* where a place is looked for: for one child, for several */
         Branch *branch;
         int64_t branches, cap;
 } Trie;
@@ -61,23 +62,23 @@ static bool is_free(const Trie *t, uint64_t at)
         return at > 0 && (at >= t->room || t->node[at].check == UINT32_MAX);
 }
 
-/* A base for which the places of all bytes are free: near the first free place, else behind the last node. */
+/* A base for which the places of all bytes are free; places that often were not free are not looked at again. */
 static uint32_t find_base(Trie *t, const unsigned char *byte, int n)
 {
-        while (!is_free(t, t->free))
-                t->free++;
-        uint32_t at = t->free;
-        for (int tries = 0; tries < TRIES && at < t->n; tries++, at++) {
-                while (at < t->n && !is_free(t, at))
-                        at++;
-                if (at < byte[0])
+        uint32_t *from = &t->from[n > 1], at = *from;
+        for (int tries = 0, steps = 0; at < t->n && tries < TRIES && steps < STEPS; at++, steps++) {
+                if (at < byte[0] || !is_free(t, at)) {
+                        *from += at == *from && at >= 256;
                         continue;
-                int fits = 0;
+                }
+                int fits = 1;
                 while (fits < n && is_free(t, (uint64_t)at - byte[0] + byte[fits]))
                         fits++;
                 if (fits == n)
                         return at - byte[0];
+                tries++;
         }
+        *from = at > 256 ? at : *from;
         return t->n;
 }
 
@@ -109,7 +110,7 @@ static void grow_branch(Trie *t, Branch b)
 TokenNode *trie_make(Arena *a, const Bytes *text, int32_t n, uint32_t *nodes)
 {
         Key *key = NEW_ARRAY(a, Key, n + 1);
-        Trie t = {.arena = a, .key = key, .n = 1, .free = 1};
+        Trie t = {.arena = a, .key = key, .n = 1, .from = {1, 1}};
         int32_t keys = 0;
         for (int32_t i = 0; i < n; i++)
                 if (text[i].n)

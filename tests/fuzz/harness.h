@@ -30,6 +30,8 @@ const char *harness_small_path(void);
 Plan *harness_small_plan(void);
 /* Opens a checkpoint, reads some of each tensor, and loads small.model from it. */
 void harness_try_checkpoint(const char *path);
+/* The length of a text (a byte), the text, and a tokenizer's file: it is read, and the text becomes ids and text again. */
+void harness_try_tokenizer(const char *suffix, const uint8_t *data, size_t size);
 /* Ends the process, unless it holds: the input shows a defect. */
 void harness_require(bool holds, const char *what);
 
