@@ -168,11 +168,28 @@ static inline void token_put(TokenRun *r, int32_t id)
         r->n++;
 }
 
+enum { PLACE_WITHIN = 1, PLACE_LAST = 2 }; /* of a symbol in its piece: not the first; the last */
+
+/* The token of a character [n] with what is put in front of it and behind it in its place; -1: none. */
+static inline int32_t token_of_character(const TokenTables *t, const unsigned char *p, int64_t n, const unsigned char *limit, int place)
+{
+        const TokenHead *head = t->head;
+        const uint32_t before = place & PLACE_WITHIN ? head->nwithin : 0, behind = place & PLACE_LAST ? head->nending : 0;
+        unsigned char text[2 * TOKENS_AFFIX + 16];
+        if (!before && !behind)
+                return token_of_bytes(t, p, n, limit, 0);
+        memcpy(text, t->section[TOKENS_TEXTS] + head->within, before);
+        memcpy(text + before, p, (size_t)n);
+        memcpy(text + before + n, t->section[TOKENS_TEXTS] + head->ending, behind);
+        return token_of_bytes(t, text, before + n + behind, text + sizeof text, 0);
+}
+
 /* The symbols of a character that has a token, or of its bytes; 0: it is unknown. */
-static inline int64_t token_symbols(const TokenTables *t, const unsigned char *p, int64_t n, const unsigned char *limit, int32_t *symbol)
+static inline int64_t token_symbols(const TokenTables *t, const unsigned char *p, int64_t n, const unsigned char *limit, int place,
+                                    int32_t *symbol)
 {
         const int32_t *of_byte = (const int32_t *)token_section(t, TOKENS_OF_BYTE);
-        int32_t found = token_of_bytes(t, p, n, limit, 0);
+        int32_t found = token_of_character(t, p, n, limit, place);
         if (found >= 0) {
                 symbol[0] = found;
                 return 1;
@@ -193,11 +210,11 @@ static inline int64_t token_spell(const TokenTables *t, const unsigned char *p, 
 {
         const uint32_t flags = t->head->flags;
         int64_t n = 0;
-        int unknown = 0;
+        int unknown = 0, place = 0;
         uint32_t code;
-        for (int length; p < end; p += length) {
-                length = token_character(p, end, &code);
-                int64_t more = token_symbols(t, p, length, limit, symbol + n);
+        for (int length; p < end; p += length, place = PLACE_WITHIN) {
+                length = flags & TOKENS_ARE_BYTES ? 1 : token_character(p, end, &code);
+                int64_t more = token_symbols(t, p, length, limit, place | (p + length == end ? PLACE_LAST : 0), symbol + n);
                 if (more == 1 && unknown) {
                         symbol[n + 1] = symbol[n];
                         symbol[n++] = (int32_t)t->head->unknown;
@@ -239,7 +256,8 @@ static inline int64_t token_symbols_of(const TokenRun *r, const unsigned char *p
         case MODEL_WHOLE: return token_whole(t, p, end, r->limit, r->symbol);
         case MODEL_LATTICE: return token_lattice(t, p, end, r->limit, r->symbol);
         }
-        return t->head->flags & TOKENS_ARE_BYTES ? token_spell_bytes(t, p, end, r->symbol) : token_spell(t, p, end, r->limit, r->symbol);
+        const int bytes = (t->head->flags & TOKENS_ARE_BYTES) && !t->head->nwithin && !t->head->nending;
+        return bytes ? token_spell_bytes(t, p, end, r->symbol) : token_spell(t, p, end, r->limit, r->symbol);
 }
 
 /* Symbols of a piece [n] between two joints that no merge goes over. */

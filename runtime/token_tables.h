@@ -47,6 +47,7 @@ enum {
         TOKENS_PAGES = 0x110000 / TOKENS_PAGE,
         TOKENS_MOST = 1 << 28, /* bytes of a normalised text */
         TOKENS_STEPS_MOST = 16,
+        TOKENS_AFFIX = 32,   /* bytes of what is put to symbols */
         TOKENS_GROWTH = 255, /* how many times as long a text may become */
         TOKENS_FEW = 24, /* symbols that are merged by looking at all of them */
         TOKEN_CONTROL = 1, /* of TOKENS_MARKS: a special token */
@@ -59,6 +60,7 @@ typedef struct {
         uint32_t size, vocab, unknown, longest;
         uint32_t flags, before, behind, raw_added, growth, strip;
         uint32_t model, inner, characters, word; /* inner: the node of the prefix within words; characters: a word's, at most; */
+        uint32_t within, nwithin, ending, nending; /* in TOKENS_TEXTS: with what symbols begin that don't begin a piece, and end that end it */
         double unknown_score;                    /* word: the regex of a word's character, TOKENS_REGEX has none: not needed */
         struct {
                 uint32_t at, size; /* bytes */
@@ -298,6 +300,9 @@ static inline int token_model_fits(const TokenTables *t)
         for (int64_t i = 0; i < t->count[TOKENS_ADDED]; i++)
                 if ((((const TokenAdded *)token_section(t, TOKENS_ADDED))[i].flags & ADDED_IS_WORD) && head->word >= t->count[TOKENS_REGEX])
                         return 0;
+        if (!token_texts_fit(t, head->within, head->nwithin) || !token_texts_fit(t, head->ending, head->nending) ||
+            head->nwithin > TOKENS_AFFIX || head->nending > TOKENS_AFFIX)
+                return 0;
         return (!trie || head->inner < t->count[TOKENS_NODES]) && (head->model != MODEL_LATTICE || t->count[TOKENS_SCORES] == head->vocab) &&
                (!t->count[TOKENS_FIRST_OFFSET] || t->count[TOKENS_FIRST_OFFSET] == (int64_t)head->vocab + 1) &&
                (!texts || t->section[TOKENS_CHARSMAP_TEXTS][texts - 1] == 0);

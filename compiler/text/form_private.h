@@ -155,7 +155,9 @@ typedef struct {
         bool ignores_merges;
         int32_t of_byte[256];
         int strip;
-        uint32_t model;   /* of TokenHead */
+        uint32_t model; /* of TokenHead */
+        Bytes within,
+                ending; /* of MODEL_MERGES: with what symbols begin that don't begin a piece, and end that end it */
         Bytes prefix;     /* of tokens within words, of MODEL_LONGEST */
         uint32_t longest; /* characters of a word that has tokens, of MODEL_LONGEST */
         double *score;    /* [scored], of MODEL_LATTICE: tokens from there on have none and are added ones */

@@ -81,13 +81,24 @@ void read_unknown(Reader *r, const json_t *model, const char *otherwise)
         f->flags |= TOKENS_HAVE_UNKNOWN;
 }
 
+/* What stands at symbols by their places in a piece. */
+static Bytes affix_of(Reader *r, const json_t *model, const char *key)
+{
+        const json_t *value = json_object_get(model, key);
+        const char *where = arena_printf(r->arena, "model.%s", key);
+        Bytes text = is_none(value) ? (Bytes){"", 0} : text_of(r, value, where);
+        if (text.n > TOKENS_AFFIX)
+                reader_refuse(r, "%s: %lld bytes; lathe takes %d", where, (long long)text.n, TOKENS_AFFIX);
+        return text;
+}
+
 static void read_bpe(Reader *r, const json_t *model)
 {
         Form *f = r->form;
         refuse_setting(r, model, "dropout",
                        "merges that are left out at random are for training; set it to null");
-        refuse_setting(r, model, "continuing_subword_prefix", "lathe has no BPE with a prefix within words");
-        refuse_setting(r, model, "end_of_word_suffix", "lathe has no BPE with a suffix at the end of words");
+        f->within = affix_of(r, model, "continuing_subword_prefix");
+        f->ending = affix_of(r, model, "end_of_word_suffix");
         read_vocabulary(r, json_object_get(model, "vocab"));
         read_merges(r, json_object_get(model, "merges"));
         read_unknown(r, model, NULL);

@@ -189,12 +189,16 @@ void find_bytes(Reader *r)
 
 void set_merge(Reader *r, int64_t i, Bytes left, Bytes right, const char *list)
 {
+        const int64_t within = r->form->within.n; /* stands in the second one only */
+        if (right.n < within)
+                reader_refuse(r, "%s[%lld]: \"%s\" lacks the prefix of what is within words", list,
+                              (long long)i, right.at);
         if (left.n > MAX_TOKEN_BYTES - right.n)
                 reader_refuse(r, "%s[%lld]: a token of more than %d bytes", list, (long long)i,
                               MAX_TOKEN_BYTES);
         memcpy(r->joined, left.at, (size_t)left.n);
-        memcpy(r->joined + left.n, right.at, (size_t)right.n);
-        Bytes part[3] = {left, right, {r->joined, left.n + right.n}};
+        memcpy(r->joined + left.n, right.at + within, (size_t)(right.n - within));
+        Bytes part[3] = {left, right, {r->joined, left.n + right.n - within}};
         int32_t token[3];
         for (int k = 0; k < 3; k++) {
                 token[k] = find_token(r, part[k]);

@@ -352,7 +352,7 @@ static void mark_whole(const Form *f, void *block, const TokenTables *t)
                         continue;
                 Bytes text = f->token[slot[i].token];
                 bool made = false;
-                if (text.n && text.n <= LONGEST) {
+                if (text.n && text.n <= LONGEST && !f->within.n && !f->ending.n) {
                         int64_t n = spell(f, t, text, symbol);
                         n = token_merge(t, symbol, n, symbol + n);
                         made = n == 1 && symbol[0] == (int32_t)slot[i].token;
@@ -384,7 +384,7 @@ static void add_joints(Block *b)
         enum { LEAST = 64, MOST = 1 << 18 };
         const Form *f = b->form;
         int64_t joints = 0, size = LEAST;
-        if (f->model != MODEL_MERGES || !merges_texts_alone(f))
+        if (f->model != MODEL_MERGES || f->within.n || f->ending.n || !merges_texts_alone(f))
                 return;
         for (int64_t i = 0; i < f->nmerge; i++)
                 joints += f->token[f->merge[i].made].n;
@@ -499,6 +499,10 @@ const char *form_tables(const Form *f, TokenBlock *out)
         b->head.unknown = (uint32_t)f->unknown;
         b->head.flags = f->flags;
         b->head.model = f->model;
+        b->head.within = add_text(b, f->within);
+        b->head.nwithin = (uint32_t)f->within.n;
+        b->head.ending = add_text(b, f->ending);
+        b->head.nending = (uint32_t)f->ending.n;
         b->head.strip = (uint32_t)f->strip;
         b->head.before = (uint32_t)f->nbefore;
         b->head.behind = (uint32_t)f->nbehind;

@@ -84,7 +84,7 @@ def documents():
 WORDS = [w for line in documents() for w in line.split()]
 
 
-NORMALISED = "bert bert-cased bert-accents qwen2 nfc nfd nfkc nfkd accents nmt whitespace punctuation delimiter normalised-bytes t5-like xlm-like".split()
+NORMALISED = "bert bert-cased bert-accents qwen2 nfc nfd nfkc nfkd accents nmt whitespace punctuation delimiter normalised-bytes t5-like xlm-like clip within".split()
 
 
 def random_text(rnd, specials, pool=POOL):
@@ -210,6 +210,26 @@ def unigram(pre, *more):
     return t
 
 
+def clip():
+    t = Tokenizer(models.BPE(unk_token="<|end|>", end_of_word_suffix="</w>", continuing_subword_prefix=""))
+    t.normalizer = normalizers.Sequence([normalizers.NFC(), normalizers.Replace(Regex(r"\s+"), " "), normalizers.Lowercase()])
+    t.pre_tokenizer = sequence(split(REGEXES["clip"], "removed", True), pre_tokenizers.ByteLevel(add_prefix_space=False))
+    t.decoder = decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(vocab_size=900, special_tokens=["<|start|>", "<|end|>"], initial_alphabet=alphabet, end_of_word_suffix="</w>", show_progress=False)
+    t.train_from_iterator(documents(), trainer)
+    t.post_processor = processors.RobertaProcessing(("<|end|>", 1), ("<|start|>", 0))
+    return t
+
+
+def within():
+    t = Tokenizer(models.BPE(unk_token="<unk>", continuing_subword_prefix="##", fuse_unk=True))
+    t.normalizer, t.pre_tokenizer, t.decoder = normalizers.NFKC(), pre_tokenizers.Whitespace(), decoders.WordPiece()
+    trainer = trainers.BpeTrainer(vocab_size=400, special_tokens=["<unk>"], continuing_subword_prefix="##", limit_alphabet=60, show_progress=False)
+    t.train_from_iterator(documents(), trainer)
+    return t
+
+
 def normalised_tokenizers():
     n, p = normalizers, pre_tokenizers
     accents = n.Sequence([n.NFD(), n.StripAccents(), n.Lowercase(), n.Strip()])
@@ -227,6 +247,8 @@ def normalised_tokenizers():
         "whitespace": words(accents, p.Whitespace()),
         "punctuation": words(n.Lowercase(), sequence(p.WhitespaceSplit(), p.Punctuation("removed")), [AddedToken("QQ", single_word=True)]),
         "delimiter": words(n.Lowercase(), sequence(p.CharDelimiterSplit("-"), p.Punctuation("contiguous"), split(r"\W|\w+"))),
+        "clip": clip(),
+        "within": within(),
         "t5-like": unigram(p.Metaspace(), n.Strip(left=False), n.Replace(Regex(" {2,}"), "▁")),
         "xlm-like": unigram(sequence(p.WhitespaceSplit(), p.Metaspace())),
         "normalised-bytes": byte_level(split(r"\p{L}+"), n.Sequence([n.NFC(), n.ByteLevel()]), size=400),
