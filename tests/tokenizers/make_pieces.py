@@ -23,7 +23,7 @@ import make
 import sentencepiece
 
 assert sentencepiece.__version__ == "0.2.3"
-RULES = [("é", "e´"), ("e\u0301", "e´"), ("ﬁ", "fi"), ("　", " "), ("\u200b", ""), ("Ａ", "A"), ("①", " 1 "), ("가", "ga"), ("ab", "b"), ("\t", " "), ("\ufeff", " ")]
+RULES = [("é", "e´"), ("e\u0301", "e´"), ("ﬁ", "fi"), ("　", " "), ("\u200b", ""), ("Ａ", "A"), ("①", " 1 "), ("가", "ga"), ("ab", "b"), ("\t", " "), ("\ufeff", " "), ("ﬁn", "F")]
 USER = ["<tool>", "do not", "▁▁", "é", "x"]
 
 
