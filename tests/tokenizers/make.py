@@ -6,6 +6,8 @@ the pieces that they split strings into.
     /tmp/t/bin/python tests/tokenizers/make.py tests/tokenizers [NAME…] writes NAME.json and NAME.cases for each, or for those named;
                                                                         without names regexes.cases too
     /tmp/t/bin/python tests/tokenizers/make.py --compare build/lathe N  compares N random strings for each tokenizer with lathe
+    /tmp/t/bin/python tests/tokenizers/make.py --pipelines build/lathe GPT2 N     for each row of models/lib/pretokenizers.json, over
+                                                                        the vocabulary of the directory GPT2
 
 A line of NAME.cases: a string of JSON, a tab, its ids without special tokens, a tab, its ids with them.
 """
@@ -16,6 +18,7 @@ import os
 import random
 import subprocess
 import sys
+import tempfile
 
 import tokenizers
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
@@ -345,8 +348,36 @@ def compare(lathe, n, more):
         compare_one(lathe, path, path, Tokenizer.from_file(path), n, 7)
 
 
+def whole_part(part):
+    """A part of models/lib/pretokenizers.json with all the keys that the library wants."""
+    otherwise = {"Split": {"invert": False}, "ByteLevel": {"trim_offsets": True}}.get(part["type"], {})
+    inner = {"pretokenizers": [whole_part(p) for p in part["pretokenizers"]]} if "pretokenizers" in part else {}
+    return {**otherwise, **part, **inner}
+
+
+def compare_pipelines(lathe, source, n):
+    """Each row of pretokenizers.json over one vocabulary, a directory with vocab.json and merges.txt."""
+    with open(os.path.join(ROOT, "models", "lib", "pretokenizers.json"), encoding="utf-8") as f:
+        rows = json.load(f)
+    base = Tokenizer(models.BPE.from_file(f"{source}/vocab.json", f"{source}/merges.txt"))
+    base.decoder = decoders.ByteLevel()
+    base.pre_tokenizer = plain_bytes()
+    base.add_special_tokens(["<|endoftext|>"])
+    with tempfile.TemporaryDirectory() as folder:
+        for name, row in rows.items():
+            j = json.loads(base.to_str())
+            j["normalizer"], j["pre_tokenizer"] = row.get("normalizer"), whole_part(row["pre_tokenizer"])
+            j["model"]["ignore_merges"] = row.get("ignore_merges", False)
+            path = f"{folder}/{name}.json"
+            with open(path, "w", encoding="utf-8") as f:
+                json.dump(j, f)
+            compare_one(lathe, name, path, Tokenizer.from_file(path), n, 21)
+
+
 if __name__ == "__main__":
     if sys.argv[1] == "--compare":
         compare(sys.argv[2], int(sys.argv[3]), sys.argv[4:])
+    elif sys.argv[1] == "--pipelines":
+        compare_pipelines(sys.argv[2], sys.argv[3], int(sys.argv[4]))
     else:
         record(sys.argv[1], sys.argv[2:])
