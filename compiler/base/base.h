@@ -218,7 +218,8 @@ typedef struct {
 bool output_begin(WrittenFile *o, const char *path); /* opens o->file; false with o->error, and so below */
 bool output_bytes(WrittenFile *o, const char *path, const char *bytes, int64_t n);
 bool output_finish(WrittenFile *o,
-                   int n); /* false after a message: one had an error, or can't be put in its place */
+                   int n);        /* false after a message: one had an error, or can't be put in its place */
+void output_drop(WrittenFile *o); /* instead: nothing is written, and nothing said */
 /* One file; false after a message. */
 bool write_file(const char *path, const char *bytes, int64_t n); /* -: to standard output */
 

@@ -40,12 +40,19 @@ bool output_bytes(WrittenFile *o, const char *path, const char *bytes, int64_t n
         return !o->error;
 }
 
-static void drop(WrittenFile *o)
+static void forget(WrittenFile *o)
 {
         if (o->aside)
                 unlink(o->aside);
         ending_forget(o->entry);
         free(o->aside);
+}
+
+void output_drop(WrittenFile *o)
+{
+        if (o->file)
+                fclose(o->file);
+        forget(o);
 }
 
 bool output_finish(WrittenFile *o, int n)
@@ -65,7 +72,7 @@ bool output_finish(WrittenFile *o, int n)
         if (wrong)
                 fprintf(stderr, "lathe: %s: %s; nothing was written\n", wrong->path, wrong->error);
         for (int i = 0; i < n; i++)
-                drop(&o[i]);
+                forget(&o[i]);
         return !wrong;
 }
 

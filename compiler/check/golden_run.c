@@ -14,7 +14,7 @@ typedef struct {
         Model m;
         Plan *plan;
         Checkpoint *checkpoint;
-        WeightSource source;
+        Weights *from;
         Tokenizer tokenizer;
         Recorded given;       /* inputs from a file */
         WeightPool *pool;     /* just in time .. */
@@ -176,11 +176,11 @@ static const char *load(Run *r, const Target *target, When when)
                 return "the tokenizer can't be read";
         if (r->checkpoint)
                 golden->weights_hash = checkpoint_bytes_hash(r->checkpoint);
-        r->source = (WeightSource){w, weights_read};
+        r->from = w;
         if (when == AHEAD_OF_TIME)
                 return NULL;
         r->pool = pool_new();
-        return r->pool ? pool_fit(r->pool, r->plan, &r->source, 1, &r->weights) : no_memory;
+        return r->pool ? pool_fit(r->pool, r->plan, r->from, 1, &r->weights) : no_memory;
 }
 
 /* --- values ------------------------------------------------------------------------------------------------------------ */
@@ -371,7 +371,7 @@ static const char *try_it(Run *r, When when)
         if (when == JUST_IN_TIME)
                 return test_run_engine(r->plan, r->weights, immediate_mode(r->golden->o.jit), &r->test_run);
         char *folder = test_run_folder();
-        bool good = folder && test_run(r->plan, folder, &r->source, &r->test_run);
+        bool good = folder && test_run(r->plan, folder, r->from, &r->test_run);
         test_run_remove(folder);
         return good ? NULL : "what is emitted can't be built and run";
 }

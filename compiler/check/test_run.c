@@ -215,7 +215,7 @@ static bool read_said(const char *path, Arena *a, TestRun *test_run)
         return good;
 }
 
-static bool write_sources(Plan *p, const char *folder, const WeightSource *weights, const TestRun *test_run)
+static bool write_sources(Plan *p, const char *folder, Weights *weights, const TestRun *test_run)
 {
         Arena *a = p->graph->arena;
         EmitOptions options = {.name = "model"};
@@ -235,7 +235,7 @@ static bool write_sources(Plan *p, const char *folder, const WeightSource *weigh
 
 /* --- the whole --------------------------------------------------------------------------------------------------- */
 
-bool test_run(Plan *p, const char *folder, const WeightSource *weights, TestRun *result)
+bool test_run(Plan *p, const char *folder, Weights *weights, TestRun *result)
 {
         Arena *a = p->graph->arena;
         const Target *t = p->target;

@@ -363,7 +363,7 @@ const char *test_run_engine(Plan *p, const float *weights, JitMode mode, TestRun
         return error;
 }
 
-bool test_run_jit(Plan *p, const WeightSource *weights, JitMode mode, TestRun *result)
+bool test_run_jit(Plan *p, Weights *weights, JitMode mode, TestRun *result)
 {
         const float *base = NULL;
         WeightPool *pool = pool_new();

@@ -54,7 +54,7 @@ const char *test_run_text(Arena *a, const Target *target, When when)
 }
 
 /* A hash of all that a test run depends on besides its inputs: the code, and the weights as it reads them. */
-static const char *hash_program(Plan *p, const WeightSource *weights, uint64_t *hash)
+static const char *hash_program(Plan *p, Weights *weights, uint64_t *hash)
 {
         float *packed = calloc((size_t)FLOATS(p->weights_size) + 1, sizeof *packed);
         const char *error = packed ? pack_weights(p, weights, packed) : no_memory;
@@ -70,7 +70,7 @@ static const char *hash_program(Plan *p, const WeightSource *weights, uint64_t *
 }
 
 /* Whether the plan's program is the one that is known, if it is to be told. */
-static bool compare_program(Plan *p, const Options *o, const WeightSource *weights, TestRun *t)
+static bool compare_program(Plan *p, const Options *o, Weights *weights, TestRun *t)
 {
         const char *error = o->each_pass ? hash_program(p, weights, &t->program) : NULL;
         if (error)
@@ -85,16 +85,16 @@ bool test_run_of_model(Model *m, const Options *o, const Target *target, When wh
         char *folder = when == AHEAD_OF_TIME ? test_run_folder() : NULL;
         bool good = folder || when != AHEAD_OF_TIME;
         if (good) {
-                WeightSource source = {open_weights(m, o, &checkpoint), weights_read};
+                Weights *weights = open_weights(m, o, &checkpoint);
                 t->sequential = is_sequential(m->graph, t->size);
                 t->finite = m->rests != NULL;
                 t->output = NEW_ARRAY(&m->arena, float *, m->graph->noutput);
-                Plan *plan = source.from ? model_plan(m, o, target) : NULL;
+                Plan *plan = weights ? model_plan(m, o, target) : NULL;
                 t->caches = plan && plan->ncache;
-                good = plan && compare_program(plan, o, &source, t);
+                good = plan && compare_program(plan, o, weights, t);
                 if (good && !t->same)
-                        good = folder ? test_run(plan, folder, &source, t)
-                                      : test_run_jit(plan, &source, when == BY_STATEMENT ? JIT_CODE : JIT_TCC,
+                        good = folder ? test_run(plan, folder, weights, t)
+                                      : test_run_jit(plan, weights, when == BY_STATEMENT ? JIT_CODE : JIT_TCC,
                                                      t);
         }
         checkpoint_close(checkpoint);

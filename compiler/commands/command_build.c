@@ -81,9 +81,8 @@ static int write_model(Model *m, const Options *o, Plan *p, const Tokenizer *tok
 {
         const char *stem, *base;
         split_path(&m->arena, o->out && !is_stream(o) ? o->out : p->c_name, &stem, &base);
-        WeightSource source = {weights, weights_read};
         float *packed = o->embed ? calloc((size_t)FLOATS(p->weights_size), sizeof *packed) : NULL;
-        const char *error = !o->embed ? NULL : packed ? pack_weights(p, &source, packed) : no_memory;
+        const char *error = !o->embed ? NULL : packed ? pack_weights(p, weights, packed) : no_memory;
         EmitOptions options = {.name = base,
                                .with_main = o->with_main,
                                .embed = o->embed,
@@ -120,7 +119,7 @@ static int write_model(Model *m, const Options *o, Plan *p, const Tokenizer *tok
         WrittenFile file[3];
         int n = 0;
         if ((o->embed || o->code_only ||
-             output_weights(&file[n++], arena_printf(&m->arena, "%s.weights", stem), p, &source, &tail)) &&
+             output_weights(&file[n++], arena_printf(&m->arena, "%s.weights", stem), p, weights, &tail, 0)) &&
             output_bytes(&file[n++], arena_printf(&m->arena, "%s.c", stem), c->data, c->n))
                 output_bytes(&file[n++], arena_printf(&m->arena, "%s.h", stem), h->data, h->n);
         return output_finish(file, n) ? DONE : WRONG_ENVIRONMENT;

@@ -55,7 +55,9 @@ static int build_imported(Arena *arena, const Options *o, const Spec *spec, cons
         build.out = arena_printf(arena, "%s.c", stem);
         build.noverride = 0;
         build.with_main = generates;
-        build.tokenizer = generates ? source_tokenizer(arena, o->file[0]) : NULL;
+        build.tokenizer = NULL;
+        if (generates)
+                source_tokenizer(arena, &build, o->file[0], NULL);
         return build_command(&build);
 }
 

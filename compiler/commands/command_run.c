@@ -33,8 +33,7 @@ typedef struct {
         Model m;
         Plan *plan;
         Tokenizer tokenizer;
-        WeightPool *pool;
-        PackedFile file;
+        PackedWeights packed;
         Engine *engine;
         double begin, planned, loaded; /* seconds */
 } Session;
@@ -45,31 +44,13 @@ static int wrong(const char *message)
         return WRONG_ENVIRONMENT;
 }
 
-static int load_weights(Session *s, const float **weights)
+static int load_weights(Session *s)
 {
-        const Options *o = s->o;
-        const char *why = NULL;
-        if (o->weights && is_packed_file(o->weights, &why)) {
-                const char *error = packed_file_open(o->weights, s->plan, &s->file);
-                *weights = s->file.weights;
-                return !error ? DONE : s->file.lacking ? wrong(error) : (wrong(error), WRONG_INPUT);
-        }
-        if (why) {
-                fprintf(stderr, "lathe: %s: cannot open: %s\n", o->weights, why);
-                return WRONG_ENVIRONMENT;
-        }
-        Checkpoint *checkpoint;
-        Weights *w = open_weights(&s->m, o, &checkpoint);
-        int code = failure_code(&s->m);
-        note_hashed(&s->m, o, "run");
-        if (w) {
-                WeightSource source = {w, weights_read};
-                s->pool = pool_new();
-                const char *error = s->pool ? pool_fit(s->pool, s->plan, &source, 1, weights) : no_memory;
-                code = error ? wrong(error) : DONE;
-        }
-        checkpoint_close(checkpoint);
-        return code;
+        note_hashed(&s->m, s->o, "run");
+        const char *error = packed_weights(&s->m, s->o, s->plan, &s->packed);
+        if (error)
+                wrong(error);
+        return s->packed.code;
 }
 
 static int prepare(Session *s)
@@ -93,12 +74,11 @@ static int prepare(Session *s)
         if (!s->plan)
                 return WRONG_INPUT;
         s->planned = seconds();
-        const float *weights = NULL;
-        code = load_weights(s, &weights);
+        code = load_weights(s);
         s->loaded = seconds();
         if (code)
                 return code;
-        s->engine = engine_new(s->plan, weights, o->threads, o->jit, &why);
+        s->engine = engine_new(s->plan, s->packed.weights, o->threads, o->jit, &why);
         return s->engine ? DONE : wrong(why);
 }
 
@@ -351,17 +331,27 @@ static int generate_text(Session *s)
         return complete(s, &how);
 }
 
+static bool cache_has_effect(const Options *o)
+{
+        if (!o->cache || (o->source && o->weights))
+                return true;
+        fprintf(stderr,
+                "lathe run: --cache has no effect: what a published model becomes is kept, and %s is a model "
+                "file; `lathe help run` says more\n",
+                o->file[0]);
+        return false;
+}
+
 int run_command(const Options *o)
 {
-        Session s = {.o = o, .begin = seconds()};
-        if (!prompt_fits(o))
+        Session s = {.o = o, .begin = o->begun};
+        if (!prompt_fits(o) || !cache_has_effect(o))
                 return WRONG_USAGE;
         int code = prepare(&s);
         if (code == DONE)
                 code = generate_text(&s);
         engine_free(s.engine);
-        packed_file_close(&s.file);
-        pool_free(s.pool);
+        packed_weights_close(&s.packed);
         tokenizer_free(&s.tokenizer);
         model_free(&s.m);
         return code;

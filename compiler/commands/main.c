@@ -63,7 +63,7 @@ static const Command command_table[] = {
          "  --spec-only      the model file alone: to standard output, or to NAME.model\n"
          "  --target T, --prefix NAME   as for build\n"
          "example: lathe import SmolLM2-135M/ --spec-only\n"},
-        {"run", run_command, "mDwtT1xd0kcpfnEKPNSRzJvHYW", 1, 2, "one model, and perhaps a prompt",
+        {"run", run_command, "mDwtT1xd0kcpfnEKPNSRzJvHYWh", 1, 2, "one model, and perhaps a prompt",
          "MODEL [PROMPT] [--weights CKPT] [--tokenizer TOK] [-n N] [--temp T] [--threads K] [--system TEXT] "
          "[--raw]",
          "a model run at once: text as it is made",
@@ -95,6 +95,13 @@ static const Command command_table[] = {
          "optimised build\n"
          "                   takes over when it is ready; code: no compiler, an interpreter of kernels "
          "(slow)\n"
+         "  --cache WHERE    where the packed weights of a published model are kept for the next start: "
+         "beside it "
+         "(the default, and\n"
+         "                   user where that can't be written), user: in $XDG_CACHE_HOME/lathe, off: "
+         "nowhere; "
+         "$LATHE_CACHE says\n"
+         "                   the same.  They are files *.packed, which may be removed at any time\n"
          "  --hash           print a hash of all logits to standard error\n"
          "  -v               print times and speed to standard error\n"
          "  -m, -D, --tokenizer, --target, --chunk, --explain, --no-PASS: as for build\n"
@@ -320,7 +327,8 @@ static SourceParts source_parts(const Command *c, const Options *o)
 {
         bool text = o->with_main || strchr(c->takes, 'p');
         return (SourceParts){.weights = strchr(c->takes, 'w') != NULL,
-                             .tokenizer = text && strchr(c->takes, 't')};
+                             .tokenizer = text && strchr(c->takes, 't'),
+                             .kept = strchr(c->takes, 'h') != NULL};
 }
 
 static int run(int argc, char **argv)
@@ -355,11 +363,13 @@ static int run(int argc, char **argv)
                 return DONE;
         }
         Options o;
+        double begun = seconds();
         if (!options_read(&o, c->name, c->takes, argc - 2, argv + 2) || !words_fit(c, &o) ||
             !options_fit(&o, c->name, c->takes))
                 return WRONG_USAGE;
         Arena arena = {0};
         int code = DONE;
+        o.begun = begun;
         if (!takes_source(c, &o) || source_open(&arena, &o, source_parts(c, &o), &code))
                 code = c->run(&o);
         arena_free(&arena);

@@ -17,7 +17,8 @@ typedef struct {
         Override override[MAX_OVERRIDES];
         int noverride;
         const char *weights, *tokenizer, *out;
-        const char *prefix; /* --prefix: the model's name in C */
+        const TokenBlock *tables; /* of the tokenizer, read already; or NULL */
+        const char *prefix;       /* --prefix: the model's name in C */
         const char *target[MAX_TARGETS];
         int ntarget;
         const char *tap[MAX_TAPS]; /* --tap: names of values, by commas */
@@ -38,6 +39,8 @@ typedef struct {
         uint64_t seed;
         JitMode jit;
         bool verbose, hash;
+        const char
+                *cache; /* where what a source becomes is kept: "beside" it, in the "user"'s folder, "off" */
         const char *inputs; /* golden: a file of inputs */
         const char *junit;  /* golden: a report as JUnit XML */
         bool update;
@@ -49,6 +52,7 @@ typedef struct {
         bool raw;              /* run: the prompt is no user's turn */
         bool pieces;
         bool with_main, embed, explain, code_only, echo;
+        double begun;   /* seconds(): when the command was */
         int given[128]; /* how often, by the option's letter */
 } Options;
 
@@ -112,6 +116,29 @@ void note_hashed(const Model *m, const Options *o, const char *command);
 
 /* Says so if its conversation has no tokenizer to be written with. */
 void note_no_talk(const Model *m, const Options *o, const char *command);
+
+/* kept.c: the path of a file that is kept of the source for the next start, beside it or in the user's folder; NULL: nothing is kept. */
+const char *kept_path(Arena *a, const Options *o, const char *name);
+int kept_place(const char *name); /* a value of --cache; -1: it is none */
+/* What keys of kept files are made of: a file's size and time, to the nanosecond; and this lathe, as another may make otherwise. */
+uint64_t hash_file_identity(uint64_t h, const char *path);
+uint64_t hash_lathe(uint64_t h);
+
+/* tokens.c: the tables of a source's tokenizer, in the arena.  name: what they are kept under for the next start; NULL: they are not.  NULL, or
+ * what is wrong. */
+const char *source_tables(Arena *a, const Options *o, const char *path, const char *name,
+                          const TokenBlock **tables);
+
+/* packed.c: the weights that the options name, or hash weights, packed for a plan. */
+typedef struct {
+        const float *weights; /* NULL: there are none, after a message or with one */
+        PackedFile file;
+        WeightPool *pool;
+        int code; /* an exit code: of what was wrong */
+} PackedWeights;
+/* NULL, or what is wrong. */
+const char *packed_weights(Model *m, const Options *o, Plan *p, PackedWeights *packed);
+void packed_weights_close(PackedWeights *packed);
 
 /* For a model with an input of token ids; false after a message. */
 bool load_tokenizer(Model *m, const Options *o, Tokenizer *t);

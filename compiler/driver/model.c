@@ -29,7 +29,8 @@ bool load_tokenizer(Model *m, const Options *o, Tokenizer *t)
                 ids_of(m->graph, m->graph->past >= 0 ? m->graph->time : growing_dimension(m->graph));
         int64_t vocab = ids ? ids->bound : 0;
         CkError error = {.environment = false};
-        if (vocab > 0 && vocab < INT32_MAX && tokenizer_read(o->tokenizer, (int)vocab, t, &error)) {
+        if (vocab > 0 && vocab < INT32_MAX &&
+            tokenizer_read(o->tokenizer, o->tables, (int)vocab, t, &error)) {
                 t->start = start_token(m->graph);
                 return true;
         }

@@ -30,7 +30,7 @@ static const OptionRow option_table[] = {
         {'0', "--no-", PREFIX},       {'X', "--prefix", VALUE},   {'j', "--json", FLAG},
         {'F', "--force", FLAG},       {'O', "--spec-only", FLAG}, {'l', "--special", FLAG},
         {'B', "--bare", FLAG},        {'Y', "--system", VALUE},   {'g', "--pieces", FLAG},
-        {'G', "--date", VALUE},       {'W', "--raw", FLAG},
+        {'G', "--date", VALUE},       {'W', "--raw", FLAG},       {'h', "--cache", VALUE},
 };
 enum { OPTIONS = sizeof option_table / sizeof option_table[0] };
 
@@ -150,6 +150,12 @@ static bool set_jit(Options *o, const char *command, const char *value)
         return wrong(command, "--jit is auto, tcc, cc or code, not %s", value);
 }
 
+static bool set_cache(Options *o, const char *command, const char *value)
+{
+        o->cache = value;
+        return kept_place(value) >= 0 || wrong(command, "--cache is beside, user or off, not %s", value);
+}
+
 /* The same, of whole numbers. */
 static bool count(const char *command, const char *option, const char *value, double low, double high,
                   double *x)
@@ -229,6 +235,7 @@ static bool set(Options *o, const char *command, char letter, const char *value)
 {
         switch (letter) {
         case 'J': return set_jit(o, command, value);
+        case 'h': return set_cache(o, command, value);
         case 'v': return o->verbose = true;
         case 'F': return o->force = true;
         case 'O': return o->spec_only = true;

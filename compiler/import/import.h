@@ -29,10 +29,12 @@ bool is_source(const char *path);
  * others are given its weights and its tokenizer.  Once is enough.  False after a message. */
 typedef struct {
         bool weights, tokenizer;
+        bool kept; /* what is made of the tokenizer is kept for the next start */
 } SourceParts;
 bool source_open(Arena *arena, Options *o, SourceParts parts, int *code);
-/* A source's tokenizer, as --tokenizer takes it; NULL without one, and, after a note, where it is none that is read. */
-const char *source_tokenizer(Arena *arena, const char *source);
+/* The options' tokenizer becomes the source's; none without one, and, after a note, where it is none that is read.  name: see
+ * source_tables(). */
+void source_tokenizer(Arena *arena, Options *o, const char *source, const char *name);
 
 /* gguf_chat.c: the chat template of a GGUF, and the tokens that it may name. */
 ChatSource gguf_chat_source(Arena *a, const Checkpoint *file);

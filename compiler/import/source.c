@@ -28,17 +28,21 @@ static bool has_tokenizer(Arena *arena, const char *source)
         return format && format->kind == FORMAT_GGUF && gguf_has_tokenizer(source);
 }
 
-const char *source_tokenizer(Arena *arena, const char *source)
+static const TokenBlock *tables_of(Arena *arena, const Options *o, const char *source, const char *name)
 {
-        bool lacking;
-        TokenBlock block;
+        const TokenBlock *tables;
         if (!has_tokenizer(arena, source))
                 return NULL;
-        const char *why = tokenizer_open(arena, source, &block, &lacking);
-        if (!why)
-                return source;
-        fprintf(stderr, "lathe: note: %s; text goes in and out as token numbers\n", why);
-        return NULL;
+        const char *why = source_tables(arena, o, source, name, &tables);
+        if (why)
+                fprintf(stderr, "lathe: note: %s; text goes in and out as token numbers\n", why);
+        return why ? NULL : tables;
+}
+
+void source_tokenizer(Arena *arena, Options *o, const char *source, const char *name)
+{
+        o->tables = tables_of(arena, o, source, name);
+        o->tokenizer = o->tables ? source : NULL;
 }
 
 bool is_source(const char *path)
@@ -65,6 +69,6 @@ bool source_open(Arena *arena, Options *o, SourceParts parts, int *code)
         if (parts.weights && !o->weights)
                 o->weights = spec.weights;
         if (parts.tokenizer && !o->tokenizer)
-                o->tokenizer = source_tokenizer(arena, o->source);
+                source_tokenizer(arena, o, o->source, parts.kept ? spec.model : NULL);
         return true;
 }

@@ -181,6 +181,8 @@ const char **program_models(Program *p, const Override *override, int noverride,
 /* Of the others: settings that no ancestor declares, as errors; and, as notes, which models lack a value that are nobody's
  * parents. */
 void check_open_models(Program *p, const Override *override, int noverride, Diag *diag);
+int program_files(const Program *p); /* the main file, and all that are imported */
+const Source *program_file(const Program *p, int which);
 int program_ntest(const Program *p);
 Graph *elaborate_test(Program *p, int which, Diag *diag);
 const char *program_test_name(const Program *p, int which);

@@ -312,6 +312,16 @@ const char *program_import_path(Program *p, const char *from, const Ast *import)
         return source ? source->path : NULL;
 }
 
+int program_files(const Program *p)
+{
+        return p->nfile;
+}
+
+const Source *program_file(const Program *p, int which)
+{
+        return p->file[which]->source;
+}
+
 int program_ntest(const Program *p)
 {
         return p->ntest;

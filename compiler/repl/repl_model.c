@@ -263,7 +263,7 @@ static bool open_tokenizer(Session *s, const char *path, Tokenizer *t)
                 return fprintf(stderr, "lathe: error: there is no tokenizer yet: :tokenizer FILE\n"), false;
         if (!with_model(s, token_count, NULL))
                 return false;
-        return tokenizer_read(path, s->vocab, t, &error) ||
+        return tokenizer_read(path, NULL, s->vocab, t, &error) ||
                (fprintf(stderr, "lathe: error: %s\n", error.message), false);
 }
 

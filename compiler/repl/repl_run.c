@@ -92,14 +92,13 @@ static bool pack(Session *s, Runner *r, const float **base)
                 return false;
         }
         Weights *weights = open_weights(&r->model, &s->options, &checkpoint);
-        WeightSource source = {weights, weights_read};
         if (!r->origin_path || strcmp(path, r->origin_path) != 0) {
                 free(r->origin_path);
                 r->origin_path = strdup(path);
                 r->origin++;
         }
         if (weights)
-                error = pool_fit(r->pool, p, &source, r->origin, base);
+                error = pool_fit(r->pool, p, weights, r->origin, base);
         checkpoint_close(checkpoint);
         return weights && (!error || wrong(error));
 }
@@ -133,7 +132,7 @@ static bool build_all(Session *s, Runner *r, RunnerKind kind)
         CkError error = {.environment = false}; /* a tokenizer of another vocabulary is no use here */
         if (o.tokenizer && takes_text(m->graph))
                 r->has_tokenizer =
-                        tokenizer_read(o.tokenizer, (int)m->graph->input[0].bound, &r->tokenizer, &error);
+                        tokenizer_read(o.tokenizer, NULL, (int)m->graph->input[0].bound, &r->tokenizer, &error);
         if (r->has_tokenizer)
                 r->tokenizer.start = start_token(m->graph);
         return !error.environment || wrong(error.message);

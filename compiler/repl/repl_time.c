@@ -86,8 +86,8 @@ static double product_ceiling(int threads)
                           ? model_plan(&m, &o, target_find("native"))
                           : NULL;
         float *weights = p ? aligned_alloc(64, ((size_t)p->weights_size + 63) / 64 * 64) : NULL;
-        WeightSource from = {p ? weights_hashed(&m.arena, m.graph) : NULL, weights_read};
-        Engine *e = weights && !pack_weights(p, &from, weights)
+        Weights *from = p ? weights_hashed(&m.arena, m.graph) : NULL;
+        Engine *e = weights && !pack_weights(p, from, weights)
                             ? engine_new(p, weights, threads, JIT_TCC, &why)
                             : NULL;
         if (e)

@@ -101,9 +101,9 @@ const char *tokenizer_open(Arena *a, const char *path, TokenBlock *out, bool *la
 
 /* Whether tokenizer_open() takes it; else it is llama2.c's. */
 bool tokenizer_is_published(const char *path);
-/* Reads a tokenizer of exactly vocab tokens, or one of text.h's of at most vocab, which tokenizer_free releases; false and a message,
+/* Reads (given: takes its tables, which stay the caller's) a tokenizer of exactly vocab tokens, or one of text.h's of at most vocab, which tokenizer_free releases; false and a message,
  * and nothing to release. */
-bool tokenizer_read(const char *path, int vocab, Tokenizer *tokenizer, CkError *err);
+bool tokenizer_read(const char *path, const TokenBlock *given, int vocab, Tokenizer *tokenizer, CkError *err);
 void tokenizer_free(Tokenizer *tokenizer);
 
 /* The constants that runtime/tokenizer.h needs, as C. */

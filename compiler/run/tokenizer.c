@@ -176,10 +176,12 @@ bool tokenizer_is_published(const char *path)
         return (format && format->kind == FORMAT_GGUF) || tokenizer_is_file(path);
 }
 
-static bool read_published(const char *path, Tokenizer *t, CkError *err)
+static bool read_published(const char *path, const TokenBlock *given, Tokenizer *t, CkError *err)
 {
-        bool lacking;
-        const char *wrong = tokenizer_open(&t->arena, path, &t->block, &lacking);
+        bool lacking = false;
+        const char *wrong = given ? NULL : tokenizer_open(&t->arena, path, &t->block, &lacking);
+        if (given)
+                t->block = *given;
         if (wrong)
                 return lacking || lacks_memory(wrong) ? ck_lack(err, "%s", wrong) : ck_fail(err, "%s", wrong);
         if (t->block.vocab > t->vocab)
@@ -190,12 +192,12 @@ static bool read_published(const char *path, Tokenizer *t, CkError *err)
         return true;
 }
 
-bool tokenizer_read(const char *path, int vocab, Tokenizer *tokenizer, CkError *err)
+bool tokenizer_read(const char *path, const TokenBlock *given, int vocab, Tokenizer *tokenizer, CkError *err)
 {
         ReadFile input = {.path = path};
         *tokenizer = (Tokenizer){.vocab = vocab, .start = -1};
-        if (tokenizer_is_published(path)) {
-                bool fits = read_published(path, tokenizer, err);
+        if (given || tokenizer_is_published(path)) {
+                bool fits = read_published(path, given, tokenizer, err);
                 if (!fits)
                         tokenizer_free(tokenizer);
                 return fits;

@@ -1,23 +1,119 @@
-/* Packing: weights and tables laid out as the plan says.  Values come in double and are rounded to float once. */
+/* Packing: weights and tables laid out as the plan says.  Weights are streamed: no more of one is held than a block of its file. */
+#define _DEFAULT_SOURCE /* madvise */
 #include "weights.h"
 
 #include <stdlib.h>
-#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
-/* Puts value [dims of t] at to, as the layout says. */
-static void scatter(const Layout *l, const int64_t *dim, int rank, const double *value, float *to)
+enum {
+        STRIP = 64, /* columns that are turned at once: with LANES rows of them the panel stays in the nearest cache */
+        LET_GO = 1 << 22 /* floats packed, after which pages of a file are given back */
+};
+
+/* Where elements of a weight go, by a layout. */
+typedef struct {
+        const Layout *layout;
+        int rank;
+        int64_t dim[MAX_RANK], step[MAX_RANK]; /* step: of each axis in a row-major weight */
+        float *to;
+} Placed;
+
+static void placed_begin(Placed *p, const Layout *layout, int rank, const int64_t *dim, float *to)
 {
-        int64_t count = 1, index[MAX_RANK] = {0};
-        for (int a = 0; a < rank; a++)
-                count *= dim[a];
-        for (int64_t i = 0; i < count; i++) {
-                int64_t at = l->offset;
-                for (int a = 0; a < rank; a++)
-                        at += a == l->tiled ? index[a] / LANES * l->tile + index[a] % LANES
-                                            : index[a] * l->stride[a];
-                to[at] = (float)value[i];
-                for (int a = rank - 1; a >= 0 && ++index[a] == dim[a]; a--)
-                        index[a] = 0;
+        int64_t step = 1;
+        *p = (Placed){.layout = layout, .rank = rank, .to = to + layout->offset};
+        for (int a = rank - 1; a >= 0; a--) {
+                p->dim[a] = dim[a];
+                p->step[a] = step;
+                step *= dim[a];
+        }
+}
+
+/* Where an element lies, and its index. */
+static int64_t place_of(const Placed *p, int64_t element, int64_t *index)
+{
+        const Layout *l = p->layout;
+        int64_t at = 0;
+        for (int a = 0; a < p->rank; a++) {
+                index[a] = element / p->step[a];
+                element -= index[a] * p->step[a];
+                at += a == l->tiled ? index[a] / LANES * l->tile + index[a] % LANES : index[a] * l->stride[a];
+        }
+        return at;
+}
+
+/* The axis along which a step goes furthest from the index, and how many elements stay on it, of n. */
+static int axis_of_step(const Placed *p, int64_t step, const int64_t *index, int64_t n, int64_t *count)
+{
+        int best = -1;
+        *count = 1;
+        for (int a = 0; a < p->rank; a++) {
+                if (step < p->step[a] || step % p->step[a])
+                        continue;
+                int64_t along = step / p->step[a], left = (p->dim[a] - index[a] + along - 1) / along;
+                left = left < n ? left : n;
+                if (best < 0 || left > *count) {
+                        best = a;
+                        *count = left;
+                }
+        }
+        return best;
+}
+
+/* LANES rows of the innermost axis, tiled over the axis before it, become a panel. */
+static void put_panel(int64_t columns, int64_t stride, const float *from, float *to)
+{
+        for (int64_t begin = 0, end; begin < columns; begin = end) {
+                end = columns - begin < STRIP ? columns : begin + STRIP;
+                for (int row = 0; row < LANES; row++)
+                        for (int64_t c = begin; c < end; c++)
+                                to[c * stride + row] = from[row * columns + c];
+        }
+}
+
+static bool is_panel(const Placed *p, const int64_t *index, int64_t step, int64_t n, int64_t from_step)
+{
+        int last = p->rank - 1;
+        return last > 0 && p->layout->tiled == last - 1 && step == 1 && from_step == 1 && index[last] == 0 &&
+               index[last - 1] % LANES == 0 && index[last - 1] + LANES <= p->dim[last - 1] &&
+               n >= LANES * p->dim[last];
+}
+
+/* `along` indices of an axis apart. */
+static void put_axis(const Placed *p, int axis, int64_t at, int64_t index, int64_t along, int64_t n,
+                     const float *from, int64_t from_step)
+{
+        const Layout *l = p->layout;
+        if (axis != l->tiled) {
+                float *to = p->to + at;
+                for (int64_t i = 0; i < n; i++)
+                        to[i * along * l->stride[axis]] = from[i * from_step];
+                return;
+        }
+        float *to = p->to + at - (index / LANES * l->tile + index % LANES);
+        for (int64_t i = 0; i < n; i++, index += along)
+                to[index / LANES * l->tile + index % LANES] = from[i * from_step];
+}
+
+/* A WeightRun. */
+static void put_run(void *placed, int64_t first, int64_t step, int64_t n, const float *from,
+                    int64_t from_step)
+{
+        const Placed *p = placed;
+        int64_t index[MAX_RANK], done;
+        for (; n > 0; first += done * step, from += done * from_step, n -= done) {
+                int64_t at = place_of(p, first, index);
+                if (is_panel(p, index, step, n, from_step)) {
+                        done = LANES * p->dim[p->rank - 1];
+                        put_panel(p->dim[p->rank - 1], p->layout->stride[p->rank - 1], from, p->to + at);
+                        continue;
+                }
+                int axis = axis_of_step(p, step, index, n, &done);
+                if (axis < 0)
+                        p->to[at] = *from;
+                else
+                        put_axis(p, axis, at, index[axis], step / p->step[axis], done, from, from_step);
         }
 }
 
@@ -26,69 +122,122 @@ static const Buffer *whole_of(const Buffer *b)
         return b->part_of ? b->part_of : b;
 }
 
-static const char *pack_weight(const Plan *p, const Buffer *b, const WeightSource *from, int64_t begin,
-                               float *all)
+/* What is under way: bytes of weights. */
+typedef struct {
+        Plan *plan;
+        float *all;
+        PackedWhere where;
+        int64_t done, total;
+} Packing;
+
+/* Pages of a file go when they are written: a model may be larger than the memory. */
+static void let_go(const Packing *k, const float *from, int64_t floats)
+{
+        uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = (uintptr_t)from / page * page,
+                  end = (uintptr_t)(from + floats) / page * page;
+        if (k->where == IN_FILE && end > begin)
+                madvise((void *)begin, end - begin, MADV_DONTNEED);
+}
+
+/* A slot, and how far it is. */
+typedef struct {
+        Placed placed;
+        Packing *packing;
+        const float *slot; /* [floats], with padding */
+        int64_t floats, held;
+} PackedSlot;
+
+static void put_counted(void *slot, int64_t first, int64_t step, int64_t n, const float *from,
+                        int64_t from_step)
+{
+        PackedSlot *s = slot;
+        Packing *k = s->packing;
+        put_run(&s->placed, first, step, n, from, from_step);
+        k->done += n * (int64_t)sizeof(float);
+        s->held += n;
+        if (s->held < LET_GO)
+                return;
+        let_go(k, s->slot, s->floats);
+        s->held = 0;
+        progress("packing", k->done, k->total);
+}
+
+static const char *pack_weight(Packing *k, const Buffer *b, Weights *from, int64_t begin)
 {
         const Weight *w = b->weight;
-        int64_t count = type_count(&w->type, NULL), dim[MAX_RANK];
-        double *value = malloc((size_t)(count > 0 ? count : 1) * sizeof *value);
-        if (!value)
-                return no_memory;
+        int64_t dim[MAX_RANK];
         for (int a = 0; a < w->type.rank; a++)
                 dim[a] = w->type.dim[a].fixed;
         for (int64_t slot = begin; slot < w->slots; slot++) {
-                if (!from->weight(from->from, w, slot, value)) {
-                        free(value);
-                        return arena_printf(p->graph->arena,
+                float *to = k->all + FLOATS(whole_of(b)->offset + slot * b->slot_stride);
+                PackedSlot s = {.packing = k, .slot = to, .floats = FLOATS(b->slot_stride)};
+                placed_begin(&s.placed, &b->layout, w->type.rank, dim, to);
+                if (!weights_take(from, w, slot, put_counted, &s))
+                        return arena_printf(k->plan->graph->arena,
                                             "%s, or the file has become shorter: %s can't be read", no_memory,
-                                            weight_slot_name(p->graph->arena, w, slot));
-                }
-                scatter(&b->layout, dim, w->type.rank, value,
-                        all + FLOATS(whole_of(b)->offset + slot * b->slot_stride));
+                                            weight_slot_name(k->plan->graph->arena, w, slot));
+                let_go(k, s.slot, s.floats);
         }
-        free(value);
         return NULL;
 }
 
 /* A table is what the interpreter says, from position 0 to the bound. */
-static const char *pack_table(const Plan *p, const Buffer *b, const WeightSource *from, float *all)
+static const char *pack_table(const Plan *p, const Buffer *b, Weights *weights, float *all)
 {
         const Graph *g = p->graph;
+        WeightSource from = {weights, weights_read};
         int64_t size[MAX_NAMED] = {0};
         for (int i = 0; i < g->nnamed; i++)
                 size[i] = i == g->past ? 0 : g->named[i].bound;
         Tensor *input = calloc((size_t)g->ninput + 1, sizeof *input), output = {0};
         Node *want = b->table;
         const char *error =
-                input ? interpret_nodes(g, size, input, from, NULL, &want, 1, &output) : no_memory;
-        if (!error)
-                scatter(&b->layout, output.dim, output.rank, output.data, all + FLOATS(b->offset));
+                input ? interpret_nodes(g, size, input, &from, NULL, &want, 1, &output) : no_memory;
+        if (!error) {
+                Placed placed;
+                placed_begin(&placed, &b->layout, output.rank, output.dim, all + FLOATS(b->offset));
+                int64_t index[MAX_RANK], count = 1;
+                for (int a = 0; a < output.rank; a++)
+                        count *= output.dim[a];
+                for (int64_t i = 0; i < count; i++)
+                        placed.to[place_of(&placed, i, index)] = (float)output.data[i];
+        }
         tensor_free(&output);
         free(input);
         return error;
 }
 
-const char *pack_buffers(Plan *p, const WeightSource *from, const int64_t *begin, float *all)
+/* The first slot of a buffer's weight that is not packed yet; all of them if it has none. */
+static int64_t first_slot(const Buffer *b, const int64_t *begin)
+{
+        int64_t first = begin ? begin[whole_of(b)->id] : 0;
+        return !b->weight ? 0 : first < b->weight->slots ? first : b->weight->slots;
+}
+
+const char *pack_buffers(Plan *p, Weights *from, const int64_t *begin, float *all, PackedWhere where)
 {
         const char *error = NULL;
-        int done = 0, total = 0;
-        for (int i = 0; i < p->nbuffer; i++)
-                total += p->buffer[i]->home == IN_WEIGHTS;
+        Packing k = {.plan = p, .all = all, .where = where};
+        for (int i = 0; i < p->nbuffer; i++) {
+                const Buffer *b = p->buffer[i];
+                if (b->home == IN_WEIGHTS && b->weight)
+                        k.total += (b->weight->slots - first_slot(b, begin)) *
+                                   type_count(&b->weight->type, NULL) * (int64_t)sizeof(float);
+        }
         for (int i = 0; i < p->nbuffer && !error; i++) {
                 const Buffer *b = p->buffer[i];
                 if (b->home != IN_WEIGHTS)
                         continue;
-                int64_t first = begin ? begin[whole_of(b)->id] : 0;
-                if (b->weight && first < b->weight->slots)
-                        error = pack_weight(p, b, from, first, all);
+                if (b->weight)
+                        error = pack_weight(&k, b, from, first_slot(b, begin));
                 else if (b->table)
                         error = pack_table(p, b, from, all);
-                progress("packing", ++done, total);
         }
+        progress("packing", k.total, k.total);
         return error;
 }
 
-const char *pack_weights(Plan *p, const WeightSource *from, float *all)
+const char *pack_weights(Plan *p, Weights *from, float *all)
 {
-        return pack_buffers(p, from, NULL, all);
+        return pack_buffers(p, from, NULL, all, IN_MEMORY);
 }

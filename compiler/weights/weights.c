@@ -1,10 +1,12 @@
 /* Reading weights, slot by slot.
  *
- * A slot's pieces are read in blocks of the published tensor, in the order of the file, and scattered into
- * the slot.  A piece that is one run is read in place. */
+ * A slot's pieces are read in blocks of the published tensor, in the order of the file, and given away in runs.  No more than a block
+ * is held, of the slot as of the file. */
 #include "weight_map_private.h"
 
 #include <stdlib.h>
+
+enum { LET_GO = 1 << 21 }; /* elements of a file whose pages are given back at once */
 
 bool weights_check(const Graph *g, Diag *diag)
 {
@@ -18,6 +20,7 @@ Weights *weights_hashed(Arena *arena, const Graph *g)
 {
         Weights *weights = NEW(arena, Weights);
         weights->graph = g;
+        weights->block = NEW_ARRAY(arena, float, CK_BLOCK);
         return weights;
 }
 
@@ -25,25 +28,29 @@ Weights *weights_loaded(Arena *arena, const Graph *g, Checkpoint *checkpoint, Di
 {
         Weights *weights = NEW(arena, Weights);
         weights->graph = g;
+        weights->block = NEW_ARRAY(arena, float, CK_BLOCK);
         weights->map = weight_map(arena, g, diag);
         if (!weights->map)
                 return NULL;
         weights->tensor = NEW_ARRAY(arena, const CkTensor *, weights->map->npublished);
-        weights->block = NEW_ARRAY(arena, float, CK_BLOCK);
         return weight_check(weights->map, checkpoint, weights->tensor, diag) ? weights : NULL;
 }
 
 /* ---- hashed ---- */
 
-static void read_hashed(const Weight *w, int64_t slot, float *value)
+static void take_hashed(float *block, const Weight *w, int64_t slot, WeightRun *take, void *to)
 {
         Arena scratch = {0};
         int64_t shape[MAX_RANK], count = weight_shape(w, shape);
         uint64_t name = hash_name(weight_slot_name(&scratch, w, slot));
         double scale = hash_scale(w->type.rank, shape);
-        for (int64_t i = 0; i < count; i++)
-                value[i] = hash_weight(name, (uint64_t)i, scale,
-                                       w->centre_values ? w->centre_values[i] : w->centre);
+        for (int64_t first = 0, n; first < count; first += n) {
+                n = count - first < CK_BLOCK ? count - first : CK_BLOCK;
+                for (int64_t i = 0; i < n; i++)
+                        block[i] = hash_weight(name, (uint64_t)(first + i), scale,
+                                               w->centre_values ? w->centre_values[first + i] : w->centre);
+                take(to, first, 1, n, block, 1);
+        }
         arena_free(&scratch);
 }
 
@@ -57,6 +64,9 @@ typedef struct {
         float *block;
         int digit;
         int64_t span, chunk;
+        WeightRun *take;
+        void *to;
+        int64_t kept; /* the first element of the file whose page may be in memory for us */
 } Reader;
 
 /* A block may have gaps, elements of other pieces, if they are short or few. */
@@ -77,37 +87,42 @@ static void plan_blocks(Reader *r)
         r->chunk = gaps || r->span > CK_BLOCK - d->published ? 1 : 1 + (CK_BLOCK - r->span) / d->published;
 }
 
-static void scatter_run(const Piece *p, PieceDigit d, const float *from, float *to)
-{
-        if (p->mul == 1 && p->add == 0) {
-                for (int64_t i = 0; i < d.size; i++)
-                        to[i * d.slot] = from[i * d.published];
-                return;
-        }
-        for (int64_t i = 0; i < d.size; i++)
-                to[i * d.slot] = (float)((from[i * d.published] - p->add) / p->mul);
-}
-
 /* The values of d, digit k or a part of it, and all of the digits inside, from a block to their places in the
- * slot.  Of the two innermost the one with the shorter step in the slot runs last: a transposed matrix is
- * written in runs. */
-static void scatter(const Piece *p, int k, PieceDigit d, const float *from, float *to)
+ * slot.  Of the two innermost the one with the shorter step in the slot runs last: a transposed matrix goes
+ * in runs. */
+static void give(const Reader *r, int k, PieceDigit d, const float *from, int64_t to)
 {
+        const Piece *p = r->piece;
         if (k == p->ndigit - 1) {
-                scatter_run(p, d, from, to);
+                r->take(r->to, to, d.slot, d.size, from, d.published);
                 return;
         }
         PieceDigit inner = p->digit[k + 1];
         if (k == p->ndigit - 2 && llabs(d.slot) < llabs(inner.slot)) {
                 for (int64_t i = 0; i < inner.size; i++)
-                        scatter_run(p, d, from + i * inner.published, to + i * inner.slot);
+                        r->take(r->to, to + i * inner.slot, d.slot, d.size, from + i * inner.published,
+                                d.published);
                 return;
         }
         for (int64_t i = 0; i < d.size; i++)
-                scatter(p, k + 1, inner, from + i * d.published, to + i * d.slot);
+                give(r, k + 1, inner, from + i * d.published, to + i * d.slot);
 }
 
-static bool read_digits(const Reader *r, int k, int64_t from, float *to)
+static bool read_block(Reader *r, int64_t from, int64_t n)
+{
+        const Piece *p = r->piece;
+        if (!checkpoint_read_f32(r->tensor, from, n, r->block))
+                return false;
+        for (int64_t i = 0; i < n && (p->mul != 1 || p->add != 0); i++)
+                r->block[i] = (float)((r->block[i] - p->add) / p->mul);
+        if (from - r->kept >= LET_GO) {
+                checkpoint_let_go(r->tensor, r->kept, from - r->kept);
+                r->kept = from;
+        }
+        return true;
+}
+
+static bool read_digits(Reader *r, int k, int64_t from, int64_t to)
 {
         const PieceDigit d = r->piece->digit[k];
         if (k < r->digit) {
@@ -118,56 +133,68 @@ static bool read_digits(const Reader *r, int k, int64_t from, float *to)
         }
         for (int64_t i = 0; i < d.size; i += r->chunk) {
                 int64_t n = d.size - i < r->chunk ? d.size - i : r->chunk;
-                if (!checkpoint_read_f32(r->tensor, from + i * d.published, r->span + (n - 1) * d.published,
-                                         r->block))
+                if (!read_block(r, from + i * d.published, r->span + (n - 1) * d.published))
                         return false;
-                scatter(r->piece, k, (PieceDigit){n, d.published, d.slot}, r->block, to + i * d.slot);
+                give(r, k, (PieceDigit){n, d.published, d.slot}, r->block, to + i * d.slot);
         }
         return true;
 }
 
-static bool is_plain_run(const Piece *p)
+static bool read_piece(const Weights *weights, const Piece *p, WeightRun *take, void *to)
 {
-        return p->ndigit == 1 && p->digit[0].published == 1 && p->digit[0].slot == 1 && p->mul == 1 &&
-               p->add == 0;
-}
-
-static bool read_piece(const Weights *weights, const Piece *p, float *value)
-{
-        const CkTensor *tensor = weights->tensor[p->published];
-        if (is_plain_run(p))
-                return checkpoint_read_f32(tensor, p->from, p->digit[0].size, value + p->to);
-        Reader r = {.piece = p, .tensor = tensor, .block = weights->block};
+        Reader r = {.piece = p, .tensor = weights->tensor[p->published], .block = weights->block};
+        r.take = take;
+        r.to = to;
+        r.kept = p->from;
         plan_blocks(&r);
-        return read_digits(&r, 0, p->from, value + p->to);
+        bool good = read_digits(&r, 0, p->from, p->to);
+        int64_t end = p->from + 1;
+        for (int k = 0; k < p->ndigit; k++)
+                end += (p->digit[k].size - 1) * p->digit[k].published;
+        checkpoint_let_go(r.tensor, r.kept, end - r.kept);
+        return good;
 }
 
 /* ---- both ---- */
 
-bool weights_read_f32(Weights *weights, const Weight *w, int64_t slot, float *value)
+bool weights_take(Weights *weights, const Weight *w, int64_t slot, WeightRun *take, void *to)
 {
         const Graph *g = weights->graph;
         if (w->id >= g->nweight || g->weight[w->id] != w || slot < 0 || slot >= w->slots)
                 return false;
         if (!weights->map) {
-                read_hashed(w, slot, value);
+                take_hashed(weights->block, w, slot, take, to);
                 return true;
         }
         Piece *const *piece;
         int64_t n = slot_pieces(weights->map, w, slot, &piece);
         for (int64_t i = 0; i < n; i++)
-                if (!read_piece(weights, piece[i], value))
+                if (!read_piece(weights, piece[i], take, to))
                         return false;
         return true;
 }
 
+static void put_floats(void *to, int64_t first, int64_t step, int64_t n, const float *from, int64_t from_step)
+{
+        float *value = (float *)to + first;
+        for (int64_t i = 0; i < n; i++)
+                value[i * step] = from[i * from_step];
+}
+
+bool weights_read_f32(Weights *weights, const Weight *w, int64_t slot, float *value)
+{
+        return weights_take(weights, w, slot, put_floats, value);
+}
+
+static void put_doubles(void *to, int64_t first, int64_t step, int64_t n, const float *from,
+                        int64_t from_step)
+{
+        double *value = (double *)to + first;
+        for (int64_t i = 0; i < n; i++)
+                value[i * step] = from[i * from_step];
+}
+
 bool weights_read(void *from, const Weight *w, int64_t slot, double *value)
 {
-        int64_t shape[MAX_RANK], count = weight_shape(w, shape);
-        float *narrow = malloc((size_t)(count ? count : 1) * sizeof *narrow);
-        bool good = narrow && weights_read_f32(from, w, slot, narrow);
-        for (int64_t i = 0; good && i < count; i++)
-                value[i] = narrow[i];
-        free(narrow);
-        return good;
+        return weights_take(from, w, slot, put_doubles, value);
 }

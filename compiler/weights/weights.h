@@ -114,6 +114,8 @@ struct json_t *checkpoint_pairs_json(const Checkpoint *checkpoint, int64_t longe
  * or the file has shrunk since it was opened. checkpoint_read_f64 rounds no F64. */
 bool checkpoint_read_f32(const CkTensor *tensor, int64_t first, int64_t count, float *out);
 bool checkpoint_read_f64(const CkTensor *tensor, int64_t first, int64_t count, double *out);
+/* The pages of these elements need not stay in this process's memory; they can be read again. */
+void checkpoint_let_go(const CkTensor *tensor, int64_t first, int64_t count);
 
 /* Writing safetensors. */
 
@@ -174,6 +176,12 @@ Weights *weights_hashed(Arena *arena, const Graph *g);
  * weights_check reports, all at once. */
 Weights *weights_loaded(Arena *arena, const Graph *g, Checkpoint *checkpoint, Diag *diag);
 
+/* One slot in runs, of which no more is held than a block: elements first, first + step, … [n] of it are from[0], from[from_step], ….  Each
+ * element comes once, in the order of the file.  False as below. */
+typedef void WeightRun(void *to, int64_t first, int64_t step, int64_t n, const float *from,
+                       int64_t from_step);
+bool weights_take(Weights *weights, const Weight *w, int64_t slot, WeightRun *take, void *to);
+
 /* One slot, row-major; value has as many elements as the weight's type.  False: no such slot, out of memory,
  * or the file has shrunk since it was opened.  weights_read fits WeightSource.weight: its first argument is
  * the Weights.  Not for two threads at once on one Weights. */
@@ -196,10 +204,14 @@ float hash_weight(uint64_t name_hash, uint64_t index, double scale, double centr
 /* Packing: a model's weights in the order in which its kernels read them. */
 
 /* Fills `all` [plan->weights_size] bytes, zeros before.  NULL, or an error message in the arena. */
-const char *pack_weights(Plan *p, const WeightSource *from, float *all);
+const char *pack_weights(Plan *p, Weights *from, float *all);
 
-/* The same for buffers of which slots before begin[id of the whole buffer] are packed already, tables always. */
-const char *pack_buffers(Plan *p, const WeightSource *from, const int64_t *begin, float *all);
+/* The same for buffers of which slots before begin[id of the whole buffer] are packed already, tables always; NULL: nothing is. */
+typedef enum {
+        IN_MEMORY,
+        IN_FILE
+} PackedWhere; /* IN_FILE: all is a shared map, whose pages need not stay in memory */
+const char *pack_buffers(Plan *p, Weights *from, const int64_t *begin, float *all, PackedWhere where);
 
 /* packed_file.c: into the file itself; false with o->error */
 /* The tail: bytes behind the weights, a multiple of 8 of them, and the hash by which a program knows them; size 0: there is none. */
@@ -208,9 +220,10 @@ typedef struct {
         int64_t size;
         uint64_t hash;
 } WeightTail;
-bool output_weights(WrittenFile *o, const char *path, Plan *p, const WeightSource *from,
-                    const WeightTail *tail);
-bool write_weights(const char *path, Plan *p, const WeightSource *from); /* false after a message */
+/* The key says what the weights are, for a reader that asks; 0: nothing. */
+bool output_weights(WrittenFile *o, const char *path, Plan *p, Weights *from, const WeightTail *tail,
+                    uint64_t key);
+bool write_weights(const char *path, Plan *p, Weights *from); /* false after a message */
 
 /* Packed weights in memory, by name and layout: what a change of the model leaves as it was is not packed again. */
 
@@ -222,8 +235,7 @@ void pool_free(WeightPool *pool);
 /* Lays the plan's weights and tables out in the pool: sets the offsets of its buffers, packs what is not there yet or has
  * another origin (a number for where values come from: each checkpoint that is opened another), and works tables out anew.
  * *base is then the plan's weights.  NULL, or what is wrong. */
-const char *pool_fit(WeightPool *pool, Plan *p, const WeightSource *from, uint64_t origin,
-                     const float **base);
+const char *pool_fit(WeightPool *pool, Plan *p, Weights *from, uint64_t origin, const float **base);
 
 /* A file of packed weights (`lathe build` writes it) mapped for the plan it was written for.  NULL with *why. */
 typedef struct {
@@ -234,7 +246,8 @@ typedef struct {
         bool lacking; /* what is wrong is the environment */
 } PackedFile;
 bool is_packed_file(const char *path, const char **why); /* *why: if that can't be told */
-const char *packed_file_open(const char *path, const Plan *p, PackedFile *file);
+const char *packed_file_open(const char *path, const Plan *p, uint64_t key,
+                             PackedFile *file); /* key 0: any */
 void packed_file_close(PackedFile *file);
 
 /* Values of a model from a safetensors file that something else wrote: inputs, outputs and other values by their names

@@ -25,8 +25,8 @@ static const char *generate_all(Worker *w, Model *m, const Options *o, WeightPoo
         if (!model_passes(m, o))
                 return "no passes";
         Plan *p = model_plan(m, o, target_find("native"));
-        WeightSource source = {weights_hashed(&m->arena, m->graph), weights_read};
-        wrong = p ? pool_fit(pool, p, &source, 1, &base) : "no plan";
+        Weights *weights = weights_hashed(&m->arena, m->graph);
+        wrong = p ? pool_fit(pool, p, weights, 1, &base) : "no plan";
         Engine *e = wrong ? NULL : engine_new(p, base, w->threads, w->mode, &wrong);
         for (int32_t i = 0; e && i < STEPS && !wrong; i++)
                 wrong = engine_tokens(e, &(int32_t){3 * i + 1}, 1, 0, w->logits[i]);

@@ -262,7 +262,7 @@ int main(int argc, char **argv)
         if (!strcmp(what, "tokenizer") && argc == 4) {
                 CkError err;
                 Tokenizer tokenizer;
-                if (!tokenizer_read(argv[2], atoi(argv[3]), &tokenizer, &err))
+                if (!tokenizer_read(argv[2], NULL, atoi(argv[3]), &tokenizer, &err))
                         return refuse(&err);
                 Arena arena = {0};
                 fputs(tokenizer_text(&arena, &tokenizer), stdout);

@@ -95,12 +95,12 @@ static bool write_variant(Variant *v, Model *m, const Options *o, const char *fo
         Arena *a = &m->arena;
         EmitOptions options = {.name = "model"};
         Checkpoint *none;
-        WeightSource source = {open_weights(m, o, &none), weights_read};
+        Weights *weights = open_weights(m, o, &none);
         Text *c = text_new(a), *h = text_new(a);
         emit(v->plan, &options, c, h);
         const char *text = adapter(a, v->plan);
         v->weights = arena_printf(a, "%s/model.weights", folder);
-        bool good = source.from && write_weights(v->weights, v->plan, &source);
+        bool good = weights && write_weights(v->weights, v->plan, weights);
         if (!good)
                 printf("MISTAKEN: %s: no weights\n", v->way->name);
         return good && write_file(arena_printf(a, "%s/model.c", folder), c->data, c->n) &&

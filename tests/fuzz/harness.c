@@ -127,9 +127,9 @@ bool output_bytes(WrittenFile *o, const char *to, const char *bytes, int64_t n)
         return write_file(to, bytes, n);
 }
 
-bool output_weights(WrittenFile *o, const char *to, Plan *p, const WeightSource *from, const WeightTail *tail)
+bool output_weights(WrittenFile *o, const char *to, Plan *p, Weights *from, const WeightTail *tail, uint64_t key)
 {
-        (void)tail;
+        (void)tail, (void)key;
         *o = (WrittenFile){.path = to};
         return write_weights(to, p, from);
 }
@@ -139,7 +139,7 @@ bool output_finish(WrittenFile *o, int n)
         return o && n >= 0;
 }
 
-bool write_weights(const char *to, Plan *p, const WeightSource *from)
+bool write_weights(const char *to, Plan *p, Weights *from)
 {
         (void)to, (void)p, (void)from;
         return true;

@@ -32,7 +32,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         Tokenizer t;
         CkError error = {.message = ""};
         const char *path = harness_file(".tokenizer", file, size - (size_t)(file - data));
-        if (!tokenizer_read(path, data[0], &t, &error)) {
+        if (!tokenizer_read(path, NULL, data[0], &t, &error)) {
                 harness_require(*error.message, "refused without a word");
                 return 0;
         }

@@ -1,0 +1,91 @@
+/* Where what a source became is kept: in its folder, or in the user's. */
+#define _XOPEN_SOURCE 700 /* realpath */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "driver.h"
+
+typedef enum { BESIDE, IN_USERS_FOLDER, NOWHERE } Place;
+
+static const char *const place_name[] = {"beside", "user", "off"};
+
+int kept_place(const char *name)
+{
+        for (int i = 0; i < 3; i++)
+                if (!strcmp(name, place_name[i]))
+                        return i;
+        return -1;
+}
+
+/* What is said on the command line goes before what the environment says. */
+static Place chosen_place(const Options *o)
+{
+        const char *variable = getenv("LATHE_CACHE");
+        int place = o->cache ? kept_place(o->cache) : variable && *variable ? kept_place(variable) : BESIDE;
+        if (place < 0)
+                fprintf(stderr, "lathe: note: LATHE_CACHE is beside, user or off, not %s; nothing is kept\n",
+                        variable);
+        return place < 0 ? NOWHERE : (Place)place;
+}
+
+uint64_t hash_file_identity(uint64_t h, const char *path)
+{
+        struct stat about;
+        if (stat(path, &about))
+                return h;
+        int64_t number[3] = {about.st_size, about.st_mtim.tv_sec, about.st_mtim.tv_nsec};
+        return hash_bytes(h, number, sizeof number);
+}
+
+uint64_t hash_lathe(uint64_t h)
+{
+        return hash_file_identity(hash_bytes(h, LATHE_VERSION, sizeof LATHE_VERSION), "/proc/self/exe");
+}
+
+/* Makes the folders that a path leads through. */
+static bool make_folder(char *path)
+{
+        for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+                *slash = 0;
+                bool good = !mkdir(path, 0777) || errno == EEXIST;
+                *slash = '/';
+                if (!good)
+                        return false;
+        }
+        return true;
+}
+
+/* With a slash at its end; NULL: it can't be had. */
+static const char *users_folder(Arena *a)
+{
+        const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+        char *path = base && *base == '/'   ? arena_printf(a, "%s/lathe/", base)
+                     : home && *home == '/' ? arena_printf(a, "%s/.cache/lathe/", home)
+                                            : NULL;
+        return path && make_folder(path) && !access(path, W_OK) ? path : NULL;
+}
+
+static bool is_folder(const char *path)
+{
+        struct stat about;
+        return !stat(path, &about) && S_ISDIR(about.st_mode);
+}
+
+const char *kept_path(Arena *a, const Options *o, const char *name)
+{
+        Place place = chosen_place(o);
+        const char *source = o->source;
+        if (place == NOWHERE || !source)
+                return NULL;
+        bool folder = is_folder(source);
+        const char *beside = folder ? arena_printf(a, "%s/", source) : folder_of(a, source);
+        if (place == BESIDE && !access(*beside ? beside : ".", W_OK))
+                return arena_printf(a, "%s%s", beside, name);
+        char *whole = realpath(source, NULL);
+        const char *users = whole ? users_folder(a) : NULL;
+        uint64_t hash = whole ? hash_bytes(HASH_START, whole, strlen(whole)) : 0;
+        free(whole);
+        return users ? arena_printf(a, "%s%016llx.%s", users, (unsigned long long)hash, name) : NULL;
+}
