@@ -85,7 +85,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         const char *unknown = NULL;
         if (is_packed_file(path, &unknown)) {
                 PackedFile file;
-                const char *why = packed_file_open(path, harness_small_plan(), &file);
+                const char *why = packed_file_open(path, harness_small_plan(), 0, &file);
                 harness_require(!why == !code, "lathe and emitted C see it differently");
                 packed_file_close(&file);
         }
