@@ -37,7 +37,7 @@ static int read_tokenizer(const json_t *c, const char *folder, const char *scrat
         set_flags(j, json_object_get(c, "rstrip"), "rstrip");
         set_flags(j, json_object_get(c, "lstrip"), "lstrip");
         json_object_update(j, json_object_get(c, "other"));
-        int good = j && !json_dump_file(j, scratch, 0) && tokenizer_read(scratch, 100000, t, &error);
+        int good = j && !json_dump_file(j, scratch, 0) && tokenizer_read(scratch, NULL, 100000, t, &error);
         json_decref(j);
         if (!good)
                 printf("%s: %s\n", path, error.message);
