@@ -187,7 +187,14 @@ json_t *json_parse(const char *text, size_t length, size_t flags, json_error_t *
 
 /* Which well-known format a file is of, told by its first bytes. */
 
-typedef enum { FORMAT_JSON, FORMAT_GGUF, FORMAT_PICKLE, FORMAT_LLAMA2C_TOKENIZER, FORMAT_PIECES, FORMAT_OTHER } FormatKind;
+typedef enum {
+        FORMAT_JSON,
+        FORMAT_GGUF,
+        FORMAT_PICKLE,
+        FORMAT_LLAMA2C_TOKENIZER,
+        FORMAT_PIECES,
+        FORMAT_OTHER
+} FormatKind;
 typedef struct {
         FormatKind kind;
         const char *name;   /* "an ONNX model" */
@@ -274,8 +281,11 @@ void memory_limit(void);
 
 /* Progress on standard error: a bar on a terminal, nothing elsewhere. */
 
-/* `what`: done of total.  Shown once the work has gone on for half a second; at done == total the line is cleared. */
-void progress(const char *what, int64_t done, int64_t total);
+/* `what`: done of total, in bytes (then with their rate) or in steps, and the time left.  Shown once the work has gone on for half a second since
+ * it was first told of; at done == total the line is cleared.  Of work within
+ * work the outer is shown. */
+typedef enum { PROGRESS_BYTES, PROGRESS_STEPS } ProgressUnit;
+void progress(const char *what, ProgressUnit unit, int64_t done, int64_t total);
 
 /* Time by kernel of code that was emitted to be timed (Plan.timed). */
 

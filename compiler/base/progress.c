@@ -1,38 +1,65 @@
-/* A progress bar. */
+/* Progress of long work: a bar on a terminal, with how much is done, how fast, and the time left. */
 #include "base.h"
 
-#include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
-enum { WIDTH = 40 };
+enum { WIDTH = 30, ROOM = 32 };
 
-static double now(void)
+/* "3 s", "2 min 05 s", "1 h 02 min" */
+static const char *time_text(char text[ROOM], double time)
 {
-        struct timespec t;
-        clock_gettime(CLOCK_MONOTONIC, &t);
-        return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+        int64_t s = (int64_t)(time + 0.5);
+        if (s < 60)
+                snprintf(text, ROOM, "%d s", (int)s);
+        else if (s < 3600)
+                snprintf(text, ROOM, "%d min %02d s", (int)(s / 60), (int)(s % 60));
+        else
+                snprintf(text, ROOM, "%d h %02d min", (int)(s / 3600 % 10000), (int)(s / 60 % 60));
+        return text;
 }
 
-void progress(const char *what, int64_t done, int64_t total)
+static void print_done(ProgressUnit unit, int64_t done, int64_t total, double time)
 {
+        double scale = total < 1000000000 ? 1e-6 : 1e-9;
+        if (unit == PROGRESS_STEPS)
+                fprintf(stderr, "%lld of %lld", (long long)done, (long long)total);
+        else
+                fprintf(stderr, "%.*f of %.*f %s, %.0f MB/s", scale > 1e-9 ? 0 : 1, scale * (double)done,
+                        scale > 1e-9 ? 0 : 1, scale * (double)total, scale > 1e-9 ? "MB" : "GB",
+                        1e-6 * (double)done / time);
+}
+
+void progress(const char *what, ProgressUnit unit, int64_t done, int64_t total)
+{
+        static const char *work;
         static double begun, shown;
+        static int64_t before;
         if (!isatty(STDERR_FILENO) || total < 1)
                 return;
-        if (done <= 1)
-                begun = now(), shown = 0;
-        if (now() - begun < 0.5 && shown == 0)
-                return;
+        double now = seconds(), time;
+        if (work && strcmp(what, work) != 0)
+                return; /* a part of what is shown */
+        if (!work || done < before) {
+                work = what;
+                begun = now;
+                shown = 0;
+        }
+        before = done;
+        time = now - begun;
         if (done >= total) {
                 if (shown > 0)
                         fprintf(stderr, "\r\033[K");
+                work = NULL;
                 return;
         }
-        if (now() - shown < 0.1)
+        if (time < 0.5 || done < 1 || now - shown < 0.1)
                 return;
-        shown = now();
+        shown = now;
         fprintf(stderr, "\r%s [", what);
         for (int i = 0; i < WIDTH; i++)
-                fputc(i < done * WIDTH / total ? '#' : ' ', stderr);
-        fprintf(stderr, "] %d%%", (int)(done * 100 / total));
+                fputc(i < (int)((double)done / (double)total * WIDTH) ? '#' : ' ', stderr);
+        fprintf(stderr, "] ");
+        print_done(unit, done, total, time);
+        char left[ROOM];
+        fprintf(stderr, ", %s left\033[K", time_text(left, time * (double)(total - done) / (double)done));
 }

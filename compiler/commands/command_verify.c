@@ -167,7 +167,7 @@ static bool give_up(Verify *v, const char *what, const char *why)
 
 static void tick(Verify *v)
 {
-        progress("verifying", ++v->done, v->steps);
+        progress("verifying", PROGRESS_STEPS, ++v->done, v->steps);
 }
 
 /* --- after each pass ------------------------------------------------------------------------------------- */
@@ -467,6 +467,7 @@ static int verify_model(Verify *v)
                         test_runs += is_tried(v->o, target[i], when);
         v->steps =
                 1 + GRAPH_PASSES + test_runs + (v->o->each_pass ? GRAPH_PASSES + PASS_COUNT * test_runs : 0);
+        progress("verifying", PROGRESS_STEPS, 0, v->steps);
         if (!interpret_oracle(v))
                 return failure_code(&v->m);
         report_heading(v);

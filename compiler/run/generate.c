@@ -128,10 +128,20 @@ int token_to_text(const Tokenizer *t, int32_t previous, int32_t token, char *out
 
 uint64_t checkpoint_bytes_hash(const Checkpoint *c)
 {
+        enum { AT_ONCE = 1 << 24 };
         const CkFile *file;
         uint64_t h = HASH_START;
+        int64_t total = 0, done = 0;
         for (int i = 0; (file = checkpoint_file(c, i)); i++)
-                h = hash_bytes(h, file->data, (size_t)file->size);
+                total += file->size;
+        progress("reading", PROGRESS_BYTES, 0, total);
+        for (int i = 0; (file = checkpoint_file(c, i)); i++)
+                for (int64_t at = 0, n; at < file->size; at += n) {
+                        n = file->size - at < AT_ONCE ? file->size - at : AT_ONCE;
+                        h = hash_bytes(h, file->data + at, (size_t)n);
+                        done += n;
+                        progress("reading", PROGRESS_BYTES, done, total);
+                }
         return h;
 }
 

@@ -159,7 +159,7 @@ static void put_counted(void *slot, int64_t first, int64_t step, int64_t n, cons
                 return;
         let_go(k, s->slot, s->floats);
         s->held = 0;
-        progress("packing", k->done, k->total);
+        progress("packing", PROGRESS_BYTES, k->done, k->total);
 }
 
 static const char *pack_weight(Packing *k, const Buffer *b, Weights *from, int64_t begin)
@@ -224,6 +224,7 @@ const char *pack_buffers(Plan *p, Weights *from, const int64_t *begin, float *al
                         k.total += (b->weight->slots - first_slot(b, begin)) *
                                    type_count(&b->weight->type, NULL) * (int64_t)sizeof(float);
         }
+        progress("packing", PROGRESS_BYTES, 0, k.total);
         for (int i = 0; i < p->nbuffer && !error; i++) {
                 const Buffer *b = p->buffer[i];
                 if (b->home != IN_WEIGHTS)
@@ -233,7 +234,7 @@ const char *pack_buffers(Plan *p, Weights *from, const int64_t *begin, float *al
                 else if (b->table)
                         error = pack_table(p, b, from, all);
         }
-        progress("packing", k.total, k.total);
+        progress("packing", PROGRESS_BYTES, k.total, k.total);
         return error;
 }
 

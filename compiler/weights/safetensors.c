@@ -479,8 +479,12 @@ static bool write_block(const Writer *writer, CkType type, const float *block, u
         return write_bytes(writer, half, (size_t)count * sizeof *half, err);
 }
 
+typedef struct {
+        int64_t done, total; /* bytes */
+} Written;
+
 static bool write_tensor(const Writer *writer, int index, CkFill *fill, void *context, float *block,
-                         uint16_t *half, CkError *err)
+                         uint16_t *half, Written before, CkError *err)
 {
         const CkTensor *tensor = &writer->measured[index];
         int64_t row = tensor->rank ? tensor->shape[tensor->rank - 1] : 1;
@@ -490,6 +494,8 @@ static bool write_tensor(const Writer *writer, int index, CkFill *fill, void *co
                 if (!fill(context, index, first, count, block, err) ||
                     !write_block(writer, tensor->dtype, block, half, count, err))
                         return false;
+                progress("writing", PROGRESS_BYTES,
+                         before.done + (first + count) * (tensor->bytes / tensor->count), before.total);
         }
         return true;
 }
@@ -501,8 +507,16 @@ static bool write_data(const Writer *writer, CkFill *fill, void *context, CkErro
         bool good = block && half;
         if (!good)
                 ck_lack(err, "%s: out of memory", writer->path);
-        for (int i = 0; good && i < writer->n; i++)
-                good = write_tensor(writer, writer->order[i], fill, context, block, half, err);
+        int64_t total = 0, done = 0;
+        for (int i = 0; i < writer->n; i++)
+                total += writer->measured[i].bytes;
+        progress("writing", PROGRESS_BYTES, 0, total);
+        for (int i = 0; good && i < writer->n; i++) {
+                int tensor = writer->order[i];
+                good = write_tensor(writer, tensor, fill, context, block, half, (Written){done, total}, err);
+                done += writer->measured[tensor].bytes;
+        }
+        progress("writing", PROGRESS_BYTES, total, total);
         free(block);
         free(half);
         return good;

@@ -77,6 +77,37 @@ static bool has_shape(const Published *p, const CkTensor *t)
         return p->rank == t->rank && memcmp(p->shape, t->shape, (size_t)p->rank * sizeof *p->shape) == 0;
 }
 
+/* Of the tensors that the model does not use the one of this shape whose name is nearest; NULL: none is near. */
+static const char *near_unused(const WeightMap *map, const Checkpoint *file, const Published *p)
+{
+        Arena scratch = {.out_of_memory = map->graph->arena->out_of_memory};
+        const char **name = NEW_ARRAY(&scratch, const char *, checkpoint_count(file));
+        int n = 0;
+        for (int i = 0; i < checkpoint_count(file); i++) {
+                const CkTensor *t = checkpoint_at(file, i);
+                bool used = !has_shape(p, t);
+                for (int k = 0; k < map->npublished && !used; k++)
+                        used = !strcmp(map->published[k].name, t->name);
+                if (!used)
+                        name[n++] = t->name;
+        }
+        const char *near = nearest_name(p->name, name, n);
+        arena_free(&scratch);
+        return near;
+}
+
+/* Names beside each other are looked for as far as they are listed. */
+static void add_missing(Faults *missing, const WeightMap *map, const Checkpoint *file, const Published *p)
+{
+        const char *near = missing->n < FAULTS_LISTED ? near_unused(map, file, p) : NULL,
+                   *shape = shape_text(map->graph->arena, p->rank, p->shape);
+        if (near)
+                fault_add(missing, p->span, "\"%s\", %s; the file has \"%s\"", p->name, shape,
+                          ck_quote(near).text);
+        else
+                fault_add(missing, p->span, "\"%s\", %s", p->name, shape);
+}
+
 /* A kind of fault: what is said of the file, and of what kind of tensors. */
 typedef struct {
         Faults faults;
@@ -119,7 +150,7 @@ bool weight_check(const WeightMap *map, const Checkpoint *file, const CkTensor *
                 const CkTensor *t = tensor[i] = checkpoint_find(file, p->name);
                 const char *shape = shape_text(a, p->rank, p->shape);
                 if (!t)
-                        fault_add(&missing.faults, p->span, "\"%s\", %s", p->name, shape);
+                        add_missing(&missing.faults, map, file, p);
                 else if (!has_shape(p, t))
                         fault_add(&misshapen.faults, p->span, "\"%s\": %s in the file, %s in the model",
                                   p->name, shape_text(a, t->rank, t->shape), shape);
