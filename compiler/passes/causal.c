@@ -193,7 +193,9 @@ static void judge_any(Arena *arena, const Graph *g, int time, CausalResult *resu
 {
         const Facts *f = facts_of(arena, g, time, ANY_VALUES);
         for (int i = 0; !result->rests && i < g->noutput; i++) {
-                CausalResult any = g->output[i].tap ? (CausalResult){.causal = true} : judge(arena, f, i);
+                if (g->output[i].tap)
+                        continue;
+                CausalResult any = judge(arena, f, i);
                 if (any.causal)
                         continue;
                 result->rests = any.culprit;
