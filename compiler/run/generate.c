@@ -192,7 +192,7 @@ static bool may_stop(const Outlet *o, int64_t at, bool *stop)
 /* false: a stop text, or o->wrong */
 static bool pour(Outlet *o, const char *text, int64_t n)
 {
-        if (n == 0)
+        if (n <= 0)
                 return !o->wrong;
         if (o->n + n > o->cap) {
                 int64_t cap = 2 * (o->n + n);

@@ -72,11 +72,11 @@ void read_unknown(Reader *r, const json_t *model, const char *otherwise)
 {
         const json_t *unknown = json_object_get(model, "unk_token");
         Form *f = r->form;
-        if (is_none(unknown) &&
-            (!otherwise || find_token(r, (Bytes){otherwise, (int64_t)strlen(otherwise)}) < 0))
+        Bytes name = {otherwise, otherwise ? (int64_t)strlen(otherwise) : 0};
+        if (!is_none(unknown))
+                name = text_of(r, unknown, "model.unk_token");
+        else if (!otherwise || find_token(r, name) < 0)
                 return;
-        Bytes name = is_none(unknown) ? (Bytes){otherwise, (int64_t)strlen(otherwise)}
-                                      : text_of(r, unknown, "model.unk_token");
         f->unknown = wanted_token(r, name, "model.unk_token");
         f->flags |= TOKENS_HAVE_UNKNOWN;
 }
