@@ -2,6 +2,7 @@
  * the tokenizer.json that some tool makes of it. */
 #include "reader_private.h"
 
+#include <ctype.h>
 #include <float.h>
 #include <stdlib.h>
 
@@ -87,7 +88,8 @@ static void set_bytes(Reader *r, const Pieces *p)
                 char end;
                 if (p->type[i] != PIECE_BYTE)
                         continue;
-                if (text.n != 6 || sscanf(text.at, "<0x%2X%c", &byte, &end) != 2 || end != '>')
+                if (text.n != 6 || !isxdigit((unsigned char)text.at[3]) ||
+                    sscanf(text.at, "<0x%2X%c", &byte, &end) != 2 || end != '>')
                         reader_refuse(r, "piece %d, \"%s\": a byte's piece is like <0x41>", i, text.at);
                 char *shown = arena_alloc(r->arena, 1);
                 *shown = (char)byte;
