@@ -131,8 +131,8 @@ static bool build_all(Session *s, Runner *r, RunnerKind kind)
         atomic_store(&running, r->engine);
         CkError error = {.environment = false}; /* a tokenizer of another vocabulary is no use here */
         if (o.tokenizer && takes_text(m->graph))
-                r->has_tokenizer =
-                        tokenizer_read(o.tokenizer, NULL, (int)m->graph->input[0].bound, &r->tokenizer, &error);
+                r->has_tokenizer = tokenizer_read(o.tokenizer, NULL, (int)m->graph->input[0].bound,
+                                                  &r->tokenizer, &error);
         if (r->has_tokenizer)
                 r->tokenizer.start = start_token(m->graph);
         return !error.environment || wrong(error.message);
