@@ -305,13 +305,13 @@ static inline unsigned token_class(const TokenTables *t, const TokenRegex *x, ui
         return t->section[TOKENS_CLASS][x->page + (uint32_t)stage[x->stage + code / TOKENS_PAGE] * TOKENS_PAGE + code % TOKENS_PAGE];
 }
 
-/* How many of the 8 bytes at p, before the first that is none, are letters of ASCII; small: from a to z. */
-static inline int token_letters(const unsigned char *p, int small)
+/* How many of the 8 bytes at p, before the first that is none, are letters of ASCII; lower: from a to z. */
+static inline int token_letters(const unsigned char *p, int lower)
 {
         const uint64_t each = UINT64_C(0x0101010101010101), high = each << 7;
         uint64_t word, low;
         memcpy(&word, p, sizeof word);
-        low = (small ? word : word | each << 5) & ~high;
+        low = (lower ? word : word | each << 5) & ~high;
         uint64_t others = ~((low + each * (0x80 - 'a')) & ~(low + each * (0x7f - 'z')) & ~word) & high;
         return others ? (int)(((((others & (0 - others)) >> 7) - 1) & each) * each >> 56) : 8;
 }
