@@ -171,7 +171,7 @@ def check_refused():
         file = write("refused.bin", content)
         equal(f"tokenizer refused: {name}", run(tool, "tokenizer", file, str(vocab)), (1, f"{file}: {message}\n"))
     equal("tokenizer refused: a directory", run(tool, "tokenizer", work, "5"),
-          (1, f"{work}: a directory without tokenizer.json, and without vocab.json and merges.txt\n"))
+          (1, f"{work}: a directory without tokenizer.json, vocab.json and merges.txt, tokenizer.model, spiece.model, vocab.txt and tekken.json\n"))
 
 
 check_merging()
