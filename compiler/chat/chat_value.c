@@ -149,8 +149,7 @@ static Value from_json_object(Chat *c, const json_t *j, int nesting)
         Dict *d = chat_dict_new(c);
         const char *key;
         json_t *value;
-        json_object_foreach((json_t *)j, key, value)
-        {
+        json_object_foreach ((json_t *)j, key, value) {
                 Value name = chat_word(arena_strdup(c->arena, key));
                 chat_dict_set(c, d, name, chat_from_json(c, value, nesting + 1));
         }

@@ -14,8 +14,7 @@ static int64_t token_at(const json_t *config, const char *text, bool whole)
         int64_t id = -1;
         const char *key;
         json_t *token;
-        json_object_foreach((json_t *)all, key, token)
-        {
+        json_object_foreach ((json_t *)all, key, token) {
                 const char *content = json_string_value(json_object_get(token, "content"));
                 size_t n = content ? strlen(content) : 0;
                 if (n <= longest || strncmp(text, content, n) != 0 || (whole && text[n]))

@@ -95,9 +95,10 @@ Said gguf_generation(Import *m)
         const char *key;
         json_t *value;
         said.object->field = NEW_ARRAY(m->arena, SaidField, 2);
-        json_object_foreach(j, key, value) said.object->field[said.object->n++] =
-                (SaidField){.key = intern(m->program->names, key, -1),
-                            .value = json_said(m->arena, m->program->names, m->diag, value, (Span){0})};
+        json_object_foreach (j, key, value)
+                said.object->field[said.object->n++] = (SaidField){
+                        .key = intern(m->program->names, key, -1),
+                        .value = json_said(m->arena, m->program->names, m->diag, value, (Span){0})};
         json_decref(j);
         return said;
 }

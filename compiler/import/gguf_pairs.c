@@ -40,8 +40,7 @@ static Source *listed(Arena *arena, const char *path, const json_t *pairs, const
         Text *t = text_new(arena);
         const char *key;
         json_t *value;
-        json_object_foreach((json_t *)pairs, key, value)
-        {
+        json_object_foreach ((json_t *)pairs, key, value) {
                 char *shown = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_ENSURE_ASCII);
                 if (!strncmp(key, prefix, strlen(prefix)))
                         text_printf(t, "%s = %.80s\n", key, shown ? shown : "");
@@ -56,8 +55,7 @@ static bool put_all(Arena *arena, Interner *names, Diag *diag, const Source *sou
         const char *key;
         json_t *value;
         int line = 0;
-        json_object_foreach(pairs, key, value)
-        {
+        json_object_foreach (pairs, key, value) {
                 size_t skipped = strlen(prefix);
                 if (strncmp(key, prefix, skipped) != 0)
                         continue;

@@ -69,8 +69,7 @@ static Said object_of(Reader *r, json_t *json, int depth)
         o->field = NEW_ARRAY(r->arena, SaidField, (int64_t)json_object_size(json));
         const char *key;
         json_t *value;
-        json_object_foreach(json, key, value)
-        {
+        json_object_foreach (json, key, value) {
                 Span span = next_key(r);
                 SaidField *field = &o->field[o->n++];
                 *field = (SaidField){.key = intern(r->names, key, -1), .span = span};

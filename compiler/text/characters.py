@@ -59,7 +59,7 @@ def changed(normalizer):
     return {c: normalizer.normalize_str(chr(c)) for c in CODES if normalizer.normalize_str(chr(c)) != chr(c)}
 
 
-def bert(**on):
+def normalised(**on):
     return normalizers.BertNormalizer(**{**dict.fromkeys(("clean_text", "handle_chinese_chars", "strip_accents", "lowercase"), False), **on})
 
 
@@ -121,8 +121,8 @@ def main():
     print("#endif\n#ifdef SET")
     assert {c for c in lower if len(lower[c]) != 1} == {0x130}
     print_set("SET_MARKS", marks)
-    print_set("SET_BERT_MARKS", removed(bert(strip_accents=True)))
-    print_set("SET_BERT_REMOVED", removed(bert(clean_text=True)))
+    print_set("SET_BERT_MARKS", removed(normalised(strip_accents=True)))
+    print_set("SET_BERT_REMOVED", removed(normalised(clean_text=True)))
     print_set("SET_PUNCTUATION", punctuation)
     print_set("SET_WORD_BESIDE", word - categories)  # \w beside L, M, Nd, Nl, Pc
     for name, prop in (("EXTEND", "Extend"), ("JOINER", "ZWJ"), ("SPACING", "SpacingMark"), ("PREPEND", "Prepend"), ("CONTROL", "Control")):

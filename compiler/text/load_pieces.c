@@ -67,7 +67,8 @@ static void use_config(Reader *r, const Pieces *p, const json_t *config)
         const char *number;
         json_t *row, *further = json_object_get(config, "added_tokens_decoder");
         put_around(r, p, config);
-        json_object_foreach(further, number, row) add_further(r, p, number, row);
+        json_object_foreach (further, number, row)
+                add_further(r, p, number, row);
 }
 
 static const char *form_of_pieces(Form *f, Bytes file, const json_t *config)

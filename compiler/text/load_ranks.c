@@ -75,7 +75,8 @@ static _Noreturn void refuse_name(Reader *r, const json_t *table, const char *na
         Text *known = text_new(r->arena);
         const char *key;
         json_t *row;
-        json_object_foreach((json_t *)table, key, row) text_printf(known, " %s", key);
+        json_object_foreach ((json_t *)table, key, row)
+                text_printf(known, " %s", key);
         reader_refuse(
                 r,
                 "a file of ranks does not say how text is split, and lathe knows no vocabulary of the name "
@@ -119,7 +120,8 @@ static void read_tiktoken(Reader *r, const char *text, int64_t size, const json_
         make_pairs(r);
         json_t *special = json_object_get(row, "special");
         r->form->added = NEW_ARRAY(r->arena, FormAdded, (int64_t)json_object_size(special) + 1);
-        json_object_foreach(special, key, value) add_special(r, key, json_integer_value(value));
+        json_object_foreach (special, key, value)
+                add_special(r, key, json_integer_value(value));
         reader_room(r, r->form->vocab);
 }
 

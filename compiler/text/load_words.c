@@ -1,4 +1,4 @@
-/* A vocab.txt, as BERT's tokenizer has it: a token a line.  With tokenizer_config.json beside it, it becomes the tokenizer.json that
+/* A vocab.txt, as WordPiece has it: a token a line.  With tokenizer_config.json beside it, it becomes the tokenizer.json that
  * says the same. */
 #include "reader_private.h"
 
@@ -50,8 +50,7 @@ static json_t *added_of(const json_t *config, const json_t *vocab)
                         json_array_append_new(
                                 added, json_pack("{s:O,s:s,s:b}", "id", id, "content", name, "special", 1));
         }
-        json_object_foreach(json_object_get(config, "added_tokens_decoder"), number, row)
-        {
+        json_object_foreach (json_object_get(config, "added_tokens_decoder"), number, row) {
                 json_t *copy = json_copy(row);
                 json_object_set_new(copy, "id", json_integer(strtol(number, NULL, 10)));
                 json_array_append_new(added, copy);

@@ -112,9 +112,10 @@ static _Noreturn void refuse_pre(Reader *r, const json_t *table, const char *nam
         Text *known = text_new(r->arena);
         const char *key;
         json_t *row;
-        json_object_foreach((json_t *)table, key,
-                            row) for (size_t i = 0; i < json_array_size(json_object_get(row, "gguf")); i++)
-                text_printf(known, " %s", json_string_value(json_array_get(json_object_get(row, "gguf"), i)));
+        json_object_foreach ((json_t *)table, key, row)
+                for (size_t i = 0; i < json_array_size(json_object_get(row, "gguf")); i++)
+                        text_printf(known, " %s",
+                                    json_string_value(json_array_get(json_object_get(row, "gguf"), i)));
         if (!name)
                 reader_refuse(r, "it has no tokenizer.ggml.pre, so nothing says how text is split; "
                                  "--tokenizer takes the "
@@ -131,8 +132,9 @@ static const json_t *row_of(Reader *r, const json_t *table, const char *name)
         const char *key;
         json_t *row;
         if (name)
-                json_object_foreach((json_t *)table, key,
-                                    row) if (is_among(json_object_get(row, "gguf"), name)) return row;
+                json_object_foreach ((json_t *)table, key, row)
+                        if (is_among(json_object_get(row, "gguf"), name))
+                                return row;
         refuse_pre(r, table, name);
 }
 
@@ -213,15 +215,22 @@ static Pieces pieces_of(Reader *r, const GgufTokenizer *g, bool unigram)
         return p;
 }
 
-static void read_with_scores(Reader *r, const GgufTokenizer *g, bool unigram)
+static void read_with_scores(Reader *r, const GgufTokenizer *g, const json_t *table)
 {
-        Pieces p = pieces_of(r, g, unigram);
+        (void)table;
+        Pieces p = pieces_of(r, g, false);
         read_pieces(r, &p);
-        if (unigram)
-                add_around(r, false, named_token(r, g, g->end < 0 ? 1 : g->end, "eos_token_id"),
-                           "tokenizer.ggml.eos_token_id");
-        else
-                read_around(r, g, true);
+        read_around(r, g, true);
+        show_pieces(r, &p);
+}
+
+static void read_lattice(Reader *r, const GgufTokenizer *g, const json_t *table)
+{
+        (void)table;
+        Pieces p = pieces_of(r, g, true);
+        read_pieces(r, &p);
+        add_around(r, false, named_token(r, g, g->end < 0 ? 1 : g->end, "eos_token_id"),
+                   "tokenizer.ggml.eos_token_id");
         show_pieces(r, &p);
 }
 
@@ -246,8 +255,9 @@ static void set_words(Reader *r, const GgufTokenizer *g)
         }
 }
 
-static void read_words(Reader *r, const GgufTokenizer *g)
+static void read_words(Reader *r, const GgufTokenizer *g, const json_t *table)
 {
+        (void)table;
         Form *f = r->form;
         int32_t unknown = named_token(r, g, g->unknown, "unknown_token_id"),
                 begin = named_token(r, g, g->class < 0 ? g->begin : g->class, "cls_token_id"),
@@ -267,26 +277,41 @@ static void read_words(Reader *r, const GgufTokenizer *g)
 
 /* --- the whole --------------------------------------------------------------------------------------------------------------- */
 
+/* tokenizer.ggml.model: the row `models` of the table says which of these a name means. */
+static const struct {
+        const char *name;
+        void (*read)(Reader *r, const GgufTokenizer *g, const json_t *table);
+} way_table[] = {{"merges", read_with_merges},
+                 {"scores", read_with_scores},
+                 {"lattice", read_lattice},
+                 {"words", read_words}};
+
+static _Noreturn void refuse_model(Reader *r, const json_t *models, const char *name)
+{
+        Text *known = text_new(r->arena);
+        const char *key;
+        json_t *way;
+        json_object_foreach ((json_t *)models, key, way)
+                text_printf(known, " %s", key);
+        reader_refuse(r,
+                      "tokenizer.ggml.model: lathe has no %s; it has%s; --tokenizer takes the model's "
+                      "tokenizer.json",
+                      name, known->data);
+}
+
 static void read_model_of(Reader *r, const GgufTokenizer *g, const json_t *table)
 {
         if (!g->model)
                 reader_refuse(r, "it has no tokenizer.ggml.model, so no tokenizer");
         check_sizes(r, g);
-        if (!strcmp(g->model, "gpt2"))
-                read_with_merges(r, g, table);
-        else if (!strcmp(g->model, "llama"))
-                read_with_scores(r, g, false);
-        else if (!strcmp(g->model, "t5"))
-                read_with_scores(r, g, true);
-        else if (!strcmp(g->model, "bert"))
-                read_words(r, g);
-        else
-                reader_refuse(
-                        r,
-                        "tokenizer.ggml.model: lathe has no %s; it has gpt2, llama, t5 and bert; --tokenizer "
-                        "takes the model's "
-                        "tokenizer.json",
-                        g->model);
+        const json_t *models = json_object_get(table, "models");
+        const char *way = json_string_value(json_object_get(models, g->model));
+        for (size_t i = 0; way && i < sizeof way_table / sizeof *way_table; i++)
+                if (!strcmp(way, way_table[i].name)) {
+                        way_table[i].read(r, g, table);
+                        return;
+                }
+        refuse_model(r, models, g->model);
 }
 
 const char *tokenizer_of_gguf(Arena *a, const GgufTokenizer *g, TokenBlock *out)

@@ -15,8 +15,7 @@ void read_vocabulary(Reader *r, const json_t *vocab)
                 reader_refuse(r, "model.vocab: an object from tokens to their numbers is wanted here");
         if (n > MAX_TOKENS)
                 reader_refuse(r, "model.vocab: %zu tokens; lathe takes %d", n, MAX_TOKENS);
-        json_object_foreach((json_t *)vocab, key, value)
-        {
+        json_object_foreach ((json_t *)vocab, key, value) {
                 int64_t length = (int64_t)strlen(key);
                 if (length > MAX_TOKEN_BYTES)
                         reader_refuse(r, "model.vocab: a token of %lld bytes; lathe takes %d",
@@ -254,8 +253,7 @@ static void check_keys(Reader *r, const json_t *root)
                                             "pre_tokenizer", "post_processor", "decoder"};
         const char *key;
         json_t *value;
-        json_object_foreach((json_t *)root, key, value)
-        {
+        json_object_foreach ((json_t *)root, key, value) {
                 bool found = false;
                 for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
                         found |= !strcmp(key, known[i]);

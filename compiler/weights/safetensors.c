@@ -93,8 +93,7 @@ static bool check_metadata(const CkFile *file, json_t *json, CkError *err)
         json_t *value;
         if (!json_is_object(json))
                 return ck_fail(err, "%s: %s has to be an object of strings", file->path, metadata);
-        json_object_foreach(json, key, value)
-        {
+        json_object_foreach (json, key, value) {
                 if (!json_is_string(value))
                         return ck_fail(err, "%s: %s: \"%s\" is not a string", file->path, metadata,
                                        ck_quote(key).text);
@@ -213,8 +212,7 @@ static bool read_tensors(Checkpoint *checkpoint, const CkFile *file, json_t *hea
         Extent *extent = calloc(json_object_size(header) + 1, sizeof *extent);
         if (!extent)
                 return ck_lack(err, "%s: out of memory", file->path);
-        json_object_foreach(header, name, entry)
-        {
+        json_object_foreach (header, name, entry) {
                 if (!strcmp(name, metadata))
                         good = check_metadata(file, entry, err);
                 else
@@ -291,8 +289,7 @@ static bool read_shards(Checkpoint *checkpoint, const CkFile *index, const json_
 {
         const char *name;
         json_t *value;
-        json_object_foreach((json_t *)map, name, value)
-        {
+        json_object_foreach ((json_t *)map, name, value) {
                 const char *shard = json_string_value(value);
                 if (!shard || !is_inside(shard))
                         return ck_fail(err, "%s: tensor \"%s\": \"%s\" is not a file beside the index",
@@ -324,8 +321,7 @@ static bool check_complete(const Checkpoint *checkpoint, const CkFile *index, co
         for (int i = 0; held && i < checkpoint_count(checkpoint); i++)
                 json_object_set_new(held, checkpoint_at(checkpoint, i)->name, json_true());
         ck_lack(err, "%s: out of memory", index->path);
-        json_object_foreach((json_t *)map, name, value)
-        {
+        json_object_foreach ((json_t *)map, name, value) {
                 if (held && !json_object_get(held, name)) {
                         ck_fail(err, "%s: tensor \"%s\" is not in %s, where the index says", index->path,
                                 ck_quote(name).text, ck_quote(json_string_value(value)).text);

@@ -359,6 +359,7 @@ def compare_pipelines(lathe, source, n):
     """Each row of pretokenizers.json over one vocabulary, a directory with vocab.json and merges.txt."""
     with open(os.path.join(ROOT, "models", "lib", "pretokenizers.json"), encoding="utf-8") as f:
         rows = json.load(f)
+    del rows["models"]  # the names of tokenizer.ggml.model
     base = Tokenizer(models.BPE.from_file(f"{source}/vocab.json", f"{source}/merges.txt"))
     base.decoder = decoders.ByteLevel()
     base.pre_tokenizer = plain_bytes()
