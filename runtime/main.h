@@ -39,9 +39,8 @@ $talk                "  --raw         the prompt is text to go on from, taken as
                 "  --hash        print a hash of all logits to standard error\n"
                 "  --chunk N     take the prompt in pieces of N (what comes out does not depend on it)\n"
                 "  -v            print speed to standard error\n"
-$mute                "example: %s \"Once upon a time\" -n 100 --temp 0.8 --seed 7\n",
-$talk                "example: %s -p \"What is the capital of France?\"\n",
-                program, prompt_help, program);
+                "example: %s %s -n 100 --temp 0.8 --seed 7\n",
+                program, prompt_help, program, prompt_example);
 }
 
 /* All of a stream, ended by a 0 byte; NULL if it can't be read or memory is short. */

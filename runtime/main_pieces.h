@@ -8,7 +8,9 @@
 #include <string.h>
 
 $mutestatic const char prompt_help[] = "text that the model goes on from; - reads it from standard input";
+$mutestatic const char prompt_example[] = "\"Once upon a time\"";
 $talkstatic const char prompt_help[] = "what the user says; - reads it from standard input";
+$talkstatic const char prompt_example[] = "-p \"What is the capital of France?\"";
 
 /* The text that is being shown. */
 static $model_text shown;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 static const char prompt_help[] = "text that the model goes on from; - reads it from standard input";
+static const char prompt_example[] = "\"Once upon a time\"";
 
 /* Tokens of a prompt, allocated; NULL if memory is short. */
 static int32_t *prompt_tokens(const $model *m, const char *text, int64_t *count)

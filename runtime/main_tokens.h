@@ -6,6 +6,7 @@
 #include <string.h>
 
 static const char prompt_help[] = "token numbers that the model goes on from; - reads them from standard input";
+static const char prompt_example[] = "\"1 2 3\"";
 
 /* Tokens of a prompt, allocated; NULL if memory is short, or with *count -1 if it is no list of numbers.
  * None: the start token. */
