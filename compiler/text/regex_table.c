@@ -198,7 +198,7 @@ static unsigned char *classify(Maker *m)
 {
         int64_t n = 1;
         for (int i = 0; i < m->nset; i++)
-                n += 2 * m->set[i].n;
+                n += INT64_C(2) * m->set[i].n;
         uint32_t *border = NEW_ARRAY(m->arena, uint32_t, n + 1);
         unsigned char *class = NEW_ARRAY(m->arena, unsigned char, LAST_CHARACTER + 1);
         int at[MAX_SETS] = {0};
@@ -236,7 +236,7 @@ static int state_number(Maker *m, const int *node, int n)
 {
         uint64_t h = hash_bytes(HASH_START, node, (size_t)n * sizeof *node);
         for (;; h++) {
-                int *slot = &m->slot[h % (4 * MAX_STATES)];
+                int *slot = &m->slot[h % (UINT64_C(4) * MAX_STATES)];
                 if (*slot >= 0) {
                         const State *s = &m->state[*slot];
                         if (s->n == n && !memcmp(s->node, node, (size_t)n * sizeof *node))
@@ -324,10 +324,10 @@ static void make_states(Maker *m, int start)
 }
 
 /* Do all letters from first to last stay in a row, with one entry? */
-static bool stays(const Maker *m, const unsigned char *class, int state, char first, char last)
+static bool stays(const Maker *m, const unsigned char *class, int state, int first, int last)
 {
-        const uint32_t *row = m->entry + state * (m->nclass + 1);
-        uint32_t entry = row[class[(int)first]];
+        const uint32_t *row = m->entry + (int64_t)state * (m->nclass + 1);
+        uint32_t entry = row[class[first]];
         for (int c = first; c <= last; c++)
                 if (row[class[c]] != entry)
                         return false;
@@ -367,14 +367,14 @@ static void make_pages(RegexTable *t, Arena *a, const unsigned char *class)
 {
         t->page = NEW_ARRAY(a, unsigned char, LAST_CHARACTER + 1);
         for (int p = 0; p < TOKENS_PAGES; p++) {
-                const unsigned char *page = class + p * TOKENS_PAGE;
+                const unsigned char *page = class + (int64_t)p * TOKENS_PAGE;
                 uint32_t k = p ? t->stage[p - 1] : 0; /* most are as the one before */
-                if (!p || memcmp(t->page + k * TOKENS_PAGE, page, TOKENS_PAGE) != 0)
+                if (!p || memcmp(t->page + (size_t)k * TOKENS_PAGE, page, TOKENS_PAGE) != 0)
                         k = 0;
-                while (k < t->head.pages && memcmp(t->page + k * TOKENS_PAGE, page, TOKENS_PAGE) != 0)
+                while (k < t->head.pages && memcmp(t->page + (size_t)k * TOKENS_PAGE, page, TOKENS_PAGE) != 0)
                         k++;
                 if (k == t->head.pages)
-                        memcpy(t->page + TOKENS_PAGE * t->head.pages++, page, TOKENS_PAGE);
+                        memcpy(t->page + (size_t)TOKENS_PAGE * t->head.pages++, page, TOKENS_PAGE);
                 t->stage[p] = (uint16_t)k;
         }
 }

@@ -19,7 +19,8 @@ typedef struct {
         float *to;
 } Placed;
 
-static void placed_begin(Placed *p, const Layout *layout, int rank, const int64_t *dim, float *to)
+static void placed_begin(Placed *p, const Layout *layout, int rank, const int64_t *dim,
+                         float *to) /* NOLINT(readability-non-const-parameter): put() writes there */
 {
         int64_t step = 1;
         *p = (Placed){.layout = layout, .rank = rank, .to = to + layout->offset};
@@ -133,10 +134,11 @@ typedef struct {
 /* Pages of a file go when they are written: a model may be larger than the memory. */
 static void let_go(const Packing *k, const float *from, int64_t floats)
 {
-        uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = (uintptr_t)from / page * page,
-                  end = (uintptr_t)(from + floats) / page * page;
+        uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+        char *begin = (char *)from - (uintptr_t)from % page,
+             *end = (char *)(from + floats) - (uintptr_t)(from + floats) % page;
         if (k->where == IN_FILE && end > begin)
-                madvise((void *)begin, end - begin, MADV_DONTNEED);
+                madvise(begin, (size_t)(end - begin), MADV_DONTNEED);
 }
 
 /* A slot, and how far it is. */
