@@ -69,10 +69,10 @@ typedef struct {
 
 /* TokenHead.model: how a piece becomes tokens. */
 enum {
-        MODEL_MERGES,  /* pair by pair */
-        MODEL_LONGEST, /* WordPiece: again and again the longest token that the rest begins with */
-        MODEL_WHOLE,   /* WordLevel: a piece is a token */
-        MODEL_LATTICE  /* Unigram: the tokens whose scores have the largest sum */
+        MODEL_BPE,  /* pair by pair */
+        MODEL_WORDPIECE, /* WordPiece: again and again the longest token that the rest begins with */
+        MODEL_WORDLEVEL,   /* WordLevel: a piece is a token */
+        MODEL_UNIGRAM  /* Unigram: the tokens whose scores have the largest sum */
 };
 
 /* TokenHead.flags */
@@ -170,14 +170,14 @@ enum {
         CHANGE_ORDER,    /* combining characters into the order of their classes, a map to numbers */
         CHANGE_COMPOSE,  /* two characters by one, after CHANGE_ORDER and with its map */
         CHANGE_CHARSMAP, /* SentencePiece's map, on graphemes; the map is that of their classes */
-        CHANGE_PIECES    /* all that SentencePiece does to a text */
+        CHANGE_SENTENCEPIECE    /* all that SentencePiece does to a text */
 };
 
 /* TokenChange.flags */
 enum {
         STRIP_LEFT = 1, STRIP_RIGHT = 2,
         MAP_HANGUL = 1, /* its syllables into letters */
-        PIECES_FEW_SPACES = 1, PIECES_PREFIX = 2, PIECES_SUFFIX = 4, PIECES_MARKED = 8 /* spaces: none at the ends, one between; as marks */
+        SENTENCEPIECE_FEW_SPACES = 1, SENTENCEPIECE_PREFIX = 2, SENTENCEPIECE_SUFFIX = 4, SENTENCEPIECE_MARKED = 8 /* spaces: none at the ends, one between; as marks */
 };
 
 /* Values: 0 for a character that stays; else 1 + where its text begins in TOKENS_TEXTS, 6 bits to the left, and its bytes.  Or numbers. */
@@ -295,7 +295,7 @@ static inline int token_changes_fit(const TokenTables *t)
 static inline int token_model_fits(const TokenTables *t)
 {
         const TokenHead *head = t->head;
-        const int trie = head->model == MODEL_LONGEST || head->model == MODEL_LATTICE;
+        const int trie = head->model == MODEL_WORDPIECE || head->model == MODEL_UNIGRAM;
         const int64_t texts = t->count[TOKENS_CHARSMAP_TEXTS];
         for (int64_t i = 0; i < t->count[TOKENS_ADDED]; i++)
                 if ((((const TokenAdded *)token_section(t, TOKENS_ADDED))[i].flags & ADDED_IS_WORD) && head->word >= t->count[TOKENS_REGEX])
@@ -303,7 +303,7 @@ static inline int token_model_fits(const TokenTables *t)
         if (!token_texts_fit(t, head->within, head->nwithin) || !token_texts_fit(t, head->ending, head->nending) ||
             head->nwithin > TOKENS_AFFIX || head->nending > TOKENS_AFFIX)
                 return 0;
-        return (!trie || head->inner < t->count[TOKENS_NODES]) && (head->model != MODEL_LATTICE || t->count[TOKENS_SCORES] == head->vocab) &&
+        return (!trie || head->inner < t->count[TOKENS_NODES]) && (head->model != MODEL_UNIGRAM || t->count[TOKENS_SCORES] == head->vocab) &&
                (!t->count[TOKENS_FIRST_OFFSET] || t->count[TOKENS_FIRST_OFFSET] == (int64_t)head->vocab + 1) &&
                (!texts || t->section[TOKENS_CHARSMAP_TEXTS][texts - 1] == 0);
 }

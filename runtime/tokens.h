@@ -4,7 +4,7 @@
  * Added tokens are cut out, what lies between them is normalised and split into pieces, and each piece becomes tokens by
  * merges.  Nothing is allocated.
  *
- * Needs token_tables.h, token_pieces.h and token_changes.h.
+ * Needs token_tables.h, token_pieces.h and token_normaliser.h.
  */
 
 /* --- added tokens -------------------------------------------------------------------------------------------------------- */

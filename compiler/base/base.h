@@ -192,7 +192,7 @@ typedef enum {
         FORMAT_GGUF,
         FORMAT_PICKLE,
         FORMAT_LLAMA2C_TOKENIZER,
-        FORMAT_PIECES,
+        FORMAT_SENTENCEPIECE,
         FORMAT_OTHER
 } FormatKind;
 typedef struct {

@@ -28,7 +28,7 @@ static bool is_json(const unsigned char *data, int64_t n)
         return n > 1 && data[0] == '{' && data[1] && strchr("\" \t\r\n}", data[1]);
 }
 
-static bool is_hugging_face(const unsigned char *data, int64_t n)
+static bool is_tokenizer_json(const unsigned char *data, int64_t n)
 {
         return is_json(data, n) && has(data, n, "\"version\"") &&
                (has(data, n, "\"added_tokens\"") || has(data, n, "\"model\""));
@@ -207,14 +207,14 @@ static const struct {
          {FORMAT_OTHER, "a pointer of Git LFS, and not the file that it points to",
           "`git lfs pull` in the repository fetches the file"}},
         {is_html, {FORMAT_OTHER, "a page of HTML", fetch_again}},
-        {is_hugging_face, {FORMAT_JSON, "a tokenizer.json of Hugging Face's", NULL}},
+        {is_tokenizer_json, {FORMAT_JSON, "a tokenizer.json of Hugging Face's", NULL}},
         {is_json, {FORMAT_JSON, "JSON", NULL}},
         {is_gguf, {FORMAT_GGUF, "a GGUF file", NULL}},
         {is_ggml,
          {FORMAT_OTHER, "a GGML file from before GGUF",
           "llama.cpp's convert_llama_ggml_to_gguf.py makes a GGUF of it"}},
         {is_merges, {FORMAT_OTHER, "a list of BPE's merges", NULL}},
-        {is_sentencepiece, {FORMAT_PIECES, "a SentencePiece model", NULL}},
+        {is_sentencepiece, {FORMAT_SENTENCEPIECE, "a SentencePiece model", NULL}},
         {is_tiktoken, {FORMAT_OTHER, "a vocabulary of tiktoken's", NULL}},
         {is_numpy_archive,
          {FORMAT_OTHER, "an archive of numpy's arrays",

@@ -404,9 +404,11 @@ static void emit_all(const Emit *e, Text *c)
                                "window_cache.h",
                                "team.h",
                                "token_tables.h",
-                               "token_words.h",
+                               "token_wordpiece.h",
+                               "token_unigram.h",
+                               "token_bpe.h",
                                "token_pieces.h",
-                               "token_changes.h",
+                               "token_normaliser.h",
                                "tokens.h",
                                "talk.h",
                                NULL};

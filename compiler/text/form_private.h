@@ -157,10 +157,10 @@ typedef struct {
         int strip;
         uint32_t model; /* of TokenHead */
         Bytes within,
-                ending; /* of MODEL_MERGES: with what symbols begin that don't begin a piece, and end that end it */
-        Bytes prefix;     /* of tokens within words, of MODEL_LONGEST */
-        uint32_t longest; /* characters of a word that has tokens, of MODEL_LONGEST */
-        double *score;    /* [scored], of MODEL_LATTICE: tokens from there on have none and are added ones */
+                ending; /* of MODEL_BPE: with what symbols begin that don't begin a piece, and end that end it */
+        Bytes prefix;     /* of tokens within words, of MODEL_WORDPIECE */
+        uint32_t longest; /* characters of a word that has tokens, of MODEL_WORDPIECE */
+        double *score;    /* [scored], of MODEL_UNIGRAM: tokens from there on have none and are added ones */
         int32_t scored;
         double unknown_score;
         Bytes charsmap, charsmap_texts; /* as TokenTables has them */

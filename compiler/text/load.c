@@ -174,11 +174,11 @@ static bool ends_with(const char *path, const char *end)
 static const char *load_file(Arena *a, const char *path, TokenBlock *out, bool *lacking)
 {
         const Format *format = format_of_file(path);
-        if (format && format->kind == FORMAT_PIECES)
-                return load_pieces(a, path, out, lacking);
+        if (format && format->kind == FORMAT_SENTENCEPIECE)
+                return load_sentencepiece(a, path, out, lacking);
         if (ends_with(path, ".tiktoken"))
                 return load_tiktoken(a, path, out, lacking);
-        return ends_with(path, ".txt") ? load_words(a, path, out, lacking)
+        return ends_with(path, ".txt") ? load_wordpiece(a, path, out, lacking)
                                        : load_json_file(a, path, out, lacking);
 }
 
@@ -216,7 +216,7 @@ bool tokenizer_is_in(Arena *a, const char *folder)
 bool tokenizer_is_file(const char *path)
 {
         const Format *format = format_of_file(path);
-        return (format && (format->kind == FORMAT_JSON || format->kind == FORMAT_PIECES)) ||
+        return (format && (format->kind == FORMAT_JSON || format->kind == FORMAT_SENTENCEPIECE)) ||
                ends_with(path, ".txt") || ends_with(path, ".tiktoken");
 }
 

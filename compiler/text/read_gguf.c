@@ -147,7 +147,7 @@ static void read_merges_of(Reader *r, const GgufTokenizer *g)
                 set_merge_line(r, i, g->merge[i], "tokenizer.ggml.merges");
 }
 
-static void read_with_merges(Reader *r, const GgufTokenizer *g, const json_t *table)
+static void read_byte_level_bpe(Reader *r, const GgufTokenizer *g, const json_t *table)
 {
         Form *f = r->form;
         const json_t *row = row_of(r, table, g->pre);
@@ -192,15 +192,15 @@ static Bytes charsmap_of(Reader *r, const GgufTokenizer *g)
         return (Bytes){bytes, g->ncharsmap};
 }
 
-static Pieces pieces_of(Reader *r, const GgufTokenizer *g, bool unigram)
+static SentencePieceModel pieces_of(Reader *r, const GgufTokenizer *g, bool unigram)
 {
         int64_t n = g->ntoken, unknown = unknown_of(r, g);
         bool prefix = g->add_space_prefix != 0, few = g->remove_spaces > 0;
-        Pieces p = {.n = (int32_t)n,
-                    .unigram = unigram,
-                    .unknown_shown = {" \xe2\x81\x87 ", 5},
-                    .charsmap = charsmap_of(r, g)};
-        p.flags = PIECES_MARKED | (prefix ? PIECES_PREFIX : 0) | (few ? PIECES_FEW_SPACES : 0);
+        SentencePieceModel p = {.n = (int32_t)n,
+                                .unigram = unigram,
+                                .unknown_shown = {" \xe2\x81\x87 ", 5},
+                                .charsmap = charsmap_of(r, g)};
+        p.flags = SENTENCEPIECE_MARKED | (prefix ? SENTENCEPIECE_PREFIX : 0) | (few ? SENTENCEPIECE_FEW_SPACES : 0);
         if (!g->score)
                 reader_refuse(r, "tokenizer.ggml.scores: they are missing");
         p.text = NEW_ARRAY(r->arena, Bytes, n);
@@ -215,23 +215,23 @@ static Pieces pieces_of(Reader *r, const GgufTokenizer *g, bool unigram)
         return p;
 }
 
-static void read_with_scores(Reader *r, const GgufTokenizer *g, const json_t *table)
+static void read_sentencepiece_bpe(Reader *r, const GgufTokenizer *g, const json_t *table)
 {
         (void)table;
-        Pieces p = pieces_of(r, g, false);
-        read_pieces(r, &p);
+        SentencePieceModel p = pieces_of(r, g, false);
+        read_sentencepiece(r, &p);
         read_around(r, g, true);
-        show_pieces(r, &p);
+        show_sentencepiece(r, &p);
 }
 
-static void read_lattice(Reader *r, const GgufTokenizer *g, const json_t *table)
+static void read_gguf_unigram(Reader *r, const GgufTokenizer *g, const json_t *table)
 {
         (void)table;
-        Pieces p = pieces_of(r, g, true);
-        read_pieces(r, &p);
+        SentencePieceModel p = pieces_of(r, g, true);
+        read_sentencepiece(r, &p);
         add_around(r, false, named_token(r, g, g->end < 0 ? 1 : g->end, "eos_token_id"),
                    "tokenizer.ggml.eos_token_id");
-        show_pieces(r, &p);
+        show_sentencepiece(r, &p);
 }
 
 /* --- WordPiece: a token that begins a word has a mark in front, and others lack ## ----------------------------------------------- */
@@ -255,7 +255,7 @@ static void set_words(Reader *r, const GgufTokenizer *g)
         }
 }
 
-static void read_words(Reader *r, const GgufTokenizer *g, const json_t *table)
+static void read_gguf_wordpiece(Reader *r, const GgufTokenizer *g, const json_t *table)
 {
         (void)table;
         Form *f = r->form;
@@ -281,17 +281,17 @@ static void read_words(Reader *r, const GgufTokenizer *g, const json_t *table)
 static const struct {
         const char *name;
         void (*read)(Reader *r, const GgufTokenizer *g, const json_t *table);
-} way_table[] = {{"merges", read_with_merges},
-                 {"scores", read_with_scores},
-                 {"lattice", read_lattice},
-                 {"words", read_words}};
+} model_table[] = {{"byte-level BPE", read_byte_level_bpe},
+                   {"SentencePiece BPE", read_sentencepiece_bpe},
+                   {"Unigram", read_gguf_unigram},
+                   {"WordPiece", read_gguf_wordpiece}};
 
 static _Noreturn void refuse_model(Reader *r, const json_t *models, const char *name)
 {
         Text *known = text_new(r->arena);
         const char *key;
-        json_t *way;
-        json_object_foreach ((json_t *)models, key, way)
+        json_t *model;
+        json_object_foreach ((json_t *)models, key, model)
                 text_printf(known, " %s", key);
         reader_refuse(r,
                       "tokenizer.ggml.model: lathe has no %s; it has%s; --tokenizer takes the model's "
@@ -305,10 +305,10 @@ static void read_model_of(Reader *r, const GgufTokenizer *g, const json_t *table
                 reader_refuse(r, "it has no tokenizer.ggml.model, so no tokenizer");
         check_sizes(r, g);
         const json_t *models = json_object_get(table, "models");
-        const char *way = json_string_value(json_object_get(models, g->model));
-        for (size_t i = 0; way && i < sizeof way_table / sizeof *way_table; i++)
-                if (!strcmp(way, way_table[i].name)) {
-                        way_table[i].read(r, g, table);
+        const char *model = json_string_value(json_object_get(models, g->model));
+        for (size_t i = 0; model && i < sizeof model_table / sizeof *model_table; i++)
+                if (!strcmp(model, model_table[i].name)) {
+                        model_table[i].read(r, g, table);
                         return;
                 }
         refuse_model(r, models, g->model);

@@ -12,7 +12,7 @@ static void refuse_bytes(Reader *r, const char *kind)
 void set_word_piece(Form *f, Bytes prefix, uint32_t longest)
 {
         f->kind = "WordPiece";
-        f->model = MODEL_LONGEST;
+        f->model = MODEL_WORDPIECE;
         f->prefix = prefix;
         f->longest = longest;
 }
@@ -39,7 +39,7 @@ void read_word_level(Reader *r, const json_t *model)
         read_vocabulary(r, json_object_get(model, "vocab"));
         read_unknown(r, model, "<unk>");
         r->form->kind = "WordLevel";
-        r->form->model = MODEL_WHOLE;
+        r->form->model = MODEL_WORDLEVEL;
 }
 
 /* --- Unigram --------------------------------------------------------------------------------------------------------- */
@@ -73,7 +73,7 @@ void read_unigram(Reader *r, const json_t *model)
         f->scored = (int32_t)n;
         f->unknown_score = least - UNKNOWN_PENALTY;
         f->kind = "Unigram";
-        f->model = MODEL_LATTICE;
+        f->model = MODEL_UNIGRAM;
         f->flags |= TOKENS_FUSE_UNKNOWN;
         if (!is_none(unknown)) {
                 if (!json_is_integer(unknown) || json_integer_value(unknown) < 0 ||

@@ -88,7 +88,7 @@ static uint64_t number_field(const Wire *m, const Field *f)
 /* --- pieces ---------------------------------------------------------------------------------------------------------- */
 
 typedef struct {
-        Pieces pieces;
+        SentencePieceModel pieces;
         int64_t room;
         uint64_t kind; /* of the trainer */
         bool suffix;
@@ -96,7 +96,7 @@ typedef struct {
 
 static void grow(Model *model, Arena *a)
 {
-        Pieces *p = &model->pieces;
+        SentencePieceModel *p = &model->pieces;
         if (p->n < model->room)
                 return;
         int64_t room = model->room ? 2 * model->room : 1024;
@@ -109,7 +109,7 @@ static void grow(Model *model, Arena *a)
 
 static void read_piece(Wire m, Model *model)
 {
-        Pieces *p = &model->pieces;
+        SentencePieceModel *p = &model->pieces;
         float score = 0;
         uint64_t type = PIECE_NORMAL;
         Bytes text = {NULL, 0};
@@ -136,7 +136,7 @@ static void read_piece(Wire m, Model *model)
 
 static void read_trainer(Wire m, Model *model)
 {
-        Pieces *p = &model->pieces;
+        SentencePieceModel *p = &model->pieces;
         for (Field f; next_field(&m, &f);) {
                 if (f.number == 3)
                         model->kind = number_field(&m, &f);
@@ -160,16 +160,16 @@ static void set_flag(const Wire *m, const Field *f, uint32_t *flags, uint32_t fl
 
 static void read_normalizer(Wire m, Model *model)
 {
-        Pieces *p = &model->pieces;
+        SentencePieceModel *p = &model->pieces;
         for (Field f; next_field(&m, &f);) {
                 if (f.number == 2 && f.stored == STORED_BYTES)
                         p->charsmap = f.bytes;
                 else if (f.number == 3)
-                        set_flag(&m, &f, &p->flags, PIECES_PREFIX);
+                        set_flag(&m, &f, &p->flags, SENTENCEPIECE_PREFIX);
                 else if (f.number == 4)
-                        set_flag(&m, &f, &p->flags, PIECES_FEW_SPACES);
+                        set_flag(&m, &f, &p->flags, SENTENCEPIECE_FEW_SPACES);
                 else if (f.number == 5)
-                        set_flag(&m, &f, &p->flags, PIECES_MARKED);
+                        set_flag(&m, &f, &p->flags, SENTENCEPIECE_MARKED);
         }
 }
 
@@ -182,13 +182,13 @@ static void refuse_denormalizer(Wire m)
 
 /* --- the whole ------------------------------------------------------------------------------------------------------- */
 
-void read_protobuf(Reader *r, Bytes file, Pieces *out)
+void read_protobuf(Reader *r, Bytes file, SentencePieceModel *out)
 {
         enum { UNIGRAM = 1, MERGES = 2, CHARACTERS = 4 };
         const unsigned char *begin = (const unsigned char *)file.at;
         Wire m = {r, "the model", begin, begin, begin + file.n, begin};
         Model model = {.kind = UNIGRAM,
-                       .pieces = {.flags = PIECES_PREFIX | PIECES_FEW_SPACES | PIECES_MARKED,
+                       .pieces = {.flags = SENTENCEPIECE_PREFIX | SENTENCEPIECE_FEW_SPACES | SENTENCEPIECE_MARKED,
                                   .unknown_shown = {" \xe2\x81\x87 ", 5},
                                   .begin = 1,
                                   .end = 2}};
@@ -204,8 +204,8 @@ void read_protobuf(Reader *r, Bytes file, Pieces *out)
         }
         if (model.kind != UNIGRAM && model.kind != MERGES && model.kind != CHARACTERS)
                 reader_refuse(r, "trainer_spec.model_type: lathe has 1, Unigram, 2, BPE, and 4, characters");
-        if (model.suffix && (model.pieces.flags & PIECES_PREFIX))
-                model.pieces.flags = (model.pieces.flags & ~(uint32_t)PIECES_PREFIX) | PIECES_SUFFIX;
+        if (model.suffix && (model.pieces.flags & SENTENCEPIECE_PREFIX))
+                model.pieces.flags = (model.pieces.flags & ~(uint32_t)SENTENCEPIECE_PREFIX) | SENTENCEPIECE_SUFFIX;
         model.pieces.unigram = model.kind == UNIGRAM;
         *out = model.pieces;
 }

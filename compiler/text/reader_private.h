@@ -89,11 +89,11 @@ typedef struct {
         Bytes unknown_shown;
         int32_t begin, end; /* what may stand around a text */
         int32_t further;    /* how many tokens more are added afterwards */
-} Pieces;
+} SentencePieceModel;
 
-void read_protobuf(Reader *r, Bytes file, Pieces *out);
-void read_pieces(Reader *r, const Pieces *p);
-void show_pieces(Reader *r, const Pieces *p); /* when all tokens are there */
+void read_protobuf(Reader *r, Bytes file, SentencePieceModel *out);
+void read_sentencepiece(Reader *r, const SentencePieceModel *p);
+void show_sentencepiece(Reader *r, const SentencePieceModel *p); /* when all tokens are there */
 
 /* load.c */
 char *file_text(Arena *a, const char *path, int64_t *size, const char **why, bool *lacking);
@@ -101,11 +101,11 @@ json_t *config_beside(Arena *a, const char *path,
                       const char **why); /* tokenizer_config.json in the folder of a file, or NULL */
 const char *block_of_json(Arena *a, const char *path, const json_t *root, TokenBlock *out);
 
-/* load_pieces.c, load_words.c: NULL, or what is wrong */
-const char *load_pieces(Arena *a, const char *path, TokenBlock *out, bool *lacking);
-const char *load_words(Arena *a, const char *path, TokenBlock *out, bool *lacking);
+/* load_sentencepiece.c, load_wordpiece.c: NULL, or what is wrong */
+const char *load_sentencepiece(Arena *a, const char *path, TokenBlock *out, bool *lacking);
+const char *load_wordpiece(Arena *a, const char *path, TokenBlock *out, bool *lacking);
 
-/* load_ranks.c: NULL, or what is wrong */
+/* load_tiktoken.c: NULL, or what is wrong */
 const char *load_tiktoken(Arena *a, const char *path, TokenBlock *out, bool *lacking);
 bool is_tekken(const json_t *root);
 const char *form_of_tekken(Form *f, const json_t *root);

@@ -232,7 +232,7 @@ static Growth change_growth(Growth g, const FormChange *c)
         case CHANGE_REPLACE: return grown(g, (double)c->with.n / (double)(c->what.n ? c->what.n : 1), 0);
         case CHANGE_PREPEND: return grown(g, 1, (double)c->what.n);
         case CHANGE_MAP: return grown(g, map_growth(c->map), 0);
-        case CHANGE_PIECES: return grown(g, c->growth > 3 ? c->growth : 3, 3);
+        case CHANGE_SENTENCEPIECE: return grown(g, c->growth > 3 ? c->growth : 3, 3);
         case CHANGE_MATCHES:
         case CHANGE_CHARSMAP: return grown(g, c->growth, 0);
         default: return g;
@@ -263,10 +263,10 @@ static bool add_nodes(Block *b)
 {
         const Form *f = b->form;
         uint32_t nodes = 0, at = 0;
-        if (f->model != MODEL_LONGEST && f->model != MODEL_LATTICE)
+        if (f->model != MODEL_WORDPIECE && f->model != MODEL_UNIGRAM)
                 return true;
         TokenNode *node =
-                trie_make(f->arena, f->token, f->model == MODEL_LATTICE ? f->scored : f->vocab, &nodes);
+                trie_make(f->arena, f->token, f->model == MODEL_UNIGRAM ? f->scored : f->vocab, &nodes);
         if (!node)
                 return false;
         for (int64_t i = 0; i < f->prefix.n && at < nodes; i++)
@@ -347,7 +347,7 @@ static void mark_whole(const Form *f, void *block, const TokenTables *t)
         enum { LONGEST = 64 };
         TokenSlot *slot = section_of(block, TOKENS_WHOLE);
         int32_t symbol[TOKEN_LIST_WORDS * LONGEST];
-        for (int64_t i = 0; i < t->count[TOKENS_WHOLE] && f->model == MODEL_MERGES; i++) {
+        for (int64_t i = 0; i < t->count[TOKENS_WHOLE] && f->model == MODEL_BPE; i++) {
                 if (slot[i].token == UINT32_MAX)
                         continue;
                 Bytes text = f->token[slot[i].token];
@@ -384,7 +384,7 @@ static void add_joints(Block *b)
         enum { LEAST = 64, MOST = 1 << 18 };
         const Form *f = b->form;
         int64_t joints = 0, size = LEAST;
-        if (f->model != MODEL_MERGES || f->within.n || f->ending.n || !merges_texts_alone(f))
+        if (f->model != MODEL_BPE || f->within.n || f->ending.n || !merges_texts_alone(f))
                 return;
         for (int64_t i = 0; i < f->nmerge; i++)
                 joints += f->token[f->merge[i].made].n;
@@ -454,7 +454,8 @@ static const char *normalise_added(const Form *f, FormAdded *added)
         int wanted = 0;
         for (int i = 0; i < f->nadded; i++)
                 wanted += added[i].normalised;
-        if (!wanted || !f->nchange || f->change[0].kind == CHANGE_PIECES) /* which leaves them as they are */
+        if (!wanted || !f->nchange ||
+            f->change[0].kind == CHANGE_SENTENCEPIECE) /* which leaves them as they are */
                 return NULL;
         Form *alone = NEW(f->arena, Form);
         Bytes none = {"", 0};

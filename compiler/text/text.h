@@ -8,9 +8,11 @@
 #include "base/base.h"
 
 #include "../../runtime/token_tables.h"
-#include "../../runtime/token_words.h"
+#include "../../runtime/token_wordpiece.h"
+#include "../../runtime/token_unigram.h"
+#include "../../runtime/token_bpe.h"
 #include "../../runtime/token_pieces.h"
-#include "../../runtime/token_changes.h"
+#include "../../runtime/token_normaliser.h"
 #include "../../runtime/tokens.h"
 
 /* Tables of a tokenizer, in an arena. */

@@ -25,7 +25,7 @@ static const double most_error = 1e-5;
 #define QUICK "${QUICK_CC:-tcc}" /* compiles fast; the bits are the same */
 #define STRICT "${CC:-cc} -O1 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror"
 enum { PLAIN = 8, WAYS_MOST = PLAIN + 16, MAX_SIZES = 8 };
-static Way way_table[WAYS_MOST] = {
+static Way model_table[WAYS_MOST] = {
         {"scalar", "scalar", QUICK, NULL, 64},
         {"in chunks of 5", "scalar", QUICK, NULL, 5},
         {"without plan", "scalar", QUICK, "plan", 64},
@@ -45,7 +45,7 @@ static void add_targets(void)
                 if (target_is_portable(t) || !target_runs_here(t) || ways == WAYS_MOST)
                         continue;
                 snprintf(compiler[ways], sizeof compiler[ways], "%s %s", STRICT, t->flags);
-                way_table[ways] = (Way){t->name, t->name, compiler[ways], NULL, 64};
+                model_table[ways] = (Way){t->name, t->name, compiler[ways], NULL, 64};
                 ways++;
         }
 }
@@ -295,8 +295,8 @@ static bool left_out(const Way *w, const char *model)
         if (!tests || strcmp(tests, "quick"))
                 return false;
         if (w->off)
-                return (turn + (size_t)(w - way_table)) % 3 != 0;
-        return w >= way_table + PLAIN && (turn + (size_t)(w - way_table)) % (size_t)(ways - PLAIN) != 0;
+                return (turn + (size_t)(w - model_table)) % 3 != 0;
+        return w >= model_table + PLAIN && (turn + (size_t)(w - model_table)) % (size_t)(ways - PLAIN) != 0;
 }
 
 static bool reassociates(const Way *w)
@@ -316,12 +316,12 @@ static void check_variant(Compare *c, const Variant *v)
                         check_values(c, v->way, s, &t);
                 if (c->first[s] && !reassociates(v->way) && !same_bits(&t, c->first[s]))
                         mistaken(c, v->way, "other bits for size %d than %s", (int)c->size[s],
-                                 way_table[0].name);
+                                 model_table[0].name);
                 if (!why)
                         check_pieces(c, v, s, whole);
                 if (!why && v->causal && s == c->nsize - 1)
                         check_causality(c, v, s, whole);
-                if (!why && v->causal && s == c->nsize - 1 && v->way == way_table)
+                if (!why && v->causal && s == c->nsize - 1 && v->way == model_table)
                         check_unwanted(c, v, s, whole);
                 if (!c->first[s])
                         c->first[s] = whole;
@@ -343,10 +343,10 @@ static bool compare(Compare *c)
                 return false;
         for (int w = 0; w < ways && !c->mistaken; w++) {
                 Variant v;
-                if (left_out(&way_table[w], c->o.file[0]) ||
-                    (c->scalar_only && strcmp(way_table[w].target, "scalar")))
+                if (left_out(&model_table[w], c->o.file[0]) ||
+                    (c->scalar_only && strcmp(model_table[w].target, "scalar")))
                         continue;
-                if (variant_open(&v, &c->m, &c->o, &way_table[w], c->folder)) {
+                if (variant_open(&v, &c->m, &c->o, &model_table[w], c->folder)) {
                         if (w == 0)
                                 print_plan(&v);
                         check_variant(c, &v);

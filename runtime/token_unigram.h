@@ -1,60 +1,8 @@
 /*
- * Pieces of text to tokens by one array of all tokens: the longest again and again, or those whose scores have the largest sum.
+ * A piece to tokens by Unigram: those whose scores have the largest sum.
  *
- * Needs token_tables.h.
+ * Needs token_tables.h and token_wordpiece.h.
  */
-
-/* The child of a node by a byte; count: there is none. */
-static inline uint32_t token_child(const TokenNode *node, uint32_t count, uint32_t at, unsigned byte)
-{
-        const uint64_t child = (uint64_t)node[at].base + byte;
-        return child < count && node[child].check == at ? (uint32_t)child : count;
-}
-
-/* The longest token at p that continues node `at`, where it ends in *after; -1: none. */
-static inline int32_t token_longest_at(const TokenTables *t, uint32_t at, const unsigned char *p, const unsigned char *end,
-                                       const unsigned char **after)
-{
-        const TokenNode *node = (const TokenNode *)token_section(t, TOKENS_NODES);
-        const uint32_t count = (uint32_t)t->count[TOKENS_NODES];
-        int32_t found = -1;
-        while (p < end && (at = token_child(node, count, at, *p++)) < count)
-                if (node[at].token >= 0 && (uint32_t)node[at].token < t->head->vocab) {
-                        found = node[at].token;
-                        *after = p;
-                }
-        return found;
-}
-
-/* WordPiece: tokens of a word; a word that tokens don't make up, or a long one, is unknown.  Returns how many. */
-static inline int64_t token_longest(const TokenTables *t, const unsigned char *p, const unsigned char *end, int32_t *symbol)
-{
-        int64_t n = 0, characters = 0;
-        uint32_t code, at = 0;
-        int known = 1;
-        for (const unsigned char *q = p; q < end && characters <= (int64_t)t->head->characters; characters++)
-                q += token_character(q, end, &code);
-        for (known = characters <= (int64_t)t->head->characters; known && p < end; at = t->head->inner) {
-                int32_t token = token_longest_at(t, at, p, end, &p);
-                known = token >= 0;
-                symbol[n++] = token;
-        }
-        if (known)
-                return n;
-        symbol[0] = (int32_t)t->head->unknown;
-        return (t->head->flags & TOKENS_HAVE_UNKNOWN) != 0;
-}
-
-/* WordLevel: a word is a token. */
-static inline int64_t token_whole(const TokenTables *t, const unsigned char *p, const unsigned char *end, const unsigned char *limit,
-                                  int32_t *symbol)
-{
-        const int32_t token = token_of_bytes(t, p, end - p, limit, 0);
-        symbol[0] = token >= 0 ? token : (int32_t)t->head->unknown;
-        return token >= 0 || (t->head->flags & TOKENS_HAVE_UNKNOWN);
-}
-
-/* --- Unigram ------------------------------------------------------------------------------------------------------------- */
 
 /* The best way to each place in a piece: its sum, where its last token begins (-1: nothing comes here), and that token. */
 typedef struct {
@@ -122,7 +70,7 @@ static inline int64_t token_lattice_unknown(const TokenTables *t, const unsigned
  * its front.  Returns how many. */
 enum { TOKEN_LATTICE_WORDS = 6 };
 
-static inline int64_t token_lattice(const TokenTables *t, const unsigned char *p, const unsigned char *end, const unsigned char *limit,
+static inline int64_t token_unigram(const TokenTables *t, const unsigned char *p, const unsigned char *end, const unsigned char *limit,
                                     int32_t *symbol)
 {
         const int64_t n = end - p;

@@ -2,10 +2,10 @@
 """Makes models of SentencePiece, trained on the project's documents, with strings and their ids and texts.
 
     python3 -m venv /tmp/t && /tmp/t/bin/pip install tokenizers==0.23.3 sentencepiece==0.2.3
-    /tmp/t/bin/python tests/tokenizers/make_pieces.py tests/tokenizers        writes pieces/NAME.model and NAME.cases for each
-    /tmp/t/bin/python tests/tokenizers/make_pieces.py --compare build/lathe N [FILE.model…]
+    /tmp/t/bin/python tests/tokenizers/make_sentencepiece.py tests/tokenizers        writes pieces/NAME.model and NAME.cases for each
+    /tmp/t/bin/python tests/tokenizers/make_sentencepiece.py --compare build/lathe N [FILE.model…]
                                                                               compares N random strings for each with lathe
-    /tmp/t/bin/python tests/tokenizers/make_pieces.py --cases FILE.model      prints cases of another model
+    /tmp/t/bin/python tests/tokenizers/make_sentencepiece.py --cases FILE.model      prints cases of another model
 
 A line of NAME.cases: a string of JSON, a tab, its ids, a tab, the string that they decode to.
 """

@@ -110,7 +110,7 @@ static const char *why_not_words(Arena *a, const char *path, const json_t *confi
                                     path, name);
 }
 
-const char *load_words(Arena *a, const char *path, TokenBlock *out, bool *lacking)
+const char *load_wordpiece(Arena *a, const char *path, TokenBlock *out, bool *lacking)
 {
         int64_t size, line = 0;
         const char *wrong;

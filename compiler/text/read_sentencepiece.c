@@ -18,7 +18,7 @@ static void add_added(Reader *r, int32_t token, Bytes text, uint32_t flags, bool
 }
 
 /* The score of a text that is one token wherever it stands: better than that of any pieces of its length. */
-static double user_score(const Pieces *p, Bytes text)
+static double user_score(const SentencePieceModel *p, Bytes text)
 {
         float most = 0.1F; /* at least */
         for (int32_t i = 0; i < p->n; i++)
@@ -27,7 +27,7 @@ static double user_score(const Pieces *p, Bytes text)
         return (double)(float)((double)((float)text.n * most) - 0.1);
 }
 
-static void set_piece(Reader *r, const Pieces *p, int32_t i)
+static void set_piece(Reader *r, const SentencePieceModel *p, int32_t i)
 {
         Form *f = r->form;
         Bytes text = p->text[i];
@@ -62,7 +62,7 @@ static void set_piece(Reader *r, const Pieces *p, int32_t i)
         }
 }
 
-static void set_pieces(Reader *r, const Pieces *p)
+static void set_pieces(Reader *r, const SentencePieceModel *p)
 {
         Form *f = r->form;
         if (p->n < 1)
@@ -77,7 +77,7 @@ static void set_pieces(Reader *r, const Pieces *p)
 }
 
 /* The pieces of single bytes: <0x41>. */
-static void set_bytes(Reader *r, const Pieces *p)
+static void set_bytes(Reader *r, const SentencePieceModel *p)
 {
         Form *f = r->form;
         for (int b = 0; b < 256; b++)
@@ -153,7 +153,7 @@ static void add_pairs(Reader *r, int32_t piece, Bytes text, uint32_t rank, int64
         }
 }
 
-static void add_merges(Reader *r, const Pieces *p)
+static void add_merges(Reader *r, const SentencePieceModel *p)
 {
         Scored *order = NEW_ARRAY(r->arena, Scored, p->n);
         int64_t n = 0, cap = 0;
@@ -170,7 +170,7 @@ static void add_merges(Reader *r, const Pieces *p)
 }
 
 /* A piece that is not used would be taken apart again after its merges. */
-static void refuse_unused(Reader *r, const Pieces *p)
+static void refuse_unused(Reader *r, const SentencePieceModel *p)
 {
         for (int32_t i = 0; i < p->n; i++)
                 for (int64_t at = 1; p->type[i] == PIECE_UNUSED && at < p->text[i].n; at++)
@@ -183,11 +183,11 @@ static void refuse_unused(Reader *r, const Pieces *p)
 /* --- text of tokens -------------------------------------------------------------------------------------------------- */
 
 /* Marks are spaces; a text does not begin with the first, or with none of one each. */
-void show_pieces(Reader *r, const Pieces *p)
+void show_sentencepiece(Reader *r, const SentencePieceModel *p)
 {
         Form *f = r->form;
-        bool few = p->flags & PIECES_FEW_SPACES;
-        if (few || (p->flags & (PIECES_PREFIX | PIECES_SUFFIX))) {
+        bool few = p->flags & SENTENCEPIECE_FEW_SPACES;
+        if (few || (p->flags & (SENTENCEPIECE_PREFIX | SENTENCEPIECE_SUFFIX))) {
                 f->first = NEW_ARRAY(r->arena, Bytes, f->vocab + 1);
                 for (int32_t i = 0; i < f->vocab; i++) {
                         Bytes text = f->shown[i];
@@ -203,7 +203,7 @@ void show_pieces(Reader *r, const Pieces *p)
 
 /* --- the whole ------------------------------------------------------------------------------------------------------- */
 
-static void set_lattice(Reader *r, const Pieces *p)
+static void set_unigram(Reader *r, const SentencePieceModel *p)
 {
         Form *f = r->form;
         float least = FLT_MAX;
@@ -211,19 +211,19 @@ static void set_lattice(Reader *r, const Pieces *p)
                 if (p->type[i] == PIECE_NORMAL && p->score[i] < least)
                         least = p->score[i];
         f->unknown_score = (double)(least - (float)UNKNOWN_PENALTY);
-        f->model = MODEL_LATTICE;
+        f->model = MODEL_UNIGRAM;
         f->flags |= TOKENS_ARE_FLOATS;
         f->kind = "Unigram of SentencePiece";
 }
 
-void read_pieces(Reader *r, const Pieces *p)
+void read_sentencepiece(Reader *r, const SentencePieceModel *p)
 {
         Form *f = r->form;
         const char *why;
         set_pieces(r, p);
         set_bytes(r, p);
         if (p->unigram) {
-                set_lattice(r, p);
+                set_unigram(r, p);
         } else {
                 f->kind = "BPE of SentencePiece";
                 f->flags |= TOKENS_WHOLE_FIRST;
@@ -231,8 +231,8 @@ void read_pieces(Reader *r, const Pieces *p)
                 refuse_unused(r, p);
         }
         FormChange *c = &f->change[f->nchange++];
-        *c = (FormChange){.kind = CHANGE_PIECES, .flags = p->flags, .what = {"", 0}, .with = {"", 0}};
-        c->growth = form_set_charsmap(f, p->charsmap, &why) * (p->flags & PIECES_MARKED ? 3 : 1);
+        *c = (FormChange){.kind = CHANGE_SENTENCEPIECE, .flags = p->flags, .what = {"", 0}, .with = {"", 0}};
+        c->growth = form_set_charsmap(f, p->charsmap, &why) * (p->flags & SENTENCEPIECE_MARKED ? 3 : 1);
         if (why)
                 reader_refuse(r, "normalizer_spec.precompiled_charsmap: %s", why);
 }

@@ -351,7 +351,7 @@ static inline void token_change_charsmap(const TokenTables *t, const TokenChange
 static inline const TokenAdded *token_added_at(const TokenTables *t, const unsigned char *p, const unsigned char *end, int64_t low, int64_t high);
 
 /* The bytes that the map takes at p, and what they become. */
-static inline int64_t token_pieces_prefix(const TokenTables *t, const unsigned char *p, const unsigned char *end, const unsigned char **to,
+static inline int64_t token_sentencepiece_prefix(const TokenTables *t, const unsigned char *p, const unsigned char *end, const unsigned char **to,
                                           uint64_t *n)
 {
         const TokenAdded *kept = t->may_begin[1][*p] ? token_added_at(t, p, end, t->head->raw_added, t->count[TOKENS_ADDED]) : NULL;
@@ -371,25 +371,25 @@ static inline int64_t token_pieces_prefix(const TokenTables *t, const unsigned c
         return used;
 }
 
-static inline void token_change_pieces(const TokenTables *t, const TokenChange *c, const unsigned char *p, const unsigned char *end,
+static inline void token_change_sentencepiece(const TokenTables *t, const TokenChange *c, const unsigned char *p, const unsigned char *end,
                                        TokenWriter *w)
 {
-        const unsigned char *space = (const unsigned char *)(c->flags & PIECES_MARKED ? "\xe2\x96\x81" : " "), *to, *begin = w->at;
-        const uint64_t width = c->flags & PIECES_MARKED ? 3 : 1;
-        const int few = (c->flags & PIECES_FEW_SPACES) != 0;
+        const unsigned char *space = (const unsigned char *)(c->flags & SENTENCEPIECE_MARKED ? "\xe2\x96\x81" : " "), *to, *begin = w->at;
+        const uint64_t width = c->flags & SENTENCEPIECE_MARKED ? 3 : 1;
+        const int few = (c->flags & SENTENCEPIECE_FEW_SPACES) != 0;
         uint64_t n;
         while (few && p < end) {
-                int64_t used = token_pieces_prefix(t, p, end, &to, &n);
+                int64_t used = token_sentencepiece_prefix(t, p, end, &to, &n);
                 if (n != 1 || *to != ' ')
                         break;
                 p += used;
         }
         if (p >= end)
                 return;
-        if (c->flags & PIECES_PREFIX)
+        if (c->flags & SENTENCEPIECE_PREFIX)
                 token_write(w, space, width);
         for (int spaced = few; p < end;) {
-                p += token_pieces_prefix(t, p, end, &to, &n);
+                p += token_sentencepiece_prefix(t, p, end, &to, &n);
                 for (; spaced && n && *to == ' '; n--)
                         to++;
                 for (uint64_t i = 0; i < n; i++)
@@ -398,7 +398,7 @@ static inline void token_change_pieces(const TokenTables *t, const TokenChange *
         }
         while (few && (uint64_t)(w->at - begin) >= width && !memcmp(w->at - width, space, (size_t)width))
                 w->at -= width;
-        if (c->flags & PIECES_SUFFIX)
+        if (c->flags & SENTENCEPIECE_SUFFIX)
                 token_write(w, space, width);
 }
 
@@ -413,7 +413,7 @@ static inline void token_change(const TokenTables *t, const TokenChange *c, cons
         case CHANGE_ORDER: token_change_order(t, c->table, p, end, w); return;
         case CHANGE_COMPOSE: token_change_compose(t, c->table, p, end, w); return;
         case CHANGE_CHARSMAP: token_change_charsmap(t, c, p, end, w); return;
-        case CHANGE_PIECES: token_change_pieces(t, c, p, end, w); return;
+        case CHANGE_SENTENCEPIECE: token_change_sentencepiece(t, c, p, end, w); return;
         case CHANGE_STRIP:
                 p = c->flags & STRIP_LEFT ? token_skip_spaces(p, end) : p;
                 end = c->flags & STRIP_RIGHT ? token_skip_back(p, end) : end;

@@ -31,7 +31,7 @@ static int class_of(Reader *r, const json_t *config)
                       name ? name : "there is none");
 }
 
-static void put_around(Reader *r, const Pieces *p, const json_t *config)
+static void put_around(Reader *r, const SentencePieceModel *p, const json_t *config)
 {
         int class = class_of(r, config);
         if (truth_of(r, config, "add_bos_token", class_table[class].begins, "tokenizer_config.json"))
@@ -41,7 +41,7 @@ static void put_around(Reader *r, const Pieces *p, const json_t *config)
 }
 
 /* A token of added_tokens_decoder, which may be a piece. */
-static void add_further(Reader *r, const Pieces *p, const char *number, json_t *row)
+static void add_further(Reader *r, const SentencePieceModel *p, const char *number, json_t *row)
 {
         const char *where = arena_printf(r->arena, "tokenizer_config.json: added_tokens_decoder.%s", number);
         const Form *f = r->form;
@@ -62,7 +62,7 @@ static void add_further(Reader *r, const Pieces *p, const char *number, json_t *
         add_token(r, row, where);
 }
 
-static void use_config(Reader *r, const Pieces *p, const json_t *config)
+static void use_config(Reader *r, const SentencePieceModel *p, const json_t *config)
 {
         const char *number;
         json_t *row, *further = json_object_get(config, "added_tokens_decoder");
@@ -74,20 +74,20 @@ static void use_config(Reader *r, const Pieces *p, const json_t *config)
 static const char *form_of_pieces(Form *f, Bytes file, const json_t *config)
 {
         Reader *r = reader_new(f);
-        Pieces pieces;
+        SentencePieceModel pieces;
         if (setjmp(r->wrong))
                 return r->why;
         read_protobuf(r, file, &pieces);
         pieces.further = (int32_t)json_object_size(json_object_get(config, "added_tokens_decoder"));
-        read_pieces(r, &pieces);
+        read_sentencepiece(r, &pieces);
         if (config)
                 use_config(r, &pieces, config);
-        show_pieces(r, &pieces);
+        show_sentencepiece(r, &pieces);
         reader_room(r, f->vocab); /* one more than there are */
         return NULL;
 }
 
-const char *load_pieces(Arena *a, const char *path, TokenBlock *out, bool *lacking)
+const char *load_sentencepiece(Arena *a, const char *path, TokenBlock *out, bool *lacking)
 {
         int64_t size;
         const char *wrong;
