@@ -200,7 +200,8 @@ static SentencePieceModel pieces_of(Reader *r, const GgufTokenizer *g, bool unig
                                 .unigram = unigram,
                                 .unknown_shown = {" \xe2\x81\x87 ", 5},
                                 .charsmap = charsmap_of(r, g)};
-        p.flags = SENTENCEPIECE_MARKED | (prefix ? SENTENCEPIECE_PREFIX : 0) | (few ? SENTENCEPIECE_FEW_SPACES : 0);
+        p.flags = SENTENCEPIECE_MARKED | (prefix ? SENTENCEPIECE_PREFIX : 0) |
+                  (few ? SENTENCEPIECE_FEW_SPACES : 0);
         if (!g->score)
                 reader_refuse(r, "tokenizer.ggml.scores: they are missing");
         p.text = NEW_ARRAY(r->arena, Bytes, n);

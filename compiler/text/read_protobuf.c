@@ -187,11 +187,12 @@ void read_protobuf(Reader *r, Bytes file, SentencePieceModel *out)
         enum { UNIGRAM = 1, MERGES = 2, CHARACTERS = 4 };
         const unsigned char *begin = (const unsigned char *)file.at;
         Wire m = {r, "the model", begin, begin, begin + file.n, begin};
-        Model model = {.kind = UNIGRAM,
-                       .pieces = {.flags = SENTENCEPIECE_PREFIX | SENTENCEPIECE_FEW_SPACES | SENTENCEPIECE_MARKED,
-                                  .unknown_shown = {" \xe2\x81\x87 ", 5},
-                                  .begin = 1,
-                                  .end = 2}};
+        Model model = {
+                .kind = UNIGRAM,
+                .pieces = {.flags = SENTENCEPIECE_PREFIX | SENTENCEPIECE_FEW_SPACES | SENTENCEPIECE_MARKED,
+                           .unknown_shown = {" \xe2\x81\x87 ", 5},
+                           .begin = 1,
+                           .end = 2}};
         for (Field f; next_field(&m, &f);) {
                 if (f.number == 1)
                         read_piece(inner(&m, &f, "a piece"), &model);
@@ -205,7 +206,8 @@ void read_protobuf(Reader *r, Bytes file, SentencePieceModel *out)
         if (model.kind != UNIGRAM && model.kind != MERGES && model.kind != CHARACTERS)
                 reader_refuse(r, "trainer_spec.model_type: lathe has 1, Unigram, 2, BPE, and 4, characters");
         if (model.suffix && (model.pieces.flags & SENTENCEPIECE_PREFIX))
-                model.pieces.flags = (model.pieces.flags & ~(uint32_t)SENTENCEPIECE_PREFIX) | SENTENCEPIECE_SUFFIX;
+                model.pieces.flags =
+                        (model.pieces.flags & ~(uint32_t)SENTENCEPIECE_PREFIX) | SENTENCEPIECE_SUFFIX;
         model.pieces.unigram = model.kind == UNIGRAM;
         *out = model.pieces;
 }
