@@ -125,6 +125,10 @@ static Said run_log(const Call *c)
                        : number_of(c, real_log, false);
 }
 
+static Said run_erf(const Call *c)
+{
+        return number_of(c, real_erf, false);
+}
 static Said run_exp(const Call *c)
 {
         return number_of(c, real_exp, false);
@@ -232,14 +236,14 @@ static Said run_differ(const Call *c)
 
 static const ConfigBuiltin builtin[] = {
         {"contains", 2, 2, NULL, run_contains}, {"each", 2, 2, "f", run_each},
-        {"exp", 1, 1, NULL, run_exp},           {"floor", 1, 1, NULL, run_floor},
-        {"given", 1, -1, NULL, run_given},      {"has", 1, 1, NULL, run_has},
-        {"len", 1, 1, NULL, run_len},           {"log", 1, 1, NULL, run_log},
-        {"max", 1, -1, NULL, run_max},          {"min", 1, -1, NULL, run_min},
-        {"numbers", 1, 1, NULL, run_numbers},   {"period", 1, 1, NULL, run_period},
-        {"range", 1, 1, NULL, run_range},       {"differ", 2, 2, NULL, run_differ},
-        {"shape", 1, 1, NULL, run_shape},       {"sqrt", 1, 1, NULL, run_sqrt},
-        {"whole", 1, 1, NULL, run_whole},
+        {"erf", 1, 1, NULL, run_erf},           {"exp", 1, 1, NULL, run_exp},
+        {"floor", 1, 1, NULL, run_floor},       {"given", 1, -1, NULL, run_given},
+        {"has", 1, 1, NULL, run_has},           {"len", 1, 1, NULL, run_len},
+        {"log", 1, 1, NULL, run_log},           {"max", 1, -1, NULL, run_max},
+        {"min", 1, -1, NULL, run_min},          {"numbers", 1, 1, NULL, run_numbers},
+        {"period", 1, 1, NULL, run_period},     {"range", 1, 1, NULL, run_range},
+        {"differ", 2, 2, NULL, run_differ},     {"shape", 1, 1, NULL, run_shape},
+        {"sqrt", 1, 1, NULL, run_sqrt},         {"whole", 1, 1, NULL, run_whole},
 };
 
 const ConfigBuiltin *config_builtin(const char *name)

@@ -122,7 +122,7 @@ static double shortest(float x)
         return (double)x;
 }
 
-/* Value i, its text at *at; NULL: none that JSON has, or out of memory. */
+/* Value i, its text at *at; NULL: none that JSON has, or out of memory.  An infinity is a text, as JSON has no such number. */
 static json_t *json_of_value(const CkPair *pair, int64_t i, const unsigned char **at)
 {
         int64_t whole;
@@ -132,7 +132,9 @@ static json_t *json_of_value(const CkPair *pair, int64_t i, const unsigned char 
         }
         if (pair->kind == CK_REAL) {
                 double real = real_at(pair, i);
-                return json_real(pair->type == GGUF_F32 && isfinite(real) ? shortest((float)real) : real);
+                if (isinf(real))
+                        return json_string(real < 0 ? "-inf" : "inf");
+                return json_real(pair->type == GGUF_F32 && !isnan(real) ? shortest((float)real) : real);
         }
         if (!integer_at(pair, i, &whole))
                 return NULL;

@@ -87,7 +87,10 @@ def check_right():
              if not found or struct.pack("<f", float(found[1])) != struct.pack("<f", value) or float(found[1]) != float(f"{value:.9g}"[:20])
              and len(f"{float(found[1])!r}") > len(f"{struct.unpack('<f', struct.pack('<f', value))[0]!r}")]
     verdict("an f32 is the number with the fewest digits", not wrong, wrong)
-    for name, kind, value in (("NaN", F32, float("nan")), ("infinity", F64, float("inf")), ("2^63", U64, 2**63), ("no UTF-8", TEXT, b"\xff")):
+    endless = write("endless.gguf", gguf([("x", LIST, (F32, [float("-inf"), 0.5])), ("y", F64, float("inf"))]))
+    code, said = run(CHECKED, "pairs", endless)
+    equal("infinities are texts", (code, json.loads(said) if code == 0 else said), (0, {"x": ["-inf", 0.5], "y": "inf"}))
+    for name, kind, value in (("NaN", F32, float("nan")), ("2^63", U64, 2**63), ("no UTF-8", TEXT, b"\xff")):
         file = write("unsaid.gguf", gguf([("x", kind, value)]))
         equal(f"pairs that JSON does not have: {name}", run(CHECKED, "pairs", file),
               (1, f"{file}: the value of x is no number or text that JSON can hold\n"))

@@ -4,6 +4,7 @@ convert_hf_to_gguf.py does, give the same weights to the bit as the published te
 Names are those of the package gguf, recorded in names.tsv by make_names.py; what is done to the numbers was written from the converter.
 usage: models.py LATHE TOOL WORK DATA ROOT"""
 import json
+import math
 import os
 import re
 import struct
@@ -12,7 +13,7 @@ import sys
 
 import numpy as np
 from gguf_file import F32 as F32_VALUE
-from gguf_file import TEXT, U32, gguf
+from gguf_file import BOOL, LIST, TEXT, U32, gguf
 from verdicts import finish, run, skip, verdict
 
 # ---- what a converter does: each takes all tensors {name: array} and the sizes of the model, and gives all ----
@@ -95,6 +96,24 @@ def apart(tensors, sizes):
     return done
 
 
+def halves_apart(tensors, _):
+    """Llama 4's experts: matrices turned, gates before values."""
+    done = {}
+    for name, w in tensors.items():
+        if name.endswith("experts.gate_up_proj"):
+            gates, values = np.split(w.swapaxes(1, 2), 2, axis=1)
+            done[name.replace("gate_up_proj", "gate_proj.weight")], done[name.replace("gate_up_proj", "up_proj.weight")] = gates, values
+        elif name.endswith("experts.down_proj"):
+            done[name + ".weight"] = w.swapaxes(1, 2)
+        else:
+            done[name] = w
+    return done
+
+
+STREAMS = (stacked(r"(.*\.altup_(?:unembed_)?projections)\.(\d+)(\.weight)"),
+           lambda tensors, _: {name + ".weight" if name.endswith("_scale") else name: t for name, t in tensors.items()})
+
+
 def gates_apart(tensors, _):
     """gpt-oss: gates and values alternate."""
     done = {}
@@ -146,6 +165,7 @@ ROWS = [
     ("mixtral", "LLAMA", "gguf_mixtral", "", ROTATED + MIXTRAL),
     ("mixtral", "LLAMA", "gguf_mixtral_apart", "", ROTATED + (apart_mixtral,)),
     ("granite", "GRANITE", "gguf_llama", "", ROTATED),
+    ("minicpm", "MINICPM", "gguf_llama", "", ROTATED),
     ("smollm3", "SMOLLM3", "gguf_llama", "", ROTATED),
     ("qwen2", "QWEN2", "gguf_qwen2", "", ()),
     ("qwen2_moe", "QWEN2MOE", "gguf_qwen2moe", "", EXPERTS + SHARED_GATE),
@@ -154,6 +174,8 @@ ROWS = [
     ("gemma", "GEMMA", "gguf_gemma", "", ONE_MORE),
     ("gemma2", "GEMMA2", "gguf_gemma2", "", (each(lambda w, _: w + np.float32(1), "norm.weight"),)),
     ("gemma3", "GEMMA3", "gguf_gemma3", "", ONE_MORE),
+    ("gemma3n", "GEMMA3N", "gguf_gemma3n", "", STREAMS),
+    ("llama4", "LLAMA4", "gguf_llama4", "", (halves_apart,)),
     ("phi", "PHI2", "gguf_phi2_apart", "", ()),
     ("phi", "PHI2", "gguf_phi2", "", (joined_phi,)),
     ("phi3", "PHI3", "gguf_phi3", "", ()),
@@ -327,6 +349,17 @@ STATED = {
     "gemma3": ("gemma3", {"block_count": 7, "embedding_length": 20, "feed_forward_length": 28, "attention.head_count": 4,
                           "attention.head_count_kv": 2, "attention.key_length": 6, "attention.value_length": 6, "rope.freq_base": 1e6,
                           "rope.scaling.type": "linear", "rope.scaling.factor": 8.0, "attention.sliding_window": 7, "attention.layer_norm_rms_epsilon": 1e-6}),
+    "gemma3n": ("gemma3n", {"block_count": 6, "embedding_length": 20, "feed_forward_length": [28] * 6, "attention.head_count": 4,
+                            "attention.head_count_kv": 2, "attention.key_length": 6, "attention.value_length": 6, "rope.freq_base": 1e6,
+                            "attention.sliding_window": 7, "attention.sliding_window_pattern": [True, True, False] * 2,
+                            "attention.shared_kv_layers": 3, "attention.layer_norm_rms_epsilon": 1e-6, "final_logit_softcapping": 30.0,
+                            "embedding_length_per_layer_input": 5, "altup.active_idx": 0, "altup.num_inputs": 3,
+                            "activation_sparsity_scale": [-math.inf, 1.2815516, -math.inf, -math.inf, -math.inf, 0.25334710]}),
+    "llama4": ("llama4", {"block_count": 8, "context_length": 40, "embedding_length": 24, "feed_forward_length": 20, "attention.head_count": 6,
+                          "attention.head_count_kv": 2, "attention.key_length": 8, "attention.value_length": 8, "rope.freq_base": 5e5,
+                          "expert_count": 5, "expert_used_count": 2, "expert_feed_forward_length": 10, "interleave_moe_layer_step": 2} | NORMED),
+    "minicpm": ("minicpm", {"block_count": 3, "embedding_length": 24, "feed_forward_length": 40, "attention.head_count": 3, "rope.dimension_count": 8,
+                            "embedding_scale": 12.0, "residual_scale": 1.4 / math.sqrt(3), "logit_scale": 3.0} | NORMED),
     "gpt2": ("gpt2", {"embedding_length": 24, "feed_forward_length": 96, "attention.head_count": 3, "attention.layer_norm_epsilon": 1e-5}),
     "cohere": ("command-r", {"embedding_length": 36, "feed_forward_length": 50, "attention.head_count": 6, "attention.head_count_kv": 2,
                              "rope.freq_base": 1000.0, "rope.scaling.type": "none", "logit_scale": 0.0625, "attention.layer_norm_epsilon": 1e-4}),
@@ -334,12 +367,19 @@ STATED = {
                                     "rope.freq_base": 8000000.0, "logit_scale": 0.8, "attention.layer_norm_epsilon": 1e-5}),
 }
 # what the published miniature is given where a GGUF means a fixed number
-AS_STATED = {"gemma3": "scale_dim 6"}
+AS_STATED = {"gemma3": "scale_dim 6", "llama4": "chunk 8192  flat 8192  growth 0.1  scaling none"}
+
+
+KIND = {int: U32, float: F32_VALUE, str: TEXT, bool: BOOL}
+
+
+def typed(value):
+    """The type that a file gives it, and it."""
+    return (LIST, (KIND[type(value[0])], value)) if isinstance(value, list) else (KIND[type(value)], value)
 
 
 def pairs_of(spelt, said):
-    kind = {int: U32, float: F32_VALUE, str: TEXT}
-    return [("general.architecture", TEXT, spelt)] + [(f"{spelt}.{key}", kind[type(value)], value) for key, value in (SIZES | said).items()]
+    return [("general.architecture", TEXT, spelt)] + [(f"{spelt}.{key}", *typed(value)) for key, value in (SIZES | said).items()]
 
 
 def check_imports(lathe, root, work, names):

@@ -46,7 +46,24 @@ def limited_by_7(module):
             part.limit = 7.0
 
 
-AS_IN_GGUF = {"gpt_oss": limited_by_7, "gemma2": scaled_by_width, "gemma3": scaled_by_width}
+def with_fixed_chunks(module):
+    """Nor Llama 4's chunks, and how its scores grow.  Its angles are divided by 1 or 8 here: a GGUF has the divisors as float32."""
+    c = module.config
+    c.attention_chunk_size, c.floor_scale, c.attn_scale = 8192, 8192, 0.1
+    c.rope_parameters["original_max_position_embeddings"] = 32
+    module.model.rotary_emb = type(module.model.rotary_emb)(c)
+    for layer in module.model.layers:
+        layer.self_attn.floor_scale, layer.self_attn.attn_scale = c.floor_scale, c.attn_scale
+
+
+def with_rows_of_0(module):
+    """In a GGUF of Gemma 3n each layer's own embeddings have a row of 0 for each token that had none."""
+    table, rows = module.model.embed_tokens_per_layer, module.config.vocab_size
+    table.weight = torch.nn.Parameter(torch.nn.functional.pad(table.weight, (0, 0, 0, rows - len(table.weight))))
+    module.config.vocab_size_per_layer_input = rows
+
+
+AS_IN_GGUF = {"gemma3n": with_rows_of_0, "llama4": with_fixed_chunks, "gpt_oss": limited_by_7, "gemma2": scaled_by_width, "gemma3": scaled_by_width}
 
 
 class NoDirectory(Exception):

@@ -8,6 +8,7 @@ import sys
 
 import gguf
 import numpy as np
+import torch
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path[:0] = [str(ROOT / "tests/gguf"), str(ROOT / "tests/formats")]
@@ -100,6 +101,15 @@ def angles(w, c):
         w.add_rope_scaling_orig_ctx_len(said["original_max_position_embeddings"])
 
 
+def stretches(c, said):
+    """Of Llama 3's scaling: by what each angle is divided."""
+    width = first(c, "head_dim", default=c["hidden_size"] // c["num_attention_heads"])
+    turns = said["original_max_position_embeddings"] * said["rope_theta"] ** -(np.arange(0, width, 2) / width) / (2 * np.pi)
+    low, high = said["low_freq_factor"], said["high_freq_factor"]
+    kept = np.clip((turns - low) / (high - low), 0, 1)
+    return (1 / ((1 - kept) / said["factor"] + kept)).astype("<f4")
+
+
 def dimension_count(part=None):
     def more(w, c):
         heads, width = first(c, "num_attention_heads", "n_head"), first(c, "hidden_size", "n_embd")
@@ -167,6 +177,24 @@ def latent(w, c):
     assert heads
 
 
+def streams(w, c):
+    windows(w, c)
+    w.add_final_logit_softcapping(c["final_logit_softcapping"])
+    w.add_altup_active_idx(c["altup_active_idx"])
+    w.add_altup_num_inputs(c["altup_num_inputs"])
+    w.add_embedding_length_per_layer_input(c["hidden_size_per_layer_input"])
+    w.add_shared_kv_layers(c["num_kv_shared_layers"])
+    shares = torch.tensor(c["activation_sparsity_pattern"], dtype=torch.float32)
+    w.add_activation_sparsity_scale(torch.distributions.Normal(0.0, 1.0).icdf(shares).tolist())
+    w.add_sliding_window_pattern([kind == "sliding_attention" for kind in c["layer_types"]])
+
+
+def chunks(w, c):
+    w.add_feed_forward_length(c["intermediate_size_mlp"])
+    w.add_expert_feed_forward_length(c["intermediate_size"])
+    w.add_interleave_moe_layer_step(c["interleave_moe_layer_step"])
+
+
 def encoder(w, c):
     w.add_causal_attention(False)
     w.add_vocab_size(c["vocab_size"])
@@ -218,6 +246,8 @@ CONVERTED = {
     "gemma": ("GEMMA", rules.ONE_MORE, []),
     "gemma2": ("GEMMA2", rules.ONE_MORE, [caps]),
     "gemma3": ("GEMMA3", rules.ONE_MORE, [windows]),
+    "gemma3n": ("GEMMA3N", rules.STREAMS, [streams]),
+    "llama4": ("LLAMA4", (rules.halves_apart,), [chunks, dimension_count(1)]),
     "phi": ("PHI2", (), [dimension_count()]),
     "phi3": ("PHI3", (), [dimension_count(), windows]),
     "gpt2": ("GPT2", rules.TURNED, []),
@@ -282,6 +312,8 @@ def convert(folder, name):
         factors = rotary(c).get(f"{length}_factor")
         if factors:
             writer.add_tensor(f"rope_factors_{length}.weight", np.array(factors, "<f4"))
+    if rotary(c).get("rope_type") == "llama3":
+        writer.add_tensor("rope_freqs.weight", stretches(c, rotary(c)))
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
