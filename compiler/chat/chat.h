@@ -75,9 +75,10 @@ typedef struct {
         const char *path; /* for messages */
         const char *text; /* NULL: there is none, and `wrong` says why */
         int64_t n;
-        json_t *variables; /* bos_token and the like */
-        json_t *config;    /* tokenizer_config.json, or NULL */
-        bool absent;       /* there is no template, and nothing is wrong with that */
+        const char *left_out; /* names of templates beside the one that is taken; NULL: none */
+        json_t *variables;    /* bos_token and the like */
+        json_t *config;       /* tokenizer_config.json, or NULL */
+        bool absent;          /* there is no template, and nothing is wrong with that */
         char *wrong;
         bool lacking; /* a file can't be read */
 } ChatSource;

@@ -58,21 +58,16 @@ static json_t *tokens_of(const json_t *config)
         return all;
 }
 
-/* chat_template: a text, or a list of objects with name and template. */
-static const json_t *template_of(const json_t *config)
+/* chat_template: a text, or a list of objects with name and template, of which the one named default is taken, or the only one. */
+static const json_t *template_of(const json_t *all, const json_t **taken)
 {
-        const json_t *found = json_object_get(config, "chat_template");
-        if (!json_is_array(found))
-                return found;
-        const json_t *first = NULL;
-        for (size_t i = 0; i < json_array_size(found); i++) {
-                const json_t *one = json_array_get(found, i), *text = json_object_get(one, "template");
-                const char *name = json_string_value(json_object_get(one, "name"));
+        *taken = json_array_size(all) == 1 ? json_array_get(all, 0) : NULL;
+        for (size_t i = 0; i < json_array_size(all); i++) {
+                const char *name = json_string_value(json_object_get(json_array_get(all, i), "name"));
                 if (name && !strcmp(name, "default"))
-                        return text;
-                first = json_array_size(found) == 1 ? text : first;
+                        *taken = json_array_get(all, i);
         }
-        return first;
+        return json_is_array(all) ? json_object_get(*taken, "template") : all;
 }
 
 /* NULL with s->wrong, or without if the file is not there and need not be. */
@@ -100,22 +95,24 @@ static json_t *read_config(Arena *a, const char *path, bool needed, ChatSource *
         return j;
 }
 
-/* "default", "tool_use" … of a list of templates; "" if it is none. */
-static const char *template_names(Arena *a, const json_t *list)
+/* "tool_use, rag" of a list of templates, but for the one that is taken; NULL: there are none. */
+static const char *other_names(Arena *a, const json_t *list, const json_t *taken)
 {
-        const char *names = "";
+        const char *names = NULL;
         for (size_t i = 0; i < json_array_size(list); i++) {
-                const char *name = json_string_value(json_object_get(json_array_get(list, i), "name"));
-                if (name)
-                        names = arena_printf(a, "%s%s%s", names, *names ? ", " : "", name);
+                const json_t *one = json_array_get(list, i);
+                const char *name = json_string_value(json_object_get(one, "name"));
+                if (name && one != taken)
+                        names = names ? arena_printf(a, "%s, %s", names, name) : arena_strdup(a, name);
         }
         return names;
 }
 
 static void take_template(Arena *a, const char *path, const json_t *config, ChatSource *s)
 {
-        const json_t *found = template_of(config), *all = json_object_get(config, "chat_template");
-        const char *names = template_names(a, all);
+        const json_t *taken, *all = json_object_get(config, "chat_template"),
+                             *found = template_of(all, &taken);
+        s->left_out = other_names(a, all, taken);
         if (!json_is_string(found)) {
                 s->absent = !all;
                 s->wrong =
@@ -123,7 +120,8 @@ static void take_template(Arena *a, const char *path, const json_t *config, Chat
                              : arena_printf(a,
                                             "%s: error: chat_template is no text, nor a list with one named "
                                             "default%s%s",
-                                            path, *names ? "; its templates are " : "", names);
+                                            path, s->left_out ? "; its templates are " : "",
+                                            s->left_out ? s->left_out : "");
                 return;
         }
         s->n = (int64_t)json_string_length(found);

@@ -93,9 +93,7 @@ static int write_model(Model *m, const Options *o, Plan *p, const Tokenizer *tok
                                .tables = tokenizer && tokenizer->block.size ? tokenizer->block.block : NULL,
                                .tables_size = tokenizer ? tokenizer->block.size : 0,
                                .weights = packed};
-        const TalkForm *form = o->with_main ? talk_form(&m->arena, m->graph, tokenizer) : NULL;
-        if (o->with_main && !form)
-                note_no_talk(m, o, "build");
+        const TalkForm *form = o->with_main ? model_talks(m, o, tokenizer, "build") : NULL;
         options.talk = form ? talk_form_text(&m->arena, form) : NULL;
         /* small tables are no reason for a file to differ, and large ones none for a compiler to take long */
         WeightTail tail = {options.tables, options.tables_size, 0};

@@ -317,7 +317,7 @@ static int generate_text(Session *s)
                           .interrupted = &interrupted};
         memcpy(how.stop, o->stop, sizeof how.stop);
         const TalkForm *form =
-                o->raw ? NULL : talk_form(&s->m.arena, s->m.graph, o->tokenizer ? &s->tokenizer : NULL);
+                o->raw ? NULL : model_talks(&s->m, o, o->tokenizer ? &s->tokenizer : NULL, "run");
         if (form)
                 return converse(s, &how, form);
         if (o->system) {
@@ -326,8 +326,6 @@ static int generate_text(Session *s)
                         "and a tokenizer with special tokens\n");
                 return WRONG_USAGE;
         }
-        if (!o->raw)
-                note_no_talk(&s->m, o, "run");
         return complete(s, &how);
 }
 

@@ -134,6 +134,9 @@ static int with_source(Arena *a, const ChatSource *s, const Options *o)
                 fprintf(stderr, s->lacking ? "lathe template: %s\n" : "%s\n", s->wrong);
                 return s->lacking ? WRONG_ENVIRONMENT : WRONG_INPUT;
         }
+        if (s->left_out)
+                fprintf(stderr, "lathe template: note: %s: the template named default is taken, not %s\n",
+                        s->path, s->left_out);
         ChatTemplate *t = chat_parse(a, s->path, s->text, s->n, &fault);
         if (!t) {
                 say_fault(a, &fault);

@@ -114,8 +114,8 @@ Weights *open_weights(Model *m, const Options *o, Checkpoint **checkpoint);
 /* Says so if the weights are made by the hash and there are any. */
 void note_hashed(const Model *m, const Options *o, const char *command);
 
-/* Says so if its conversation has no tokenizer to be written with. */
-void note_no_talk(const Model *m, const Options *o, const char *command);
+/* talk_form(), and notes: that its conversation has no tokenizer to be written with, or that the tokenizer lacks tokens of it. */
+const TalkForm *model_talks(Model *m, const Options *o, const Tokenizer *t, const char *command);
 
 /* kept.c: the path of a file that is kept of the source for the next start, beside it or in the user's folder; NULL: nothing is kept. */
 const char *kept_path(Arena *a, const Options *o, const char *name);

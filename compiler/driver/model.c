@@ -13,14 +13,21 @@ void note_hashed(const Model *m, const Options *o, const char *command)
                         command, m->graph->name);
 }
 
-void note_no_talk(const Model *m, const Options *o, const char *command)
+const TalkForm *model_talks(Model *m, const Options *o, const Tokenizer *t, const char *command)
 {
-        if (graph_talks(m->graph) && !(o->tokenizer && tokenizer_is_published(o->tokenizer)))
+        const char *strange = NULL;
+        const TalkForm *form = talk_form(&m->arena, m->graph, t, &strange);
+        if (!form && graph_talks(m->graph) && !(o->tokenizer && tokenizer_is_published(o->tokenizer)))
                 fprintf(stderr,
                         "lathe %s: note: the conversation of loop generate wants a tokenizer with special "
-                        "tokens "
-                        "(--tokenizer); without one prompts are taken as they are\n",
+                        "tokens (--tokenizer); without one prompts are taken as they are\n",
                         command);
+        if (strange)
+                fprintf(stderr,
+                        "lathe %s: note: the conversation of %s writes %s, which %s does not have as special "
+                        "tokens: it becomes plain text\n",
+                        command, m->graph->name, strange, o->tokenizer);
+        return form;
 }
 
 bool load_tokenizer(Model *m, const Options *o, Tokenizer *t)

@@ -68,13 +68,19 @@ static void add_pieces(Import *m, const ChatPieces *p)
 
 /* --- the template --- */
 
+static void add_note(Import *m, const char *note)
+{
+        m->conversation_note =
+                m->conversation_note ? arena_printf(m->arena, "%s %s", m->conversation_note, note) : note;
+}
+
 static void note(Import *m, const char *reason, const ChatFault *fault)
 {
         const char *place = fault->what && fault->at.source
                                     ? arena_printf(m->arena, " (%s:%d: %s)", fault->at.source->path,
                                                    span_line(fault->at), fault->what)
                                     : "";
-        m->conversation_note = arena_printf(m->arena, "No chat template: %s%s.", reason, place);
+        add_note(m, arena_printf(m->arena, "No chat template: %s%s.", reason, place));
 }
 
 static ChatDate today(void)
@@ -97,13 +103,17 @@ static bool cut(Import *m, const ChatSource *s, ChatPieces *p)
                 note(m, "it is refused", &fault);
         if (!t)
                 return false;
+        if (s->left_out)
+                add_note(m, arena_printf(m->arena,
+                                         "Of the chat templates the one named default is taken, not %s.",
+                                         s->left_out));
         *p = chat_cut(m->arena, t, s->variables, date);
         if (p->reason)
                 note(m, p->reason, &p->fault);
         else if (p->dated)
-                m->conversation_note = arena_printf(
-                        m->arena, "The chat template asks for the date: it was told %04d-%02d-%02d.",
-                        date.year, date.month, date.day);
+                add_note(m, arena_printf(m->arena,
+                                         "The chat template asks for the date: it was told %04d-%02d-%02d.",
+                                         date.year, date.month, date.day));
         return !p->reason;
 }
 

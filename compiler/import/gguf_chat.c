@@ -66,6 +66,18 @@ static json_t *config_of(const Vocabulary *v)
         return config;
 }
 
+/* Of the templates beside the one that is taken their names, which tokenizer.chat_templates lists. */
+static const char *names_left_out(const Vocabulary *v)
+{
+        const CkPair *pair = pair_of(v, "chat_templates");
+        CkText *name = pair && pair->list ? NEW_ARRAY(v->arena, CkText, pair->count) : NULL;
+        const char *names = NULL;
+        for (int64_t i = 0; name && pair_texts(pair, name) && i < pair->count; i++)
+                names = arena_printf(v->arena, "%s%s%.*s", names ? names : "", names ? ", " : "",
+                                     (int)name[i].n, name[i].bytes);
+        return names;
+}
+
 ChatSource gguf_chat_source(Arena *a, const Checkpoint *file)
 {
         Vocabulary v = vocabulary_of(a, file);
@@ -76,7 +88,9 @@ ChatSource gguf_chat_source(Arena *a, const Checkpoint *file)
                 return chat_source_of(a, checkpoint_path(file), NULL, 0, config_of(&v));
         if (template->list || template->kind != CK_TEXT || !pair_texts(template, &text))
                 return (ChatSource){.wrong = arena_printf(a, "%s: error: a text is wanted here", path)};
-        return chat_source_of(a, path, text.bytes, text.n, config_of(&v));
+        ChatSource s = chat_source_of(a, path, text.bytes, text.n, config_of(&v));
+        s.left_out = names_left_out(&v);
+        return s;
 }
 
 Said gguf_generation(Import *m)

@@ -110,9 +110,10 @@ void tokenizer_free(Tokenizer *tokenizer);
 const char *tokenizer_text(Arena *a, const Tokenizer *tokenizer);
 
 /* talk.c: the texts of a conversation.  Whether `loop generate` has them; as runtime/talk.h takes them, NULL without them or without
- * a tokenizer of text.h, which alone has special tokens; as C. */
+ * a tokenizer of text.h, which alone has special tokens; as C.  strange: what looks like special tokens and is none of the tokenizer's;
+ * NULL: nothing. */
 bool graph_talks(const Graph *g);
-const TalkForm *talk_form(Arena *a, const Graph *g, const Tokenizer *t);
+const TalkForm *talk_form(Arena *a, const Graph *g, const Tokenizer *t, const char **strange);
 const char *talk_form_text(Arena *a, const TalkForm *f);
 
 /* Generation: tokens through an engine, one at a time, as text. */

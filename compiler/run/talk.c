@@ -8,6 +8,7 @@ typedef struct {
         const TokenTables *tables;
         TalkPart *part;
         int n, cap;
+        Text *strange; /* what looks like a special token and is none: each once, with ', ' between */
 } Parts;
 
 static void add_part(Parts *p, int32_t token, const char *text)
@@ -31,6 +32,34 @@ static const TokenAdded *added_at(const TokenTables *t, const char *text)
         return found ? found : token_added_at(t, p, end, raw, all);
 }
 
+/* The bytes of what is written as special tokens are, <|im_end|> <start_of_turn> </s>, at the text; 0: none.  A tag such as <tool> is text. */
+static size_t mark_at(const char *text)
+{
+        static const char *const bar[] = {"|", "\xef\xbd\x9c", NULL}; /* the second is wide */
+        if (*text != '<')
+                return 0;
+        for (int i = 0; bar[i]; i++) {
+                size_t m = strlen(bar[i]), n = strcspn(text, "> \n{");
+                if (n > 2 * m + 1 && text[n] == '>' && !strncmp(text + 1, bar[i], m) &&
+                    !strncmp(text + n - m, bar[i], m))
+                        return n + 1;
+        }
+        size_t slash = text[1] == '/';
+        const char *word = text + 1 + slash;
+        size_t n = strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+        bool known = (n == 1 && *word == 's') ||
+                     (n == 3 && (!strncmp(word, "bos", 3) || !strncmp(word, "eos", 3)));
+        return word[n] == '>' && (known || memchr(word, '_', n)) ? slash + n + 2 : 0;
+}
+
+static void find_strange(Parts *p, const char *text)
+{
+        size_t n = mark_at(text);
+        const char *mark = n ? arena_printf(p->arena, "%.*s", (int)n, text) : NULL;
+        if (mark && !strstr(p->strange->data, mark))
+                text_printf(p->strange, "%s%s", p->strange->n ? ", " : "", mark);
+}
+
 static void split(Parts *p, const char *text)
 {
         static const struct {
@@ -51,6 +80,8 @@ static void split(Parts *p, const char *text)
                         add_plain(p, plain, text);
                         add_part(p, kind, NULL);
                         plain = text + n;
+                } else if (!added) {
+                        find_strange(p, text);
                 }
                 text += n;
         }
@@ -58,9 +89,9 @@ static void split(Parts *p, const char *text)
 }
 
 /* with_holes: `{}` and `{system}` stand for what is said. */
-static const TalkPart *parts_of(Arena *a, const TokenTables *t, const char *text, bool with_holes)
+static const TalkPart *parts_of(Text *strange, const TokenTables *t, const char *text, bool with_holes)
 {
-        Parts p = {a, t, NULL, 0, 0};
+        Parts p = {.arena = strange->arena, .tables = t, .strange = strange};
         if (!text)
                 return NULL;
         split(&p, text);
@@ -89,20 +120,23 @@ bool graph_talks(const Graph *g)
         return loop_text(g, "user") != NULL;
 }
 
-const TalkForm *talk_form(Arena *a, const Graph *g, const Tokenizer *t)
+const TalkForm *talk_form(Arena *a, const Graph *g, const Tokenizer *t, const char **strange)
 {
         if (!t || !t->block.size || !graph_talks(g))
                 return NULL;
         TalkForm *f = NEW(a, TalkForm);
-        f->head = parts_of(a, &t->tables, loop_text(g, "head"), false);
-        f->system = parts_of(a, &t->tables, loop_text(g, "system"), true);
-        f->first_user = parts_of(a, &t->tables, loop_text(g, "first_user"), true);
-        f->user = parts_of(a, &t->tables, loop_text(g, "user"), true);
-        f->answer = parts_of(a, &t->tables, loop_text(g, "answer"), true);
-        f->open = parts_of(a, &t->tables, loop_text(g, "open"), false);
+        Text *found = text_new(a);
+        text_add(found, "", 0);
+        f->head = parts_of(found, &t->tables, loop_text(g, "head"), false);
+        f->system = parts_of(found, &t->tables, loop_text(g, "system"), true);
+        f->first_user = parts_of(found, &t->tables, loop_text(g, "first_user"), true);
+        f->user = parts_of(found, &t->tables, loop_text(g, "user"), true);
+        f->answer = parts_of(found, &t->tables, loop_text(g, "answer"), true);
+        f->open = parts_of(found, &t->tables, loop_text(g, "open"), false);
         f->default_system = loop_text(g, "default_system");
         f->trim = roles_of(loop_text(g, "trim"));
         f->trim_newlines = roles_of(loop_text(g, "trim_newlines"));
+        *strange = found->n ? found->data : NULL;
         return f;
 }
 

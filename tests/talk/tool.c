@@ -95,7 +95,8 @@ static int case_holds(const json_t *c, const char *folder, const char *scratch)
         Graph g = graph_of(json_object_get(c, "knobs"), &loop, setting);
         if (!read_tokenizer(c, folder, scratch, &t))
                 return 0;
-        Talk talk = {.form = talk_form(&a, &g, &t), .tables = &t.tables, .system = text_of(c, "system")};
+        const char *strange = NULL;
+        Talk talk = {.form = talk_form(&a, &g, &t, &strange), .tables = &t.tables, .system = text_of(c, "system")};
         size_t i, k;
         json_t *turn, *id;
         int good = 1;
@@ -131,7 +132,8 @@ static int drops(const json_t *c, const char *folder, const char *scratch)
         Graph g = graph_of(json_object_get(c, "knobs"), &loop, setting);
         if (!read_tokenizer(c, folder, scratch, &t))
                 return 0;
-        Talk talk = {.form = talk_form(&a, &g, &t), .tables = &t.tables};
+        const char *strange = NULL;
+        Talk talk = {.form = talk_form(&a, &g, &t, &strange), .tables = &t.tables};
         int64_t most = 0, dropped = 0, context = 100;
         char text[600];
         memset(text, 'z', sizeof text);
