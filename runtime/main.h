@@ -1,8 +1,7 @@
 /*
  * The command line of an emitted model that generates.
 $note *
-$note * Lines that begin with $talk are for a model of conversations alone, those with $mute for others; those with $rules for a loop that
-$note * rules tokens out, or prescribes them, those with $free for others.
+$note * Lines that begin with $talk are for a model of conversations alone, those with $mute for others.
  */
 #include <errno.h>
 #include <signal.h>
@@ -182,43 +181,6 @@ $talk                refuse(argv[0], "--system", ": this model's conversations h
         return o;
 }
 
-/* FNV-1a over the bits of x [n], every NaN the same. */
-static uint64_t hash_floats(uint64_t h, const float *x, int64_t n)
-{
-        for (int64_t i = 0; i < n; i++) {
-                union {
-                        float value;
-                        uint32_t bits;
-                } u;
-                u.value = x[i];
-                if (x[i] != x[i])
-                        u.bits = 0x7fc00000;
-                for (int byte = 0; byte < 4; byte++)
-                        h = (h ^ (u.bits >> 8 * byte & 0xff)) * UINT64_C(0x100000001b3);
-        }
-        return h;
-}
-
-static int is_stop(int32_t token)
-{
-        for (int i = 0; stop_token[i] >= 0; i++)
-                if (stop_token[i] == token)
-                        return 1;
-        return 0;
-}
-
-$rules/* The token at a place of the text: the loop's first ones, then what it lets be chosen. */
-$rulesstatic int32_t choose(Sampler *s, float *logits, int64_t place, int64_t made)
-$rules{
-$rules        if (place <= FIRST_TOKENS)
-$rules                return first_token[place - 1];
-$rules        for (int i = 0; forbidden_token[i] >= 0; i++)
-$rules                logits[forbidden_token[i]] = -FLOAT_INF;
-$rules        for (int i = 0; (made == 0 || place == FIRST_TOKENS + 1) && forbidden_first[i] >= 0; i++)
-$rules                logits[forbidden_first[i]] = -FLOAT_INF;
-$rules        return sample(s, logits, VOCAB);
-$rules}
-$rules
 static double seconds(void)
 {
         struct timespec t;
@@ -226,79 +188,77 @@ static double seconds(void)
         return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* All but the prompt's last token; their logits are worked out only to be hashed. */
-static int take_prompt($model *m, const Options *o, const int32_t *tokens, int64_t n, uint64_t *hash)
+/* A model, and what is asked of it. */
+typedef struct {
+        $model *m;
+        Options o;
+        float *logits;
+} Session;
+
+static int64_t session_position(void *of)
 {
-        int error = 0;
-        for (int64_t i = 0, chunk; i < n && !error; i += chunk) {
-                chunk = n - i < o->chunk ? n - i : o->chunk;
-                if (!o->hash) {
-                        error = $model_prefill(m, tokens + i, chunk);
-                        continue;
-                }
-                float *logits = chunk < INT64_MAX / VOCAB / 4 ? malloc((size_t)(chunk * VOCAB) * sizeof *logits) : NULL;
-                error = logits ? $model_forward(m, tokens + i, chunk, logits) : $MODEL_ERROR_MEMORY;
-                if (!error)
-                        *hash = hash_floats(*hash, logits, chunk * VOCAB);
-                free(logits);
-        }
-        return error;
+        return $model_position(((Session *)of)->m);
 }
 
-/* Generates after the prompt until a stop token, the number of steps or the end of the context; the model may have taken a part of the
- * prompt already. */
-static int generate($model *m, Options *o, const int32_t *tokens, int64_t n, float *logits)
+static int session_take(void *of, const int32_t *tokens, int64_t n, float *logits)
 {
-        uint64_t hash = UINT64_C(0xcbf29ce484222325);
-        double begin = seconds();
-        int64_t taken = $model_position(m);
-        int error = n > CONTEXT ? $MODEL_ERROR_CONTEXT : take_prompt(m, o, tokens + taken, n - 1 - taken, &hash);
-$talk        int ended = o->raw;
-        int32_t token = tokens[n - 1];
-        int64_t made = 0;
-        double first = 0;
-        for (; !error && made < o->steps && $model_position(m) < CONTEXT; made++) {
-                error = $model_step(m, token, logits);
-                if (error)
-                        break;
-                if (o->hash)
-                        hash = hash_floats(hash, logits, VOCAB);
-$rules                int32_t next = choose(&o->sampler, logits, $model_position(m), made);
-$free                int32_t next = sample(&o->sampler, logits, VOCAB);
-                if (made == 0)
-                        first = seconds();
-$mute                if (is_stop(next))
-$mute                        break;
-$talk                ended |= is_stop(next);
-$talk                if (is_stop(next))
-$talk                        break;
-                show_token(m, token, next);
-                if (fflush(stdout) || ferror(stdout))
-                        break; /* main() says so */
-                token = next;
-        }
+        $model *m = ((Session *)of)->m;
+        if (!logits)
+                return $model_prefill(m, tokens, n);
+        return n == 1 ? $model_step(m, *tokens, logits) : $model_forward(m, tokens, n, logits);
+}
+
+static int32_t session_draw(void *of, float *logits)
+{
+        return sample(&((Session *)of)->o.sampler, logits, VOCAB);
+}
+
+static int session_show(void *of, int32_t previous, int32_t token)
+{
+        show_token(((Session *)of)->m, previous, token);
+        return fflush(stdout) || ferror(stdout) ? -1 : 0; /* main() says so */
+}
+
+/* Shows what comes after tokens [n]; the model may have taken a part of them already. */
+static int session_text(void *of, const int32_t *tokens, int64_t n, Generated *made)
+{
+        Session *s = of;
+        const Options *o = &s->o;
+        const Generator g = {.of = s,
+                             .position = session_position,
+                             .take = session_take,
+                             .sample = session_draw,
+                             .show = session_show,
+                             .seconds = seconds,
+                             .tokens = tokens_of_loop,
+                             .vocab = VOCAB,
+                             .context = CONTEXT,
+                             .steps = o->steps,
+                             .chunk = o->chunk,
+                             .hashes = o->hash,
+                             .logits = s->logits};
+        int error = generation_run(&g, tokens, n, made);
         show_end();
-$mute        if (made > 0 && !ferror(stdout) && isatty(STDOUT_FILENO))
-$talk        if (!ferror(stdout) && (!o->raw || (made > 0 && isatty(STDOUT_FILENO))))
+$mute        if (made->made > 0 && !ferror(stdout) && isatty(STDOUT_FILENO))
+$talk        if (!ferror(stdout) && (!o->raw || (made->made > 0 && isatty(STDOUT_FILENO))))
                 putchar('\n');
-$talk        if (!error && !ended && $model_position(m) == CONTEXT)
-$talk                fprintf(stderr, "the context of %d tokens is full: the answer ends here\n", CONTEXT);
         if (o->hash)
-                fprintf(stderr, "hash %016llx\n", (unsigned long long)hash);
-        if (o->verbose && made > 1)
-                fprintf(stderr, "%lld prompt tokens and the first new one in %.1f ms; then %.1f tokens/s\n", (long long)(n - taken), 1e3 * (first - begin),
-                        (double)(made - 1) / (seconds() - first));
-        return error;
+                fprintf(stderr, "hash %016llx\n", (unsigned long long)made->hash);
+        if (o->verbose && made->made > 1)
+                fprintf(stderr, "%lld prompt tokens and the first new one in %.1f ms; then %.1f tokens/s\n", (long long)made->prompt,
+                        1e3 * made->first_seconds, (double)(made->made - 1) / made->rest_seconds);
+        return error == GENERATION_MEMORY ? $MODEL_ERROR_MEMORY : error == GENERATION_CONTEXT ? $MODEL_ERROR_CONTEXT : error;
 }
 
-$talkstatic int converse($model *m, Options *o, float *logits);
+$talkstatic int converse(Session *s);
 $talk
 /* Goes on from the prompt; -2 if that is none, which has been said. */
-static int go_on($model *m, Options *o, float *logits)
+static int go_on(Session *s)
 {
         int64_t n = 0;
-        int32_t *tokens = prompt_tokens(m, o->prompt ? o->prompt : "", &n);
-        int error = n < 0 ? -2 : tokens ? generate(m, o, tokens, n, logits) : $MODEL_ERROR_MEMORY;
+        Generated made;
+        int32_t *tokens = prompt_tokens(s->m, s->o.prompt ? s->o.prompt : "", &n);
+        int error = n < 0 ? -2 : tokens ? session_text(s, tokens, n, &made) : $MODEL_ERROR_MEMORY;
         free(tokens);
         return error;
 }
@@ -316,32 +276,32 @@ static void on_bus_error(int number)
 APART int command(char **argv)
 {
         signal(SIGBUS, on_bus_error);
-        Options o = options(argv);
+        Session s = {.o = options(argv), .logits = malloc(VOCAB * sizeof *s.logits)};
         int error = 0, status = 0;
-        float *logits = malloc(VOCAB * sizeof *logits);
-        o.sampler.order = malloc(VOCAB * sizeof *o.sampler.order);
-        $model *m = logits && o.sampler.order ? $model_new(o.weights, o.threads, &error) : NULL;
-$mute        if (m)
-$mute                error = go_on(m, &o, logits);
-$talk        if (m)
-$talk                error = o.raw ? go_on(m, &o, logits) : converse(m, &o, logits);
-        if (!m && !error)
+        s.o.sampler.order = malloc(VOCAB * sizeof *s.o.sampler.order);
+        if (s.logits && s.o.sampler.order)
+                s.m = $model_new(s.o.weights, s.o.threads, &error);
+$mute        if (s.m)
+$mute                error = go_on(&s);
+$talk        if (s.m)
+$talk                error = s.o.raw ? go_on(&s) : converse(&s);
+        if (!s.m && !error)
                 error = $MODEL_ERROR_MEMORY;
         if (error < 0) {
                 status = -error;
         } else if (error) {
                 int file = error == $MODEL_ERROR_FILE || error == $MODEL_ERROR_WEIGHTS;
-                fprintf(stderr, "%s: %s%s%s\n", argv[0], file ? o.weights : "", file ? ": " : "", $model_error(error));
+                fprintf(stderr, "%s: %s%s%s\n", argv[0], file ? s.o.weights : "", file ? ": " : "", $model_error(error));
                 status = error == $MODEL_ERROR_RANGE || error == $MODEL_ERROR_CONTEXT ? 1 : 3;
         }
         if (fflush(stdout) || ferror(stdout)) {
                 fprintf(stderr, "%s: standard output: %s\n", argv[0], strerror(errno));
                 status = 3;
         }
-        $model_free(m);
-        free(o.text);
-        free(logits);
-        free(o.sampler.order);
+        $model_free(s.m);
+        free(s.o.text);
+        free(s.logits);
+        free(s.o.sampler.order);
         return status;
 }
 

@@ -181,7 +181,16 @@ static int batch($model *m, float *const *output)
 #endif
 
 #if STEPS
-/* The likeliest token after the inputs, and after each that was made: of the first output, whatever the others are. */
+static int32_t likeliest(const float *logits, int64_t vocab)
+{
+        int32_t token = 0;
+        for (int32_t k = 1; k < vocab; k++)
+                token = logits[k] > logits[token] ? k : token;
+        return token;
+}
+
+/* The likeliest token that the loop lets be chosen after the inputs, and after each that was made: of the first output, whatever the
+ * others are. */
 static int greedy($model *m)
 {
         const int64_t vocab = count(0, 1, 0), at = 0;
@@ -192,9 +201,8 @@ static int greedy($model *m)
                 const int32_t input_0[1] = {token};
                 float *const given[OUTPUTS] = {logits};
                 error = $model_step(m$sizes$one$outputs);
-                token = 0;
-                for (int32_t k = 1; k < vocab; k++)
-                        token = logits[k] > logits[token] ? k : token;
+                token = loop_prescribes(&tokens_of_loop, N + i, i, logits, vocab);
+                token = token < 0 ? likeliest(logits, vocab) : token;
                 printf("token %d\n", (int)token);
         }
         free(logits);

@@ -325,18 +325,15 @@ static const char *generate_text(Run *r, Text *t)
 /* Ahead of time: what the program of the test run has made, up to a stop token. */
 static const char *text_of_test_run(Run *r, Text *t)
 {
-        int32_t stop[MAX_STOP_TOKENS], previous = r->token[r->ntoken - 1];
-        int nstop = loop_tokens(r->m.graph, "stop", stop, MAX_STOP_TOKENS);
+        const LoopTokens loop = {.stop = loop_tokens(r->m.graph, "stop")};
+        int32_t previous = r->token[r->ntoken - 1];
         bool spelled = r->golden->o.tokenizer != NULL;
         char *piece = spelled ? malloc((size_t)r->tokenizer.longest + 1) : NULL;
         if (spelled && !piece)
                 return no_memory;
         for (int64_t i = 0; i < r->test_run.ntoken; i++) {
                 int32_t token = r->test_run.token[i];
-                for (int k = 0; k < nstop; k++)
-                        if (stop[k] == token)
-                                i = r->test_run.ntoken;
-                if (i == r->test_run.ntoken)
+                if (loop_stops(&loop, token))
                         break;
                 if (spelled)
                         text_add(t, piece, token_to_text(&r->tokenizer, previous, token, piece));

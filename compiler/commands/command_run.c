@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "commands_private.h"
+#include "../../runtime/conversation.h"
 
 enum { INTERRUPTED = 130 };
 
@@ -30,6 +31,7 @@ static void catch_interrupt(void)
 /* What a run is made of, released in one place. */
 typedef struct {
         const Options *o;
+        Generation how;
         Model m;
         Plan *plan;
         Tokenizer tokenizer;
@@ -144,11 +146,6 @@ static int32_t *read_prompt(Session *s, int64_t *count, int *code)
 
 /* --- output ------------------------------------------------------------------------------------------------------ */
 
-static int64_t context_of(const Session *s)
-{
-        return s->m.graph->named[s->m.graph->time].bound;
-}
-
 static bool show(void *to, const char *text, int64_t n)
 {
         return fwrite(text, 1, (size_t)n, to) == (size_t)n && !fflush(to);
@@ -188,28 +185,24 @@ static void report(const Session *s, const Generated *g)
 }
 
 /* Goes on from tokens and shows that; an exit code. */
-static int show_text(Session *s, const int32_t *tokens, int64_t n, Generation *how)
+static int show_text(void *of, const int32_t *tokens, int64_t n, Generated *made)
 {
+        Session *s = of;
         const Options *o = s->o;
-        Generated made;
         catch_interrupt();
         const char *error =
-                generate(s->engine, s->plan, o->tokenizer ? &s->tokenizer : NULL, tokens, n, how, &made);
+                generate(s->engine, s->plan, o->tokenizer ? &s->tokenizer : NULL, tokens, n, &s->how, made);
         ending_catch(SIGINT);
-        how->seed = made.state;
         bool stopped = atomic_load(&interrupted);
         int why = errno;
-        if (how->talk || (made.made > 0 && isatty(STDOUT_FILENO)))
+        if (s->how.talk || (made->made > 0 && isatty(STDOUT_FILENO)))
                 putchar('\n');
         if (error && error != output_failed && !stopped)
                 fprintf(stderr, "lathe run: %s\n", error);
         if (o->hash && !error)
-                fprintf(stderr, "hash %016" PRIx64 "\n", made.hash);
+                fprintf(stderr, "hash %016" PRIx64 "\n", made->hash);
         if (o->verbose)
-                report(s, &made);
-        if (how->talk && !error && !made.ended && engine_position(s->engine) == context_of(s))
-                fprintf(stderr, "the context of %" PRId64 " tokens is full: the answer ends here\n",
-                        context_of(s));
+                report(s, made);
         if (error == output_failed || fflush(stdout) || ferror(stdout)) {
                 fprintf(stderr, "lathe run: standard output: %s\n",
                         strerror(error == output_failed ? why : errno));
@@ -220,82 +213,54 @@ static int show_text(Session *s, const int32_t *tokens, int64_t n, Generation *h
 
 /* --- a conversation ------------------------------------------------------------------------------------------------ */
 
-enum { NO_ROOM = -1 }; /* in place of an exit code: the turn does not fit, which has been said */
-
-static int answer_turn(Session *s, Generation *how, const char *text, int64_t n)
+static int64_t taken(void *of)
 {
-        Talk *k = how->talk;
-        if (!talk_ask(k, text, n, context_of(s)))
-                return wrong(no_memory);
-        int64_t keep = k->same < k->n ? k->same : k->n - 1;
-        if (keep < engine_position(s->engine) && engine_rewind(s->engine, keep))
-                engine_rewind(s->engine, 0);
-        if (k->dropped)
-                fprintf(stderr,
-                        "the context of %" PRId64 " tokens is full: the oldest turns are left out, %" PRId64
-                        " of them\n",
-                        context_of(s), k->dropped);
-        if (k->n <= context_of(s))
-                return show_text(s, k->ids, k->n, how);
-        fprintf(stderr,
-                "with this turn the conversation has %" PRId64 " tokens, and the context holds %" PRId64 "\n",
-                k->n, context_of(s));
-        talk_unask(k);
-        return NO_ROOM;
+        return engine_position(((Session *)of)->engine);
 }
 
-/* All lines of standard input; empty ones are passed over. */
-static int answer_lines(Session *s, Generation *how)
+static void rewind_to(void *of, int64_t n)
 {
-        char *line = NULL;
-        size_t room = 0;
-        int code = DONE;
-        bool asks = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
-        while (code == DONE || code == NO_ROOM) {
-                if (asks && (printf("> ") < 0 || fflush(stdout)))
-                        break;
-                ssize_t n = getline(&line, &room, stdin);
-                if (n < 0)
-                        break;
-                n -= n > 0 && line[n - 1] == '\n';
-                if (n > 0)
-                        code = answer_turn(s, how, line, n);
-        }
-        free(line);
-        if (asks)
-                putchar('\n');
-        return code == NO_ROOM ? DONE : code;
+        Engine *e = ((Session *)of)->engine;
+        if (engine_rewind(e, n))
+                engine_rewind(e, 0);
 }
 
-static int converse(Session *s, Generation *how, const TalkForm *form)
+static int converse(Session *s, const TalkForm *form)
 {
         const Options *o = s->o;
         Talk talk = {.form = form, .tables = &s->tokenizer.tables, .system = o->system};
         if (o->system && !form->system && !form->first_user) {
                 fprintf(stderr,
                         "lathe run: --system: the conversations of %s have no place for it: loop generate "
-                        "has no "
-                        "system and no "
-                        "first_user\n",
+                        "has no system and no first_user\n",
                         s->m.graph->name);
                 return WRONG_USAGE;
         }
-        how->talk = &talk;
+        s->how.talk = &talk;
+        const Conversation c = {.talk = &talk,
+                                .context = s->m.graph->named[s->m.graph->time].bound,
+                                .of = s,
+                                .position = taken,
+                                .rewind = rewind_to,
+                                .answer = show_text};
         int64_t n = 0;
         bool given = prompt_given(o) || o->prompt_file;
         const char *text = given ? prompt_text(s, &n) : NULL;
-        int code = !given ? answer_lines(s, how) : text ? answer_turn(s, how, text, n) : WRONG_ENVIRONMENT;
+        int code = !given ? conversation_lines(&c)
+                   : text ? conversation_turn(&c, text, n)
+                          : WRONG_ENVIRONMENT;
         talk_free(&talk);
-        return code == NO_ROOM ? WRONG_INPUT : code;
+        return code == GENERATION_MEMORY ? wrong(no_memory) : code == CONVERSATION_FULL ? WRONG_INPUT : code;
 }
 
-static int complete(Session *s, Generation *how)
+static int complete(Session *s)
 {
         int code;
         int64_t n;
+        Generated made;
         int32_t *tokens = read_prompt(s, &n, &code);
         if (tokens)
-                code = show_text(s, tokens, n, how);
+                code = show_text(s, tokens, n, &made);
         free(tokens);
         return code;
 }
@@ -303,30 +268,30 @@ static int complete(Session *s, Generation *how)
 static int generate_text(Session *s)
 {
         const Options *o = s->o;
-        Generation how = {.steps = o->steps,
-                          .chunk = INT64_MAX,
-                          .temperature = o->temperature,
-                          .top_p = o->top_p,
-                          .min_p = o->min_p,
-                          .top_k = o->top_k,
-                          .seed = o->seed,
-                          .nstop = o->nstop,
-                          .hash = o->hash,
-                          .show = show,
-                          .to = stdout,
-                          .interrupted = &interrupted};
-        memcpy(how.stop, o->stop, sizeof how.stop);
+        s->how = (Generation){.steps = o->steps,
+                              .chunk = INT64_MAX,
+                              .temperature = o->temperature,
+                              .top_p = o->top_p,
+                              .min_p = o->min_p,
+                              .top_k = o->top_k,
+                              .seed = o->seed,
+                              .nstop = o->nstop,
+                              .hash = o->hash,
+                              .show = show,
+                              .to = stdout,
+                              .interrupted = &interrupted};
+        memcpy(s->how.stop, o->stop, sizeof s->how.stop);
         const TalkForm *form =
                 o->raw ? NULL : model_talks(&s->m, o, o->tokenizer ? &s->tokenizer : NULL, "run");
         if (form)
-                return converse(s, &how, form);
+                return converse(s, form);
         if (o->system) {
                 fprintf(stderr,
                         "lathe run: --system is for a model with a conversation in its loop generate, "
                         "and a tokenizer with special tokens\n");
                 return WRONG_USAGE;
         }
-        return complete(s, &how);
+        return complete(s);
 }
 
 static bool cache_has_effect(const Options *o)

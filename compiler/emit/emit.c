@@ -125,26 +125,18 @@ static void emit_weights(const Emit *e, Text *c)
 
 /* --- the command line ------------------------------------------------------------------------------------------- */
 
-/* The loop rules tokens out, or prescribes them. */
-static bool has_rules(const Emit *e)
+const char *loop_tokens_text(Arena *a, const Graph *g)
 {
-        return loop_setting(e->g, "first") || loop_setting(e->g, "forbid") ||
-               loop_setting(e->g, "forbid_first");
-}
-
-/* A knob's tokens below `bound`, -1 behind them; returns how many. */
-static int emit_tokens(const Emit *e, const char *knob, const char *name, int64_t bound, Text *c)
-{
-        const Setting *s = loop_setting(e->g, knob);
-        int most = s && s->nlist ? s->nlist : 1, n = 0;
-        int32_t *token = NEW_ARRAY(e->arena, int32_t, most);
-        most = loop_tokens(e->g, knob, token, most);
-        text_printf(c, "static const int32_t %s[] = {", name);
-        for (int i = 0; i < most; i++)
-                if (token[i] < bound)
-                        text_printf(c, "%d, ", token[i]), n++;
-        text_printf(c, "-1};\n");
-        return n;
+        static const char *const list[] = {"stop", "first", "forbid", "forbid_first"};
+        Text *t = text_new(a);
+        text_printf(t, "static const LoopTokens tokens_of_loop = {");
+        for (int i = 0; i < 4; i++) {
+                text_printf(t, ".%s = (const int32_t[]){", list[i]);
+                for (const int32_t *token = loop_tokens(g, list[i]); *token >= 0; token++)
+                        text_printf(t, "%d, ", *token);
+                text_printf(t, "-1}%s", i < 3 ? ", " : "};\n");
+        }
+        return t->data;
 }
 
 static void emit_loop_constants(const Emit *e, Text *c)
@@ -156,25 +148,18 @@ static void emit_loop_constants(const Emit *e, Text *c)
                     e->o->name, vocab, e->g->named[e->g->time].bound);
         if (!e->o->tokenizer)
                 text_printf(c, "enum { START_TOKEN = %d };\n", start_token(e->g));
-        emit_tokens(e, "stop", "stop_token", INT32_MAX, c);
-        if (has_rules(e)) {
-                text_printf(c, "enum { FIRST_TOKENS = %d };\n",
-                            emit_tokens(e, "first", "first_token", INT32_MAX, c));
-                emit_tokens(e, "forbid", "forbidden_token", vocab, c);
-                emit_tokens(e, "forbid_first", "forbidden_first", vocab, c);
-        }
+        text_printf(c, "%s", loop_tokens_text(e->arena, e->g));
         text_printf(c, "\n%s", e->o->talk ? e->o->talk : "");
 }
 
 /* A part of the command line: of lines that begin with a word of these, those for this model, without the word. */
 static const char *command_text(const Emit *e, const char *file)
 {
-        const bool talks = e->o->talk, rules = has_rules(e);
+        const bool talks = e->o->talk;
         const struct {
                 const char *word;
                 bool taken;
-        } kind[] = {
-                {"$note", false}, {"$talk", talks}, {"$mute", !talks}, {"$rules", rules}, {"$free", !rules}};
+        } kind[] = {{"$note", false}, {"$talk", talks}, {"$mute", !talks}};
         Text *t = text_new(e->arena);
         for (const char *at = embedded_text(file), *end; *at; at = end) {
                 end = at + strcspn(at, "\n");
@@ -411,6 +396,8 @@ static void emit_all(const Emit *e, Text *c)
                                "token_normaliser.h",
                                "tokens.h",
                                "talk.h",
+                               "generation.h",
+                               "conversation.h",
                                NULL};
         emit_tile(t, c);
         text_printf(user, "%s%s%s", before->data, kernels->data, after->data);

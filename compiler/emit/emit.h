@@ -25,6 +25,9 @@ typedef struct {
 /* The model's C and its header.  Expects a planned and synchronised program. */
 void emit(Plan *p, const EmitOptions *o, Text *c, Text *h);
 
+/* `tokens_of_loop` of runtime/generation.h, as C. */
+const char *loop_tokens_text(Arena *a, const Graph *g);
+
 /* The same program without an interface, for an engine: `lathe_program(instance, thread)`, and `lathe_instance[]`: the
  * instance's size, then the offsets of its `first`, `whole`, `done`, `part`, `slot`, `sequences`, `ranges`, `sequence`,
  * `range`, `of` and `base` (-1: none), of the size of each named dimension, each

@@ -123,7 +123,8 @@ const char *weight_slot_name(Arena *a, const Weight *w, int64_t slot)
         return name;
 }
 
-const Setting *loop_setting(const Graph *g, const char *name)
+/* Of `loop generate`, "stop"; NULL: it has none. */
+static const Setting *loop_setting(const Graph *g, const char *name)
 {
         for (int i = 0; i < g->nloop; i++) {
                 const Loop *l = &g->loop[i];
@@ -140,20 +141,20 @@ const char *loop_text(const Graph *g, const char *name)
         return s && s->kind == SETTING_TEXT ? s->text : NULL;
 }
 
-int loop_tokens(const Graph *g, const char *setting, int32_t *token, int most)
+const int32_t *loop_tokens(const Graph *g, const char *setting)
 {
         const Setting *s = loop_setting(g, setting);
-        int n = 0;
-        if (s && s->kind == SETTING_NUMBER && n < most)
-                token[n++] = (int32_t)s->number;
-        for (int i = 0; s && s->kind == SETTING_LIST && i < s->nlist && n < most; i++)
-                token[n++] = (int32_t)s->list[i];
-        return n;
+        bool one = s && s->kind == SETTING_NUMBER;
+        int n = one ? 1 : s && s->kind == SETTING_LIST ? s->nlist : 0;
+        int32_t *token = NEW_ARRAY(g->arena, int32_t, n + 1);
+        for (int i = 0; i < n; i++)
+                token[i] = (int32_t)(one ? s->number : s->list[i]);
+        token[n] = -1;
+        return token;
 }
 
 int32_t start_token(const Graph *g)
 {
-        int32_t token = g->input[0].bound > 1;
-        loop_tokens(g, "start", &token, 1);
-        return token;
+        int32_t token = *loop_tokens(g, "start");
+        return token >= 0 ? token : g->input[0].bound > 1;
 }

@@ -320,12 +320,10 @@ uint64_t output_bit(const Graph *g, int output);
 bool is_tapped(const Graph *g, const Node *n);         /* computed for taps alone */
 bool is_fed_separately(const Graph *g, int group);     /* its inputs are given once for many calls */
 bool is_visible_from(const Node *n, const Body *from); /* n stands in `from` or in a body around it */
-/* a setting of `loop generate`, "stop"; NULL: it has none; its text, NULL without one */
-const Setting *loop_setting(const Graph *g, const char *name);
+/* the text of a setting of `loop generate`; NULL: it has none */
 const char *loop_text(const Graph *g, const char *name);
-/* ids that a setting lists; returns how many, at most `most` */
-enum { MAX_STOP_TOKENS = 64 };
-int loop_tokens(const Graph *g, const char *setting, int32_t *token, int most);
+/* ids that a setting lists, -1 behind them; in the graph's arena */
+const int32_t *loop_tokens(const Graph *g, const char *setting);
 /* what a text begins with where there is no tokenizer: the loop's start, else 1, or 0 where that is the only id */
 int32_t start_token(const Graph *g);
 double literal_at(const Node *n, int64_t iteration,

@@ -86,11 +86,8 @@ static TokenIds last_tokens(Import *m)
         TokenIds ids = {0};
         for (int place = 0; place < 3 && !m->failed; place++)
                 add_ids(m, &ids, in_order(m, "eos_token_id", place));
-        if (ids.n > MAX_STOP_TOKENS)
-                config_error(m, said_first(m, "eos_token_id")->span, "more than %d tokens end a text",
-                             MAX_STOP_TOKENS);
         for (int i = 0; i < 2; i++)
-                if (m->ends[i] >= 0 && !has_id(&ids, m->ends[i]) && ids.n < MAX_STOP_TOKENS)
+                if (m->ends[i] >= 0 && !has_id(&ids, m->ends[i]) && ids.n < MAX_IDS)
                         ids.id[ids.n++] = m->ends[i];
         return ids;
 }

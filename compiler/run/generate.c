@@ -145,17 +145,6 @@ uint64_t checkpoint_bytes_hash(const Checkpoint *c)
         return h;
 }
 
-uint64_t hash_floats(uint64_t h, const float *x, int64_t n)
-{
-        for (int64_t i = 0; i < n; i++) {
-                uint32_t bits = 0x7fc00000;
-                if (x[i] == x[i])
-                        memcpy(&bits, &x[i], sizeof bits);
-                h = hash_bytes(h, &bits, sizeof bits);
-        }
-        return h;
-}
-
 /* --- text on its way out: what may be the beginning of a stop text waits ----------------------------------------- */
 
 typedef struct {
@@ -238,144 +227,96 @@ static void show_end(Outlet *o)
 
 typedef struct {
         Engine *engine;
-        const Generation *how;
-        int64_t vocab, context;
-        float *logits;
+        Generation *how;
+        const Tokenizer *tokenizer;
+        Outlet outlet;
+        int64_t vocab;
         int32_t *order; /* the sampler's */
-        uint64_t state;
         SampleFunction *sample;
-        int32_t stop[MAX_STOP_TOKENS];
-        int nstop;
-        int32_t *first, *forbid, *forbid_first; /* of the loop; ended by -1 */
+        const char *wrong; /* the last error */
 } Run;
 
-/* All but the prompt's last token; their logits are worked out only to be hashed. */
-static const char *take_prompt(Run *r, const int32_t *tokens, int64_t n, uint64_t *hash)
+static int64_t run_position(void *of)
 {
-        const char *wrong = NULL;
-        for (int64_t i = 0, chunk; i < n && !wrong; i += chunk) {
-                chunk = n - i < r->how->chunk ? n - i : r->how->chunk;
-                float *logits = NULL;
-                if (r->how->hash) {
-                        bool fits = chunk < INT64_MAX / r->vocab / 4;
-                        logits = fits ? malloc((size_t)(chunk * r->vocab) * sizeof *logits) : NULL;
-                        if (!logits)
-                                return no_memory;
-                }
-                wrong = engine_tokens(r->engine, tokens + i, chunk, 0, logits);
-                if (!wrong && logits)
-                        *hash = hash_floats(*hash, logits, chunk * r->vocab);
-                free(logits);
-        }
-        return wrong;
+        return engine_position(((Run *)of)->engine);
 }
 
-static bool is_stop(const Run *r, int32_t token)
+static int run_take(void *of, const int32_t *tokens, int64_t n, float *logits)
 {
-        for (int i = 0; i < r->nstop; i++)
-                if (r->stop[i] == token)
-                        return true;
-        return false;
+        Run *r = of;
+        r->wrong = engine_tokens(r->engine, tokens, n, 0, logits);
+        return r->wrong != NULL;
 }
 
-/* A knob's tokens, -1 behind them. */
-static int32_t *tokens_of(const Graph *g, const char *knob)
+static int32_t run_draw(void *of, float *logits)
 {
-        const Setting *s = loop_setting(g, knob);
-        int most = s && s->nlist ? s->nlist : 1;
-        int32_t *token = NEW_ARRAY(g->arena, int32_t, most + 1);
-        token[loop_tokens(g, knob, token, most)] = -1;
-        return token;
-}
-
-static void rule_out(const Run *r, const int32_t *token)
-{
-        for (; *token >= 0; token++)
-                if (*token < r->vocab)
-                        r->logits[*token] = -INFINITY;
-}
-
-/* The token at a place of the text, the first that is chosen freely or a later one. */
-static int32_t choose(Run *r, int64_t place, bool *free_before)
-{
-        const Generation *g = r->how;
-        for (int64_t i = 0; i < place && r->first[i] >= 0; i++)
-                if (i + 1 == place)
-                        return r->first[i];
-        rule_out(r, r->forbid);
-        if (!*free_before)
-                rule_out(r, r->forbid_first);
-        *free_before = true;
-        return r->sample(g->temperature, g->top_k, g->top_p, g->min_p, &r->state, r->order, r->logits,
+        Run *r = of;
+        Generation *g = r->how;
+        return r->sample(g->temperature, g->top_k, g->top_p, g->min_p, &g->seed, r->order, logits,
                          (int)r->vocab);
 }
 
-static const char *loop(Run *r, Outlet *outlet, const Tokenizer *t, const int32_t *tokens, int64_t n,
+static int run_show(void *of, int32_t previous, int32_t token)
+{
+        Run *r = of;
+        if (r->how->talk)
+                talk_token(r->how->talk, token);
+        bool ended = !show_token(&r->outlet, r->tokenizer, previous, token);
+        if (!r->how->interrupted || !atomic_load(r->how->interrupted))
+                return ended ? -1 : 0;
+        r->wrong = "interrupted";
+        return 1;
+}
+
+static const char *loop(Run *r, const Graph *g, float *logits, const int32_t *tokens, int64_t n,
                         Generated *result)
 {
-        double begin = seconds(), first = begin;
-        int64_t taken = engine_position(r->engine);
-        const char *wrong = take_prompt(r, tokens + taken, n - 1 - taken, &result->hash);
-        int32_t token = tokens[n - 1];
-        bool free_before = false;
-        for (; !wrong && result->made < r->how->steps && engine_position(r->engine) < r->context;
-             result->made++) {
-                wrong = engine_tokens(r->engine, &token, 1, 0, r->logits);
-                if (wrong)
-                        break;
-                if (r->how->hash)
-                        result->hash = hash_floats(result->hash, r->logits, r->vocab);
-                int32_t next = choose(r, engine_position(r->engine), &free_before);
-                if (result->made == 0)
-                        first = seconds();
-                result->ended = is_stop(r, next);
-                if (r->how->talk && !result->ended)
-                        talk_token(r->how->talk, next);
-                result->ended = result->ended || !show_token(outlet, t, token, next);
-                if (r->how->interrupted && atomic_load(r->how->interrupted))
-                        wrong = "interrupted";
-                if (result->ended)
-                        break;
-                token = next;
+        const Generation *how = r->how;
+        const Generator all = {.of = r,
+                               .position = run_position,
+                               .take = run_take,
+                               .sample = run_draw,
+                               .show = run_show,
+                               .seconds = seconds,
+                               .tokens = {loop_tokens(g, "stop"), loop_tokens(g, "first"),
+                                          loop_tokens(g, "forbid"), loop_tokens(g, "forbid_first")},
+                               .vocab = r->vocab,
+                               .context = g->named[g->time].bound,
+                               .steps = how->steps,
+                               .chunk = how->chunk,
+                               .hashes = how->hash,
+                               .logits = logits};
+        switch (generation_run(&all, tokens, n, result)) {
+        case 0: return NULL;
+        case GENERATION_MEMORY: return no_memory;
+        case GENERATION_CONTEXT:
+                return arena_printf(g->arena, "the prompt has %lld tokens, and the context holds %lld",
+                                    (long long)n, (long long)all.context);
+        default: return r->wrong;
         }
-        result->first_seconds = first - begin;
-        result->rest_seconds = seconds() - first;
-        return wrong;
 }
 
 const char *generate(Engine *e, const Plan *p, const Tokenizer *tokenizer, const int32_t *tokens, int64_t n,
-                     const Generation *how, Generated *result)
+                     Generation *how, Generated *result)
 {
-        const Graph *g = p->graph;
-        const Type *logits = &g->output[0].node->type;
-        KernelFunction *sample = kernel_find(p->target, "sample");
         Run r = {.engine = e,
                  .how = how,
-                 .vocab = row_elements(p, logits),
-                 .context = g->named[g->time].bound};
-        Outlet outlet = {.how = how, .decoder.begun = !how->talk && n > 1};
-        *result = (Generated){.hash = HASH_START, .state = how->seed, .prompt = n - engine_position(e)};
-        if (n > r.context)
-                return arena_printf(g->arena, "the prompt has %lld tokens, and the context holds %lld",
-                                    (long long)n, (long long)r.context);
-        r.sample = (SampleFunction *)sample;
-        r.state = how->seed;
-        r.nstop = loop_tokens(g, "stop", r.stop, MAX_STOP_TOKENS);
-        r.first = tokens_of(g, "first");
-        r.forbid = tokens_of(g, "forbid");
-        r.forbid_first = tokens_of(g, "forbid_first");
-        r.logits = malloc((size_t)r.vocab * sizeof *r.logits);
+                 .tokenizer = tokenizer,
+                 .outlet = {.how = how, .decoder.begun = !how->talk && n > 1},
+                 .vocab = row_elements(p, &p->graph->output[0].node->type),
+                 .sample = (SampleFunction *)kernel_find(p->target, "sample")};
+        float *logits = malloc((size_t)r.vocab * sizeof *logits);
         r.order = malloc((size_t)r.vocab * sizeof *r.order);
-        outlet.piece = malloc(tokenizer ? (size_t)tokenizer->longest + 1 : 1);
+        r.outlet.piece = malloc(tokenizer ? (size_t)tokenizer->longest + 1 : 1);
+        *result = (Generated){.made = 0};
         const char *wrong = no_memory;
-        if (r.logits && r.order && outlet.piece)
-                wrong = loop(&r, &outlet, tokenizer, tokens, n, result);
-        show_end(&outlet);
-        result->state = r.state;
-        wrong = wrong ? wrong : outlet.wrong;
-        free(outlet.held);
-        free(outlet.piece);
+        if (logits && r.order && r.outlet.piece)
+                wrong = loop(&r, p->graph, logits, tokens, n, result);
+        show_end(&r.outlet);
+        wrong = wrong ? wrong : r.outlet.wrong;
+        free(r.outlet.held);
+        free(r.outlet.piece);
         free(r.order);
-        free(r.logits);
+        free(logits);
         return wrong;
 }

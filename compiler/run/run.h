@@ -11,6 +11,7 @@
 
 #include "text/text.h"
 #include "../../runtime/talk.h"
+#include "../../runtime/generation.h"
 #include "weights/weights.h"
 
 /* An engine: a planned model as code in this process, with memory and threads of its own.
@@ -140,7 +141,7 @@ typedef struct {
         int64_t chunk; /* the prompt in pieces of so many */
         float temperature, top_p, min_p;
         int top_k;
-        uint64_t seed;
+        uint64_t seed;               /* that of what comes behind it afterwards */
         const char *stop[MAX_STOPS]; /* texts that end it; they are not shown */
         int nstop;
         bool hash;  /* of all logits, those of the prompt's positions too */
@@ -151,23 +152,12 @@ typedef struct {
                 interrupted; /* or NULL: set from elsewhere, it ends the generation after the token at hand */
 } Generation;
 
-typedef struct {
-        int64_t made;
-        bool ended;                         /* by a stop token or a stop text */
-        double first_seconds, rest_seconds; /* prompt and first new token; the other made - 1 */
-        uint64_t hash;
-        uint64_t state; /* of the random numbers: the seed of what comes behind it */
-        int64_t prompt; /* tokens that the engine had not taken yet */
-} Generated;
-
 /* Goes on after tokens [n], of which the engine has taken those up to its position, but not the last.  tokenizer NULL: tokens are shown as numbers.
  * NULL, or what is wrong: output_failed if `show` was false. */
 extern const char output_failed[];
 const char *generate(Engine *e, const Plan *p, const Tokenizer *tokenizer, const int32_t *tokens, int64_t n,
-                     const Generation *how, Generated *result);
+                     Generation *how, Generated *result);
 
-/* hash_bytes() over the bits of x [n], every NaN the same */
-uint64_t hash_floats(uint64_t h, const float *x, int64_t n);
-/* of the bytes of a checkpoint's files, one after another */
+/* Of the bytes of a checkpoint's files, one after another */
 uint64_t checkpoint_bytes_hash(const Checkpoint *c);
 #endif

@@ -1,0 +1,66 @@
+/*
+ * A conversation: the user's turns, each with its answer.
+ *
+ * Needs talk.h, generation.h.
+ */
+#include <stdio.h>
+#include <unistd.h>
+
+enum { CONVERSATION_FULL = -3 }; /* beside those of generation.h */
+
+typedef struct {
+        Talk *talk;
+        int64_t context;
+        void *of; /* the first argument of the functions */
+        int64_t (*position)(void *of);
+        void (*rewind)(void *of, int64_t n); /* to the first n positions, or to none */
+        int (*answer)(void *of, const int32_t *ids, int64_t n, Generated *made); /* says what comes after ids [n]; 0, or an error above it */
+} Conversation;
+
+/* The answer to text [n]; what the conversation begins with as before is not taken again.  CONVERSATION_FULL: there is no room for it,
+ * which has been said. */
+static inline int conversation_turn(const Conversation *c, const char *text, int64_t n)
+{
+        Talk *k = c->talk;
+        if (!talk_ask(k, text, n, c->context))
+                return GENERATION_MEMORY;
+        int64_t keep = k->same < k->n ? k->same : k->n - 1;
+        if (keep < c->position(c->of))
+                c->rewind(c->of, keep);
+        if (k->dropped)
+                fprintf(stderr, "the context of %lld tokens is full: the oldest turns are left out, %lld of them\n", (long long)c->context,
+                        (long long)k->dropped);
+        if (k->n > c->context) {
+                fprintf(stderr, "with this turn the conversation has %lld tokens, and the context holds %lld\n", (long long)k->n,
+                        (long long)c->context);
+                talk_unask(k);
+                return CONVERSATION_FULL;
+        }
+        Generated made;
+        int error = c->answer(c->of, k->ids, k->n, &made);
+        if (!error && !made.ended && c->position(c->of) == c->context)
+                fprintf(stderr, "the context of %lld tokens is full: the answer ends here\n", (long long)c->context);
+        return error;
+}
+
+/* All lines of standard input; empty ones are passed over. */
+static inline int conversation_lines(const Conversation *c)
+{
+        char *line = NULL;
+        size_t room = 0;
+        int error = 0, asks = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+        while ((error == 0 || error == CONVERSATION_FULL) && !ferror(stdout)) {
+                if (asks && (fputs("> ", stdout) < 0 || fflush(stdout)))
+                        break;
+                ssize_t n = getline(&line, &room, stdin);
+                if (n < 0)
+                        break;
+                n -= n > 0 && line[n - 1] == '\n';
+                if (n > 0)
+                        error = conversation_turn(c, line, n);
+        }
+        free(line);
+        if (asks)
+                putchar('\n');
+        return error == CONVERSATION_FULL ? 0 : error;
+}
