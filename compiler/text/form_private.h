@@ -97,6 +97,8 @@ typedef struct {
 } RegexTable;
 
 RegexTable *regex_table(Arena *a, const RegexTree *tree, const char **why);
+/* Of runs in which each two neighbours may stand together: class [LAST_CHARACTER + 1] of characters, together [classes * classes]. */
+RegexTable *regex_of_runs(Arena *a, const unsigned char *class, int classes, const uint8_t *together);
 
 /* The character that stands for a byte in byte-level vocabularies. */
 uint32_t letter_of_byte(int byte);
@@ -170,6 +172,12 @@ enum { UNKNOWN_PENALTY = 10 }; /* an unknown token's score is below the least by
 
 /* read_normaliser.c: a map of SentencePiece, none if it is empty; how many times as long a text becomes, or *why it is none */
 double form_set_charsmap(Form *f, Bytes map, const char **why);
+
+/* cuts.c: pieces of a text that no merge goes over, NULL: none can be told */
+RegexTable *form_cuts(const Form *f);
+/* Whether merges are of symbols that spelling gives, and of what these become: not of the bytes that a character without a token
+ * falls back to. */
+bool merges_texts_alone(const Form *f);
 
 /* tables.c: NULL, or what is wrong */
 const char *form_tables(const Form *f, TokenBlock *out);

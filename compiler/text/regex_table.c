@@ -413,3 +413,24 @@ RegexTable *regex_table(Arena *a, const RegexTree *tree, const char **why)
         t->head.entries = (uint32_t)(m->nstate * (m->nclass + 1));
         return t;
 }
+
+RegexTable *regex_of_runs(Arena *a, const unsigned char *class, int classes, const uint8_t *together)
+{
+        Maker *m = NEW(a, Maker);
+        m->arena = a;
+        m->nclass = classes;
+        m->nstate = classes + 2; /* behind the end and the beginning one for each class, which came last */
+        m->entry = NEW_ARRAY(a, uint32_t, m->nstate * (classes + 1));
+        for (int s = 1; s < m->nstate; s++)
+                for (int c = 0; c <= classes; c++) {
+                        bool goes_on = c < classes && (s == 1 || together[(s - 2) * classes + c]);
+                        m->entry[s * (classes + 1) + c] = goes_on  ? (uint32_t)((c + 2) * (classes + 1))
+                                                          : s == 1 ? 0
+                                                                   : REGEX_MATCHED;
+                }
+        note_letters(m, class);
+        RegexTable *t = table_of(m, class);
+        t->row = m->entry;
+        t->head.entries = (uint32_t)(m->nstate * (classes + 1));
+        return t;
+}

@@ -189,17 +189,24 @@ static void add_changes(Block *b)
         add(b, TOKENS_CHARSMAP_TEXTS, f->charsmap_texts.at, f->charsmap_texts.n);
 }
 
+static void add_step(Block *b, const FormStep *s)
+{
+        TokenStep row = {s->kind, 0, s->behavior, s->flags, add_text(b, s->text), (uint32_t)s->text.n};
+        if (s->regex)
+                row.regex = add_regex(b, s->regex);
+        add(b, TOKENS_STEPS, &row, sizeof row);
+}
+
+/* Last, what makes merging quicker: cuts that no merge goes over. */
 static void add_steps(Block *b)
 {
         const Form *f = b->form;
-        for (int i = 0; i < f->nstep; i++) {
-                const FormStep *s = &f->step[i];
-                TokenStep row = {
-                        s->kind, 0, s->behavior, s->flags, add_text(b, s->text), (uint32_t)s->text.n};
-                if (s->regex)
-                        row.regex = add_regex(b, s->regex);
-                add(b, TOKENS_STEPS, &row, sizeof row);
-        }
+        for (int i = 0; i < f->nstep; i++)
+                add_step(b, &f->step[i]);
+        FormStep cuts = {.kind = STEP_SPLIT, .behavior = SPLIT_ISOLATED, .text = {"", 0}};
+        cuts.regex = f->nstep < MAX_STEPS ? form_cuts(f) : NULL;
+        if (cuts.regex)
+                add_step(b, &cuts);
 }
 
 static double map_growth(const FormMap *m)
@@ -363,20 +370,6 @@ static void mark_whole(const Form *f, void *block, const TokenTables *t)
 }
 
 /* --- joints ---------------------------------------------------------------------------------------------------------- */
-
-/* Whether merges are of symbols that spelling gives, and of what these become: not of the bytes that a character without a token
- * falls back to. */
-static bool merges_texts_alone(const Form *f)
-{
-        uint8_t *is_byte = NEW_ARRAY(f->arena, uint8_t, f->vocab + 1);
-        for (int b = 0; b < 256 && !(f->flags & TOKENS_ARE_BYTES); b++)
-                if (f->of_byte[b] >= 0 && f->of_byte[b] < f->vocab)
-                        is_byte[f->of_byte[b]] = 1;
-        for (int64_t i = 0; i < f->nmerge; i++)
-                if (is_byte[f->merge[i].left] || is_byte[f->merge[i].right])
-                        return false;
-        return f->nmerge > 0;
-}
 
 /* Room for the joints, all of them free. */
 static void add_joints(Block *b)
