@@ -36,7 +36,7 @@ int64_t $model_decode_room(const $model *m)
 
 int64_t $model_decode_end($model_text *text, char *out)
 {
-        int64_t n = text->n;
+        int64_t n = text->held[0] == ' ' ? 0 : text->n;
         memcpy(out, text->held, (size_t)n);
         text->n = text->begun = 0;
         return n;

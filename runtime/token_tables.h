@@ -82,7 +82,8 @@ enum {
         TOKENS_FUSE_UNKNOWN = 4,  /* neighbours that are unknown are one */
         TOKENS_HAVE_BYTES = 8,    /* byte_fallback: what is unknown becomes its bytes */
         TOKENS_WHOLE_FIRST = 16,  /* a piece that stands in TOKENS_WHOLE with its mark is that token */
-        TOKENS_ARE_FLOATS = 32    /* a lattice's sums are rounded to floats */
+        TOKENS_ARE_FLOATS = 32,   /* a lattice's sums are rounded to floats */
+        TOKENS_END_IN_SPACE = 64  /* a space at the end of a token's text is left out behind the last one */
 };
 
 /* TokenSlot.n_marks */

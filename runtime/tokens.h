@@ -218,6 +218,8 @@ static inline int64_t tokens_decode(const TokenTables *t, TokenDecoder *d, int32
         memcpy(to + d->n, shown, n);
         int64_t all = (int64_t)d->n + n;
         d->n = token_unfinished(to, all);
+        if (all && to[all - 1] == ' ' && t->head->flags & TOKENS_END_IN_SPACE)
+                d->n = 1;
         memcpy(d->held, to + all - d->n, (size_t)d->n);
         return all - d->n;
 }
@@ -225,7 +227,7 @@ static inline int64_t tokens_decode(const TokenTables *t, TokenDecoder *d, int32
 /* What was held back at the end of the text, into out [TOKEN_RESIDUE]. */
 static inline int64_t tokens_decode_end(TokenDecoder *d, char *out)
 {
-        int64_t n = d->n;
+        int64_t n = d->held[0] == ' ' ? 0 : d->n; /* no character of several bytes begins so */
         memcpy(out, d->held, (size_t)n);
         d->n = d->begun = 0;
         return n;

@@ -133,7 +133,17 @@ static const struct {
 #undef SET
 };
 
+static const struct {
+        int script;
+        CharRange range;
+} script_row[] = {
+#define SCRIPT(number, first, last) {number, {first, last}},
+#include "characters.def"
+#undef SCRIPT
+};
+
 enum {
+        SCRIPT_ROWS = sizeof script_row / sizeof script_row[0],
         CANONICAL_RUNS = sizeof canonical_run / sizeof canonical_run[0],
         COMPATIBLE_RUNS = sizeof compatible_run / sizeof compatible_run[0],
         COMBINING_ROWS = sizeof combining / sizeof combining[0],
@@ -154,6 +164,21 @@ CharSet charset_named(Arena *a, NamedSet name)
         for (int i = 0; i < SET_ROWS; i++)
                 if (set_row[i].name == name)
                         range[n++] = set_row[i].range;
+        return charset_of(a, range, n);
+}
+
+int script_count(void)
+{
+        return script_row[SCRIPT_ROWS - 1].script + 1;
+}
+
+CharSet charset_script(Arena *a, int script)
+{
+        CharRange *range = NEW_ARRAY(a, CharRange, SCRIPT_ROWS);
+        int n = 0;
+        for (int i = 0; i < SCRIPT_ROWS; i++)
+                if (script_row[i].script == script)
+                        range[n++] = script_row[i].range;
         return charset_of(a, range, n);
 }
 

@@ -95,6 +95,19 @@ def lower_rows(table):
     return rows
 
 
+def scripts():
+    """Characters by the script that UnicodeScripts has them in, in order of their first ones; those that go with any are left out."""
+    cutter, found, last = pre_tokenizers.UnicodeScripts(), [], []
+    for c in CODES:
+        if not cutter.pre_tokenize_str(chr(c)):
+            continue
+        if not last or len(cutter.pre_tokenize_str(chr(last[0]) + chr(c))) > 1:
+            last = next((s for s in found if len(cutter.pre_tokenize_str(chr(s[0]) + chr(c))) == 1), [])
+            found += [] if last else [last]
+        last.append(c)
+    return found
+
+
 def main():
     canonical = {c: t for c, t in changed(normalizers.NFD()).items() if c not in HANGUL}
     compatible = {c: t for c, t in changed(normalizers.NFKD()).items() if c not in HANGUL and canonical.get(c) != t}
@@ -106,7 +119,7 @@ def main():
     assert not any(unicode.combining(chr(c)) and unicode.category(chr(c))[0] != "M" for c in CODES)
     print("/* What tokenizers 0.23.3 does to characters, written by characters.py.")
     print(" * DECOMPOSED, COMPATIBLE: from a character on, what each becomes; an end of a line behind each.  COMPOSED: first, second, what they become.")
-    print(" * COMBINING: first, last, class.  LOWER: first, last, step, difference.  SET: name, first, last. */")
+    print(" * COMBINING: first, last, class.  LOWER: first, last, step, difference.  SET: name, first, last.  SCRIPT: number, first, last. */")
     print("#ifdef DECOMPOSED")
     print_texts("DECOMPOSED", canonical)
     print("#endif\n#ifdef COMPATIBLE")
@@ -128,6 +141,8 @@ def main():
     for name, prop in (("EXTEND", "Extend"), ("JOINER", "ZWJ"), ("SPACING", "SpacingMark"), ("PREPEND", "Prepend"), ("CONTROL", "Control")):
         print_set("SET_GRAPHEME_" + name, {c for c in CODES if regex.match(r"\p{GCB=%s}" % prop, chr(c))})
     print_set("SET_PICTOGRAPH", {c for c in CODES if regex.match(r"\p{Extended_Pictographic}", chr(c))})
+    print("#endif\n#ifdef SCRIPT")
+    columns([f"SCRIPT({i}, 0x{a:04x}, 0x{b:04x})" for i, script in enumerate(scripts()) for a, b in ranges(script)], 4)
     print("#endif")
 
 

@@ -45,6 +45,9 @@ typedef enum {
 } NamedSet;
 
 CharSet charset_named(Arena *a, NamedSet name);
+/* Of UnicodeScripts, from 0 on; some characters are of none. */
+int script_count(void);
+CharSet charset_script(Arena *a, int script);
 CharSet charset_word(Arena *a);      /* \w of regexes in the file */
 CharSet charset_rust_word(Arena *a); /* \w of Whitespace and of single_word */
 
@@ -86,6 +89,7 @@ typedef struct RegexTree {
 RegexTree *regex_parse(Arena *a, Bytes regex, const char **why);
 RegexTree *regex_of_set(Arena *a, CharSet set, bool many); /* one character of it, or as many as follow */
 RegexTree *regex_either(Arena *a, RegexTree *first, RegexTree *second);
+RegexTree *regex_then(Arena *a, RegexTree *first, RegexTree *second);
 int64_t regex_least_bytes(const RegexTree *tree); /* of a match */
 
 /* A regex as runtime/tokens.h has it; rows, stage and pages are its own. */

@@ -161,6 +161,24 @@ void add_bert_split(Reader *r, const char *where)
         keep_runs(r, charset_without(r->arena, charset_join(r->arena, mark, spaces)), mark, true, where);
 }
 
+/* Runs of one script, with characters of none behind; those that stand before the first script go. */
+static void read_scripts(Reader *r, const char *where)
+{
+        CharSet all = {0};
+        RegexTree *tree = NULL;
+        for (int i = 0; i < script_count(); i++)
+                all = charset_join(r->arena, all, charset_script(r->arena, i));
+        CharSet none = charset_without(r->arena, all);
+        for (int i = 0; i < script_count(); i++) {
+                CharSet script = charset_script(r->arena, i), more = charset_join(r->arena, script, none);
+                RegexTree *rest = regex_of_set(r->arena, more, true);
+                rest->least = 0;
+                RegexTree *run = regex_then(r->arena, regex_of_set(r->arena, script, false), rest);
+                tree = tree ? regex_either(r->arena, tree, run) : run;
+        }
+        new_tree_split(r, tree, SPLIT_REMOVED, where)->flags |= STEP_INVERTED;
+}
+
 static void read_punctuation(Reader *r, const json_t *part, const char *where)
 {
         new_tree_split(r, regex_of_set(r->arena, charset_named(r->arena, SET_PUNCTUATION), false),
@@ -202,6 +220,8 @@ void read_pre_tokeniser(Reader *r, const json_t *part, const char *where, int de
                 add_bert_split(r, where);
         else if (!strcmp(type, "CharDelimiterSplit"))
                 read_delimiter(r, part, where);
+        else if (!strcmp(type, "UnicodeScripts"))
+                read_scripts(r, where);
         else if (!strcmp(type, "WhitespaceSplit"))
                 new_split(r, bytes_of("\\s"), SPLIT_REMOVED, where);
         else
@@ -287,6 +307,28 @@ void show_words(Reader *r, const json_t *part, const char *where)
         }
 }
 
+/* The end of a word becomes a space, which is left out behind the last token. */
+static void show_ends(Reader *r, const json_t *part, const char *where)
+{
+        const json_t *given = json_object_get(part, "suffix");
+        Bytes suffix = is_none(given) ? bytes_of("</w>") : text_of(r, given, where);
+        for (int32_t i = 0; i < r->form->vocab; i++) {
+                Bytes *text = &r->form->shown[i];
+                bool ends = suffix.n && suffix.n <= text->n &&
+                            !memcmp(text->at + text->n - suffix.n, suffix.at, (size_t)suffix.n);
+                Bytes word = {text->at, text->n - (ends ? suffix.n : 0)};
+                bool within = suffix.n && replaced(r, word, suffix, bytes_of("")).n != word.n;
+                if (within || (!ends && word.n && word.at[word.n - 1] == ' '))
+                        reader_refuse(r,
+                                      "%s: of BPEDecoder lathe has that of tokens with %.*s at the end "
+                                      "alone; token %d is %.*s",
+                                      where, (int)suffix.n, suffix.at, i, (int)text->n, text->at);
+                if (ends)
+                        *text = (Bytes){arena_printf(r->arena, "%.*s ", (int)word.n, word.at), word.n + 1};
+        }
+        r->form->flags |= TOKENS_END_IN_SPACE;
+}
+
 /* One step; *fused: tokens are one text from here on. */
 static void read_decoder_step(Reader *r, const json_t *part, const char *where, bool *fused)
 {
@@ -310,6 +352,8 @@ static void read_decoder_step(Reader *r, const json_t *part, const char *where, 
                               text_of(r, json_object_get(part, "content"), where));
         } else if (!strcmp(type, "WordPiece")) {
                 show_words(r, part, where);
+        } else if (!strcmp(type, "BPEDecoder")) {
+                show_ends(r, part, where);
         } else if (!strcmp(type, "ByteFallback")) {
                 show_single_bytes(r);
         } else if (!strcmp(type, "Metaspace")) {

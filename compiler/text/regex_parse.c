@@ -447,13 +447,23 @@ RegexTree *regex_of_set(Arena *a, CharSet set, bool many)
         return many ? t : one;
 }
 
-RegexTree *regex_either(Arena *a, RegexTree *first, RegexTree *second)
+static RegexTree *tree_of_two(Arena *a, RegexKind kind, RegexTree *first, RegexTree *second)
 {
         RegexTree *t = NEW(a, RegexTree);
-        *t = (RegexTree){.kind = REGEX_CHOICE, .part = NEW_ARRAY(a, RegexTree *, 2), .n = 2};
+        *t = (RegexTree){.kind = kind, .part = NEW_ARRAY(a, RegexTree *, 2), .n = 2};
         t->part[0] = first;
         t->part[1] = second;
         return t;
+}
+
+RegexTree *regex_either(Arena *a, RegexTree *first, RegexTree *second)
+{
+        return tree_of_two(a, REGEX_CHOICE, first, second);
+}
+
+RegexTree *regex_then(Arena *a, RegexTree *first, RegexTree *second)
+{
+        return tree_of_two(a, REGEX_SEQUENCE, first, second);
 }
 
 int64_t regex_least_bytes(const RegexTree *t)

@@ -9,7 +9,7 @@
 
 enum {
         MAX_NODES = 8192,
-        MAX_SETS = 128,
+        MAX_SETS = 512,
         MAX_CLASSES = 255,
         MAX_STATES = 4096,
         MAX_ENTRIES = 1 << 18,

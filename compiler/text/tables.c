@@ -414,7 +414,8 @@ static void add_short(Block *b)
         for (int32_t i = 0; i < f->vocab; i++) {
                 TokenShown row = {{0}, TOKEN_NOT_SHORT};
                 Bytes text = f->shown[i];
-                bool whole = !token_unfinished((const unsigned char *)text.at, text.n);
+                bool whole = !token_unfinished((const unsigned char *)text.at, text.n) &&
+                             !(f->flags & TOKENS_END_IN_SPACE);
                 if (text.n <= (int64_t)sizeof row.bytes && whole && !(f->mark[i] & TOKEN_CONTROL)) {
                         row.n = (unsigned char)text.n;
                         if (text.n)

@@ -9,7 +9,8 @@ the pieces that they split strings into.
     /tmp/t/bin/python tests/tokenizers/make.py --pipelines build/lathe GPT2 N     for each row of models/lib/pretokenizers.json, over
                                                                         the vocabulary of the directory GPT2
 
-A line of NAME.cases: a string of JSON, a tab, its ids without special tokens, a tab, its ids with them.
+A line of NAME.cases: a string of JSON, a tab, its ids without special tokens, a tab, its ids with them; of those in DECODED a tab and
+the text that the first ids decode to.
 """
 
 import glob
@@ -87,7 +88,7 @@ def documents():
 WORDS = [w for line in documents() for w in line.split()]
 
 
-NORMALISED = "bert bert-cased bert-accents qwen2 nfc nfd nfkc nfkd accents nmt whitespace punctuation delimiter normalised-bytes t5-like xlm-like clip within".split()
+NORMALISED = "bert bert-cased bert-accents qwen2 nfc nfd nfkc nfkd accents nmt whitespace punctuation delimiter scripts gpt-1 normalised-bytes t5-like xlm-like clip within".split()
 
 
 def random_text(rnd, specials, pool=POOL):
@@ -203,7 +204,7 @@ def charsmap(path):
 
 
 def unigram(pre, *more):
-    rules = normalizers.Precompiled(charsmap(os.path.join(HERE, "pieces", "unigram.model")))
+    rules = normalizers.Precompiled(charsmap(os.path.join(HERE, "sentencepiece", "unigram.model")))
     t = Tokenizer(models.Unigram())
     t.normalizer = normalizers.Sequence([rules, *more]) if more else rules
     t.pre_tokenizer = pre
@@ -222,6 +223,28 @@ def clip():
     trainer = trainers.BpeTrainer(vocab_size=900, special_tokens=["<|start|>", "<|end|>"], initial_alphabet=alphabet, end_of_word_suffix="</w>", show_progress=False)
     t.train_from_iterator(documents(), trainer)
     t.post_processor = processors.RobertaProcessing(("<|end|>", 1), ("<|start|>", 0))
+    return t
+
+
+def gpt_1():
+    t = Tokenizer(models.BPE(unk_token="<unk>", end_of_word_suffix="</w>"))
+    t.normalizer, t.pre_tokenizer, t.decoder = normalizers.BertNormalizer(), pre_tokenizers.BertPreTokenizer(), decoders.BPEDecoder()
+    trainer = trainers.BpeTrainer(vocab_size=500, special_tokens=["<unk>"], end_of_word_suffix="</w>", limit_alphabet=70, show_progress=False)
+    t.train_from_iterator(documents(), trainer)
+    t.add_special_tokens(["<|end|>"])
+    return t
+
+
+SCRIPTS = "aZ\xe9 1.,\n\t-$\u30fc\u3042\u30a2\u4e00\u3000\u0300\u0378\U000e0001" + "".join(chr(c) for c in range(0x370, 0x2000, 67)) + "\u2c00\ua000\uac00\U00010300\U0001f600"
+
+
+def scripts():
+    """Pairs are merged at random, so ids tell where pieces end."""
+    rnd, pairs = random.Random("scripts"), [(a, b) for a in SCRIPTS for b in SCRIPTS]
+    merges = rnd.sample(pairs, 2000)
+    vocab = {text: i for i, text in enumerate(["<unk>", *SCRIPTS, *(a + b for a, b in merges)])}
+    t = Tokenizer(models.BPE(vocab, merges, unk_token="<unk>"))
+    t.pre_tokenizer, t.decoder = pre_tokenizers.UnicodeScripts(), decoders.Fuse()
     return t
 
 
@@ -252,6 +275,8 @@ def normalised_tokenizers():
         "delimiter": words(n.Lowercase(), sequence(p.CharDelimiterSplit("-"), p.Punctuation("contiguous"), split(r"\W|\w+"))),
         "clip": clip(),
         "within": within(),
+        "gpt-1": gpt_1(),
+        "scripts": scripts(),
         "t5-like": unigram(p.Metaspace(), n.Strip(left=False), n.Replace(Regex(" {2,}"), "▁")),
         "xlm-like": unigram(sequence(p.WhitespaceSplit(), p.Metaspace())),
         "normalised-bytes": byte_level(split(r"\p{L}+"), n.Sequence([n.NFC(), n.ByteLevel()]), size=400),
@@ -282,7 +307,12 @@ def all_tokenizers():
 
 
 def pool_of(name):
+    if name == "scripts":
+        return list(SCRIPTS)
     return RARE if name in NORMALISED else POOL
+
+
+DECODED = ("gpt-1", "scripts")
 
 
 def specials_of(t):
@@ -308,7 +338,8 @@ def record(folder, names):
                 t.encode_special_tokens = True
                 bare = ids(t, text, False)
                 t.encode_special_tokens = False
-                f.write(json.dumps(text, ensure_ascii=False) + "\t" + bare + "\t" + ids(t, text, True) + "\n")
+                back = "\t" + json.dumps(t.decode([int(i) for i in bare.split()]), ensure_ascii=False) if name in DECODED else ""
+                f.write(json.dumps(text, ensure_ascii=False) + "\t" + bare + "\t" + ids(t, text, True) + back + "\n")
     if names:
         return
     with open(os.path.join(folder, "regexes.cases"), "w", encoding="utf-8") as f:
@@ -341,7 +372,22 @@ def compare_one(lathe, name, path, t, n, seed):
             print(f"     {lines[i]}: {found[i]}, not {want[i]}")
 
 
+def compare_texts(lathe, name, path, t, n, seed):
+    """Of random ids, and of strings' ids."""
+    rnd = random.Random(seed)
+    strings = [random_text(rnd, specials_of(t), pool_of(name)) for _ in range(n // 2)]
+    lists = [t.encode(text).ids for text in strings] + [[rnd.randrange(t.get_vocab_size()) for _ in range(rnd.randrange(12))] for _ in range(n // 2)]
+    found = lathe_lines(lathe, ["decode"], path, [" ".join(map(str, some)) for some in lists])
+    wrong = [i for i, some in enumerate(lists) if t.decode(some) != json.loads(found[i])]
+    print(f"{name}: {n} lists of ids: {len(wrong)} texts differ", flush=True)
+    for i in wrong[:3]:
+        print(f"     {lists[i]}: {found[i]}, not {json.dumps(t.decode(lists[i]))}")
+
+
 def compare(lathe, n, more):
+    for name in DECODED:
+        path = os.path.join(HERE, "trained", name + ".json")
+        compare_texts(lathe, name, path, Tokenizer.from_file(path), n, 11)
     for path in sorted(glob.glob(os.path.join(HERE, "trained", "*.json"))):
         compare_one(lathe, os.path.basename(path)[:-5], path, Tokenizer.from_file(path), n, 7)
     for path in more:
