@@ -49,7 +49,7 @@ typedef struct {
         int64_t (*position)(void *of);
         int (*take)(void *of, const int32_t *tokens, int64_t n, float *logits); /* logits [n, vocab], or NULL: not wanted */
         int32_t (*sample)(void *of, float *logits);
-        int (*show)(void *of, int32_t previous, int32_t token); /* 0, an error, or below 0: the text ends here */
+        int (*show)(void *of, int32_t token); /* 0, an error, or below 0: the text ends here */
         double (*seconds)(void);
         LoopTokens tokens;
         int64_t vocab, context;
@@ -120,7 +120,7 @@ static inline int generation_run(const Generator *g, const int32_t *tokens, int6
                         next = g->sample(g->of, g->logits);
                 if (made->made == 0)
                         first = g->seconds();
-                int shown = loop_stops(&g->tokens, next) ? -1 : g->show(g->of, token, next);
+                int shown = loop_stops(&g->tokens, next) ? -1 : g->show(g->of, next);
                 made->ended = shown < 0;
                 if (made->ended)
                         break;

@@ -213,9 +213,9 @@ static int32_t session_draw(void *of, float *logits)
         return sample(&((Session *)of)->o.sampler, logits, VOCAB);
 }
 
-static int session_show(void *of, int32_t previous, int32_t token)
+static int session_show(void *of, int32_t token)
 {
-        show_token(((Session *)of)->m, previous, token);
+        show_token(((Session *)of)->m, token);
         return fflush(stdout) || ferror(stdout) ? -1 : 0; /* main() says so */
 }
 

@@ -1,38 +1,50 @@
 /*
- * The command line's text: a prompt becomes tokens, tokens become text.
+ * The command line's text, by the model's own tables: a prompt becomes tokens, tokens become text.
  *
- * Needs tokenizer.h.
+ * Needs model_text.h.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char prompt_help[] = "text that the model goes on from; - reads it from standard input";
-static const char prompt_example[] = "\"Once upon a time\"";
+$mutestatic const char prompt_help[] = "text that the model goes on from; - reads it from standard input";
+$mutestatic const char prompt_example[] = "\"Once upon a time\"";
+$talkstatic const char prompt_help[] = "what the user says; - reads it from standard input";
+$talkstatic const char prompt_example[] = "-p \"What is the capital of France?\"";
 
-/* Tokens of a prompt, allocated; NULL if memory is short. */
+/* The text that is being shown. */
+static $model_text shown;
+$talk
+$talkstatic Talk talk;
+
+/* Tokens of a prompt, allocated; NULL if memory is short.  Nothing becomes the start token. */
 static int32_t *prompt_tokens(const $model *m, const char *text, int64_t *count)
 {
-        (void)m;
-        size_t n = strlen(text);
-        int32_t *tokens = malloc(TOKENIZER_TOKENS(n) * sizeof *tokens);
-        int32_t *scratch = malloc(TOKENIZER_SCRATCH(n) * sizeof *scratch);
-        *count = tokens && scratch && n < 1 << 30 ? tokenizer_encode(text, (int32_t)n, tokens, scratch) : 0;
+        int64_t n = (int64_t)strlen(text), room = $model_encode_room(m, n) + 1;
+        int32_t *tokens = malloc((size_t)room * sizeof *tokens);
+        void *scratch = malloc((size_t)$model_encode_scratch(m, n));
+        *count = tokens && scratch ? $model_encode(m, text, n, 0, tokens, room, scratch) : -1;
+        if (*count == 0)
+                tokens[(*count)++] = START_TOKEN;
         free(scratch);
-        if (*count == 0) {
-                free(tokens);
-                return NULL;
+        if (*count > 0) {
+                shown.begun = *count > 1; /* the text goes on */
+                return tokens;
         }
-        return tokens;
+        *count = 0;
+        free(tokens);
+        return NULL;
 }
 
 static void show_end(void)
 {
+        char rest[3];
+        fwrite(rest, 1, (size_t)$model_decode_end(&shown, rest), stdout);
 }
 
-static void show_token(const $model *m, int32_t previous, int32_t token)
+static void show_token(const $model *m, int32_t token)
 {
-        (void)m;
-        char text[TOKENIZER_LONGEST + 1];
-        fwrite(text, 1, (size_t)tokenizer_decode(previous, token, text), stdout);
+        static char text[TEXT_ROOM];
+$talk        talk_token(&talk, token);
+        fwrite(text, 1, (size_t)$model_decode(m, &shown, token, 0, text), stdout);
 }

@@ -41,9 +41,8 @@ static void show_end(void)
 {
 }
 
-static void show_token(const $model *m, int32_t previous, int32_t token)
+static void show_token(const $model *m, int32_t token)
 {
         (void)m;
-        (void)previous;
         printf("%d ", token);
 }

@@ -39,10 +39,10 @@ static bool hash_file(const char *path, uint64_t *hash)
         return good;
 }
 
-/* Of the file, or of the tables that a published one becomes, wherever its files lie. */
+/* Of the file, if it is one alone, or of the tables that are made of several, wherever they lie. */
 static bool hash_tokenizer(const Tokenizer *t, const char *path, uint64_t *hash)
 {
-        if (!t->block.size)
+        if (t->block.is_open_ended)
                 return hash_file(path, hash);
         *hash = hash_bytes(HASH_START, t->block.block, (size_t)t->block.size);
         return true;

@@ -87,11 +87,9 @@ static int write_model(Model *m, const Options *o, Plan *p, const Tokenizer *tok
                                .with_main = o->with_main,
                                .embed = o->embed,
                                .alone = is_stream(o),
-                               .tokenizer = tokenizer && !tokenizer->block.size
-                                                    ? tokenizer_text(&m->arena, tokenizer)
-                                                    : NULL,
-                               .tables = tokenizer && tokenizer->block.size ? tokenizer->block.block : NULL,
+                               .tables = tokenizer ? tokenizer->block.block : NULL,
                                .tables_size = tokenizer ? tokenizer->block.size : 0,
+                               .text_room = tokenizer ? tokenizer->longest : 0,
                                .weights = packed};
         const TalkForm *form = o->with_main ? model_talks(m, o, tokenizer, "build") : NULL;
         options.talk = form ? talk_form_text(&m->arena, form) : NULL;
@@ -123,24 +121,13 @@ static int write_model(Model *m, const Options *o, Plan *p, const Tokenizer *tok
         return output_finish(file, n) ? DONE : WRONG_ENVIRONMENT;
 }
 
-/* llama2.c's tokenizer is for the command line alone; others are in the interface too. */
-static bool tokenizer_has_effect(const Options *o)
-{
-        if (!o->tokenizer || o->with_main || tokenizer_is_published(o->tokenizer))
-                return true;
-        fprintf(stderr, "lathe build: --tokenizer has no effect without --main: llama2.c's tokenizer is part "
-                        "of the command line that "
-                        "--main adds\n");
-        return false;
-}
-
 int build_command(const Options *o)
 {
         Model m;
         int code;
         Checkpoint *checkpoint = NULL;
         Tokenizer tokenizer = {0};
-        if (!out_fits(o) || !tokenizer_has_effect(o))
+        if (!out_fits(o))
                 return WRONG_USAGE;
         if (model_load(&m, o, &code)) {
                 Weights *weights = NULL;

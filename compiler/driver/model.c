@@ -17,7 +17,7 @@ const TalkForm *model_talks(Model *m, const Options *o, const Tokenizer *t, cons
 {
         const char *strange = NULL;
         const TalkForm *form = talk_form(&m->arena, m->graph, t, &strange);
-        if (!form && graph_talks(m->graph) && !(o->tokenizer && tokenizer_is_published(o->tokenizer)))
+        if (!form && graph_talks(m->graph))
                 fprintf(stderr,
                         "lathe %s: note: the conversation of loop generate wants a tokenizer with special "
                         "tokens (--tokenizer); without one prompts are taken as they are\n",

@@ -78,7 +78,10 @@ static const TokenBlock *open_kept(Arena *a, const char *path, uint64_t key)
         if (!good)
                 return NULL;
         TokenBlock *kept = NEW(a, TokenBlock);
-        *kept = (TokenBlock){block, (int64_t)head.size, (int32_t)head.vocab, arena_strdup(a, head.about)};
+        *kept = (TokenBlock){.block = block,
+                             .size = (int64_t)head.size,
+                             .vocab = (int32_t)head.vocab,
+                             .about = arena_strdup(a, head.about)};
         return kept;
 }
 

@@ -2,7 +2,7 @@
  *
  *   comment: what this is, how to build it     constants     the runtime's declarations that are used
  *   struct of an instance     a function for each kernel     a function for each body     the program     the interface
- *   with --main: tokenizer, sampler and a command line */
+ *   with --main: sampler and a command line */
 #include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
@@ -146,8 +146,9 @@ static void emit_loop_constants(const Emit *e, Text *c)
                     "#define WEIGHTS_FILE \"%s.weights\"\nenum { VOCAB = %" PRId64 ", CONTEXT = %" PRId64
                     " };\n",
                     e->o->name, vocab, e->g->named[e->g->time].bound);
-        if (!e->o->tokenizer)
-                text_printf(c, "enum { START_TOKEN = %d };\n", start_token(e->g));
+        text_printf(c, "enum { START_TOKEN = %d };\n", start_token(e->g));
+        if (e->o->tables)
+                text_printf(c, "enum { TEXT_ROOM = %d };\n", e->o->text_room);
         text_printf(c, "%s", loop_tokens_text(e->arena, e->g));
         text_printf(c, "\n%s", e->o->talk ? e->o->talk : "");
 }
@@ -344,26 +345,20 @@ static void emit_instance(const Emit *e, Text *c)
                 emit_plain_interface(e, c);
         if (e->o->tables)
                 text_printf(c, "%s\n", model_text(e, strstr(embedded_text("model_text.h"), "int64_t")));
-        if (e->o->with_main) {
-                if (e->o->tokenizer)
-                        text_printf(c, "%s\n", e->o->tokenizer);
+        if (e->o->with_main)
                 emit_loop_constants(e, c);
-        }
 }
 
 static void emit_command(const Emit *e, Text *c)
 {
-        static const char *const text_files[] = {"tokenizer.h", "sampler.h", NULL};
-        static const char *const token_files[] = {"sampler.h", NULL};
+        static const char *const files[] = {"sampler.h", NULL};
         if (!e->o->with_main)
                 return;
-        const char *texts = e->o->tables      ? "main_pieces.h"
-                            : e->o->tokenizer ? "main_text.h"
-                                              : "main_tokens.h";
+        const char *texts = e->o->tables ? "main_text.h" : "main_tokens.h";
         const char *talk = e->o->talk ? command_text(e, "main_talk.h") : "",
                    *command = arena_printf(e->arena, "%s\n%s%s%s", command_text(e, texts),
                                            command_text(e, "main.h"), *talk ? "\n" : "", talk);
-        paste_runtime(c, e->o->tokenizer ? text_files : token_files, NULL, command);
+        paste_runtime(c, files, NULL, command);
         text_printf(c, "%s", command);
 }
 

@@ -11,14 +11,14 @@
 typedef struct {
         const char *name; /* base name of the files: "tale" for tale.c, tale.h, tale.weights */
         bool with_main, embed;
-        bool alone;            /* the C holds its header */
-        const char *tokenizer; /* NULL: none; its constants, as tokenizer_text() makes them */
-        const char *talk;      /* NULL, or how a conversation is written, as talk_form_text() makes it */
-        const void *tables;    /* NULL, or what runtime/tokens.h works by, of another tokenizer */
-        int64_t tables_size;   /* bytes, a multiple of 8 */
-        bool tables_apart;     /* they stand behind the weights in their file, else in the C */
-        uint64_t tables_hash;  /* of theirs then */
-        const float *weights;  /* embed: the packed weights */
+        bool alone;           /* the C holds its header */
+        const char *talk;     /* NULL, or how a conversation is written, as talk_form_text() makes it */
+        const void *tables;   /* NULL: no tokenizer; or what runtime/tokens.h works by */
+        int64_t tables_size;  /* bytes, a multiple of 8 */
+        int text_room;        /* bytes that a token's text takes by them */
+        bool tables_apart;    /* they stand behind the weights in their file, else in the C */
+        uint64_t tables_hash; /* of theirs then */
+        const float *weights; /* embed: the packed weights */
         int64_t parameters, flops_token; /* for the header comment */
 } EmitOptions;
 

@@ -212,7 +212,7 @@ void label_of(const Session *s, int32_t token, char *text, size_t room)
 {
         const Runner *r = s->runner;
         char *whole = r->has_tokenizer ? malloc((size_t)r->tokenizer.longest + 1) : NULL;
-        int n = whole ? token_to_text(&r->tokenizer, -1, token, whole) : 0;
+        int n = whole ? token_label(&r->tokenizer, token, whole) : 0;
         if (whole)
                 snprintf(text, room, "%.*s", n, whole);
         else

@@ -6,15 +6,6 @@
 
 #include "jit_private.h"
 
-/* runtime/tokenizer.h asks for the tables of one vocabulary; here they are those of the one at hand. */
-static _Thread_local const Tokenizer *vocabulary;
-#define TOKENIZER_VOCAB (vocabulary->vocab)
-#define token_bytes (vocabulary->bytes)
-#define token_offset (vocabulary->offset)
-#define token_score (vocabulary->score)
-#define token_sorted (vocabulary->sorted)
-#include "../../runtime/tokenizer.h"
-
 const char output_failed[] = "the output can't be written";
 
 const Input *ids_of(const Graph *g, int time)
@@ -50,43 +41,6 @@ const char *why_not_generating(const Graph *g)
         return why ? why : g->ninput != 1 ? "has other inputs than token ids [time]" : NULL;
 }
 
-static int32_t *tables_to_tokens(const Tokenizer *t, const char *text, int64_t n, int64_t *count)
-{
-        if (n > tokens_most(&t->tables))
-                return NULL;
-        int64_t room = tokens_room(&t->tables, n) + 1;
-        int32_t *tokens = malloc((size_t)room * sizeof *tokens);
-        void *scratch = malloc((size_t)tokens_scratch(&t->tables, n));
-        if (tokens && scratch)
-                *count = tokens_encode(&t->tables, text, n, 0, tokens, room, scratch);
-        free(scratch);
-        if (tokens && !*count && t->start >= 0)
-                tokens[(*count)++] = t->start;
-        if (scratch)
-                return tokens;
-        free(tokens);
-        return NULL;
-}
-
-int32_t *text_to_tokens(const Tokenizer *t, const char *text, int64_t n, int64_t *count)
-{
-        *count = 0;
-        if (t->block.size)
-                return tables_to_tokens(t, text, n, count);
-        if (n >= 1 << 28)
-                return NULL;
-        int32_t *tokens = malloc(TOKENIZER_TOKENS(n) * sizeof *tokens);
-        int32_t *scratch = malloc(TOKENIZER_SCRATCH(n) * sizeof *scratch);
-        vocabulary = t;
-        if (tokens && scratch)
-                *count = tokenizer_encode(text, (int32_t)n, tokens, scratch);
-        free(scratch);
-        if (*count)
-                return tokens;
-        free(tokens);
-        return NULL;
-}
-
 int32_t *numbers_to_tokens(const Graph *g, const char *text, int64_t *count, const char **why)
 {
         const Input *ids = &g->input[0];
@@ -111,19 +65,6 @@ int32_t *numbers_to_tokens(const Graph *g, const char *text, int64_t *count, con
                 return tokens;
         free(tokens);
         return NULL;
-}
-
-int token_to_text(const Tokenizer *t, int32_t previous, int32_t token, char *out)
-{
-        if (t->block.size) {
-                bool begins = previous < 0 || previous >= t->block.vocab ||
-                              (t->tables.section[TOKENS_MARKS][previous] & TOKEN_CONTROL);
-                TokenDecoder decoder = {.begun = !begins};
-                int64_t n = tokens_decode(&t->tables, &decoder, token, 0, out);
-                return (int)(n + tokens_decode_end(&decoder, out + n));
-        }
-        vocabulary = t;
-        return tokenizer_decode(previous, token, out);
 }
 
 uint64_t checkpoint_bytes_hash(const Checkpoint *c)
@@ -203,14 +144,12 @@ static bool pour(Outlet *o, const char *text, int64_t n)
         return !stop && !o->wrong;
 }
 
-static bool show_token(Outlet *o, const Tokenizer *t, int32_t previous, int32_t token)
+static bool show_token(Outlet *o, const Tokenizer *t, int32_t token)
 {
         char number[16];
         if (!t)
                 return pour(o, number, snprintf(number, sizeof number, "%d ", token));
-        if (t->block.size)
-                return pour(o, o->piece, tokens_decode(&t->tables, &o->decoder, token, 0, o->piece));
-        return pour(o, o->piece, token_to_text(t, previous, token, o->piece));
+        return pour(o, o->piece, tokens_decode(&t->tables, &o->decoder, token, 0, o->piece));
 }
 
 /* The rest, unless a stop text has ended it. */
@@ -256,12 +195,12 @@ static int32_t run_draw(void *of, float *logits)
                          (int)r->vocab);
 }
 
-static int run_show(void *of, int32_t previous, int32_t token)
+static int run_show(void *of, int32_t token)
 {
         Run *r = of;
         if (r->how->talk)
                 talk_token(r->how->talk, token);
-        bool ended = !show_token(&r->outlet, r->tokenizer, previous, token);
+        bool ended = !show_token(&r->outlet, r->tokenizer, token);
         if (!r->how->interrupted || !atomic_load(r->how->interrupted))
                 return ended ? -1 : 0;
         r->wrong = "interrupted";

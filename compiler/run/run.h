@@ -1,7 +1,7 @@
 /* run: a planned model in this process.
  *
  * Code made just in time (jit_tcc.c, jit_cc.c), an engine that calls it with memory and threads of its own (engine.c), and texts that
- * come of that (tokenizer.c, generate.c). */
+ * come of that (tokenizer_source.c, generate.c). */
 #ifndef RUN_H
 #define RUN_H
 #include <stdatomic.h>
@@ -79,40 +79,33 @@ double engine_compile_seconds(const Engine *e); /* of libtcc */
 struct KernelSymbol;
 const struct KernelSymbol *kernels_of(const Target *t); /* NULL: not linked */
 
-/* The llama2.c tokenizer, read for being compiled into the emitted program (runtime/tokenizer.h is its other
- * half). */
+/* A tokenizer for a model. */
 
 typedef struct {
-        int vocab;
-        int longest;          /* bytes of the longest token */
-        unsigned char *bytes; /* [offset[vocab]]: the tokens end to end; none contains a 0 byte */
-        uint32_t *offset;     /* [vocab + 1] */
-        float *score;         /* [vocab], no NaN */
-        uint32_t *sorted;     /* [vocab]: tokens in order of their bytes, equal ones by number */
-
         Arena arena;
-        TokenBlock
-                block; /* of another than llama2.c's: what is above but vocab and longest is not used; size 0: there is none */
+        TokenBlock block;
         TokenTables tables; /* of the block */
-        int32_t start;      /* what an empty text becomes if the block has nothing for it; -1: nothing */
+        int vocab;          /* of the model */
+        int longest;        /* bytes of a token's text, at most */
+        int32_t start;      /* what an empty text becomes if the tokenizer has nothing for it; -1: nothing */
 } Tokenizer;
 
 /* tokenizer_source.c: tokenizer_load() of text.h, and the tokenizer of a GGUF. */
 const char *tokenizer_open(Arena *a, const char *path, TokenBlock *out, bool *lacking);
 
-/* Whether tokenizer_open() takes it; else it is llama2.c's. */
-bool tokenizer_is_published(const char *path);
-/* Reads (given: takes its tables, which stay the caller's) a tokenizer of exactly vocab tokens, or one of text.h's of at most vocab, which tokenizer_free releases; false and a message,
- * and nothing to release. */
+/* Opens (given: takes its tables, which stay the caller's) a tokenizer for a model of vocab tokens, which tokenizer_free releases; false
+ * and a message, and nothing to release. */
 bool tokenizer_read(const char *path, const TokenBlock *given, int vocab, Tokenizer *tokenizer, CkError *err);
 void tokenizer_free(Tokenizer *tokenizer);
-
-/* The constants that runtime/tokenizer.h needs, as C. */
-const char *tokenizer_text(Arena *a, const Tokenizer *tokenizer);
+/* tokens of text [n bytes] with those around it, malloc'd; NULL: out of memory */
+int32_t *text_to_tokens(const Tokenizer *t, const char *text, int64_t n, int64_t *count);
+/* the bytes of a token after another, into out [t->longest + 1]; returns how many */
+int token_to_text(const Tokenizer *t, int32_t previous, int32_t token, char *out);
+/* of a token by itself, as it stands within a text; of a control token its name */
+int token_label(const Tokenizer *t, int32_t token, char *out);
 
 /* talk.c: the texts of a conversation.  Whether `loop generate` has them; as runtime/talk.h takes them, NULL without them or without
- * a tokenizer of text.h, which alone has special tokens; as C.  strange: what looks like special tokens and is none of the tokenizer's;
- * NULL: nothing. */
+ * a tokenizer; as C.  strange: what looks like special tokens and is none of the tokenizer's; NULL: nothing. */
 bool graph_talks(const Graph *g);
 const TalkForm *talk_form(Arena *a, const Graph *g, const Tokenizer *t, const char **strange);
 const char *talk_form_text(Arena *a, const TalkForm *f);
@@ -127,12 +120,8 @@ const char *why_no_logits(const Graph *g, int time);
 /* NULL, or why this model can't generate: it must be causal, with such logits and no other input. */
 const char *why_not_generating(const Graph *g);
 
-/* tokens of text [n bytes], malloc'd, with the start token in front; NULL: out of memory */
-int32_t *text_to_tokens(const Tokenizer *t, const char *text, int64_t n, int64_t *count);
 /* for a model whose one input is token ids: those of text as it has them in numbers, malloc'd, or the start token; NULL with *why */
 int32_t *numbers_to_tokens(const Graph *g, const char *text, int64_t *count, const char **why);
-/* the bytes of a token after another, into out [t->longest + 1]; returns how many */
-int token_to_text(const Tokenizer *t, int32_t previous, int32_t token, char *out);
 
 enum { MAX_STOPS = 16 };
 

@@ -122,7 +122,7 @@ bool graph_talks(const Graph *g)
 
 const TalkForm *talk_form(Arena *a, const Graph *g, const Tokenizer *t, const char **strange)
 {
-        if (!t || !t->block.size || !graph_talks(g))
+        if (!t || !graph_talks(g))
                 return NULL;
         TalkForm *f = NEW(a, TalkForm);
         Text *found = text_new(a);

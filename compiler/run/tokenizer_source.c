@@ -1,4 +1,5 @@
-/* A tokenizer from whatever holds one: the files that text.h reads, and a GGUF, whose pairs are weights.h's to read. */
+/* A tokenizer from whatever holds one: the files that text.h reads, and a GGUF, whose pairs are weights.h's to read; and a model's
+ * texts by it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -137,4 +138,76 @@ const char *tokenizer_open(Arena *a, const char *path, TokenBlock *out, bool *la
         const Format *format = format_of_file(path);
         return format && format->kind == FORMAT_GGUF ? of_gguf(a, path, out, lacking)
                                                      : tokenizer_load(a, path, out, lacking);
+}
+
+/* --- for a model ----------------------------------------------------------------------------------------------------- */
+
+static bool fits(const char *path, const Tokenizer *t, CkError *err)
+{
+        if (t->block.is_open_ended && t->block.vocab != t->vocab)
+                return ck_fail(err, "%s: it has %d tokens, but the model's vocabulary has %d", path,
+                               t->block.vocab, t->vocab);
+        return t->block.vocab <= t->vocab ||
+               ck_fail(err, "%s: its ids go up to %d, and the model's vocabulary to %d", path,
+                       t->block.vocab - 1, t->vocab - 1);
+}
+
+bool tokenizer_read(const char *path, const TokenBlock *given, int vocab, Tokenizer *t, CkError *err)
+{
+        bool lacking = false;
+        *t = (Tokenizer){.vocab = vocab, .start = -1};
+        const char *wrong = given ? NULL : tokenizer_open(&t->arena, path, &t->block, &lacking);
+        if (given)
+                t->block = *given;
+        bool good =
+                wrong ? lacking || lacks_memory(wrong) ? ck_lack(err, "%s", wrong) : ck_fail(err, "%s", wrong)
+                      : fits(path, t, err);
+        if (!good) {
+                tokenizer_free(t);
+                return false;
+        }
+        tokens_open(&t->tables, t->block.block, (uint64_t)t->block.size);
+        t->longest = (int)tokens_decode_room(&t->tables);
+        return true;
+}
+
+void tokenizer_free(Tokenizer *t)
+{
+        arena_free(&t->arena);
+        *t = (Tokenizer){0};
+}
+
+int32_t *text_to_tokens(const Tokenizer *t, const char *text, int64_t n, int64_t *count)
+{
+        *count = 0;
+        if (n > tokens_most(&t->tables))
+                return NULL;
+        int64_t room = tokens_room(&t->tables, n) + 1;
+        int32_t *tokens = malloc((size_t)room * sizeof *tokens);
+        void *scratch = malloc((size_t)tokens_scratch(&t->tables, n));
+        if (tokens && scratch)
+                *count = tokens_encode(&t->tables, text, n, 0, tokens, room, scratch);
+        free(scratch);
+        if (tokens && !*count && t->start >= 0)
+                tokens[(*count)++] = t->start;
+        if (scratch)
+                return tokens;
+        free(tokens);
+        return NULL;
+}
+
+int token_to_text(const Tokenizer *t, int32_t previous, int32_t token, char *out)
+{
+        bool begins = previous < 0 || previous >= t->block.vocab ||
+                      (t->tables.section[TOKENS_MARKS][previous] & TOKEN_CONTROL);
+        TokenDecoder decoder = {.begun = !begins};
+        int64_t n = tokens_decode(&t->tables, &decoder, token, 0, out);
+        return (int)(n + tokens_decode_end(&decoder, out + n));
+}
+
+int token_label(const Tokenizer *t, int32_t token, char *out)
+{
+        TokenDecoder decoder = {.begun = true};
+        int64_t n = tokens_decode(&t->tables, &decoder, token, TOKENS_CONTROL, out);
+        return (int)(n + tokens_decode_end(&decoder, out + n));
 }

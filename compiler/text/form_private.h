@@ -139,8 +139,9 @@ enum { MAX_STEPS = TOKENS_STEPS_MOST, MAX_CHANGES = 16, MAX_AROUND = 64 };
 
 typedef struct {
         Arena *arena;
-        const char *path; /* for messages */
-        const char *kind; /* "byte-level BPE" */
+        const char *path;   /* for messages */
+        const char *kind;   /* "byte-level BPE" */
+        bool is_open_ended; /* of TokenBlock */
         int32_t vocab;
         Bytes *token;  /* [vocab]: as pieces have it; NULL: none becomes this token */
         Bytes *shown;  /* [vocab]: as decoding gives it */

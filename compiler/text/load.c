@@ -178,8 +178,17 @@ static const char *load_file(Arena *a, const char *path, TokenBlock *out, bool *
                 return load_sentencepiece(a, path, out, lacking);
         if (ends_with(path, ".tiktoken"))
                 return load_tiktoken(a, path, out, lacking);
-        return ends_with(path, ".txt") ? load_wordpiece(a, path, out, lacking)
-                                       : load_json_file(a, path, out, lacking);
+        if (ends_with(path, ".txt"))
+                return load_wordpiece(a, path, out, lacking);
+        if (format ? format->kind == FORMAT_LLAMA2C_TOKENIZER : ends_with(path, ".bin"))
+                return load_llama2c(a, path, out, lacking);
+        if (!format || format->kind != FORMAT_OTHER || format->advice)
+                return load_json_file(a, path, out, lacking);
+        return arena_printf(a,
+                            "%s: this is %s; a tokenizer is a tokenizer.json, a tokenizer.model of "
+                            "SentencePiece, a NAME.tiktoken, a vocab.txt, llama2.c's tokenizer.bin, a GGUF, "
+                            "or a directory with one of them",
+                            path, format->name);
 }
 
 /* Of several the first goes before the others. */
@@ -211,13 +220,6 @@ bool tokenizer_is_in(Arena *a, const char *folder)
         for (int i = 0; i < FILES; i++)
                 found |= is_there(arena_printf(a, "%s/%s", folder, file_table[i]));
         return found;
-}
-
-bool tokenizer_is_file(const char *path)
-{
-        const Format *format = format_of_file(path);
-        return (format && (format->kind == FORMAT_JSON || format->kind == FORMAT_SENTENCEPIECE)) ||
-               ends_with(path, ".txt") || ends_with(path, ".tiktoken");
 }
 
 const char *tokenizer_load(Arena *a, const char *path, TokenBlock *out, bool *lacking)

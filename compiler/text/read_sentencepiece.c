@@ -76,6 +76,24 @@ static void set_pieces(Reader *r, const SentencePieceModel *p)
                 set_piece(r, p, i);
 }
 
+int named_byte(Bytes text)
+{
+        char digits[3] = {0};
+        if (text.n != 6 || memcmp(text.at, "<0x", 3) != 0 || text.at[5] != '>')
+                return -1;
+        memcpy(digits, text.at + 3, 2);
+        return isxdigit((unsigned char)digits[0]) && isxdigit((unsigned char)digits[1])
+                       ? (int)strtol(digits, NULL, 16)
+                       : -1;
+}
+
+Bytes byte_text(Reader *r, int byte)
+{
+        char *text = arena_alloc(r->arena, 1);
+        *text = (char)byte;
+        return (Bytes){text, 1};
+}
+
 /* The pieces of single bytes: <0x41>. */
 static void set_bytes(Reader *r, const SentencePieceModel *p)
 {
@@ -83,18 +101,13 @@ static void set_bytes(Reader *r, const SentencePieceModel *p)
         for (int b = 0; b < 256; b++)
                 f->of_byte[b] = -1;
         for (int32_t i = 0; i < p->n; i++) {
-                Bytes text = p->text[i];
-                unsigned byte;
-                char end;
                 if (p->type[i] != PIECE_BYTE)
                         continue;
-                if (text.n != 6 || !isxdigit((unsigned char)text.at[3]) ||
-                    sscanf(text.at, "<0x%2X%c", &byte, &end) != 2 || end != '>')
-                        reader_refuse(r, "piece %d, \"%s\": a byte's piece is like <0x41>", i, text.at);
-                char *shown = arena_alloc(r->arena, 1);
-                *shown = (char)byte;
+                int byte = named_byte(p->text[i]);
+                if (byte < 0)
+                        reader_refuse(r, "piece %d, \"%s\": a byte's piece is like <0x41>", i, p->text[i].at);
                 f->of_byte[byte] = i;
-                f->shown[i] = (Bytes){shown, 1};
+                f->shown[i] = byte_text(r, byte);
         }
         bool all = true;
         for (int b = 0; b < 256; b++)
@@ -109,17 +122,12 @@ static void set_bytes(Reader *r, const SentencePieceModel *p)
 
 /* --- merges: two neighbours that together are a piece, the highest score first -------------------------------------------- */
 
-typedef struct {
-        float score;
-        int32_t piece;
-} Scored;
-
 static int by_score(const void *a, const void *b)
 {
-        const Scored *x = a, *y = b;
+        const ScoredToken *x = a, *y = b;
         if (x->score != y->score)
                 return x->score > y->score ? -1 : 1;
-        return (x->piece > y->piece) - (x->piece < y->piece);
+        return (x->token > y->token) - (x->token < y->token);
 }
 
 /* Whether a place in a text is between characters; a character without a piece could not be merged, which no trained model has. */
@@ -136,37 +144,44 @@ static void check_characters(Reader *r, int32_t piece, Bytes text)
         }
 }
 
-static void add_pairs(Reader *r, int32_t piece, Bytes text, uint32_t rank, int64_t *cap)
+static void add_pairs(Reader *r, int32_t token, uint32_t rank, int64_t *cap)
 {
         Form *f = r->form;
+        const Bytes text = r->name[token];
         for (int64_t at = 1; at < text.n; at++) {
-                int32_t left, right;
-                if (((unsigned char)text.at[at] & 0xc0) == 0x80 ||
-                    (left = find_token(r, (Bytes){text.at, at})) < 0 ||
-                    (right = find_token(r, (Bytes){text.at + at, text.n - at})) < 0)
+                int32_t left = find_token(r, (Bytes){text.at, at}),
+                        right = left < 0 ? -1 : find_token(r, (Bytes){text.at + at, text.n - at});
+                if (right < 0)
                         continue;
                 if (f->nmerge == MAX_MERGES)
-                        reader_refuse(r, "more than %d pairs of pieces make another", MAX_MERGES);
+                        reader_refuse(r, "more than %d pairs of tokens make another", MAX_MERGES);
                 GROW(r->arena, f->merge, f->nmerge, *cap);
                 f->merge[f->nmerge++] =
-                        (FormMerge){.left = left, .right = right, .made = piece, .rank = rank};
+                        (FormMerge){.left = left, .right = right, .made = token, .rank = rank};
+        }
+}
+
+void merge_by_scores(Reader *r, ScoredToken *token, int64_t n)
+{
+        int64_t cap = 0;
+        uint32_t rank = 0;
+        qsort(token, (size_t)n, sizeof *token, by_score);
+        for (int64_t i = 0; i < n; i++) {
+                rank += i && token[i].score < token[i - 1].score;
+                add_pairs(r, token[i].token, rank, &cap);
         }
 }
 
 static void add_merges(Reader *r, const SentencePieceModel *p)
 {
-        Scored *order = NEW_ARRAY(r->arena, Scored, p->n);
-        int64_t n = 0, cap = 0;
+        ScoredToken *token = NEW_ARRAY(r->arena, ScoredToken, p->n);
+        int64_t n = 0;
         for (int32_t i = 0; i < p->n; i++)
-                if (p->type[i] == PIECE_NORMAL)
-                        order[n++] = (Scored){p->score[i], i};
-        qsort(order, (size_t)n, sizeof *order, by_score);
-        uint32_t rank = 0;
-        for (int64_t i = 0; i < n; i++) {
-                rank += i && order[i].score < order[i - 1].score;
-                check_characters(r, order[i].piece, p->text[order[i].piece]);
-                add_pairs(r, order[i].piece, p->text[order[i].piece], rank, &cap);
-        }
+                if (p->type[i] == PIECE_NORMAL) {
+                        check_characters(r, i, p->text[i]);
+                        token[n++] = (ScoredToken){p->score[i], i};
+                }
+        merge_by_scores(r, token, n);
 }
 
 /* A piece that is not used would be taken apart again after its merges. */

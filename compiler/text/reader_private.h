@@ -94,6 +94,15 @@ typedef struct {
 void read_protobuf(Reader *r, Bytes file, SentencePieceModel *out);
 void read_sentencepiece(Reader *r, const SentencePieceModel *p);
 void show_sentencepiece(Reader *r, const SentencePieceModel *p); /* when all tokens are there */
+int named_byte(Bytes text);                                      /* 65 of <0x41>; -1: it is no such name */
+Bytes byte_text(Reader *r, int byte);                            /* of one byte */
+
+typedef struct {
+        float score;
+        int32_t token;
+} ScoredToken;
+/* Two neighbours that together are one of these tokens [n] become it: the highest score first, of equals the leftmost. */
+void merge_by_scores(Reader *r, ScoredToken *token, int64_t n);
 
 /* load.c */
 char *file_text(Arena *a, const char *path, int64_t *size, const char **why, bool *lacking);
@@ -105,7 +114,8 @@ const char *block_of_json(Arena *a, const char *path, const json_t *root, TokenB
 const char *load_sentencepiece(Arena *a, const char *path, TokenBlock *out, bool *lacking);
 const char *load_wordpiece(Arena *a, const char *path, TokenBlock *out, bool *lacking);
 
-/* load_tiktoken.c: NULL, or what is wrong */
+/* load_llama2c.c, load_tiktoken.c: NULL, or what is wrong */
+const char *load_llama2c(Arena *a, const char *path, TokenBlock *out, bool *lacking);
 const char *load_tiktoken(Arena *a, const char *path, TokenBlock *out, bool *lacking);
 bool is_tekken(const json_t *root);
 const char *form_of_tekken(Form *f, const json_t *root);

@@ -534,6 +534,7 @@ const char *form_tables(const Form *f, TokenBlock *out)
         mark_joints(f, block, &t);
         out->block = block;
         out->vocab = f->vocab;
+        out->is_open_ended = f->is_open_ended;
         out->about = arena_printf(f->arena, "%s, %d tokens", f->kind, f->vocab);
         return NULL;
 }

@@ -19,17 +19,18 @@
 typedef struct {
         const void *block; /* [size], aligned to 16 */
         int64_t size;
-        int32_t vocab;     /* ids are below */
-        const char *about; /* in words: "byte-level BPE, 50257 tokens" */
+        int32_t vocab;      /* ids are below */
+        const char *about;  /* in words: "byte-level BPE, 50257 tokens" */
+        bool is_open_ended; /* of one file, which does not say how many tokens it has: a model has to know */
 } TokenBlock;
 
-/* Reads a tokenizer.json, a model of SentencePiece, a vocab.txt, or a directory that has one of them or vocab.json and merges.txt;
+/* Reads a tokenizer.json, a model of SentencePiece, a vocab.txt, llama2.c's tokenizer.bin, or a directory that has one of the first three
+ * or vocab.json and merges.txt;
  * tokenizer_config.json beside them says what they don't.  NULL, or what is wrong: where, what was expected,
  * what to do; memory and files that can't be had: see lacks_memory() and *lacking. */
 const char *tokenizer_load(Arena *a, const char *path, TokenBlock *out, bool *lacking);
 
 bool tokenizer_is_in(Arena *a, const char *folder); /* has it any of these files? */
-bool tokenizer_is_file(const char *path);           /* is it one of them? */
 
 /* Bytes [n]; NULL: there are none, which is not the same as empty ones. */
 typedef struct {

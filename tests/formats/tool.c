@@ -233,6 +233,55 @@ static int check_halves(const char *name, Widen *widen, Narrow *narrow, uint16_t
         return wrong != 0;
 }
 
+/* Ids of a text, a bar, and what they decode to in hexadecimal. */
+static void encode(const Tokenizer *t, const char *text, int64_t n)
+{
+        int64_t count;
+        int32_t *token = text_to_tokens(t, text, n, &count);
+        char *out = malloc((size_t)tokens_decode_room(&t->tables));
+        TokenDecoder decoder = {.n = 0};
+        if (!token || !out)
+                abort();
+        for (int64_t i = 0; i < count; i++)
+                printf("%d ", (int)token[i]);
+        printf("| ");
+        for (int64_t i = 0; i <= count; i++) {
+                int64_t shown = i < count ? tokens_decode(&t->tables, &decoder, token[i], 0, out) : tokens_decode_end(&decoder, out);
+                for (int64_t k = 0; k < shown; k++)
+                        printf("%02x", (unsigned)(unsigned char)out[k]);
+        }
+        printf("\n");
+        free(token);
+        free(out);
+}
+
+/* tokenizer PATH VOCABULARY: the same for each line of standard input, a text in hexadecimal */
+static int tokenizer(const char *path, int vocab)
+{
+        CkError err;
+        Tokenizer t;
+        if (!tokenizer_read(path, NULL, vocab, &t, &err))
+                return refuse(&err);
+        char *line = NULL;
+        size_t room = 0;
+        while (getline(&line, &room, stdin) >= 0) {
+                char *text = malloc(strlen(line) / 2 + 1); /* exactly sized below, so that a sanitizer sees its end */
+                int64_t n = 0;
+                for (const char *hex = line; text && hex[0] > ' '; hex += 2) {
+                        char digits[3] = {hex[0], hex[1], 0};
+                        text[n++] = (char)strtoul(digits, NULL, 16);
+                }
+                text = realloc(text, (size_t)(n ? n : 1));
+                if (!text)
+                        abort();
+                encode(&t, text, n);
+                free(text);
+        }
+        free(line);
+        tokenizer_free(&t);
+        return ferror(stdout) != 0;
+}
+
 int main(int argc, char **argv)
 {
         const char *what = argc > 2 ? argv[1] : "";
@@ -259,17 +308,8 @@ int main(int argc, char **argv)
                                                    hash_scale(argc - 5, shape), strtod(argv[3], NULL)));
                 return 0;
         }
-        if (!strcmp(what, "tokenizer") && argc == 4) {
-                CkError err;
-                Tokenizer tokenizer;
-                if (!tokenizer_read(argv[2], NULL, atoi(argv[3]), &tokenizer, &err))
-                        return refuse(&err);
-                Arena arena = {0};
-                fputs(tokenizer_text(&arena, &tokenizer), stdout);
-                arena_free(&arena);
-                tokenizer_free(&tokenizer);
-                return ferror(stdout) != 0;
-        }
+        if (!strcmp(what, "tokenizer") && argc == 4)
+                return tokenizer(argv[2], atoi(argv[3]));
         fprintf(stderr, "usage: tool list|pairs|copy|misuse|shrink|cuts|halves|hash|tokenizer ARGUMENT...\n");
         return 2;
 }
