@@ -1,19 +1,20 @@
 /*
  * A piece to symbols, and symbols to tokens by merges (byte pair encoding).
  *
- * Needs token_tables.h.
+ * Needs token_tables.h and token_wordpiece.h.
  */
 
 /* --- merges -------------------------------------------------------------------------------------------------------------- */
 
-/* Few symbols: the least rank, the leftmost of equals, is looked for each time.  Returns how many are left, at the front. */
-static inline int64_t token_merge_few(const TokenTables *t, int32_t *symbol, int64_t n)
+/* Few symbols: the least rank, the leftmost of equals, is looked for each time.  Returns how many are left, at the front; not fewer
+ * than `least`. */
+static inline int64_t token_merge_few(const TokenTables *t, int32_t *symbol, int64_t n, int64_t least)
 {
         uint32_t rank[TOKENS_FEW];
         int32_t made[TOKENS_FEW];
         for (int64_t i = 0; i + 1 < n; i++)
                 rank[i] = token_of_pair(t, symbol[i], symbol[i + 1], &made[i]);
-        while (n > 1) {
+        while (n > least) {
                 int64_t best = 0;
                 for (int64_t i = 1; i + 1 < n; i++)
                         best = rank[i] < rank[best] ? i : best;
@@ -81,7 +82,7 @@ static inline void token_join(const TokenList *m, int64_t place)
         }
 }
 
-static inline int64_t token_merge_many(const TokenTables *t, int32_t *symbol, int64_t n, int32_t *scratch)
+static inline int64_t token_merge_many(const TokenTables *t, int32_t *symbol, int64_t n, int64_t least, int32_t *scratch)
 {
         TokenList m = {t, n, symbol, scratch, scratch + n, scratch + 2 * n, (uint32_t *)(scratch + 3 * n), scratch + 4 * n};
         int64_t left = 0;
@@ -94,57 +95,83 @@ static inline int64_t token_merge_many(const TokenTables *t, int32_t *symbol, in
                 token_look_up(&m, i);
         for (int64_t node = n - 1; node >= 1; node--)
                 m.winner[node] = token_better(&m, m.winner[2 * node], m.winner[2 * node + 1]);
-        while (m.rank[m.winner[1]] != UINT32_MAX)
+        for (int64_t there = n; there > least && m.rank[m.winner[1]] != UINT32_MAX; there--)
                 token_join(&m, m.winner[1]);
         for (int64_t i = 0; i < n; i = m.next[i])
                 symbol[left++] = symbol[i];
         return left;
 }
 
-static inline int64_t token_merge(const TokenTables *t, int32_t *symbol, int64_t n, int32_t *scratch)
+static inline int64_t token_merge(const TokenTables *t, int32_t *symbol, int64_t n, int64_t least, int32_t *scratch)
 {
-        return n <= TOKENS_FEW ? token_merge_few(t, symbol, n) : token_merge_many(t, symbol, n, scratch);
+        return n <= TOKENS_FEW ? token_merge_few(t, symbol, n, least) : token_merge_many(t, symbol, n, least, scratch);
 }
 
-/* --- joints: a merge goes over one only if a token has the symbols around it ----------------------------------------------- */
+/* --- without merging ----------------------------------------------------------------------------------------------------- */
 
-/* The bit of a joint between b and c; a and d are the symbols around these, -1 where the token ends. */
-static inline uint64_t token_joint(int32_t a, int32_t b, int32_t c, int32_t d)
-{
-        return token_mix((uint32_t)a * UINT64_C(0xd6e8feb86659fd93) + (uint32_t)b * UINT64_C(0xa0761d6478bd642f) +
-                         (uint32_t)c * UINT64_C(0xe7037ed1a0b428db) + (uint32_t)d * UINT64_C(0x8ebc6af09c88c6e3));
-}
+/* Merges make a text these tokens if, and only if, each two neighbours stay two when they are merged by themselves: what goes over a
+ * border first has the least rank of all, so of these two too.  There is one such row of tokens, also up to each place that it comes
+ * to, and so a place from which none goes on is on no way.  It is looked for with the longest tokens first. */
 
-static inline int token_has_joint(const TokenTables *t, uint64_t joint)
+/* Do two tokens stay two?  Undoes their merges, the last first: where one of symbols that then lie at the border comes before what was
+ * undone, it comes first. */
+static inline int token_stay_two(const TokenTables *t, uint32_t left, uint32_t right)
 {
-        const uint64_t bit = joint & (8 * (uint64_t)t->count[TOKENS_JOINTS] - 1);
-        return t->section[TOKENS_JOINTS][bit / 8] >> bit % 8 & 1;
-}
-
-/* May a merge go over the joint before symbol i of n?  Of the token that it makes, two symbols or one lie on either side. */
-static inline int token_joins(const TokenTables *t, const int32_t *symbol, int64_t n, int64_t i)
-{
-        const int32_t b = symbol[i - 1], c = symbol[i];
-        const int left = i > 1, right = i + 1 < n;
-        return (left && right && token_has_joint(t, token_joint(symbol[i - 2], b, c, symbol[i + 1]))) ||
-               (right && token_has_joint(t, token_joint(-1, b, c, symbol[i + 1]))) ||
-               (left && token_has_joint(t, token_joint(symbol[i - 2], b, c, -1))) || token_has_joint(t, token_joint(-1, b, c, -1));
-}
-
-/* The token that symbols [n] are together, if merges make it and it is short; else -1. */
-static inline int32_t token_of_symbols(const TokenTables *t, const int32_t *symbol, int64_t n)
-{
-        enum { MOST = 16 };
-        unsigned char text[MOST + 8];
-        uint32_t length, all = 0;
-        for (int64_t i = 0; i < n; i++) {
-                const unsigned char *bytes = token_bytes_of(t, TOKENS_OFFSET, (uint32_t)symbol[i], &length);
-                if (!length || all + length > MOST)
-                        return -1;
-                memcpy(text + all, bytes, length);
-                all += length;
+        const TokenSplit *split = (const TokenSplit *)token_section(t, TOKENS_SPLITS);
+        uint32_t limit = UINT32_MAX, last, vocab = t->head->vocab;
+        int32_t made;
+        while (token_of_pair(t, (int32_t)left, (int32_t)right, &made) >= limit) {
+                const TokenSplit *a = &split[left], *b = &split[right];
+                const int undo_left = a->rank > b->rank; /* of equals the left one was first */
+                last = undo_left ? a->rank : b->rank;
+                limit = undo_left ? last - 1 : last;
+                left = undo_left ? a->right : left;
+                right = undo_left ? right : b->left;
+                if (!last || left >= vocab || right >= vocab || split[undo_left ? left : right].rank >= last)
+                        return 1;
         }
-        return token_of_bytes(t, text, all, text + sizeof text, TOKEN_IS_MADE);
+        return 0;
+}
+
+/* The longest token at p, or that of its byte. */
+static inline int32_t token_search_from(const TokenTables *t, const unsigned char *p, const unsigned char *end)
+{
+        const unsigned char *after = p;
+        const int32_t token = token_longest_at(t, 0, p, end, &after);
+        return token >= 0 ? token : ((const int32_t *)token_section(t, TOKENS_OF_BYTE))[*p];
+}
+
+/* A piece to tokens.  symbol [3 * (n + 1)] for its n bytes; ids come to its front.  Returns how many; 0: it takes tokens that are not
+ * searched for. */
+static inline int64_t token_search(const TokenTables *t, const unsigned char *p, const unsigned char *end, int32_t *symbol)
+{
+        const TokenSplit *split = (const TokenSplit *)token_section(t, TOKENS_SPLITS);
+        const int64_t n = end - p;
+        int32_t *place = symbol + n, token = token_search_from(t, p, end);
+        unsigned char *dead = (unsigned char *)(place + n);
+        int64_t count = 0, at = 0;
+        memset(dead, 0, (size_t)n + 1);
+        while (at < n) {
+                if (token < 0 || (uint32_t)token >= t->head->vocab) { /* none goes on from here */
+                        if (!count)
+                                return 0;
+                        dead[at] = 1;
+                        at = place[--count];
+                        token = split[symbol[count]].shorter;
+                        continue;
+                }
+                const int64_t next = at + split[token].n;
+                if (next > n || next == at || dead[next] || (count && !token_stay_two(t, (uint32_t)symbol[count - 1], (uint32_t)token))) {
+                        const int32_t shorter = split[token].shorter;
+                        token = shorter >= 0 && (uint32_t)shorter < t->head->vocab && split[shorter].n < split[token].n ? shorter : -1;
+                        continue;
+                }
+                symbol[count] = token;
+                place[count++] = (int32_t)at;
+                at = next;
+                token = at < n ? token_search_from(t, p + at, end) : -1;
+        }
+        return count;
 }
 
 /* --- symbols ------------------------------------------------------------------------------------------------------------- */

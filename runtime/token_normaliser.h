@@ -388,7 +388,16 @@ static inline void token_change_sentencepiece(const TokenTables *t, const TokenC
                 return;
         if (c->flags & SENTENCEPIECE_PREFIX)
                 token_write(w, space, width);
+        const int mapped = t->count[TOKENS_CHARSMAP] > 0;
         for (int spaced = few; p < end;) {
+                const unsigned char *run = p;
+                while (!mapped && p < end && *p > ' ' && *p < 0x80 && !t->may_begin[1][*p])
+                        p++;
+                if (p > run) {
+                        token_write(w, run, (uint64_t)(p - run));
+                        spaced = 0;
+                        continue;
+                }
                 p += token_sentencepiece_prefix(t, p, end, &to, &n);
                 for (; spaced && n && *to == ' '; n--)
                         to++;

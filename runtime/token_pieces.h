@@ -25,31 +25,21 @@ static inline void token_put(TokenRun *r, int32_t id)
         r->n++;
 }
 
-/* The symbols of a piece, before merges; merges: whether there are any. */
-static inline int64_t token_symbols_of(const TokenRun *r, const unsigned char *p, const unsigned char *end, int *merges)
+/* A piece's tokens, into r->symbol; how many. */
+static inline int64_t token_ids_of(const TokenRun *r, const unsigned char *p, const unsigned char *end)
 {
         const TokenTables *t = r->t;
-        *merges = t->head->model == MODEL_BPE;
         switch (t->head->model) {
         case MODEL_WORDPIECE: return token_wordpiece(t, p, end, r->symbol);
         case MODEL_WORDLEVEL: return token_wordlevel(t, p, end, r->limit, r->symbol);
         case MODEL_UNIGRAM: return token_unigram(t, p, end, r->limit, r->symbol);
         }
+        int64_t n = t->count[TOKENS_SPLITS] ? token_search(t, p, end, r->symbol) : 0;
+        if (n)
+                return n;
         const int bytes = (t->head->flags & TOKENS_ARE_BYTES) && !t->head->nwithin && !t->head->nending;
-        return bytes ? token_spell_bytes(t, p, end, r->symbol) : token_spell(t, p, end, r->limit, r->symbol);
-}
-
-/* Symbols of a piece [n] between two joints that no merge goes over. */
-static inline void token_part(TokenRun *r, int64_t begin, int64_t count, int64_t n)
-{
-        int32_t *symbol = r->symbol + begin, whole = count > 1 ? token_of_symbols(r->t, symbol, count) : symbol[0];
-        if (whole >= 0) {
-                token_put(r, whole);
-                return;
-        }
-        count = token_merge(r->t, symbol, count, r->symbol + n);
-        for (int64_t i = 0; i < count; i++)
-                token_put(r, symbol[i]);
+        n = bytes ? token_spell_bytes(t, p, end, r->symbol) : token_spell(t, p, end, r->limit, r->symbol);
+        return token_merge(t, r->symbol, n, 1, r->symbol + n);
 }
 
 static inline void token_piece(TokenRun *r, const unsigned char *p, const unsigned char *end)
@@ -65,14 +55,8 @@ static inline void token_piece(TokenRun *r, const unsigned char *p, const unsign
                         return;
                 }
         }
-        int merges;
-        int64_t n = token_symbols_of(r, p, end, &merges), begin = 0;
-        for (int64_t i = 1; merges && i <= n; i++)
-                if (i == n || (t->count[TOKENS_JOINTS] && !token_joins(t, r->symbol, n, i))) {
-                        token_part(r, begin, i - begin, n);
-                        begin = i;
-                }
-        for (int64_t i = 0; !merges && i < n; i++)
+        const int64_t n = token_ids_of(r, p, end);
+        for (int64_t i = 0; i < n; i++)
                 token_put(r, r->symbol[i]);
 }
 

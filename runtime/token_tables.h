@@ -36,13 +36,13 @@ enum {
         TOKENS_CHARSMAP_TEXTS, /* what its keys become, each with a 0 behind it */
         TOKENS_NODES,        /* TokenNode: all tokens, byte by byte */
         TOKENS_SCORES,       /* double [vocab], or nothing: of a lattice */
-        TOKENS_JOINTS,       /* bits, a power of two of bytes, or nothing: where merges may go over; token_joins() */
+        TOKENS_PAIR_BITS,    /* a power of two of bytes: by hashes of pairs, 0 where there is none */
+        TOKENS_SPLITS,       /* TokenSplit [vocab], or nothing: how merges make tokens; token_search() */
         TOKENS_SHORT,        /* TokenShown [vocab]: of TOKENS_SHOWN what is short and needs nothing around it */
         TOKENS_SECTIONS
 };
 
 enum {
-        TOKENS_VERSION = 1,
         TOKENS_PAGE = 128,
         TOKENS_PAGES = 0x110000 / TOKENS_PAGE,
         TOKENS_MOST = 1 << 28, /* bytes of a normalised text */
@@ -56,7 +56,7 @@ enum {
 
 /* The block begins with this. */
 typedef struct {
-        char name[8]; /* "tokens 1" */
+        char name[8]; /* "tokens 2" */
         uint32_t size, vocab, unknown, longest;
         uint32_t flags, before, behind, raw_added, growth, strip;
         uint32_t model, inner, characters, word; /* inner: the node of the prefix within words; characters: a word's, at most; */
@@ -89,8 +89,7 @@ enum {
 /* TokenSlot.n_marks */
 enum {
         TOKEN_IS_WHOLE = 1, /* a piece that has its bytes is this token */
-        TOKEN_IS_MADE = 2,  /* merges make it of its bytes */
-        TOKEN_MARK_BITS = 2
+        TOKEN_MARK_BITS = 1
 };
 
 typedef struct {
@@ -109,6 +108,14 @@ typedef struct {
         uint32_t left, right; /* UINT32_MAX: the slot is free */
         uint32_t rank, made;
 } TokenPair;
+
+/* A token that merges make: the last of them, its rank and 1, 0 if there are none; the longest other such token that it begins with, or
+ * -1; its bytes. */
+typedef struct {
+        uint32_t left, right, rank;
+        int32_t shorter;
+        uint32_t n;
+} TokenSplit;
 
 typedef struct {
         uint32_t at, n; /* in TOKENS_ADDED_BYTES */
@@ -227,7 +234,7 @@ static inline uint32_t token_element(int which)
                 [TOKENS_STAGE] = 2, [TOKENS_CHANGES] = sizeof(TokenChange), [TOKENS_AROUND] = 4, [TOKENS_FIRST_OFFSET] = 4,
                 [TOKENS_MAPS] = sizeof(TokenMap), [TOKENS_MAP_STAGE] = 2, [TOKENS_MAP_VALUES] = 4, [TOKENS_COMPOSED] = sizeof(TokenComposed),
                 [TOKENS_CHARSMAP] = 4, [TOKENS_NODES] = sizeof(TokenNode), [TOKENS_SCORES] = 8,
-                [TOKENS_SHORT] = sizeof(TokenShown)};
+                [TOKENS_SHORT] = sizeof(TokenShown), [TOKENS_SPLITS] = sizeof(TokenSplit)};
         return which == TOKENS_REGEX ? (uint32_t)sizeof(TokenRegex) : size[which] ? size[which] : 1;
 }
 
@@ -334,7 +341,7 @@ static inline int tokens_open(TokenTables *t, const void *block, uint64_t size)
 {
         const TokenHead *head = (const TokenHead *)block;
         memset(t, 0, sizeof *t);
-        if (size < sizeof *head || memcmp(head->name, "tokens 1", 8) || head->size > size)
+        if (size < sizeof *head || memcmp(head->name, "tokens 2", 8) || head->size > size)
                 return 0;
         t->head = head;
         for (int i = 0; i < TOKENS_SECTIONS; i++) {
@@ -346,8 +353,8 @@ static inline int tokens_open(TokenTables *t, const void *block, uint64_t size)
         }
         int64_t vocab = head->vocab;
         if (vocab < 1 || vocab > INT32_MAX - 1 || t->count[TOKENS_OFFSET] != vocab + 1 || t->count[TOKENS_SHOWN_OFFSET] != vocab + 1 ||
-            t->count[TOKENS_MARKS] != vocab || !token_is_power(t->count[TOKENS_WHOLE]) || !token_is_power(t->count[TOKENS_PAIRS]) ||
-            t->count[TOKENS_OF_BYTE] != 256 || t->count[TOKENS_SHORT] != vocab || (t->count[TOKENS_JOINTS] && !token_is_power(t->count[TOKENS_JOINTS])) || head->unknown >= head->vocab || head->raw_added > t->count[TOKENS_ADDED] || head->growth < 1 ||
+            t->count[TOKENS_MARKS] != vocab || !token_is_power(t->count[TOKENS_WHOLE]) || !token_is_power(t->count[TOKENS_PAIRS]) || !token_is_power(t->count[TOKENS_PAIR_BITS]) ||
+            t->count[TOKENS_OF_BYTE] != 256 || t->count[TOKENS_SHORT] != vocab || (t->count[TOKENS_SPLITS] && (t->count[TOKENS_SPLITS] != vocab || !t->count[TOKENS_NODES])) || head->unknown >= head->vocab || head->raw_added > t->count[TOKENS_ADDED] || head->growth < 1 ||
             head->growth > TOKENS_GROWTH || (int64_t)head->before + head->behind != t->count[TOKENS_AROUND] || !token_steps_fit(t) || !token_changes_fit(t) || !token_model_fits(t))
                 return 0;
         const TokenAdded *added = (const TokenAdded *)token_section(t, TOKENS_ADDED);
@@ -449,12 +456,21 @@ static inline int32_t token_of_bytes(const TokenTables *t, const unsigned char *
         return -1;
 }
 
+/* The bit of a pair by its hash, among those of so many bytes. */
+static inline uint64_t token_pair_bit(uint64_t h, int64_t bytes)
+{
+        return h >> 24 & (8 * (uint64_t)bytes - 1);
+}
+
 /* What two neighbours become: its rank, UINT32_MAX if nothing, and *made. */
 static inline uint32_t token_of_pair(const TokenTables *t, int32_t left, int32_t right, int32_t *made)
 {
         const TokenPair *slot = (const TokenPair *)token_section(t, TOKENS_PAIRS);
-        uint64_t h = token_mix((uint64_t)(uint32_t)left << 32 | (uint32_t)right), mask = (uint64_t)t->count[TOKENS_PAIRS] - 1;
+        const uint64_t h = token_mix((uint64_t)(uint32_t)left << 32 | (uint32_t)right), mask = (uint64_t)t->count[TOKENS_PAIRS] - 1;
+        const uint64_t bit = token_pair_bit(h, t->count[TOKENS_PAIR_BITS]);
         *made = -1;
+        if (!(t->section[TOKENS_PAIR_BITS][bit / 8] >> bit % 8 & 1)) /* most, which a processor foresees */
+                return UINT32_MAX;
         for (uint64_t tries = 0; tries <= mask; tries++) {
                 const TokenPair *s = &slot[(h + tries) & mask];
                 if (s->left == UINT32_MAX)

@@ -18,11 +18,11 @@ static inline int32_t token_longest_at(const TokenTables *t, uint32_t at, const 
         const TokenNode *node = (const TokenNode *)token_section(t, TOKENS_NODES);
         const uint32_t count = (uint32_t)t->count[TOKENS_NODES];
         int32_t found = -1;
-        while (p < end && (at = token_child(node, count, at, *p++)) < count)
-                if (node[at].token >= 0 && (uint32_t)node[at].token < t->head->vocab) {
-                        found = node[at].token;
-                        *after = p;
-                }
+        while (p < end && (at = token_child(node, count, at, *p++)) < count) {
+                const int ends = (uint32_t)node[at].token < t->head->vocab;
+                found = ends ? node[at].token : found;
+                *after = ends ? p : *after;
+        }
         return found;
 }
 

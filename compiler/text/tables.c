@@ -25,7 +25,9 @@ static uint32_t add_text(Block *b, Bytes text)
         return at;
 }
 
-/* --- tokens ---------------------------------------------------------------------------------------------------------- */
+/* --- tokens
+ * ----------------------------------------------------------------------------------------------------------
+ */
 
 static void add_texts(Block *b, int offsets, const Bytes *text)
 {
@@ -88,7 +90,23 @@ static void add_pairs(Block *b)
         add(b, TOKENS_PAIRS, slot, size);
 }
 
-/* --- added tokens ---------------------------------------------------------------------------------------------------- */
+static void add_pair_bits(Block *b)
+{
+        const Form *f = b->form;
+        int64_t bytes = power_above(f->nmerge); /* 12 bits and more for a pair */
+        unsigned char *bits = arena_alloc(b->arena, bytes);
+        for (int64_t i = 0; i < f->nmerge; i++) {
+                const FormMerge *m = &f->merge[i];
+                uint64_t h = token_mix((uint64_t)(uint32_t)m->left << 32 | (uint32_t)m->right),
+                         bit = token_pair_bit(h, bytes);
+                bits[bit / 8] |= (unsigned char)(1 << bit % 8);
+        }
+        add(b, TOKENS_PAIR_BITS, bits, bytes);
+}
+
+/* --- added tokens
+ * ----------------------------------------------------------------------------------------------------
+ */
 
 static int by_bytes(const void *a, const void *b)
 {
@@ -122,7 +140,9 @@ static const char *add_added(Block *b)
         return wrong;
 }
 
-/* --- steps ----------------------------------------------------------------------------------------------------------- */
+/* --- steps
+ * -----------------------------------------------------------------------------------------------------------
+ */
 
 static uint32_t add_regex(Block *b, const RegexTable *t)
 {
@@ -246,7 +266,8 @@ static Growth change_growth(Growth g, const FormChange *c)
         }
 }
 
-/* How many times as long a text becomes, at most; each byte of it, and once in front. */
+/* How many times as long a text becomes, at most; each byte of it, and once in
+ * front. */
 static int64_t growth_of(const Form *f)
 {
         Growth g = {1, 0};
@@ -263,7 +284,9 @@ static int64_t growth_of(const Form *f)
         return most < TOKENS_GROWTH ? (int64_t)most + 1 : TOKENS_GROWTH + 1;
 }
 
-/* --- models ---------------------------------------------------------------------------------------------------------- */
+/* --- models
+ * ----------------------------------------------------------------------------------------------------------
+ */
 
 /* All tokens byte by byte; false: they are too many. */
 static bool add_nodes(Block *b)
@@ -314,7 +337,9 @@ static const char *add_word(Block *b)
         return why;
 }
 
-/* --- the block ------------------------------------------------------------------------------------------------------- */
+/* --- the block
+ * -------------------------------------------------------------------------------------------------------
+ */
 
 static void *put_together(Block *b, int64_t *size)
 {
@@ -335,10 +360,9 @@ static void *put_together(Block *b, int64_t *size)
         return block;
 }
 
-static void *section_of(void *block, int section)
-{
-        return (char *)block + ((const TokenHead *)block)->section[section].at;
-}
+/* --- how merges make tokens
+ * ------------------------------------------------------------------------------------------
+ */
 
 /* The symbols of a token before merges, in symbol [text.n + 1]. */
 static int64_t spell(const Form *f, const TokenTables *t, Bytes text, int32_t *symbol)
@@ -348,65 +372,109 @@ static int64_t spell(const Form *f, const TokenTables *t, Bytes text, int32_t *s
                                            : token_spell(t, p, p + text.n, p + text.n, symbol);
 }
 
-/* Marks the tokens that their own merges make, and those that pieces become at once: these, or all where merges are ignored. */
-static void mark_whole(const Form *f, void *block, const TokenTables *t)
+/* How its own merges make a token; n stays 0 if they don't. */
+static void split_token(const Form *f, const TokenTables *t, int32_t token, int32_t *symbol,
+                        TokenSplit *split)
 {
-        enum { LONGEST = 64 };
-        TokenSlot *slot = section_of(block, TOKENS_WHOLE);
-        int32_t symbol[TOKEN_LIST_WORDS * LONGEST];
-        for (int64_t i = 0; i < t->count[TOKENS_WHOLE] && f->model == MODEL_BPE; i++) {
-                if (slot[i].token == UINT32_MAX)
-                        continue;
-                Bytes text = f->token[slot[i].token];
-                bool made = false;
-                if (text.n && text.n <= LONGEST && !f->within.n && !f->ending.n) {
-                        int64_t n = spell(f, t, text, symbol);
-                        n = token_merge(t, symbol, n, symbol + n);
-                        made = n == 1 && symbol[0] == (int32_t)slot[i].token;
-                }
-                slot[i].n_marks |=
-                        (made || f->ignores_merges ? TOKEN_IS_WHOLE : 0) | (made ? TOKEN_IS_MADE : 0);
-        }
-}
-
-/* --- joints ---------------------------------------------------------------------------------------------------------- */
-
-/* Room for the joints, all of them free. */
-static void add_joints(Block *b)
-{
-        enum { LEAST = 64, MOST = 1 << 18 };
-        const Form *f = b->form;
-        int64_t joints = 0, size = LEAST;
-        if (f->model != MODEL_BPE || f->within.n || f->ending.n || !merges_texts_alone(f))
+        const Bytes text = f->token[token];
+        int64_t n = spell(f, t, text, symbol);
+        int32_t made = symbol[0];
+        uint32_t rank = 0;
+        n = token_merge(t, symbol, n, 2, symbol + n);
+        if (n == 2)
+                rank = token_of_pair(t, symbol[0], symbol[1], &made) + 1;
+        if (n < 1 || n > 2 || made != token)
                 return;
-        for (int64_t i = 0; i < f->nmerge; i++)
-                joints += f->token[f->merge[i].made].n;
-        while (size < joints / 2 && size < MOST)
-                size *= 2;
-        add(b, TOKENS_JOINTS, arena_alloc(b->arena, size), size);
+        *split = (TokenSplit){(uint32_t)symbol[0], (uint32_t)symbol[n - 1], rank, -1, (uint32_t)text.n};
 }
 
-static void set_joint(unsigned char *bits, int64_t size, uint64_t joint)
+/* May tokens be searched for?  Every character has symbols, and merges are of texts alone. */
+static bool may_search(const Form *f, TokenSplit *split)
 {
-        uint64_t bit = joint & (8 * (uint64_t)size - 1);
-        bits[bit / 8] |= (unsigned char)(1 << bit % 8);
+        if (!(f->flags & (TOKENS_ARE_BYTES | TOKENS_HAVE_BYTES)) || !merges_texts_alone(f))
+                return false;
+        for (int b = 0; b < 256; b++) {
+                const int32_t token = f->of_byte[b];
+                if (token < 0 || token >= f->vocab || split[token].rank)
+                        return false;
+                split[token] = (TokenSplit){0, 0, 0, -1, 1};
+        }
+        return true;
 }
 
-static void mark_joints(const Form *f, void *block, const TokenTables *t)
+/* A token whose parts don't all have lower ranks than it has, which is so for some runs of spaces, can't be undone in the order of
+ * ranks: it is not searched for. */
+static void leave_out_unordered(const Form *f, TokenSplit *split)
 {
-        unsigned char *bits = section_of(block, TOKENS_JOINTS);
-        int64_t size = t->count[TOKENS_JOINTS];
-        int32_t *symbol = NEW_ARRAY(f->arena, int32_t, MAX_TOKEN_BYTES + 1);
-        for (int64_t k = 0; size && k < f->nmerge; k++) {
-                int64_t n = spell(f, t, f->token[f->merge[k].made], symbol);
-                for (int64_t i = 1; i < n; i++)
-                        set_joint(bits, size,
-                                  token_joint(i > 1 ? symbol[i - 2] : -1, symbol[i - 1], symbol[i],
-                                              i + 1 < n ? symbol[i + 1] : -1));
+        for (bool again = true; again;) {
+                again = false;
+                for (int32_t i = 0; i < f->vocab; i++) {
+                        TokenSplit *s = &split[i];
+                        if (!s->n || !s->rank ||
+                            (split[s->left].rank < s->rank && split[s->right].rank < s->rank))
+                                continue;
+                        *s = (TokenSplit){0, 0, UINT32_MAX, -1, 0};
+                        again = true;
+                }
         }
 }
 
-/* --- what decoding gives at once ------------------------------------------------------------------------------------- */
+/* The trie of the tokens that are searched for, and for each the longest other one
+ * that it begins with; false: they are too many. */
+static bool add_search(Block *b, TokenSplit *split)
+{
+        const Form *f = b->form;
+        Bytes *text = NEW_ARRAY(b->arena, Bytes, f->vocab);
+        uint32_t nodes = 0;
+        for (int32_t i = 0; i < f->vocab; i++)
+                if (split[i].n && split[i].n == f->token[i].n)
+                        text[i] = f->token[i];
+        const TokenNode *node = trie_make(b->arena, text, f->vocab, &nodes);
+        if (!node)
+                return false;
+        for (int32_t i = 0; i < f->vocab; i++) {
+                uint32_t at = 0;
+                for (int64_t k = 0; k + 1 < text[i].n; k++) {
+                        at = token_child(node, nodes, at, (unsigned char)text[i].at[k]);
+                        split[i].shorter = node[at].token >= 0 ? node[at].token : split[i].shorter;
+                }
+        }
+        add(b, TOKENS_NODES, node, nodes * (int64_t)sizeof *node);
+        add(b, TOKENS_SPLITS, split, f->vocab * (int64_t)sizeof *split);
+        return true;
+}
+
+/* Marks the tokens that pieces become at once: those that their own merges
+ * make, or all where merges are ignored. */
+static void mark_whole(Block *b, const TokenSplit *split)
+{
+        TokenSlot *slot = (TokenSlot *)(void *)b->section[TOKENS_WHOLE]->data;
+        for (int64_t i = 0; i < b->section[TOKENS_WHOLE]->n / (int64_t)sizeof *slot; i++)
+                if (slot[i].token != UINT32_MAX && (split[slot[i].token].n || b->form->ignores_merges))
+                        slot[i].n_marks |= TOKEN_IS_WHOLE;
+}
+
+/* What takes merging to know, by tables t without it; false: its tokens are too
+ * many. */
+static bool add_splits(Block *b, const TokenTables *t)
+{
+        const Form *f = b->form;
+        int32_t *symbol = NEW_ARRAY(b->arena, int32_t, TOKEN_LIST_WORDS * (MAX_TOKEN_BYTES + 1));
+        TokenSplit *split = NEW_ARRAY(b->arena, TokenSplit, f->vocab);
+        const bool plain = !f->within.n && !f->ending.n;
+        for (int32_t i = 0; i < f->vocab && plain; i++)
+                if (f->token[i].n > 0 && f->token[i].n <= MAX_TOKEN_BYTES)
+                        split_token(f, t, i, symbol, &split[i]);
+        mark_whole(b, split);
+        if (!plain || !may_search(f, split))
+                return true;
+        leave_out_unordered(f, split);
+        return add_search(b, split);
+}
+
+/* --- what decoding gives at once
+ * -------------------------------------------------------------------------------------
+ */
 
 static void add_short(Block *b)
 {
@@ -425,7 +493,8 @@ static void add_short(Block *b)
         }
 }
 
-/* --- added tokens that are looked for in normalised text are normalised too ------------------------------------------ */
+/* --- added tokens that are looked for in normalised text are normalised too
+ * ------------------------------------------ */
 
 /* A text as the normaliser makes it. */
 static Bytes normalised(Arena *a, const TokenTables *t, Bytes text)
@@ -483,7 +552,7 @@ const char *form_tables(const Form *f, TokenBlock *out)
         b->arena = f->arena;
         for (int i = 0; i < TOKENS_SECTIONS; i++)
                 b->section[i] = text_new(f->arena);
-        memcpy(b->head.name, "tokens 1", 8);
+        memcpy(b->head.name, "tokens 2", 8);
         int64_t growth = growth_of(f);
         if (growth > TOKENS_GROWTH)
                 return arena_printf(f->arena,
@@ -513,7 +582,7 @@ const char *form_tables(const Form *f, TokenBlock *out)
         add_short(b);
         add_slots(b);
         add_pairs(b);
-        add_joints(b);
+        add_pair_bits(b);
         add(b, TOKENS_OF_BYTE, f->of_byte, sizeof f->of_byte);
         const char *why = add_added(b);
         if (why)
@@ -528,10 +597,10 @@ const char *form_tables(const Form *f, TokenBlock *out)
         add(b, TOKENS_AROUND, f->behind, f->nbehind * (int64_t)sizeof *f->behind);
         void *block = put_together(b, &out->size);
         TokenTables t;
+        if (block && f->model == MODEL_BPE && tokens_open(&t, block, (uint64_t)out->size))
+                block = add_splits(b, &t) ? put_together(b, &out->size) : NULL;
         if (!block || !tokens_open(&t, block, (uint64_t)out->size))
                 return arena_printf(f->arena, "%s: its tables are too large", f->path);
-        mark_whole(f, block, &t);
-        mark_joints(f, block, &t);
         out->block = block;
         out->vocab = f->vocab;
         out->is_open_ended = f->is_open_ended;
