@@ -1,8 +1,8 @@
 /* chat: templates of conversations, as published models have them, and nothing of models.
  *
  * A template is a text in Jinja2.  Here that part of Jinja2 that templates use is parsed (chat_scan.c, chat_parse.c,
- * chat_parse_expression.c) and evaluated (chat_render.c, chat_evaluate.c, chat_call.c, with tables in chat_filters.c, chat_tests.c and
- * chat_methods.c) as Python's jinja2 does in transformers: trim_blocks and lstrip_blocks on, nothing escaped, values immutable.
+ * chat_parse_expression.c) and evaluated (chat_render.c, chat_evaluate.c, chat_call.c, with tables in chat_text_routines.c,
+ * chat_value_routines.c and chat_tests.c) as Python's jinja2 does in transformers: trim_blocks and lstrip_blocks on, nothing escaped, values immutable.
  * chat_pieces.c cuts it into texts to put a conversation together from; chat_source.c finds it in the files of a model.
  *
  * Whatever the template says, evaluation ends: see the bounds below.  What is not supported is refused with its name and place. */

@@ -20,25 +20,33 @@ Args chat_args(Chat *c, const ChatNode *call)
         return a;
 }
 
-const Routine *chat_routine(const Routine *table, const char *name)
+/* The place of a name among names with a blank between; -1: it is none of them. */
+static int place_of(const char *names, const char *name)
 {
-        for (; table->name; table++)
-                if (!strcmp(table->name, name))
-                        return table;
+        size_t n = strlen(name);
+        for (int i = 0; *names; i++) {
+                size_t length = strcspn(names, " ");
+                if (length == n && !memcmp(names, name, n))
+                        return i;
+                names += length + (names[length] == ' ');
+        }
+        return -1;
+}
+
+/* The routine of a name in a table; NULL: there is none for that use. */
+static const Routine *find_routine(const Routine *r, Use as, const char *name)
+{
+        for (; r->names; r++)
+                if (r->uses & as && place_of(r->names, name) >= 0)
+                        return r;
         return NULL;
 }
 
-/* The place of a name among names with a blank between; -1: it is none of them. */
-static int parameter_of(const char *parameters, const char *name)
+static const Routine *routine_of(Use as, const char *name)
 {
-        size_t n = strlen(name);
-        for (int i = 0; *parameters; i++) {
-                size_t length = strcspn(parameters, " ");
-                if (length == n && !memcmp(parameters, name, n))
-                        return i;
-                parameters += length + (parameters[length] == ' ');
-        }
-        return -1;
+        const Routine *r = find_routine(chat_text_routines, as, name);
+        r = r ? r : find_routine(chat_value_routines, as, name);
+        return r ? r : find_routine(chat_test_routines, as, name);
 }
 
 static int count_of(const char *parameters)
@@ -49,58 +57,70 @@ static int count_of(const char *parameters)
         return n;
 }
 
-static void bind_arguments(Chat *c, const char *what, const Routine *r, const Args *args, Call *k)
+static void bind_arguments(Call *k, const char *what, const char *name)
 {
-        if (args->n > count_of(r->parameters))
-                FAIL(c, "%s %s takes at most %d arguments", what, r->name, count_of(r->parameters));
-        for (int i = 0; i < args->n; i++)
-                k->arg[i] = args->at[i];
-        for (int i = 0; i < args->nnamed; i++) {
-                int place = parameter_of(r->parameters, args->name[i]);
+        Chat *c = k->chat;
+        const Routine *r = k->routine;
+        if (k->all->n > count_of(r->parameters))
+                FAIL(c, "%s %s takes at most %d arguments", what, name, count_of(r->parameters));
+        for (int i = 0; i < k->all->n; i++)
+                k->arg[i] = k->all->at[i];
+        for (int i = 0; i < k->all->nnamed; i++) {
+                int place = place_of(r->parameters, k->all->name[i]);
                 if (place < 0 || k->arg[place].kind != V_ABSENT)
-                        FAIL(c, "%s %s: %s is %s", what, r->name, args->name[i],
+                        FAIL(c, "%s %s: %s is %s", what, name, k->all->name[i],
                              place < 0 ? "no argument of it" : "given twice");
-                k->arg[place] = args->named[i];
+                k->arg[place] = k->all->named[i];
         }
         for (int i = 0; i < r->required; i++)
                 if (k->arg[i].kind == V_ABSENT)
-                        FAIL(c, "%s %s wants %d argument%s", what, r->name, r->required,
+                        FAIL(c, "%s %s wants %d argument%s", what, name, r->required,
                              r->required > 1 ? "s" : "");
 }
 
-static Value run_routine(Chat *c, const char *what, const Routine *r, Value self, const Args *args)
+static Value run_routine(Chat *c, Use as, const char *name, const Routine *r, Value self, const Args *args)
 {
-        Call k = {.chat = c, .self = self, .all = args};
-        if (!r->run)
-                FAIL(c, "the %s %s is not supported", what, r->name);
+        const char *what = as == A_FILTER     ? "filter"
+                           : as == A_TEST     ? "test"
+                           : as == A_FUNCTION ? "function"
+                                              : "method";
+        Call k = {.chat = c, .routine = r, .as = as, .self = self, .all = args};
+        if (!r || !r->run)
+                FAIL(c, "the %s %s is not supported", what, name);
         if (*r->parameters != '*')
-                bind_arguments(c, what, r, args, &k);
+                bind_arguments(&k, what, name);
         return r->run(&k);
 }
 
 Value chat_apply(Chat *c, const char *filter, Value v, const Args *args)
 {
-        const Routine *r = chat_routine(chat_filter_table, filter);
-        if (!r)
-                FAIL(c, "the filter %s is not supported", filter);
-        return run_routine(c, "filter", r, v, args);
+        return run_routine(c, A_FILTER, filter, routine_of(A_FILTER, filter), v, args);
 }
 
 bool chat_test(Chat *c, const char *test, Value v, const Args *args)
 {
-        const Routine *r = chat_routine(chat_test_table, test);
+        return chat_truth(run_routine(c, A_TEST, test, routine_of(A_TEST, test), v, args));
+}
+
+Value chat_method(Chat *c, Value self, const char *name)
+{
+        static const Use use[] = {
+                [V_TEXT] = OF_TEXT, [V_DICT] = OF_DICT, [V_LIST] = OF_LIST, [V_LOOP] = OF_LOOP};
+        Use as = self.kind <= V_LOOP ? use[self.kind] : 0;
+        const Routine *r = routine_of(as, name);
         if (!r)
-                FAIL(c, "the test %s is not supported", test);
-        return chat_truth(run_routine(c, "test", r, v, args));
+                return (Value){.kind = V_ABSENT};
+        Bound *b = NEW(c->arena, Bound);
+        *b = (Bound){as, arena_strdup(c->arena, name), r, self};
+        return (Value){.kind = V_METHOD, .bound = b};
 }
 
 Value chat_call(Chat *c, Value callee, const Args *args)
 {
         chat_need(c, callee);
-        if (callee.kind == V_METHOD)
-                return run_routine(c, "method", callee.method->routine, callee.method->self, args);
-        if (callee.kind == V_FUNCTION)
-                return run_routine(c, "function", callee.function, chat_none(), args);
+        const Bound *b = callee.bound;
+        if (callee.kind == V_METHOD || callee.kind == V_FUNCTION)
+                return run_routine(c, b->as, b->name, b->routine, b->self, args);
         if (callee.kind == V_MACRO)
                 return chat_expand(c, callee.macro, args);
         FAIL(c, "a %s can't be called", chat_kind_name(callee));
@@ -204,19 +224,21 @@ static Value strftime_now(const Call *k)
         return chat_text(arena_strndup(c->arena, text, (int64_t)n), (int64_t)n);
 }
 
-Value chat_function(const char *name)
+Value chat_function(Chat *c, const char *name)
 {
-        static const Routine function_table[] = {
-                {"namespace", "*", 0, make_namespace},
-                {"dict", "*", 0, make_dict},
-                {"range", "start stop step", 1, make_range},
-                {"raise_exception", "message", 1, raise_exception},
-                {"strftime_now", "format", 1, strftime_now},
-                {"cycler", "*", 0, NULL},
-                {"joiner", "*", 0, NULL},
-                {"lipsum", "*", 0, NULL},
-                {NULL, "", 0, NULL},
+        static const Routine table[] = {
+                {A_FUNCTION, "namespace", "*", 0, make_namespace, 0},
+                {A_FUNCTION, "dict", "*", 0, make_dict, 0},
+                {A_FUNCTION, "range", "start stop step", 1, make_range, 0},
+                {A_FUNCTION, "raise_exception", "message", 1, raise_exception, 0},
+                {A_FUNCTION, "strftime_now", "format", 1, strftime_now, 0},
+                {A_FUNCTION, "cycler joiner lipsum", "*", 0, NULL, 0},
+                {0, NULL, "", 0, NULL, 0},
         };
-        const Routine *r = chat_routine(function_table, name);
-        return r ? (Value){.kind = V_FUNCTION, .function = r} : (Value){.kind = V_ABSENT};
+        const Routine *r = find_routine(table, A_FUNCTION, name);
+        if (!r)
+                return (Value){.kind = V_ABSENT};
+        Bound *b = NEW(c->arena, Bound);
+        *b = (Bound){A_FUNCTION, name, r, chat_none()};
+        return (Value){.kind = V_FUNCTION, .bound = b};
 }

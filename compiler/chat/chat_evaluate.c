@@ -172,7 +172,7 @@ static Value binary(Chat *c, Operator op, Value a, Value b)
         }
 }
 
-static bool compared(Chat *c, Operator op, Value a, Value b)
+bool chat_compare(Chat *c, Operator op, Value a, Value b)
 {
         if (op == OP_EQUAL || op == OP_UNEQUAL)
                 return chat_equal(c, a, b) == (op == OP_EQUAL);
@@ -201,13 +201,6 @@ static Value item_at(Chat *c, Value v, int64_t i)
         return chat_part(c, v, from, from + chat_offset(chat_text(v.text + from, v.n - from), 1));
 }
 
-static Value bound(Chat *c, Value self, const Routine *r)
-{
-        Method *m = NEW(c->arena, Method);
-        *m = (Method){self, r};
-        return (Value){.kind = V_METHOD, .method = m};
-}
-
 static Value loop_attribute(Chat *c, const Loop *l, const char *name)
 {
         int64_t n = l->items->n, i = l->index;
@@ -234,23 +227,12 @@ static Value loop_attribute(Chat *c, const Loop *l, const char *name)
         return chat_undefined(c, "loop has no %s here", name);
 }
 
-static const Routine *method_of(Value v, const char *name)
-{
-        if (v.kind == V_TEXT)
-                return chat_routine(chat_text_methods, name);
-        if (v.kind == V_DICT)
-                return chat_routine(chat_dict_methods, name);
-        if (v.kind == V_LIST)
-                return chat_routine(chat_list_methods, name);
-        return v.kind == V_LOOP ? chat_routine(chat_loop_methods, name) : NULL;
-}
-
 static Value attribute_of(Chat *c, Value v, const char *name)
 {
         chat_need(c, v);
-        const Routine *method = method_of(v, name);
-        if (method)
-                return bound(c, v, method);
+        Value method = chat_method(c, v, name);
+        if (method.kind != V_ABSENT)
+                return method;
         if (v.kind == V_DICT || v.kind == V_NAMESPACE) {
                 const Value *found = chat_dict_get(c, v.dict, chat_word(name));
                 if (found)
@@ -335,7 +317,7 @@ static Value name_value(Chat *c, const ChatNode *node)
         const Value *given = chat_dict_get(c, c->variables, chat_word(node->name));
         if (given)
                 return *given;
-        Value function = chat_function(node->name);
+        Value function = chat_function(c, node->name);
         if (function.kind != V_ABSENT)
                 return function;
         if (!strcmp(node->name, "varargs") || !strcmp(node->name, "kwargs") || !strcmp(node->name, "caller"))
@@ -378,7 +360,7 @@ static Value chain(Chat *c, const ChatNode *node)
                 Value right = chat_evaluate(c, node->child[i]->first);
                 c->work.at = node->at;
                 c->work.end = node->end;
-                if (!compared(c, node->child[i]->op, left, right))
+                if (!chat_compare(c, node->child[i]->op, left, right))
                         return chat_bool(false);
                 left = right;
         }

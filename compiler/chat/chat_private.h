@@ -31,7 +31,7 @@ typedef struct Items Items;
 typedef struct Dict Dict;
 typedef struct Loop Loop;
 typedef struct Macro Macro;
-typedef struct Method Method;
+typedef struct Bound Bound;
 typedef struct Routine Routine;
 
 struct Value {
@@ -47,8 +47,7 @@ struct Value {
                 Dict *dict;
                 Loop *loop;
                 const Macro *macro;
-                const Method *method;
-                const Routine *function;
+                const Bound *bound; /* of V_METHOD and V_FUNCTION */
         };
 };
 
@@ -68,11 +67,6 @@ struct Loop {
         const Items *items;
         int64_t index;
         Value changed;
-};
-
-struct Method {
-        Value self;
-        const Routine *routine;
 };
 
 /* --- the tree -------------------------------------------------------------------------------------------------------- */
@@ -253,18 +247,41 @@ typedef struct {
         int nnamed;
 } Args;
 
+/* What a routine is there as. */
+typedef enum {
+        A_FILTER = 1,
+        A_TEST = 2,
+        A_FUNCTION = 4,
+        OF_TEXT = 8, /* methods */
+        OF_DICT = 16,
+        OF_LIST = 32,
+        OF_LOOP = 64
+} Use;
+
 typedef struct {
         Chat *chat;
+        const Routine *routine;
+        Use as;
         Value self;
         Value arg[MOST_PARAMETERS]; /* V_ABSENT: not given */
         const Args *all;
 } Call;
 
-/* A filter, a test, a method, a function.  parameters: names with a blank between; "*": any.  run NULL: known, and not supported. */
+/* names, parameters: with a blank between; parameters "*": any.  run NULL: known, and not supported. */
 struct Routine {
-        const char *name, *parameters;
+        int uses;
+        const char *names, *parameters;
         int required;
         Value (*run)(const Call *k);
+        int variant; /* of several that the function does */
+};
+
+/* A method of a value, a function. */
+struct Bound {
+        Use as;
+        const char *name;
+        const Routine *routine;
+        Value self;
 };
 
 #define FAIL(c, ...) chat_fail(&(c)->work, __VA_ARGS__)
@@ -323,18 +340,20 @@ int64_t chat_white_at(const char *text, int64_t n, int64_t at); /* bytes of what
 /* chat_evaluate.c */
 Value chat_evaluate(Chat *c, const ChatNode *node);
 Value chat_item(Chat *c, Value v, Value key); /* v[key] */
+bool chat_compare(Chat *c, Operator op, Value a, Value b);
 
 /* chat_call.c */
 Args chat_args(Chat *c, const ChatNode *call);
 Value chat_call(Chat *c, Value callee, const Args *args);
 Value chat_apply(Chat *c, const char *filter, Value v, const Args *args);
 bool chat_test(Chat *c, const char *test, Value v, const Args *args);
-Value chat_function(const char *name); /* V_ABSENT: none is named so */
-const Routine *chat_routine(const Routine *table, const char *name);
+Value chat_function(Chat *c, const char *name);           /* V_ABSENT: none is named so */
+Value chat_method(Chat *c, Value self, const char *name); /* V_ABSENT: it has none that is named so */
 
-/* tables, a NULL name behind them */
-extern const Routine chat_filter_table[], chat_test_table[], chat_text_methods[], chat_dict_methods[],
-        chat_list_methods[], chat_loop_methods[];
+/* chat_text_routines.c, chat_value_routines.c, chat_tests.c: tables, NULL names behind them */
+extern const Routine chat_text_routines[], chat_value_routines[], chat_test_routines[];
+/* What "a.b.0" names in a value; none is the value itself. */
+Value chat_attribute(Chat *c, Value v, Value attribute);
 
 /* chat_render.c */
 Value chat_expand(Chat *c, const Macro *m, const Args *args);

@@ -1,77 +1,22 @@
 /* The tests of templates, one table: value is name(arguments). */
-#include <math.h>
-
 #include "chat_private.h"
 
-static Value is_defined(const Call *k)
+enum { /* sets of kinds */
+       TEXT = 1 << V_TEXT,
+       DICT = 1 << V_DICT,
+       UNDEFINED = 1 << V_UNDEFINED,
+       IN_A_ROW = 1 << V_LIST | 1 << V_TUPLE | 1 << V_RANGE,
+       CALLED = 1 << V_LOOP | 1 << V_MACRO | 1 << V_METHOD | 1 << V_FUNCTION
+};
+
+static Value is_of_kind(const Call *k)
 {
-        return chat_bool(k->self.kind != V_UNDEFINED);
+        return chat_bool(k->routine->variant >> k->self.kind & 1);
 }
 
-static Value is_undefined(const Call *k)
+static Value is_truth(const Call *k)
 {
-        return chat_bool(k->self.kind == V_UNDEFINED);
-}
-
-static Value is_no_value(const Call *k)
-{
-        return chat_bool(k->self.kind == V_NONE);
-}
-
-static Value is_string(const Call *k)
-{
-        return chat_bool(k->self.kind == V_TEXT);
-}
-
-static Value is_mapping(const Call *k)
-{
-        return chat_bool(k->self.kind == V_DICT);
-}
-
-static Value is_sequence(const Call *k)
-{
-        return chat_bool(k->self.kind == V_TEXT || k->self.kind == V_DICT || k->self.kind == V_UNDEFINED ||
-                         chat_is_list(k->self));
-}
-
-static Value is_iterable(const Call *k)
-{
-        return chat_bool((k->self.kind >= V_TEXT && k->self.kind <= V_DICT) || k->self.kind == V_UNDEFINED);
-}
-
-static Value is_boolean(const Call *k)
-{
-        return chat_bool(k->self.kind == V_BOOL);
-}
-
-static Value is_true(const Call *k)
-{
-        return chat_bool(k->self.kind == V_BOOL && k->self.truth);
-}
-
-static Value is_false(const Call *k)
-{
-        return chat_bool(k->self.kind == V_BOOL && !k->self.truth);
-}
-
-static Value is_a_number(const Call *k)
-{
-        return chat_bool(chat_is_number(k->self));
-}
-
-static Value is_integer(const Call *k)
-{
-        return chat_bool(k->self.kind == V_INT);
-}
-
-static Value is_float(const Call *k)
-{
-        return chat_bool(k->self.kind == V_FLOAT);
-}
-
-static Value is_callable(const Call *k)
-{
-        return chat_bool(k->self.kind >= V_LOOP || k->self.kind == V_UNDEFINED);
+        return chat_bool(k->self.kind == V_BOOL && k->self.truth == (k->routine->variant != 0));
 }
 
 static Value divisible(const Call *k, int64_t by, int64_t rest)
@@ -82,14 +27,9 @@ static Value divisible(const Call *k, int64_t by, int64_t rest)
         return chat_bool(by == -1 ? true : (i % by == 0) == (rest == 0));
 }
 
-static Value is_odd(const Call *k)
+static Value is_odd_or_even(const Call *k)
 {
-        return divisible(k, 2, 1);
-}
-
-static Value is_even(const Call *k)
-{
-        return divisible(k, 2, 0);
+        return divisible(k, 2, k->routine->variant);
 }
 
 static Value is_divisible(const Call *k)
@@ -97,51 +37,15 @@ static Value is_divisible(const Call *k)
         return divisible(k, chat_integer(k->chat, k->arg[0], "divisibleby"), 0);
 }
 
-static Value is_equal(const Call *k)
+static Value is_compared(const Call *k)
 {
-        return chat_bool(chat_equal(k->chat, k->self, k->arg[0]));
-}
-
-static Value is_unequal(const Call *k)
-{
-        return chat_bool(!chat_equal(k->chat, k->self, k->arg[0]));
-}
-
-static int order(const Call *k)
-{
-        return chat_order(k->chat, k->self, k->arg[0]);
-}
-
-static Value is_less(const Call *k)
-{
-        return chat_bool(order(k) == -1);
-}
-
-static Value is_greater(const Call *k)
-{
-        return chat_bool(order(k) == 1);
-}
-
-static Value is_at_most(const Call *k)
-{
-        int o = order(k);
-        return chat_bool(o == -1 || o == 0);
-}
-
-static Value is_at_least(const Call *k)
-{
-        int o = order(k);
-        return chat_bool(o == 0 || o == 1);
-}
-
-static Value is_in(const Call *k)
-{
-        return chat_bool(chat_contains(k->chat, k->arg[0], k->self));
+        return chat_bool(chat_compare(k->chat, (Operator)k->routine->variant, k->self, k->arg[0]));
 }
 
 /* All letters of a case, and there is one. */
-static Value all_of(const Call *k, char from, char to)
+static Value is_cased(const Call *k)
 {
+        char first = k->routine->variant == CASE_LOWER ? 'a' : 'A';
         Value text = chat_str(k->chat, k->self);
         bool some = false;
         for (int64_t i = 0; i < text.n; i++) {
@@ -149,7 +53,7 @@ static Value all_of(const Call *k, char from, char to)
                 if ((unsigned char)b >= 0x80)
                         FAIL(k->chat, "upper and lower case are not supported beyond ASCII");
                 bool letter = (b >= 'a' && b <= 'z') || (b >= 'A' && b <= 'Z');
-                if (letter && (b < from || b > to))
+                if (letter && (b < first || b > first + 25))
                         return chat_bool(false);
                 some = some || letter;
         }
@@ -157,51 +61,33 @@ static Value all_of(const Call *k, char from, char to)
         return chat_bool(some);
 }
 
-static Value is_lower(const Call *k)
-{
-        return all_of(k, 'a', 'z');
-}
-
-static Value is_upper(const Call *k)
-{
-        return all_of(k, 'A', 'Z');
-}
-
-const Routine chat_test_table[] = {
-        {"boolean", "", 0, is_boolean},
-        {"callable", "", 0, is_callable},
-        {"defined", "", 0, is_defined},
-        {"divisibleby", "num", 1, is_divisible},
-        {"eq", "b", 1, is_equal},
-        {"equalto", "b", 1, is_equal},
-        {"==", "b", 1, is_equal},
-        {"even", "", 0, is_even},
-        {"false", "", 0, is_false},
-        {"float", "", 0, is_float},
-        {"ge", "b", 1, is_at_least},
-        {">=", "b", 1, is_at_least},
-        {"greaterthan", "b", 1, is_greater},
-        {"gt", "b", 1, is_greater},
-        {">", "b", 1, is_greater},
-        {"in", "seq", 1, is_in},
-        {"integer", "", 0, is_integer},
-        {"iterable", "", 0, is_iterable},
-        {"le", "b", 1, is_at_most},
-        {"<=", "b", 1, is_at_most},
-        {"lessthan", "b", 1, is_less},
-        {"lower", "", 0, is_lower},
-        {"lt", "b", 1, is_less},
-        {"<", "b", 1, is_less},
-        {"mapping", "", 0, is_mapping},
-        {"ne", "b", 1, is_unequal},
-        {"!=", "b", 1, is_unequal},
-        {"none", "", 0, is_no_value},
-        {"number", "", 0, is_a_number},
-        {"odd", "", 0, is_odd},
-        {"sequence", "", 0, is_sequence},
-        {"string", "", 0, is_string},
-        {"true", "", 0, is_true},
-        {"undefined", "", 0, is_undefined},
-        {"upper", "", 0, is_upper},
-        {NULL, "", 0, NULL},
+const Routine chat_test_routines[] = {
+        {A_TEST, "boolean", "", 0, is_of_kind, 1 << V_BOOL},
+        {A_TEST, "callable", "", 0, is_of_kind, CALLED | UNDEFINED},
+        {A_TEST, "defined", "", 0, is_of_kind, ~UNDEFINED},
+        {A_TEST, "divisibleby", "num", 1, is_divisible, 0},
+        {A_TEST, "== eq equalto", "b", 1, is_compared, OP_EQUAL},
+        {A_TEST, "even", "", 0, is_odd_or_even, 0},
+        {A_TEST, "false", "", 0, is_truth, false},
+        {A_TEST, "float", "", 0, is_of_kind, 1 << V_FLOAT},
+        {A_TEST, ">= ge", "b", 1, is_compared, OP_GREATER_EQUAL},
+        {A_TEST, "> greaterthan gt", "b", 1, is_compared, OP_GREATER},
+        {A_TEST, "in", "seq", 1, is_compared, OP_IN},
+        {A_TEST, "integer", "", 0, is_of_kind, 1 << V_INT},
+        {A_TEST, "iterable", "", 0, is_of_kind,
+         TEXT | IN_A_ROW | 1 << V_VIEW | 1 << V_GENERATOR | DICT | UNDEFINED},
+        {A_TEST, "<= le", "b", 1, is_compared, OP_LESS_EQUAL},
+        {A_TEST, "< lessthan lt", "b", 1, is_compared, OP_LESS},
+        {A_TEST, "lower", "", 0, is_cased, CASE_LOWER},
+        {A_TEST, "mapping", "", 0, is_of_kind, DICT},
+        {A_TEST, "!= ne", "b", 1, is_compared, OP_UNEQUAL},
+        {A_TEST, "none", "", 0, is_of_kind, 1 << V_NONE},
+        {A_TEST, "number", "", 0, is_of_kind, 1 << V_BOOL | 1 << V_INT | 1 << V_FLOAT},
+        {A_TEST, "odd", "", 0, is_odd_or_even, 1},
+        {A_TEST, "sequence", "", 0, is_of_kind, TEXT | DICT | UNDEFINED | IN_A_ROW},
+        {A_TEST, "string", "", 0, is_of_kind, TEXT},
+        {A_TEST, "true", "", 0, is_truth, true},
+        {A_TEST, "undefined", "", 0, is_of_kind, UNDEFINED},
+        {A_TEST, "upper", "", 0, is_cased, CASE_UPPER},
+        {0, NULL, "", 0, NULL, 0},
 };

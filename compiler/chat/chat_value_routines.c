@@ -1,27 +1,13 @@
-/* The filters of templates, one table: value | name(arguments). */
+/* What is done with numbers, lists, dicts and loops: filters, value | name(arguments), and methods, value.name(arguments), in one table.  What would
+ * change a value is refused as by the sandbox. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "chat_private.h"
 
-static Value own_text(const Call *k)
-{
-        return chat_str(k->chat, k->self);
-}
-
-static Value trim(const Call *k)
-{
-        return chat_strip(k->chat, own_text(k), k->arg[0], true, true);
-}
-
 static Value length(const Call *k)
 {
         return chat_int(chat_length(k->chat, k->self));
-}
-
-static Value tojson(const Call *k)
-{
-        return chat_json(k->chat, k->self, k->arg[0], k->arg[1], k->arg[2], k->arg[3]);
 }
 
 static Value with_default(const Call *k)
@@ -30,104 +16,6 @@ static Value with_default(const Call *k)
         if (!absent)
                 return k->self;
         return k->arg[0].kind == V_ABSENT ? chat_word("") : k->arg[0];
-}
-
-static Value items(const Call *k)
-{
-        Chat *c = k->chat;
-        Items *pairs = chat_items_new(c);
-        if (k->self.kind != V_DICT && k->self.kind != V_UNDEFINED)
-                FAIL(c, "items wants a dict, not a %s", chat_kind_name(k->self));
-        for (int64_t i = 0; k->self.kind == V_DICT && i < k->self.dict->n; i++) {
-                Items *pair = chat_items_new(c);
-                chat_items_add(c, pair, k->self.dict->key[i]);
-                chat_items_add(c, pair, k->self.dict->value[i]);
-                chat_items_add(c, pairs, chat_list(V_TUPLE, pair));
-        }
-        return chat_list(V_GENERATOR, pairs);
-}
-
-static Value upper(const Call *k)
-{
-        return chat_cased(k->chat, own_text(k), CASE_UPPER);
-}
-
-static Value lower_case(const Call *k)
-{
-        return chat_cased(k->chat, own_text(k), CASE_LOWER);
-}
-
-static Value capitalize(const Call *k)
-{
-        return chat_cased(k->chat, own_text(k), CASE_CAPITAL);
-}
-
-static Value replace(const Call *k)
-{
-        Chat *c = k->chat;
-        Value text = own_text(k);
-        text.safe = false;
-        int64_t most = k->arg[2].kind == V_ABSENT || k->arg[2].kind == V_NONE
-                               ? -1
-                               : chat_integer(c, k->arg[2], "replace");
-        return chat_replace(c, text, chat_str(c, k->arg[0]), chat_str(c, k->arg[1]), most);
-}
-
-static Value list(const Call *k)
-{
-        const Items *all = chat_iterate(k->chat, k->self);
-        Items *copy = chat_items_new(k->chat);
-        for (int64_t i = 0; i < all->n; i++)
-                chat_items_add(k->chat, copy, all->at[i]);
-        return chat_list(V_LIST, copy);
-}
-
-static Value string(const Call *k)
-{
-        return own_text(k);
-}
-
-static Value safe(const Call *k)
-{
-        Value v = own_text(k);
-        v.safe = true;
-        return v;
-}
-
-static Value escape(const Call *k)
-{
-        Value v = own_text(k);
-        return v.safe ? v : chat_escape(k->chat, v);
-}
-
-static Value first(const Call *k)
-{
-        const Items *all = chat_iterate(k->chat, k->self);
-        return all->n ? all->at[0] : chat_undefined(k->chat, "there is no first of none");
-}
-
-static Value last(const Call *k)
-{
-        if (k->self.kind == V_GENERATOR)
-                FAIL(k->chat, "a generator has no last; make a list of it");
-        const Items *all = chat_iterate(k->chat, k->self);
-        return all->n ? all->at[all->n - 1] : chat_undefined(k->chat, "there is no last of none");
-}
-
-static Value reverse(const Call *k)
-{
-        Chat *c = k->chat;
-        if (k->self.kind == V_GENERATOR)
-                FAIL(c, "a generator can't be reversed; make a list of it");
-        const Items *all = chat_iterate(c, k->self);
-        Items *back = chat_items_new(c);
-        Text *t = text_new(c->arena);
-        for (int64_t i = all->n; i-- > 0;) {
-                chat_items_add(c, back, all->at[i]);
-                if (k->self.kind == V_TEXT)
-                        chat_add(c, t, all->at[i].text, all->at[i].n);
-        }
-        return k->self.kind == V_TEXT ? chat_copy(c, t) : chat_list(V_GENERATOR, back);
 }
 
 /* --- numbers --- */
@@ -218,31 +106,53 @@ static Value by_path(Chat *c, Value v, Value path)
         return v;
 }
 
-static Value part_of(Chat *c, Value v, Value attribute)
+Value chat_attribute(Chat *c, Value v, Value attribute)
 {
         return attribute.kind == V_ABSENT || attribute.kind == V_NONE ? v : by_path(c, v, attribute);
 }
 
-static Value join(const Call *k)
+/* --- lists --- */
+
+static Value list(const Call *k)
+{
+        const Items *all = chat_iterate(k->chat, k->self);
+        Items *copy = chat_items_new(k->chat);
+        for (int64_t i = 0; i < all->n; i++)
+                chat_items_add(k->chat, copy, all->at[i]);
+        return chat_list(V_LIST, copy);
+}
+
+static Value end_of(const Call *k)
+{
+        bool last = k->routine->variant;
+        const char *name = last ? "last" : "first";
+        if (last && k->self.kind == V_GENERATOR)
+                FAIL(k->chat, "a generator has no last; make a list of it");
+        const Items *all = chat_iterate(k->chat, k->self);
+        return all->n ? all->at[last ? all->n - 1 : 0]
+                      : chat_undefined(k->chat, "there is no %s of none", name);
+}
+
+static Value reverse(const Call *k)
 {
         Chat *c = k->chat;
-        Value between = k->arg[0].kind == V_ABSENT ? chat_word("") : chat_str(c, k->arg[0]);
+        if (k->self.kind == V_GENERATOR)
+                FAIL(c, "a generator can't be reversed; make a list of it");
         const Items *all = chat_iterate(c, k->self);
+        Items *back = chat_items_new(c);
         Text *t = text_new(c->arena);
-        for (int64_t i = 0; i < all->n; i++) {
-                Value v = chat_str(c, part_of(c, all->at[i], k->arg[1]));
-                chat_charge(c, 1);
-                if (i)
-                        chat_add(c, t, between.text, between.n);
-                chat_add(c, t, v.text, v.n);
+        for (int64_t i = all->n; i-- > 0;) {
+                chat_items_add(c, back, all->at[i]);
+                if (k->self.kind == V_TEXT)
+                        chat_add(c, t, all->at[i].text, all->at[i].n);
         }
-        return chat_copy(c, t);
+        return k->self.kind == V_TEXT ? chat_copy(c, t) : chat_list(V_GENERATOR, back);
 }
 
 /* What sorting and the like go by: an attribute, texts in lower case. */
 static Value sort_key(Chat *c, Value v, Value attribute, Value with_case)
 {
-        Value key = part_of(c, v, attribute);
+        Value key = chat_attribute(c, v, attribute);
         return key.kind == V_TEXT && !chat_truth(with_case) ? chat_cased(c, key, CASE_LOWER) : key;
 }
 
@@ -264,20 +174,6 @@ static Value sort(const Call *k)
         return all;
 }
 
-static Value dictsort(const Call *k)
-{
-        Chat *c = k->chat;
-        if (k->self.kind != V_DICT)
-                FAIL(c, "dictsort wants a dict, not a %s", chat_kind_name(k->self));
-        bool by_value = chat_is_word(k->arg[1], "value");
-        if (!by_value && k->arg[1].kind != V_ABSENT && !chat_is_word(k->arg[1], "key"))
-                FAIL(c, "dictsort: by is key or value");
-        Value pairs = items(k);
-        chat_sort(c, pairs.items, sort_keys(c, pairs.items, chat_int(by_value), k->arg[0]),
-                  chat_truth(k->arg[2]));
-        return chat_list(V_LIST, pairs.items);
-}
-
 static Value unique(const Call *k)
 {
         Chat *c = k->chat;
@@ -293,26 +189,17 @@ static Value unique(const Call *k)
         return chat_list(V_GENERATOR, kept);
 }
 
-static Value extreme(const Call *k, int sign)
+/* The first one that all others are behind, or (1) before. */
+static Value extreme(const Call *k)
 {
         Chat *c = k->chat;
         const Items *all = chat_iterate(c, k->self);
         const Items *keys = sort_keys(c, all, k->arg[1], k->arg[0]);
         int64_t best = 0;
         for (int64_t i = 1; i < all->n; i++)
-                if (chat_order(c, keys->at[i], keys->at[best]) == sign)
+                if (chat_order(c, keys->at[i], keys->at[best]) == k->routine->variant)
                         best = i;
         return all->n ? all->at[best] : chat_undefined(c, "there is no least or greatest of none");
-}
-
-static Value least(const Call *k)
-{
-        return extreme(k, -1);
-}
-
-static Value greatest(const Call *k)
-{
-        return extreme(k, 1);
 }
 
 static Value sum(const Call *k)
@@ -321,7 +208,7 @@ static Value sum(const Call *k)
         const Items *all = chat_iterate(c, k->self);
         Value total = k->arg[1].kind == V_ABSENT ? chat_int(0) : k->arg[1];
         for (int64_t i = 0; i < all->n; i++) {
-                Value v = part_of(c, all->at[i], k->arg[0]);
+                Value v = chat_attribute(c, all->at[i], k->arg[0]);
                 if (!chat_is_number(total) || !chat_is_number(v))
                         FAIL(c, "sum wants numbers, not a %s", chat_kind_name(v));
                 if (total.kind == V_FLOAT || v.kind == V_FLOAT) {
@@ -336,30 +223,22 @@ static Value sum(const Call *k)
         return total;
 }
 
-static Value indent(const Call *k)
+static Value list_count(const Call *k)
 {
-        Chat *c = k->chat;
-        Text *t = text_new(c->arena), *width = text_new(c->arena);
-        Value text = own_text(k);
-        if (k->arg[0].kind == V_TEXT)
-                chat_add(c, width, k->arg[0].text, k->arg[0].n);
-        else
-                for (int64_t n = k->arg[0].kind == V_ABSENT ? 4 : chat_integer(c, k->arg[0], "indent");
-                     n-- > 0;)
-                        chat_add(c, width, " ", 1);
-        bool first_too = chat_truth(k->arg[1]), blank_too = chat_truth(k->arg[2]);
-        Text *whole = text_new(c->arena);
-        chat_add(c, whole, text.text, text.n);
-        chat_add(c, whole, "\n", 1);
-        const Items *lines = chat_lines(c, chat_copy(c, whole));
-        for (int64_t i = 0; i < lines->n; i++) {
-                if (i)
-                        chat_add(c, t, "\n", 1);
-                if (i ? blank_too || lines->at[i].n > 0 : first_too)
-                        chat_add(c, t, width->data, width->n);
-                chat_add(c, t, lines->at[i].text, lines->at[i].n);
-        }
-        return chat_copy(c, t);
+        int64_t n = 0;
+        chat_charge(k->chat, k->self.items->n / 4);
+        for (int64_t i = 0; i < k->self.items->n; i++)
+                n += chat_equal(k->chat, k->self.items->at[i], k->arg[0]);
+        return chat_int(n);
+}
+
+static Value list_index(const Call *k)
+{
+        chat_charge(k->chat, k->self.items->n / 4);
+        for (int64_t i = 0; i < k->self.items->n; i++)
+                if (chat_equal(k->chat, k->self.items->at[i], k->arg[0]))
+                        return chat_int(i);
+        FAIL(k->chat, "index: it is not in the list");
 }
 
 /* --- of each --- */
@@ -416,10 +295,13 @@ static Value map(const Call *k)
         return chat_list(V_GENERATOR, mapped);
 }
 
-/* Those for which a test (by default truth) of them, or of an attribute, says `wanted`. */
-static Value those(const Call *k, bool of_attribute, bool wanted)
+enum { KEEP = 1, BY_ATTRIBUTE = 2 };
+
+/* Those for which a test (by default truth) of them, or of an attribute, holds; or does not. */
+static Value those(const Call *k)
 {
         Chat *c = k->chat;
+        bool wanted = k->routine->variant & KEEP, of_attribute = k->routine->variant & BY_ATTRIBUTE;
         int before = of_attribute ? 1 : 0;
         const char *test = k->all->n > before ? name_argument(k, before, "test") : NULL;
         if (of_attribute && k->all->n == 0)
@@ -436,61 +318,128 @@ static Value those(const Call *k, bool of_attribute, bool wanted)
         return chat_list(V_GENERATOR, kept);
 }
 
-static Value choose(const Call *k)
+/* --- dicts --- */
+
+static Value get(const Call *k)
 {
-        return those(k, false, true);
+        const Value *found = chat_dict_get(k->chat, k->self.dict, k->arg[0]);
+        if (found)
+                return *found;
+        return k->arg[1].kind == V_ABSENT ? chat_none() : k->arg[1];
 }
 
-static Value reject(const Call *k)
+typedef enum { KEYS, VALUES, PAIRS } View;
+
+static Items *view(Chat *c, const Dict *d, View of)
 {
-        return those(k, false, false);
+        Items *items = chat_items_new(c);
+        for (int64_t i = 0; i < d->n; i++) {
+                Items *pair = of == PAIRS ? chat_items_new(c) : NULL;
+                if (pair) {
+                        chat_items_add(c, pair, d->key[i]);
+                        chat_items_add(c, pair, d->value[i]);
+                }
+                chat_items_add(c, items,
+                               pair         ? chat_list(V_TUPLE, pair)
+                               : of == KEYS ? d->key[i]
+                                            : d->value[i]);
+        }
+        return items;
 }
 
-static Value selectattr(const Call *k)
+static Value viewed(const Call *k)
 {
-        return those(k, true, true);
+        return chat_list(V_VIEW, view(k->chat, k->self.dict, (View)k->routine->variant));
 }
 
-static Value rejectattr(const Call *k)
+static Value items(const Call *k)
 {
-        return those(k, true, false);
+        Chat *c = k->chat;
+        if (k->self.kind != V_DICT && k->self.kind != V_UNDEFINED)
+                FAIL(c, "items wants a dict, not a %s", chat_kind_name(k->self));
+        return chat_list(V_GENERATOR,
+                         k->self.kind == V_DICT ? view(c, k->self.dict, PAIRS) : chat_items_new(c));
 }
 
-const Routine chat_filter_table[] = {
-        {"abs", "", 0, absolute},
-        {"capitalize", "", 0, capitalize},
-        {"count", "", 0, length},
-        {"d", "default_value boolean", 0, with_default},
-        {"default", "default_value boolean", 0, with_default},
-        {"dictsort", "case_sensitive by reverse", 0, dictsort},
-        {"e", "", 0, escape},
-        {"escape", "", 0, escape},
-        {"first", "", 0, first},
-        {"float", "default", 0, to_float},
-        {"indent", "width first blank", 0, indent},
-        {"int", "default base", 0, to_int},
-        {"items", "", 0, items},
-        {"join", "d attribute", 0, join},
-        {"last", "", 0, last},
-        {"length", "", 0, length},
-        {"list", "", 0, list},
-        {"lower", "", 0, lower_case},
-        {"map", "*", 0, map},
-        {"max", "case_sensitive attribute", 0, greatest},
-        {"min", "case_sensitive attribute", 0, least},
-        {"reject", "*", 0, reject},
-        {"rejectattr", "*", 0, rejectattr},
-        {"replace", "old new count", 2, replace},
-        {"reverse", "", 0, reverse},
-        {"safe", "", 0, safe},
-        {"select", "*", 0, choose},
-        {"selectattr", "*", 0, selectattr},
-        {"sort", "reverse case_sensitive attribute", 0, sort},
-        {"string", "", 0, string},
-        {"sum", "attribute start", 0, sum},
-        {"tojson", "ensure_ascii indent separators sort_keys", 0, tojson},
-        {"trim", "chars", 0, trim},
-        {"unique", "case_sensitive attribute", 0, unique},
-        {"upper", "", 0, upper},
-        {NULL, "", 0, NULL},
+static Value dictsort(const Call *k)
+{
+        Chat *c = k->chat;
+        if (k->self.kind != V_DICT)
+                FAIL(c, "dictsort wants a dict, not a %s", chat_kind_name(k->self));
+        bool by_value = chat_is_word(k->arg[1], "value");
+        if (!by_value && k->arg[1].kind != V_ABSENT && !chat_is_word(k->arg[1], "key"))
+                FAIL(c, "dictsort: by is key or value");
+        Items *pairs = view(c, k->self.dict, PAIRS);
+        chat_sort(c, pairs, sort_keys(c, pairs, chat_int(by_value), k->arg[0]), chat_truth(k->arg[2]));
+        return chat_list(V_LIST, pairs);
+}
+
+static Value copy(const Call *k)
+{
+        return k->self; /* nothing changes it */
+}
+
+static Value changes(const Call *k)
+{
+        FAIL(k->chat, "the sandbox refuses what changes a %s", chat_kind_name(k->self));
+}
+
+/* --- loops --- */
+
+static Value cycle(const Call *k)
+{
+        if (k->all->n == 0)
+                FAIL(k->chat, "cycle wants values");
+        return k->all->at[k->self.loop->index % k->all->n];
+}
+
+static Value changed(const Call *k)
+{
+        Chat *c = k->chat;
+        Items *now = chat_items_new(c);
+        for (int i = 0; i < k->all->n; i++)
+                chat_items_add(c, now, k->all->at[i]);
+        Value v = chat_list(V_TUPLE, now);
+        bool differs = k->self.loop->changed.kind == V_ABSENT || !chat_equal(c, k->self.loop->changed, v);
+        k->self.loop->changed = v;
+        return chat_bool(differs);
+}
+
+const Routine chat_value_routines[] = {
+        {A_FILTER, "abs", "", 0, absolute, 0},
+        {OF_LOOP, "changed", "*", 0, changed, 0},
+        {OF_DICT | OF_LIST, "copy", "", 0, copy, 0},
+        {A_FILTER, "count", "", 0, length, 0},
+        {OF_LIST, "count", "value", 1, list_count, 0},
+        {OF_LOOP, "cycle", "*", 0, cycle, 0},
+        {A_FILTER, "d", "default_value boolean", 0, with_default, 0},
+        {A_FILTER, "default", "default_value boolean", 0, with_default, 0},
+        {A_FILTER, "dictsort", "case_sensitive by reverse", 0, dictsort, 0},
+        {A_FILTER, "first", "", 0, end_of, false},
+        {A_FILTER, "float", "default", 0, to_float, 0},
+        {OF_DICT, "get", "key default", 1, get, 0},
+        {OF_LIST, "index", "value", 1, list_index, 0},
+        {A_FILTER, "int", "default base", 0, to_int, 0},
+        {A_FILTER, "items", "", 0, items, 0},
+        {OF_DICT, "items", "", 0, viewed, PAIRS},
+        {OF_DICT, "keys", "", 0, viewed, KEYS},
+        {A_FILTER, "last", "", 0, end_of, true},
+        {A_FILTER, "length", "", 0, length, 0},
+        {A_FILTER, "list", "", 0, list, 0},
+        {A_FILTER, "map", "*", 0, map, 0},
+        {A_FILTER, "max", "case_sensitive attribute", 0, extreme, 1},
+        {A_FILTER, "min", "case_sensitive attribute", 0, extreme, -1},
+        {A_FILTER, "reject", "*", 0, those, 0},
+        {A_FILTER, "rejectattr", "*", 0, those, BY_ATTRIBUTE},
+        {A_FILTER, "reverse", "", 0, reverse, 0},
+        {A_FILTER, "select", "*", 0, those, KEEP},
+        {A_FILTER, "selectattr", "*", 0, those, KEEP | BY_ATTRIBUTE},
+        {A_FILTER, "sort", "reverse case_sensitive attribute", 0, sort, 0},
+        {A_FILTER, "sum", "attribute start", 0, sum, 0},
+        {A_FILTER, "unique", "case_sensitive attribute", 0, unique, 0},
+        {OF_DICT, "values", "", 0, viewed, VALUES},
+        {OF_DICT, "fromkeys", "*", 0, NULL, 0},
+        {OF_DICT, "clear pop popitem setdefault update", "*", 0, changes, 0},
+        {OF_LIST, "append clear extend insert pop remove reverse sort", "*", 0, changes, 0},
+        {0, NULL, "", 0, NULL, 0},
 };

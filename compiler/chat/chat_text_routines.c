@@ -1,0 +1,295 @@
+/* What is done with a text: filters, value | name(arguments), and methods, value.name(arguments), in one table.  A filter makes a text of what it is
+ * given, as str() does; a method has one.  What Python has and is not here is refused by its name. */
+#include "chat_private.h"
+
+static Value plain_text(Chat *c, Value v, const char *what)
+{
+        chat_need(c, v);
+        if (v.kind != V_TEXT)
+                FAIL(c, "%s is a text, not a %s", what, chat_kind_name(v));
+        return v;
+}
+
+/* A safe text escapes what its methods are given, which is not done here. */
+static Value self_text(const Call *k)
+{
+        if (k->as == A_FILTER)
+                return chat_str(k->chat, k->self);
+        if (k->self.safe)
+                FAIL(k->chat, "methods of safe texts are not supported");
+        return k->self;
+}
+
+static Value argument_text(const Call *k, int i, const char *what)
+{
+        return k->as == A_FILTER ? chat_str(k->chat, k->arg[i]) : plain_text(k->chat, k->arg[i], what);
+}
+
+/* How often something is done; -1: always. */
+static int64_t times(const Call *k, int i, const char *what)
+{
+        bool always = k->arg[i].kind == V_ABSENT || (k->as == A_FILTER && k->arg[i].kind == V_NONE);
+        return always ? -1 : chat_integer(k->chat, k->arg[i], what);
+}
+
+enum { LEFT = 1, RIGHT = 2 };
+
+static Value strip(const Call *k)
+{
+        int sides = k->routine->variant;
+        return chat_strip(k->chat, self_text(k), k->arg[0], sides & LEFT, sides & RIGHT);
+}
+
+static Value cased(const Call *k)
+{
+        return chat_cased(k->chat, self_text(k), (Case)k->routine->variant);
+}
+
+static Value replace(const Call *k)
+{
+        Value text = self_text(k);
+        text.safe = false;
+        int64_t most = times(k, 2, "replace: how often");
+        return chat_replace(k->chat, text, argument_text(k, 0, "what is replaced"),
+                            argument_text(k, 1, "what it is replaced by"), most);
+}
+
+static Items *split_at_white(Chat *c, Value text, int64_t most)
+{
+        Items *parts = chat_items_new(c);
+        int64_t at = 0, n;
+        for (;;) {
+                while (at < text.n && (n = chat_white_at(text.text, text.n, at)) > 0)
+                        at += n;
+                if (at == text.n)
+                        return parts;
+                int64_t from = at;
+                if (most >= 0 && parts->n == most) {
+                        chat_items_add(c, parts, chat_part(c, text, from, text.n));
+                        return parts;
+                }
+                while (at < text.n && !chat_white_at(text.text, text.n, at))
+                        at++;
+                chat_items_add(c, parts, chat_part(c, text, from, at));
+        }
+}
+
+static Items *split_at(Chat *c, Value text, Value by, int64_t most)
+{
+        Items *parts = chat_items_new(c);
+        int64_t from = 0;
+        for (int64_t at; most != 0 && (at = chat_find(text, by, from)) >= 0; most--) {
+                chat_items_add(c, parts, chat_part(c, text, from, at));
+                from = at + by.n;
+        }
+        chat_items_add(c, parts, chat_part(c, text, from, text.n));
+        return parts;
+}
+
+static Value split(const Call *k)
+{
+        Chat *c = k->chat;
+        Value text = self_text(k), by = k->arg[0];
+        int64_t most = times(k, 1, "split: how often");
+        chat_charge(c, text.n / 64);
+        if (by.kind == V_ABSENT || by.kind == V_NONE)
+                return chat_list(V_LIST, split_at_white(c, text, most));
+        if (plain_text(c, by, "what is split by").n == 0)
+                FAIL(c, "split by nothing");
+        return chat_list(V_LIST, split_at(c, text, by, most));
+}
+
+/* from the end; without a number it is split() */
+static Value rsplit(const Call *k)
+{
+        Chat *c = k->chat;
+        int64_t most = times(k, 1, "split: how often");
+        if (most < 0)
+                return split(k);
+        if (k->arg[0].kind == V_ABSENT || k->arg[0].kind == V_NONE)
+                FAIL(c, "rsplit at white with a number is not supported");
+        const Items *all = split_at(c, self_text(k), plain_text(c, k->arg[0], "what is split by"), -1);
+        if (k->arg[0].n == 0)
+                FAIL(c, "split by nothing");
+        int64_t kept = all->n - 1 > most ? all->n - 1 - most : 0;
+        const Value *last = &all->at[kept];
+        Items *parts = chat_items_new(c);
+        chat_items_add(c, parts, chat_part(c, k->self, 0, last->text + last->n - k->self.text));
+        for (int64_t i = kept + 1; i < all->n; i++)
+                chat_items_add(c, parts, all->at[i]);
+        return chat_list(V_LIST, parts);
+}
+
+static Value splitlines(const Call *k)
+{
+        return chat_list(V_LIST, chat_lines(k->chat, self_text(k)));
+}
+
+static bool has_end(Value text, Value part, bool at_end)
+{
+        return part.n <= text.n &&
+               !memcmp(text.text + (at_end ? text.n - part.n : 0), part.text, (size_t)part.n);
+}
+
+/* startswith, endswith: a text, or one of a tuple */
+static Value ends(const Call *k)
+{
+        Chat *c = k->chat;
+        bool several = k->arg[0].kind == V_TUPLE;
+        for (int64_t i = 0; i < (several ? k->arg[0].items->n : 1); i++) {
+                chat_charge(c, several);
+                if (has_end(self_text(k),
+                            plain_text(c, several ? k->arg[0].items->at[i] : k->arg[0], "what is looked for"),
+                            k->routine->variant == RIGHT))
+                        return chat_bool(true);
+        }
+        return chat_bool(false);
+}
+
+/* removeprefix, removesuffix */
+static Value without_end(const Call *k)
+{
+        Value part = plain_text(k->chat, k->arg[0], "what is removed"), text = self_text(k);
+        bool right = k->routine->variant == RIGHT;
+        int64_t gone = has_end(text, part, right) ? part.n : 0;
+        return chat_part(k->chat, text, right ? 0 : gone, text.n - (right ? gone : 0));
+}
+
+/* The method joins texts alone; the filter what it makes texts of, or an attribute of each. */
+static Value join(const Call *k)
+{
+        Chat *c = k->chat;
+        bool filter = k->as == A_FILTER;
+        Value between = !filter                      ? chat_word("")
+                        : k->arg[0].kind == V_ABSENT ? chat_word("")
+                                                     : chat_str(c, k->arg[0]);
+        const Items *all = chat_iterate(c, filter ? k->self : k->arg[0]);
+        Text *t = text_new(c->arena);
+        if (!filter)
+                between = self_text(k);
+        for (int64_t i = 0; i < all->n; i++) {
+                Value v = filter ? chat_str(c, chat_attribute(c, all->at[i], k->arg[1]))
+                                 : plain_text(c, all->at[i], "what is joined");
+                chat_charge(c, 1);
+                if (i)
+                        chat_add(c, t, between.text, between.n);
+                chat_add(c, t, v.text, v.n);
+        }
+        return chat_copy(c, t);
+}
+
+static Value find(const Call *k)
+{
+        Value text = self_text(k);
+        chat_charge(k->chat, text.n / 64);
+        int64_t at = chat_find(text, plain_text(k->chat, k->arg[0], "what is looked for"), 0);
+        return chat_int(at < 0 ? -1 : chat_points(chat_text(text.text, at)));
+}
+
+static Value count(const Call *k)
+{
+        Chat *c = k->chat;
+        Value part = plain_text(c, k->arg[0], "what is counted");
+        if (part.n == 0)
+                return chat_int(chat_points(self_text(k)) + 1);
+        return chat_int(split_at(c, self_text(k), part, -1)->n - 1);
+}
+
+static Value isdigit_text(const Call *k)
+{
+        Value text = self_text(k);
+        for (int64_t i = 0; i < text.n; i++) {
+                if ((unsigned char)text.text[i] >= 0x80)
+                        FAIL(k->chat, "isdigit is not supported beyond ASCII");
+                if (text.text[i] < '0' || text.text[i] > '9')
+                        return chat_bool(false);
+        }
+        return chat_bool(text.n > 0);
+}
+
+/* --- filters alone --- */
+
+static Value string(const Call *k)
+{
+        return self_text(k);
+}
+
+static Value safe(const Call *k)
+{
+        Value v = self_text(k);
+        v.safe = true;
+        return v;
+}
+
+static Value escape(const Call *k)
+{
+        Value v = self_text(k);
+        return v.safe ? v : chat_escape(k->chat, v);
+}
+
+static Value tojson(const Call *k)
+{
+        return chat_json(k->chat, k->self, k->arg[0], k->arg[1], k->arg[2], k->arg[3]);
+}
+
+static Value indent(const Call *k)
+{
+        Chat *c = k->chat;
+        Text *t = text_new(c->arena), *width = text_new(c->arena);
+        Value text = self_text(k);
+        if (k->arg[0].kind == V_TEXT)
+                chat_add(c, width, k->arg[0].text, k->arg[0].n);
+        else
+                for (int64_t n = k->arg[0].kind == V_ABSENT ? 4 : chat_integer(c, k->arg[0], "indent");
+                     n-- > 0;)
+                        chat_add(c, width, " ", 1);
+        bool first_too = chat_truth(k->arg[1]), blank_too = chat_truth(k->arg[2]);
+        Text *whole = text_new(c->arena);
+        chat_add(c, whole, text.text, text.n);
+        chat_add(c, whole, "\n", 1);
+        const Items *lines = chat_lines(c, chat_copy(c, whole));
+        for (int64_t i = 0; i < lines->n; i++) {
+                if (i)
+                        chat_add(c, t, "\n", 1);
+                if (i ? blank_too || lines->at[i].n > 0 : first_too)
+                        chat_add(c, t, width->data, width->n);
+                chat_add(c, t, lines->at[i].text, lines->at[i].n);
+        }
+        return chat_copy(c, t);
+}
+
+const Routine chat_text_routines[] = {
+        {A_FILTER | OF_TEXT, "capitalize", "", 0, cased, CASE_CAPITAL},
+        {OF_TEXT, "count", "sub", 1, count, 0},
+        {A_FILTER, "e", "", 0, escape, 0},
+        {OF_TEXT, "endswith", "suffix", 1, ends, RIGHT},
+        {A_FILTER, "escape", "", 0, escape, 0},
+        {OF_TEXT, "find", "sub", 1, find, 0},
+        {A_FILTER, "indent", "width first blank", 0, indent, 0},
+        {OF_TEXT, "isdigit", "", 0, isdigit_text, 0},
+        {A_FILTER, "join", "d attribute", 0, join, 0},
+        {OF_TEXT, "join", "iterable", 1, join, 0},
+        {A_FILTER | OF_TEXT, "lower", "", 0, cased, CASE_LOWER},
+        {OF_TEXT, "lstrip", "chars", 0, strip, LEFT},
+        {OF_TEXT, "removeprefix", "prefix", 1, without_end, LEFT},
+        {OF_TEXT, "removesuffix", "suffix", 1, without_end, RIGHT},
+        {A_FILTER | OF_TEXT, "replace", "old new count", 2, replace, 0},
+        {OF_TEXT, "rsplit", "sep maxsplit", 0, rsplit, 0},
+        {OF_TEXT, "rstrip", "chars", 0, strip, RIGHT},
+        {A_FILTER, "safe", "", 0, safe, 0},
+        {OF_TEXT, "split", "sep maxsplit", 0, split, 0},
+        {OF_TEXT, "splitlines", "", 0, splitlines, 0},
+        {OF_TEXT, "startswith", "prefix", 1, ends, LEFT},
+        {A_FILTER, "string", "", 0, string, 0},
+        {OF_TEXT, "strip", "chars", 0, strip, LEFT | RIGHT},
+        {A_FILTER, "tojson", "ensure_ascii indent separators sort_keys", 0, tojson, 0},
+        {A_FILTER, "trim", "chars", 0, strip, LEFT | RIGHT},
+        {A_FILTER | OF_TEXT, "upper", "", 0, cased, CASE_UPPER},
+        {OF_TEXT,
+         "casefold center encode expandtabs format format_map index isalnum isalpha isascii isdecimal "
+         "isidentifier "
+         "islower isnumeric isprintable isspace istitle isupper ljust maketrans partition rfind rindex rjust "
+         "rpartition swapcase title translate zfill",
+         "*", 0, NULL, 0},
+        {0, NULL, "", 0, NULL, 0},
+};
