@@ -145,6 +145,20 @@ struct Builtin {
         const char *options; /* names of the others, each followed by a space */
         Value (*run)(const Call *call);
 };
+Value call_option(const Call *c, const char *name); /* NOTHING: it is not given */
+Node *call_tensor(const Call *c, int i);
+Node *make_node(Elaborator *e, Op op, int nin, Node *const *in, Attr attr, Span span);
+
+/* builtin_move.c */
+Value run_join(const Call *c);
+Value run_merge(const Call *c);
+Value run_pad(const Call *c);
+Value run_reshape(const Call *c);
+Value run_split(const Call *c);
+Value run_spread(const Call *c);
+Value run_stack(const Call *c);
+Value run_transpose(const Call *c);
+Value run_window(const Call *c);
 
 /* elaborate_command.c: `lathe elaborate` */
 bool builtin_find(Elaborator *e, const char *name, Value *value);

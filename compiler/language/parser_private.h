@@ -1,5 +1,5 @@
 /* The parser's state, shared by scanner, grammar, newline rule and messages. For compiler/language/parse.c,
- * compiler/language/syntax_error.c, grammar/lathe.l and grammar/lathe.y alone. */
+ * parse_tokens.c and syntax_error.c, grammar/lathe.l and grammar/lathe.y alone. */
 #ifndef PARSER_PRIVATE_H
 #define PARSER_PRIVATE_H
 
@@ -61,6 +61,11 @@ Ast *append_all(Parser *parser, Ast *list, const Ast *from, Span span);
 /* A list made into a node of another kind; with head as its first kid, where a place was kept for it. */
 Ast *retagged(Ast *list, AstKind kind, Span span);
 Ast *headed(Parser *parser, Ast *list, Span span, Ast *head);
+
+/* --- compiler/language/parse_tokens.c --- */
+Token scanned_token(Parser *parser); /* as the scanner has it, what was put back first */
+bool is_opening(int code);           /* ( [ { */
+bool can_end_statement(int code);
 /* For compiler/language/syntax_error.c: skips from the newest token to where its body's next statement begins. */
 void begin_recovery(Parser *parser);
 /* The token begins a line although ( or [ is open: reports that bracket as never closed, and reads on as if

@@ -1,4 +1,5 @@
-/* What the parts of lowering share: lower_expression.c the values of a fused expression, the others each kind of kernel. */
+/* What the parts of lowering share: lower_expression.c the values of a fused expression, lower_index.c where
+ * elements stand, the others each kind of kernel. */
 #ifndef LOWER_PRIVATE_H
 #define LOWER_PRIVATE_H
 #include "code.h"
@@ -50,9 +51,15 @@ int lower_value(Lower *l, Node *n, const Map *map);
 int lower_constant(Lower *l, const Node *n, double value); /* as a value of n */
 /* false: lanes do not lie evenly there */
 bool lower_store(Lower *l, const Node *n, Buffer *to, const Map *map, int value, StmtList *out);
+
+/* lower_index.c */
 const Index *affine_index(const Lower *l, Dim offset, const int64_t *coef,
                           bool with_lane); /* offset + sum of coef * loop */
 const Index *address_index(const Lower *l, const Address *at, bool with_lane);
+bool lane_step(const Lower *l, const Address *at,
+               int64_t *step); /* how far apart lanes lie; false: not evenly */
+const Index *tiled_index(Arena *a, const Index *base, const Index *x,
+                         int64_t tile); /* base + x / 16 * tile + x % 16 */
 void names_buffer(Lower *l, Buffer *b);
 
 /* Bounds of the live keys of attention, read off its mask. */

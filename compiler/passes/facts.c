@@ -1,8 +1,4 @@
-/* Facts of all nodes, in order: leaves, folds and contractions, and repeats.  See facts.h for what is known of a node.
- *
- * A fold over a growing axis is where a model looks into its past or its future.  It reads all of it, unless what the
- * fold adds up is 0 (or -inf, for a maximum or a softmax) outside a condition; then on each clause of that condition the
- * folded index is bounded by the index of another growing axis, and that bound is what it reaches. */
+/* Facts of all nodes, in order: leaves and repeats; facts_*.c have those of ops.  See facts.h for what is known of a node. */
 #include "facts_private.h"
 
 #include <string.h>
@@ -197,7 +193,7 @@ Fact fact_rename(const Facts *f, const Fact *a, const AxisMap *map, const int *t
 }
 
 /* Input i of n with its axes moved up by `shift`, those from `split` on by one more; axes of size 1 are broadcast. */
-static Fact aligned(const Facts *f, const Node *n, int i, int shift, int split)
+Fact fact_aligned(const Facts *f, const Node *n, int i, int shift, int split)
 {
         const Type *t = &n->in[i]->type;
         AxisMap map[AXES];
@@ -211,7 +207,7 @@ static Fact aligned(const Facts *f, const Node *n, int i, int shift, int split)
 }
 
 /* The axes of the result of n along which its input i, aligned, varies. */
-static unsigned varying_axes(const Type *t, int shift, int split)
+unsigned fact_axes(const Type *t, int shift, int split)
 {
         unsigned axes = 0;
         for (int axis = 0; axis < t->rank; axis++)
@@ -328,7 +324,7 @@ static Fact pointwise_fact(const Facts *f, const Node *n)
         Fact in[3];
         for (int i = 0; i < n->nin; i++) {
                 shift[i] = n->type.rank - n->in[i]->type.rank;
-                in[i] = aligned(f, n, i, shift[i], AXES);
+                in[i] = fact_aligned(f, n, i, shift[i], AXES);
         }
         if (n->nin == 1)
                 return fact_unary(f, n->op, &in[0]);
@@ -337,187 +333,10 @@ static Fact pointwise_fact(const Facts *f, const Node *n)
         Pair p = {.op = n->op, .dtype = n->type.dtype, .in = {in[0], in[1]}};
         p.same = shows_straight(n->in[0], n->in[1]) || shows_straight(n->in[1], n->in[0]);
         for (int i = 0; i < 2; i++)
-                p.axes[i] = varying_axes(&n->in[i]->type, shift[i], AXES);
+                p.axes[i] = fact_axes(&n->in[i]->type, shift[i], AXES);
         for (int i = 0; i < AXES; i++)
                 p.dim[i] = i < n->type.rank ? n->type.dim[i] : dim_fixed(1);
         return fact_binary(f, &p, &f->guard[n->id]);
-}
-
-/* --- folds --- */
-
-/* An index that is gone: some number within its axis. */
-static AxisMap folded_axis(Dim dim)
-{
-        AxisMap map = axis_map(affine_constant(dim_fixed(0)));
-        map.open = !dim_is_fixed(dim);
-        map.high = map.open ? 0 : dim.fixed - 1;
-        return map;
-}
-
-/* Where all elements of a fold are v, so is their sum or maximum. */
-static void keep_special(const Facts *f, Fact *y, Special v, const Fact *a, const Type *t, int axis)
-{
-        y->unless[v] = cond_fold(facts_maker(f), a->unless[v], axis, folded_axis(t->dim[axis]));
-        y->stain[v] = a->stain[v] & ~(1u << axis);
-}
-
-/* A sum of nothing is 0; what else folds nothing is anything. */
-static bool may_be_empty(const Facts *f, Dim d)
-{
-        return dim_least(f->graph, d) < 1;
-}
-
-static Fact sum_fact(const Facts *f, const Node *n, const Fact *a, const Type *t, int axis)
-{
-        Fact y = fact_unknown();
-        y.reach = fold_reach(f, a, t->dim, t->rank, axis, AT_0);
-        y.kinds = kinds_of_sum(f, n->type.dtype, a->kinds);
-        y.exact_zero = a->exact_zero;
-        if (axis == t->rank - 1 && fact_positive_rows(f, n->in[0])) {
-                y.kinds = POSITIVE;
-                y.exact_zero = false;
-        } else if (may_be_empty(f, t->dim[axis])) {
-                y.kinds |= ZERO;
-                y.exact_zero = true;
-        }
-        keep_special(f, &y, AT_0, a, t, axis);
-        return y;
-}
-
-/* What a maximum, its place, or the k largest read: elements at -inf do not count, if they are surely no NaN. */
-static Reach largest_reach(const Facts *f, const Fact *a, const Type *t, int axis)
-{
-        Fact sure = *a;
-        if (a->stain[AT_MINUS_INF])
-                sure.unless[AT_MINUS_INF] = cond_true();
-        return fold_reach(f, &sure, t->dim, t->rank, axis, AT_MINUS_INF);
-}
-
-static Fact maximum_fact(const Facts *f, const Fact *a, const Type *t, int axis)
-{
-        Fact y = fact_unknown();
-        y.reach = largest_reach(f, a, t, axis);
-        if (may_be_empty(f, t->dim[axis]))
-                return y;
-        y.kinds = a->kinds;
-        y.exact_zero = a->exact_zero;
-        for (Special v = AT_0; v < NSPECIAL; v++)
-                if (a->stain[v] == 0)
-                        keep_special(f, &y, v, a, t, axis);
-        return y;
-}
-
-static Fact largest_fact(const Facts *f, const Fact *a, const Type *t, int axis)
-{
-        Fact y = fact_unknown();
-        y.reach = largest_reach(f, a, t, axis);
-        const Read *own = reach_on(&a->reach, axis);
-        if (own && !dim_is(t->dim[axis], 1) && !y.reach.all)
-                reach_add(f, &y.reach, *own);
-        y.kinds = ZERO | POSITIVE;
-        y.exact_zero = true;
-        return y;
-}
-
-static Fact argmax_fact(const Facts *f, const Fact *a, const Type *t, int axis)
-{
-        Fact y = fact_unknown();
-        y.reach = largest_reach(f, a, t, axis);
-        y.kinds = ZERO | POSITIVE;
-        y.exact_zero = true;
-        if (dim_is_fixed(t->dim[axis]) && !may_be_empty(f, t->dim[axis]))
-                y.integer = cases_range(facts_maker(f), 0, t->dim[axis].fixed - 1);
-        return y;
-}
-
-/* A row's NaNs spoil the whole row: the stain varies along all axes but the last. */
-static Fact softmax_fact(const Facts *f, const Node *n)
-{
-        const Type *t = &n->in[0]->type;
-        const Fact *a = &f->of[n->in[0]->id];
-        int last = t->rank - 1;
-        Fact y = fact_unknown();
-        unsigned kinds = a->kinds;
-        y.reach = fold_reach(f, a, t->dim, t->rank, last, AT_MINUS_INF);
-        if (n->nin > 1) {
-                Fact sink = aligned(f, n, 1, t->rank - n->in[1]->type.rank, AXES);
-                reach_join(f, &y.reach, &sink.reach);
-                kinds |= sink.kinds;
-        }
-        bool spoilt = (kinds & (PLUS_INF | NOT_A_NUMBER)) != 0;
-        y.kinds = spoilt ? ANYTHING : ZERO | POSITIVE;
-        y.exact_zero = true;
-        if (!(a->stain[AT_MINUS_INF] >> last & 1)) {
-                y.unless[AT_0] = a->unless[AT_MINUS_INF];
-                y.stain[AT_0] = spoilt ? (1u << last) - 1 : 0;
-        }
-        return y;
-}
-
-/* [.., i, k] @ [.., k, j] is a product on axes [.., i, k, j], summed over k: axis k is `rank - 1`, j one more. */
-static Pair matmul_product(const Facts *f, const Node *n)
-{
-        Pair p = {.op = OP_MUL, .dtype = REAL};
-        const Type *a = &n->in[0]->type, *b = &n->in[1]->type;
-        int rank = n->type.rank, k = rank - 1;
-        int shift_a = rank - a->rank, shift_b = rank - b->rank;
-        p.in[0] = aligned(f, n, 0, shift_a, AXES);
-        p.in[1] = aligned(f, n, 1, shift_b, b->rank - 2);
-        p.axes[0] = varying_axes(a, shift_a, AXES);
-        p.axes[1] = varying_axes(b, shift_b, b->rank - 2);
-        for (int i = 0; i < AXES; i++)
-                p.dim[i] = i < k       ? n->type.dim[i]
-                           : i == k    ? a->dim[a->rank - 1]
-                           : i == rank ? n->type.dim[k]
-                                       : dim_fixed(1);
-        return p;
-}
-
-static Fact matmul_fact(const Facts *f, const Node *n)
-{
-        Pair p = matmul_product(f, n);
-        Fact product = fact_binary(f, &p, &f->guard[n->id]), y = fact_unknown();
-        const Dim *dim = p.dim;
-        int rank = n->type.rank, k = rank - 1;
-        AxisMap map[AXES];
-        int to[AXES];
-        for (int i = 0; i < AXES; i++) {
-                to[i] = i < k ? i : i == rank ? k : -1;
-                map[i] = axis_map(to[i] < 0 ? affine_constant(dim_fixed(0)) : affine_axis(to[i]));
-        }
-        y.reach = fold_reach(f, &product, dim, AXES, k, AT_0);
-        y.kinds = kinds_of_sum(f, REAL, product.kinds) | (may_be_empty(f, dim[k]) ? ZERO : 0);
-        y.unless[AT_0] = cond_fold(facts_maker(f), product.unless[AT_0], k, folded_axis(dim[k]));
-        y.stain[AT_0] = product.stain[AT_0];
-        return fact_rename(f, &y, map, to);
-}
-
-const Cond *fold_condition(const Facts *f, const Node *n, Dim *dim, int *axis)
-{
-        if (n->op == OP_MATMUL) {
-                Guard guard;
-                Pair p = matmul_product(f, n);
-                memcpy(dim, p.dim, sizeof p.dim);
-                *axis = n->type.rank - 1;
-                return fact_binary(f, &p, &guard).unless[AT_0];
-        }
-        const Type *t = &n->in[0]->type;
-        for (int i = 0; i < AXES; i++)
-                dim[i] = i < t->rank ? t->dim[i] : dim_fixed(1);
-        *axis = n->op == OP_SOFTMAX || n->op == OP_TOP ? t->rank - 1 : n->attr.axis;
-        return f->of[n->in[0]->id].unless[n->op == OP_SUM ? AT_0 : AT_MINUS_INF];
-}
-
-bool fold_is_stained(const Facts *f, const Node *n)
-{
-        if (n->op == OP_MATMUL) {
-                Guard guard;
-                Pair p = matmul_product(f, n);
-                return fact_binary(f, &p, &guard).stain[AT_0] >> (n->type.rank - 1) & 1;
-        }
-        Special v = n->op == OP_SUM ? AT_0 : AT_MINUS_INF;
-        int axis = n->op == OP_SOFTMAX || n->op == OP_TOP ? n->in[0]->type.rank - 1 : n->attr.axis;
-        return f->of[n->in[0]->id].stain[v] >> axis & 1;
 }
 
 /* --- repeats --- */
@@ -649,10 +468,10 @@ static Fact fold_fact(const Facts *f, const Node *n)
         const Fact *a = &f->of[n->in[0]->id];
         const Type *t = &n->in[0]->type;
         switch ((int)n->op) {
-        case OP_SUM: return sum_fact(f, n, a, t, n->attr.axis);
-        case OP_MAXOF: return maximum_fact(f, a, t, n->attr.axis);
-        case OP_ARGMAX: return argmax_fact(f, a, t, n->attr.axis);
-        default: return largest_fact(f, a, t, t->rank - 1);
+        case OP_SUM: return fact_of_sum(f, n, a, t, n->attr.axis);
+        case OP_MAXOF: return fact_of_maximum(f, a, t, n->attr.axis);
+        case OP_ARGMAX: return fact_of_argmax(f, a, t, n->attr.axis);
+        default: return fact_of_largest(f, a, t, t->rank - 1);
         }
 }
 
@@ -673,8 +492,8 @@ static Fact node_fact(const Facts *f, const Node *n, const Fact *carry)
         case OP_MAXOF:
         case OP_ARGMAX:
         case OP_TOP: return fold_fact(f, n);
-        case OP_MATMUL: return matmul_fact(f, n);
-        case OP_SOFTMAX: return softmax_fact(f, n);
+        case OP_MATMUL: return fact_of_matmul(f, n);
+        case OP_SOFTMAX: return fact_of_softmax(f, n);
         case OP_CARRY: return carry[n->attr.index];
         case OP_RESULT: return result_fact(f, n);
         case OP_REPEAT: return unknown;

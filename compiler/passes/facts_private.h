@@ -123,6 +123,18 @@ unsigned kinds_of_sum(const Facts *f, DType dtype, unsigned kinds);
  * scores, and what is left of it, or of positive numbers, where all but the largest are made 0. */
 bool fact_positive_rows(const Facts *f, const Node *n);
 
+/* Input i with its axes moved up by `shift`, those from `split` on by one more; the axes along which it varies then. */
+Fact fact_aligned(const Facts *f, const Node *n, int i, int shift, int split);
+unsigned fact_axes(const Type *t, int shift, int split);
+
+/* facts_fold.c: of folds of a along an axis, and of contractions */
+Fact fact_of_sum(const Facts *f, const Node *n, const Fact *a, const Type *t, int axis);
+Fact fact_of_maximum(const Facts *f, const Fact *a, const Type *t, int axis);
+Fact fact_of_largest(const Facts *f, const Fact *a, const Type *t, int axis);
+Fact fact_of_argmax(const Facts *f, const Fact *a, const Type *t, int axis);
+Fact fact_of_softmax(const Facts *f, const Node *n);
+Fact fact_of_matmul(const Facts *f, const Node *n);
+
 /* Of the ops that move elements; the facts of their inputs are known. */
 Fact fact_view(const Facts *f, const Node *n);
 Fact fact_pad(const Facts *f, const Node *n);

@@ -1,6 +1,6 @@
 /* passes: from a graph to a graph.
  *
- * Simplification (simplify.c with algebra.c, fold.c, common.c, prune.c), the causal proof (causal.c on facts*.c and affine.c), the
+ * Simplification (simplify.c with algebra.c, fold.c, common.c, prune.c), the causal proof (causal.c on facts*.c and affine*.c), the
  * state form that follows from it (incremental.c, forms.c), and what is cut out or moved before kernels are made (phases.c,
  * accumulate.c, taps_apart.c).  A pass returns a new graph or the same one. */
 #ifndef PASSES_H
