@@ -6,70 +6,14 @@
  *
  * Before: a graph that verify accepts.  After: the wanted nodes' values in memory of their own; the state
  * holds what the appends left, or, after an error, what it held before. */
-#include "graph.h"
+#include "interpret_private.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* A value, shared by `refs` owners; on the list of all so that nothing leaks after an error. */
-typedef struct Value Value;
-struct Value {
-        Value **from, *after; /* *from is this value: the list's head, or `after` of the one before */
-        int64_t refs, count;
-        double data[];
-};
-
-/* The iteration that is being evaluated, and those around it. */
-typedef struct Frame Frame;
-struct Frame {
-        Frame *outer; /* NULL: the top */
-        const Region *region;
-        int64_t iteration;
-        Value **carry; /* [region->ncarry] as they enter the iteration */
-};
-
-/* What a state variable holds in one slot: `rows` positions along its axis, the first of `stride`. */
-typedef struct {
-        int64_t rows, stride, count;
-        double *data;
-} Kept;
-
-struct InterpState {
-        int nstate;
-        int64_t *slots; /* [nstate] */
-        Kept **kept;    /* [nstate][slots] */
-};
-
-/* What an append will leave in a slot if the run ends well. */
-typedef struct Pending Pending;
-struct Pending {
-        Pending *next;
-        Kept *kept;
-        Value *value;
-        int64_t rows, stride;
-};
-
-typedef struct {
-        const Graph *g;
-        const int64_t *size;
-        const Tensor *input;
-        const WeightSource *weights;
-        InterpState *state;
-        bool rounded;      /* every value to float */
-        const char *error; /* the first one, in the graph's arena */
-        bool *needed;      /* by id, as all below */
-        Value **value;
-        Value ***result; /* of a repeat: carried values, then stacked ones */
-        int *first_dead; /* the values last used by this node, as a list: */
-        int *next_dead;
-        Value *all; /* a list */
-        Pending *pending;
-        Frame *frame;
-} Interp;
-
 /* --- memory --- */
 
-static void fail(Interp *it, const char *error)
+void interpret_fail(Interp *it, const char *error)
 {
         if (!it->error)
                 it->error = error;
@@ -81,7 +25,7 @@ static Value *value_new(Interp *it, int64_t count)
         if (count >= 0 && (uint64_t)count < (SIZE_MAX - sizeof *v) / sizeof(double) / 2)
                 v = malloc(sizeof *v + (size_t)count * sizeof(double));
         if (!v) {
-                fail(it, no_memory);
+                interpret_fail(it, no_memory);
                 return NULL;
         }
         v->refs = 1;
@@ -94,13 +38,13 @@ static Value *value_new(Interp *it, int64_t count)
         return v;
 }
 
-static Value *value_share(Value *v)
+Value *interpreted_share(Value *v)
 {
         v->refs++;
         return v;
 }
 
-static void value_drop(Value *v)
+void interpreted_drop(Value *v)
 {
         if (!v || --v->refs > 0)
                 return;
@@ -112,12 +56,12 @@ static void value_drop(Value *v)
 
 static void drop_node(Interp *it, const Node *n)
 {
-        value_drop(it->value[n->id]);
+        interpreted_drop(it->value[n->id]);
         it->value[n->id] = NULL;
         if (!it->result[n->id])
                 return;
         for (int i = 0; i < n->attr.region->ncarry + n->attr.region->nstack; i++)
-                value_drop(it->result[n->id][i]);
+                interpreted_drop(it->result[n->id][i]);
         free(it->result[n->id]);
         it->result[n->id] = NULL;
 }
@@ -218,14 +162,14 @@ static void list_dead(Interp *it, const Body *body, const Node *const *last_user
 /* --- leaves --- */
 
 /* The iteration counted over the regions around the frame down to `region`, the outermost slowest. */
-static int64_t iteration_number(const Frame *frame, const Region *region)
+int64_t interpreted_iteration(const Frame *frame, const Region *region)
 {
         while (frame && frame->region != region)
                 frame = frame->outer;
         if (!frame || !region)
                 return 0;
         const Body *around = region->repeat->body;
-        return iteration_number(frame->outer, around->region) * region->iterations + frame->iteration;
+        return interpreted_iteration(frame->outer, around->region) * region->iterations + frame->iteration;
 }
 
 static int64_t weight_slot(const Interp *it, const Node *n)
@@ -248,7 +192,7 @@ static void load_weight(Interp *it, const Node *n, double *out)
         int64_t slot = weight_slot(it, n);
         const Weight *w = n->attr.weight;
         if (slot < 0 || !it->weights || !it->weights->weight(it->weights->from, w, slot, out))
-                fail(it, no_memory_or_file);
+                interpret_fail(it, no_memory_or_file);
 }
 
 static void load_literal(const Interp *it, const Node *n, double *out)
@@ -265,8 +209,8 @@ static bool check_input(Interp *it, const Input *input, const Tensor *t)
         for (int i = 0; fits && i < t->rank; i++)
                 fits = t->dim[i] == dim_value(input->type.dim[i], it->size);
         if (!fits) {
-                fail(it, arena_printf(it->g->arena, "input %s should have shape %s", input->name,
-                                      type_text(it->g->arena, it->g, &input->type)));
+                interpret_fail(it, arena_printf(it->g->arena, "input %s should have shape %s", input->name,
+                                                type_text(it->g->arena, it->g, &input->type)));
                 return false;
         }
         int64_t count = type_count(&input->type, it->size);
@@ -274,139 +218,13 @@ static bool check_input(Interp *it, const Input *input, const Tensor *t)
                 if (t->data[i] >= 0 && t->data[i] < (double)input->bound &&
                     t->data[i] == (double)(int64_t)t->data[i])
                         continue;
-                fail(it,
-                     arena_printf(it->g->arena, "input %s: %g at %lld is not a whole number from 0 to %lld",
-                                  input->name, t->data[i], (long long)i, (long long)input->bound - 1));
+                interpret_fail(it, arena_printf(it->g->arena,
+                                                "input %s: %g at %lld is not a whole number from 0 to %lld",
+                                                input->name, t->data[i], (long long)i,
+                                                (long long)input->bound - 1));
                 return false;
         }
         return true;
-}
-
-/* --- state --- */
-
-InterpState *interp_state_new(const Graph *g)
-{
-        InterpState *s = calloc(1, sizeof *s);
-        if (!s)
-                return NULL;
-        s->nstate = g->nstate;
-        s->slots = calloc((size_t)g->nstate + 1, sizeof *s->slots);
-        s->kept = calloc((size_t)g->nstate + 1, sizeof *s->kept);
-        bool complete = s->slots && s->kept;
-        for (int i = 0; complete && i < g->nstate; i++) {
-                s->slots[i] = g->state[i]->slots;
-                s->kept[i] = calloc((size_t)s->slots[i] + 1, sizeof **s->kept);
-                complete = s->kept[i] != NULL;
-        }
-        if (complete)
-                return s;
-        interp_state_free(s);
-        return NULL;
-}
-
-void interp_state_free(InterpState *s)
-{
-        if (!s)
-                return;
-        for (int i = 0; s->kept && i < s->nstate; i++) {
-                for (int64_t slot = 0; s->kept[i] && slot < s->slots[i]; slot++)
-                        free(s->kept[i][slot].data);
-                free(s->kept[i]);
-        }
-        free(s->kept);
-        free(s->slots);
-        free(s);
-}
-
-/* region: of the node that reads or keeps it */
-static Kept *kept_slot(Interp *it, const StateVar *var, const Region *region)
-{
-        if (!it->state) {
-                fail(it, arena_printf(it->g->arena, "state %s: none was given", var->name));
-                return NULL;
-        }
-        int64_t iteration = region ? iteration_number(it->frame, region) : 0;
-        return &it->state->kept[var->id][var->slot_of ? var->slot_of[iteration] : iteration];
-}
-
-static void read_state(Interp *it, const Node *n, double *out)
-{
-        const StateVar *var = n->attr.state;
-        const Kept *kept = kept_slot(it, var, n->body->region);
-        int axis = n->attr.axis;
-        int64_t past = dim_value(n->type.dim[axis], it->size), outer = 1, inner = 1;
-        if (!kept)
-                return;
-        if (kept->rows != past) {
-                fail(it, arena_printf(it->g->arena, "state %s holds %lld positions where the past has %lld",
-                                      var->name, (long long)kept->rows, (long long)past));
-                return;
-        }
-        for (int i = 0; i < axis; i++)
-                outer *= dim_value(n->type.dim[i], it->size);
-        for (int i = axis + 1; i < n->type.rank; i++)
-                inner *= dim_value(n->type.dim[i], it->size);
-        for (int64_t i = 0; i < outer && past > 0; i++)
-                memcpy(out + i * past * inner, kept->data + i * kept->stride * inner,
-                       (size_t)(past * inner) * sizeof *out);
-}
-
-/* What a keep of this run will leave, or one of an earlier run left. */
-static void read_kept(Interp *it, const Node *n, Value *out)
-{
-        const Kept *kept = kept_slot(it, n->attr.state, n->body->region);
-        const double *data = kept ? kept->data : NULL;
-        int64_t count = kept ? kept->count : 0;
-        for (const Pending *p = it->pending; p; p = p->next)
-                if (kept && p->kept == kept) {
-                        data = p->value->data;
-                        count = p->value->count;
-                }
-        if (!data || count != out->count)
-                fail(it, arena_printf(it->g->arena, "state %s has not been kept", n->attr.state->name));
-        else if (count)
-                memcpy(out->data, data, (size_t)count * sizeof *data);
-}
-
-/* The value is the join of past and new; it becomes the state when all has gone well.  Of an axis that is longer than time
- * by n, its last n positions will be new again in the next call. */
-static void append_state(Interp *it, const Node *n, Value *value)
-{
-        Kept *kept = kept_slot(it, n->attr.state, n->body->region);
-        Pending *pending = kept ? malloc(sizeof *pending) : NULL;
-        if (!pending) {
-                fail(it, no_memory);
-                return;
-        }
-        bool appends = n->op == OP_APPEND;
-        int64_t stride = appends ? dim_value(n->type.dim[n->attr.axis], it->size) : 0,
-                rows = appends ? it->size[it->g->past] + it->size[it->g->time] : 0;
-        *pending = (Pending){it->pending, kept, value_share(value), rows < stride ? rows : stride, stride};
-        it->pending = pending;
-}
-
-static bool keep_pending(const Pending *p)
-{
-        double *data = malloc((size_t)p->value->count * sizeof *data + 1);
-        if (!data)
-                return false;
-        memcpy(data, p->value->data, (size_t)p->value->count * sizeof *data);
-        free(p->kept->data);
-        *p->kept = (Kept){p->rows, p->stride, p->value->count, data};
-        return true;
-}
-
-/* Keeps what is pending, or drops it after an error. */
-static void settle_state(Interp *it)
-{
-        for (Pending *p = it->pending, *next; p; p = next) {
-                next = p->next;
-                if (!it->error && !keep_pending(p))
-                        fail(it, no_memory);
-                value_drop(p->value);
-                free(p);
-        }
-        it->pending = NULL;
 }
 
 /* --- bodies and repeats --- */
@@ -430,18 +248,18 @@ static Value *run_op(Interp *it, const Node *n)
                 break;
         case OP_WEIGHT: load_weight(it, n, out->data); break;
         case OP_CONST: load_literal(it, n, out->data); break;
-        case OP_READ: read_state(it, n, out->data); break;
-        case OP_KEPT: read_kept(it, n, out); break;
+        case OP_READ: interpret_read_state(it, n, out->data); break;
+        case OP_KEPT: interpret_read_kept(it, n, out); break;
         case OP_KEEP:
                 if (out->count)
                         memcpy(out->data, in[0], (size_t)out->count * sizeof *out->data);
-                append_state(it, n, out);
+                interpret_append(it, n, out);
                 break;
         case OP_APPEND: {
                 Node join = *n;
                 join.op = OP_JOIN;
                 evaluate(&join, it->size, in, out->data);
-                append_state(it, n, out);
+                interpret_append(it, n, out);
                 break;
         }
         default: evaluate(n, it->size, in, out->data); break;
@@ -449,7 +267,7 @@ static Value *run_op(Interp *it, const Node *n)
         for (int64_t i = 0; it->rounded && n->type.dtype == REAL && i < out->count; i++)
                 out->data[i] = (float)out->data[i];
         if (interrupted)
-                fail(it, "interrupted");
+                interpret_fail(it, "interrupted");
         return out;
 }
 
@@ -468,10 +286,10 @@ static void run_iteration(Interp *it, const Region *region, int64_t iteration, V
                                (size_t)each->count * sizeof(double));
         }
         for (int i = 0; !it->error && i < region->ncarry; i++)
-                value_share(
+                interpreted_share(
                         it->value[body->next[i]->id]); /* all, before any that one may come from is dropped */
         for (int i = 0; !it->error && i < region->ncarry; i++) {
-                value_drop(carry[i]);
+                interpreted_drop(carry[i]);
                 carry[i] = it->value[body->next[i]->id];
         }
         for (int i = 0; i < body->nnode; i++)
@@ -483,12 +301,12 @@ static void run_repeat(Interp *it, const Node *n)
         const Region *region = n->attr.region;
         Value **result = calloc((size_t)(region->ncarry + region->nstack) + 1, sizeof *result);
         if (!result) {
-                fail(it, no_memory);
+                interpret_fail(it, no_memory);
                 return;
         }
         it->result[n->id] = result;
         for (int i = 0; i < region->ncarry; i++)
-                result[i] = value_share(it->value[n->in[i]->id]);
+                result[i] = interpreted_share(it->value[n->in[i]->id]);
         for (int i = 0; i < region->nstack; i++) {
                 int64_t count = type_count(&region->body[0]->stack[i]->type, it->size);
                 result[region->ncarry + i] = value_new(it, region->iterations * count);
@@ -502,9 +320,9 @@ static void run_node(Interp *it, const Node *n)
         if (n->op == OP_REPEAT)
                 run_repeat(it, n);
         else if (n->op == OP_CARRY)
-                it->value[n->id] = value_share(it->frame->carry[n->attr.index]);
+                it->value[n->id] = interpreted_share(it->frame->carry[n->attr.index]);
         else if (n->op == OP_RESULT)
-                it->value[n->id] = value_share(it->result[n->in[0]->id][n->attr.index]);
+                it->value[n->id] = interpreted_share(it->result[n->in[0]->id][n->attr.index]);
         else
                 it->value[n->id] = run_op(it, n);
 }
@@ -553,7 +371,7 @@ static void copy_out(Interp *it, const Node *n, Tensor *t)
         const Value *v = it->value[n->id];
         t->data = malloc((size_t)v->count * sizeof *t->data + 1);
         if (!t->data) {
-                fail(it, no_memory);
+                interpret_fail(it, no_memory);
                 return;
         }
         memcpy(t->data, v->data, (size_t)v->count * sizeof *t->data);
@@ -583,9 +401,9 @@ static void check_sizes(Interp *it)
         for (int i = 0; i < g->nnamed; i++) {
                 int64_t least = g->time >= 0 && i == g->past ? 0 : 1;
                 if (it->size[i] < least || it->size[i] > g->named[i].bound)
-                        fail(it, arena_printf(g->arena, "size %s is %lld: it may be %lld to %lld",
-                                              g->named[i].name, (long long)it->size[i], (long long)least,
-                                              (long long)g->named[i].bound));
+                        interpret_fail(it, arena_printf(g->arena, "size %s is %lld: it may be %lld to %lld",
+                                                        g->named[i].name, (long long)it->size[i],
+                                                        (long long)least, (long long)g->named[i].bound));
         }
 }
 
@@ -594,12 +412,12 @@ static const char *run_nodes(Interp *it, Node *const *want, int nwant, Tensor *o
         memset(output, 0, (size_t)nwant * sizeof *output);
         check_sizes(it);
         if (!it->error && !prepare(it, want, nwant))
-                fail(it, no_memory);
+                interpret_fail(it, no_memory);
         if (!it->error)
                 interpret_body(it, it->g->top);
         for (int i = 0; i < nwant && !it->error; i++)
                 copy_out(it, want[i], &output[i]);
-        settle_state(it);
+        interpret_settle(it);
         release(it);
         for (int i = 0; it->error && i < nwant; i++)
                 tensor_free(&output[i]);

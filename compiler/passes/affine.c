@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-static const int64_t LIMIT = INT64_C(1) << 40, FACTOR_LIMIT = INT64_C(1) << 21;
+static const int64_t LIMIT = INT64_C(1) << 40;
 static const Clause NO_TERMS = {0, NULL};
 static const Cond TRUE_COND = {1, &NO_TERMS}, FALSE_COND = {0, NULL};
 
@@ -30,20 +30,20 @@ AxisMap axis_map(Affine to)
         return (AxisMap){.to = to};
 }
 
-static bool is_small(int64_t a)
+bool coefficient_is_small(int64_t a)
 {
         return a <= LIMIT && a >= -LIMIT;
 }
 
-static bool affine_is_small(const Affine *a)
+bool affine_is_small(const Affine *a)
 {
         for (int i = 0; i < AXES; i++)
-                if (!is_small(a->coef[i]))
+                if (!coefficient_is_small(a->coef[i]))
                         return false;
         for (int i = 0; i < MAX_NAMED; i++)
-                if (!is_small(a->constant.per[i]))
+                if (!coefficient_is_small(a->constant.per[i]))
                         return false;
-        return is_small(a->constant.fixed);
+        return coefficient_is_small(a->constant.fixed);
 }
 
 bool affine_add(const Affine *a, int64_t by, const Affine *b, Affine *sum)
@@ -58,12 +58,12 @@ bool affine_add(const Affine *a, int64_t by, const Affine *b, Affine *sum)
         return affine_is_small(&result);
 }
 
-static bool affine_equal(const Affine *a, const Affine *b)
+bool affine_equal(const Affine *a, const Affine *b)
 {
         return dim_equal(a->constant, b->constant) && memcmp(a->coef, b->coef, sizeof a->coef) == 0;
 }
 
-static bool is_constant(const Affine *a)
+bool affine_is_constant(const Affine *a)
 {
         for (int i = 0; i < AXES; i++)
                 if (a->coef[i] != 0)
@@ -72,7 +72,7 @@ static bool is_constant(const Affine *a)
 }
 
 /* The largest affine form that a becomes when its axes are renamed; false: no bound. */
-static bool affine_map(const Affine *a, const AxisMap *map, Affine *out)
+bool affine_map(const Affine *a, const AxisMap *map, Affine *out)
 {
         Affine result = affine_constant(a->constant);
         for (int i = 0; i < AXES; i++) {
@@ -84,7 +84,7 @@ static bool affine_map(const Affine *a, const AxisMap *map, Affine *out)
                 if (!affine_add(&result, coef, &map[i].to, &result))
                         return false;
                 int64_t extra = coef > 0 ? map[i].high : map[i].low;
-                if (!is_small(extra))
+                if (!coefficient_is_small(extra))
                         return false;
                 result.constant.fixed += coef * extra;
                 if (!affine_is_small(&result))
@@ -96,16 +96,11 @@ static bool affine_map(const Affine *a, const AxisMap *map, Affine *out)
 
 /* --- clauses --- */
 
-typedef struct {
-        int n;
-        Affine term[MAX_TERMS];
-} Draft;
-
 /* Whether two terms cannot hold together: their sum is a negative constant. */
 static bool contradict(const Graph *g, const Affine *a, const Affine *b)
 {
         Affine sum;
-        return affine_add(a, 1, b, &sum) && is_constant(&sum) && dim_bound(g, sum.constant) < 0;
+        return affine_add(a, 1, b, &sum) && affine_is_constant(&sum) && dim_bound(g, sum.constant) < 0;
 }
 
 /* Whether a >= 0 wherever: indices are at least 0. */
@@ -118,9 +113,9 @@ static bool always_holds(const Graph *g, const Affine *a)
 }
 
 /* Adds a term to a clause in the making; false: the clause can never hold. */
-static bool add_term(const Graph *g, Draft *d, const Affine *a)
+bool draft_add(const Graph *g, Draft *d, const Affine *a)
 {
-        if (is_constant(a) && dim_bound(g, a->constant) < 0)
+        if (affine_is_constant(a) && dim_bound(g, a->constant) < 0)
                 return false;
         if (always_holds(g, a))
                 return true;
@@ -135,15 +130,15 @@ static bool add_term(const Graph *g, Draft *d, const Affine *a)
         return true;
 }
 
-static bool add_terms(const Graph *g, Draft *d, const Clause *c)
+bool draft_add_clause(const Graph *g, Draft *d, const Clause *c)
 {
         for (int i = 0; i < c->n; i++)
-                if (!add_term(g, d, &c->term[i]))
+                if (!draft_add(g, d, &c->term[i]))
                         return false;
         return true;
 }
 
-static Clause keep_clause(Maker m, const Draft *d)
+Clause draft_keep(Maker m, const Draft *d)
 {
         if (d->n == 0)
                 return NO_TERMS;
@@ -152,7 +147,7 @@ static Clause keep_clause(Maker m, const Draft *d)
         return (Clause){d->n, term};
 }
 
-static bool clause_equal(const Clause *a, const Clause *b)
+bool clause_equal(const Clause *a, const Clause *b)
 {
         if (a->n != b->n)
                 return false;
@@ -194,14 +189,7 @@ bool cond_equal(const Cond *a, const Cond *b)
         return true;
 }
 
-/* An OR in the making: `full` once it is weakened to true. */
-typedef struct {
-        int n;
-        bool full;
-        Clause clause[MAX_CLAUSES];
-} Union;
-
-static void add_clause(Union *u, Clause c)
+void union_add(Union *u, Clause c)
 {
         if (c.n == 0 || u->n == MAX_CLAUSES) {
                 u->full = true;
@@ -217,7 +205,7 @@ static void add_clause(Union *u, Clause c)
 static bool is_either_way(const Graph *g, const Affine *a, const Affine *b)
 {
         Affine sum;
-        return affine_add(a, 1, b, &sum) && is_constant(&sum) && dim_least(g, sum.constant) >= -1;
+        return affine_add(a, 1, b, &sum) && affine_is_constant(&sum) && dim_least(g, sum.constant) >= -1;
 }
 
 static bool says_nothing(const Graph *g, const Union *u)
@@ -230,7 +218,7 @@ static bool says_nothing(const Graph *g, const Union *u)
         return u->full;
 }
 
-static const Cond *keep_union(Maker m, const Union *u)
+const Cond *union_keep(Maker m, const Union *u)
 {
         if (says_nothing(m.graph, u))
                 return &TRUE_COND;
@@ -247,9 +235,9 @@ const Cond *cond_term(Maker m, Affine a)
 {
         Draft d = {.n = 0};
         Union u = {.n = 0};
-        if (add_term(m.graph, &d, &a))
-                add_clause(&u, keep_clause(m, &d));
-        return keep_union(m, &u);
+        if (draft_add(m.graph, &d, &a))
+                union_add(&u, draft_keep(m, &d));
+        return union_keep(m, &u);
 }
 
 const Cond *cond_and(Maker m, const Cond *a, const Cond *b)
@@ -262,11 +250,12 @@ const Cond *cond_and(Maker m, const Cond *a, const Cond *b)
         for (int i = 0; i < a->n; i++) {
                 for (int j = 0; j < b->n; j++) {
                         Draft d = {.n = 0};
-                        if (add_terms(m.graph, &d, &a->clause[i]) && add_terms(m.graph, &d, &b->clause[j]))
-                                add_clause(&u, keep_clause(m, &d));
+                        if (draft_add_clause(m.graph, &d, &a->clause[i]) &&
+                            draft_add_clause(m.graph, &d, &b->clause[j]))
+                                union_add(&u, draft_keep(m, &d));
                 }
         }
-        return u.full ? a : keep_union(m, &u); /* too many: either side is a necessary condition */
+        return u.full ? a : union_keep(m, &u); /* too many: either side is a necessary condition */
 }
 
 const Cond *cond_or(Maker m, const Cond *a, const Cond *b)
@@ -277,18 +266,18 @@ const Cond *cond_or(Maker m, const Cond *a, const Cond *b)
                 return b;
         Union u = {.n = 0};
         for (int i = 0; i < a->n; i++)
-                add_clause(&u, a->clause[i]);
+                union_add(&u, a->clause[i]);
         for (int i = 0; i < b->n; i++)
-                add_clause(&u, b->clause[i]);
-        return keep_union(m, &u);
+                union_add(&u, b->clause[i]);
+        return union_keep(m, &u);
 }
 
-static bool map_clause(Maker m, const Clause *c, const AxisMap *map, Draft *d)
+bool draft_map(Maker m, const Clause *c, const AxisMap *map, Draft *d)
 {
         *d = (Draft){.n = 0};
         for (int i = 0; i < c->n; i++) {
                 Affine a;
-                if (affine_map(&c->term[i], map, &a) && !add_term(m.graph, d, &a))
+                if (affine_map(&c->term[i], map, &a) && !draft_add(m.graph, d, &a))
                         return false;
         }
         return true;
@@ -301,10 +290,10 @@ const Cond *cond_map(Maker m, const Cond *c, const AxisMap *map)
         Union u = {.n = 0};
         for (int i = 0; i < c->n; i++) {
                 Draft d;
-                if (map_clause(m, &c->clause[i], map, &d))
-                        add_clause(&u, keep_clause(m, &d));
+                if (draft_map(m, &c->clause[i], map, &d))
+                        union_add(&u, draft_keep(m, &d));
         }
-        return keep_union(m, &u);
+        return union_keep(m, &u);
 }
 
 /* p a + q b, which has no more of `axis`: a bounds it from below, b from above. */
@@ -316,13 +305,13 @@ static bool combine_bounds(const Affine *a, const Affine *b, int axis, Affine *o
 
 static bool fold_clause(Maker m, const Clause *c, int axis, const AxisMap *map, Draft *d)
 {
-        if (!map_clause(m, c, map, d))
+        if (!draft_map(m, c, map, d))
                 return false;
         for (int i = 0; i < c->n; i++) {
                 for (int j = 0; j < c->n; j++) {
                         Affine a;
                         if (c->term[i].coef[axis] > 0 && c->term[j].coef[axis] < 0 &&
-                            combine_bounds(&c->term[i], &c->term[j], axis, &a) && !add_term(m.graph, d, &a))
+                            combine_bounds(&c->term[i], &c->term[j], axis, &a) && !draft_add(m.graph, d, &a))
                                 return false;
                 }
         }
@@ -338,9 +327,9 @@ const Cond *cond_fold(Maker m, const Cond *c, int axis, AxisMap range)
         for (int i = 0; i < c->n; i++) {
                 Draft d;
                 if (fold_clause(m, &c->clause[i], axis, map, &d))
-                        add_clause(&u, keep_clause(m, &d));
+                        union_add(&u, draft_keep(m, &d));
         }
-        return keep_union(m, &u);
+        return union_keep(m, &u);
 }
 
 static bool clause_possible(const Graph *g, const Clause *c, const int64_t *low, const int64_t *high)
@@ -364,354 +353,4 @@ bool cond_possible(const Graph *g, const Cond *c, const int64_t *low, const int6
                 if (clause_possible(g, &c->clause[i], low, high))
                         return true;
         return false;
-}
-
-/* --- bounds --- */
-
-static bool bound_equal(const Bound *a, const Bound *b)
-{
-        return a->den == b->den && affine_equal(&a->affine, &b->affine);
-}
-
-static void add_bound(Bound *list, int *n, Bound b)
-{
-        for (int i = 0; i < *n; i++)
-                if (bound_equal(&list[i], &b))
-                        return;
-        if (*n < MAX_BOUNDS)
-                list[(*n)++] = b;
-}
-
-/* a + b, by >= 0 */
-static bool bound_add(const Bound *a, const Bound *b, Bound *sum)
-{
-        Affine left, zero = {.constant = {0}};
-        if (a->den > FACTOR_LIMIT / b->den || !affine_add(&zero, b->den, &a->affine, &left))
-                return false;
-        sum->den = a->den * b->den;
-        return affine_add(&left, a->den, &b->affine, &sum->affine);
-}
-
-/* high - low + slack >= 0, where a value is at least `low` and that value, less slack, at most `high` */
-static bool gap(const Bound *high, const Bound *low, int64_t slack, Affine *out)
-{
-        Affine left, zero = {.constant = {0}};
-        if (high->den > FACTOR_LIMIT / low->den || !affine_add(&zero, low->den, &high->affine, &left) ||
-            !affine_add(&left, -high->den, &low->affine, &left) || !is_small(slack))
-                return false;
-        left.constant.fixed += slack * high->den * low->den;
-        *out = left;
-        return affine_is_small(out);
-}
-
-/* --- cases --- */
-
-static Cases *cases_new(Maker m, int n)
-{
-        Cases *c = NEW(m.arena, Cases);
-        c->n = n;
-        c->at = NEW_ARRAY(m.arena, Case, n);
-        return c;
-}
-
-const Cases *cases_exact(Maker m, Affine value)
-{
-        if (!affine_is_small(&value))
-                return NULL;
-        Cases *c = cases_new(m, 1);
-        c->at[0] = (Case){.nlow = 1, .nhigh = 1, .low = {{value, 1}}, .high = {{value, 1}}};
-        return c;
-}
-
-const Cases *cases_range(Maker m, int64_t low, int64_t high)
-{
-        if (!is_small(low) || !is_small(high))
-                return NULL;
-        Cases *c = cases_new(m, 1);
-        c->at[0] = (Case){.nlow = 1, .nhigh = 1};
-        c->at[0].low[0] = (Bound){affine_constant(dim_fixed(low)), 1};
-        c->at[0].high[0] = (Bound){affine_constant(dim_fixed(high)), 1};
-        return c;
-}
-
-static bool case_equal(const Case *a, const Case *b)
-{
-        if (a->nlow != b->nlow || a->nhigh != b->nhigh || !clause_equal(&a->when, &b->when))
-                return false;
-        for (int i = 0; i < a->nlow; i++)
-                if (!bound_equal(&a->low[i], &b->low[i]))
-                        return false;
-        for (int i = 0; i < a->nhigh; i++)
-                if (!bound_equal(&a->high[i], &b->high[i]))
-                        return false;
-        return true;
-}
-
-bool cases_equal(const Cases *a, const Cases *b)
-{
-        if (!a || !b || a->n != b->n)
-                return a == b;
-        for (int i = 0; i < a->n; i++)
-                if (!case_equal(&a->at[i], &b->at[i]))
-                        return false;
-        return true;
-}
-
-/* A list of cases in the making; `full`: too many, so nothing is known. */
-typedef struct {
-        int n;
-        bool full;
-        Case at[MAX_CASES];
-} CaseList;
-
-static void add_case(CaseList *list, const Case *c)
-{
-        for (int i = 0; i < list->n; i++)
-                if (case_equal(&list->at[i], c))
-                        return;
-        if (list->n == MAX_CASES)
-                list->full = true;
-        else
-                list->at[list->n++] = *c;
-}
-
-static const Cases *keep_cases(Maker m, const CaseList *list)
-{
-        if (list->full || list->n == 0)
-                return NULL;
-        Cases *c = cases_new(m, list->n);
-        memcpy(c->at, list->at, (size_t)list->n * sizeof *c->at);
-        return c;
-}
-
-static void add_sums(const Bound *a, int na, const Bound *b, int nb, Bound *list, int *n)
-{
-        for (int i = 0; i < na; i++) {
-                for (int j = 0; j < nb; j++) {
-                        Bound sum;
-                        if (bound_add(&a[i], &b[j], &sum))
-                                add_bound(list, n, sum);
-                }
-        }
-}
-
-const Cases *cases_add(Maker m, const Cases *a, const Cases *b)
-{
-        CaseList list = {.n = 0};
-        for (int i = 0; a && b && i < a->n; i++) {
-                for (int j = 0; j < b->n; j++) {
-                        const Case *p = &a->at[i], *q = &b->at[j];
-                        Draft d = {.n = 0};
-                        if (!add_terms(m.graph, &d, &p->when) || !add_terms(m.graph, &d, &q->when))
-                                continue;
-                        Case sum = {.when = keep_clause(m, &d)};
-                        add_sums(p->low, p->nlow, q->low, q->nlow, sum.low, &sum.nlow);
-                        add_sums(p->high, p->nhigh, q->high, q->nhigh, sum.high, &sum.nhigh);
-                        add_case(&list, &sum);
-                }
-        }
-        return keep_cases(m, &list);
-}
-
-static void scale_bounds(const Bound *from, int n, int64_t by, Bound *to, int *nto)
-{
-        Affine zero = {.constant = {0}};
-        for (int i = 0; i < n; i++) {
-                Bound b = {.den = from[i].den};
-                if (affine_add(&zero, by, &from[i].affine, &b.affine))
-                        add_bound(to, nto, b);
-        }
-}
-
-const Cases *cases_scale(Maker m, const Cases *a, int64_t by)
-{
-        CaseList list = {.n = 0};
-        for (int i = 0; a && i < a->n; i++) {
-                const Case *p = &a->at[i];
-                Case c = {.when = p->when};
-                scale_bounds(by >= 0 ? p->low : p->high, by >= 0 ? p->nlow : p->nhigh, by, c.low, &c.nlow);
-                scale_bounds(by >= 0 ? p->high : p->low, by >= 0 ? p->nhigh : p->nlow, by, c.high, &c.nhigh);
-                add_case(&list, &c);
-        }
-        return keep_cases(m, &list);
-}
-
-/* v / by - (by - 1) / by <= floor(v / by) <= v / by, for an integer v */
-const Cases *cases_floordiv(Maker m, const Cases *a, int64_t by)
-{
-        CaseList list = {.n = 0};
-        if (by > FACTOR_LIMIT)
-                return NULL;
-        for (int i = 0; a && i < a->n; i++) {
-                const Case *p = &a->at[i];
-                Case c = {.when = p->when};
-                for (int k = 0; k < p->nhigh; k++)
-                        if (p->high[k].den <= FACTOR_LIMIT / by)
-                                add_bound(c.high, &c.nhigh, (Bound){p->high[k].affine, p->high[k].den * by});
-                for (int k = 0; k < p->nlow; k++) {
-                        Bound low = {p->low[k].affine, p->low[k].den * by};
-                        if (p->low[k].den > FACTOR_LIMIT / by)
-                                continue;
-                        low.affine.constant.fixed -= (by - 1) * p->low[k].den;
-                        add_bound(c.low, &c.nlow, low);
-                }
-                add_case(&list, &c);
-        }
-        return keep_cases(m, &list);
-}
-
-/* The clause of both cases, where also p is at least q; false: that cannot be. */
-static bool where_larger(Maker m, const Case *p, const Case *q, Draft *d)
-{
-        *d = (Draft){.n = 0};
-        if (!add_terms(m.graph, d, &p->when) || !add_terms(m.graph, d, &q->when))
-                return false;
-        for (int i = 0; i < p->nhigh; i++) {
-                for (int j = 0; j < q->nlow; j++) {
-                        Affine room;
-                        if (gap(&p->high[i], &q->low[j], 0, &room) && !add_term(m.graph, d, &room))
-                                return false;
-                }
-        }
-        return true;
-}
-
-/* The case that p, at least q, is the larger one. */
-static void add_larger(Maker m, const Case *p, const Case *q, CaseList *list)
-{
-        Draft d;
-        if (!where_larger(m, p, q, &d))
-                return;
-        Case c = *p;
-        c.when = keep_clause(m, &d);
-        for (int i = 0; i < q->nlow; i++)
-                add_bound(c.low, &c.nlow, q->low[i]);
-        add_case(list, &c);
-}
-
-const Cases *cases_max(Maker m, const Cases *a, const Cases *b)
-{
-        CaseList list = {.n = 0};
-        for (int i = 0; a && b && i < a->n; i++) {
-                for (int j = 0; j < b->n; j++) {
-                        add_larger(m, &a->at[i], &b->at[j], &list);
-                        add_larger(m, &b->at[j], &a->at[i], &list);
-                }
-        }
-        return keep_cases(m, &list);
-}
-
-static void add_where(Maker m, const Cond *where, const Cases *a, CaseList *list)
-{
-        for (int i = 0; i < where->n; i++) {
-                for (int j = 0; j < a->n; j++) {
-                        Draft d = {.n = 0};
-                        if (!add_terms(m.graph, &d, &where->clause[i]) ||
-                            !add_terms(m.graph, &d, &a->at[j].when))
-                                continue;
-                        Case c = a->at[j];
-                        c.when = keep_clause(m, &d);
-                        add_case(list, &c);
-                }
-        }
-}
-
-const Cases *cases_choose(Maker m, const Cond *if_a, const Cases *a, const Cond *if_b, const Cases *b)
-{
-        CaseList list = {.n = 0};
-        if ((!a && !cond_is_false(if_a)) || (!b && !cond_is_false(if_b)))
-                return NULL;
-        if (a)
-                add_where(m, if_a, a, &list);
-        if (b)
-                add_where(m, if_b, b, &list);
-        return keep_cases(m, &list);
-}
-
-static void map_bounds(const Bound *from, int n, const AxisMap *map, int sign, Bound *to, int *nto)
-{
-        Affine zero = {.constant = {0}};
-        for (int i = 0; i < n; i++) {
-                Bound b = {.den = from[i].den};
-                if (affine_add(&zero, sign, &from[i].affine, &b.affine) &&
-                    affine_map(&b.affine, map, &b.affine) && affine_add(&zero, sign, &b.affine, &b.affine))
-                        add_bound(to, nto, b);
-        }
-}
-
-const Cases *cases_map(Maker m, const Cases *a, const AxisMap *map)
-{
-        CaseList list = {.n = 0};
-        for (int i = 0; a && i < a->n; i++) {
-                Draft d;
-                if (!map_clause(m, &a->at[i].when, map, &d))
-                        continue;
-                Case c = {.when = keep_clause(m, &d)};
-                map_bounds(a->at[i].low, a->at[i].nlow, map, -1, c.low, &c.nlow);
-                map_bounds(a->at[i].high, a->at[i].nhigh, map, 1, c.high, &c.nhigh);
-                add_case(&list, &c);
-        }
-        return keep_cases(m, &list);
-}
-
-bool cases_constant(const Cases *a, int64_t *value)
-{
-        if (!a || a->n != 1 || a->at[0].nlow != 1 || a->at[0].nhigh != 1)
-                return false;
-        const Bound *low = &a->at[0].low[0];
-        if (low->den != 1 || !bound_equal(low, &a->at[0].high[0]) || !is_constant(&low->affine) ||
-            !dim_is_fixed(low->affine.constant))
-                return false;
-        *value = low->affine.constant.fixed;
-        return true;
-}
-
-/* The most that sign * the form can be on the axes of t. */
-static int64_t affine_most(const Graph *g, const Affine *a, const Type *t, int sign)
-{
-        Dim constant = dim_scale(a->constant, sign);
-        for (int i = 0; i < t->rank; i++)
-                if (sign * a->coef[i] > 0)
-                        constant = dim_add(constant,
-                                           dim_scale(dim_sub(t->dim[i], dim_fixed(1)), sign * a->coef[i]));
-        return dim_bound(g, constant);
-}
-
-static bool bound_within(const Graph *g, const Bound *b, int n, const Type *t, int sign, int64_t most)
-{
-        for (int i = 0; i < n; i++)
-                if (affine_most(g, &b[i].affine, t, sign) <= most * b[i].den)
-                        return true;
-        return false;
-}
-
-bool cases_within(const Graph *g, const Cases *a, const Type *t, int64_t most)
-{
-        for (int i = 0; a && i < a->n; i++)
-                if (!bound_within(g, a->at[i].high, a->at[i].nhigh, t, 1, most) ||
-                    !bound_within(g, a->at[i].low, a->at[i].nlow, t, -1, most))
-                        return false;
-        return true;
-}
-
-const Cond *cases_at_most(Maker m, const Cases *a, const Cases *b, int64_t slack)
-{
-        if (!a || !b)
-                return &TRUE_COND;
-        Union u = {.n = 0};
-        for (int i = 0; i < a->n; i++) {
-                for (int j = 0; j < b->n; j++) {
-                        const Case *p = &a->at[i], *q = &b->at[j];
-                        Draft d = {.n = 0};
-                        bool may = add_terms(m.graph, &d, &p->when) && add_terms(m.graph, &d, &q->when);
-                        for (int k = 0; may && k < q->nhigh * p->nlow; k++) {
-                                Affine room;
-                                if (gap(&q->high[k / p->nlow], &p->low[k % p->nlow], slack, &room))
-                                        may = add_term(m.graph, &d, &room);
-                        }
-                        if (may)
-                                add_clause(&u, keep_clause(m, &d));
-                }
-        }
-        return keep_union(m, &u);
 }

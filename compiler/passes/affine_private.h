@@ -98,6 +98,36 @@ bool cases_within(const Graph *g, const Cases *a, const Type *t, int64_t most);
 /* a <= b + slack */
 const Cond *cases_at_most(Maker m, const Cases *a, const Cases *b, int64_t slack);
 
+/* --- affine.c, for the files beside it --- */
+
+enum { FACTOR_LIMIT = 1 << 21 };
+/* An AND in the making. */
+typedef struct {
+        int n;
+        Affine term[MAX_TERMS];
+} Draft;
+
+/* An OR in the making: `full` once it is weakened to true. */
+typedef struct {
+        int n;
+        bool full;
+        Clause clause[MAX_CLAUSES];
+} Union;
+
+/* Whether coefficients stay within the range that is kept exact. */
+bool coefficient_is_small(int64_t a);
+bool affine_is_small(const Affine *a);
+bool affine_equal(const Affine *a, const Affine *b);
+bool affine_is_constant(const Affine *a);
+bool affine_map(const Affine *a, const AxisMap *map, Affine *out);
+bool clause_equal(const Clause *a, const Clause *b);
+bool draft_add(const Graph *g, Draft *d, const Affine *a);
+bool draft_add_clause(const Graph *g, Draft *d, const Clause *c);
+bool draft_map(Maker m, const Clause *c, const AxisMap *map, Draft *d);
+Clause draft_keep(Maker m, const Draft *d);
+void union_add(Union *u, Clause c);
+const Cond *union_keep(Maker m, const Union *u);
+
 /* Reading a clause as bounds on the index j of axis `j`, in terms of another axis of growing size (`time` says which
  * named dimension grows; dim[] are the axes' sizes). */
 typedef struct {

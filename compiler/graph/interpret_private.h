@@ -1,0 +1,73 @@
+/* What the files of the interpreter share: values, the iteration that runs, state. */
+#ifndef INTERPRET_PRIVATE_H
+#define INTERPRET_PRIVATE_H
+#include "graph.h"
+
+/* A value, shared by `refs` owners; on the list of all so that nothing leaks after an error. */
+typedef struct Value Value;
+struct Value {
+        Value **from, *after; /* *from is this value: the list's head, or `after` of the one before */
+        int64_t refs, count;
+        double data[];
+};
+
+/* The iteration that is being evaluated, and those around it. */
+typedef struct Frame Frame;
+struct Frame {
+        Frame *outer; /* NULL: the top */
+        const Region *region;
+        int64_t iteration;
+        Value **carry; /* [region->ncarry] as they enter the iteration */
+};
+
+/* What a state variable holds in one slot: `rows` positions along its axis, the first of `stride`. */
+typedef struct {
+        int64_t rows, stride, count;
+        double *data;
+} Kept;
+
+struct InterpState {
+        int nstate;
+        int64_t *slots; /* [nstate] */
+        Kept **kept;    /* [nstate][slots] */
+};
+
+/* What an append will leave in a slot if the run ends well. */
+typedef struct Pending Pending;
+struct Pending {
+        Pending *next;
+        Kept *kept;
+        Value *value;
+        int64_t rows, stride;
+};
+
+typedef struct {
+        const Graph *g;
+        const int64_t *size;
+        const Tensor *input;
+        const WeightSource *weights;
+        InterpState *state;
+        bool rounded;      /* every value to float */
+        const char *error; /* the first one, in the graph's arena */
+        bool *needed;      /* by id, as all below */
+        Value **value;
+        Value ***result; /* of a repeat: carried values, then stacked ones */
+        int *first_dead; /* the values last used by this node, as a list: */
+        int *next_dead;
+        Value *all; /* a list */
+        Pending *pending;
+        Frame *frame;
+} Interp;
+/* interpret.c */
+void interpret_fail(Interp *it, const char *error);
+Value *interpreted_share(Value *v);
+void interpreted_drop(Value *v);
+int64_t interpreted_iteration(const Frame *frame, const Region *region);
+
+/* interpret_state.c: what a state holds into out, of a node that reads it and of one that keeps; what an append will leave there; and
+ * now leaves. */
+void interpret_read_state(Interp *it, const Node *n, double *out);
+void interpret_read_kept(Interp *it, const Node *n, Value *out);
+void interpret_append(Interp *it, const Node *n, Value *value);
+void interpret_settle(Interp *it);
+#endif

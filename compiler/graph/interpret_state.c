@@ -1,0 +1,133 @@
+/* State of the interpreter: what appends keep from one run to the next. */
+#include "interpret_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+InterpState *interp_state_new(const Graph *g)
+{
+        InterpState *s = calloc(1, sizeof *s);
+        if (!s)
+                return NULL;
+        s->nstate = g->nstate;
+        s->slots = calloc((size_t)g->nstate + 1, sizeof *s->slots);
+        s->kept = calloc((size_t)g->nstate + 1, sizeof *s->kept);
+        bool complete = s->slots && s->kept;
+        for (int i = 0; complete && i < g->nstate; i++) {
+                s->slots[i] = g->state[i]->slots;
+                s->kept[i] = calloc((size_t)s->slots[i] + 1, sizeof **s->kept);
+                complete = s->kept[i] != NULL;
+        }
+        if (complete)
+                return s;
+        interp_state_free(s);
+        return NULL;
+}
+
+void interp_state_free(InterpState *s)
+{
+        if (!s)
+                return;
+        for (int i = 0; s->kept && i < s->nstate; i++) {
+                for (int64_t slot = 0; s->kept[i] && slot < s->slots[i]; slot++)
+                        free(s->kept[i][slot].data);
+                free(s->kept[i]);
+        }
+        free(s->kept);
+        free(s->slots);
+        free(s);
+}
+
+/* region: of the node that reads or keeps it */
+static Kept *kept_slot(Interp *it, const StateVar *var, const Region *region)
+{
+        if (!it->state) {
+                interpret_fail(it, arena_printf(it->g->arena, "state %s: none was given", var->name));
+                return NULL;
+        }
+        int64_t iteration = region ? interpreted_iteration(it->frame, region) : 0;
+        return &it->state->kept[var->id][var->slot_of ? var->slot_of[iteration] : iteration];
+}
+
+void interpret_read_state(Interp *it, const Node *n, double *out)
+{
+        const StateVar *var = n->attr.state;
+        const Kept *kept = kept_slot(it, var, n->body->region);
+        int axis = n->attr.axis;
+        int64_t past = dim_value(n->type.dim[axis], it->size), outer = 1, inner = 1;
+        if (!kept)
+                return;
+        if (kept->rows != past) {
+                interpret_fail(it, arena_printf(it->g->arena,
+                                                "state %s holds %lld positions where the past has %lld",
+                                                var->name, (long long)kept->rows, (long long)past));
+                return;
+        }
+        for (int i = 0; i < axis; i++)
+                outer *= dim_value(n->type.dim[i], it->size);
+        for (int i = axis + 1; i < n->type.rank; i++)
+                inner *= dim_value(n->type.dim[i], it->size);
+        for (int64_t i = 0; i < outer && past > 0; i++)
+                memcpy(out + i * past * inner, kept->data + i * kept->stride * inner,
+                       (size_t)(past * inner) * sizeof *out);
+}
+
+/* What a keep of this run will leave, or one of an earlier run left. */
+void interpret_read_kept(Interp *it, const Node *n, Value *out)
+{
+        const Kept *kept = kept_slot(it, n->attr.state, n->body->region);
+        const double *data = kept ? kept->data : NULL;
+        int64_t count = kept ? kept->count : 0;
+        for (const Pending *p = it->pending; p; p = p->next)
+                if (kept && p->kept == kept) {
+                        data = p->value->data;
+                        count = p->value->count;
+                }
+        if (!data || count != out->count)
+                interpret_fail(it,
+                               arena_printf(it->g->arena, "state %s has not been kept", n->attr.state->name));
+        else if (count)
+                memcpy(out->data, data, (size_t)count * sizeof *data);
+}
+
+/* The value is the join of past and new; it becomes the state when all has gone well.  Of an axis that is longer than time
+ * by n, its last n positions will be new again in the next call. */
+void interpret_append(Interp *it, const Node *n, Value *value)
+{
+        Kept *kept = kept_slot(it, n->attr.state, n->body->region);
+        Pending *pending = kept ? malloc(sizeof *pending) : NULL;
+        if (!pending) {
+                interpret_fail(it, no_memory);
+                return;
+        }
+        bool appends = n->op == OP_APPEND;
+        int64_t stride = appends ? dim_value(n->type.dim[n->attr.axis], it->size) : 0,
+                rows = appends ? it->size[it->g->past] + it->size[it->g->time] : 0;
+        *pending =
+                (Pending){it->pending, kept, interpreted_share(value), rows < stride ? rows : stride, stride};
+        it->pending = pending;
+}
+
+static bool keep_pending(const Pending *p)
+{
+        double *data = malloc((size_t)p->value->count * sizeof *data + 1);
+        if (!data)
+                return false;
+        memcpy(data, p->value->data, (size_t)p->value->count * sizeof *data);
+        free(p->kept->data);
+        *p->kept = (Kept){p->rows, p->stride, p->value->count, data};
+        return true;
+}
+
+/* Keeps what is pending, or drops it after an error. */
+void interpret_settle(Interp *it)
+{
+        for (Pending *p = it->pending, *next; p; p = next) {
+                next = p->next;
+                if (!it->error && !keep_pending(p))
+                        interpret_fail(it, no_memory);
+                interpreted_drop(p->value);
+                free(p);
+        }
+        it->pending = NULL;
+}
