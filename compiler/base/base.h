@@ -1,7 +1,8 @@
 /* base: what everything stands on, and nothing of models.
  *
  * Memory that goes at once (arena.c), messages about a source (diag.c), text that grows (text.c, c_scan.c), files and processes that
- * must not outlive us (output.c, ending.c), formats of files (formats.c), the machine (clock.c, memory.c, interrupt.c), functions of real numbers with the same
+ * must not outlive us (output.c, ending.c), formats of files (formats.c), the machine (clock.c, memory.c, interrupt.c), functions of
+ * real numbers with the same
  * bits everywhere (real_functions.c, halves), and the texts that lathe is built with (embedded_text.c). */
 #ifndef BASE_H
 #define BASE_H

@@ -80,7 +80,6 @@ bool test_run(Plan *p, const char *folder, Weights *weights, TestRun *result);
 
 /* The same, just in time: made by libtcc in this process.  Targets whose kernels are compiled into lathe and run here. */
 bool test_run_jit_runs(const Target *t);
-bool test_run_jit(Plan *p, Weights *weights, JitMode mode, TestRun *result); /* JIT_CODE, else by libtcc */
 /* The same with packed weights, by either compiler; NULL, or what is wrong. */
 const char *test_run_engine(Plan *p, const float *weights, JitMode mode, TestRun *result);
 

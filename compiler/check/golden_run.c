@@ -17,8 +17,7 @@ typedef struct {
         Weights *from;
         Tokenizer tokenizer;
         Recorded given;       /* inputs from a file */
-        WeightPool *pool;     /* just in time .. */
-        const float *weights; /* .. packed */
+        PackedWeights packed; /* just in time */
         int64_t size[MAX_NAMED];
         int32_t *token; /* of the prompt */
         int64_t ntoken;
@@ -179,8 +178,10 @@ static const char *load(Run *r, const Target *target, When when)
         r->from = w;
         if (when == AHEAD_OF_TIME)
                 return NULL;
-        r->pool = pool_new();
-        return r->pool ? pool_fit(r->pool, r->plan, r->from, 1, &r->weights) : no_memory;
+        wrong = packed_weights(&r->m, o, r->plan, &r->packed);
+        if (r->packed.code)
+                golden->code = r->packed.code;
+        return wrong || r->packed.weights ? wrong : "the weights can't be read";
 }
 
 /* --- values ------------------------------------------------------------------------------------------------------------ */
@@ -311,7 +312,7 @@ static const char *quoted(Arena *a, const Text *text)
 static const char *generate_text(Run *r, Text *t)
 {
         const char *wrong;
-        Engine *e = engine_new(r->plan, r->weights, 1, immediate_mode(r->golden->o.jit), &wrong);
+        Engine *e = engine_new(r->plan, r->packed.weights, 1, immediate_mode(r->golden->o.jit), &wrong);
         if (!e)
                 return wrong;
         const Golden *g = r->golden;
@@ -366,7 +367,8 @@ static const char *make_text(Run *r, When when)
 static const char *try_it(Run *r, When when)
 {
         if (when == JUST_IN_TIME)
-                return test_run_engine(r->plan, r->weights, immediate_mode(r->golden->o.jit), &r->test_run);
+                return test_run_engine(r->plan, r->packed.weights, immediate_mode(r->golden->o.jit),
+                                       &r->test_run);
         char *folder = test_run_folder();
         bool good = folder && test_run(r->plan, folder, r->from, &r->test_run);
         test_run_remove(folder);
@@ -405,7 +407,7 @@ static const char *work_out(Run *r, When when)
 
 bool golden_open(Golden *g)
 {
-        SourceParts parts = {.weights = true, .tokenizer = g->o.prompt != NULL};
+        SourceParts parts = {.weights = true, .tokenizer = g->o.prompt != NULL, .kept = true};
         return source_open(&g->arena, &g->o, parts, &g->code);
 }
 
@@ -427,7 +429,7 @@ const char *golden_run(Golden *g, const Target *t, When when)
         free(r.token);
         checkpoint_close(r.checkpoint);
         tokenizer_free(&r.tokenizer);
-        pool_free(r.pool);
+        packed_weights_close(&r.packed);
         model_free(&r.m);
         return wrong;
 }

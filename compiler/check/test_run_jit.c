@@ -362,16 +362,3 @@ const char *test_run_engine(Plan *p, const float *weights, JitMode mode, TestRun
         }
         return error;
 }
-
-bool test_run_jit(Plan *p, Weights *weights, JitMode mode, TestRun *result)
-{
-        const float *base = NULL;
-        WeightPool *pool = pool_new();
-        const char *error = pool ? pool_fit(pool, p, weights, 1, &base) : no_memory;
-        if (!error)
-                error = test_run_engine(p, base, immediate_mode(mode), result);
-        if (error)
-                fprintf(stderr, "lathe: %s, just in time: %s\n", p->target->name, error);
-        pool_free(pool);
-        return !error;
-}

@@ -79,6 +79,19 @@ static bool compare_program(Plan *p, const Options *o, Weights *weights, TestRun
         return !error;
 }
 
+static bool run_just_in_time(Model *m, const Options *o, Plan *p, JitMode mode, TestRun *t)
+{
+        PackedWeights packed;
+        const char *error = packed_weights(m, o, p, &packed);
+        if (!error && packed.weights)
+                error = test_run_engine(p, packed.weights, immediate_mode(mode), t);
+        if (error)
+                fprintf(stderr, "lathe: %s, just in time: %s\n", p->target->name, error);
+        bool good = !error && packed.weights;
+        packed_weights_close(&packed);
+        return good;
+}
+
 bool test_run_of_model(Model *m, const Options *o, const Target *target, When when, TestRun *t)
 {
         Checkpoint *checkpoint = NULL;
@@ -94,8 +107,8 @@ bool test_run_of_model(Model *m, const Options *o, const Target *target, When wh
                 good = plan && compare_program(plan, o, weights, t);
                 if (good && !t->same)
                         good = folder ? test_run(plan, folder, weights, t)
-                                      : test_run_jit(plan, weights, when == BY_STATEMENT ? JIT_CODE : JIT_TCC,
-                                                     t);
+                                      : run_just_in_time(m, o, plan,
+                                                         when == BY_STATEMENT ? JIT_CODE : JIT_TCC, t);
         }
         checkpoint_close(checkpoint);
         test_run_remove(folder);

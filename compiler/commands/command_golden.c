@@ -105,9 +105,9 @@ static int record(const Options *o)
         if (g.o.steps == INT64_MAX)
                 g.o.steps = 0;
         int given = g.o.ntap;
-        bool chosen = choose_taps(&g);
-        int code = g.code;
-        if (chosen) {
+        bool chosen = choose_taps(&g), fits = !chosen || cache_has_effect(&g.o, "golden record");
+        int code = fits ? g.code : WRONG_USAGE;
+        if (chosen && fits) {
                 if (given)
                         g.o.ntap = given;
                 g.path = o->out ? o->out : arena_printf(&g.arena, "%s.golden", g.o.model);
@@ -138,6 +138,7 @@ static bool read_twice(const char *path, const Options *o, Golden *was, Golden *
         }
         if (o->weights)
                 is->o.weights = o->weights;
+        is->o.cache = o->cache;
         is->o.chunk = o->chunk;
         is->o.slots = o->slots;
         is->o.ntap = o->slots > 1 ? 0 : is->o.ntap;
@@ -363,7 +364,7 @@ int golden_command(const Options *o)
 {
         const char *what = o->file[0];
         if (!strcmp(what, "record"))
-                return options_fit(o, "golden record", "mDwtopnyIT1J") ? record(o) : WRONG_USAGE;
+                return options_fit(o, "golden record", "mDwtopnyIT1Jh") ? record(o) : WRONG_USAGE;
         if (strcmp(what, "check") != 0) {
                 fprintf(stderr,
                         "lathe golden: record MODEL, or check FILE…, not %s; `lathe help golden` "
@@ -372,7 +373,7 @@ int golden_command(const Options *o)
                 return WRONG_USAGE;
         }
         if (!options_fit(o, o->update ? "golden check --update" : "golden check",
-                         o->update ? "uw" : "wTJbcLRuU"))
+                         o->update ? "uwh" : "wTJbcLRuUh"))
                 return WRONG_USAGE;
         if (!o->update)
                 return check(o);

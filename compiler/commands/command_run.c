@@ -294,21 +294,10 @@ static int generate_text(Session *s)
         return complete(s);
 }
 
-static bool cache_has_effect(const Options *o)
-{
-        if (!o->cache || (o->source && o->weights))
-                return true;
-        fprintf(stderr,
-                "lathe run: --cache has no effect: what a published model becomes is kept, and %s is a model "
-                "file; `lathe help run` says more\n",
-                o->file[0]);
-        return false;
-}
-
 int run_command(const Options *o)
 {
         Session s = {.o = o, .begin = o->begun};
-        if (!prompt_fits(o) || !cache_has_effect(o))
+        if (!prompt_fits(o) || !cache_has_effect(o, "run"))
                 return WRONG_USAGE;
         int code = prepare(&s);
         if (code == DONE)

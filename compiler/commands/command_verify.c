@@ -498,9 +498,9 @@ int verify_command(const Options *o)
         int code;
         bool fits = o->interpreter
                             ? options_fit(o, "verify --interpreter", o->against ? "mDwabi0" : "mDwiAyn0")
-                    : o->against ? options_fit(o, "verify --against", "mDwTx0kcabJL")
+                    : o->against ? options_fit(o, "verify --against", "mDwTx0kcabJLh")
                                  : true;
-        if (!fits)
+        if (!fits || !cache_has_effect(o, "verify"))
                 return WRONG_USAGE;
         if (o->against)
                 return verify_against(o);

@@ -144,7 +144,7 @@ static const Command command_table[] = {
          "  passes  the passes, in order\n"
          "  c       the C that `lathe build` writes\n"
          "example: lathe show models/tale.model cost\n"},
-        {"repl", repl_command, "q", 0, MAX_FILES, "files", "[MODEL.model | SOURCE | SCRIPT]…",
+        {"repl", repl_command, "qh", 0, MAX_FILES, "files", "[MODEL.model | SOURCE | SCRIPT]…",
          "definitions, expressions and commands, line by line",
          "A line is a definition, a statement or an expression of the language, which is answered, or a "
          "command; "
@@ -155,9 +155,11 @@ static const Command command_table[] = {
          "of "
          "reading standard input.\n"
          "  --echo           print a script's lines too, behind their prompts\n"
+         "  --cache WHERE    as for run: a published model is run from the weights that are kept until it is "
+         "changed\n"
          "The exit code is 1 if a line of a script or a pipe failed.\n"
          "example: lathe repl models/tale.model\n"},
-        {"verify", verify_command, "mDwTx0kcabiAJyLn", 1, 1, "one model",
+        {"verify", verify_command, "mDwTx0kcabiAJyLnh", 1, 1, "one model",
          "MODEL [--weights CKPT] [--against FILE.safetensors] [--bound E] [--interpreter] [--each-pass] "
          "[--target "
          "T]…",
@@ -191,8 +193,9 @@ static const Command command_table[] = {
          "  --jit tcc        leave out what the system's compiler builds; --jit cc: what libtcc does; --jit "
          "code: both,\n"
          "                   and compare the interpreter of kernels (`lathe show MODEL code`)\n"
+         "  --cache WHERE    as for run, where the model is a published one\n"
          "example: lathe verify models/stories260k.model --target scalar --target avx2\n"},
-        {"golden", golden_command, "mDwtopnyITJbcLRuU", 2, MAX_FILES, "record MODEL, or check FILE…",
+        {"golden", golden_command, "mDwtopnyITJbcLRuUh", 2, MAX_FILES, "record MODEL, or check FILE…",
          "record MODEL [options] | check FILE…", "outputs kept as text, and held to it to the bit",
          "record writes MODEL.golden (-o names it): of each output and tapped value shape, hash, norm, first "
          "and last values, "
@@ -219,6 +222,7 @@ static const Command command_table[] = {
          "                   meant to differ\n"
          "  --update         write what is found, and show what changes\n"
          "  --junit FILE     a report for CI as well\n"
+         "  --cache WHERE    as for run, where the model is a published one\n"
          "example: lathe golden record models/tale.model -p '1 2 3' && lathe golden check tale.golden\n"},
         {"encode", encode_command, "lBj", 1, 1, "a tokenizer", "SOURCE [--special] [--bare] [--json]",
          "text to token ids, a line each",

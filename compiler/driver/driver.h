@@ -138,6 +138,10 @@ typedef struct {
 } PackedWeights;
 /* NULL, or what is wrong. */
 const char *packed_weights(Model *m, const Options *o, Plan *p, PackedWeights *packed);
+/* Of a source, from the file that is kept, which is made where there is none that fits; false: pack them, or m has messages. */
+bool packed_weights_kept(Model *m, const Options *o, Plan *p, PackedWeights *packed);
+/* false after a message: --cache is given, and no source. */
+bool cache_has_effect(const Options *o, const char *command);
 void packed_weights_close(PackedWeights *packed);
 
 /* For a model with an input of token ids; false after a message. */

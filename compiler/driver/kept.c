@@ -24,9 +24,11 @@ static Place chosen_place(const Options *o)
 {
         const char *variable = getenv("LATHE_CACHE");
         int place = o->cache ? kept_place(o->cache) : variable && *variable ? kept_place(variable) : BESIDE;
-        if (place < 0)
+        static bool said; /* once a process */
+        if (place < 0 && !said)
                 fprintf(stderr, "lathe: note: LATHE_CACHE is beside, user or off, not %s; nothing is kept\n",
                         variable);
+        said = said || place < 0;
         return place < 0 ? NOWHERE : (Place)place;
 }
 

@@ -64,9 +64,23 @@ static const char *keep(Model *m, const Options *o, Plan *p, const char *path, u
         return error;
 }
 
-/* From the file that is kept, which is made where there is none that fits; false: without it then. */
-static bool open_kept(Model *m, const Options *o, Plan *p, PackedWeights *packed)
+/* Of the target that was asked for, or this machine's.  What tapped values or a missing pass change takes no other's place. */
+static bool may_keep(const Options *o, const Plan *p, const char *path)
 {
+        bool plain = true;
+        for (int i = 0; i < p->graph->noutput; i++)
+                plain = plain && !p->graph->output[i].tap;
+        for (int i = 0; i < PASS_COUNT; i++)
+                plain = plain && !o->off[i];
+        bool meant = o->ntarget ? o->ntarget == 1 : p->target == target_find("native");
+        return meant && (plain || access(path, F_OK) != 0);
+}
+
+bool packed_weights_kept(Model *m, const Options *o, Plan *p, PackedWeights *packed)
+{
+        *packed = (PackedWeights){.code = DONE};
+        if (!o->weights || !o->source)
+                return false;
         CkError wrong;
         const char *path =
                 p->weights_size < LEAST_KEPT
@@ -78,15 +92,19 @@ static bool open_kept(Model *m, const Options *o, Plan *p, PackedWeights *packed
         checkpoint_close(checkpoint);
         if (!key)
                 return false;
-        if (!packed_file_open(path, p, key, &packed->file))
-                return true;
-        const char *error = keep(m, o, p, path, key);
-        if (m->diag.count || m->lacking)
+        const char *error = packed_file_open(path, p, key, &packed->file);
+        if (error && !may_keep(o, p, path))
                 return false;
-        if (!error)
-                error = packed_file_open(path, p, key, &packed->file);
+        if (error) {
+                error = keep(m, o, p, path, key);
+                if (m->diag.count || m->lacking)
+                        return false;
+                if (!error)
+                        error = packed_file_open(path, p, key, &packed->file);
+        }
         if (error)
                 fprintf(stderr, "lathe: note: %s: the packed weights can't be kept: %s\n", path, error);
+        packed->weights = packed->file.weights;
         return !error;
 }
 
@@ -120,12 +138,21 @@ const char *packed_weights(Model *m, const Options *o, Plan *p, PackedWeights *p
                 packed->code = WRONG_ENVIRONMENT;
                 return arena_printf(&m->arena, "%s: cannot open: %s", o->weights, why);
         }
-        if (o->weights && o->source && open_kept(m, o, p, packed)) {
-                packed->weights = packed->file.weights;
+        if (packed_weights_kept(m, o, p, packed))
                 return NULL;
-        }
         packed->code = failure_code(m);
         return m->diag.count || m->lacking ? NULL : pack_now(m, o, p, packed);
+}
+
+bool cache_has_effect(const Options *o, const char *command)
+{
+        if (!o->cache || (o->source && o->weights))
+                return true;
+        fprintf(stderr,
+                "lathe %s: --cache has no effect: what a published model becomes is kept, and %s is a model "
+                "file; `lathe help %.*s` says more\n",
+                command, o->file[0], (int)strcspn(command, " "), command);
+        return false;
 }
 
 void packed_weights_close(PackedWeights *packed)

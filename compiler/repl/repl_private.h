@@ -63,7 +63,10 @@ typedef struct Session {
         int64_t models_taken; /* how often one was made that */
         int64_t noted;        /* of these, the one of which it was said that its weights are made by hash */
         Options options;      /* of the model at hand; its strings are the session's */
-        int vocab;            /* of the model at hand, when tokens are asked for */
+        char *source, *source_file,
+                *source_text;  /* the published model that was loaded last, and what it became; or NULL */
+        int64_t source_change; /* `change` then: nothing was defined or set since if it is the same */
+        int vocab;             /* of the model at hand, when tokens are asked for */
         bool has_quit, interactive;
         char *prompt;  /* the text that was run last, or NULL */
         int64_t steps; /* and how many tokens more */
@@ -238,6 +241,7 @@ struct Runner {
         bool reads_variables; /* of the session */
         Model model;
         Plan *plan;
+        PackedWeights packed; /* what is kept of a source; else they are in .. */
         WeightPool *pool;
         uint64_t origin; /* counted: checkpoints opened */
         char *origin_path;

@@ -291,6 +291,7 @@ int repl_command(const Options *o)
                 fprintf(stderr, "lathe: out of memory\n");
                 return WRONG_ENVIRONMENT;
         }
+        s.options.cache = o->cache;
         memory_limit();
         for (int i = 0; i < o->nfile && !s.has_quit; i++) {
                 bool is_model = is_model_file(o->file[i]);

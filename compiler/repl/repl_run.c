@@ -48,6 +48,7 @@ static void clear(Runner *r)
         engine_free(r->engine);
         r->engine = NULL;
         r->plan = NULL;
+        packed_weights_close(&r->packed);
         model_free(&r->model);
         if (r->has_tokenizer)
                 tokenizer_free(&r->tokenizer);
@@ -80,8 +81,33 @@ static bool add_outputs(Runner *r, RunnerKind kind)
         return r->tap_output >= 0 || wrong(why);
 }
 
+/* A published model that nothing was changed of since it was loaded: the file that is kept of it for `lathe run`, if the
+ * weights lie there as this plan has them. */
+static bool open_kept(Session *s, Runner *r)
+{
+        Options o = s->options;
+        Model m;
+        int code;
+        if (!s->source || s->source_change != s->change)
+                return false;
+        o.file[0] = s->source_file;
+        o.nfile = 1;
+        o.text = s->source_text;
+        o.source = s->source;
+        o.model = s->model;
+        bool good = model_load(&m, &o, &code) && model_passes(&m, &o);
+        Plan *p = good ? model_plan(&m, &o, r->plan->target) : NULL;
+        good = p && layout_hash(p) == layout_hash(r->plan) && packed_weights_kept(&m, &o, p, &r->packed);
+        model_free(&m);
+        return good;
+}
+
 static bool pack(Session *s, Runner *r, const float **base)
 {
+        if (open_kept(s, r)) {
+                *base = r->packed.weights;
+                return true;
+        }
         Plan *p = r->plan;
         Checkpoint *checkpoint = NULL;
         const char *path = s->options.weights ? s->options.weights : "", *error = NULL;

@@ -270,12 +270,20 @@ static bool load_file(Session *s, Unit *u, const char *path)
         return source && load_source(s, u, source, path);
 }
 
+static void drop_source(Session *s)
+{
+        free(s->source);
+        free(s->source_file);
+        free(s->source_text);
+}
+
 /* The model is then the one at hand, with its own weights and tokenizer. */
 static bool load_published(Session *s, Unit *u, const char *path)
 {
         int code;
-        Options o = {.file = {path}, .nfile = 1};
-        if (!source_open(&u->arena, &o, (SourceParts){.weights = true, .tokenizer = true}, &code))
+        Options o = {.file = {path}, .nfile = 1, .cache = s->options.cache};
+        SourceParts parts = {.weights = true, .tokenizer = true, .kept = true};
+        if (!source_open(&u->arena, &o, parts, &code))
                 return false;
         const Source *source = source_new(&u->arena, o.file[0], o.text, (int32_t)strlen(o.text));
         char *weights = o.weights ? strdup(o.weights) : NULL,
@@ -290,6 +298,11 @@ static bool load_published(Session *s, Unit *u, const char *path)
         s->options.weights = weights;
         s->options.tokenizer = tokenizer;
         session_changed(s);
+        drop_source(s);
+        s->source = strdup(path);
+        s->source_file = strdup(o.file[0]);
+        s->source_text = strdup(o.text);
+        s->source_change = s->source && s->source_file && s->source_text ? s->change : -1;
         return true;
 }
 
@@ -357,6 +370,7 @@ void session_end(Session *s)
         free(s->comment);
         session_set_model(s, NULL);
         free((char *)s->options.tokenizer);
+        drop_source(s);
         variables_free(&s->variables);
         drop_imports(s, 0);
         free(s->import);

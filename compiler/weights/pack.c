@@ -131,14 +131,19 @@ typedef struct {
         int64_t done, total;
 } Packing;
 
+void pages_let_go(const void *from, const void *to)
+{
+        uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+        char *begin = (char *)from - (uintptr_t)from % page, *end = (char *)to - (uintptr_t)to % page;
+        if (end > begin)
+                madvise(begin, (size_t)(end - begin), MADV_DONTNEED);
+}
+
 /* Pages of a file go when they are written: a model may be larger than the memory. */
 static void let_go(const Packing *k, const float *from, int64_t floats)
 {
-        uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-        char *begin = (char *)from - (uintptr_t)from % page,
-             *end = (char *)(from + floats) - (uintptr_t)(from + floats) % page;
-        if (k->where == IN_FILE && end > begin)
-                madvise(begin, (size_t)(end - begin), MADV_DONTNEED);
+        if (k->where == IN_FILE)
+                pages_let_go(from, from + floats);
 }
 
 /* A slot, and how far it is. */

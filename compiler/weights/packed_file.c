@@ -9,11 +9,9 @@
 
 #include "weights.h"
 
-enum { PAGE = 4096 };
-
 static int64_t file_size(int64_t n, const WeightTail *tail)
 {
-        return PAGE + n * (int64_t)sizeof(float) + tail->size;
+        return PACKED_HEAD + n * (int64_t)sizeof(float) + tail->size;
 }
 
 /* Room for n floats behind a page with the file's head, and the tail behind them, mapped; NULL with errno. */
@@ -36,7 +34,7 @@ static float *map_aside(FILE *f, uint64_t layout, int64_t n, const WeightTail *t
         memcpy(page + 8, head, sizeof head);
         if (tail->size)
                 memcpy(page + size - tail->size, tail->bytes, (size_t)tail->size);
-        return (float *)(void *)(page + PAGE);
+        return (float *)(void *)(page + PACKED_HEAD);
 }
 
 /* On the disk before it takes its place: a page that was lost would be read as zeros, and nobody would know. */
@@ -51,7 +49,7 @@ bool output_weights(WrittenFile *o, const char *path, Plan *p, Weights *from, co
                 o->error = strerror(errno);
                 return false;
         }
-        char *mapped = (char *)(void *)all - PAGE;
+        char *mapped = (char *)(void *)all - PACKED_HEAD;
         int entry = ending_mapping(mapped, (size_t)size, o->aside);
         o->error = pack_buffers(p, from, NULL, all, IN_FILE);
         ending_forget(entry);

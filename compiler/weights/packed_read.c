@@ -8,8 +8,6 @@
 
 #include "weights.h"
 
-enum { PAGE = 4096 }; /* bytes of the head: see packed_file.c */
-
 /* All of n bytes from the place, whatever is read at once; false with errno, 0 if the file ends before. */
 static bool read_at(int file, void *to, size_t n, off_t at)
 {
@@ -45,10 +43,10 @@ const char *packed_file_open(const char *path, const Plan *p, uint64_t key, Pack
         if (f < 0)
                 return arena_printf(a, "%s: %s", path, strerror(errno));
         bool read = !fstat(f, &about) && (read_at(f, head, sizeof head, 0) || errno == 0);
-        bool ours = read && about.st_size > PAGE && !memcmp(head, "lathe 1\n", 8) &&
+        bool ours = read && about.st_size > PACKED_HEAD && !memcmp(head, "lathe 1\n", 8) &&
                     head[1] == layout_hash(p) && head[2] == (uint64_t)FLOATS(p->weights_size) &&
                     (!key || head[5] == key) && head[3] < (uint64_t)about.st_size &&
-                    (uint64_t)about.st_size == PAGE + (uint64_t)p->weights_size + head[3];
+                    (uint64_t)about.st_size == PACKED_HEAD + (uint64_t)p->weights_size + head[3];
         void *at = ours ? mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_PRIVATE, f, 0) : MAP_FAILED;
         int error = errno;
         close(f);
@@ -63,7 +61,7 @@ const char *packed_file_open(const char *path, const Plan *p, uint64_t key, Pack
                         path);
         if (at == MAP_FAILED)
                 return arena_printf(a, "%s can't be mapped: %s", path, strerror(error));
-        *file = (PackedFile){.weights = (const float *)(const void *)((const char *)at + PAGE),
+        *file = (PackedFile){.weights = (const float *)(const void *)((const char *)at + PACKED_HEAD),
                              .mapped = at,
                              .size = (size_t)about.st_size,
                              .entry = ending_mapping(at, (size_t)about.st_size, path)};

@@ -3,12 +3,9 @@
  * In packed types d, m and dmin are f16 factors, and the codes of the first half of 32 values are the lower nibbles of 16 bytes, those
  * of the second half the upper ones.  Every product and sum is rounded to f32 by itself, in the order that GGUF's own tools have, so
  * that the floats are theirs to the bit. */
-#define _DEFAULT_SOURCE /* madvise */
 #include <math.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "checkpoint_private.h"
 
@@ -379,9 +376,6 @@ bool checkpoint_read_f64(const CkTensor *tensor, int64_t first, int64_t count, d
 void checkpoint_let_go(const CkTensor *tensor, int64_t first, int64_t count)
 {
         int64_t values = types[tensor->dtype].values, bytes = types[tensor->dtype].bits / 8;
-        uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), data = (uintptr_t)tensor->data;
-        uintptr_t begin = (data + (uintptr_t)(first / values * bytes)) / page * page,
-                  end = (data + (uintptr_t)((first + count) / values * bytes)) / page * page;
-        if (end > begin)
-                madvise((void *)begin, end - begin, MADV_DONTNEED);
+        const char *data = (const char *)tensor->data;
+        pages_let_go(data + first / values * bytes, data + (first + count) / values * bytes);
 }

@@ -116,6 +116,8 @@ bool checkpoint_read_f32(const CkTensor *tensor, int64_t first, int64_t count, f
 bool checkpoint_read_f64(const CkTensor *tensor, int64_t first, int64_t count, double *out);
 /* The pages of these elements need not stay in this process's memory; they can be read again. */
 void checkpoint_let_go(const CkTensor *tensor, int64_t first, int64_t count);
+/* The same of the pages of a mapped file that begin in between; in pack.c. */
+void pages_let_go(const void *from, const void *to);
 
 /* Writing safetensors. */
 
@@ -245,6 +247,7 @@ typedef struct {
         int entry;    /* of ending.c */
         bool lacking; /* what is wrong is the environment */
 } PackedFile;
+enum { PACKED_HEAD = 4096 };                             /* bytes before the weights */
 bool is_packed_file(const char *path, const char **why); /* *why: if that can't be told */
 const char *packed_file_open(const char *path, const Plan *p, uint64_t key,
                              PackedFile *file); /* key 0: any */

@@ -86,17 +86,42 @@ static int turn_holds(const Talk *k, const json_t *turn)
         return 0;
 }
 
-static int case_holds(const json_t *c, const char *folder, const char *scratch)
-{
-        Arena a = {0};
-        Tokenizer t;
+/* What a case is about, released in one place. */
+typedef struct {
+        Arena arena;
+        Tokenizer tokenizer;
         Loop loop;
         Setting setting[KNOBS];
-        Graph g = graph_of(json_object_get(c, "knobs"), &loop, setting);
-        if (!read_tokenizer(c, folder, scratch, &t))
-                return 0;
+        Graph graph;
+        Talk talk;
+} Case;
+
+static int case_open(Case *k, const json_t *c, const char *folder, const char *scratch)
+{
         const char *strange = NULL;
-        Talk talk = {.form = talk_form(&a, &g, &t, &strange), .tables = &t.tables, .system = text_of(c, "system")};
+        k->arena = (Arena){0};
+        k->graph = graph_of(json_object_get(c, "knobs"), &k->loop, k->setting);
+        if (!read_tokenizer(c, folder, scratch, &k->tokenizer))
+                return 0;
+        k->talk = (Talk){.form = talk_form(&k->arena, &k->graph, &k->tokenizer, &strange),
+                         .tables = &k->tokenizer.tables,
+                         .system = text_of(c, "system")};
+        return 1;
+}
+
+static void case_close(Case *k)
+{
+        talk_free(&k->talk);
+        tokenizer_free(&k->tokenizer);
+        arena_free(&k->arena);
+}
+
+static int case_holds(const json_t *c, const char *folder, const char *scratch)
+{
+        Case of;
+        Talk *talk = &of.talk;
+        if (!case_open(&of, c, folder, scratch))
+                return 0;
         size_t i, k;
         json_t *turn, *id;
         int good = 1;
@@ -104,54 +129,45 @@ static int case_holds(const json_t *c, const char *folder, const char *scratch)
         json_array_foreach(json_object_get(c, "turns"), i, turn)
         {
                 const char *user = text_of(turn, "user");
-                good = good && talk_ask(&talk, user, (int64_t)strlen(user), CONTEXT) && turn_holds(&talk, turn);
+                good = good && talk_ask(talk, user, (int64_t)strlen(user), CONTEXT) && turn_holds(talk, turn);
                 json_array_foreach(json_object_get(turn, "answer"), k, id)
-                        talk_token(&talk, (int32_t)json_integer_value(id));
+                        talk_token(talk, (int32_t)json_integer_value(id));
         }
-        for (int64_t at = 0; at < talk.n; at++)
-                controls += is_control(&t.tables, talk.ids[at]);
+        for (int64_t at = 0; at < talk->n; at++)
+                controls += is_control(talk->tables, talk->ids[at]);
         /* ChatML: two for each turn and each answer, one where the last begins */
         int64_t turns = (int64_t)json_array_size(json_object_get(c, "turns"));
-        if (good && json_is_true(json_object_get(c, "spells")) && controls != 4 * turns - 1 + t.tables.head->before) {
+        if (good && json_is_true(json_object_get(c, "spells")) && controls != 4 * turns - 1 + talk->tables->head->before) {
                 printf("  %" PRId64 " special tokens\n", controls);
                 good = 0;
         }
-        talk_free(&talk);
-        tokenizer_free(&t);
-        arena_free(&a);
+        case_close(&of);
         return good;
 }
 
 /* Of a conversation that grows beyond the context the oldest turns are left out, and a turn that is too long is taken back. */
 static int drops(const json_t *c, const char *folder, const char *scratch)
 {
-        Arena a = {0};
-        Tokenizer t;
-        Loop loop;
-        Setting setting[KNOBS];
-        Graph g = graph_of(json_object_get(c, "knobs"), &loop, setting);
-        if (!read_tokenizer(c, folder, scratch, &t))
+        Case of;
+        Talk *talk = &of.talk;
+        if (!case_open(&of, c, folder, scratch))
                 return 0;
-        const char *strange = NULL;
-        Talk talk = {.form = talk_form(&a, &g, &t, &strange), .tables = &t.tables};
         int64_t most = 0, dropped = 0, context = 100;
         char text[600];
         memset(text, 'z', sizeof text);
         for (int i = 0; i < 40; i++) {
-                talk_ask(&talk, text, i == 20 ? (int64_t)sizeof text : 1 + i % 7, context);
-                dropped += talk.dropped;
-                if (i == 20 && talk.n > context)
-                        talk_unask(&talk);
-                else if (talk.n > most)
-                        most = talk.n;
-                talk_token(&talk, 300);
+                talk_ask(talk, text, i == 20 ? (int64_t)sizeof text : 1 + i % 7, context);
+                dropped += talk->dropped;
+                if (i == 20 && talk->n > context)
+                        talk_unask(talk);
+                else if (talk->n > most)
+                        most = talk->n;
+                talk_token(talk, 300);
         }
-        int good = !talk.failed && most <= context - context / 8 && most > context / 2 && dropped > 20 && talk.turns < 20;
+        int good = !talk->failed && most <= context - context / 8 && most > context / 2 && dropped > 20 && talk->turns < 20;
         if (!good)
                 printf("  at most %" PRId64 " ids, %" PRId64 " turns left out\n", most, dropped);
-        talk_free(&talk);
-        tokenizer_free(&t);
-        arena_free(&a);
+        case_close(&of);
         return good;
 }
 
