@@ -282,9 +282,9 @@ void memory_limit(void);
 
 /* Progress on standard error: a bar on a terminal, nothing elsewhere. */
 
-/* `what`: done of total, in bytes (then with their rate) or in steps, and the time left.  Shown once the work has gone on for half a second since
- * it was first told of; at done == total the line is cleared.  Of work within
- * work the outer is shown. */
+/* `what`: done of total, in bytes (then with their rate) or in steps, and the time left.  Shown once the work has
+ * gone on for half a second since it was first told of; at done == total the line is cleared.  Of work within work
+ * the outer is shown. */
 typedef enum { PROGRESS_BYTES, PROGRESS_STEPS } ProgressUnit;
 void progress(const char *what, ProgressUnit unit, int64_t done, int64_t total);
 

@@ -1,4 +1,4 @@
-/* What the parts of emission share: emit.c the whole file, emit_interface.c header and functions that callers see,
+/* What the parts of emission share: emit.c the whole file, emit_header.c and emit_interface.c header and functions that callers see,
  * emit_program.c the instance's struct and the program. */
 #ifndef EMIT_PRIVATE_H
 #define EMIT_PRIVATE_H
@@ -22,8 +22,10 @@ const char *model_text(const Emit *e, const char *text); /* with $model, $MODEL 
 void emit_guard_macros(const Emit *e, Text *c);
 void emit_tile(const Target *t, Text *c);
 
-/* emit_interface.c */
+/* emit_header.c */
 void emit_header(const Emit *e, Text *h);
+
+/* emit_interface.c */
 void emit_causal_interface(const Emit *e, Text *c);
 void emit_plain_interface(const Emit *e, Text *c);
 const char *c_type(const Input *in);

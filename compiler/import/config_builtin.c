@@ -91,8 +91,8 @@ static Said run_each(const Call *c)
         return new_list(c->m, list.list->n, item);
 }
 
-/* The shortest part that, repeated and cut to length, is the list; of one element that element, as of what is no list.  What begins the list and ends it too
- * is as long as the list less that part (Knuth, Morris and Pratt 1977). */
+/* The shortest part that, repeated and cut to length, is the list; of one element that element, as of what is no
+ * list.  What begins the list and ends it too is as long as the list less that part (Knuth, Morris and Pratt 1977). */
 static Said run_period(const Call *c)
 {
         if (c->value[0].kind != SAID_LIST)

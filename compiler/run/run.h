@@ -141,8 +141,8 @@ typedef struct {
                 interrupted; /* or NULL: set from elsewhere, it ends the generation after the token at hand */
 } Generation;
 
-/* Goes on after tokens [n], of which the engine has taken those up to its position, but not the last.  tokenizer NULL: tokens are shown as numbers.
- * NULL, or what is wrong: output_failed if `show` was false. */
+/* Goes on after tokens [n], of which the engine has taken those up to its position, but not the last.
+ * tokenizer NULL: tokens are shown as numbers.  NULL, or what is wrong: output_failed if `show` was false. */
 extern const char output_failed[];
 const char *generate(Engine *e, const Plan *p, const Tokenizer *tokenizer, const int32_t *tokens, int64_t n,
                      Generation *how, Generated *result);

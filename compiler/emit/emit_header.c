@@ -1,0 +1,226 @@
+/* The header of the interface: what is taken and given, sizes as enumerators, and the functions' declarations. */
+#include <ctype.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "emit_private.h"
+
+/* "[3, time, past + time], a tap: layer[0].attn.scores .." */
+static const char *output_text(const Emit *e, const Output *o)
+{
+        const char *text = type_text(e->arena, e->g, &o->node->type);
+        int growing = 0;
+        for (int a = 0; a < o->node->type.rank && e->causal; a++)
+                growing += o->node->type.dim[a].per[e->g->time] != 0;
+        if (o->tap)
+                text = arena_printf(e->arena, "%s, a tap: %s", text, o->tap);
+        if (growing > 1)
+                text = arena_printf(e->arena,
+                                    "%s; a row for each position of the call, a column for each so far,\n"
+                                    " *     %s in columns after the row's position",
+                                    text,
+                                    isnan(o->later) ? "NaN"
+                                    : o->later == 0 ? "0"
+                                                    : "-inf");
+        return text;
+}
+
+static void emit_shapes(const Emit *e, Text *t)
+{
+        for (int i = 0; i < e->g->ninput; i++)
+                text_printf(t, " * %s: %s%s\n", e->g->input[i].name,
+                            type_text(e->arena, e->g, &e->g->input[i].type),
+                            e->g->input[i].bound
+                                    ? arena_printf(e->arena, ", each 0 to %" PRId64, e->g->input[i].bound - 1)
+                                    : "");
+        for (int i = 0; i < e->g->noutput; i++)
+                text_printf(t, " * %s: %s\n", e->g->output[i].name, output_text(e, &e->g->output[i]));
+}
+
+typedef struct {
+        Text *text;
+        const char **name;
+        int n;
+} Enumerators;
+
+static bool stands_in(const Enumerators *sizes, const char *name)
+{
+        for (int i = 0; i < sizes->n; i++)
+                if (!strcmp(sizes->name[i], name))
+                        return true;
+        return false;
+}
+
+/* An enumerator; one more _ behind each name that is taken already. */
+static void emit_size(const Emit *e, const char *name, int64_t value, Enumerators *sizes)
+{
+        Text *own = text_new(e->arena);
+        text_printf(own, "%s_", e->upper);
+        for (const char *c = name; *c; c++)
+                text_printf(own, "%c", toupper((unsigned char)*c));
+        const char *last = own->data + strlen(e->upper) + 1;
+        if (!strcmp(last, "OK") || !strcmp(last, "H") || !strncmp(last, "ERROR_", 6))
+                text_printf(own, "_");
+        while (stands_in(sizes, own->data))
+                text_printf(own, "_");
+        sizes->name[sizes->n++] = own->data;
+        text_printf(sizes->text, "        %s = %" PRId64 ",\n", own->data, value);
+}
+
+/* Whole hyperparameters and the bounds of ids, as enumerators. */
+static void declare_sizes(const Emit *e, Text *h)
+{
+        Enumerators sizes = {text_new(e->arena),
+                             NEW_ARRAY(e->arena, const char *, e->g->nhyper + e->g->ninput + 2), 0};
+        for (int i = 0; i < e->g->nhyper; i++) {
+                const Setting *s = &e->g->hyper[i];
+                bool whole = s->kind == SETTING_NUMBER && fabs(s->number) <= INT32_MAX &&
+                             s->number == floor(s->number);
+                if (whole)
+                        emit_size(e, s->name, (int64_t)s->number, &sizes);
+        }
+        for (int i = 0; i < e->g->ninput; i++) {
+                const Input *in = &e->g->input[i];
+                if (in->bound && in->bound < INT32_MAX)
+                        emit_size(e, arena_printf(e->arena, "%s_bound", in->name), in->bound, &sizes);
+        }
+        if (is_batched(e)) {
+                emit_size(e, "slots", e->plan->slots, &sizes);
+                emit_size(e, "batch_rows", e->plan->bound[e->g->time], &sizes);
+        }
+        if (sizes.n)
+                text_printf(h, "enum {\n%s};\n\n", sizes.text->data);
+}
+
+/* How far back positions can be taken where windows move on. */
+static const char *rewind_text(const Emit *e)
+{
+        if (!e->plan->ncache)
+                return "";
+        return arena_printf(e->arena,
+                            ".  Caches of windows\n * move on: the last %" PRId64
+                            " positions can be taken back, and what is still held before them;\n"
+                            " * further back is %s_ERROR_REWIND, and changes nothing",
+                            e->plan->cache[0].spare, e->upper);
+}
+
+static void declare_feeds(const Emit *e, Text *h)
+{
+        for (int i = 0; i < e->g->ngroup; i++)
+                if (is_fed_separately(e->g, i))
+                        text_printf(h,
+                                    "/* Takes %s for the calls that follow%s. */\n"
+                                    "int %s_feed_%s(%s *m%s%s);\n",
+                                    group_name(e, i), e->causal ? ", which begin anew" : "", e->name,
+                                    group_name(e, i), e->name, size_list(e, i, true),
+                                    input_list(e, i, true, false));
+}
+
+static void declare_causal_functions(const Emit *e, Text *h)
+{
+        text_printf(h, "/* Takes n positions more. */\nint %s_prefill(%s *m%s%s, int64_t n);\n", e->name,
+                    e->name, size_list(e, CALLS, true), input_list(e, CALLS, true, false));
+        text_printf(h,
+                    "/* Takes n positions more and gives the outputs of each. */\nint %s_forward(%s "
+                    "*m%s%s, int64_t n%s);\n",
+                    e->name, e->name, size_list(e, CALLS, true), input_list(e, CALLS, true, false),
+                    output_list(e, true, false));
+        text_printf(h,
+                    "/* Takes one position more and gives its outputs (not if they are NULL). "
+                    "*/\nint %s_step(%s *m%s%s%s);\n",
+                    e->name, e->name, size_list(e, CALLS, true), input_list(e, CALLS, true, true),
+                    output_list(e, true, false));
+        text_printf(h,
+                    "/* Positions taken so far; back to none, or to the first n of them%s. */\nint64_t "
+                    "%s_position(const %s *m);\n"
+                    "void %s_reset(%s *m);\nint %s_rewind(%s *m, int64_t n);\n",
+                    rewind_text(e), e->name, e->name, e->name, e->name, e->name, e->name);
+        if (is_batched(e))
+                declare_batch(e, h);
+}
+
+/* The functions of runtime/model_text.h. */
+static void declare_texts(const Emit *e, Text *h)
+{
+        text_printf(h, "%s",
+                    model_text(e, "\n/* Text to token ids and back.  $MODEL_CONTROL: the texts of control "
+                                  "tokens, as <|endoftext|>, become "
+                                  "these tokens, and\n * decoding gives their texts.  $MODEL_BARE: nothing "
+                                  "is put before or behind the text. "
+                                  "*/\n"
+                                  "enum { $MODEL_CONTROL = 1, $MODEL_BARE = 2 };\n"
+                                  "/* text [n] to ids [room]; how many there are, also if they are more than "
+                                  "room; -1: the text is too long.\n"
+                                  " * scratch [$model_encode_scratch(m, n)], aligned to 4; there are at most "
+                                  "$model_encode_room(m, n) ids. */\n"
+                                  "int64_t $model_encode(const $model *m, const char *text, int64_t n, int "
+                                  "flags, int32_t *ids, int64_t "
+                                  "room, void *scratch);\n"
+                                  "int64_t $model_encode_room(const $model *m, int64_t n);\n"
+                                  "int64_t $model_encode_scratch(const $model *m, int64_t n);\n"
+                                  "/* A text that is made token by token; begins as {{0}, 0, 0}. */\n"
+                                  "typedef struct {\n        unsigned char held[3]; /* the beginning of a "
+                                  "character */\n        int n, "
+                                  "begun;\n} $model_text;\n"
+                                  "/* What an id adds to it, into out [$model_decode_room(m)]; returns its "
+                                  "bytes.  Characters are given whole. */\n"
+                                  "int64_t $model_decode(const $model *m, $model_text *text, int32_t id, int "
+                                  "flags, char *out);\n"
+                                  "int64_t $model_decode_room(const $model *m);\n"
+                                  "/* At the end: what was held back, into out [3]. */\n"
+                                  "int64_t $model_decode_end($model_text *text, char *out);\n\n"));
+}
+
+void emit_header(const Emit *e, Text *h)
+{
+        text_printf(h,
+                    "/* %s: the interface of %s.c, written by lathe %s.\n *\n * Tensors are row-major, "
+                    "outermost axis first.\n",
+                    e->name, e->o->name, LATHE_VERSION);
+        emit_shapes(e, h);
+        text_printf(h,
+                    " * NULL for an output: it is not computed; for an input: %s_ERROR_RANGE.\n"
+                    " * Functions return 0 or an error code; %s_error says it in words. */\n",
+                    e->upper, e->name);
+        text_printf(
+                h, "%s",
+                model_text(e, "#ifndef $MODEL_H\n#define $MODEL_H\n#include <stddef.h>\n#include <stdint.h>\n"
+                              "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n"));
+        declare_sizes(e, h);
+        text_printf(h, "%s%s};\n\n",
+                    model_text(e, "enum {\n        $MODEL_OK,\n        $MODEL_ERROR_FILE,\n        "
+                                  "$MODEL_ERROR_WEIGHTS,\n        $MODEL_ERROR_THREADS,\n        "
+                                  "$MODEL_ERROR_MEMORY,\n        $MODEL_ERROR_RANGE,\n        "
+                                  "$MODEL_ERROR_CONTEXT,\n        $MODEL_ERROR_FLOAT,\n        "
+                                  "$MODEL_ERROR_UNFED,\n        $MODEL_ERROR_REWIND,\n        "
+                                  "$MODEL_ERROR_CPU,\n"),
+                    is_batched(e) ? model_text(e, "        $MODEL_ERROR_SLOT,\n        $MODEL_ERROR_TWICE,\n"
+                                                  "        $MODEL_ERROR_ROWS,\n")
+                                  : "");
+        text_printf(
+                h, "%s",
+                model_text(e,
+                           "typedef struct $model $model;\n\n"
+                           "/* Bytes that an instance needs, to be aligned to 64. */\n"
+                           "size_t $model_size(int threads);\n"
+                           "/* In memory of the caller's; nothing is allocated.  weights_path: NULL if the "
+                           "weights are in the C file. */\n"
+                           "int $model_init($model *m, const char *weights_path, int threads);\n"
+                           "/* Ends the threads and unmaps the weights; the memory stays the caller's. */\n"
+                           "void $model_close($model *m);\n"
+                           "/* The same in memory of its own; NULL and *error if that fails. */\n"
+                           "$model *$model_new(const char *weights_path, int threads, int *error);\n"
+                           "void $model_free($model *m);\n\n"));
+        declare_feeds(e, h);
+        if (e->causal)
+                declare_causal_functions(e, h);
+        else
+                text_printf(h, "/* The whole model once%s. */\nint %s_forward(%s *m%s%s%s);\n",
+                            e->g->fed_separately ? ", but for what was computed when it was fed" : "",
+                            e->name, e->name, size_list(e, CALLS, true), input_list(e, CALLS, true, false),
+                            output_list(e, true, false));
+        if (e->o->tables)
+                declare_texts(e, h);
+        text_printf(h, "const char *%s_error(int code);\n\n#ifdef __cplusplus\n}\n#endif\n#endif\n", e->name);
+}
