@@ -54,10 +54,28 @@ enum {
         HANGUL_LS = 19, HANGUL_VS = 21, HANGUL_TS = 28
 };
 
+/* Characters of ASCII at p that stay or become one byte, written; the place behind them. */
+static inline const unsigned char *token_map_ascii(const TokenTables *t, const TokenChange *c, const unsigned char *p, const unsigned char *end,
+                                                   TokenWriter *w)
+{
+        const TokenMap *m = (const TokenMap *)token_section(t, TOKENS_MAPS) + c->table;
+        const uint16_t *stage = (const uint16_t *)token_section(t, TOKENS_MAP_STAGE);
+        const uint32_t *value = (const uint32_t *)token_section(t, TOKENS_MAP_VALUES) + (m->page + stage[m->stage]) * (size_t)TOKENS_PAGE;
+        const unsigned char *texts = t->section[TOKENS_TEXTS];
+        const uint32_t ntexts = (uint32_t)t->count[TOKENS_TEXTS];
+        for (; p < end && *p < TOKENS_PAGE && w->at < w->end; p++) {
+                const uint32_t v = value[*p], at = (v - 1) >> MAP_BITS;
+                if (v && (((v - 1) & MAP_BYTES) != 1 || at >= ntexts))
+                        break;
+                *w->at++ = v ? texts[at] : *p;
+        }
+        return p;
+}
+
 static inline void token_change_map(const TokenTables *t, const TokenChange *c, const unsigned char *p, const unsigned char *end, TokenWriter *w)
 {
         uint32_t code;
-        for (int length; p < end; p += length) {
+        for (int length; (p = token_map_ascii(t, c, p, end, w)) < end; p += length) {
                 length = token_character(p, end, &code);
                 const uint32_t value = token_mapped(t, c->table, code), n = value ? (value - 1) & MAP_BYTES : 0;
                 const uint32_t at = value ? (value - 1) >> MAP_BITS : 0, syllable = code - HANGUL_FIRST;
@@ -98,9 +116,13 @@ static inline void token_order_run(const TokenTables *t, uint32_t map, const uns
 static inline void token_change_order(const TokenTables *t, uint32_t map, const unsigned char *p, const unsigned char *end, TokenWriter *w)
 {
         while (p < end) {
-                const unsigned char *run = p;
+                const unsigned char *plain = p, *run;
                 uint32_t code, class = 0, before = 0, disorder = 0;
                 int length = 0;
+                while (p < end && *p < 0x80)
+                        p++;
+                token_write(w, plain, (uint64_t)(p - plain));
+                run = p;
                 for (; p < end; p += length, before = class) {
                         length = token_character(p, end, &code);
                         class = code < 0x300 ? 0 : token_mapped(t, map, code);
