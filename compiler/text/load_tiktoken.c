@@ -99,11 +99,16 @@ static void read_lines(Reader *r, const char *text, int64_t size)
                 stop = stop ? stop : end;
                 char *behind = NULL;
                 long rank = space && space < stop ? strtol(space + 1, &behind, 10) : -1;
-                const char *where = arena_printf(r->arena, "line %lld", (long long)++number);
+                number++;
                 if (rank < 0 || rank >= MAX_TOKENS || !behind || (behind != stop && *behind != '\r'))
-                        reader_refuse(r, "%s: a token in base 64, a space and its rank are wanted here",
-                                      where);
-                set_ranked(r, (int32_t)rank, base64(r, at, space - at, where));
+                        reader_refuse(r,
+                                      "line %lld: a token in base 64, a space and its rank are wanted here",
+                                      (long long)number);
+                const char *why;
+                Bytes token = base64(r, at, space - at, &why);
+                if (!token.at)
+                        reader_refuse(r, "line %lld: %s", (long long)number, why);
+                set_ranked(r, (int32_t)rank, token);
                 at = stop + 1;
         }
 }
@@ -220,14 +225,16 @@ static void read_tekken(Reader *r, const json_t *root)
                               (long long)n);
         begin_bytes(r, text_of(r, json_object_get(config, "pattern"), "config.pattern"), "config.pattern");
         for (int64_t i = 0; i < n; i++) {
-                const json_t *row = json_array_get(vocab, (size_t)i),
+                const json_t *row = json_array_get(vocab, (size_t)i), *rank = json_object_get(row, "rank"),
                              *bytes = json_object_get(row, "token_bytes");
-                const char *where = reader_element(r, "vocab", (size_t)i);
-                if (whole_of(r, row, "rank", where) != i || !json_is_string(bytes))
-                        reader_refuse(r, "%s: rank %lld and token_bytes are wanted here", where,
-                                      (long long)i);
-                set_ranked(r, (int32_t)(first + i),
-                           base64(r, json_string_value(bytes), (int64_t)json_string_length(bytes), where));
+                if (!json_is_integer(rank) || json_integer_value(rank) != i || !json_is_string(bytes))
+                        reader_refuse(r, "vocab[%lld]: rank %lld and token_bytes are wanted here",
+                                      (long long)i, (long long)i);
+                const char *why;
+                Bytes token = base64(r, json_string_value(bytes), (int64_t)json_string_length(bytes), &why);
+                if (!token.at)
+                        reader_refuse(r, "vocab[%lld].token_bytes: %s", (long long)i, why);
+                set_ranked(r, (int32_t)(first + i), token);
         }
         make_pairs(r);
         read_tekken_special(r, is_none(special) ? NULL : special, first);

@@ -161,9 +161,10 @@ void add_token(Reader *r, const json_t *value, const char *where)
                               added->text.at);
         f->shown[added->token] = added->text;
         f->mark[added->token] |= control ? TOKEN_CONTROL : 0;
-        r->is_added = arena_grow(r->arena, r->is_added, r->nis_added,
-                                 r->room > r->nis_added ? r->room : r->nis_added);
-        r->nis_added = r->room > r->nis_added ? r->room : r->nis_added;
+        if (r->nis_added < r->room) {
+                r->is_added = arena_grow(r->arena, r->is_added, r->nis_added, r->room);
+                r->nis_added = r->room;
+        }
         r->is_added[added->token] = 1;
         if (added->token >= f->vocab)
                 f->vocab = added->token + 1;

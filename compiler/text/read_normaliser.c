@@ -124,20 +124,26 @@ static void read_replace(Reader *r, const json_t *part, const char *where)
 
 static int64_t base64_value(char c)
 {
-        static const char digit[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-        const char *at = c ? strchr(digit, c) : NULL;
-        return at ? at - digit : -1;
+        if (c >= 'A' && c <= 'Z')
+                return c - 'A';
+        if (c >= 'a' && c <= 'z')
+                return c - 'a' + 26;
+        if (c >= '0' && c <= '9')
+                return c - '0' + 52;
+        return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
-Bytes base64(Reader *r, const char *text, int64_t n, const char *where)
+Bytes base64(Reader *r, const char *text, int64_t n, const char **why)
 {
         char *to = arena_alloc(r->arena, n + 1);
         int64_t made = 0;
         uint32_t bits = 0;
         for (int64_t i = 0; i < n && text[i] != '='; i++) {
                 int64_t value = base64_value(text[i]);
-                if (value < 0)
-                        reader_refuse(r, "%s: byte %lld is no digit of base 64", where, (long long)i);
+                if (value < 0) {
+                        *why = arena_printf(r->arena, "byte %lld is no digit of base 64", (long long)i);
+                        return (Bytes){NULL, 0};
+                }
                 bits = bits << 6 | (uint32_t)value;
                 if (i % 4)
                         to[made++] = (char)(bits >> (6 - 2 * (i % 4)));
@@ -221,8 +227,9 @@ static void read_precompiled(Reader *r, const json_t *part, const char *where)
                 reader_refuse(r, "%s: a text is wanted here", at);
         FormChange *c = new_change(r, CHANGE_CHARSMAP, where);
         c->map = map_graphemes(r->arena);
-        c->growth = form_set_charsmap(
-                r->form, base64(r, json_string_value(text), (int64_t)json_string_length(text), at), &why);
+        Bytes map = base64(r, json_string_value(text), (int64_t)json_string_length(text), &why);
+        if (map.at)
+                c->growth = form_set_charsmap(r->form, map, &why);
         if (why)
                 reader_refuse(r, "%s: %s", at, why);
 }

@@ -96,36 +96,33 @@ static bool bytes_of_letters(Reader *r, Bytes letters, Bytes *out)
         return true;
 }
 
-static uint64_t hash_of(Bytes text)
+static uint32_t hash_of(Bytes text)
 {
         const unsigned char *p = (const unsigned char *)text.at;
         uint64_t second = text.n > 8 ? token_word(p + 8, text.n - 8, p + text.n) : 0;
-        return token_hash(token_word(p, text.n, p + text.n), second, p, text.n);
+        return (uint32_t)token_hash(token_word(p, text.n, p + text.n), second, p, text.n);
 }
 
-static void add_name(Reader *r, int32_t token)
+static void add_slot(Reader *r, struct NameSlot slot)
 {
-        uint64_t mask = (uint64_t)r->slots - 1, h = hash_of(r->name[token]) & mask;
-        while (r->slot[h])
+        uint64_t mask = (uint64_t)r->slots - 1, h = slot.hash & mask;
+        while (r->slot[h].token)
                 h = (h + 1) & mask;
-        r->slot[h] = token + 1;
+        r->slot[h] = slot;
 }
 
 /* Twice as many slots; of equal names the first that was set stays the first to be found. */
 static void more_slots(Reader *r)
 {
-        const int32_t *old = r->slot;
-        int64_t n = r->slots;
+        const struct NameSlot *old = r->slot;
+        int64_t n = r->slots, start = 0;
         r->slots = n ? 2 * n : 1 << 12;
-        r->slot = NEW_ARRAY(r->arena, int32_t, r->slots);
-        int64_t start = 0;
-        while (start < n && old[start])
+        r->slot = NEW_ARRAY(r->arena, struct NameSlot, r->slots);
+        while (start < n && old[start].token)
                 start++;
-        for (int64_t i = 0; i < n; i++) { /* from a free slot on, so that what was put off comes later */
-                int32_t token = old[(start + i) % n];
-                if (token)
-                        add_name(r, token - 1);
-        }
+        for (int64_t i = 0; i < n; i++) /* from a free slot on, so that what was put off comes later */
+                if (old[(start + i) & (n - 1)].token)
+                        add_slot(r, old[(start + i) & (n - 1)]);
 }
 
 void set_token(Reader *r, int32_t token, Bytes text)
@@ -139,7 +136,7 @@ void set_token(Reader *r, int32_t token, Bytes text)
                 more_slots(r);
         r->name[token] = f->shown[token] = text;
         r->nname++;
-        add_name(r, token);
+        add_slot(r, (struct NameSlot){hash_of(text), token + 1});
         if (token >= f->vocab)
                 f->vocab = token + 1;
         if (!(f->flags & TOKENS_ARE_BYTES))
@@ -151,13 +148,16 @@ void set_token(Reader *r, int32_t token, Bytes text)
 int32_t find_token(const Reader *r, Bytes text)
 {
         uint64_t mask = (uint64_t)r->slots - 1;
-        for (uint64_t h = hash_of(text); r->slots; h++) {
-                int32_t token = r->slot[h & mask];
-                if (!token)
+        const uint32_t hash = hash_of(text);
+        for (uint64_t h = hash; r->slots; h++) {
+                const struct NameSlot slot = r->slot[h & mask];
+                if (!slot.token)
                         break;
-                Bytes name = r->name[token - 1];
+                if (slot.hash != hash)
+                        continue;
+                Bytes name = r->name[slot.token - 1];
                 if (name.n == text.n && !memcmp(name.at, text.at, (size_t)text.n))
-                        return token - 1;
+                        return slot.token - 1;
         }
         return -1;
 }

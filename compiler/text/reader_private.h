@@ -11,7 +11,10 @@ typedef struct {
         int32_t room;  /* tokens that the form's lists have room for */
         Bytes *name;   /* [room]: tokens as the file has them; NULL: it is none of the vocabulary */
         int32_t nname; /* how many are there */
-        int32_t *slot; /* [slots, a power of two]: by their names; 1 more than the token, or 0 */
+        struct NameSlot {
+                uint32_t hash;
+                int32_t token; /* 1 more, or 0: free */
+        } * slot;              /* [slots, a power of two]: by their names */
         int64_t slots;
         char joined[MAX_TOKEN_BYTES];
         uint8_t *is_added; /* [nis_added] */
@@ -50,7 +53,8 @@ enum { MAX_SEQUENCES = 8 }; /* within one another */
 void add_bert_normaliser(Reader *r, const json_t *part,
                          const char *where); /* NULL: with all that is usual; below too */
 void read_normaliser(Reader *r, const json_t *part, const char *where, int depth);
-Bytes base64(Reader *r, const char *text, int64_t n, const char *where);
+Bytes base64(Reader *r, const char *text, int64_t n,
+             const char **why); /* without `at`: it is none, with *why */
 
 /* read_parts.c: pre-tokeniser, decoder */
 Bytes pattern_text(Reader *r, const json_t *part,

@@ -18,6 +18,14 @@ static void add(Block *b, int section, const void *bytes, int64_t n)
                 text_add(b->section[section], bytes, n);
 }
 
+/* A section of this size as one array, of zeros. */
+static void *array_of(Block *b, int section, int64_t size)
+{
+        Text *t = b->section[section];
+        *t = (Text){.arena = b->arena, .data = arena_alloc(b->arena, size), .n = size, .cap = size};
+        return t->data;
+}
+
 static uint32_t add_text(Block *b, Bytes text)
 {
         uint32_t at = (uint32_t)b->section[TOKENS_TEXTS]->n;
@@ -31,12 +39,18 @@ static uint32_t add_text(Block *b, Bytes text)
 
 static void add_texts(Block *b, int offsets, const Bytes *text)
 {
-        for (int32_t i = 0; i <= b->form->vocab; i++) {
-                uint32_t at = (uint32_t)b->section[offsets + 1]->n;
-                add(b, offsets, &at, sizeof at);
-                if (i < b->form->vocab)
-                        add(b, offsets + 1, text[i].at, text[i].n);
+        const int32_t vocab = b->form->vocab;
+        uint32_t *offset = array_of(b, offsets, (vocab + INT64_C(1)) * (int64_t)sizeof *offset);
+        int64_t n = 0;
+        for (int32_t i = 0; i < vocab; i++) {
+                offset[i] = (uint32_t)n;
+                n += text[i].n;
         }
+        offset[vocab] = (uint32_t)n;
+        char *to = array_of(b, offsets + 1, n);
+        for (int32_t i = 0; i < vocab; i++)
+                if (text[i].n)
+                        memcpy(to + offset[i], text[i].at, (size_t)text[i].n);
 }
 
 static int64_t power_above(int64_t n)
@@ -63,19 +77,18 @@ static void add_slots(Block *b)
 {
         const Form *f = b->form;
         int64_t slots = power_above(f->vocab), size = slots * (int64_t)sizeof(TokenSlot);
-        TokenSlot *slot = arena_alloc(b->arena, size);
+        TokenSlot *slot = array_of(b, TOKENS_WHOLE, size);
         memset(slot, 0xff, (size_t)size);
         for (int32_t i = 0; i < f->vocab; i++)
                 if (f->token[i].at)
                         add_slot(slot, slots, f->token[i], i);
-        add(b, TOKENS_WHOLE, slot, size);
 }
 
 static void add_pairs(Block *b)
 {
         const Form *f = b->form;
         int64_t slots = power_above(f->nmerge), size = slots * (int64_t)sizeof(TokenPair);
-        TokenPair *slot = arena_alloc(b->arena, size);
+        TokenPair *slot = array_of(b, TOKENS_PAIRS, size);
         memset(slot, 0xff, (size_t)size);
         for (int64_t i = 0; i < f->nmerge; i++) {
                 const FormMerge *m = &f->merge[i];
@@ -87,26 +100,22 @@ static void add_pairs(Block *b)
                 *s = (TokenPair){(uint32_t)m->left, (uint32_t)m->right, m->rank,
                                  (uint32_t)m->made}; /* the last of equals holds */
         }
-        add(b, TOKENS_PAIRS, slot, size);
 }
 
 static void add_pair_bits(Block *b)
 {
         const Form *f = b->form;
         int64_t bytes = power_above(f->nmerge); /* 12 bits and more for a pair */
-        unsigned char *bits = arena_alloc(b->arena, bytes);
+        unsigned char *bits = array_of(b, TOKENS_PAIR_BITS, bytes);
         for (int64_t i = 0; i < f->nmerge; i++) {
                 const FormMerge *m = &f->merge[i];
                 uint64_t h = token_mix((uint64_t)(uint32_t)m->left << 32 | (uint32_t)m->right),
                          bit = token_pair_bit(h, bytes);
                 bits[bit / 8] |= (unsigned char)(1 << bit % 8);
         }
-        add(b, TOKENS_PAIR_BITS, bits, bytes);
 }
 
-/* --- added tokens
- * ----------------------------------------------------------------------------------------------------
- */
+/* --- added tokens ---------------------------------------------------------------------------------------------------- */
 
 static int by_bytes(const void *a, const void *b)
 {
@@ -479,17 +488,17 @@ static bool add_splits(Block *b, const TokenTables *t)
 static void add_short(Block *b)
 {
         const Form *f = b->form;
-        for (int32_t i = 0; i < f->vocab; i++) {
-                TokenShown row = {{0}, TOKEN_NOT_SHORT};
+        TokenShown *row = array_of(b, TOKENS_SHORT, f->vocab * (int64_t)sizeof *row);
+        for (int32_t i = 0; i < f->vocab; i++, row++) {
                 Bytes text = f->shown[i];
                 bool whole = !token_unfinished((const unsigned char *)text.at, text.n) &&
                              !(f->flags & TOKENS_END_IN_SPACE);
-                if (text.n <= (int64_t)sizeof row.bytes && whole && !(f->mark[i] & TOKEN_CONTROL)) {
-                        row.n = (unsigned char)text.n;
+                row->n = TOKEN_NOT_SHORT;
+                if (text.n <= (int64_t)sizeof row->bytes && whole && !(f->mark[i] & TOKEN_CONTROL)) {
+                        row->n = (unsigned char)text.n;
                         if (text.n)
-                                memcpy(row.bytes, text.at, (size_t)text.n);
+                                memcpy(row->bytes, text.at, (size_t)text.n);
                 }
-                add(b, TOKENS_SHORT, &row, sizeof row);
         }
 }
 
