@@ -28,6 +28,8 @@ static void leave(int code)
 #undef options
 #undef Options
 
+_Static_assert(TAIL_BYTES == 0, "a file of these weights alone is wanted: a tokenizer with small tables");
+
 enum { HEAD = 4096, FLOATS = WEIGHT_FLOATS, WHOLE = HEAD + 4 * FLOATS };
 
 static const char *right_file(const uint8_t *data, size_t size)
