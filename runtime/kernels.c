@@ -26,6 +26,7 @@
 #include "math.h"
 #include "rows.h"
 #include "far.h"
+#include "narrow.h"
 #include "matmul.h"
 #include "attention.h"
 #include "sampler.h"
@@ -202,27 +203,79 @@ static void by_address_v_gather_i32_far(float *r, const int32_t *base, const dou
         v_store(r, v_gather_i32_far(base, w_load(index)));
 }
 
-/* An epilogue or a bound is called by address anyway; of the literals that matmul() is made for, these matter. */
-static void any_matmul(const void *ctx, Epilogue *epilogue, const float *x, int64_t ldx, int64_t rows, int k,
-                       const void *w, int storage, int group, int cut, int panel0, int panel1, float *scratch)
+static void by_address_v_load_f16(float *r, const uint16_t *p)
 {
-        (void)storage;
-        if (group == 1)
-                matmul(ctx, epilogue, x, ldx, rows, k, w, STORAGE_F32, 1, cut, panel0, panel1, scratch);
-        else
-                matmul(ctx, epilogue, x, ldx, rows, k, w, STORAGE_F32, 2, cut, panel0, panel1, scratch);
+        v_store(r, v_load_f16(p));
 }
+static void by_address_v_load_f16_n(float *r, const uint16_t *p, int n)
+{
+        v_store(r, v_load_f16_n(p, n));
+}
+static void by_address_v_load_f16_strided(float *r, const uint16_t *p, int64_t stride, int n)
+{
+        v_store(r, v_load_f16_strided(p, stride, n));
+}
+static void by_address_v_gather_f16(float *r, const uint16_t *base, const float *index, int64_t stride)
+{
+        v_store(r, v_gather_f16(base, v_load(index), stride));
+}
+static void by_address_v_gather_f16_far(float *r, const uint16_t *base, const double *index)
+{
+        v_store(r, v_gather_f16_far(base, w_load(index)));
+}
+static float any_f16_at(const uint16_t *p, int64_t at)
+{
+        return f16_at(p, at);
+}
+static void by_address_v_load_bf16(float *r, const uint16_t *p)
+{
+        v_store(r, v_load_bf16(p));
+}
+static void by_address_v_load_bf16_n(float *r, const uint16_t *p, int n)
+{
+        v_store(r, v_load_bf16_n(p, n));
+}
+static void by_address_v_load_bf16_strided(float *r, const uint16_t *p, int64_t stride, int n)
+{
+        v_store(r, v_load_bf16_strided(p, stride, n));
+}
+static void by_address_v_gather_bf16(float *r, const uint16_t *base, const float *index, int64_t stride)
+{
+        v_store(r, v_gather_bf16(base, v_load(index), stride));
+}
+static void by_address_v_gather_bf16_far(float *r, const uint16_t *base, const double *index)
+{
+        v_store(r, v_gather_bf16_far(base, w_load(index)));
+}
+static float any_bf16_at(const uint16_t *p, int64_t at)
+{
+        return bf16_at(p, at);
+}
+
+/* An epilogue or a bound is called by address anyway; of the literals that matmul() is made for, these matter. */
+#define MATMUL_OF(storage, group)                                                                            \
+        matmul_active(ctx, epilogue, x, ldx, active, rows, k, w, storage, group, cut, panel0, panel1, scratch)
 static void any_matmul_active(const void *ctx, Epilogue *epilogue, const float *x, int64_t ldx,
                              const int32_t *active, int64_t rows, int k, const void *w, int storage, int group,
                              int cut, int panel0, int panel1, float *scratch)
 {
-        (void)storage;
-        if (group == 1)
-                matmul_active(ctx, epilogue, x, ldx, active, rows, k, w, STORAGE_F32, 1, cut, panel0, panel1,
-                             scratch);
+        if (storage == STORAGE_F32 && group == 1)
+                MATMUL_OF(STORAGE_F32, 1);
+        else if (storage == STORAGE_F32)
+                MATMUL_OF(STORAGE_F32, 2);
+        else if (storage == STORAGE_F16 && group == 1)
+                MATMUL_OF(STORAGE_F16, 1);
+        else if (storage == STORAGE_F16)
+                MATMUL_OF(STORAGE_F16, 2);
+        else if (group == 1)
+                MATMUL_OF(STORAGE_BF16, 1);
         else
-                matmul_active(ctx, epilogue, x, ldx, active, rows, k, w, STORAGE_F32, 2, cut, panel0, panel1,
-                             scratch);
+                MATMUL_OF(STORAGE_BF16, 2);
+}
+static void any_matmul(const void *ctx, Epilogue *epilogue, const float *x, int64_t ldx, int64_t rows, int k,
+                       const void *w, int storage, int group, int cut, int panel0, int panel1, float *scratch)
+{
+        any_matmul_active(ctx, epilogue, x, ldx, NULL, rows, k, w, storage, group, cut, panel0, panel1, scratch);
 }
 static void any_matmul_activations(float *y, int64_t y_row, const float *a, int64_t ai, int64_t ak, const float *b,
                              int64_t bk, int64_t bj, int64_t row0, int64_t row1, int n, int k)
@@ -335,6 +388,24 @@ const KernelSymbol JOIN(kernels_, KERNELS_ISA)[] = {
             "(float *r, const int32_t *base, const float *index, int64_t stride)")
         ROW(v_gather, void, by_address_v_gather,
             "(float *r, const float *base, const float *index, int64_t stride)")
+        ROW(v_load_f16, void, by_address_v_load_f16, "(float *r, const uint16_t *p)")
+        ROW(v_load_f16_n, void, by_address_v_load_f16_n, "(float *r, const uint16_t *p, int n)")
+        ROW(v_load_f16_strided, void, by_address_v_load_f16_strided,
+            "(float *r, const uint16_t *p, int64_t stride, int n)")
+        ROW(v_gather_f16, void, by_address_v_gather_f16,
+            "(float *r, const uint16_t *base, const float *index, int64_t stride)")
+        ROW(v_gather_f16_far, void, by_address_v_gather_f16_far,
+            "(float *r, const uint16_t *base, const double *index)")
+        ROW(f16_at, float, any_f16_at, "(const uint16_t *p, int64_t at)")
+        ROW(v_load_bf16, void, by_address_v_load_bf16, "(float *r, const uint16_t *p)")
+        ROW(v_load_bf16_n, void, by_address_v_load_bf16_n, "(float *r, const uint16_t *p, int n)")
+        ROW(v_load_bf16_strided, void, by_address_v_load_bf16_strided,
+            "(float *r, const uint16_t *p, int64_t stride, int n)")
+        ROW(v_gather_bf16, void, by_address_v_gather_bf16,
+            "(float *r, const uint16_t *base, const float *index, int64_t stride)")
+        ROW(v_gather_bf16_far, void, by_address_v_gather_bf16_far,
+            "(float *r, const uint16_t *base, const double *index)")
+        ROW(bf16_at, float, any_bf16_at, "(const uint16_t *p, int64_t at)")
         ROW(v_store, void, by_address_v_load, "(float *p, const float *x)")
         ROW(v_store_n, void, by_address_v_store_n, "(float *p, const float *x, int n)")
         ROW(v_store_strided, void, by_address_v_store_strided,

@@ -161,6 +161,8 @@ static void say_what_changed(Text *to, const Golden *was, const Golden *is)
                 text_printf(to, "     the weights are those of %s\n", is->o.weights);
         else
                 say_file(to, was->o.weights, was->weights_hash, is->weights_hash);
+        if (is->o.quant && (!was->o.quant || strcmp(was->o.quant, is->o.quant)))
+                text_printf(to, "     the weights are rounded to %s\n", is->o.quant);
         say_file(to, was->o.tokenizer, was->tokenizer_hash, is->tokenizer_hash);
         say_file(to, was->o.inputs, was->inputs_hash, is->inputs_hash);
 }

@@ -35,6 +35,8 @@ static void write_head(Golden *g, Text *t)
                             g->weights_hash);
         else
                 text_printf(t, "weights by hash\n");
+        if (o->quant)
+                text_printf(t, "quant %s\n", o->quant);
         if (o->tokenizer)
                 text_printf(t, "tokenizer %s 0x%016" PRIx64 "\n", path_from(&g->arena, g->path, o->tokenizer),
                             g->tokenizer_hash);
@@ -191,6 +193,10 @@ static bool read_head_line(Reading *r, const char *key)
                 return read_file_line(r, &g->o.inputs, &g->inputs_hash);
         if (!strcmp(key, "weights"))
                 return !strcmp(r->at, "by hash") || read_file_line(r, &g->o.weights, &g->weights_hash);
+        if (!strcmp(key, "quant")) {
+                g->o.quant = r->at;
+                return weight_storage(r->at) != STORAGE_COUNT || fail(r, "quant is f32, f16 or bf16");
+        }
         if (!strcmp(key, "tokenizer"))
                 return read_file_line(r, &g->o.tokenizer, &g->tokenizer_hash);
         if (!strcmp(key, "spec"))
@@ -206,8 +212,8 @@ static bool read_head_line(Reading *r, const char *key)
                 g->o.tap[g->o.ntap++] = r->at;
                 return true;
         }
-        return fail(r, "no such line is known: model, set, hyper, weights, tokenizer, spec, inputs, prompt, "
-                       "steps or tap");
+        return fail(r, "no such line is known: model, set, hyper, weights, quant, tokenizer, spec, inputs, "
+                       "prompt, steps or tap");
 }
 
 GoldenValue *golden_value_new(Golden *g)
@@ -273,7 +279,7 @@ bool golden_read(Golden *g, const char *path)
 {
         const char *why = NULL;
         *g = (Golden){.path = path};
-        g->o = (Options){.chunk = 64, .slots = 1, .storage = "f32", .threads = 1};
+        g->o = (Options){.chunk = 64, .slots = 1, .threads = 1};
         const Source *all = read_source(&g->arena, path, &why);
         if (!all) {
                 g->why = arena_printf(&g->arena, "lathe: %s: %s", path, why);

@@ -154,17 +154,19 @@ static bool show(void *to, const char *text, int64_t n)
 /* Bytes of weights that a step reads: those of its products. */
 static int64_t bytes_a_step(const Plan *p)
 {
-        int64_t floats = 0;
+        int64_t bytes = 0;
         for (int b = 0; b < p->nbody; b++)
                 for (int i = 0; i < p->list[b].n; i++) {
                         const Kernel *k = p->list[b].kernel[i];
                         for (int j = 0; j < k->nsegment; j++)
                                 for (int w = 0; w < k->segment[j].nproduct; w++) {
                                         const Buffer *from = k->segment[j].w[w];
-                                        floats += from ? from->slots * type_count(&from->type, NULL) : 0;
+                                        bytes += from ? from->slots * type_count(&from->type, NULL) *
+                                                                 storage_info[from->storage].bytes
+                                                      : 0;
                                 }
                 }
-        return 4 * floats;
+        return bytes;
 }
 
 static void report(const Session *s, const Generated *g)

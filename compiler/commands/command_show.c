@@ -6,10 +6,11 @@
 int show_command(const Options *o)
 {
         /* what each part depends on */
-        static const char *const takes[] = {
-                [PART_PARAMS] = "mD",        [PART_TAPS] = "mD",          [PART_COST] = "mD0kT1cyL",
-                [PART_PLAN] = "mDxd0kT1cyL", [PART_CODE] = "mDxd0kT1cyL", [PART_GRAPH] = "mDd0yj",
-                [PART_ELABORATED] = "mDyj",  [PART_PASSES] = "",          [PART_C] = "mDxd0kT1cyL"};
+        static const char *const takes[] = {[PART_PARAMS] = "mD",          [PART_TAPS] = "mD",
+                                            [PART_COST] = "mDws0kT1cyL",   [PART_PLAN] = "mDwsxd0kT1cyL",
+                                            [PART_CODE] = "mDwsxd0kT1cyL", [PART_GRAPH] = "mDd0yj",
+                                            [PART_ELABORATED] = "mDyj",    [PART_PASSES] = "",
+                                            [PART_C] = "mDwsxd0kT1cyL"};
         const char *word = o->file[o->nfile - 1];
         bool alone = o->nfile == 1;
         int part = model_part(word);

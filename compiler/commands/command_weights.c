@@ -4,9 +4,9 @@
 
 #include "commands_private.h"
 
-static CkType storage_type(const char *name)
+static CkType type_named(const char *name)
 {
-        return !strcmp(name, "f16") ? CK_F16 : !strcmp(name, "bf16") ? CK_BF16 : CK_F32;
+        return !name ? CK_F32 : !strcmp(name, "f16") ? CK_F16 : !strcmp(name, "bf16") ? CK_BF16 : CK_F32;
 }
 
 static int write_published(Model *m, const Options *o)
@@ -18,7 +18,7 @@ static int write_published(Model *m, const Options *o)
         Weights *weights = mapped ? open_weights(m, o, &checkpoint) : NULL;
         int code = failure_code(m);
         if (weights) {
-                bool written = weights_write(m->graph, weights, o->out, storage_type(o->storage), &error);
+                bool written = weights_write(m->graph, weights, o->out, type_named(o->quant), &error);
                 if (!written)
                         fprintf(stderr, "lathe: %s\n", error.message);
                 code = written ? DONE : WRONG_ENVIRONMENT;

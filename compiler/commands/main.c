@@ -21,7 +21,7 @@ typedef struct {
 } Command;
 
 static const Command command_table[] = {
-        {"build", build_command, "mDwtoXT1Mexd0kcCyL", 1, 1, "one model",
+        {"build", build_command, "mDwstoXT1Mexd0kcCyL", 1, 1, "one model",
          "MODEL [--weights CKPT] [--tokenizer TOK] [--target T] [--main] [--embed] [-o OUT.c]",
          "a model to C",
          "Writes OUT.c, OUT.h and, unless --embed, OUT.weights.\n"
@@ -29,6 +29,8 @@ static const Command command_table[] = {
          "  -D NAME=VALUE    a hyperparameter\n"
          "  --weights CKPT   .safetensors, a folder of them, a .gguf or a llama2.c .bin; left out: made by "
          "hash\n"
+         "  --quant TYPE     matrices rounded to f32, f16 or bf16 (default: they stay as the checkpoint has "
+         "them)\n"
          "  --tokenizer TOK  a tokenizer as for `lathe encode`, compiled in\n"
          "  --target T       what to write for (`lathe targets`; default native)\n"
          "  --main           add a command line that generates\n"
@@ -63,7 +65,7 @@ static const Command command_table[] = {
          "  --spec-only      the model file alone: to standard output, or to NAME.model\n"
          "  --target T, --prefix NAME   as for build\n"
          "example: lathe import SmolLM2-135M/ --spec-only\n"},
-        {"run", run_command, "mDwtT1xd0kcpfnEKPNSRzJvHYWh", 1, 2, "one model, and perhaps a prompt",
+        {"run", run_command, "mDwstT1xd0kcpfnEKPNSRzJvHYWh", 1, 2, "one model, and perhaps a prompt",
          "MODEL [PROMPT] [--weights CKPT] [--tokenizer TOK] [-n N] [--temp T] [--threads K] [--system TEXT] "
          "[--raw]",
          "a model run at once: text as it is made",
@@ -104,7 +106,7 @@ static const Command command_table[] = {
          "                   the same.  They are files *.packed, which may be removed at any time\n"
          "  --hash           print a hash of all logits to standard error\n"
          "  -v               print times and speed to standard error\n"
-         "  -m, -D, --tokenizer, --target, --chunk, --explain, --no-PASS: as for build\n"
+         "  -m, -D, --quant, --tokenizer, --target, --chunk, --explain, --no-PASS: as for build\n"
          "example: lathe run models/tale.model --weights models/tale/tale.safetensors --tokenizer "
          "models/tale/tokenizer.bin -p \"Once\"\n"
          "example: lathe run SmolLM2-135M-Instruct/ -p \"What is the capital of France?\"\n"},
@@ -126,11 +128,12 @@ static const Command command_table[] = {
          "weights made by hash.\n"
          "example: lathe test tests/textbook/attention.model\n"},
         {"weights", weights_command, "mDwos", 1, 1, "one model",
-         "MODEL [--weights CKPT] [--storage f32|f16|bf16] -o W.safetensors",
+         "MODEL [--weights CKPT] [--quant f32|f16|bf16] -o W.safetensors",
          "weights under their published names",
-         "Hash weights (docs/hash-weights.md), or those of a checkpoint.\n"
+         "Hash weights (docs/hash-weights.md), or those of a checkpoint; in f32 unless --quant says "
+         "otherwise.\n"
          "example: lathe weights models/tale.model -o tale.safetensors\n"},
-        {"show", show_command, "mDxd0kT1cyLj", 1, 2, "a model and a part of it",
+        {"show", show_command, "mDwsxd0kT1cyLj", 1, 2, "a model and a part of it",
          "MODEL params|taps|cost|plan|code|elaborated|graph|c, or passes",
          "what a model is and what it costs",
          "  params  every weight with its shape, and how many parameters there are\n"
@@ -159,7 +162,7 @@ static const Command command_table[] = {
          "changed\n"
          "The exit code is 1 if a line of a script or a pipe failed.\n"
          "example: lathe repl models/tale.model\n"},
-        {"verify", verify_command, "mDwTx0kcabiAJyLnh", 1, 1, "one model",
+        {"verify", verify_command, "mDwsTx0kcabiAJyLnh", 1, 1, "one model",
          "MODEL [--weights CKPT] [--against FILE.safetensors] [--bound E] [--interpreter] [--each-pass] "
          "[--target "
          "T]…",
@@ -195,12 +198,12 @@ static const Command command_table[] = {
          "                   and compare the interpreter of kernels (`lathe show MODEL code`)\n"
          "  --cache WHERE    as for run, where the model is a published one\n"
          "example: lathe verify models/stories260k.model --target scalar --target avx2\n"},
-        {"golden", golden_command, "mDwtopnyITJbcLRuUh", 2, MAX_FILES, "record MODEL, or check FILE…",
+        {"golden", golden_command, "mDwstopnyITJbcLRuUh", 2, MAX_FILES, "record MODEL, or check FILE…",
          "record MODEL [options] | check FILE…", "outputs kept as text, and held to it to the bit",
          "record writes MODEL.golden (-o names it): of each output and tapped value shape, hash, norm, first "
          "and last values, "
          "and greedy text.\n"
-         "  -m, -D, --weights, --tokenizer   as for build\n"
+         "  -m, -D, --weights, --quant, --tokenizer   as for build\n"
          "  -p PROMPT        the input; or\n"
          "  --inputs FILE    .safetensors of inputs by their names; without either they are made by hash\n"
          "  -n N             and N tokens of greedy text after the prompt\n"
@@ -215,7 +218,7 @@ static const Command command_table[] = {
          "  --jit tcc|cc|code   only just in time, only ahead of time, only by the interpreter of kernels\n"
          "  --threads K, --chunk N   K threads instead of 3; at most N positions in one go\n"
          "  --slots N        in batches of N sequences too\n"
-         "  --weights CKPT   these instead of the recorded ones\n"
+         "  --weights CKPT, --quant TYPE   these instead of the recorded ones\n"
          "  --bound E        norms may be E of themselves off, values E of their root mean square: for "
          "weights "
          "or a model that are\n"

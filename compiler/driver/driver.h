@@ -25,8 +25,8 @@ typedef struct {
         int ntap;
         bool dump[PASS_COUNT], off[PASS_COUNT]; /* --dump=PASS, --no-PASS */
         int64_t chunk;
-        int slots; /* sequences that an instance holds */
-        const char *storage;
+        int slots;           /* sequences that an instance holds */
+        const char *quant;   /* NULL: weights lie as the checkpoint has them */
         const char *against; /* verify: a file of values that something else computed */
         double bound;        /* 0: the command's own */
         bool interpreter;    /* verify: leave compiled code out */
@@ -68,7 +68,8 @@ typedef struct {
         const char *why_not;
         const Node *rests; /* causal, if values are finite: where it rests on that; or NULL */
         const char *why_rests;
-        bool lacking; /* open_weights() or load_tokenizer() failed by the environment */
+        bool storage_known; /* the graph's weights have the storage that they will be packed in */
+        bool lacking;       /* open_weights() or load_tokenizer() failed by the environment */
 } Model;
 
 /* The exit code for what of a model has failed. */
@@ -111,6 +112,10 @@ int64_t parameter_count(const Graph *g);
 /* model.c */
 /* Of the file that the options name, or made by the hash; NULL after a message.  The checkpoint stays open for them. */
 Weights *open_weights(Model *m, const Options *o, Checkpoint **checkpoint);
+/* The storage of weights that is called so; STORAGE_COUNT: there is none. */
+Storage weight_storage(const char *name);
+/* Before a plan is made: the storage of each weight, as the checkpoint, the packed file or the options say. */
+void settle_storage(Model *m, const Options *o);
 /* Says so if the weights are made by the hash and there are any. */
 void note_hashed(const Model *m, const Options *o, const char *command);
 

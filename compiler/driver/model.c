@@ -1,5 +1,6 @@
 /* What a model is run with: its weights and its tokenizer. */
 #include <stdio.h>
+#include <string.h>
 
 #include "driver.h"
 
@@ -48,11 +49,28 @@ bool load_tokenizer(Model *m, const Options *o, Tokenizer *t)
         return false;
 }
 
+Storage weight_storage(const char *name)
+{
+        for (Storage s = 0; s <= STORAGE_BF16; s++)
+                if (!strcmp(name, storage_info[s].text))
+                        return s;
+        return STORAGE_COUNT;
+}
+
+/* To the storage that the options ask for, if they do. */
+static Weights *rounded(Model *m, const Options *o, Weights *w)
+{
+        m->storage_known = w != NULL;
+        if (w && o->quant)
+                weights_round(m->graph, weight_storage(o->quant));
+        return w;
+}
+
 Weights *open_weights(Model *m, const Options *o, Checkpoint **checkpoint)
 {
         *checkpoint = NULL;
         if (!o->weights)
-                return weights_hashed(&m->arena, m->graph);
+                return rounded(m, o, weights_hashed(&m->arena, m->graph));
         CkError error;
         *checkpoint = checkpoint_open(o->weights, &error);
         if (!*checkpoint) {
@@ -62,5 +80,28 @@ Weights *open_weights(Model *m, const Options *o, Checkpoint **checkpoint)
         }
         Weights *w = weights_loaded(&m->arena, m->graph, *checkpoint, &m->diag);
         diag_print(&m->diag, stderr);
-        return m->diag.count ? NULL : w;
+        return m->diag.count ? NULL : rounded(m, o, w);
+}
+
+void settle_storage(Model *m, const Options *o)
+{
+        const char *why;
+        if (m->storage_known || m->diag.count)
+                return;
+        if (!o->weights) {
+                rounded(m, o, weights_hashed(&m->arena, m->graph));
+                return;
+        }
+        if (is_packed_file(o->weights, &why)) {
+                m->storage_known = packed_file_storage(o->weights, m->graph);
+                return;
+        }
+        CkError error;
+        Arena scratch = {.out_of_memory = m->arena.out_of_memory};
+        Checkpoint *checkpoint = checkpoint_open(o->weights, &error);
+        if (checkpoint)
+                rounded(m, o, weights_loaded(&scratch, m->graph, checkpoint, &m->diag));
+        diag_clear(&m->diag); /* they are reported when the weights are opened */
+        checkpoint_close(checkpoint);
+        arena_free(&scratch);
 }

@@ -18,7 +18,7 @@ static const OptionRow option_table[] = {
         {'m', "-m", VALUE},           {'D', "-D", LIST},          {'w', "--weights", VALUE},
         {'t', "--tokenizer", VALUE},  {'o', "-o", VALUE},         {'T', "--target", LIST},
         {'M', "--main", FLAG},        {'e', "--embed", FLAG},     {'x', "--explain", FLAG},
-        {'c', "--chunk", VALUE},      {'s', "--storage", VALUE},  {'C', "--code-only", FLAG},
+        {'c', "--chunk", VALUE},      {'s', "--quant", VALUE},    {'C', "--code-only", FLAG},
         {'p', "-p", VALUE},           {'f', "-f", VALUE},         {'n', "-n", VALUE},
         {'E', "--temp", VALUE},       {'K', "--top-k", VALUE},    {'P', "--top-p", VALUE},
         {'N', "--min-p", VALUE},      {'S', "--seed", VALUE},     {'R', "--threads", VALUE},
@@ -278,9 +278,9 @@ static bool set(Options *o, const char *command, char letter, const char *value)
                        wrong(command, "--bound wants a number between 0 and 1, not %s", value);
         }
         case 's':
-                o->storage = value;
-                return !strcmp(value, "f32") || !strcmp(value, "f16") || !strcmp(value, "bf16") ||
-                       wrong(command, "--storage is f32, f16 or bf16, not %s", value);
+                o->quant = value;
+                return weight_storage(value) != STORAGE_COUNT ||
+                       wrong(command, "--quant is f32, f16 or bf16, not %s", value);
         case 'c': {
                 char *end;
                 o->chunk = strtol(value, &end, 10);
@@ -415,8 +415,7 @@ bool options_fit(const Options *o, const char *command, const char *takes)
 bool options_read(Options *o, const char *command, const char *takes, int argc, char **argv)
 {
         bool ended = false; /* by -- */
-        *o = (Options){
-                .chunk = 64, .slots = 1, .storage = "f32", .steps = INT64_MAX, .seed = 1, .threads = 1};
+        *o = (Options){.chunk = 64, .slots = 1, .steps = INT64_MAX, .seed = 1, .threads = 1};
         for (int i = 0; i < argc; i++) {
                 const char *arg = argv[i], *value;
                 if (!ended && !strcmp(arg, "--")) {

@@ -10,7 +10,7 @@
 
 #include "driver.h"
 
-enum { LEAST_KEPT = 16 << 20 }; /* bytes: less is packed in no time */
+enum { LEAST_KEPT = 8 << 20 }; /* bytes: less is packed in no time */
 
 static uint64_t hash_text(uint64_t h, const char *text)
 {
@@ -129,6 +129,10 @@ const char *packed_weights(Model *m, const Options *o, Plan *p, PackedWeights *p
         const char *why = NULL;
         *packed = (PackedWeights){.code = DONE};
         if (o->weights && is_packed_file(o->weights, &why)) {
+                packed->code = WRONG_USAGE;
+                if (o->quant)
+                        return arena_printf(&m->arena, "%s is packed, and --quant rounds before that",
+                                            o->weights);
                 const char *error = packed_file_open(o->weights, p, 0, &packed->file);
                 packed->weights = packed->file.weights;
                 packed->code = !error ? DONE : packed->file.lacking ? WRONG_ENVIRONMENT : WRONG_INPUT;

@@ -168,6 +168,26 @@ static void show_bytes(Arena *a, const char *what, int64_t count)
                in_units(a, 2 * count, "B"));
 }
 
+/* In the storage that a checkpoint or --quant gives them. */
+static void show_storage(Arena *a, const Graph *g)
+{
+        int64_t count[STORAGE_COUNT] = {0}, bytes = 0;
+        for (int i = 0; i < g->nweight; i++) {
+                const Weight *w = g->weight[i];
+                int64_t n = w->slots * type_count(&w->type, NULL);
+                count[w->storage] += n;
+                bytes += n * storage_info[w->storage].bytes;
+        }
+        printf("  %-11s  %s bytes  %s:", "here", grouped(a, bytes), in_units(a, bytes, "B"));
+        const char *between = "";
+        for (Storage s = 0; s <= STORAGE_BF16; s++)
+                if (count[s]) {
+                        printf("%s %s values of %s", between, grouped(a, count[s]), storage_info[s].text);
+                        between = ",";
+                }
+        printf("\n");
+}
+
 /* By number of the state: how many positions compiled code holds of it; 0: all. */
 static const int64_t *positions_held(Model *m, const Options *o)
 {
@@ -224,6 +244,10 @@ static int show_cost(Model *m, const Options *o)
         Flops all = cost_flops(g, size, time), one = g->past >= 0 ? cost_flops(g, size, g->past) : all;
         printf("%s\n", g->name);
         show_bytes(a, "weights", parameter_count(g));
+        if (o->weights || o->quant) {
+                settle_storage(m, o);
+                show_storage(a, g);
+        }
         if (g->nstate) {
                 const int64_t *held = positions_held(m, o);
                 show_bytes(a, arena_printf(a, "cache for %s positions", grouped(a, bound)),

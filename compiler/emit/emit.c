@@ -18,7 +18,8 @@ uint64_t layout_hash(const Plan *p)
                 const Buffer *b = p->buffer[i];
                 if (b->home != IN_WEIGHTS)
                         continue;
-                int64_t number[4] = {FLOATS(b->offset), b->slots, FLOATS(b->slot_stride), b->layout.tiled};
+                int64_t number[5] = {FLOATS(b->offset), b->slots, FLOATS(b->slot_stride), b->layout.tiled,
+                                     (int64_t)b->storage};
                 h = hash_bytes(h, b->name, strlen(b->name));
                 h = hash_bytes(h, number, sizeof number);
                 h = hash_bytes(h, b->layout.stride, sizeof b->layout.stride);
@@ -267,7 +268,7 @@ static bool is_section(const Target *t)
 
 static void emit_section(const Emit *e, const Target *t, const char *kernels, Text *c)
 {
-        const char *files[] = {t->vector, "math.h", "rows.h", "far.h", "matmul.h", "attention.h", NULL};
+        const char *files[] = {KERNEL_FILES(t), NULL};
         Text *own = text_new(e->arena);
         emit_tile(t, own);
         paste_runtime(own, files, NULL, kernels);
@@ -375,12 +376,7 @@ static void emit_all(const Emit *e, Text *c)
         const Target *t = e->portable ? target_table : e->plan->target;
         const char *files[] = {"guard.h",
                                "processor.h",
-                               t->vector,
-                               "math.h",
-                               "rows.h",
-                               "far.h",
-                               "matmul.h",
-                               "attention.h",
+                               KERNEL_FILES(t),
                                "window_cache.h",
                                "team.h",
                                "token_tables.h",

@@ -5,6 +5,9 @@
 #include "emit.h"
 #include "print_private.h"
 
+/* What kernels are made of for a target, files of runtime/ in the order in which they need each other. */
+#define KERNEL_FILES(t) (t)->vector, "math.h", "rows.h", "far.h", "narrow.h", "matmul.h", "attention.h"
+
 typedef struct {
         Plan *plan;
         const EmitOptions *o;

@@ -254,7 +254,8 @@ static const char *home_text(Printer *p, Buffer *b, const char *constant, const 
                                     (long long)(FLOATS(own->size) / p->plan->slots));
         const char *at =
                 arena_printf(p->arena, "m->%s + %lld%s", home[b->home], (long long)FLOATS(own->offset), slot);
-        return b->storage == STORAGE_F64 ? arena_printf(p->arena, "(%sdouble *)(%s)", constant, at) : at;
+        const char *c = storage_info[b->storage].c;
+        return strcmp(c, "float") ? arena_printf(p->arena, "(%s%s *)(%s)", constant, c, at) : at;
 }
 
 void print_pointers(Printer *p, Text *out)
@@ -334,9 +335,9 @@ static void print_load(Printer *p, const Stmt *s, Text *out)
 
 static void print_element(Printer *p, const Stmt *s, Text *out)
 {
-        const char *format = s->buffer->storage == STORAGE_I32 ? "(float)%s[%s]" : "%s[%s]";
+        const Storage e = s->buffer->storage;
         const char *name = pointer_name(p, s->buffer), *at = index_text(p, s->at);
-        define(p, s, storage_info[s->buffer->storage].set, arena_printf(p->arena, format, name, at), out);
+        define(p, s, storage_info[e].set, arena_printf(p->arena, storage_info[e].one, name, at), out);
 }
 
 static void print_gather(Printer *p, const Stmt *s, Text *out)

@@ -18,9 +18,9 @@ static void print_part(Printer *p, const MatmulCall *c, const MatmulPart *part, 
         Text *call = text_new(p->arena);
         if (asked)
                 text_printf(out, "if (m->output_%s) /* wanted */\n", p->plan->graph->output[to->index].name);
-        text_printf(call, "%s(&place, %s, %s, %lld, %s, %lld, %s, STORAGE_F32, %d, %lld,\n", function,
-                    s->name, operand_text(p, c->x), (long long)c->ldx,
-                    k->active_only ? "active, count" : "rows", (long long)k->k_size, pointer_name(p, s->w[0]),
+        text_printf(call, "%s(&place, %s, %s, %lld, %s, %lld, %s, STORAGE_%s, %d, %lld,\n", function, s->name,
+                    operand_text(p, c->x), (long long)c->ldx, k->active_only ? "active, count" : "rows",
+                    (long long)k->k_size, pointer_name(p, s->w[0]), storage_info[s->w[0]->storage].name,
                     s->nproduct, (long long)k->k_cut);
         text_printf(call,
                     "%*s%spart(from, %lld, %lld), %spart(to, %lld, %lld), m->scratch + thread * "
@@ -191,11 +191,9 @@ static void print_select(Printer *p, const Stmt *s, Text *out)
 
 static void print_move(Printer *p, const MoveCall *c, Text *out)
 {
-        const char *convert = c->from.buffer->storage == STORAGE_I32 ? "(float)" : "";
-        const char *from =
-                arena_printf(p->arena, "%s[%s]", pointer_name(p, c->from.buffer), index_text(p, c->from.at));
-        text_printf(out, "%s[%s] = %s%s;\n", pointer_name(p, c->to.buffer), index_text(p, c->to.at), convert,
-                    from);
+        const char *from = arena_printf(p->arena, storage_info[c->from.buffer->storage].one,
+                                        pointer_name(p, c->from.buffer), index_text(p, c->from.at));
+        text_printf(out, "%s[%s] = %s;\n", pointer_name(p, c->to.buffer), index_text(p, c->to.at), from);
 }
 
 void print_call(Printer *p, const Stmt *s, Text *out)

@@ -10,6 +10,12 @@ const OpInfo op_info[OP_COUNT] = {
 #undef OP
 };
 
+const StorageInfo storage_info[STORAGE_COUNT] = {
+#define STORAGE(name, ...) {#name, __VA_ARGS__},
+#include "storage.def"
+#undef STORAGE
+};
+
 Graph *graph_new(Arena *arena, const char *name)
 {
         Graph *g = NEW(arena, Graph);

@@ -80,6 +80,20 @@ typedef struct Body Body;
 typedef struct Region Region;
 typedef struct Graph Graph;
 typedef struct Instance Instance;
+/* How numbers lie in memory: those of weights, of buffers; every load and store asks. */
+typedef enum {
+#define STORAGE(name, ...) STORAGE_##name,
+#include "storage.def"
+#undef STORAGE
+        STORAGE_COUNT
+} Storage;
+typedef struct {
+        const char *name, *text, *c; /* "F64", "f64", "double" */
+        int64_t bytes;
+        const char *one, *set, *load, *gather, *gather_far; /* see storage.def */
+} StorageInfo;
+extern const StorageInfo storage_info[STORAGE_COUNT];
+
 typedef struct Weight Weight;
 typedef struct StateVar StateVar;
 
@@ -168,6 +182,7 @@ struct Weight {
         const char **part; /* path elements, and for each whether it is a region's name: see region_part */
         int npart;
         Type type;                   /* of one slot; every dim fixed */
+        Storage storage;             /* what its numbers are rounded to: F32, F16 or BF16 */
         double centre;               /* declared default: hash weights are centred on it */
         const double *centre_values; /* or NULL: a default given as a tensor, row-major */
         int nregion;                 /* 0: a weight of the top */

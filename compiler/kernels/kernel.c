@@ -1,12 +1,6 @@
 /* What kernels, buffers and sizes are asked. */
 #include "kernels.h"
 
-const StorageInfo storage_info[STORAGE_COUNT] = {
-#define STORAGE(name, ...) {__VA_ARGS__},
-#include "storage.def"
-#undef STORAGE
-};
-
 bool same_dims(const Type *a, const Type *b)
 {
         if (a->rank != b->rank)

@@ -88,19 +88,6 @@ typedef struct {
 /* Where a buffer lives, and what its offset counts from. */
 typedef enum { IN_ARENA, IN_WEIGHTS, IN_STATE, IN_INPUT, IN_OUTPUT, IN_LITERAL } Home;
 
-/* What an element of a buffer is: every load and store asks. */
-typedef enum {
-#define STORAGE(name, ...) STORAGE_##name,
-#include "kernels/storage.def"
-#undef STORAGE
-        STORAGE_COUNT
-} Storage;
-typedef struct {
-        const char *text, *c; /* "f64", "double" */
-        int64_t bytes;
-        const char *set, *load, *gather, *gather_far; /* see storage.def */
-} StorageInfo;
-extern const StorageInfo storage_info[STORAGE_COUNT];
 /* Bytes as the floats in which emitted C counts its arena, weights and state. */
 #define FLOATS(bytes) ((bytes) / (int64_t)sizeof(float))
 

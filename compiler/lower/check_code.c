@@ -182,10 +182,10 @@ static void check_matmul(const Check *c, const MatmulCall *m)
         check_access(c, m->x.buffer, m->x.at, reach, false);
         for (int i = 0; i < m->npart; i++) {
                 const Segment *s = m->part[i].segment;
-                int64_t floats = m->part[i].panels * s->nproduct * c->kernel->k_size * LANES;
+                int64_t elements = m->part[i].panels * s->nproduct * c->kernel->k_size * LANES;
                 Buffer *own = pointed_buffer(s->w[0]);
                 check_list(c, s->w[0], false);
-                if (FLOATS(own->slot_stride) < floats)
+                if (own->slot_stride / storage_info[own->storage].bytes < elements)
                         fault(c, "a product reads beyond its weights");
         }
 }

@@ -7,6 +7,8 @@
 
 #include <stdlib.h>
 
+enum { LINE = 64 }; /* bytes of a cache line: buffers begin at one */
+
 Buffer *buffer_new(Plan *p, Home home, const Type *t, const char *name)
 {
         Buffer *b = NEW(p->graph->arena, Buffer);
@@ -51,7 +53,7 @@ void lay_out(const Plan *p, Buffer *b, int tiled)
                 b->layout.tile = stride;
                 b->size = stride * (round_up(extent(p, b, tiled), LANES) / LANES);
         }
-        b->size = round_up(b->size, LANES) * storage_info[b->storage].bytes;
+        b->size = round_up(round_up(b->size, LANES) * storage_info[b->storage].bytes, LINE);
 }
 
 static const char *value_name(const Plan *p, const Node *n)
@@ -65,9 +67,10 @@ static const char *value_name(const Plan *p, const Node *n)
 
 /* --- weights, tables, inputs --------------------------------------------------------------------------- */
 
-static Buffer *weight_buffer(Plan *p, Weight *w, int tiled)
+static Buffer *weight_buffer(Plan *p, Weight *w, Storage storage, int tiled)
 {
         Buffer *b = buffer_new(p, IN_WEIGHTS, &w->type, w->path);
+        b->storage = storage;
         lay_out(p, b, tiled);
         b->weight = w;
         b->slots = w->slots;
@@ -123,12 +126,15 @@ static void pair_weights(Plan *p, Segment *s)
 {
         if (find_pair(p, s))
                 return;
-        Buffer *pair = weight_buffer(p, factor_of(s, 0), outputs_axis(s->product[0]->in[1]));
+        Storage storage = factor_of(s, 0)->storage;
+        if (storage != factor_of(s, 1)->storage)
+                storage = STORAGE_F32;
+        Buffer *pair = weight_buffer(p, factor_of(s, 0), storage, outputs_axis(s->product[0]->in[1]));
         pair->size = pair->slot_stride = 2 * pair->size;
         pair->layout.tile *= 2;
         pair->weight = NULL; /* its halves are the weights */
         for (int i = 0; i < 2; i++) {
-                s->w[i] = weight_buffer(p, factor_of(s, i), outputs_axis(s->product[i]->in[1]));
+                s->w[i] = weight_buffer(p, factor_of(s, i), storage, outputs_axis(s->product[i]->in[1]));
                 s->w[i]->part_of = pair;
                 s->w[i]->layout.offset = i * s->w[i]->layout.tile;
                 s->w[i]->layout.tile *= 2;
@@ -148,8 +154,26 @@ static void lay_product_weights(Plan *p, Kernel *k)
                 int axis = outputs_axis(s->product[0]->in[1]);
                 s->w[0] = find_weight(p, factor_of(s, 0), true, axis);
                 if (!s->w[0])
-                        s->w[0] = weight_buffer(p, factor_of(s, 0), axis);
+                        s->w[0] = weight_buffer(p, factor_of(s, 0), factor_of(s, 0)->storage, axis);
         }
+}
+
+static bool is_weight(Node *operand, const Weight *w)
+{
+        const Node *base = operand ? base_of(operand) : NULL;
+        return base && base->op == OP_WEIGHT && base->attr.weight == w;
+}
+
+/* Read by a kernel of the runtime other than as a product's right side: these take floats. */
+static bool is_operand(const Fuse *f, const Weight *w)
+{
+        for (int i = 0; i < f->nkernel; i++) {
+                const Kernel *k = f->kernel[i];
+                if (is_weight(k->x, w) || is_weight(k->y, w) || is_weight(k->q, w) || is_weight(k->k, w) ||
+                    is_weight(k->v, w) || (k->op == K_SELECT && is_weight(k->store[0].node->in[0], w)))
+                        return true;
+        }
+        return false;
 }
 
 static void lay_leaf(Fuse *f, Node *n)
@@ -166,7 +190,8 @@ static void lay_leaf(Fuse *f, Node *n)
                 Buffer *b = find_weight(p, n->attr.weight, false, -1);
                 for (int axis = 0; !b && !f->forced[n->id] && axis < n->type.rank; axis++)
                         b = find_weight(p, n->attr.weight, true, axis);
-                p->value[n->id] = b ? b : weight_buffer(p, n->attr.weight, -1);
+                Storage storage = is_operand(f, n->attr.weight) ? STORAGE_F32 : n->attr.weight->storage;
+                p->value[n->id] = b ? b : weight_buffer(p, n->attr.weight, storage, -1);
         } else if (f->table[n->id]) {
                 const char *name = value_name(p, n);
                 if (!n->name)

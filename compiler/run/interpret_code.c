@@ -187,17 +187,22 @@ static void run_load(const Frame *f, const Stmt *s)
                 ((LoadN *)f->own->run.load_n[e])(r, p, f->rest);
 }
 
+/* An element that is no double. */
+static float number_at(const Frame *f, Storage e, const void *p)
+{
+        float lane[LANES];
+        ((LoadN *)f->own->run.load_n[e])(lane, p, 1);
+        return lane[0];
+}
+
 static void run_element(const Frame *f, const Stmt *s)
 {
         Storage e = s->buffer->storage;
         const void *p = element(f, s->buffer, value_of(f, s->at));
-        double value = e == STORAGE_I32   ? (double)(float)*(const int32_t *)p
-                       : e == STORAGE_F64 ? *(const double *)p
-                                          : (double)*(const float *)p;
         if (e == STORAGE_F64)
-                ((FarSet1 *)f->own->run.set[1])(f->t[s->to].w, value);
+                ((FarSet1 *)f->own->run.set[1])(f->t[s->to].w, *(const double *)p);
         else
-                ((Set1 *)f->own->run.set[0])(f->t[s->to].v, (float)value);
+                ((Set1 *)f->own->run.set[0])(f->t[s->to].v, number_at(f, e, p));
 }
 
 static void run_gather(const Frame *f, const Stmt *s)
@@ -381,17 +386,19 @@ static void run_part(Frame *f, const MatmulCall *c, const MatmulPart *part, int6
         context.around = around;
         int panel0 = group * (int)part_of(from, part->first, part->panels),
             panel1 = group * (int)part_of(to, part->first, part->panels);
-        const float *x = place(f, c->x), *w = element(f, s->w[0], 0);
+        const float *x = place(f, c->x);
+        const void *w = element(f, s->w[0], 0);
+        int storage = (int)s->w[0]->storage;
         if (!is_asked(f, s))
                 return;
         if (k->active_only)
                 ((MatmulActive *)f->own->run.matmul_active)(&context, epilogue, x, c->ldx, f->active,
-                                                            f->count, (int)k->k_size, w, 0, group,
+                                                            f->count, (int)k->k_size, w, storage, group,
                                                             (int)k->k_cut, panel0, panel1, scratch_of(f));
         else
                 ((Matmul *)f->own->run.matmul)(&context, epilogue, x, c->ldx,
-                                               rows_of(f, c->outer, f->f->nloop - 1), (int)k->k_size, w, 0,
-                                               group, (int)k->k_cut, panel0, panel1, scratch_of(f));
+                                               rows_of(f, c->outer, f->f->nloop - 1), (int)k->k_size, w,
+                                               storage, group, (int)k->k_cut, panel0, panel1, scratch_of(f));
 }
 
 static void run_matmul(Frame *f, const MatmulCall *c)
@@ -521,9 +528,9 @@ static void run_move(const Frame *f, const MoveCall *c)
         if (c->from.buffer->storage == STORAGE_F64 && c->to.buffer->storage == STORAGE_F64)
                 *(double *)to = *(const double *)from;
         else
-                *(float *)to = c->from.buffer->storage == STORAGE_I32   ? (float)*(const int32_t *)from
-                               : c->from.buffer->storage == STORAGE_F64 ? (float)*(const double *)from
-                                                                        : *(const float *)from;
+                *(float *)to = c->from.buffer->storage == STORAGE_F64
+                                       ? (float)*(const double *)from
+                                       : number_at(f, c->from.buffer->storage, from);
 }
 
 /* --- statements ------------------------------------------------------------------------------------------------------- */

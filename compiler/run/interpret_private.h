@@ -22,8 +22,8 @@ struct CodeInstance {
 typedef struct {
         KernelFunction *compute[OP_COUNT][2], *set[2], *count[2], *keep[2], *clamp[2], *sum[2], *most[2],
                 *first[2], *convert[2];
-        KernelFunction *load[3], *load_n[3], *strided[3], *gather[3][2], *store[2], *store_n[2],
-                *store_strided[2];
+        KernelFunction *load[STORAGE_COUNT], *load_n[STORAGE_COUNT], *strided[STORAGE_COUNT],
+                *gather[STORAGE_COUNT][2], *store[2], *store_n[2], *store_strided[2];
         KernelFunction *soft, *part, *matmul, *matmul_active, *activations, *past_zeros, *attention, *top,
                 *argmax;
 } Functions;

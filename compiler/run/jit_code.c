@@ -146,12 +146,6 @@ static void program(void *instance, int thread)
 
 static void find_functions(Functions *run, const Target *t)
 {
-        static const char *const load[] = {"v_load", "v_load_i32", "w_load"},
-                                 *const load_n[] = {"v_load_n", "v_load_i32_n", "w_load_n"},
-                                 *const strided[] = {"v_load_strided", "v_load_i32_strided",
-                                                     "w_load_strided"},
-                                 *const gather[] = {"v_gather", "v_gather_i32", NULL},
-                                 *const gather_far[] = {"v_gather_far", "v_gather_i32_far", "w_gather"};
         const struct {
                 KernelFunction **to;
                 const char *name;
@@ -171,12 +165,15 @@ static void find_functions(Functions *run, const Target *t)
                         snprintf(name, sizeof name, "%c_%s", "vw"[far], op_info[op].vector);
                         run->compute[op][far] = *op_info[op].vector ? kernel_find(t, name) : NULL;
                 }
-        for (int e = 0; e < 3; e++) {
-                run->load[e] = kernel_find(t, load[e]);
-                run->load_n[e] = kernel_find(t, load_n[e]);
-                run->strided[e] = kernel_find(t, strided[e]);
-                run->gather[e][0] = gather[e] ? kernel_find(t, gather[e]) : NULL;
-                run->gather[e][1] = kernel_find(t, gather_far[e]);
+        for (int e = 0; e < STORAGE_COUNT; e++) {
+                const StorageInfo *info = &storage_info[e];
+                run->load[e] = kernel_find(t, info->load);
+                snprintf(name, sizeof name, "%s_n", info->load);
+                run->load_n[e] = kernel_find(t, name);
+                snprintf(name, sizeof name, "%s_strided", info->load);
+                run->strided[e] = kernel_find(t, name);
+                run->gather[e][0] = *info->gather ? kernel_find(t, info->gather) : NULL;
+                run->gather[e][1] = kernel_find(t, info->gather_far);
         }
         run->convert[0] = kernel_find(t, "v_of_w");
         run->convert[1] = kernel_find(t, "w_of_v");

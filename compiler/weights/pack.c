@@ -16,14 +16,18 @@ typedef struct {
         const Layout *layout;
         int rank;
         int64_t dim[MAX_RANK], step[MAX_RANK]; /* step: of each axis in a row-major weight */
-        float *to;
+        Storage storage;
+        void *to;
 } Placed;
 
-static void placed_begin(Placed *p, const Layout *layout, int rank, const int64_t *dim,
-                         float *to) /* NOLINT(readability-non-const-parameter): put() writes there */
+static void placed_begin(Placed *p, const Buffer *b, int rank, const int64_t *dim, void *slot)
 {
         int64_t step = 1;
-        *p = (Placed){.layout = layout, .rank = rank, .to = to + layout->offset};
+        const Layout *layout = &b->layout;
+        *p = (Placed){.layout = layout,
+                      .rank = rank,
+                      .storage = b->storage,
+                      .to = (char *)slot + layout->offset * storage_info[b->storage].bytes};
         for (int a = rank - 1; a >= 0; a--) {
                 p->dim[a] = dim[a];
                 p->step[a] = step;
@@ -62,14 +66,25 @@ static int axis_of_step(const Placed *p, int64_t step, const int64_t *index, int
         return best;
 }
 
+/* Numbers go where they lie: narrow ones are there exactly already, or rounded to even. */
+static void put(const Placed *p, int64_t at, float value)
+{
+        if (p->storage == STORAGE_F32)
+                ((float *)p->to)[at] = value;
+        else if (p->storage == STORAGE_BF16)
+                ((uint16_t *)p->to)[at] = f32_to_bf16(value);
+        else
+                ((uint16_t *)p->to)[at] = f32_to_f16(value);
+}
+
 /* LANES rows of the innermost axis, tiled over the axis before it, become a panel. */
-static void put_panel(int64_t columns, int64_t stride, const float *from, float *to)
+static void put_panel(const Placed *p, int64_t columns, int64_t stride, const float *from, int64_t at)
 {
         for (int64_t begin = 0, end; begin < columns; begin = end) {
                 end = columns - begin < STRIP ? columns : begin + STRIP;
                 for (int row = 0; row < LANES; row++)
                         for (int64_t c = begin; c < end; c++)
-                                to[c * stride + row] = from[row * columns + c];
+                                put(p, at + c * stride + row, from[row * columns + c]);
         }
 }
 
@@ -87,14 +102,13 @@ static void put_axis(const Placed *p, int axis, int64_t at, int64_t index, int64
 {
         const Layout *l = p->layout;
         if (axis != l->tiled) {
-                float *to = p->to + at;
                 for (int64_t i = 0; i < n; i++)
-                        to[i * along * l->stride[axis]] = from[i * from_step];
+                        put(p, at + i * along * l->stride[axis], from[i * from_step]);
                 return;
         }
-        float *to = p->to + at - (index / LANES * l->tile + index % LANES);
+        at -= index / LANES * l->tile + index % LANES;
         for (int64_t i = 0; i < n; i++, index += along)
-                to[index / LANES * l->tile + index % LANES] = from[i * from_step];
+                put(p, at + index / LANES * l->tile + index % LANES, from[i * from_step]);
 }
 
 /* A WeightRun. */
@@ -107,12 +121,12 @@ static void put_run(void *placed, int64_t first, int64_t step, int64_t n, const 
                 int64_t at = place_of(p, first, index);
                 if (is_panel(p, index, step, n, from_step)) {
                         done = LANES * p->dim[p->rank - 1];
-                        put_panel(p->dim[p->rank - 1], p->layout->stride[p->rank - 1], from, p->to + at);
+                        put_panel(p, p->dim[p->rank - 1], p->layout->stride[p->rank - 1], from, at);
                         continue;
                 }
                 int axis = axis_of_step(p, step, index, n, &done);
                 if (axis < 0)
-                        p->to[at] = *from;
+                        put(p, at, *from);
                 else
                         put_axis(p, axis, at, index[axis], step / p->step[axis], done, from, from_step);
         }
@@ -160,7 +174,7 @@ static void put_counted(void *slot, int64_t first, int64_t step, int64_t n, cons
         PackedSlot *s = slot;
         Packing *k = s->packing;
         put_run(&s->placed, first, step, n, from, from_step);
-        k->done += n * (int64_t)sizeof(float);
+        k->done += n * storage_info[s->placed.storage].bytes;
         s->held += n;
         if (s->held < LET_GO)
                 return;
@@ -178,7 +192,7 @@ static const char *pack_weight(Packing *k, const Buffer *b, Weights *from, int64
         for (int64_t slot = begin; slot < w->slots; slot++) {
                 float *to = k->all + FLOATS(whole_of(b)->offset + slot * b->slot_stride);
                 PackedSlot s = {.packing = k, .slot = to, .floats = FLOATS(b->slot_stride)};
-                placed_begin(&s.placed, &b->layout, w->type.rank, dim, to);
+                placed_begin(&s.placed, b, w->type.rank, dim, to);
                 if (!weights_take(from, w, slot, put_counted, &s))
                         return arena_printf(k->plan->graph->arena,
                                             "%s, or the file has become shorter: %s can't be read", no_memory,
@@ -202,12 +216,12 @@ static const char *pack_table(const Plan *p, const Buffer *b, Weights *weights, 
                 input ? interpret_nodes(g, size, input, &from, NULL, &want, 1, &output) : no_memory;
         if (!error) {
                 Placed placed;
-                placed_begin(&placed, &b->layout, output.rank, output.dim, all + FLOATS(b->offset));
+                placed_begin(&placed, b, output.rank, output.dim, all + FLOATS(b->offset));
                 int64_t index[MAX_RANK], count = 1;
                 for (int a = 0; a < output.rank; a++)
                         count *= output.dim[a];
                 for (int64_t i = 0; i < count; i++)
-                        placed.to[place_of(&placed, i, index)] = (float)output.data[i];
+                        put(&placed, place_of(&placed, i, index), (float)output.data[i]);
         }
         tensor_free(&output);
         free(input);
@@ -229,7 +243,7 @@ const char *pack_buffers(Plan *p, Weights *from, const int64_t *begin, float *al
                 const Buffer *b = p->buffer[i];
                 if (b->home == IN_WEIGHTS && b->weight)
                         k.total += (b->weight->slots - first_slot(b, begin)) *
-                                   type_count(&b->weight->type, NULL) * (int64_t)sizeof(float);
+                                   type_count(&b->weight->type, NULL) * storage_info[b->storage].bytes;
         }
         progress("packing", PROGRESS_BYTES, 0, k.total);
         for (int i = 0; i < p->nbuffer && !error; i++) {

@@ -1,13 +1,14 @@
 /* The packed file: a page with a head, then the weights in the order in which the kernels read them, then what else the program maps.
  *
- * The head: eight letters; a hash of the layout, how many floats, bytes of the tail, its hash, and the key (0: there is none). */
+ * The head: eight letters; a hash of the layout, how many floats, bytes of the tail, its hash, and the key (0: there is none); from
+ * byte 512 on the storage of each weight, as numbers of storage.def. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "weights.h"
+#include "packed_file_private.h"
 
 static int64_t file_size(int64_t n, const WeightTail *tail)
 {
@@ -15,7 +16,7 @@ static int64_t file_size(int64_t n, const WeightTail *tail)
 }
 
 /* Room for n floats behind a page with the file's head, and the tail behind them, mapped; NULL with errno. */
-static float *map_aside(FILE *f, uint64_t layout, int64_t n, const WeightTail *tail, uint64_t key)
+static float *map_aside(FILE *f, const Plan *p, int64_t n, const WeightTail *tail, uint64_t key)
 {
         int64_t size = file_size(n, tail);
         int error;
@@ -29,9 +30,11 @@ static float *map_aside(FILE *f, uint64_t layout, int64_t n, const WeightTail *t
         unsigned char *page = mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE, MAP_SHARED, fileno(f), 0);
         if (page == MAP_FAILED)
                 return NULL;
-        uint64_t head[5] = {layout, (uint64_t)n, (uint64_t)tail->size, tail->hash, key};
+        uint64_t head[5] = {layout_hash(p), (uint64_t)n, (uint64_t)tail->size, tail->hash, key};
         memcpy(page, "lathe 1\n", 8);
         memcpy(page + 8, head, sizeof head);
+        for (int i = 0; i < p->graph->nweight && i < STORAGES_IN_FILE; i++)
+                page[PAGE_STORAGES + i] = (unsigned char)p->graph->weight[i]->storage;
         if (tail->size)
                 memcpy(page + size - tail->size, tail->bytes, (size_t)tail->size);
         return (float *)(void *)(page + PACKED_HEAD);
@@ -44,7 +47,7 @@ bool output_weights(WrittenFile *o, const char *path, Plan *p, Weights *from, co
         if (!output_begin(o, path))
                 return false;
         int64_t n = FLOATS(p->weights_size), size = file_size(n, tail);
-        float *all = map_aside(o->file, layout_hash(p), n, tail, key);
+        float *all = map_aside(o->file, p, n, tail, key);
         if (!all) {
                 o->error = strerror(errno);
                 return false;

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "weights.h"
+#include "packed_file_private.h"
 
 /* All of n bytes from the place, whatever is read at once; false with errno, 0 if the file ends before. */
 static bool read_at(int file, void *to, size_t n, off_t at)
@@ -31,6 +31,21 @@ bool is_packed_file(const char *path, const char **why)
         if (file >= 0)
                 close(file);
         return good && !memcmp(head, "lathe 1\n", 8);
+}
+
+bool packed_file_storage(const char *path, const Graph *g)
+{
+        unsigned char storage[STORAGES_IN_FILE];
+        size_t n = (size_t)(g->nweight < STORAGES_IN_FILE ? g->nweight : STORAGES_IN_FILE);
+        int file = open(path, O_RDONLY | O_CLOEXEC);
+        bool good = file >= 0 && read_at(file, storage, n, PAGE_STORAGES);
+        if (file >= 0)
+                close(file);
+        for (size_t i = 0; i < n && good; i++)
+                good = storage[i] <= STORAGE_BF16;
+        for (int i = 0; i < g->nweight && good; i++)
+                g->weight[i]->storage = i < STORAGES_IN_FILE ? (Storage)storage[i] : STORAGE_F32;
+        return good;
 }
 
 const char *packed_file_open(const char *path, const Plan *p, uint64_t key, PackedFile *file)

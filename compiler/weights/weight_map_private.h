@@ -83,5 +83,6 @@ struct Weights {
         WeightMap *map;          /* NULL: hashed */
         const CkTensor **tensor; /* [map->npublished] */
         float *block;            /* [CK_BLOCK] on its way from the file */
+        Storage *exact;          /* [graph->nweight] what the file's numbers are in */
 };
 #endif

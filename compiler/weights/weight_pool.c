@@ -90,6 +90,7 @@ static uint64_t key_of(const Plan *p, const Buffer *whole, uint64_t origin)
                 h = hash_bytes(h, b->layout.stride, sizeof b->layout.stride);
                 h = hash_bytes(h, &b->layout.offset, sizeof b->layout.offset);
                 h = hash_bytes(h, &b->slot_stride, sizeof b->slot_stride);
+                h = hash_bytes(h, &b->storage, sizeof b->storage);
                 if (b->weight)
                         h = mix_weight(h, b->weight);
         }

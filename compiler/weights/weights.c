@@ -16,8 +16,55 @@ bool weights_check(const Graph *g, Diag *diag)
         return good;
 }
 
+/* ---- storage ---- */
+
+/* The type of all tensors that a weight comes from as it is; F32: of several, or computed from what the file has. */
+static Storage storage_in_file(const Weights *weights, const Weight *w)
+{
+        Storage found = STORAGE_COUNT;
+        for (int64_t slot = 0; slot < w->slots; slot++) {
+                Piece *const *piece;
+                int64_t n = slot_pieces(weights->map, w, slot, &piece);
+                for (int64_t i = 0; i < n; i++) {
+                        CkType type = weights->tensor[piece[i]->published]->dtype;
+                        bool moved = piece[i]->mul == 1 && piece[i]->add == 0;
+                        Storage own = !moved            ? STORAGE_F32
+                                      : type == CK_F16  ? STORAGE_F16
+                                      : type == CK_BF16 ? STORAGE_BF16
+                                                        : STORAGE_F32;
+                        if (found != STORAGE_COUNT && found != own)
+                                return STORAGE_F32;
+                        found = own;
+                }
+        }
+        return found == STORAGE_COUNT ? STORAGE_F32 : found;
+}
+
+/* Vectors are floats: they are few, and what reads them takes floats. */
+static bool may_be_narrow(const Weight *w)
+{
+        return w->type.rank > 1 && w->id < STORAGES_IN_FILE;
+}
+
+void weights_round(const Graph *g, Storage storage)
+{
+        for (int i = 0; i < g->nweight; i++)
+                g->weight[i]->storage = may_be_narrow(g->weight[i]) ? storage : STORAGE_F32;
+}
+
+static void round_block(Storage storage, float *block, int64_t n)
+{
+        for (int64_t i = 0; storage == STORAGE_F16 && i < n; i++)
+                block[i] = f16_to_f32(f32_to_f16(block[i]));
+        for (int64_t i = 0; storage == STORAGE_BF16 && i < n; i++)
+                block[i] = bf16_to_f32(f32_to_bf16(block[i]));
+}
+
+/* ---- opening ---- */
+
 Weights *weights_hashed(Arena *arena, const Graph *g)
 {
+        weights_round(g, STORAGE_F32);
         Weights *weights = NEW(arena, Weights);
         weights->graph = g;
         weights->block = NEW_ARRAY(arena, float, CK_BLOCK);
@@ -33,7 +80,15 @@ Weights *weights_loaded(Arena *arena, const Graph *g, Checkpoint *checkpoint, Di
         if (!weights->map)
                 return NULL;
         weights->tensor = NEW_ARRAY(arena, const CkTensor *, weights->map->npublished);
-        return weight_check(weights->map, checkpoint, weights->tensor, diag) ? weights : NULL;
+        if (!weight_check(weights->map, checkpoint, weights->tensor, diag))
+                return NULL;
+        weights->exact = NEW_ARRAY(arena, Storage, g->nweight);
+        for (int i = 0; i < g->nweight; i++) {
+                bool narrow = may_be_narrow(g->weight[i]);
+                weights->exact[i] = narrow ? storage_in_file(weights, g->weight[i]) : STORAGE_F32;
+                g->weight[i]->storage = weights->exact[i];
+        }
+        return weights;
 }
 
 /* ---- hashed ---- */
@@ -49,6 +104,7 @@ static void take_hashed(float *block, const Weight *w, int64_t slot, WeightRun *
                 for (int64_t i = 0; i < n; i++)
                         block[i] = hash_weight(name, (uint64_t)(first + i), scale,
                                                w->centre_values ? w->centre_values[first + i] : w->centre);
+                round_block(w->storage, block, n);
                 take(to, first, 1, n, block, 1);
         }
         arena_free(&scratch);
@@ -62,6 +118,7 @@ typedef struct {
         const Piece *piece;
         const CkTensor *tensor;
         float *block;
+        Storage round_to; /* F32: they are exact as they are */
         int digit;
         int64_t span, chunk;
         WeightRun *take;
@@ -115,6 +172,7 @@ static bool read_block(Reader *r, int64_t from, int64_t n)
                 return false;
         for (int64_t i = 0; i < n && (p->mul != 1 || p->add != 0); i++)
                 r->block[i] = (float)((r->block[i] - p->add) / p->mul);
+        round_block(r->round_to, r->block, n);
         if (from - r->kept >= LET_GO) {
                 checkpoint_let_go(r->tensor, r->kept, from - r->kept);
                 r->kept = from;
@@ -143,6 +201,7 @@ static bool read_digits(Reader *r, int k, int64_t from, int64_t to)
 static bool read_piece(const Weights *weights, const Piece *p, WeightRun *take, void *to)
 {
         Reader r = {.piece = p, .tensor = weights->tensor[p->published], .block = weights->block};
+        r.round_to = weights->exact[p->weight->id] == p->weight->storage ? STORAGE_F32 : p->weight->storage;
         r.take = take;
         r.to = to;
         r.kept = p->from;

@@ -170,6 +170,9 @@ typedef struct Weights Weights;
  * needed to tell. */
 bool weights_check(const Graph *g, Diag *diag);
 
+/* A weight is rounded to its storage, whoever reads it.  Both set it for the whole graph: hash weights are floats; a checkpoint's
+ * matrices that are all of one type of 16 bits, and are moved alone, stay so. */
+
 /* Every slot by the hash of its full name ("layer.3.attn.q.w"), see docs/hash-weights.md. */
 Weights *weights_hashed(Arena *arena, const Graph *g);
 
@@ -177,6 +180,9 @@ Weights *weights_hashed(Arena *arena, const Graph *g);
  * slots' own names. NULL: tensors that are missing, of other shape or type or not used, and whatever
  * weights_check reports, all at once. */
 Weights *weights_loaded(Arena *arena, const Graph *g, Checkpoint *checkpoint, Diag *diag);
+
+/* All matrices of these weights are rounded to a storage; others stay floats. */
+void weights_round(const Graph *g, Storage storage);
 
 /* One slot in runs, of which no more is held than a block: elements first, first + step, … [n] of it are from[0], from[from_step], ….  Each
  * element comes once, in the order of the file.  False as below. */
@@ -249,6 +255,9 @@ typedef struct {
 } PackedFile;
 enum { PACKED_HEAD = 4096 };                             /* bytes before the weights */
 bool is_packed_file(const char *path, const char **why); /* *why: if that can't be told */
+enum { STORAGES_IN_FILE = 3584 }; /* weights whose storage it says; those behind them are floats */
+/* Sets the storage of each weight as the file has it; false: it is none of this model. */
+bool packed_file_storage(const char *path, const Graph *g);
 const char *packed_file_open(const char *path, const Plan *p, uint64_t key,
                              PackedFile *file); /* key 0: any */
 void packed_file_close(PackedFile *file);

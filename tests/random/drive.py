@@ -72,7 +72,7 @@ class Drive:
         if storage or (seed is not None and seed % 7 == 3):
             storage = storage.group(1) if storage else ["f32", "f16", "bf16"][seed // 7 % 3]
             weights = os.path.join(self.work, os.path.basename(path)[:-5] + storage)
-            wrote = self.lathe("weights", path, "--storage", storage, "-o", weights)
+            wrote = self.lathe("weights", path, "--quant", storage, "-o", weights)
             if wrote.returncode:
                 raise RuntimeError(wrote.stderr)
             yield own + ["--jit", "tcc", "--weights", weights]

@@ -185,7 +185,7 @@ def failure(driver, path, options):
     if "--weights" in options:  # those of this model, stored as the file's name ends
         at = options.index("--weights") + 1
         weights = path.replace(".model", "." + options[at].split(".")[-1])
-        subprocess.run([driver, "weights", path, "--storage", weights.split(".")[-1], "-o", weights], capture_output=True)
+        subprocess.run([driver, "weights", path, "--quant", weights.split(".")[-1], "-o", weights], capture_output=True)
         options = options[:at] + [weights] + options[at + 1:]
     try:
         run = subprocess.run([driver, "verify", path] + options, capture_output=True, text=True, timeout=SECONDS,

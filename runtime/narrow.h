@@ -1,0 +1,85 @@
+/*
+ * Numbers of 16 bits that do not lie 16 in a row, widened exactly.
+ *
+ * Needs a v16 header, rows.h and far.h.
+ */
+
+/* Half precision numbers. */
+
+/* Lane i is p[i * stride] for i < n, 0 above. */
+KERNEL v16 v_load_f16_strided(const uint16_t *p, ptrdiff_t stride, int n)
+{
+        uint16_t half[16] = {0};
+        for (int i = 0; i < n; i++)
+                half[i] = p[i * stride];
+        return v_load_f16(half);
+}
+
+KERNEL v16 v_load_f16_n(const uint16_t *p, int n)
+{
+        return v_load_f16_strided(p, 1, n);
+}
+
+/* Lane i is base[index[i] * stride], as v_gather has it. */
+KERNEL v16 v_gather_f16(const uint16_t *base, v16 index, ptrdiff_t stride)
+{
+        float lane[16];
+        uint16_t half[16];
+        v_store(lane, index);
+        for (int i = 0; i < 16; i++)
+                half[i] = base[(ptrdiff_t)lane[i] * stride];
+        return v_load_f16(half);
+}
+
+KERNEL v16 v_gather_f16_far(const uint16_t *base, w16 index)
+{
+        uint16_t half[16];
+        for (int i = 0; i < 16; i++)
+                half[i] = base[(ptrdiff_t)index.lane[i]];
+        return v_load_f16(half);
+}
+
+KERNEL float f16_at(const uint16_t *p, int64_t at)
+{
+        return v_first(v_load_f16_n(p + at, 1));
+}
+
+/* bfloat16 numbers. */
+
+/* Lane i is p[i * stride] for i < n, 0 above. */
+KERNEL v16 v_load_bf16_strided(const uint16_t *p, ptrdiff_t stride, int n)
+{
+        uint16_t half[16] = {0};
+        for (int i = 0; i < n; i++)
+                half[i] = p[i * stride];
+        return v_load_bf16(half);
+}
+
+KERNEL v16 v_load_bf16_n(const uint16_t *p, int n)
+{
+        return v_load_bf16_strided(p, 1, n);
+}
+
+/* Lane i is base[index[i] * stride], as v_gather has it. */
+KERNEL v16 v_gather_bf16(const uint16_t *base, v16 index, ptrdiff_t stride)
+{
+        float lane[16];
+        uint16_t half[16];
+        v_store(lane, index);
+        for (int i = 0; i < 16; i++)
+                half[i] = base[(ptrdiff_t)lane[i] * stride];
+        return v_load_bf16(half);
+}
+
+KERNEL v16 v_gather_bf16_far(const uint16_t *base, w16 index)
+{
+        uint16_t half[16];
+        for (int i = 0; i < 16; i++)
+                half[i] = base[(ptrdiff_t)index.lane[i]];
+        return v_load_bf16(half);
+}
+
+KERNEL float bf16_at(const uint16_t *p, int64_t at)
+{
+        return v_first(v_load_bf16_n(p + at, 1));
+}
