@@ -181,6 +181,7 @@ static bool read_head_line(Reading *r, const char *key)
 {
         Golden *g = r->g;
         double steps = 0;
+        char why[QUANT_WHY];
         if (!strcmp(key, "model"))
                 return read_model(r);
         if (!strcmp(key, "set"))
@@ -195,7 +196,8 @@ static bool read_head_line(Reading *r, const char *key)
                 return !strcmp(r->at, "by hash") || read_file_line(r, &g->o.weights, &g->weights_hash);
         if (!strcmp(key, "quant")) {
                 g->o.quant = r->at;
-                return weight_storage(r->at) != STORAGE_COUNT || fail(r, "quant is f32, f16 or bf16");
+                return quant_fits(r->at, why) ||
+                       fail(r, "quant is TYPE[,PATH=TYPE…]; types are f32, f16 and bf16");
         }
         if (!strcmp(key, "tokenizer"))
                 return read_file_line(r, &g->o.tokenizer, &g->tokenizer_hash);

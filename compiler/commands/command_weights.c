@@ -6,7 +6,7 @@
 
 static CkType type_named(const char *name)
 {
-        return !name ? CK_F32 : !strcmp(name, "f16") ? CK_F16 : !strcmp(name, "bf16") ? CK_BF16 : CK_F32;
+        return !name || !strcmp(name, "f32") ? CK_F32 : !strcmp(name, "f16") ? CK_F16 : CK_BF16;
 }
 
 static int write_published(Model *m, const Options *o)
@@ -35,6 +35,10 @@ int weights_command(const Options *o)
         }
         if (!strcmp(o->out, "-")) {
                 fprintf(stderr, "lathe weights: a checkpoint is written to a file, not to standard output\n");
+                return WRONG_USAGE;
+        }
+        if (o->quant && strpbrk(o->quant, ",=")) {
+                fprintf(stderr, "lathe weights: --quant is one type here, of all tensors that are written\n");
                 return WRONG_USAGE;
         }
         Model m;

@@ -112,15 +112,19 @@ int64_t parameter_count(const Graph *g);
 /* model.c */
 /* Of the file that the options name, or made by the hash; NULL after a message.  The checkpoint stays open for them. */
 Weights *open_weights(Model *m, const Options *o, Checkpoint **checkpoint);
-/* The storage of weights that is called so; STORAGE_COUNT: there is none. */
-Storage weight_storage(const char *name);
-/* Before a plan is made: the storage of each weight, as the checkpoint, the packed file or the options say. */
-void settle_storage(Model *m, const Options *o);
+/* Before a plan is made: the storage of each weight, as the checkpoint, the packed file or the options say; false after a message. */
+bool settle_storage(Model *m, const Options *o);
 /* Says so if the weights are made by the hash and there are any. */
 void note_hashed(const Model *m, const Options *o, const char *command);
 
 /* talk_form(), and notes: that its conversation has no tokenizer to be written with, or that the tokenizer lacks tokens of it. */
 const TalkForm *model_talks(Model *m, const Options *o, const Tokenizer *t, const char *command);
+
+/* quant.c: a list of --quant.  Whether it is one; the storage of a graph's weights as it says, false after a message. */
+enum { QUANT_WHY = 128 };
+bool quant_fits(const char *list, char why[QUANT_WHY]);
+bool quant_weights(const Graph *g, const char *list);
+Storage weight_storage(const char *name, size_t n); /* that is called so; STORAGE_COUNT: there is none */
 
 /* kept.c: the path of a file that is kept of the source for the next start, beside it or in the user's folder; NULL: nothing is kept. */
 const char *kept_path(Arena *a, const Options *o, const char *name);

@@ -49,21 +49,12 @@ bool load_tokenizer(Model *m, const Options *o, Tokenizer *t)
         return false;
 }
 
-Storage weight_storage(const char *name)
-{
-        for (Storage s = 0; s <= STORAGE_BF16; s++)
-                if (!strcmp(name, storage_info[s].text))
-                        return s;
-        return STORAGE_COUNT;
-}
-
-/* To the storage that the options ask for, if they do. */
+/* To the storage that the options ask for, if they do; NULL after a message. */
 static Weights *rounded(Model *m, const Options *o, Weights *w)
 {
-        m->storage_known = w != NULL;
-        if (w && o->quant)
-                weights_round(m->graph, weight_storage(o->quant));
-        return w;
+        bool good = w && (!o->quant || quant_weights(m->graph, o->quant));
+        m->storage_known = good;
+        return good ? w : NULL;
 }
 
 Weights *open_weights(Model *m, const Options *o, Checkpoint **checkpoint)
@@ -83,25 +74,24 @@ Weights *open_weights(Model *m, const Options *o, Checkpoint **checkpoint)
         return m->diag.count ? NULL : rounded(m, o, w);
 }
 
-void settle_storage(Model *m, const Options *o)
+bool settle_storage(Model *m, const Options *o)
 {
         const char *why;
         if (m->storage_known || m->diag.count)
-                return;
-        if (!o->weights) {
-                rounded(m, o, weights_hashed(&m->arena, m->graph));
-                return;
-        }
+                return true;
+        if (!o->weights)
+                return rounded(m, o, weights_hashed(&m->arena, m->graph));
         if (is_packed_file(o->weights, &why)) {
                 m->storage_known = packed_file_storage(o->weights, m->graph);
-                return;
+                return true;
         }
         CkError error;
         Arena scratch = {.out_of_memory = m->arena.out_of_memory};
         Checkpoint *checkpoint = checkpoint_open(o->weights, &error);
-        if (checkpoint)
-                rounded(m, o, weights_loaded(&scratch, m->graph, checkpoint, &m->diag));
+        Weights *w = checkpoint ? weights_loaded(&scratch, m->graph, checkpoint, &m->diag) : NULL;
+        bool good = !w || rounded(m, o, w);
         diag_clear(&m->diag); /* they are reported when the weights are opened */
         checkpoint_close(checkpoint);
         arena_free(&scratch);
+        return good;
 }

@@ -277,10 +277,11 @@ static bool set(Options *o, const char *command, char letter, const char *value)
                 return (!*end && o->bound > 0 && o->bound < 1) ||
                        wrong(command, "--bound wants a number between 0 and 1, not %s", value);
         }
-        case 's':
+        case 's': {
+                char why[QUANT_WHY];
                 o->quant = value;
-                return weight_storage(value) != STORAGE_COUNT ||
-                       wrong(command, "--quant is f32, f16 or bf16, not %s", value);
+                return quant_fits(value, why) || wrong(command, "--quant: %s", why);
+        }
         case 'c': {
                 char *end;
                 o->chunk = strtol(value, &end, 10);

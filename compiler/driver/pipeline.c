@@ -319,7 +319,8 @@ Plan *model_plan(Model *m, const Options *o, const Target *t)
                 note_not_causal(m);
                 return NULL;
         }
-        settle_storage(m, o);
+        if (!settle_storage(m, o))
+                return NULL;
         const char *c_name = o->prefix ? o->prefix : c_model_name(&m->arena, m->graph->name);
         Plan *p = fuse(&m->arena, m->graph, c_name, t, o->chunk, o->slots, o->off);
         if (p->unreadable) {

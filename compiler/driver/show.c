@@ -245,7 +245,8 @@ static int show_cost(Model *m, const Options *o)
         printf("%s\n", g->name);
         show_bytes(a, "weights", parameter_count(g));
         if (o->weights || o->quant) {
-                settle_storage(m, o);
+                if (!settle_storage(m, o))
+                        return WRONG_INPUT;
                 show_storage(a, g);
         }
         if (g->nstate) {

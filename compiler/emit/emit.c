@@ -374,22 +374,10 @@ static void emit_all(const Emit *e, Text *c)
         emit_instance(e, after);
         emit_command(e, after);
         const Target *t = e->portable ? target_table : e->plan->target;
-        const char *files[] = {"guard.h",
-                               "processor.h",
-                               KERNEL_FILES(t),
-                               "window_cache.h",
-                               "team.h",
-                               "token_tables.h",
-                               "token_wordpiece.h",
-                               "token_unigram.h",
-                               "token_bpe.h",
-                               "token_pieces.h",
-                               "token_normaliser.h",
-                               "tokens.h",
-                               "talk.h",
-                               "generation.h",
-                               "conversation.h",
-                               NULL};
+        const char *files[] = {"guard.h",     "processor.h",    KERNEL_FILES(t),      "window_cache.h",
+                               "team.h",      "token_tables.h", "token_wordpiece.h",  "token_unigram.h",
+                               "token_bpe.h", "token_pieces.h", "token_normaliser.h", "tokens.h",
+                               "talk.h",      "generation.h",   "conversation.h",     NULL};
         emit_tile(t, c);
         text_printf(user, "%s%s%s", before->data, kernels->data, after->data);
         paste_runtime(c, files, NULL, user->data);

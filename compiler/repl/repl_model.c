@@ -147,7 +147,7 @@ static bool does_elaborate(Session *s, Model *m, const Words *w)
 {
         (void)w;
         bool good = model_passes(m, &s->options);
-        if (good && s->options.weights) {
+        if (good && (s->options.weights || s->options.quant)) {
                 Checkpoint *checkpoint = NULL;
                 good = open_weights(m, &s->options, &checkpoint) != NULL;
                 checkpoint_close(checkpoint);
@@ -188,17 +188,31 @@ bool set_hyper(Session *s, const Words *w)
 
 /* --- files ----------------------------------------------------------------------------------------------------------- */
 
-bool choose_weights(Session *s, const Words *w)
+/* The option becomes the word, or NULL without one; what the model does not go with is taken back. */
+static bool choose(Session *s, const char **option, const Words *w)
 {
-        const char *old = s->options.weights, *given = w->n > 1 ? strdup(w->word[1]) : NULL;
+        const char *old = *option, *given = w->n > 1 ? strdup(w->word[1]) : NULL;
         if (w->n > 1 && !given)
                 return fprintf(stderr, "lathe: error: out of memory\n"), false;
-        s->options.weights = given;
+        *option = given;
         bool good = !s->model || with_model(s, does_elaborate, w);
-        s->options.weights = good ? given : old;
+        *option = good ? given : old;
         free((char *)(good ? old : given));
         session_changed(s);
         return good;
+}
+
+bool choose_weights(Session *s, const Words *w)
+{
+        return choose(s, &s->options.weights, w);
+}
+
+bool choose_quant(Session *s, const Words *w)
+{
+        char why[QUANT_WHY];
+        if (w->n > 1 && !quant_fits(w->word[1], why))
+                return fprintf(stderr, "lathe: error: :quant: %s\n", why), false;
+        return choose(s, &s->options.quant, w);
 }
 
 /* --- parts ------------------------------------------------------------------------------------------------------------ */

@@ -275,6 +275,8 @@ static void add_settings(Save *v)
                 text_printf(v->text, ":set %s %s\n", o->override[i].name, o->override[i].value);
         if (o->weights)
                 text_printf(v->text, ":weights %s\n", quoted_text(&v->arena, o->weights));
+        if (o->quant)
+                text_printf(v->text, ":quant %s\n", o->quant);
 }
 
 static void note_left_out(Save *v)
@@ -290,6 +292,8 @@ static void note_left_out(Save *v)
                 text_printf(names, ", :tokenizer");
         if (o->weights)
                 text_printf(names, ", :weights");
+        if (o->quant)
+                text_printf(names, ", :quant");
         if (names->n)
                 printf("left out, for a model file holds definitions alone: %s\n"
                        "a name that does not end in .model takes the whole session, as a script\n",

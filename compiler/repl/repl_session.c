@@ -353,6 +353,8 @@ void session_set_model(Session *s, const char *name)
                 s->options.noverride = 0;
                 free((char *)s->options.weights);
                 s->options.weights = NULL;
+                free((char *)s->options.quant);
+                s->options.quant = NULL;
         }
         char *copy = name ? strdup(name) : NULL;
         free(s->model);

@@ -83,6 +83,7 @@ struct Weights {
         WeightMap *map;          /* NULL: hashed */
         const CkTensor **tensor; /* [map->npublished] */
         float *block;            /* [CK_BLOCK] on its way from the file */
+        bool beyond;             /* it was told that rounding made infinities */
         Storage *exact;          /* [graph->nweight] what the file's numbers are in */
 };
 #endif

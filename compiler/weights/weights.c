@@ -4,6 +4,8 @@
  * is held, of the slot as of the file. */
 #include "weight_map_private.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { LET_GO = 1 << 21 }; /* elements of a file whose pages are given back at once */
@@ -46,25 +48,36 @@ static bool may_be_narrow(const Weight *w)
         return w->type.rank > 1 && w->id < STORAGES_IN_FILE;
 }
 
-void weights_round(const Graph *g, Storage storage)
+void weight_round(Weight *w, Storage storage)
 {
-        for (int i = 0; i < g->nweight; i++)
-                g->weight[i]->storage = may_be_narrow(g->weight[i]) ? storage : STORAGE_F32;
+        w->storage = may_be_narrow(w) ? storage : STORAGE_F32;
 }
 
-static void round_block(Storage storage, float *block, int64_t n)
+/* What goes beyond the largest number is told once. */
+static void round_block(Weights *weights, const Weight *w, float *block, int64_t n)
 {
-        for (int64_t i = 0; storage == STORAGE_F16 && i < n; i++)
-                block[i] = f16_to_f32(f32_to_f16(block[i]));
-        for (int64_t i = 0; storage == STORAGE_BF16 && i < n; i++)
+        bool beyond = false;
+        for (int64_t i = 0; w->storage == STORAGE_F16 && i < n; i++) {
+                float x = f16_to_f32(f32_to_f16(block[i]));
+                beyond |= isinf(x) && !isinf(block[i]);
+                block[i] = x;
+        }
+        for (int64_t i = 0; w->storage == STORAGE_BF16 && i < n; i++)
                 block[i] = bf16_to_f32(f32_to_bf16(block[i]));
+        if (beyond && !weights->beyond)
+                fprintf(stderr,
+                        "lathe: warning: values of %s are beyond the largest f16, 65504, and become "
+                        "infinite; bf16 holds them\n",
+                        w->path);
+        weights->beyond |= beyond;
 }
 
 /* ---- opening ---- */
 
 Weights *weights_hashed(Arena *arena, const Graph *g)
 {
-        weights_round(g, STORAGE_F32);
+        for (int i = 0; i < g->nweight; i++)
+                g->weight[i]->storage = STORAGE_F32;
         Weights *weights = NEW(arena, Weights);
         weights->graph = g;
         weights->block = NEW_ARRAY(arena, float, CK_BLOCK);
@@ -93,8 +106,9 @@ Weights *weights_loaded(Arena *arena, const Graph *g, Checkpoint *checkpoint, Di
 
 /* ---- hashed ---- */
 
-static void take_hashed(float *block, const Weight *w, int64_t slot, WeightRun *take, void *to)
+static void take_hashed(Weights *weights, const Weight *w, int64_t slot, WeightRun *take, void *to)
 {
+        float *block = weights->block;
         Arena scratch = {0};
         int64_t shape[MAX_RANK], count = weight_shape(w, shape);
         uint64_t name = hash_name(weight_slot_name(&scratch, w, slot));
@@ -104,7 +118,7 @@ static void take_hashed(float *block, const Weight *w, int64_t slot, WeightRun *
                 for (int64_t i = 0; i < n; i++)
                         block[i] = hash_weight(name, (uint64_t)(first + i), scale,
                                                w->centre_values ? w->centre_values[first + i] : w->centre);
-                round_block(w->storage, block, n);
+                round_block(weights, w, block, n);
                 take(to, first, 1, n, block, 1);
         }
         arena_free(&scratch);
@@ -118,7 +132,8 @@ typedef struct {
         const Piece *piece;
         const CkTensor *tensor;
         float *block;
-        Storage round_to; /* F32: they are exact as they are */
+        Weights *weights;
+        bool rounds; /* else they are exact as they are */
         int digit;
         int64_t span, chunk;
         WeightRun *take;
@@ -172,7 +187,8 @@ static bool read_block(Reader *r, int64_t from, int64_t n)
                 return false;
         for (int64_t i = 0; i < n && (p->mul != 1 || p->add != 0); i++)
                 r->block[i] = (float)((r->block[i] - p->add) / p->mul);
-        round_block(r->round_to, r->block, n);
+        if (r->rounds)
+                round_block(r->weights, p->weight, r->block, n);
         if (from - r->kept >= LET_GO) {
                 checkpoint_let_go(r->tensor, r->kept, from - r->kept);
                 r->kept = from;
@@ -198,10 +214,11 @@ static bool read_digits(Reader *r, int k, int64_t from, int64_t to)
         return true;
 }
 
-static bool read_piece(const Weights *weights, const Piece *p, WeightRun *take, void *to)
+static bool read_piece(Weights *weights, const Piece *p, WeightRun *take, void *to)
 {
         Reader r = {.piece = p, .tensor = weights->tensor[p->published], .block = weights->block};
-        r.round_to = weights->exact[p->weight->id] == p->weight->storage ? STORAGE_F32 : p->weight->storage;
+        r.weights = weights;
+        r.rounds = weights->exact[p->weight->id] != p->weight->storage;
         r.take = take;
         r.to = to;
         r.kept = p->from;
@@ -222,7 +239,7 @@ bool weights_take(Weights *weights, const Weight *w, int64_t slot, WeightRun *ta
         if (w->id >= g->nweight || g->weight[w->id] != w || slot < 0 || slot >= w->slots)
                 return false;
         if (!weights->map) {
-                take_hashed(weights->block, w, slot, take, to);
+                take_hashed(weights, w, slot, take, to);
                 return true;
         }
         Piece *const *piece;

@@ -181,8 +181,8 @@ Weights *weights_hashed(Arena *arena, const Graph *g);
  * weights_check reports, all at once. */
 Weights *weights_loaded(Arena *arena, const Graph *g, Checkpoint *checkpoint, Diag *diag);
 
-/* All matrices of these weights are rounded to a storage; others stay floats. */
-void weights_round(const Graph *g, Storage storage);
+/* A matrix is rounded to this storage from now on; other weights stay floats. */
+void weight_round(Weight *w, Storage storage);
 
 /* One slot in runs, of which no more is held than a block: elements first, first + step, … [n] of it are from[0], from[from_step], ….  Each
  * element comes once, in the order of the file.  False as below. */
