@@ -116,12 +116,12 @@ static inline void token_order_run(const TokenTables *t, uint32_t map, const uns
 static inline void token_change_order(const TokenTables *t, uint32_t map, const unsigned char *p, const unsigned char *end, TokenWriter *w)
 {
         while (p < end) {
-                const unsigned char *plain = p, *run;
+                const unsigned char *begin = p, *run;
                 uint32_t code, class = 0, before = 0, disorder = 0;
                 int length = 0;
                 while (p < end && *p < 0x80)
                         p++;
-                token_write(w, plain, (uint64_t)(p - plain));
+                token_write(w, begin, (uint64_t)(p - begin));
                 run = p;
                 for (; p < end; p += length, before = class) {
                         length = token_character(p, end, &code);

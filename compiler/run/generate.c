@@ -207,8 +207,9 @@ static int run_show(void *of, int32_t token)
         return 1;
 }
 
-static const char *loop(Run *r, const Graph *g, float *logits, const int32_t *tokens, int64_t n,
-                        Generated *result)
+static const char *loop(Run *r, const Graph *g,
+                        float *logits, /* NOLINT(readability-non-const-parameter): the model writes there */
+                        const int32_t *tokens, int64_t n, Generated *result)
 {
         const Generation *how = r->how;
         const Generator all = {.of = r,

@@ -69,7 +69,7 @@ RegexTable *form_cuts(const Form *f)
                         class[at[k]] = *of;
                 }
         }
-        uint8_t *together = NEW_ARRAY(f->arena, uint8_t, classes * classes);
+        uint8_t *together = NEW_ARRAY(f->arena, uint8_t, (int64_t)classes * classes);
         for (int64_t i = 0; i < f->nmerge; i++) {
                 border(f, &f->merge[i], &at[0], &at[1]);
                 together[class[at[0]] * classes + class[at[1]]] = 1;

@@ -161,21 +161,25 @@ void add_bert_split(Reader *r, const char *where)
         keep_runs(r, charset_without(r->arena, charset_join(r->arena, mark, spaces)), mark, true, where);
 }
 
+/* A character of a script, and as many of it and of none behind. */
+static RegexTree *run_of_script(Reader *r, int i, CharSet none)
+{
+        CharSet script = charset_script(r->arena, i), more = charset_join(r->arena, script, none);
+        RegexTree *rest = regex_of_set(r->arena, more, true);
+        rest->least = 0;
+        return regex_then(r->arena, regex_of_set(r->arena, script, false), rest);
+}
+
 /* Runs of one script, with characters of none behind; those that stand before the first script go. */
 static void read_scripts(Reader *r, const char *where)
 {
         CharSet all = {0};
-        RegexTree *tree = NULL;
         for (int i = 0; i < script_count(); i++)
                 all = charset_join(r->arena, all, charset_script(r->arena, i));
         CharSet none = charset_without(r->arena, all);
-        for (int i = 0; i < script_count(); i++) {
-                CharSet script = charset_script(r->arena, i), more = charset_join(r->arena, script, none);
-                RegexTree *rest = regex_of_set(r->arena, more, true);
-                rest->least = 0;
-                RegexTree *run = regex_then(r->arena, regex_of_set(r->arena, script, false), rest);
-                tree = tree ? regex_either(r->arena, tree, run) : run;
-        }
+        RegexTree *tree = run_of_script(r, 0, none);
+        for (int i = 1; i < script_count(); i++)
+                tree = regex_either(r->arena, tree, run_of_script(r, i, none));
         new_tree_split(r, tree, SPLIT_REMOVED, where)->flags |= STEP_INVERTED;
 }
 

@@ -104,10 +104,12 @@ static void set_bytes(Reader *r, const SentencePieceModel *p)
                 if (p->type[i] != PIECE_BYTE)
                         continue;
                 int byte = named_byte(p->text[i]);
-                if (byte < 0)
+                if (byte >= 0) {
+                        f->of_byte[byte] = i;
+                        f->shown[i] = byte_text(r, byte);
+                } else {
                         reader_refuse(r, "piece %d, \"%s\": a byte's piece is like <0x41>", i, p->text[i].at);
-                f->of_byte[byte] = i;
-                f->shown[i] = byte_text(r, byte);
+                }
         }
         bool all = true;
         for (int b = 0; b < 256; b++)

@@ -420,7 +420,7 @@ RegexTable *regex_of_runs(Arena *a, const unsigned char *class, int classes, con
         m->arena = a;
         m->nclass = classes;
         m->nstate = classes + 2; /* behind the end and the beginning one for each class, which came last */
-        m->entry = NEW_ARRAY(a, uint32_t, m->nstate * (classes + 1));
+        m->entry = NEW_ARRAY(a, uint32_t, (int64_t)m->nstate * (classes + 1));
         for (int s = 1; s < m->nstate; s++)
                 for (int c = 0; c <= classes; c++) {
                         bool goes_on = c < classes && (s == 1 || together[(s - 2) * classes + c]);

@@ -468,7 +468,7 @@ static void mark_whole(Block *b, const TokenSplit *split)
 static bool add_splits(Block *b, const TokenTables *t)
 {
         const Form *f = b->form;
-        int32_t *symbol = NEW_ARRAY(b->arena, int32_t, TOKEN_LIST_WORDS * (MAX_TOKEN_BYTES + 1));
+        int32_t *symbol = NEW_ARRAY(b->arena, int32_t, TOKEN_LIST_WORDS * (INT64_C(1) + MAX_TOKEN_BYTES));
         TokenSplit *split = NEW_ARRAY(b->arena, TokenSplit, f->vocab);
         const bool plain = !f->within.n && !f->ending.n;
         for (int32_t i = 0; i < f->vocab && plain; i++)
