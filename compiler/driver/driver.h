@@ -124,7 +124,6 @@ const TalkForm *model_talks(Model *m, const Options *o, const Tokenizer *t, cons
 enum { QUANT_WHY = 128 };
 bool quant_fits(const char *list, char why[QUANT_WHY]);
 bool quant_weights(const Graph *g, const char *list);
-Storage weight_storage(const char *name, size_t n); /* that is called so; STORAGE_COUNT: there is none */
 
 /* kept.c: the path of a file that is kept of the source for the next start, beside it or in the user's folder; NULL: nothing is kept. */
 const char *kept_path(Arena *a, const Options *o, const char *name);

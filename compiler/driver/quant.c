@@ -12,7 +12,7 @@
 
 enum { MAX_PART = 128 };
 
-Storage weight_storage(const char *name, size_t n)
+static Storage weight_storage(const char *name, size_t n)
 {
         for (Storage s = 0; s <= STORAGE_BF16; s++)
                 if (strlen(storage_info[s].text) == n && !strncmp(name, storage_info[s].text, n))
