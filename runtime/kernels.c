@@ -203,54 +203,34 @@ static void by_address_v_gather_i32_far(float *r, const int32_t *base, const dou
         v_store(r, v_gather_i32_far(base, w_load(index)));
 }
 
-static void by_address_v_load_f16(float *r, const uint16_t *p)
-{
-        v_store(r, v_load_f16(p));
-}
-static void by_address_v_load_f16_n(float *r, const uint16_t *p, int n)
-{
-        v_store(r, v_load_f16_n(p, n));
-}
-static void by_address_v_load_f16_strided(float *r, const uint16_t *p, int64_t stride, int n)
-{
-        v_store(r, v_load_f16_strided(p, stride, n));
-}
-static void by_address_v_gather_f16(float *r, const uint16_t *base, const float *index, int64_t stride)
-{
-        v_store(r, v_gather_f16(base, v_load(index), stride));
-}
-static void by_address_v_gather_f16_far(float *r, const uint16_t *base, const double *index)
-{
-        v_store(r, v_gather_f16_far(base, w_load(index)));
-}
-static float any_f16_at(const uint16_t *p, int64_t at)
-{
-        return f16_at(p, at);
-}
-static void by_address_v_load_bf16(float *r, const uint16_t *p)
-{
-        v_store(r, v_load_bf16(p));
-}
-static void by_address_v_load_bf16_n(float *r, const uint16_t *p, int n)
-{
-        v_store(r, v_load_bf16_n(p, n));
-}
-static void by_address_v_load_bf16_strided(float *r, const uint16_t *p, int64_t stride, int n)
-{
-        v_store(r, v_load_bf16_strided(p, stride, n));
-}
-static void by_address_v_gather_bf16(float *r, const uint16_t *base, const float *index, int64_t stride)
-{
-        v_store(r, v_gather_bf16(base, v_load(index), stride));
-}
-static void by_address_v_gather_bf16_far(float *r, const uint16_t *base, const double *index)
-{
-        v_store(r, v_gather_bf16_far(base, w_load(index)));
-}
-static float any_bf16_at(const uint16_t *p, int64_t at)
-{
-        return bf16_at(p, at);
-}
+#define NARROW(type)                                                                                         \
+        static void by_address_v_load_##type(float *r, const uint16_t *p)                                    \
+        {                                                                                                    \
+                v_store(r, v_load_##type(p));                                                                \
+        }                                                                                                    \
+        static void by_address_v_load_##type##_n(float *r, const uint16_t *p, int n)                         \
+        {                                                                                                    \
+                v_store(r, v_load_##type##_n(p, n));                                                         \
+        }                                                                                                    \
+        static void by_address_v_load_##type##_strided(float *r, const uint16_t *p, int64_t stride, int n)   \
+        {                                                                                                    \
+                v_store(r, v_load_##type##_strided(p, stride, n));                                           \
+        }                                                                                                    \
+        static void by_address_v_gather_##type(float *r, const uint16_t *base, const float *index,           \
+                                               int64_t stride)                                               \
+        {                                                                                                    \
+                v_store(r, v_gather_##type(base, v_load(index), stride));                                    \
+        }                                                                                                    \
+        static void by_address_v_gather_##type##_far(float *r, const uint16_t *base, const double *index)    \
+        {                                                                                                    \
+                v_store(r, v_gather_##type##_far(base, w_load(index)));                                      \
+        }                                                                                                    \
+        static float any_##type##_at(const uint16_t *p, int64_t at)                                          \
+        {                                                                                                    \
+                return type##_at(p, at);                                                                     \
+        }
+NARROW(f16)
+NARROW(bf16)
 
 /* An epilogue or a bound is called by address anyway; of the literals that matmul() is made for, these matter. */
 #define MATMUL_OF(storage, group)                                                                            \
@@ -345,6 +325,17 @@ static int any_sample(float temperature, int top_k, float top_p, float min_p, ui
 #define FAR_BINARY_ROW(op) ROW(op, void, by_address_##op, "(double *r, const double *a, const double *b)")
 #define FAR_FOLD_ROW(op) ROW(op, double, by_address_##op, "(const double *a)")
 
+#define NARROW_ROWS(type) \
+        ROW(v_load_##type, void, by_address_v_load_##type, "(float *r, const uint16_t *p)") \
+        ROW(v_load_##type##_n, void, by_address_v_load_##type##_n, "(float *r, const uint16_t *p, int n)") \
+        ROW(v_load_##type##_strided, void, by_address_v_load_##type##_strided, \
+            "(float *r, const uint16_t *p, int64_t stride, int n)") \
+        ROW(v_gather_##type, void, by_address_v_gather_##type, \
+            "(float *r, const uint16_t *base, const float *index, int64_t stride)") \
+        ROW(v_gather_##type##_far, void, by_address_v_gather_##type##_far, \
+            "(float *r, const uint16_t *base, const double *index)") \
+        ROW(type##_at, float, any_##type##_at, "(const uint16_t *p, int64_t at)")
+
 const KernelSymbol JOIN(kernels_, KERNELS_ISA)[] = {
         UNARY_LIST(UNARY_ROW) BINARY_LIST(BINARY_ROW) FOLD_LIST(FOLD_ROW)
         FAR_BINARY_LIST(FAR_BINARY_ROW) FAR_FOLD_LIST(FAR_FOLD_ROW)
@@ -388,24 +379,7 @@ const KernelSymbol JOIN(kernels_, KERNELS_ISA)[] = {
             "(float *r, const int32_t *base, const float *index, int64_t stride)")
         ROW(v_gather, void, by_address_v_gather,
             "(float *r, const float *base, const float *index, int64_t stride)")
-        ROW(v_load_f16, void, by_address_v_load_f16, "(float *r, const uint16_t *p)")
-        ROW(v_load_f16_n, void, by_address_v_load_f16_n, "(float *r, const uint16_t *p, int n)")
-        ROW(v_load_f16_strided, void, by_address_v_load_f16_strided,
-            "(float *r, const uint16_t *p, int64_t stride, int n)")
-        ROW(v_gather_f16, void, by_address_v_gather_f16,
-            "(float *r, const uint16_t *base, const float *index, int64_t stride)")
-        ROW(v_gather_f16_far, void, by_address_v_gather_f16_far,
-            "(float *r, const uint16_t *base, const double *index)")
-        ROW(f16_at, float, any_f16_at, "(const uint16_t *p, int64_t at)")
-        ROW(v_load_bf16, void, by_address_v_load_bf16, "(float *r, const uint16_t *p)")
-        ROW(v_load_bf16_n, void, by_address_v_load_bf16_n, "(float *r, const uint16_t *p, int n)")
-        ROW(v_load_bf16_strided, void, by_address_v_load_bf16_strided,
-            "(float *r, const uint16_t *p, int64_t stride, int n)")
-        ROW(v_gather_bf16, void, by_address_v_gather_bf16,
-            "(float *r, const uint16_t *base, const float *index, int64_t stride)")
-        ROW(v_gather_bf16_far, void, by_address_v_gather_bf16_far,
-            "(float *r, const uint16_t *base, const double *index)")
-        ROW(bf16_at, float, any_bf16_at, "(const uint16_t *p, int64_t at)")
+        NARROW_ROWS(f16) NARROW_ROWS(bf16)
         ROW(v_store, void, by_address_v_load, "(float *p, const float *x)")
         ROW(v_store_n, void, by_address_v_store_n, "(float *p, const float *x, int n)")
         ROW(v_store_strided, void, by_address_v_store_strided,
