@@ -61,9 +61,7 @@ static json_t *parse(Arena *a, const char *path, const char *text, int64_t size,
 
 const char *block_of_json(Arena *a, const char *path, const json_t *root, TokenBlock *out)
 {
-        Form *f = NEW(a, Form);
-        f->arena = a;
-        f->path = path;
+        Form *f = form_new(a, path);
         const char *wrong = is_tekken(root) ? form_of_tekken(f, root) : form_of_json(f, root);
         return wrong ? wrong : form_tables(f, out);
 }

@@ -133,9 +133,7 @@ const char *load_llama2c(Arena *a, const char *path, TokenBlock *out, bool *lack
         char *bytes = file_text(a, path, &size, &wrong, lacking);
         if (!bytes)
                 return wrong;
-        Form *f = NEW(a, Form);
-        f->arena = a;
-        f->path = path;
+        Form *f = form_new(a, path);
         f->is_open_ended = true;
         wrong = form_of_rows(f, (Bytes){bytes, size});
         return wrong ? wrong : form_tables(f, out);

@@ -95,9 +95,7 @@ const char *load_sentencepiece(Arena *a, const char *path, TokenBlock *out, bool
         json_t *config = bytes ? config_beside(a, path, &wrong) : NULL;
         if (wrong)
                 return wrong;
-        Form *f = NEW(a, Form);
-        f->arena = a;
-        f->path = path;
+        Form *f = form_new(a, path);
         wrong = form_of_pieces(f, (Bytes){bytes, size}, config);
         json_decref(config);
         return wrong ? wrong : form_tables(f, out);

@@ -137,9 +137,7 @@ const char *load_tiktoken(Arena *a, const char *path, TokenBlock *out, bool *lac
         char *text = file_text(a, path, &size, &why, lacking);
         if (!text)
                 return why;
-        Form *f = NEW(a, Form);
-        f->arena = a;
-        f->path = path;
+        Form *f = form_new(a, path);
         Reader *r = reader_new(f);
         json_error_t error;
         json_begin();

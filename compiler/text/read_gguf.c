@@ -317,9 +317,7 @@ static void read_model_of(Reader *r, const GgufTokenizer *g, const json_t *table
 
 const char *tokenizer_of_gguf(Arena *a, const GgufTokenizer *g, TokenBlock *out)
 {
-        Form *f = NEW(a, Form);
-        f->arena = a;
-        f->path = g->path;
+        Form *f = form_new(a, g->path);
         Reader *r = reader_new(f);
         const char *text = embedded_text("pretokenizers.json");
         json_error_t error;

@@ -229,6 +229,14 @@ void add_around(Reader *r, bool before, int32_t token, const char *where)
         (before ? f->before : f->behind)[(*n)++] = token;
 }
 
+Form *form_new(Arena *a, const char *path)
+{
+        Form *f = NEW(a, Form);
+        f->arena = a;
+        f->path = path;
+        return f;
+}
+
 Reader *reader_new(Form *f)
 {
         Reader *r = NEW(f->arena, Reader);

@@ -29,6 +29,7 @@ _Noreturn void reader_refuse(Reader *r, const char *format, ...) __attribute__((
 
 /* --- reader.c ---------------------------------------------------------------------------------------------------------- */
 
+Form *form_new(Arena *a, const char *path); /* path: for messages */
 Reader *reader_new(Form *f);
 bool is_none(const json_t *value); /* missing, or null */
 Bytes text_of(Reader *r, const json_t *value, const char *where);

@@ -1,18 +1,9 @@
 /* The form as one block of tables: runtime/tokens.h says what stands where. */
-#include "form_private.h"
+#include "tables_private.h"
 
 #include <stdlib.h>
 
-typedef struct {
-        const Form *form;
-        Arena *arena;
-        Text *section[TOKENS_SECTIONS];
-        TokenHead head;
-        const FormMap *map[MAX_CHANGES];
-        uint32_t maps;
-} Block;
-
-static void add(Block *b, int section, const void *bytes, int64_t n)
+void add_bytes(Block *b, int section, const void *bytes, int64_t n)
 {
         if (n)
                 text_add(b->section[section], bytes, n);
@@ -29,13 +20,11 @@ static void *array_of(Block *b, int section, int64_t size)
 static uint32_t add_text(Block *b, Bytes text)
 {
         uint32_t at = (uint32_t)b->section[TOKENS_TEXTS]->n;
-        add(b, TOKENS_TEXTS, text.at, text.n);
+        add_bytes(b, TOKENS_TEXTS, text.at, text.n);
         return at;
 }
 
-/* --- tokens
- * ----------------------------------------------------------------------------------------------------------
- */
+/* --- tokens --- */
 
 static void add_texts(Block *b, int offsets, const Bytes *text)
 {
@@ -142,16 +131,14 @@ static const char *add_added(Block *b)
                                   sorted[i].token, sorted[i].flags};
                 if (!sorted[i].text.n || (i && !by_bytes(&sorted[i], &sorted[i - 1])))
                         continue; /* the same text twice */
-                add(b, TOKENS_ADDED, &row, sizeof row);
-                add(b, TOKENS_ADDED_BYTES, sorted[i].text.at, sorted[i].text.n);
+                add_bytes(b, TOKENS_ADDED, &row, sizeof row);
+                add_bytes(b, TOKENS_ADDED_BYTES, sorted[i].text.at, sorted[i].text.n);
                 b->head.raw_added += !sorted[i].normalised;
         }
         return wrong;
 }
 
-/* --- steps
- * -----------------------------------------------------------------------------------------------------------
- */
+/* --- steps --- */
 
 static uint32_t add_regex(Block *b, const RegexTable *t)
 {
@@ -160,10 +147,10 @@ static uint32_t add_regex(Block *b, const RegexTable *t)
         head.rows = (uint32_t)(b->section[TOKENS_ROWS]->n / 4);
         head.stage = (uint32_t)(b->section[TOKENS_STAGE]->n / 2);
         head.page = (uint32_t)b->section[TOKENS_CLASS]->n;
-        add(b, TOKENS_REGEX, &head, sizeof head);
-        add(b, TOKENS_ROWS, t->row, 4 * (int64_t)head.entries);
-        add(b, TOKENS_STAGE, t->stage, sizeof t->stage);
-        add(b, TOKENS_CLASS, t->page, (int64_t)head.pages * TOKENS_PAGE);
+        add_bytes(b, TOKENS_REGEX, &head, sizeof head);
+        add_bytes(b, TOKENS_ROWS, t->row, 4 * (int64_t)head.entries);
+        add_bytes(b, TOKENS_STAGE, t->stage, sizeof t->stage);
+        add_bytes(b, TOKENS_CLASS, t->page, (int64_t)head.pages * TOKENS_PAGE);
         return number;
 }
 
@@ -176,11 +163,11 @@ static uint32_t add_map(Block *b, const FormMap *m)
         TokenMap row = {(uint32_t)(b->section[TOKENS_MAP_STAGE]->n / 2),
                         (uint32_t)(b->section[TOKENS_MAP_VALUES]->n / 4 / TOKENS_PAGE), 1};
         const uint32_t none[TOKENS_PAGE] = {0};
-        add(b, TOKENS_MAP_VALUES, none, sizeof none);
+        add_bytes(b, TOKENS_MAP_VALUES, none, sizeof none);
         for (int p = 0; p < TOKENS_PAGES; p++) {
                 const uint16_t number = m->page[p] ? (uint16_t)row.pages++ : 0;
                 uint32_t value[TOKENS_PAGE];
-                add(b, TOKENS_MAP_STAGE, &number, sizeof number);
+                add_bytes(b, TOKENS_MAP_STAGE, &number, sizeof number);
                 for (int i = 0; m->page[p] && i < TOKENS_PAGE; i++) {
                         Bytes text = m->page[p][i];
                         value[i] = m->numbers ? (uint32_t)text.n
@@ -188,9 +175,9 @@ static uint32_t add_map(Block *b, const FormMap *m)
                                               : 0;
                 }
                 if (m->page[p])
-                        add(b, TOKENS_MAP_VALUES, value, sizeof value);
+                        add_bytes(b, TOKENS_MAP_VALUES, value, sizeof value);
         }
-        add(b, TOKENS_MAPS, &row, sizeof row);
+        add_bytes(b, TOKENS_MAPS, &row, sizeof row);
         b->map[b->maps] = m;
         return b->maps++;
 }
@@ -207,15 +194,15 @@ static void add_changes(Block *b)
                 row.at = add_text(b, c->what);
                 row.to = add_text(b, c->with);
                 row.table = c->map ? add_map(b, c->map) : c->regex ? add_regex(b, c->regex) : 0;
-                add(b, TOKENS_CHANGES, &row, sizeof row);
+                add_bytes(b, TOKENS_CHANGES, &row, sizeof row);
                 if (c->kind == CHANGE_COMPOSE && !b->section[TOKENS_COMPOSED]->n) {
                         int64_t size;
                         const TokenComposed *all = composed_characters(&size);
-                        add(b, TOKENS_COMPOSED, all, size);
+                        add_bytes(b, TOKENS_COMPOSED, all, size);
                 }
         }
-        add(b, TOKENS_CHARSMAP, f->charsmap.at, f->charsmap.n);
-        add(b, TOKENS_CHARSMAP_TEXTS, f->charsmap_texts.at, f->charsmap_texts.n);
+        add_bytes(b, TOKENS_CHARSMAP, f->charsmap.at, f->charsmap.n);
+        add_bytes(b, TOKENS_CHARSMAP_TEXTS, f->charsmap_texts.at, f->charsmap_texts.n);
 }
 
 static void add_step(Block *b, const FormStep *s)
@@ -223,7 +210,7 @@ static void add_step(Block *b, const FormStep *s)
         TokenStep row = {s->kind, 0, s->behavior, s->flags, add_text(b, s->text), (uint32_t)s->text.n};
         if (s->regex)
                 row.regex = add_regex(b, s->regex);
-        add(b, TOKENS_STEPS, &row, sizeof row);
+        add_bytes(b, TOKENS_STEPS, &row, sizeof row);
 }
 
 /* Last, what makes merging quicker: cuts that no merge goes over. */
@@ -293,9 +280,7 @@ static int64_t growth_of(const Form *f)
         return most < TOKENS_GROWTH ? (int64_t)most + 1 : TOKENS_GROWTH + 1;
 }
 
-/* --- models
- * ----------------------------------------------------------------------------------------------------------
- */
+/* --- models --- */
 
 /* All tokens byte by byte; false: they are too many. */
 static bool add_nodes(Block *b)
@@ -315,7 +300,7 @@ static bool add_nodes(Block *b)
                                   (nodes + 1) * (int64_t)sizeof *node);
                 node[nodes++] = (TokenNode){UINT32_MAX, UINT32_MAX, -1};
         }
-        add(b, TOKENS_NODES, node, nodes * (int64_t)sizeof *node);
+        add_bytes(b, TOKENS_NODES, node, nodes * (int64_t)sizeof *node);
         b->head.inner = at;
         b->head.characters = f->longest;
         return true;
@@ -326,7 +311,7 @@ static void add_scores(Block *b)
         const Form *f = b->form;
         const double none = 0;
         for (int32_t i = 0; f->score && i < f->vocab; i++)
-                add(b, TOKENS_SCORES, i < f->scored ? &f->score[i] : &none, sizeof none);
+                add_bytes(b, TOKENS_SCORES, i < f->scored ? &f->score[i] : &none, sizeof none);
         b->head.unknown_score = f->unknown_score;
 }
 
@@ -346,9 +331,7 @@ static const char *add_word(Block *b)
         return why;
 }
 
-/* --- the block
- * -------------------------------------------------------------------------------------------------------
- */
+/* --- the block --- */
 
 static void *put_together(Block *b, int64_t *size)
 {
@@ -369,121 +352,7 @@ static void *put_together(Block *b, int64_t *size)
         return block;
 }
 
-/* --- how merges make tokens
- * ------------------------------------------------------------------------------------------
- */
-
-/* The symbols of a token before merges, in symbol [text.n + 1]. */
-static int64_t spell(const Form *f, const TokenTables *t, Bytes text, int32_t *symbol)
-{
-        const unsigned char *p = (const unsigned char *)text.at;
-        return f->flags & TOKENS_ARE_BYTES ? token_spell_bytes(t, p, p + text.n, symbol)
-                                           : token_spell(t, p, p + text.n, p + text.n, symbol);
-}
-
-/* How its own merges make a token; n stays 0 if they don't. */
-static void split_token(const Form *f, const TokenTables *t, int32_t token, int32_t *symbol,
-                        TokenSplit *split)
-{
-        const Bytes text = f->token[token];
-        int64_t n = spell(f, t, text, symbol);
-        int32_t made = symbol[0];
-        uint32_t rank = 0;
-        n = token_merge(t, symbol, n, 2, symbol + n);
-        if (n == 2)
-                rank = token_of_pair(t, symbol[0], symbol[1], &made) + 1;
-        if (n < 1 || n > 2 || made != token)
-                return;
-        *split = (TokenSplit){(uint32_t)symbol[0], (uint32_t)symbol[n - 1], rank, -1, (uint32_t)text.n};
-}
-
-/* May tokens be searched for?  Every character has symbols, and merges are of texts alone. */
-static bool may_search(const Form *f, TokenSplit *split)
-{
-        if (!(f->flags & (TOKENS_ARE_BYTES | TOKENS_HAVE_BYTES)) || !merges_texts_alone(f))
-                return false;
-        for (int b = 0; b < 256; b++) {
-                const int32_t token = f->of_byte[b];
-                if (token < 0 || token >= f->vocab || split[token].rank)
-                        return false;
-                split[token] = (TokenSplit){0, 0, 0, -1, 1};
-        }
-        return true;
-}
-
-/* A token whose parts don't all have lower ranks than it has, which is so for some runs of spaces, can't be undone in the order of
- * ranks: it is not searched for. */
-static void leave_out_unordered(const Form *f, TokenSplit *split)
-{
-        for (bool again = true; again;) {
-                again = false;
-                for (int32_t i = 0; i < f->vocab; i++) {
-                        TokenSplit *s = &split[i];
-                        if (!s->n || !s->rank ||
-                            (split[s->left].rank < s->rank && split[s->right].rank < s->rank))
-                                continue;
-                        *s = (TokenSplit){0, 0, UINT32_MAX, -1, 0};
-                        again = true;
-                }
-        }
-}
-
-/* The trie of the tokens that are searched for, and for each the longest other one
- * that it begins with; false: they are too many. */
-static bool add_search(Block *b, TokenSplit *split)
-{
-        const Form *f = b->form;
-        Bytes *text = NEW_ARRAY(b->arena, Bytes, f->vocab);
-        uint32_t nodes = 0;
-        for (int32_t i = 0; i < f->vocab; i++)
-                if (split[i].n && split[i].n == f->token[i].n)
-                        text[i] = f->token[i];
-        const TokenNode *node = trie_make(b->arena, text, f->vocab, &nodes);
-        if (!node)
-                return false;
-        for (int32_t i = 0; i < f->vocab; i++) {
-                uint32_t at = 0;
-                for (int64_t k = 0; k + 1 < text[i].n; k++) {
-                        at = token_child(node, nodes, at, (unsigned char)text[i].at[k]);
-                        split[i].shorter = node[at].token >= 0 ? node[at].token : split[i].shorter;
-                }
-        }
-        add(b, TOKENS_NODES, node, nodes * (int64_t)sizeof *node);
-        add(b, TOKENS_SPLITS, split, f->vocab * (int64_t)sizeof *split);
-        return true;
-}
-
-/* Marks the tokens that pieces become at once: those that their own merges
- * make, or all where merges are ignored. */
-static void mark_whole(Block *b, const TokenSplit *split)
-{
-        TokenSlot *slot = (TokenSlot *)(void *)b->section[TOKENS_WHOLE]->data;
-        for (int64_t i = 0; i < b->section[TOKENS_WHOLE]->n / (int64_t)sizeof *slot; i++)
-                if (slot[i].token != UINT32_MAX && (split[slot[i].token].n || b->form->ignores_merges))
-                        slot[i].n_marks |= TOKEN_IS_WHOLE;
-}
-
-/* What takes merging to know, by tables t without it; false: its tokens are too
- * many. */
-static bool add_splits(Block *b, const TokenTables *t)
-{
-        const Form *f = b->form;
-        int32_t *symbol = NEW_ARRAY(b->arena, int32_t, TOKEN_LIST_WORDS * (INT64_C(1) + MAX_TOKEN_BYTES));
-        TokenSplit *split = NEW_ARRAY(b->arena, TokenSplit, f->vocab);
-        const bool plain = !f->within.n && !f->ending.n;
-        for (int32_t i = 0; i < f->vocab && plain; i++)
-                if (f->token[i].n > 0 && f->token[i].n <= MAX_TOKEN_BYTES)
-                        split_token(f, t, i, symbol, &split[i]);
-        mark_whole(b, split);
-        if (!plain || !may_search(f, split))
-                return true;
-        leave_out_unordered(f, split);
-        return add_search(b, split);
-}
-
-/* --- what decoding gives at once
- * -------------------------------------------------------------------------------------
- */
+/* --- what decoding gives at once --- */
 
 static void add_short(Block *b)
 {
@@ -502,8 +371,7 @@ static void add_short(Block *b)
         }
 }
 
-/* --- added tokens that are looked for in normalised text are normalised too
- * ------------------------------------------ */
+/* --- added tokens that are looked for in normalised text are normalised too --- */
 
 /* A text as the normaliser makes it. */
 static Bytes normalised(Arena *a, const TokenTables *t, Bytes text)
@@ -554,20 +422,9 @@ static const char *normalise_added(const Form *f, FormAdded *added)
         return NULL;
 }
 
-const char *form_tables(const Form *f, TokenBlock *out)
+static void set_head(Block *b)
 {
-        Block *b = NEW(f->arena, Block);
-        b->form = f;
-        b->arena = f->arena;
-        for (int i = 0; i < TOKENS_SECTIONS; i++)
-                b->section[i] = text_new(f->arena);
-        memcpy(b->head.name, "tokens 2", 8);
-        int64_t growth = growth_of(f);
-        if (growth > TOKENS_GROWTH)
-                return arena_printf(f->arena,
-                                    "%s: normalizer: a text could become more than %d times as long", f->path,
-                                    TOKENS_GROWTH);
-        b->head.growth = (uint32_t)growth;
+        const Form *f = b->form;
         b->head.vocab = (uint32_t)f->vocab;
         b->head.unknown = (uint32_t)f->unknown;
         b->head.flags = f->flags;
@@ -583,16 +440,33 @@ const char *form_tables(const Form *f, TokenBlock *out)
                 int64_t n = f->first && f->first[i].n > f->shown[i].n ? f->first[i].n : f->shown[i].n;
                 b->head.longest = n > b->head.longest ? (uint32_t)n : b->head.longest;
         }
+}
+
+const char *form_tables(const Form *f, TokenBlock *out)
+{
+        Block *b = NEW(f->arena, Block);
+        b->form = f;
+        b->arena = f->arena;
+        for (int i = 0; i < TOKENS_SECTIONS; i++)
+                b->section[i] = text_new(f->arena);
+        memcpy(b->head.name, "tokens 2", 8);
+        int64_t growth = growth_of(f);
+        if (growth > TOKENS_GROWTH)
+                return arena_printf(f->arena,
+                                    "%s: normalizer: a text could become more than %d times as long", f->path,
+                                    TOKENS_GROWTH);
+        b->head.growth = (uint32_t)growth;
+        set_head(b);
         add_texts(b, TOKENS_OFFSET, f->token);
         add_texts(b, TOKENS_SHOWN_OFFSET, f->shown);
         if (f->first)
                 add_texts(b, TOKENS_FIRST_OFFSET, f->first);
-        add(b, TOKENS_MARKS, f->mark, f->vocab);
+        add_bytes(b, TOKENS_MARKS, f->mark, f->vocab);
         add_short(b);
         add_slots(b);
         add_pairs(b);
         add_pair_bits(b);
-        add(b, TOKENS_OF_BYTE, f->of_byte, sizeof f->of_byte);
+        add_bytes(b, TOKENS_OF_BYTE, f->of_byte, sizeof f->of_byte);
         const char *why = add_added(b);
         if (why)
                 return why;
@@ -602,8 +476,8 @@ const char *form_tables(const Form *f, TokenBlock *out)
         why = add_word(b);
         if (why || !add_nodes(b))
                 return arena_printf(f->arena, "%s: %s", f->path, why ? why : "its tokens are too many");
-        add(b, TOKENS_AROUND, f->before, f->nbefore * (int64_t)sizeof *f->before);
-        add(b, TOKENS_AROUND, f->behind, f->nbehind * (int64_t)sizeof *f->behind);
+        add_bytes(b, TOKENS_AROUND, f->before, f->nbefore * (int64_t)sizeof *f->before);
+        add_bytes(b, TOKENS_AROUND, f->behind, f->nbehind * (int64_t)sizeof *f->behind);
         void *block = put_together(b, &out->size);
         TokenTables t;
         if (block && f->model == MODEL_BPE && tokens_open(&t, block, (uint64_t)out->size))

@@ -66,15 +66,20 @@ static int axis_of_step(const Placed *p, int64_t step, const int64_t *index, int
         return best;
 }
 
-/* Numbers go where they lie: narrow ones are there exactly already, or rounded to even. */
-static void put(const Placed *p, int64_t at, float value)
+static void put_f16(const Placed *p, int64_t at, float value)
+{
+        ((uint16_t *)p->to)[at] = f32_to_f16(value);
+}
+
+/* Numbers are rounded already where they lie in 16 bits. */
+static inline void put(const Placed *p, int64_t at, float value)
 {
         if (p->storage == STORAGE_F32)
                 ((float *)p->to)[at] = value;
         else if (p->storage == STORAGE_BF16)
                 ((uint16_t *)p->to)[at] = f32_to_bf16(value);
         else
-                ((uint16_t *)p->to)[at] = f32_to_f16(value);
+                put_f16(p, at, value);
 }
 
 /* LANES rows of the innermost axis, tiled over the axis before it, become a panel. */

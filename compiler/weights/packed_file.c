@@ -34,7 +34,7 @@ static float *map_aside(FILE *f, const Plan *p, int64_t n, const WeightTail *tai
         memcpy(page, "lathe 1\n", 8);
         memcpy(page + 8, head, sizeof head);
         for (int i = 0; i < p->graph->nweight && i < STORAGES_IN_FILE; i++)
-                page[PAGE_STORAGES + i] = (unsigned char)p->graph->weight[i]->storage;
+                page[PACKED_STORAGES + i] = (unsigned char)p->graph->weight[i]->storage;
         if (tail->size)
                 memcpy(page + size - tail->size, tail->bytes, (size_t)tail->size);
         return (float *)(void *)(page + PACKED_HEAD);

@@ -3,6 +3,6 @@
 #define PACKED_FILE_PRIVATE_H
 #include "weights.h"
 
-enum { PAGE_STORAGES = 512 }; /* the byte of the head where they stand */
-_Static_assert(PAGE_STORAGES + STORAGES_IN_FILE <= PACKED_HEAD, "they stand in the head");
+enum { PACKED_STORAGES = 512 }; /* the byte of the head from which on the storages stand */
+_Static_assert(PACKED_STORAGES + STORAGES_IN_FILE <= PACKED_HEAD, "they stand in the head");
 #endif

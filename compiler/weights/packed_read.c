@@ -38,7 +38,7 @@ bool packed_file_storage(const char *path, const Graph *g)
         unsigned char storage[STORAGES_IN_FILE];
         size_t n = (size_t)(g->nweight < STORAGES_IN_FILE ? g->nweight : STORAGES_IN_FILE);
         int file = open(path, O_RDONLY | O_CLOEXEC);
-        bool good = file >= 0 && read_at(file, storage, n, PAGE_STORAGES);
+        bool good = file >= 0 && read_at(file, storage, n, PACKED_STORAGES);
         if (file >= 0)
                 close(file);
         for (size_t i = 0; i < n && good; i++)

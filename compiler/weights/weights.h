@@ -253,9 +253,11 @@ typedef struct {
         int entry;    /* of ending.c */
         bool lacking; /* what is wrong is the environment */
 } PackedFile;
-enum { PACKED_HEAD = 4096 };                             /* bytes before the weights */
+enum {
+        PACKED_HEAD = 4096,     /* bytes before the weights */
+        STORAGES_IN_FILE = 3584 /* weights whose storage it says; those behind them are floats */
+};
 bool is_packed_file(const char *path, const char **why); /* *why: if that can't be told */
-enum { STORAGES_IN_FILE = 3584 }; /* weights whose storage it says; those behind them are floats */
 /* Sets the storage of each weight as the file has it; false: it is none of this model. */
 bool packed_file_storage(const char *path, const Graph *g);
 const char *packed_file_open(const char *path, const Plan *p, uint64_t key,

@@ -1,0 +1,19 @@
+/* A block of tables while it is made: tables.c, tables_splits.c. */
+#ifndef TEXT_TABLES_PRIVATE_H
+#define TEXT_TABLES_PRIVATE_H
+#include "form_private.h"
+
+typedef struct {
+        const Form *form;
+        Arena *arena;
+        Text *section[TOKENS_SECTIONS];
+        TokenHead head;
+        const FormMap *map[MAX_CHANGES];
+        uint32_t maps;
+} Block;
+
+void add_bytes(Block *b, int section, const void *bytes, int64_t n);
+
+/* tables_splits.c: what takes merging to know, by tables t without it; false: its tokens are too many. */
+bool add_splits(Block *b, const TokenTables *t);
+#endif
