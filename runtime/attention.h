@@ -23,7 +23,7 @@
  * No bit depends on which rows go together: one row of a cache, chunks, or the whole sequence.  Rows of all
  * heads that share a key head form one list, so that grouped queries load keys and values once.
  *
- * Needs guard.h, a v16 header, math.h, matmul.h.
+ * Needs guard.h, a v16 header, math.h, narrow.h, matmul.h.
  */
 
 /* Key positions in a block; a part of the definition. */
@@ -32,10 +32,11 @@
 typedef struct {
         const float *q;        /* row i of head h at q + i * q_row + h * q_head: [head_dim] */
         int64_t q_row, q_head; /* floats */
-        const float *k;        /* 16 keys of key head g at k + g * k_head + tile * k_tile: [head_dim][16] */
+        const void *k; /* 16 keys of key head g at element g * k_head + tile * k_tile: [head_dim][16] */
         int64_t k_head, k_tile;
-        const float *v; /* key j of key head g at v + g * v_head + j * v_key: [v_dim] */
+        const void *v; /* key j of key head g at element g * v_head + j * v_key: [v_dim] */
         int64_t v_head, v_key;
+        int k_storage, v_storage;       /* STORAGE_F32 or STORAGE_F16, of keys and values */
         int64_t first_key, first_value; /* whose keys lie at k, values at v; multiples of 16 */
         float *out;                     /* row i of head h at out + i * out_row + h * out_head: [v_dim] */
         int64_t out_row, out_head;
@@ -119,7 +120,7 @@ KERNEL void attention_product(float *acc, int64_t acc_row, const Factors *whole,
         Factors f = *whole;
         int width = count == 1 ? 4 : count <= 4 ? FEW_PANELS : TILE_PANELS;
         for (int j = 0; j < panels; j += width) {
-                f.w = (const float *)whole->w + j * f.w_panel;
+                f.w = (const char *)whole->w + j * f.w_panel * storage_bytes(f.storage);
                 f.next = whole->next + j * f.next_panel;
                 f.panels = panels - j < width ? panels - j : width;
                 if (count == 1)
@@ -149,18 +150,22 @@ KERNEL void attention_scores(const Attention *a, AttentionTile *t, int64_t block
                 return;
         from = from / 16 * 16;
         int64_t panel = a->k_tile;
-        int width = t->count == 1 ? 4 : t->count <= 4 ? FEW_PANELS : TILE_PANELS;
+        int width = t->count == 1   ? 4
+                    : t->count <= 4 ? FEW_PANELS
+                                    : TILE_PANELS,
+            bytes = storage_bytes(a->k_storage);
         Factors f = {.x = t->q,
                      .x_row = a->head_dim,
                      .x_step = 1,
                      .rows = TILE_ROWS,
-                     .w = a->k + t->kv * a->k_head + (block + from - a->first_key) / 16 * a->k_tile,
                      .w_panel = panel,
                      .w_step = 16,
-                     .storage = STORAGE_F32};
-        f.next = (const char *)((const float *)f.w + width * panel);
-        f.next_panel = panel * (int64_t)sizeof(float);
-        f.next_step = 16 * (int64_t)sizeof(float);
+                     .storage = a->k_storage};
+        f.w = (const char *)a->k +
+              (t->kv * a->k_head + (block + from - a->first_key) / 16 * a->k_tile) * bytes;
+        f.next = (const char *)f.w + width * panel * bytes;
+        f.next_panel = panel * bytes;
+        f.next_step = 16 * bytes;
         attention_product(t->s + from, ATTENTION_BLOCK, &f, a->head_dim, 1, t->count, (to - from + 15) / 16);
 }
 
@@ -196,9 +201,18 @@ KERNEL void attention_softmax(const Attention *a, Score *score, AttentionTile *t
 }
 
 /* Values of a key. */
-KERNEL const float *attention_value(const Attention *a, const AttentionTile *t, int64_t key)
+KERNEL const void *attention_value(const Attention *a, const AttentionTile *t, int64_t key)
 {
-        return a->v + t->kv * a->v_head + (key - a->first_value) * a->v_key;
+        int64_t at = t->kv * a->v_head + (key - a->first_value) * a->v_key;
+        return (const char *)a->v + at * storage_bytes(a->v_storage);
+}
+
+/* Columns c to c + lanes - 1 of a key's values. */
+KERNEL v16 attention_columns(const Attention *a, const void *value, int c, int lanes)
+{
+        if (a->v_storage == STORAGE_F16)
+                return v_load_f16_n((const uint16_t *)value + c, lanes);
+        return v_load_n((const float *)value + c, lanes);
 }
 
 /* block_o += p_j v_j over keys from <= j < to of the block, live in each of `count` rows from row i on; whole
@@ -215,24 +229,25 @@ KERNEL void attention_values_of(const Attention *a, const AttentionTile *t, int6
                      .w = attention_value(a, t, block + from),
                      .w_panel = 16,
                      .w_step = a->v_key,
-                     .storage = STORAGE_F32};
-        f.next = (const char *)((const float *)f.w + 16 * a->v_key);
-        f.next_panel = 16 * (int64_t)sizeof(float);
-        f.next_step = a->v_key * (int64_t)sizeof(float);
+                     .storage = a->v_storage};
+        const int bytes = storage_bytes(a->v_storage);
+        f.next = (const char *)f.w + 16 * a->v_key * bytes;
+        f.next_panel = 16 * bytes;
+        f.next_step = a->v_key * bytes;
         attention_product(t->block_o + i * t->width, t->width, &f, to - from, 0, count, a->v_dim / 16);
 }
 
 /* block_o[i] from column c on: the chain over row i's live keys, one by one. */
 KERNEL void attention_values_live(const Attention *a, const AttentionTile *t, int64_t block, int i, int c)
 {
-        const int from = t->from[i];
-        const float *p = t->s + i * ATTENTION_BLOCK, *v = attention_value(a, t, block + from);
+        const float *p = t->s + i * ATTENTION_BLOCK;
         for (; c < a->v_dim; c += 16) {
                 int lanes = a->v_dim - c < 16 ? a->v_dim - c : 16;
                 v16 sum = v_set1(0);
-                for (int j = from; j < t->to[i]; j++)
+                for (int j = t->from[i]; j < t->to[i]; j++)
                         if (!(p[j] < 0))
-                                sum = v_fma(v_set1(p[j]), v_load_n(v + (j - from) * a->v_key + c, lanes),
+                                sum = v_fma(v_set1(p[j]),
+                                            attention_columns(a, attention_value(a, t, block + j), c, lanes),
                                             sum);
                 v_store(t->block_o + i * t->width + c, sum);
         }

@@ -232,6 +232,23 @@ static void by_address_v_gather_i32_far(float *r, const int32_t *base, const dou
 NARROW(f16)
 NARROW(bf16)
 
+static void by_address_v_store_f16(uint16_t *p, const float *x)
+{
+        v_store_f16(p, v_load(x));
+}
+static void by_address_v_store_f16_n(uint16_t *p, const float *x, int n)
+{
+        v_store_f16_n(p, v_load(x), n);
+}
+static void by_address_v_store_f16_strided(uint16_t *p, int64_t stride, const float *x, int n)
+{
+        v_store_f16_strided(p, stride, v_load(x), n);
+}
+static void any_f16_put(uint16_t *p, int64_t at, float x)
+{
+        f16_put(p, at, x);
+}
+
 /* An epilogue or a bound is called by address anyway; of the literals that matmul() is made for, these matter. */
 #define MATMUL_OF(storage, group)                                                                            \
         matmul_active(ctx, epilogue, x, ldx, active, rows, k, w, storage, group, cut, panel0, panel1, scratch)
@@ -257,16 +274,17 @@ static void any_matmul(const void *ctx, Epilogue *epilogue, const float *x, int6
 {
         any_matmul_active(ctx, epilogue, x, ldx, NULL, rows, k, w, storage, group, cut, panel0, panel1, scratch);
 }
-static void any_matmul_activations(float *y, int64_t y_row, const float *a, int64_t ai, int64_t ak, const float *b,
-                             int64_t bk, int64_t bj, int64_t row0, int64_t row1, int n, int k)
+static void any_matmul_activations(float *y, int64_t y_row, const float *a, int64_t ai, int64_t ak,
+                                   const void *b, int storage, int64_t bk, int64_t bj, int64_t row0,
+                                   int64_t row1, int n, int k)
 {
-        matmul_activations(y, y_row, a, ai, ak, b, bk, bj, row0, row1, n, k);
+        matmul_activations(y, y_row, a, ai, ak, b, storage, bk, bj, row0, row1, n, k);
 }
 
-static void any_matmul_past_zeros(float *y, const float *a, int64_t ak, const float *b, int64_t bk, int64_t bj,
-                                  int n, int k, int zeros)
+static void any_matmul_past_zeros(float *y, const float *a, int64_t ak, const void *b, int storage,
+                                  int64_t bk, int64_t bj, int n, int k, int zeros)
 {
-        matmul_past_zeros(y, a, ak, b, bk, bj, n, k, zeros);
+        matmul_past_zeros(y, a, ak, b, storage, bk, bj, n, k, zeros);
 }
 
 /* The score formula works in place there; its own context stands behind ours. */
@@ -296,7 +314,15 @@ static void any_attention(const Attention *given,
         const AnyAttention any = {given->ctx, score, live};
         Attention a = *given;
         a.ctx = &any;
-        attention(&a, any_score, any_live, unit0, unit1, rows, scratch);
+        if (a.k_storage != a.v_storage) {
+                attention(&a, any_score, any_live, unit0, unit1, rows, scratch);
+        } else if (a.k_storage == STORAGE_F16) {
+                a.k_storage = a.v_storage = STORAGE_F16;
+                attention(&a, any_score, any_live, unit0, unit1, rows, scratch);
+        } else {
+                a.k_storage = a.v_storage = STORAGE_F32;
+                attention(&a, any_score, any_live, unit0, unit1, rows, scratch);
+        }
 }
 static void any_top_of(float *y, int64_t y_step, const float *x, int64_t x_step, int64_t n, int64_t k)
 {
@@ -380,6 +406,11 @@ const KernelSymbol JOIN(kernels_, KERNELS_ISA)[] = {
         ROW(v_gather, void, by_address_v_gather,
             "(float *r, const float *base, const float *index, int64_t stride)")
         NARROW_ROWS(f16) NARROW_ROWS(bf16)
+        ROW(v_store_f16, void, by_address_v_store_f16, "(uint16_t *p, const float *x)")
+        ROW(v_store_f16_n, void, by_address_v_store_f16_n, "(uint16_t *p, const float *x, int n)")
+        ROW(v_store_f16_strided, void, by_address_v_store_f16_strided,
+            "(uint16_t *p, int64_t stride, const float *x, int n)")
+        ROW(f16_put, void, any_f16_put, "(uint16_t *p, int64_t at, float x)")
         ROW(v_store, void, by_address_v_load, "(float *p, const float *x)")
         ROW(v_store_n, void, by_address_v_store_n, "(float *p, const float *x, int n)")
         ROW(v_store_strided, void, by_address_v_store_strided,
@@ -392,10 +423,10 @@ const KernelSymbol JOIN(kernels_, KERNELS_ISA)[] = {
             "const int32_t *active, int64_t rows, int k, const void *w, int storage, int group, int cut, int panel0, int panel1, "
             "float *scratch)")
         ROW(matmul_activations, void, any_matmul_activations,
-            "(float *y, int64_t y_row, const float *a, int64_t ai, int64_t ak, const float *b, int64_t bk, "
+            "(float *y, int64_t y_row, const float *a, int64_t ai, int64_t ak, const void *b, int storage, int64_t bk, "
             "int64_t bj, int64_t row0, int64_t row1, int n, int k)")
         ROW(matmul_past_zeros, void, any_matmul_past_zeros,
-            "(float *y, const float *a, int64_t ak, const float *b, int64_t bk, int64_t bj, int n, int k, int zeros)")
+            "(float *y, const float *a, int64_t ak, const void *b, int storage, int64_t bk, int64_t bj, int n, int k, int zeros)")
         ROW(attention, void, any_attention,
             "(const void *a, void (*score)(const void *ctx, v16 s, int head, int64_t row, int64_t col), "
             "void (*live)(const void *ctx, int head, int64_t row, int64_t *lo, int64_t *hi), int unit0, int unit1, "

@@ -44,8 +44,10 @@
 
 #define STORAGE_BF16 2
 
-/* f32, `lanes` columns that are lane_step apart: for activations that were never packed */
+/* `lanes` columns that are lane_step apart, f32 or f16: for activations that were never packed */
 #define STORAGE_STRIDED 3
+
+#define STORAGE_STRIDED_F16 4
 
 /* What a tile multiplies: x [rows][steps] by w [panels][steps][16]. */
 typedef struct {
@@ -57,7 +59,7 @@ typedef struct {
         int64_t w_panel, w_step;
         int panels; /* likewise */
         int storage;
-        int64_t lane_step; /* of STORAGE_STRIDED */
+        int64_t lane_step; /* of those that are strided */
         int lanes;
         const char *next; /* step p asks for the lines at next + j * next_panel + p * next_step bytes */
         int64_t next_panel, next_step;
@@ -74,6 +76,8 @@ KERNEL v16 load_columns(const Factors *f, int64_t at)
                 return v_load_f16((const uint16_t *)f->w + at);
         if (f->storage == STORAGE_BF16)
                 return v_load_bf16((const uint16_t *)f->w + at);
+        if (f->storage == STORAGE_STRIDED_F16)
+                return v_load_f16_strided((const uint16_t *)f->w + at, (ptrdiff_t)f->lane_step, f->lanes);
         if (f->storage == STORAGE_STRIDED)
                 return v_load_strided((const float *)f->w + at, (ptrdiff_t)f->lane_step, f->lanes);
         return v_load((const float *)f->w + at);
@@ -276,23 +280,26 @@ KERNEL void matmul(const void *ctx, Epilogue *epilogue, const float *x, int64_t 
 
 /*
  * y[i][j] = sum over p < k of a[i * ai + p * ak] * b[p * bk + j * bj], for rows row0 <= i < row1 and all
- * columns j < n; y [..][y_row].  For activations that nothing fused; the same chains as matmul().
+ * columns j < n; y [..][y_row]; b in f32 or f16, by `storage`.  For activations that nothing fused; the same chains as
+ * matmul().
  */
-KERNEL void matmul_activations(float *y, int64_t y_row, const float *a, int64_t ai, int64_t ak, const float *b,
-                         int64_t bk, int64_t bj, int64_t row0, int64_t row1, int n, int k)
+KERNEL void matmul_activations(float *y, int64_t y_row, const float *a, int64_t ai, int64_t ak, const void *b,
+                               int storage, int64_t bk, int64_t bj, int64_t row0, int64_t row1, int n, int k)
 {
         float acc[4 * 16];
         for (int64_t i = row0; i < row1; i += 4)
                 for (int j = 0; j < n; j += 16) {
                         int rows = row1 - i < 4 ? (int)(row1 - i) : 4, lanes = n - j < 16 ? n - j : 16;
                         Factors f = {.x = a + i * ai, .x_row = ai, .x_step = ak, .rows = rows};
-                        f.w = b + j * bj;
+                        f.w = (const char *)b + j * bj * storage_bytes(storage);
                         f.w_step = bk;
                         f.panels = 1;
                         f.lane_step = bj;
                         f.lanes = lanes;
-                        f.next = (const char *)(b + j * bj);
-                        f.storage = bj == 1 && lanes == 16 ? STORAGE_F32 : STORAGE_STRIDED;
+                        f.next = (const char *)f.w;
+                        f.storage = bj == 1 && lanes == 16   ? storage
+                                    : storage == STORAGE_F16 ? STORAGE_STRIDED_F16
+                                                             : STORAGE_STRIDED;
                         tile_product(acc, 16, &f, k, 1, 4, 1);
                         for (int r = 0; r < rows; r++)
                                 v_store_n(y + (i + r) * y_row + j, v_load(acc + 16 * r), lanes);
@@ -303,21 +310,22 @@ KERNEL void matmul_activations(float *y, int64_t y_row, const float *a, int64_t 
  * One row of matmul_activations() that passes over the terms with a = 0 (zeros 1), b = 0 (2), or either (3), whatever the
  * other factor is: a mask makes them 0.
  */
-KERNEL void matmul_past_zeros(float *y, const float *a, int64_t ak, const float *b, int64_t bk, int64_t bj, int n,
-                              int k, int zeros)
+KERNEL void matmul_past_zeros(float *y, const float *a, int64_t ak, const void *b, int storage, int64_t bk,
+                              int64_t bj, int n, int k, int zeros)
 {
+        Factors f = {.w = b, .lane_step = bj};
+        f.storage = storage == STORAGE_F16 ? STORAGE_STRIDED_F16 : STORAGE_STRIDED;
         for (int j = 0; j < n; j += 16) {
-                int lanes = n - j < 16 ? n - j : 16;
                 v16 sum = v_set1(0);
+                f.lanes = n - j < 16 ? n - j : 16;
                 for (int p = 0; p < k; p++) {
-                        const float *from = b + p * bk + j * bj;
                         float x = a[p * ak];
                         if ((zeros & 1) && x == 0)
                                 continue;
-                        v16 w = bj == 1 ? v_load_n(from, lanes) : v_load_strided(from, (ptrdiff_t)bj, lanes);
+                        v16 w = load_columns(&f, p * bk + j * bj);
                         v16 more = v_fma(v_set1(x), w, sum);
                         sum = zeros & 2 ? v_where(v_eq(w, v_set1(0)), sum, more) : more;
                 }
-                v_store_n(y + j, sum, lanes);
+                v_store_n(y + j, sum, f.lanes);
         }
 }

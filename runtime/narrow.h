@@ -1,5 +1,5 @@
 /*
- * Numbers of 16 bits that do not lie 16 in a row, widened exactly.
+ * Numbers of 16 bits that do not lie 16 in a row: widened exactly when loaded, rounded when stored.
  *
  * Needs a v16 header, rows.h and far.h.
  */
@@ -42,6 +42,25 @@ KERNEL v16 v_gather_f16_far(const uint16_t *base, w16 index)
 KERNEL float f16_at(const uint16_t *p, int64_t at)
 {
         return v_first(v_load_f16_n(p + at, 1));
+}
+
+/* p[i * stride] becomes lane i for i < n, rounded as v_store_f16 does. */
+KERNEL void v_store_f16_strided(uint16_t *p, ptrdiff_t stride, v16 x, int n)
+{
+        uint16_t half[16];
+        v_store_f16(half, x);
+        for (int i = 0; i < n; i++)
+                p[i * stride] = half[i];
+}
+
+KERNEL void v_store_f16_n(uint16_t *p, v16 x, int n)
+{
+        v_store_f16_strided(p, 1, x, n);
+}
+
+KERNEL void f16_put(uint16_t *p, int64_t at, float x)
+{
+        v_store_f16_n(p + at, v_set1(x), 1);
 }
 
 /* bfloat16 numbers. */

@@ -89,6 +89,20 @@ KERNEL v16 v_load_f16(const uint16_t *p)
                      _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)(p + 8)))};
 }
 
+/* Eight floats as half precision numbers, rounded to nearest even; any NaN becomes 0x7e00. */
+KERNEL __m128i v_narrow_f16(__m256 x)
+{
+        __m256 to_nan = _mm256_castsi256_ps(_mm256_set1_epi32(0x7fc00000));
+        return _mm256_cvtps_ph(_mm256_blendv_ps(x, to_nan, _mm256_cmp_ps(x, x, _CMP_UNORD_Q)),
+                               _MM_FROUND_TO_NEAREST_INT);
+}
+
+KERNEL void v_store_f16(uint16_t *p, v16 x)
+{
+        _mm_storeu_si128((__m128i *)(void *)p, v_narrow_f16(x.lo));
+        _mm_storeu_si128((__m128i *)(void *)(p + 8), v_narrow_f16(x.hi));
+}
+
 /* Eight bfloat16 numbers: the upper halves of eight floats. */
 KERNEL __m256 v_widen_bf16(const uint16_t *p)
 {

@@ -83,6 +83,14 @@ KERNEL v16 v_load_f16(const uint16_t *p)
         return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)p));
 }
 
+/* The lanes as half precision numbers, rounded to nearest even; any NaN becomes 0x7e00. */
+KERNEL void v_store_f16(uint16_t *p, v16 x)
+{
+        __mmask16 to_nan = _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q);
+        x = _mm512_mask_mov_ps(x, to_nan, _mm512_castsi512_ps(_mm512_set1_epi32(0x7fc00000)));
+        _mm256_storeu_si256((__m256i *)(void *)p, _mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
+}
+
 /* bfloat16 numbers, widened exactly: the upper half of a float. */
 KERNEL v16 v_load_bf16(const uint16_t *p)
 {

@@ -90,6 +90,21 @@ KERNEL v16 v_load_f16(const uint16_t *p)
         return (v16){v_widen_f16(p), v_widen_f16(p + 4), v_widen_f16(p + 8), v_widen_f16(p + 12)};
 }
 
+/* Four floats as half precision numbers, rounded to nearest even; any NaN becomes 0x7e00. */
+KERNEL uint16x4_t v_narrow_f16(float32x4_t x)
+{
+        float32x4_t to_nan = vreinterpretq_f32_u32(vdupq_n_u32(0x7fc00000));
+        return vreinterpret_u16_f16(vcvt_f16_f32(vbslq_f32(vceqq_f32(x, x), x, to_nan)));
+}
+
+KERNEL void v_store_f16(uint16_t *p, v16 x)
+{
+        vst1_u16(p, v_narrow_f16(x.a));
+        vst1_u16(p + 4, v_narrow_f16(x.b));
+        vst1_u16(p + 8, v_narrow_f16(x.c));
+        vst1_u16(p + 12, v_narrow_f16(x.d));
+}
+
 /* Four bfloat16 numbers, widened exactly: the upper halves of four floats. */
 KERNEL float32x4_t v_widen_bf16(const uint16_t *p)
 {

@@ -133,6 +133,20 @@ KERNEL float float_from_f16(uint16_t half)
         return float_from_bits(sign | float_bits((float)magnitude * 0x1p-24f));
 }
 
+/* A float as an IEEE half precision number: rounded to nearest even, inf from 65520 on; any NaN is 0x7e00. */
+KERNEL uint16_t float_to_f16(float x)
+{
+        uint32_t bits = float_bits(x), sign = bits >> 16 & 0x8000u, magnitude = bits & 0x7fffffffu;
+        if (magnitude > 0x7f800000u)
+                return 0x7e00u;
+        if (magnitude >= 0x47800000u) /* 2^16 */
+                return (uint16_t)(sign | 0x7c00u);
+        if (magnitude < 0x38800000u) /* 2^-14: a denormal half ends where 0.5 does, and is added to it */
+                return (uint16_t)(sign | (float_bits(float_from_bits(magnitude) + 0.5f) - 0x3f000000u));
+        uint32_t odd = magnitude >> 13 & 1u;
+        return (uint16_t)(sign | (magnitude - ((127u - 15u) << 23) + 0xfffu + odd) >> 13);
+}
+
 KERNEL v16 v_load(const float *p)
 {
         v16 x;
@@ -203,6 +217,13 @@ KERNEL v16 v_load_f16(const uint16_t *p)
         for (int i = 0; i < 16; i++)
                 x.lane[i] = float_from_f16(p[i]);
         return x;
+}
+
+/* The lanes as half precision numbers, rounded to nearest even; any NaN becomes 0x7e00. */
+KERNEL void v_store_f16(uint16_t *p, v16 x)
+{
+        for (int i = 0; i < 16; i++)
+                p[i] = float_to_f16(x.lane[i]);
 }
 
 /* bfloat16 numbers, widened exactly: the upper half of a float. */

@@ -100,6 +100,33 @@ KERNEL v16 v_load_f16(const uint16_t *p)
                      v_widen_f16(_mm_unpacklo_epi16(hi, zero)), v_widen_f16(_mm_unpackhi_epi16(hi, zero))};
 }
 
+/* Four floats as half precision numbers in 32 bits each, their signs in all upper bits.  A normal half is what is left of the bits
+ * after rounding; a denormal one ends where 0.5 does, and is added to it. */
+KERNEL __m128i v_narrow_f16(__m128 x)
+{
+        __m128i bits = _mm_castps_si128(x), magnitude = _mm_and_si128(bits, _mm_set1_epi32(0x7fffffff));
+        __m128i to_nan = _mm_cmpgt_epi32(magnitude, _mm_set1_epi32(0x7f800000));
+        __m128i to_inf = _mm_cmpgt_epi32(magnitude, _mm_set1_epi32(0x477fffff));
+        __m128i to_denormal = _mm_cmplt_epi32(magnitude, _mm_set1_epi32(0x38800000));
+        __m128i odd = _mm_and_si128(_mm_srli_epi32(magnitude, 13), _mm_set1_epi32(1));
+        __m128i to_normal = _mm_add_epi32(magnitude, _mm_add_epi32(odd, _mm_set1_epi32(0xfff - (112 << 23))));
+        __m128i denormal =
+                _mm_sub_epi32(_mm_castps_si128(_mm_add_ps(_mm_castsi128_ps(magnitude), _mm_set1_ps(0.5f))),
+                              _mm_set1_epi32(0x3f000000));
+        __m128i sign = _mm_slli_epi32(_mm_srai_epi32(bits, 31), 15), inf = _mm_set1_epi32(0x7c00);
+        __m128i half = _mm_or_si128(_mm_and_si128(to_denormal, denormal),
+                                    _mm_andnot_si128(to_denormal, _mm_srli_epi32(to_normal, 13)));
+        half = _mm_or_si128(sign, _mm_or_si128(_mm_and_si128(to_inf, inf), _mm_andnot_si128(to_inf, half)));
+        return _mm_or_si128(_mm_and_si128(to_nan, _mm_set1_epi32(0x7e00)), _mm_andnot_si128(to_nan, half));
+}
+
+/* The lanes as half precision numbers, rounded to nearest even; any NaN becomes 0x7e00. */
+KERNEL void v_store_f16(uint16_t *p, v16 x)
+{
+        _mm_storeu_si128((__m128i *)(void *)p, _mm_packs_epi32(v_narrow_f16(x.a), v_narrow_f16(x.b)));
+        _mm_storeu_si128((__m128i *)(void *)(p + 8), _mm_packs_epi32(v_narrow_f16(x.c), v_narrow_f16(x.d)));
+}
+
 /* bfloat16 numbers, widened exactly: the upper halves of floats. */
 KERNEL v16 v_load_bf16(const uint16_t *p)
 {

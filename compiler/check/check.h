@@ -40,6 +40,11 @@ typedef struct {
 extern const TestRunCase test_run_case[];
 extern const int test_run_cases;
 enum { TEST_PIECE = 7 }; /* positions a piece */
+/* What compiled code keeps after a call of all positions. */
+typedef struct {
+        const Plan *plan;
+        float *state; /* malloc'd; NULL: nothing was kept */
+} KeptState;
 /* In a batch every slot takes positions at a pace of its own: slot threads - 1
  * the inputs, which is compared, the others the same ones from the last to the first. */
 typedef struct {
@@ -60,6 +65,7 @@ typedef struct {
         float one, other;
         int32_t *token; /* .. which are these */
         int64_t ntoken;
+        KeptState *kept; /* just in time: becomes what is kept after the first run; or NULL */
 } TestRun;
 /* Whether a plan and its inputs are run so. */
 bool test_run_applies(const TestRunCase *run, const Plan *p, const TestRun *t);
@@ -110,6 +116,9 @@ bool is_tried(const Options *o, const Target *target, When when);
 const char *test_run_text(Arena *a, const Target *target, When when);
 /* Plans m, whose passes are done, and tries it on t's inputs: t->output [noutput] is the caller's.  False after a message. */
 bool test_run_of_model(Model *m, const Options *o, const Target *target, When when, TestRun *t);
+
+/* kept_state.c: for KeptSource.value; `from` is a KeptState of a plan without window caches. */
+double kept_value(void *from, const StateVar *s, int64_t slot, const int64_t *index);
 
 /* A tensor found: doubles or, where these are NULL, floats. */
 typedef struct {

@@ -163,6 +163,8 @@ static void say_what_changed(Text *to, const Golden *was, const Golden *is)
                 say_file(to, was->o.weights, was->weights_hash, is->weights_hash);
         if (is->o.quant && (!was->o.quant || strcmp(was->o.quant, is->o.quant)))
                 text_printf(to, "     the weights are rounded to %s\n", is->o.quant);
+        if (is->o.kv != was->o.kv)
+                text_printf(to, "     keys and values are kept in %s\n", storage_info[is->o.kv].text);
         say_file(to, was->o.tokenizer, was->tokenizer_hash, is->tokenizer_hash);
         say_file(to, was->o.inputs, was->inputs_hash, is->inputs_hash);
 }

@@ -37,6 +37,8 @@ static void write_head(Golden *g, Text *t)
                 text_printf(t, "weights by hash\n");
         if (o->quant)
                 text_printf(t, "quant %s\n", o->quant);
+        if (o->kv)
+                text_printf(t, "kv %s\n", storage_info[o->kv].text);
         if (o->tokenizer)
                 text_printf(t, "tokenizer %s 0x%016" PRIx64 "\n", path_from(&g->arena, g->path, o->tokenizer),
                             g->tokenizer_hash);
@@ -199,6 +201,8 @@ static bool read_head_line(Reading *r, const char *key)
                 return quant_fits(r->at, why) ||
                        fail(r, "quant is TYPE[,PATH=TYPE…]; types are f32, f16 and bf16");
         }
+        if (!strcmp(key, "kv"))
+                return kv_storage(r->at, &g->o.kv) || fail(r, "kv is f32 or f16");
         if (!strcmp(key, "tokenizer"))
                 return read_file_line(r, &g->o.tokenizer, &g->tokenizer_hash);
         if (!strcmp(key, "spec"))
@@ -214,8 +218,9 @@ static bool read_head_line(Reading *r, const char *key)
                 g->o.tap[g->o.ntap++] = r->at;
                 return true;
         }
-        return fail(r, "no such line is known: model, set, hyper, weights, quant, tokenizer, spec, inputs, "
-                       "prompt, steps or tap");
+        return fail(r,
+                    "no such line is known: model, set, hyper, weights, quant, kv, tokenizer, spec, inputs, "
+                    "prompt, steps or tap");
 }
 
 GoldenValue *golden_value_new(Golden *g)

@@ -298,6 +298,19 @@ static bool keep_first(TestRunJit *t)
         return true;
 }
 
+static const char *keep_state(TestRunJit *t)
+{
+        KeptState *kept = t->test_run->kept;
+        size_t size = (size_t)t->plan->state_size;
+        if (!kept)
+                return NULL;
+        *kept = (KeptState){t->plan, malloc(size + 1)};
+        if (!kept->state)
+                return no_memory;
+        memcpy(kept->state, engine_state(t->engine), size);
+        return NULL;
+}
+
 static const char *run_all(TestRunJit *t)
 {
         const char *error = take_inputs(t) ? NULL : no_memory;
@@ -318,7 +331,7 @@ static const char *run_all(TestRunJit *t)
                                 : test_run_case[i].call == TEST_HALVES ? run_halves(t)
                                                                        : run_calls(t, test_run_case[i].call);
                 if (!error && i == 0)
-                        error = keep_first(t) ? NULL : no_memory;
+                        error = keep_first(t) ? keep_state(t) : no_memory;
                 else if (!error)
                         compare(t, i);
         }

@@ -325,12 +325,24 @@ static void report(const Table *t, const Tensor *expected, float *const *found, 
 
 /* --- the whole ----------------------------------------------------------------------------------------------------------- */
 
-static const char *interpret_values(Table *t, const Tensor *input, Tensor *expected)
+/* Before the passes, or after them as compiled code rounds what it keeps. */
+static const char *interpret_values(Table *t, KeptState *kept, const Tensor *input, Tensor *expected)
 {
+        const Graph *g = t->m->graph;
+        int64_t size[MAX_NAMED];
         Checkpoint *checkpoint;
         WeightSource source = {open_weights(t->m, t->o, &checkpoint), weights_read};
-        const char *why = source.from ? interpret(t->m->graph, t->size, input, &source, NULL, expected)
-                                      : "there are no weights";
+        KeptSource follows = {kept, kept_value};
+        InterpState *state = interp_state_new(g);
+        if (state && kept->state)
+                interp_state_follow(state, &follows);
+        memcpy(size, t->size, sizeof size);
+        if (g->past >= 0)
+                size[g->past] = 0;
+        const char *why = !source.from ? "there are no weights"
+                          : !state     ? no_memory
+                                       : interpret(g, size, input, &source, state, expected);
+        interp_state_free(state);
         checkpoint_close(checkpoint);
         return why;
 }
@@ -339,18 +351,23 @@ bool verify_table(Model *m, const Options *o, const Target *target, When when, c
                   const Tensor *input, double bound)
 {
         Table t = {.m = m, .o = o, .size = size};
-        TestRun test_run = {.size = size, .input = input};
+        KeptState kept = {0};
+        TestRun test_run = {.size = size, .input = input, .kept = o->kv ? &kept : NULL};
         Options alone = *o;
-        alone.slots = 1; /* values are not rows of a batch */
+        alone.slots = 1;                                /* values are not rows of a batch */
+        alone.off[PASS_window] |= o->kv != STORAGE_F32; /* all that is kept is there in the end */
         if (!choose_taps(&t))
                 return false;
         list_values(&t);
         int n = m->graph->noutput;
         Tensor *expected = NEW_ARRAY(&m->arena, Tensor, n);
-        const char *why = interpret_values(&t, input, expected);
+        bool first = o->kv != STORAGE_F32; /* there is something to follow then */
+        bool good = !first || (model_passes(m, o) && test_run_of_model(m, &alone, target, when, &test_run));
+        const char *why = good ? interpret_values(&t, &kept, input, expected) : NULL;
         if (why)
                 fprintf(stderr, "lathe verify: the interpreter: %s\n", why);
-        bool good = !why && model_passes(m, o) && test_run_of_model(m, &alone, target, when, &test_run);
+        good = good && !why &&
+               (first || (model_passes(m, o) && test_run_of_model(m, &alone, target, when, &test_run)));
         if (good) {
                 printf("\nlargest error by layer and op, %s\n", test_run_text(&m->arena, target, when));
                 find_errors(&t, expected, test_run.output);
@@ -361,5 +378,6 @@ bool verify_table(Model *m, const Options *o, const Target *target, When when, c
                 if (test_run.output)
                         free(test_run.output[i]);
         }
+        free(kept.state);
         return good;
 }

@@ -141,6 +141,8 @@ static bool read_twice(const char *path, const Options *o, Golden *was, Golden *
         is->o.cache = o->cache;
         if (o->quant)
                 is->o.quant = o->quant;
+        if (o->given['V'])
+                is->o.kv = o->kv;
         is->o.chunk = o->chunk;
         is->o.slots = o->slots;
         is->o.ntap = o->slots > 1 ? 0 : is->o.ntap;
@@ -366,7 +368,7 @@ int golden_command(const Options *o)
 {
         const char *what = o->file[0];
         if (!strcmp(what, "record"))
-                return options_fit(o, "golden record", "mDwstopnyIT1Jh") ? record(o) : WRONG_USAGE;
+                return options_fit(o, "golden record", "mDwstopnyIT1JhV") ? record(o) : WRONG_USAGE;
         if (strcmp(what, "check") != 0) {
                 fprintf(stderr,
                         "lathe golden: record MODEL, or check FILE…, not %s; `lathe help golden` "
@@ -375,7 +377,7 @@ int golden_command(const Options *o)
                 return WRONG_USAGE;
         }
         if (!options_fit(o, o->update ? "golden check --update" : "golden check",
-                         o->update ? "uwsh" : "wsTJbcLRuUh"))
+                         o->update ? "uwshV" : "wsTJbcLRuUhV"))
                 return WRONG_USAGE;
         if (!o->update)
                 return check(o);

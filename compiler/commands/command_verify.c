@@ -21,8 +21,10 @@ typedef struct {
         const Options *o;
         Graph *oracle;
         int64_t size[MAX_NAMED];
-        Tensor *input, *expected; /* [ninput], [noutput] */
-        float **first;            /* [noutput] bits of the first target; NULL before */
+        Tensor *input, *exact,
+                *expected; /* [ninput]; [noutput] of the oracle, and as --kv rounds its values */
+        KeptState kept;    /* of compiled code, as --kv rounds it, which the interpreter follows */
+        float **first;     /* [noutput] bits of the first target; NULL before */
         const char *first_target;
         TestRun known[MAX_TARGETS][WAYS]; /* [target][When]: with no pass off; the outputs are ours */
         PassId without; /* --each-pass: the pass that is off; PASS_COUNT: none besides those of the options */
@@ -33,14 +35,14 @@ typedef struct {
 } Verify;
 
 /* The largest error of output i. */
-static double output_error(const Verify *v, int i, Values found)
+static double output_error(const Verify *v, const Tensor *expected, int i, Values found)
 {
         const Graph *g = v->m.graph;
         const Type *t = &v->oracle->output[i].node->type;
         OutputShape shape = output_shape(g, &g->output[i].node->type, v->size);
         int64_t at;
         /* in columns after a row's position a call of compiled code has nothing */
-        return largest_error(found, v->expected[i].data, type_count(t, v->size),
+        return largest_error(found, expected[i].data, type_count(t, v->size),
                              isnan(g->output[i].later) ? &shape : NULL, &at);
 }
 
@@ -73,6 +75,16 @@ static void place_rows(const OutputShape *s, int64_t at, int64_t n, double later
                 }
 }
 
+/* Where keys and values are rounded, as compiled code rounds them.  NULL: out of memory. */
+static InterpState *state_of(const Verify *v, const Graph *g, KeptSource *follows)
+{
+        InterpState *state = interp_state_new(g);
+        *follows = (KeptSource){(void *)&v->kept, kept_value};
+        if (state && v->kept.state)
+                interp_state_follow(state, follows);
+        return state;
+}
+
 /* Positions from `at` on, `n` of them, into whole outputs. */
 static const char *interpret_piece(const Verify *v, const Graph *g, const WeightSource *w, InterpState *state,
                                    int64_t at, int64_t n, double **whole)
@@ -101,10 +113,11 @@ static const char *interpret_piece(const Verify *v, const Graph *g, const Weight
 
 /* The largest error of the interpreter on g, its positions taken `piece` at a time. */
 static const char *interpret_pieces(const Verify *v, const Graph *g, const WeightSource *w, int64_t piece,
-                                    double *error)
+                                    const Tensor *expected, double *error)
 {
+        KeptSource follows;
         double **whole = NEW_ARRAY(g->arena, double *, g->noutput);
-        InterpState *state = interp_state_new(g);
+        InterpState *state = state_of(v, g, &follows);
         const char *why = state ? NULL : no_memory;
         for (int i = 0; i < g->noutput; i++)
                 whole[i] = NEW_ARRAY(g->arena, double, type_count(&v->oracle->output[i].node->type, v->size));
@@ -112,28 +125,37 @@ static const char *interpret_pieces(const Verify *v, const Graph *g, const Weigh
         for (int64_t at = 0; at < n && !why; at += piece)
                 why = interpret_piece(v, g, w, state, at, at + piece < n ? piece : n - at, whole);
         for (int i = 0; i < g->noutput && !why; i++)
-                *error = fmax(*error, output_error(v, i, (Values){whole[i], NULL}));
+                *error = fmax(*error, output_error(v, expected, i, (Values){whole[i], NULL}));
         interp_state_free(state);
         return why;
 }
 
-/* The largest error of the interpreter on g, all at once; rounded: each of its values to float. */
+/* The outputs of the interpreter on g, all at once; rounded: each of its values to float. */
 static const char *interpret_whole(const Verify *v, const Graph *g, const WeightSource *w, bool rounded,
-                                   double *error)
+                                   Tensor *output)
 {
+        KeptSource follows;
         int64_t size[MAX_NAMED];
-        Tensor *output = NEW_ARRAY(g->arena, Tensor, g->noutput);
-        InterpState *state = interp_state_new(g);
+        InterpState *state = state_of(v, g, &follows);
         memcpy(size, v->size, sizeof size);
         if (g->past >= 0)
                 size[g->past] = 0;
         const char *why =
                 state ? (rounded ? interpret_rounded : interpret)(g, size, v->input, w, state, output)
                       : no_memory;
-        for (int i = 0; i < g->noutput && !why; i++)
-                *error = fmax(*error, output_error(v, i, (Values){output[i].data, NULL}));
-        free_tensors(output, g->noutput);
         interp_state_free(state);
+        return why;
+}
+
+/* Their largest error. */
+static const char *interpret_whole_error(const Verify *v, const Graph *g, const WeightSource *w, bool rounded,
+                                         const Tensor *expected, double *error)
+{
+        Tensor *output = NEW_ARRAY(g->arena, Tensor, g->noutput);
+        const char *why = interpret_whole(v, g, w, rounded, output);
+        for (int i = 0; i < g->noutput && !why; i++)
+                *error = fmax(*error, output_error(v, expected, i, (Values){output[i].data, NULL}));
+        free_tensors(output, g->noutput);
         return why;
 }
 
@@ -185,9 +207,10 @@ static Options options_of(const Verify *v)
 }
 
 /* The graph once more, with the first n passes done. */
-static bool pass_graph(Verify *v, int n)
+static bool pass_graph(Verify *v, int n, Storage kv)
 {
         Options o = options_of(v);
+        o.kv = kv;
         o.explain = false;
         memset(o.dump, 0, sizeof o.dump);
         for (int i = n; i < GRAPH_PASSES; i++)
@@ -201,7 +224,7 @@ static bool verify_graph(Verify *v, int n, int pass)
         Checkpoint *checkpoint;
         const char *name = pass_table[pass].name;
         double error = 0;
-        if (!pass_graph(v, n))
+        if (!pass_graph(v, n, STORAGE_F32))
                 return false;
         WeightSource source = {open_weights(&v->m, v->o, &checkpoint), weights_read};
         if (!source.from)
@@ -214,13 +237,13 @@ static bool verify_graph(Verify *v, int n, int pass)
                 return true;
         }
         if (g->past >= 0) {
-                why = interpret_pieces(v, g, &source, v->size[g->time], &error);
+                why = interpret_pieces(v, g, &source, v->size[g->time], v->exact, &error);
                 if (!why && is_sequential(g, v->size)) {
-                        why = interpret_pieces(v, g, &source, TEST_PIECE, &error);
+                        why = interpret_pieces(v, g, &source, TEST_PIECE, v->exact, &error);
                         how = ", in pieces too";
                 }
         } else {
-                why = interpret_whole(v, g, &source, false, &error);
+                why = interpret_whole_error(v, g, &source, false, v->exact, &error);
         }
         checkpoint_close(checkpoint);
         tick(v);
@@ -325,11 +348,11 @@ static bool verify_code(Verify *v, const Target *target, When when)
         double error = 0;
         Options o = options_of(v);
         o.explain &= v->without == PASS_COUNT;
-        bool good = pass_graph(v, GRAPH_PASSES) && test_run_of_model(&v->m, &o, target, when, &t) &&
+        bool good = pass_graph(v, GRAPH_PASSES, o.kv) && test_run_of_model(&v->m, &o, target, when, &t) &&
                     (!t.same || take_known(v, known, &t) || give_up(v, target->name, no_memory));
         v->caches |= t.caches;
         for (int i = 0; good && i < v->oracle->noutput; i++)
-                error = fmax(error, output_error(v, i, (Values){NULL, t.output[i]}));
+                error = fmax(error, output_error(v, v->expected, i, (Values){NULL, t.output[i]}));
         tick(v);
         if (good) {
                 const char *name = test_run_text(&v->m.arena, target, when), *bits;
@@ -368,6 +391,55 @@ static void forget_bits(Verify *v)
         v->first = NULL;
 }
 
+/* What compiled code keeps of the keys and values of this graph: every target keeps the same bits. */
+static bool keep_compiled(Verify *v)
+{
+        free(v->kept.state);
+        v->kept.state = NULL;
+        TestRun t = {.size = v->size, .input = v->input, .kept = &v->kept};
+        Options o = options_of(v);
+        o.explain = false;
+        o.off[PASS_window] = true;
+        memset(o.dump, 0, sizeof o.dump);
+        When when = o.jit == JIT_CODE ? BY_STATEMENT : JUST_IN_TIME;
+        bool good = test_run_of_model(&v->m, &o, target_find("native"), when, &t);
+        free_outputs(v, good ? t.output : NULL);
+        return good;
+}
+
+/* What compiled code is compared with where --kv rounds keys and values: the interpreter on the graph with state, which must give the
+ * same in pieces.  It follows one program; one with its sums in another order is followed anew. */
+static bool interpret_narrow(Verify *v)
+{
+        Checkpoint *checkpoint;
+        double cost = 0, error = 0;
+        if (!pass_graph(v, GRAPH_PASSES, v->o->kv) || (!v->o->interpreter && !keep_compiled(v)))
+                return false;
+        const Graph *g = v->m.graph;
+        Tensor *narrow = NEW_ARRAY(g->arena, Tensor, g->noutput);
+        WeightSource source = {open_weights(&v->m, v->o, &checkpoint), weights_read};
+        const char *why = source.from ? interpret_whole(v, g, &source, false, narrow) : NULL;
+        for (int i = 0; source.from && i < g->noutput && !why; i++)
+                cost = fmax(cost, output_error(v, v->exact, i, (Values){narrow[i].data, NULL}));
+        if (source.from && !why && g->past >= 0 && is_sequential(g, v->size))
+                why = interpret_pieces(v, g, &source, TEST_PIECE, narrow, &error);
+        checkpoint_close(checkpoint);
+        if (!source.from || why) {
+                free_tensors(narrow, g->noutput);
+                return source.from && give_up(v, "the interpreter", why);
+        }
+        if (v->expected != v->exact)
+                free_tensors(v->expected, v->oracle->noutput);
+        v->expected = narrow;
+        const char *kv = storage_info[v->o->kv].text,
+                   *what = v->without == PASS_COUNT
+                                   ? arena_printf(&v->m.arena, "interpreted, --kv %s, in pieces too", kv)
+                                   : arena_printf(&v->m.arena, "no %s: interpreted, --kv %s",
+                                                  pass_table[v->without].name, kv);
+        report_error(v, what, error, most_pass_error, arena_printf(&v->m.arena, "%.1e from f32", cost));
+        return true;
+}
+
 /* All of it once more with a pass off. */
 static bool verify_without(Verify *v, PassId pass, const Target *const *target, int n)
 {
@@ -375,6 +447,10 @@ static bool verify_without(Verify *v, PassId pass, const Target *const *target, 
                 return true;
         v->without = pass;
         bool good = pass_table[pass].kind != GRAPHS || verify_graph(v, GRAPH_PASSES, pass);
+        if (v->o->kv && (pass == PASS_causal || pass == PASS_phases))
+                return good; /* without the state there is nothing to round */
+        if (v->o->kv && pass_table[pass].sums == REORDERED)
+                good = good && interpret_narrow(v);
         for (int k = 0; k < n && good; k++)
                 good = verify_target(v, target[k]);
         return good;
@@ -405,12 +481,12 @@ static void report_rounded(Verify *v)
         Checkpoint *checkpoint;
         double error = 0;
         v->without = PASS_COUNT;
-        if (!pass_graph(v, PASS_causal + 1))
+        if (!pass_graph(v, v->o->kv ? GRAPH_PASSES : PASS_causal + 1, v->o->kv))
                 return;
         WeightSource source = {open_weights(&v->m, v->o, &checkpoint), weights_read};
         if (!source.from)
                 return;
-        const char *why = interpret_whole(v, v->m.graph, &source, true, &error);
+        const char *why = interpret_whole_error(v, v->m.graph, &source, true, v->expected, &error);
         if (why)
                 give_up(v, "the interpreter in floats", why);
         else
@@ -422,9 +498,9 @@ static bool interpret_oracle(Verify *v)
 {
         Checkpoint *checkpoint;
         WeightSource source = {open_weights(&v->m, v->o, &checkpoint), weights_read};
-        v->expected = NEW_ARRAY(&v->m.arena, Tensor, v->oracle->noutput);
+        v->exact = v->expected = NEW_ARRAY(&v->m.arena, Tensor, v->oracle->noutput);
         const char *why =
-                source.from ? interpret(v->oracle, v->size, v->input, &source, NULL, v->expected) : NULL;
+                source.from ? interpret(v->oracle, v->size, v->input, &source, NULL, v->exact) : NULL;
         checkpoint_close(checkpoint);
         tick(v);
         return source.from && (!why || give_up(v, "the interpreter", why));
@@ -474,6 +550,8 @@ static int verify_model(Verify *v)
         for (int i = 0; i < GRAPH_PASSES; i++)
                 if (!verify_pass(v, i))
                         return failure_code(&v->m);
+        if (v->o->kv && !interpret_narrow(v))
+                return failure_code(&v->m);
         for (int i = 0; i < n; i++)
                 if (!verify_target(v, target[i]))
                         return WRONG_ENVIRONMENT;
@@ -507,7 +585,10 @@ int verify_command(const Options *o)
         if (model_load(&v.m, o, &code))
                 code = verify_model(&v);
         free_tensors(v.input, v.oracle ? v.oracle->ninput : 0);
-        free_tensors(v.expected, v.oracle ? v.oracle->noutput : 0);
+        free_tensors(v.exact, v.oracle ? v.oracle->noutput : 0);
+        if (v.expected != v.exact)
+                free_tensors(v.expected, v.oracle->noutput);
+        free(v.kept.state);
         forget_bits(&v);
         for (int i = 0; i < MAX_TARGETS; i++)
                 for (int k = 0; k < WAYS; k++)

@@ -21,7 +21,7 @@ typedef struct {
 } Command;
 
 static const Command command_table[] = {
-        {"build", build_command, "mDwstoXT1Mexd0kcCyL", 1, 1, "one model",
+        {"build", build_command, "mDwstoXT1Mexd0kcCyLV", 1, 1, "one model",
          "MODEL [--weights CKPT] [--tokenizer TOK] [--target T] [--main] [--embed] [-o OUT.c]",
          "a model to C",
          "Writes OUT.c, OUT.h and, unless --embed, OUT.weights.\n"
@@ -34,6 +34,8 @@ static const Command command_table[] = {
          "parts, as\n"
          "                   layer[*].attn or *.ffn.down (default: they stay as the checkpoint has "
          "them)\n"
+         "  --kv f32|f16     how keys and values are kept between calls: in f16 they take half the memory "
+         "(default f32)\n"
          "  --tokenizer TOK  a tokenizer as for `lathe encode`, compiled in\n"
          "  --target T       what to write for (`lathe targets`; default native)\n"
          "  --main           add a command line that generates\n"
@@ -68,7 +70,7 @@ static const Command command_table[] = {
          "  --spec-only      the model file alone: to standard output, or to NAME.model\n"
          "  --target T, --prefix NAME   as for build\n"
          "example: lathe import SmolLM2-135M/ --spec-only\n"},
-        {"run", run_command, "mDwstT1xd0kcpfnEKPNSRzJvHYWh", 1, 2, "one model, and perhaps a prompt",
+        {"run", run_command, "mDwstT1xd0kcpfnEKPNSRzJvHYWhV", 1, 2, "one model, and perhaps a prompt",
          "MODEL [PROMPT] [--weights CKPT] [--tokenizer TOK] [-n N] [--temp T] [--threads K] [--system TEXT] "
          "[--raw]",
          "a model run at once: text as it is made",
@@ -109,7 +111,7 @@ static const Command command_table[] = {
          "                   the same.  They are files *.packed, which may be removed at any time\n"
          "  --hash           print a hash of all logits to standard error\n"
          "  -v               print times and speed to standard error\n"
-         "  -m, -D, --quant, --tokenizer, --target, --chunk, --explain, --no-PASS: as for build\n"
+         "  -m, -D, --quant, --kv, --tokenizer, --target, --chunk, --explain, --no-PASS: as for build\n"
          "example: lathe run models/tale.model --weights models/tale/tale.safetensors --tokenizer "
          "models/tale/tokenizer.bin -p \"Once\"\n"
          "example: lathe run SmolLM2-135M-Instruct/ -p \"What is the capital of France?\"\n"},
@@ -136,7 +138,7 @@ static const Command command_table[] = {
          "Hash weights (docs/hash-weights.md), or those of a checkpoint; in f32 unless --quant says "
          "otherwise.\n"
          "example: lathe weights models/tale.model -o tale.safetensors\n"},
-        {"show", show_command, "mDwsxd0kT1cyLj", 1, 2, "a model and a part of it",
+        {"show", show_command, "mDwsxd0kT1cyLjV", 1, 2, "a model and a part of it",
          "MODEL params|taps|cost|plan|code|elaborated|graph|c, or passes",
          "what a model is and what it costs",
          "  params  every weight with its shape, and how many parameters there are\n"
@@ -165,7 +167,7 @@ static const Command command_table[] = {
          "changed\n"
          "The exit code is 1 if a line of a script or a pipe failed.\n"
          "example: lathe repl models/tale.model\n"},
-        {"verify", verify_command, "mDwsTx0kcabiAJyLnh", 1, 1, "one model",
+        {"verify", verify_command, "mDwsTx0kcabiAJyLnhV", 1, 1, "one model",
          "MODEL [--weights CKPT] [--against FILE.safetensors] [--bound E] [--interpreter] [--each-pass] "
          "[--target "
          "T]…",
@@ -196,17 +198,18 @@ static const Command command_table[] = {
          "  --slots N        an instance holds N sequences; calls that take positions of all of them are "
          "compared "
          "too\n"
+         "  --kv f16         what keys and values are rounded to; the interpreter rounds them too\n"
          "  --jit tcc        leave out what the system's compiler builds; --jit cc: what libtcc does; --jit "
          "code: both,\n"
          "                   and compare the interpreter of kernels (`lathe show MODEL code`)\n"
          "  --cache WHERE    as for run, where the model is a published one\n"
          "example: lathe verify models/stories260k.model --target scalar --target avx2\n"},
-        {"golden", golden_command, "mDwstopnyITJbcLRuUh", 2, MAX_FILES, "record MODEL, or check FILE…",
+        {"golden", golden_command, "mDwstopnyITJbcLRuUhV", 2, MAX_FILES, "record MODEL, or check FILE…",
          "record MODEL [options] | check FILE…", "outputs kept as text, and held to it to the bit",
          "record writes MODEL.golden (-o names it): of each output and tapped value shape, hash, norm, first "
          "and last values, "
          "and greedy text.\n"
-         "  -m, -D, --weights, --quant, --tokenizer   as for build\n"
+         "  -m, -D, --weights, --quant, --kv, --tokenizer   as for build\n"
          "  -p PROMPT        the input; or\n"
          "  --inputs FILE    .safetensors of inputs by their names; without either they are made by hash\n"
          "  -n N             and N tokens of greedy text after the prompt\n"
@@ -221,7 +224,7 @@ static const Command command_table[] = {
          "  --jit tcc|cc|code   only just in time, only ahead of time, only by the interpreter of kernels\n"
          "  --threads K, --chunk N   K threads instead of 3; at most N positions in one go\n"
          "  --slots N        in batches of N sequences too\n"
-         "  --weights CKPT, --quant TYPE   these instead of the recorded ones\n"
+         "  --weights CKPT, --quant TYPE, --kv TYPE   these instead of the recorded ones\n"
          "  --bound E        norms may be E of themselves off, values E of their root mean square: for "
          "weights "
          "or a model that are\n"

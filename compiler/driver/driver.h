@@ -27,6 +27,7 @@ typedef struct {
         int64_t chunk;
         int slots;           /* sequences that an instance holds */
         const char *quant;   /* NULL: weights lie as the checkpoint has them */
+        Storage kv;          /* of keys and values in the cache */
         const char *against; /* verify: a file of values that something else computed */
         double bound;        /* 0: the command's own */
         bool interpreter;    /* verify: leave compiled code out */
@@ -83,6 +84,8 @@ static inline int failure_code(const Model *m)
 bool options_read(Options *o, const char *command, const char *takes, int argc, char **argv);
 /* Whether all that is given has an effect: of a command, or of a word of it ("golden record"). */
 bool options_fit(const Options *o, const char *command, const char *takes);
+/* Of a value of --kv; false: it is none. */
+bool kv_storage(const char *name, Storage *storage);
 
 /* pipeline.c */
 typedef struct {

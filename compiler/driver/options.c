@@ -31,6 +31,7 @@ static const OptionRow option_table[] = {
         {'F', "--force", FLAG},       {'O', "--spec-only", FLAG}, {'l', "--special", FLAG},
         {'B', "--bare", FLAG},        {'Y', "--system", VALUE},   {'g', "--pieces", FLAG},
         {'G', "--date", VALUE},       {'W', "--raw", FLAG},       {'h', "--cache", VALUE},
+        {'V', "--kv", VALUE},
 };
 enum { OPTIONS = sizeof option_table / sizeof option_table[0] };
 
@@ -156,6 +157,15 @@ static bool set_cache(Options *o, const char *command, const char *value)
         return kept_place(value) >= 0 || wrong(command, "--cache is beside, user or off, not %s", value);
 }
 
+bool kv_storage(const char *name, Storage *storage)
+{
+        for (*storage = STORAGE_F32; *storage <= STORAGE_F16; (*storage)++)
+                if (!strcmp(name, storage_info[*storage].text))
+                        return true;
+        *storage = STORAGE_F32;
+        return false;
+}
+
 /* The same, of whole numbers. */
 static bool count(const char *command, const char *option, const char *value, double low, double high,
                   double *x)
@@ -236,6 +246,7 @@ static bool set(Options *o, const char *command, char letter, const char *value)
         switch (letter) {
         case 'J': return set_jit(o, command, value);
         case 'h': return set_cache(o, command, value);
+        case 'V': return kv_storage(value, &o->kv) || wrong(command, "--kv is f32 or f16, not %s", value);
         case 'v': return o->verbose = true;
         case 'F': return o->force = true;
         case 'O': return o->spec_only = true;

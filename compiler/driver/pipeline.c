@@ -266,6 +266,7 @@ bool model_passes(Model *m, const Options *o)
         taps_apart(m->graph);
         verify(m->graph, "taps apart");
         find_wanted(m->graph);
+        keep_keys_values(m->graph, o->kv);
         return check_generation(m, o);
 }
 
@@ -311,6 +312,16 @@ static bool plan_passes(Model *m, const Options *o, Plan *p)
         return true;
 }
 
+/* Which states --kv says nothing about. */
+static void explain_states(const Graph *g, Storage storage)
+{
+        for (int i = 0; i < g->nstate && storage != STORAGE_F32; i++)
+                if (g->state[i]->storage != storage)
+                        fprintf(stderr,
+                                "%s: kept in f32: it is not read by attention alone, as keys or as values\n",
+                                g->state[i]->name);
+}
+
 Plan *model_plan(Model *m, const Options *o, const Target *t)
 {
         if (o->given['c'] && m->graph->past < 0 && !o->off[PASS_causal]) {
@@ -335,6 +346,8 @@ Plan *model_plan(Model *m, const Options *o, const Target *t)
                 return NULL;
         if (o->explain && m->graph->past < 0 && m->not_causal)
                 note_not_causal(m);
+        if (o->explain)
+                explain_states(m->graph, o->kv);
         if (o->explain)
                 for (int i = 0; i < p->nexplain; i++)
                         fprintf(stderr, "%s\n", p->explain[i]);

@@ -168,16 +168,12 @@ static void show_bytes(Arena *a, const char *what, int64_t count)
                in_units(a, 2 * count, "B"));
 }
 
-/* In the storage that a checkpoint or --quant gives them. */
-static void show_storage(Arena *a, const Graph *g)
+/* count: values by their storage */
+static void show_storage(Arena *a, const int64_t count[STORAGE_COUNT])
 {
-        int64_t count[STORAGE_COUNT] = {0}, bytes = 0;
-        for (int i = 0; i < g->nweight; i++) {
-                const Weight *w = g->weight[i];
-                int64_t n = w->slots * type_count(&w->type, NULL);
-                count[w->storage] += n;
-                bytes += n * storage_info[w->storage].bytes;
-        }
+        int64_t bytes = 0;
+        for (Storage s = 0; s <= STORAGE_BF16; s++)
+                bytes += count[s] * storage_info[s].bytes;
         printf("  %-11s  %s bytes  %s:", "here", grouped(a, bytes), in_units(a, bytes, "B"));
         const char *between = "";
         for (Storage s = 0; s <= STORAGE_BF16; s++)
@@ -186,6 +182,23 @@ static void show_storage(Arena *a, const Graph *g)
                         between = ",";
                 }
         printf("\n");
+}
+
+/* In the storage that a checkpoint or --quant gives them. */
+static void show_weight_storage(Arena *a, const Graph *g)
+{
+        int64_t count[STORAGE_COUNT] = {0};
+        for (int i = 0; i < g->nweight; i++)
+                count[g->weight[i]->storage] += g->weight[i]->slots * type_count(&g->weight[i]->type, NULL);
+        show_storage(a, count);
+}
+
+static void show_state_storage(Arena *a, const Graph *g, const int64_t *held)
+{
+        int64_t count[STORAGE_COUNT] = {0};
+        for (int i = 0; i < g->nstate; i++)
+                count[g->state[i]->storage] += state_count(g, g->state[i], held[i]);
+        show_storage(a, count);
 }
 
 /* By number of the state: how many positions compiled code holds of it; 0: all. */
@@ -221,7 +234,8 @@ static void show_states(Arena *a, const Graph *g, const int64_t *held)
                         printf(", of which %" PRId64 " positions are read", s->window);
                 if (held[i])
                         printf(" and %" PRId64 " held", held[i]);
-                printf(": %s values\n", grouped(a, state_count(g, s, held[i])));
+                printf(": %s values%s\n", grouped(a, state_count(g, s, held[i])),
+                       s->storage == STORAGE_F16 ? " in f16" : "");
         }
 }
 
@@ -247,12 +261,14 @@ static int show_cost(Model *m, const Options *o)
         if (o->weights || o->quant) {
                 if (!settle_storage(m, o))
                         return WRONG_INPUT;
-                show_storage(a, g);
+                show_weight_storage(a, g);
         }
         if (g->nstate) {
                 const int64_t *held = positions_held(m, o);
                 show_bytes(a, arena_printf(a, "cache for %s positions", grouped(a, bound)),
                            cache_count(g, held));
+                if (o->kv)
+                        show_state_storage(a, g, held);
                 show_states(a, g, held);
         }
         for (int i = 0; i < g->nnamed; i++)

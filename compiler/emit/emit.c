@@ -183,16 +183,25 @@ static const char *command_text(const Emit *e, const char *file)
 
 /* --- all of it -------------------------------------------------------------------------------------------------- */
 
+static bool keys_are_narrow(const Graph *g)
+{
+        bool narrow = false;
+        for (int i = 0; i < g->nstate; i++)
+                narrow |= g->state[i]->storage == STORAGE_F16;
+        return narrow;
+}
+
 static void emit_comment(const Emit *e, Text *c)
 {
         const Plan *p = e->plan;
         text_printf(c, "/* %s: %s%s\n *\n", e->name, e->causal ? "a causal model" : "a model",
                     arena_printf(e->arena, ", written by lathe %s.", LATHE_VERSION));
         text_printf(c,
-                    " * %" PRId64 " parameters; %.1f MFLOP a position; weights %.1f MB f32, cache %.1f MB%s, "
+                    " * %" PRId64
+                    " parameters; %.1f MFLOP a position; weights %.1f MB f32, cache %.1f MB%s%s, "
                     "arena %.2f MB%s.\n",
                     e->o->parameters, (double)e->o->flops_token / 1e6, 1e-6 * (double)p->weights_size,
-                    1e-6 * (double)p->state_size,
+                    1e-6 * (double)p->state_size, keys_are_narrow(e->g) ? " (keys and values in f16)" : "",
                     is_batched(e) ? arena_printf(e->arena, " for each of %d sequences", p->slots) : "",
                     1e-6 * (double)p->arena_size,
                     e->causal ? arena_printf(e->arena, " at %" PRId64 " positions a call", p->chunk) : "");

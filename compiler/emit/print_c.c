@@ -350,7 +350,7 @@ static void print_gather(Printer *p, const Stmt *s, Text *out)
 
 static void print_store(Printer *p, const Stmt *s, Text *out)
 {
-        const char *store = vector_name(p, s->far, "v_store"), *at = place_text(p, s->buffer, s->at);
+        const char *store = storage_info[s->buffer->storage].store, *at = place_text(p, s->buffer, s->at);
         p->rest |= s->lanes == REST_LANES;
         if (s->lanes == ONE_LANE)
                 text_printf(out, "%s_n(%s, t%d, 1);\n", store, at, s->from[0]);

@@ -88,7 +88,8 @@ static const char *always_placed(Printer *p, Operand o)
 static void print_activations(Printer *p, const ActivationCall *c, Text *out)
 {
         const char *to = always_placed(p, c->to), *a = always_placed(p, c->a);
-        const char *b = arena_printf(p->arena, "%s, %lld, %lld", always_placed(p, c->b), (long long)c->b_step,
+        const char *b = arena_printf(p->arena, "%s, STORAGE_%s, %lld, %lld", always_placed(p, c->b),
+                                     storage_info[c->b.buffer->storage].name, (long long)c->b_step,
                                      (long long)c->b_lane);
         const char *sizes = arena_printf(p->arena, "(int)%s, (int)%s", size_of_loop(p, c->columns),
                                          size_of_loop(p, c->depth));
@@ -113,6 +114,8 @@ static void describe(Printer *p, const AttentionCall *c, Text *out)
                     (long long)c->k_head, (long long)c->k_tile);
         text_printf(out, "        .v = %s, .v_head = %lld, .v_key = %lld,\n", operand_text(p, c->v),
                     (long long)c->v_head, (long long)c->v_key);
+        text_printf(out, "        .k_storage = STORAGE_%s, .v_storage = STORAGE_%s,\n",
+                    storage_info[c->k.buffer->storage].name, storage_info[c->v.buffer->storage].name);
         if (c->first_held)
                 text_printf(out, "        .first_key = %s, .first_value = %s,\n",
                             size_expression(p, c->first_key), size_expression(p, c->first_value));
@@ -193,7 +196,11 @@ static void print_move(Printer *p, const MoveCall *c, Text *out)
 {
         const char *from = arena_printf(p->arena, storage_info[c->from.buffer->storage].one,
                                         pointer_name(p, c->from.buffer), index_text(p, c->from.at));
-        text_printf(out, "%s[%s] = %s;\n", pointer_name(p, c->to.buffer), index_text(p, c->to.at), from);
+        const char *to = pointer_name(p, c->to.buffer), *at = index_text(p, c->to.at);
+        if (c->to.buffer->storage == STORAGE_F16)
+                text_printf(out, "f16_put(%s, %s, %s);\n", to, at, from);
+        else
+                text_printf(out, "%s[%s] = %s;\n", to, at, from);
 }
 
 void print_call(Printer *p, const Stmt *s, Text *out)

@@ -246,7 +246,8 @@ static void print_state(FILE *f, const Graph *g, const StateVar *s)
                 around[--i] = first;
         fprintf(f, "{\"name\": \"%s\"", s->name);
         print_type(f, g, &s->type);
-        fprintf(f, ", \"axis\": %d, \"window\": %" PRId64, s->axis, s->window);
+        fprintf(f, ", \"axis\": %d, \"window\": %" PRId64 ", \"storage\": \"%s\"", s->axis, s->window,
+                storage_info[s->storage].text);
         print_slots(f, around, n, s->slot_of);
         fputc('}', f);
 }

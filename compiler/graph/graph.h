@@ -90,7 +90,7 @@ typedef enum {
 typedef struct {
         const char *name, *text, *c; /* "F64", "f64", "double" */
         int64_t bytes;
-        const char *one, *set, *load, *gather, *gather_far; /* see storage.def */
+        const char *one, *set, *load, *gather, *gather_far, *store; /* see storage.def */
 } StorageInfo;
 extern const StorageInfo storage_info[STORAGE_COUNT];
 
@@ -231,6 +231,7 @@ struct StateVar {
         uint64_t groups;        /* the groups that it depends on */
         int64_t late;           /* row i is of position i - late: what is kept looks ahead by that much */
         int64_t window;         /* 0: all of the past; else only this many positions back are read */
+        Storage storage;        /* what its numbers are rounded to when they are kept: F32 or F16 */
         Region *region;         /* NULL: top */
         int64_t slots;          /* iterations of the regions around it that have it */
         const int32_t *slot_of; /* [product of iterations]: slot, or -1; NULL: all iterations have it */
@@ -435,6 +436,14 @@ typedef struct {
 typedef struct InterpState InterpState; /* what state variables hold, for graphs after the causal pass */
 InterpState *interp_state_new(const Graph *g);
 void interp_state_free(InterpState *s);
+/* What something else keeps in a state that is rounded: element index[] of a slot; NAN: nothing is known. */
+typedef struct {
+        void *from;
+        double (*value)(void *from, const StateVar *s, int64_t slot, const int64_t *index);
+} KeptSource;
+/* Where a number lies so near to the middle of two that another one, off by the error of floats, is rounded the other way, the state
+ * takes what the source has.  NULL: it does not. */
+void interp_state_follow(InterpState *s, const KeptSource *kept);
 /* input[i] for graph->input[i], shapes as given by size[]; output[i] is filled (malloc'd data: tensor_free).  Returns NULL, or
  * an error message in the arena (out of memory, bad index ...). */
 const char *interpret(const Graph *g, const int64_t *size, const Tensor *input, const WeightSource *weights,

@@ -28,8 +28,9 @@ typedef struct {
 
 struct InterpState {
         int nstate;
-        int64_t *slots; /* [nstate] */
-        Kept **kept;    /* [nstate][slots] */
+        int64_t *slots;            /* [nstate] */
+        Kept **kept;               /* [nstate][slots] */
+        const KeptSource *follows; /* or NULL */
 };
 
 /* What an append will leave in a slot if the run ends well. */

@@ -1,6 +1,7 @@
 /* State of the interpreter: what appends keep from one run to the next. */
 #include "interpret_private.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,15 +39,25 @@ void interp_state_free(InterpState *s)
         free(s);
 }
 
+void interp_state_follow(InterpState *s, const KeptSource *kept)
+{
+        s->follows = kept;
+}
+
 /* region: of the node that reads or keeps it */
+static int64_t slot_of(const Interp *it, const StateVar *var, const Region *region)
+{
+        int64_t iteration = region ? interpreted_iteration(it->frame, region) : 0;
+        return var->slot_of ? var->slot_of[iteration] : iteration;
+}
+
 static Kept *kept_slot(Interp *it, const StateVar *var, const Region *region)
 {
         if (!it->state) {
                 interpret_fail(it, arena_printf(it->g->arena, "state %s: none was given", var->name));
                 return NULL;
         }
-        int64_t iteration = region ? interpreted_iteration(it->frame, region) : 0;
-        return &it->state->kept[var->id][var->slot_of ? var->slot_of[iteration] : iteration];
+        return &it->state->kept[var->id][slot_of(it, var, region)];
 }
 
 void interpret_read_state(Interp *it, const Node *n, double *out)
@@ -90,7 +101,51 @@ void interpret_read_kept(Interp *it, const Node *n, Value *out)
                 memcpy(out->data, data, (size_t)count * sizeof *data);
 }
 
-/* The value is the join of past and new; it becomes the state when all has gone well.  Of an axis that is longer than time
+/* --- rounding --- */
+
+static const double float_error = 1e-5; /* of the largest value, as `lathe verify` has it */
+
+static double round_f16(double x)
+{
+        return f16_to_f32(f32_to_f16((float)x));
+}
+
+static double largest(const Value *value)
+{
+        double most = 0;
+        for (int64_t i = 0; i < value->count; i++)
+                if (isfinite(value->data[i]) && fabs(value->data[i]) > most)
+                        most = fabs(value->data[i]);
+        return most;
+}
+
+/* What element i of n's value is rounded to by the one that the state follows, if a number within `error` of x may be. */
+static double followed(const Interp *it, const Node *n, int64_t i, double x, double error)
+{
+        int64_t index[MAX_RANK];
+        for (int a = n->type.rank - 1; a >= 0; a--) {
+                int64_t size = dim_value(n->type.dim[a], it->size);
+                index[a] = i % size;
+                i /= size;
+        }
+        const KeptSource *source = it->state->follows;
+        double own = round_f16(x), other = source->value(source->from, n->attr.state,
+                                                         slot_of(it, n->attr.state, n->body->region), index);
+        return fabs(other - x) - fabs(own - x) <= 2 * error ? other : own;
+}
+
+/* What is rounded already stays as it is. */
+static void round_kept(const Interp *it, const Node *n, Value *value)
+{
+        if (n->attr.state->storage != STORAGE_F16)
+                return;
+        double error = float_error * largest(value);
+        for (int64_t i = 0; i < value->count; i++)
+                value->data[i] = it->state->follows ? followed(it, n, i, value->data[i], error)
+                                                    : round_f16(value->data[i]);
+}
+
+/* The value is the join of past and new, and is rounded as the state is; it becomes the state when all has gone well.  Of an axis that is longer than time
  * by n, its last n positions will be new again in the next call. */
 void interpret_append(Interp *it, const Node *n, Value *value)
 {
@@ -101,6 +156,7 @@ void interpret_append(Interp *it, const Node *n, Value *value)
                 return;
         }
         bool appends = n->op == OP_APPEND;
+        round_kept(it, n, value);
         int64_t stride = appends ? dim_value(n->type.dim[n->attr.axis], it->size) : 0,
                 rows = appends ? it->size[it->g->past] + it->size[it->g->time] : 0;
         *pending =

@@ -52,7 +52,7 @@ CachedState cached_state(const Buffer *b)
                              .offset = FLOATS(b->offset),
                              .slots = b->slots,
                              .slot = FLOATS(b->slot_stride),
-                             .tile = tile};
+                             .tile = FLOATS(tile * storage_info[b->storage].bytes)};
 }
 
 int cached_states(const Plan *p)

@@ -89,10 +89,16 @@ static int64_t along(const Address *a, int loop)
         return loop < 0 ? 0 : a->coef[loop];
 }
 
+/* What the runtime's kernel loads keys and values from. */
+static bool is_loaded(const Buffer *b)
+{
+        return b->storage == STORAGE_F32 || b->storage == STORAGE_F16;
+}
+
 static bool fits_kernel(const Lower *l, const Walks *w)
 {
-        if (!reads_straight(w->q_buffer, &w->q) || !reads_straight(w->v_buffer, &w->v) || w->out.tiled ||
-            w->k.dense || !w->k.tiled || w->k.tile_index.coef[w->keys] != 1)
+        if (!reads_straight(w->q_buffer, &w->q) || w->v.tiled || !is_loaded(w->v_buffer) || w->out.tiled ||
+            w->k.dense || !w->k.tiled || !is_loaded(w->k_buffer) || w->k.tile_index.coef[w->keys] != 1)
                 return false;
         bool deep = !dim_is(l->domain.loop[w->depth].size, 1),
              wide = !dim_is(l->domain.loop[w->width].size, 1);

@@ -62,6 +62,9 @@ uint64_t *entry_parts(Arena *arena, const Graph *g);
 /* accumulate.c: see there.  Changes g. */
 Graph *accumulate(Graph *g);
 
+/* keys_values.c: states that attention alone reads are kept in this storage, the others in floats. */
+void keep_keys_values(Graph *g, Storage storage);
+
 /* taps_apart.c: after all graph passes: what taps need is computed apart, and nothing else changes. */
 void taps_apart(Graph *g);
 #endif

@@ -55,7 +55,7 @@ void plan_dump(FILE *f, const Plan *p)
                 else
                         fprintf(f, "%12s ", "");
                 fprintf(f, " %s %s", b->name, type_text(p->graph->arena, p->graph, &b->type));
-                if (b->home == IN_WEIGHTS && b->storage != STORAGE_F32)
+                if ((b->home == IN_WEIGHTS || b->home == IN_STATE) && b->storage != STORAGE_F32)
                         fprintf(f, ", %s", storage_info[b->storage].text);
                 if (b->cache >= 0)
                         fprintf(f, ", %" PRId64 " positions held", p->cache[b->cache].size);

@@ -285,12 +285,17 @@ static int *find_tiled_keys(const Fuse *f)
         return tiled;
 }
 
+static Storage kept_storage(const Plan *p, const Node *n)
+{
+        return n->attr.state->storage == STORAGE_F32 ? storage_of(p, n) : n->attr.state->storage;
+}
+
 static void lay_state(Fuse *f, Node *append, int tiled)
 {
         Plan *p = f->plan;
         StateVar *s = append->attr.state;
         Buffer *b = buffer_new(p, IN_STATE, &append->type, s->name);
-        b->storage = storage_of(p, append);
+        b->storage = kept_storage(p, append);
         b->cache = p->cache_of[s->id];
         if (b->cache >= 0) {
                 b->shift_axis = append->attr.axis;
@@ -319,7 +324,7 @@ static void lay_kept(Fuse *f, Node *keep, const int *tiled)
                 if (f->uses->all[i]->op == OP_KEPT && f->uses->all[i]->attr.state == s && axis < 0)
                         axis = tiled[f->uses->all[i]->id];
         Buffer *b = p->value[keep->id] = buffer_new(p, IN_STATE, &s->type, s->name);
-        b->storage = storage_of(p, keep);
+        b->storage = kept_storage(p, keep);
         lay_out(p, b, axis);
         b->index = s->id;
         b->slots = s->slots;

@@ -162,6 +162,17 @@ static bool is_for_output_alone(const Fuse *f, const Node *n)
         return f->uses->nuser[n->id] == 0 && !f->uses->leaves[n->id] && !is_output_twice(f->plan->graph, n);
 }
 
+/* May what makes n store it in a buffer of this storage?  Rounded numbers are nothing that others may read in its place. */
+static bool is_stored_as(const Fuse *f, const Node *n, Storage storage)
+{
+        const Kernel *k = f->owner[n->id];
+        if (storage == STORAGE_F32)
+                return true;
+        if (storage == STORAGE_F16 && (f->uses->nuser[n->id] > 1 || f->uses->pinned[n->id]))
+                return false;
+        return !k || k->op == K_LOOP || (k->op == K_MATMUL && storage == STORAGE_F16);
+}
+
 void place_value(Fuse *f, Node *n, Buffer *to, Body *body, int at)
 {
         Plan *p = f->plan;
@@ -182,9 +193,9 @@ void place_value(Fuse *f, Node *n, Buffer *to, Body *body, int at)
                         (to->layout.tiled != n->type.rank - 1 && !f->forced[n->id]);
         bool spaced = f->forced[n->id] && to->layout.tiled < 0 && n->type.rank > 0 &&
                       to->layout.stride[n->type.rank - 1] != 1; /* not stored so by every kernel */
-        bool as_it_is = to->storage == STORAGE_F32 || !f->owner[n->id] || f->owner[n->id]->op == K_LOOP;
-        if (!is_made_by_kernel(f, n) || p->value[n->id] || n->body != body || !as_it_is || !as_output_only ||
-            !can_tile || spaced || shifts_cross(n, to)) {
+        if (!is_made_by_kernel(f, n) || p->value[n->id] || n->body != body ||
+            !is_stored_as(f, n, to->storage) || !as_output_only || !can_tile || spaced ||
+            shifts_cross(n, to)) {
                 copy_kernel(f, n, to, body, at);
                 return;
         }

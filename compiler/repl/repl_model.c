@@ -215,6 +215,16 @@ bool choose_quant(Session *s, const Words *w)
         return choose(s, &s->options.quant, w);
 }
 
+bool choose_kv(Session *s, const Words *w)
+{
+        Storage kv = STORAGE_F32;
+        if (w->n > 1 && !kv_storage(w->word[1], &kv))
+                return fprintf(stderr, "lathe: error: :kv is f32 or f16, not %s\n", w->word[1]), false;
+        s->options.kv = kv;
+        session_changed(s);
+        return true;
+}
+
 /* --- parts ------------------------------------------------------------------------------------------------------------ */
 
 static bool show_word(Session *s, Model *m, const Words *w)

@@ -149,6 +149,7 @@ bool say_model(Session *s, Model *m, const Words *w);
 bool set_hyper(Session *s, const Words *w);
 bool choose_weights(Session *s, const Words *w);
 bool choose_quant(Session *s, const Words *w);
+bool choose_kv(Session *s, const Words *w);
 bool choose_tokenizer(Session *s, const Words *w);
 bool choose_model(Session *s, const Words *w);
 bool show_of_model(Session *s, const Words *w);

@@ -277,6 +277,8 @@ static void add_settings(Save *v)
                 text_printf(v->text, ":weights %s\n", quoted_text(&v->arena, o->weights));
         if (o->quant)
                 text_printf(v->text, ":quant %s\n", o->quant);
+        if (o->kv)
+                text_printf(v->text, ":kv %s\n", storage_info[o->kv].text);
 }
 
 static void note_left_out(Save *v)
@@ -294,6 +296,8 @@ static void note_left_out(Save *v)
                 text_printf(names, ", :weights");
         if (o->quant)
                 text_printf(names, ", :quant");
+        if (o->kv)
+                text_printf(names, ", :kv");
         if (names->n)
                 printf("left out, for a model file holds definitions alone: %s\n"
                        "a name that does not end in .model takes the whole session, as a script\n",

@@ -355,6 +355,7 @@ void session_set_model(Session *s, const char *name)
                 s->options.weights = NULL;
                 free((char *)s->options.quant);
                 s->options.quant = NULL;
+                s->options.kv = STORAGE_F32;
         }
         char *copy = name ? strdup(name) : NULL;
         free(s->model);

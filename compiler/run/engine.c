@@ -106,6 +106,11 @@ const char *engine_tier(const Engine *e)
         return e->optimised ? "cc" : e->code.interpreter ? "code" : "tcc";
 }
 
+const float *engine_state(const Engine *e)
+{
+        return e->state;
+}
+
 double engine_compile_seconds(const Engine *e)
 {
         return e->compile_seconds;

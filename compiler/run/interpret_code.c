@@ -217,16 +217,17 @@ static void run_gather(const Frame *f, const Stmt *s)
 
 static void run_store(const Frame *f, const Stmt *s)
 {
+        Storage e = s->buffer->storage;
         void *p = element(f, s->buffer, value_of(f, s->at));
         const Vector *x = &f->t[s->from[0]];
         if (s->lanes == ONE_LANE)
-                ((StoreN *)f->own->run.store_n[s->far])(p, x, 1);
+                ((StoreN *)f->own->run.store_n[e])(p, x, 1);
         else if (s->step != 1)
-                ((StoreStrided *)f->own->run.store_strided[s->far])(p, s->step, x, lanes_of(f, s));
+                ((StoreStrided *)f->own->run.store_strided[e])(p, s->step, x, lanes_of(f, s));
         else if (s->lanes == ALL_LANES)
-                ((Unary *)f->own->run.store[s->far])(p, x);
+                ((Unary *)f->own->run.store[e])(p, x);
         else
-                ((StoreN *)f->own->run.store_n[s->far])(p, x, f->rest);
+                ((StoreN *)f->own->run.store_n[e])(p, x, f->rest);
 }
 
 static double first_lane(const Frame *f, const Stmt *s)
@@ -414,33 +415,35 @@ static void run_matmul(Frame *f, const MatmulCall *c)
         }
 }
 
-typedef void MatmulActivations(float *y, int64_t y_row, const float *a, int64_t ai, int64_t ak,
-                               const float *b, int64_t bk, int64_t bj, int64_t row0, int64_t row1, int n,
-                               int k);
-typedef void PastZeros(float *y, const float *a, int64_t ak, const float *b, int64_t bk, int64_t bj, int n,
-                       int k, int zeros);
+typedef void MatmulActivations(float *y, int64_t y_row, const float *a, int64_t ai, int64_t ak, const void *b,
+                               int storage, int64_t bk, int64_t bj, int64_t row0, int64_t row1, int n, int k);
+typedef void PastZeros(float *y, const float *a, int64_t ak, const void *b, int storage, int64_t bk,
+                       int64_t bj, int n, int k, int zeros);
 
 static void run_activations(const Frame *f, const ActivationCall *c)
 {
         float *y = place(f, c->to);
-        const float *a = place(f, c->a), *b = place(f, c->b);
+        const float *a = place(f, c->a);
+        const void *b = place(f, c->b);
+        int storage = (int)c->b.buffer->storage;
         int n = (int)size_of(f, c->columns->size), k = (int)size_of(f, c->depth->size);
         if (c->zeros)
-                ((PastZeros *)f->own->run.past_zeros)(y, a, c->a_step, b, c->b_step, c->b_lane, n, k,
+                ((PastZeros *)f->own->run.past_zeros)(y, a, c->a_step, b, storage, c->b_step, c->b_lane, n, k,
                                                       c->zeros);
         else
-                ((MatmulActivations *)f->own->run.activations)(y, 0, a, 0, c->a_step, b, c->b_step, c->b_lane,
-                                                               0, 1, n, k);
+                ((MatmulActivations *)f->own->run.activations)(y, 0, a, 0, c->a_step, b, storage, c->b_step,
+                                                               c->b_lane, 0, 1, n, k);
 }
 
 /* As in runtime/attention.h. */
 typedef struct {
         const float *q;
         int64_t q_row, q_head;
-        const float *k;
+        const void *k;
         int64_t k_head, k_tile;
-        const float *v;
+        const void *v;
         int64_t v_head, v_key;
+        int k_storage, v_storage;
         int64_t first_key, first_value;
         float *out;
         int64_t out_row, out_head;
@@ -470,6 +473,8 @@ static void run_heads(Frame *f, const AttentionCall *c, int64_t around, int64_t 
                                 .v = place(f, c->v),
                                 .v_head = c->v_head,
                                 .v_key = c->v_key,
+                                .k_storage = (int)c->k.buffer->storage,
+                                .v_storage = (int)c->v.buffer->storage,
                                 .first_key = size_of(f, c->first_key),
                                 .first_value = size_of(f, c->first_value),
                                 .out = place(f, c->out),
@@ -527,10 +532,12 @@ static void run_move(const Frame *f, const MoveCall *c)
         void *to = place(f, c->to);
         if (c->from.buffer->storage == STORAGE_F64 && c->to.buffer->storage == STORAGE_F64)
                 *(double *)to = *(const double *)from;
-        else
-                *(float *)to = c->from.buffer->storage == STORAGE_F64
-                                       ? (float)*(const double *)from
-                                       : number_at(f, c->from.buffer->storage, from);
+        else {
+                float one[LANES] = {c->from.buffer->storage == STORAGE_F64
+                                            ? (float)*(const double *)from
+                                            : number_at(f, c->from.buffer->storage, from)};
+                ((StoreN *)f->own->run.store_n[c->to.buffer->storage])(to, one, 1);
+        }
 }
 
 /* --- statements ------------------------------------------------------------------------------------------------------- */

@@ -23,7 +23,8 @@ typedef struct {
         KernelFunction *compute[OP_COUNT][2], *set[2], *count[2], *keep[2], *clamp[2], *sum[2], *most[2],
                 *first[2], *convert[2];
         KernelFunction *load[STORAGE_COUNT], *load_n[STORAGE_COUNT], *strided[STORAGE_COUNT],
-                *gather[STORAGE_COUNT][2], *store[2], *store_n[2], *store_strided[2];
+                *gather[STORAGE_COUNT][2], *store[STORAGE_COUNT], *store_n[STORAGE_COUNT],
+                *store_strided[STORAGE_COUNT];
         KernelFunction *soft, *part, *matmul, *matmul_active, *activations, *past_zeros, *attention, *top,
                 *argmax;
 } Functions;

@@ -144,16 +144,26 @@ static void program(void *instance, int thread)
 
 /* --- what is made once ----------------------------------------------------------------------------------------------------- */
 
+static void find_stores(Functions *run, const Target *t, Storage e)
+{
+        const char *store = storage_info[e].store;
+        char name[40];
+        if (!*store)
+                return;
+        run->store[e] = kernel_find(t, store);
+        snprintf(name, sizeof name, "%s_n", store);
+        run->store_n[e] = kernel_find(t, name);
+        snprintf(name, sizeof name, "%s_strided", store);
+        run->store_strided[e] = kernel_find(t, name);
+}
+
 static void find_functions(Functions *run, const Target *t)
 {
         const struct {
                 KernelFunction **to;
                 const char *name;
-        } of_both[] = {{run->set, "set1"},        {run->count, "iota"},
-                       {run->keep, "keep"},       {run->clamp, "clamp"},
-                       {run->sum, "sum"},         {run->most, "maxof"},
-                       {run->first, "first"},     {run->store, "store"},
-                       {run->store_n, "store_n"}, {run->store_strided, "store_strided"}};
+        } of_both[] = {{run->set, "set1"}, {run->count, "iota"}, {run->keep, "keep"},  {run->clamp, "clamp"},
+                       {run->sum, "sum"},  {run->most, "maxof"}, {run->first, "first"}};
         char name[40];
         for (size_t i = 0; i < sizeof of_both / sizeof *of_both; i++)
                 for (int far = 0; far < 2; far++) {
@@ -174,6 +184,7 @@ static void find_functions(Functions *run, const Target *t)
                 run->strided[e] = kernel_find(t, name);
                 run->gather[e][0] = *info->gather ? kernel_find(t, info->gather) : NULL;
                 run->gather[e][1] = kernel_find(t, info->gather_far);
+                find_stores(run, t, (Storage)e);
         }
         run->convert[0] = kernel_find(t, "v_of_w");
         run->convert[1] = kernel_find(t, "w_of_v");

@@ -12,6 +12,9 @@
 #include "v16.h"
 
 #include "../../runtime/math.h"
+#include "../../runtime/rows.h"
+#include "../../runtime/far.h"
+#include "../../runtime/narrow.h"
 #include "../../runtime/matmul.h"
 
 static int failures;

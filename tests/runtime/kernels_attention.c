@@ -14,8 +14,10 @@ typedef struct {
         float scale;
         float *q, *k, *v; /* [rows][heads][head_dim], [keys][kv_heads][head_dim], [keys][kv_heads][v_dim] */
         float *packed;    /* [kv_heads][ceil(keys / 16)][head_dim][16] */
-        float *mask;      /* [rows][MAX_KEYS]: 1 where masked within the bounds */
-        float *out, *expected; /* [rows][heads][v_dim] */
+        int narrow;       /* keys and values are in f16: */
+        uint16_t *half_k, *half_v; /* packed and v */
+        float *mask;               /* [rows][MAX_KEYS]: 1 where masked within the bounds */
+        float *out, *expected;     /* [rows][heads][v_dim] */
 } Case;
 
 /* A row sees keys up to its own position, in a window if there is one, or all; the last row stands at the
@@ -142,6 +144,22 @@ static void define_row(const Case *c, int row, int head)
                 out[d] = whole.begun ? whole.o[d] / tree_sum(whole.l) : 0;
 }
 
+static int64_t packed_floats(const Case *c)
+{
+        return (int64_t)(c->keys + 15) / 16 * 16 * c->kv_heads * c->head_dim;
+}
+
+/* x [n] in f16; those numbers take its place. */
+static uint16_t *narrowed(float *x, int64_t n)
+{
+        uint16_t *half = calloc((size_t)n + 1, sizeof *half);
+        for (int64_t i = 0; half && i < n; i++) {
+                f16_put(half, i, x[i]);
+                x[i] = f16_at(half, i);
+        }
+        return half;
+}
+
 /* Random inputs; keys that no row may see are NaN, in keys, values and padding. */
 static void fill_case(Case *c)
 {
@@ -164,10 +182,15 @@ static void fill_case(Case *c)
                 for (int d = 0; d < c->kv_heads * c->v_dim && all; d++)
                         c->v[j * c->kv_heads * c->v_dim + d] = d % 2 ? NAN : INFINITY;
         }
+        if (c->narrow) {
+                free(narrowed(c->k, (int64_t)c->keys * c->kv_heads * c->head_dim));
+                c->half_v = narrowed(c->v, (int64_t)c->keys * c->kv_heads * c->v_dim);
+        }
         for (int j = 0; j < c->keys; j++)
                 for (int g = 0; g < c->kv_heads; g++)
                         store_k16(c->packed + g * groups * 16 * c->head_dim, j,
                                   c->k + (j * c->kv_heads + g) * c->head_dim, c->head_dim);
+        c->half_k = c->narrow ? narrowed(c->packed, packed_floats(c)) : NULL;
         for (int r = 0; r < c->rows; r++)
                 for (int h = 0; h < c->heads; h++)
                         define_row(c, r, h);
@@ -179,6 +202,8 @@ static void free_case(Case *c)
         free(c->k);
         free(c->v);
         free(c->packed);
+        free(c->half_k);
+        free(c->half_v);
         free(c->mask);
         free(c->out);
         free(c->expected);
@@ -191,10 +216,12 @@ static void call(const Case *c, int row, int count)
         Attention a = {.q = c->q + (int64_t)row * c->heads * c->head_dim,
                        .q_row = (int64_t)c->heads * c->head_dim,
                        .q_head = c->head_dim,
-                       .k = c->packed,
+                       .k = c->narrow ? (const void *)c->half_k : c->packed,
+                       .k_storage = c->narrow ? STORAGE_F16 : STORAGE_F32,
+                       .v_storage = c->narrow ? STORAGE_F16 : STORAGE_F32,
                        .k_head = (int64_t)(c->keys + 15) / 16 * 16 * c->head_dim,
                        .k_tile = 16 * c->head_dim,
-                       .v = c->v,
+                       .v = c->narrow ? (const void *)c->half_v : c->v,
                        .v_head = c->v_dim,
                        .v_key = (int64_t)c->kv_heads * c->v_dim,
                        .out = c->out + (int64_t)row * c->heads * c->v_dim,
@@ -273,7 +300,7 @@ int main(void)
         static const int dims[][2] = {{8, 8}, {64, 64}, {80, 80}, {128, 128}, {16, 48}, {7, 19}};
         static const int heads[][2] = {{1, 1}, {6, 6}, {8, 2}, {5, 1}};
         static const int keys[] = {1, 15, 17, 31, 257, 523};
-        int bounded = 1, holes = 1, window = 1;
+        int bounded = 1, holes = 1, window = 1, narrow = 1;
         for (int d = 0; d < 6; d++)
                 for (int h = d % 2; h < 4; h += 2) {
                         Case c = {.heads = heads[h][0],
@@ -288,6 +315,8 @@ int main(void)
                         window &= equals_definition(c);
                         c.holes = 1;
                         holes &= equals_definition(c);
+                        c.narrow = 1;
+                        narrow &= equals_definition(c);
                 }
         Case long_one = {.heads = 4,
                          .kv_heads = 2,
@@ -305,10 +334,14 @@ int main(void)
         long_one.window = 0;
         long_one.holes = 1;
         holes &= equals_definition(long_one);
+        long_one.narrow = 1;
+        narrow &= equals_definition(long_one);
+        long_one.narrow = 0;
         long_one.holes = 2;
         verdict("attention is its definition within bounds", bounded);
         verdict("attention is its definition in a window", window);
         verdict("attention skips masked keys, NaN and all", holes);
+        verdict("attention of keys and values in f16 is its definition", narrow);
         verdict("attention of rows without a live key is 0", equals_definition(long_one));
         verdict("attention keeps a live NaN in its rows", live_nan_stays_in_its_rows());
         printf("# hash %016llx\n", (unsigned long long)hash_state);

@@ -178,8 +178,8 @@ static int activations_equal_definition(int rows, int n, int k)
                 int64_t ai = form & 1 ? 1 : k, ak = form & 1 ? rows : 1;
                 int64_t bk = form & 2 ? 1 : n, bj = form & 2 ? k : 1;
                 memset(p.y, 0, (size_t)rows * (size_t)n * sizeof *p.y);
-                matmul_activations(p.y, n, a, ai, ak, b, bk, bj, 0, half, n, k);
-                matmul_activations(p.y, n, a, ai, ak, b, bk, bj, half, rows, n, k);
+                matmul_activations(p.y, n, a, ai, ak, b, STORAGE_F32, bk, bj, 0, half, n, k);
+                matmul_activations(p.y, n, a, ai, ak, b, STORAGE_F32, bk, bj, half, rows, n, k);
                 good &= same_bits(p.y, p.expected, (int64_t)rows * n);
         }
         free(xt);
@@ -192,7 +192,8 @@ static int activations_equal_definition(int rows, int n, int k)
 static int past_zeros_equals_definition(int n, int k, int zeros, int turned)
 {
         const float bad[] = {NAN, INFINITY, -INFINITY, 3e38f};
-        float *a = random_floats(k), *b = random_floats((int64_t)n * k), *y = zero_floats(n), *expected = zero_floats(n);
+        float *a = random_floats(k), *b = random_floats((int64_t)n * k), *y = zero_floats(n),
+              *expected = zero_floats(n);
         int64_t bk = turned ? 1 : n, bj = turned ? k : 1;
         for (int p = 0; p < k; p++) {
                 if ((zeros & 1) && random_below(2))
@@ -211,7 +212,7 @@ static int past_zeros_equals_definition(int n, int k, int zeros, int turned)
                         if (!((zeros & 1) && a[p] == 0) && !((zeros & 2) && w == 0))
                                 expected[j] = fmaf(a[p], w, expected[j]);
                 }
-        matmul_past_zeros(y, a, 1, b, bk, bj, n, k, zeros);
+        matmul_past_zeros(y, a, 1, b, STORAGE_F32, bk, bj, n, k, zeros);
         int good = same_bits(y, expected, n);
         for (int j = 0; j < n; j++)
                 good &= isfinite(y[j]) != 0;
@@ -241,7 +242,7 @@ int main(void)
                 split &= any_split(1 + random_below(40), 1 + random_below(200), 1 + random_below(70));
         for (int i = 0; i < 40; i++)
                 plain &= activations_equal_definition(1 + random_below(20), 1 + random_below(40),
-                                                 1 + random_below(40));
+                                                      1 + random_below(40));
         verdict("matmul f32 is its definition", good[0]);
         verdict("matmul f16 is its definition", good[1]);
         verdict("matmul bf16 is its definition", good[2]);
@@ -249,7 +250,8 @@ int main(void)
         verdict("matmul gives the same bits for any split", split);
         verdict("matmul_activations is its definition", plain);
         for (int i = 0; i < 60; i++)
-                past &= past_zeros_equals_definition(1 + random_below(40), 1 + random_below(40), 1 + i % 3, i / 3 % 2);
+                past &= past_zeros_equals_definition(1 + random_below(40), 1 + random_below(40), 1 + i % 3,
+                                                     i / 3 % 2);
         verdict("matmul_past_zeros is its definition", past);
         printf("# hash %016llx\n", (unsigned long long)hash_state);
         return failures != 0;

@@ -292,6 +292,31 @@ static void check_halves(void)
         }
 }
 
+/* Floats around every half precision number, and what they are rounded to. */
+static void check_narrowing(void)
+{
+        for (uint32_t h = 0; h < 0x7c00; h++) {
+                uint16_t pair[16] = {(uint16_t)h, (uint16_t)(h + 1)}, half[16];
+                float lane[16];
+                v_store(lane, v_load_f16(pair));
+                float next = h + 1 < 0x7c00 ? lane[1] : 0x1p16f, middle = (lane[0] + next) / 2;
+                float below = from_bits(to_bits(middle) - 1), above = from_bits(to_bits(middle) + 1);
+                v_store_f16(half, v_set1(lane[0]));
+                expect("to f16", lane[0], 0, half[0], (float)h);
+                v_store_f16(half, v_set1(below));
+                expect("to f16", below, 0, half[0], (float)h);
+                v_store_f16(half, v_set1(-above));
+                expect("to f16", -above, 0, half[0], (float)(0x8001 + h));
+                v_store_f16(half, v_set1(middle));
+                expect("to f16", middle, 0, half[0], (float)(h + h % 2));
+        }
+        uint16_t half[16];
+        v_store_f16(half, v_set1(INFINITY));
+        expect("to f16", INFINITY, 0, half[0], 0x7c00);
+        v_store_f16(half, v_set1(-NAN));
+        expect("to f16", NAN, 0, half[0], 0x7e00);
+}
+
 int main(int argc, char **argv)
 {
         uint32_t step = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 1013;
@@ -302,5 +327,6 @@ int main(int argc, char **argv)
         check_ends();
         check_arithmetic(step == 1 ? 60000000 : 600000);
         check_halves();
+        check_narrowing();
         return failures != 0;
 }

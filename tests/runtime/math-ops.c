@@ -170,6 +170,9 @@ static void memory(Report *report, const float *p, int round)
         record(report, "load_i32", v_load_i32(integer));
         record(report, "load_i32_n", v_load_i32_n(integer, n));
         record(report, "load_f16", v_load_f16(half));
+        uint16_t narrow[16];
+        v_store_f16(narrow, v_load(p));
+        record(report, "store_f16", v_load_f16(narrow));
         record(report, "load_bf16", v_load_bf16(half));
         record(report, "load_n", v_load_n(p, n));
         record(report, "load_strided", v_load_strided(p, 2, n));
@@ -192,7 +195,8 @@ static int clamps_that_differ(v16 x, float last)
         v_store(given, x);
         v_store(clamped, v_clamp(x, last));
         for (int i = 0; i < 16; i++)
-                differ += !(clamped[i] >= 0) || (int64_t)clamped[i] != clamp_index(given[i], (int64_t)last + 1);
+                differ +=
+                        !(clamped[i] >= 0) || (int64_t)clamped[i] != clamp_index(given[i], (int64_t)last + 1);
         return differ;
 }
 

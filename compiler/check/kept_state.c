@@ -1,0 +1,30 @@
+/* What compiled code has kept, for the interpreter to follow where it rounds keys and values.
+ *
+ * A number near the middle between two of 16 bits is rounded to one by floats and to the other by doubles.  Both are right, and one
+ * such number moves an output by more than floats do.  So the interpreter takes what compiled code has kept, where its own number
+ * is within an error of floats of being rounded so (interpret_state.c); what differs further is an error as ever. */
+#include <math.h>
+
+#include "check.h"
+
+static const Buffer *buffer_of(const Plan *p, const StateVar *s)
+{
+        for (int i = 0; i < p->nbuffer; i++)
+                if (p->buffer[i]->home == IN_STATE && !p->buffer[i]->part_of && p->buffer[i]->index == s->id)
+                        return p->buffer[i];
+        return NULL;
+}
+
+double kept_value(void *from, const StateVar *s, int64_t slot, const int64_t *index)
+{
+        const KeptState *kept = from;
+        const Buffer *b = buffer_of(kept->plan, s);
+        if (!b || b->storage != STORAGE_F16 || b->cache >= 0)
+                return NAN;
+        int64_t at = b->layout.offset;
+        for (int a = 0; a < b->layout.rank; a++)
+                at += a == b->layout.tiled ? index[a] / LANES * b->layout.tile + index[a] % LANES
+                                           : index[a] * b->layout.stride[a];
+        const float *begin = kept->state + FLOATS(b->offset + slot * b->slot_stride);
+        return f16_to_f32(((const uint16_t *)(const void *)begin)[at]);
+}
