@@ -54,7 +54,8 @@ static void test_bodies(void)
         for (int i = 0; right && i < 2; i++) {
                 double p = in[0].data[i], q = in[1].data[i];
                 for (int iteration = 0; iteration < 4; iteration++) {
-                        double next = iteration % 2 ? q * table[iteration] + weight_value(w, iteration / 2, i) : q;
+                        double next =
+                                iteration % 2 ? q * table[iteration] + weight_value(w, iteration / 2, i) : q;
                         q = iteration % 2 ? p : p + q;
                         p = next;
                         right = right && out[2].data[iteration * 2 + i] == p;
@@ -179,9 +180,58 @@ static void test_state(void)
         fixture_end(&f);
 }
 
+/* What something else keeps: given[row]. */
+static double given_value(void *given, const StateVar *s, int64_t slot, const int64_t *index)
+{
+        return s->id == 0 && slot == 0 ? ((const double *)given)[index[0]] : 0;
+}
+
+/* A state in f16, fed 1, then 3 rows: alone, and where it follows another, which it does in the first row alone, that is near the middle
+ * of two. */
+static void test_rounded_state(void)
+{
+        Fixture f;
+        fixture_start(&f, 1);
+        Graph *g = f.g;
+        g->time = add_named(&f, "time", 8);
+        g->past = add_named(&f, "past", 8);
+        Node *x = new_input(&f, "x", of_shape(REAL, 1, TIME));
+        StateVar *state = NEW(&f.arena, StateVar);
+        *state = (StateVar){.name = "x", .type = of_shape(REAL, 1, 8), .storage = STORAGE_F16, .slots = 1};
+        g->state = &state;
+        g->nstate = 1;
+        Attr attr = {.state = state};
+        Node *past = op_in(&f, g->top, OP_READ, 0, NULL, &attr);
+        add_output(&f, op_in(&f, g->top, OP_APPEND, 2, (Node *[]){past, x}, &attr));
+        verify(g, "test_rounded_state");
+        double value[] = {1 + 0x1p-11 + 1e-6, 0.3, 0x1p-26, -2.0001};
+        double own[] = {1 + 0x1p-10, 0.300048828125, 0, -2}, given[] = {1, 0.5, NAN, -2 - 0x1p-9};
+        const KeptSource source = {given, given_value};
+        for (int follows = 0; follows < 2; follows++) {
+                InterpState *kept = interp_state_new(g);
+                bool right = kept != NULL;
+                if (follows)
+                        interp_state_follow(kept, &source);
+                for (int64_t row = 0; right && row < 4; row += row ? 3 : 1) {
+                        int64_t size[MAX_NAMED] = {row ? 3 : 1, row};
+                        Tensor in = {.rank = 1, .dim = {size[0]}, .data = value + row}, out;
+                        right = !interpret(g, size, &in, NULL, kept, &out);
+                        for (int64_t i = 0; right && i < row + size[0]; i++)
+                                right = out.data[i] == (follows && i == 0 ? given[0] : own[i]);
+                        tensor_free(&out);
+                }
+                verdict(follows ? "state: another's rounding is followed where both are right"
+                                : "state: what is appended is rounded",
+                        right);
+                interp_state_free(kept);
+        }
+        fixture_end(&f);
+}
+
 void test_repeats(void)
 {
         test_bodies();
         test_nested();
         test_state();
+        test_rounded_state();
 }
