@@ -27,6 +27,9 @@
 #include "rows.h"
 #include "far.h"
 #include "narrow.h"
+#include "tile.h"
+#include KERNELS_INTEGERS
+#include "blocks.h"
 #include "matmul.h"
 #include "attention.h"
 #include "sampler.h"
@@ -269,6 +272,53 @@ static void any_matmul_active(const void *ctx, Epilogue *epilogue, const float *
         else
                 MATMUL_OF(STORAGE_BF16, 2);
 }
+
+#define BLOCKS_OF(storage)                                                                                   \
+        case storage:                                                                                        \
+                if (group == 1)                                                                              \
+                        matmul_blocks(ctx, epilogue, codes, active, rows, k, w, storage, 1, cut, panel0,     \
+                                      panel1, scratch);                                                      \
+                else                                                                                         \
+                        matmul_blocks(ctx, epilogue, codes, active, rows, k, w, storage, 2, cut, panel0,     \
+                                      panel1, scratch);                                                      \
+                break;
+static void any_matmul_blocks(const void *ctx, Epilogue *epilogue, const void *codes, const int32_t *active,
+                             int64_t rows, int k, const void *w, int storage, int group, int cut, int panel0,
+                             int panel1, float *scratch)
+{
+        switch (storage) {
+                BLOCKS_OF(STORAGE_Q8_0)
+                BLOCKS_OF(STORAGE_Q4_0)
+                BLOCKS_OF(STORAGE_Q4_1)
+                BLOCKS_OF(STORAGE_MXFP4)
+                BLOCKS_OF(STORAGE_Q4_K)
+                BLOCKS_OF(STORAGE_Q5_K)
+                BLOCKS_OF(STORAGE_Q6_K)
+        }
+}
+static void any_codes_of_rows(void *to, const float *x, int64_t ldx, const int32_t *active, int64_t rows,
+                             int k, int group)
+{
+        codes_of_rows(to, x, ldx, active, rows, k, group);
+}
+static float any_block_at(int storage, const void *array, int64_t at)
+{
+        return block_at(storage, array, at);
+}
+static void by_address_v_load_blocks(float *r, int storage, const void *array, int64_t at, int64_t stride, int n)
+{
+        v_store(r, v_load_blocks(storage, array, at, stride, n));
+}
+static void by_address_v_gather_blocks(float *r, int storage, const void *array, int64_t at, const float *index)
+{
+        v_store(r, v_gather_blocks(storage, array, at, v_load(index)));
+}
+static void by_address_v_gather_blocks_far(float *r, int storage, const void *array, int64_t at,
+                                           const double *index)
+{
+        v_store(r, v_gather_blocks_far(storage, array, at, w_load(index)));
+}
+
 static void any_matmul(const void *ctx, Epilogue *epilogue, const float *x, int64_t ldx, int64_t rows, int k,
                        const void *w, int storage, int group, int cut, int panel0, int panel1, float *scratch)
 {
@@ -422,6 +472,19 @@ const KernelSymbol JOIN(kernels_, KERNELS_ISA)[] = {
             "(const void *ctx, void (*epilogue)(const void *ctx, int64_t row, int panel, const v16 *acc), const float *x, int64_t ldx, "
             "const int32_t *active, int64_t rows, int k, const void *w, int storage, int group, int cut, int panel0, int panel1, "
             "float *scratch)")
+        ROW(matmul_blocks, void, any_matmul_blocks,
+            "(const void *ctx, void (*epilogue)(const void *ctx, int64_t row, int panel, const v16 *acc), const void *codes, "
+            "const int32_t *active, int64_t rows, int k, const void *w, int storage, int group, int cut, int panel0, int panel1, "
+            "float *scratch)")
+        ROW(codes_of_rows, void, any_codes_of_rows,
+            "(void *to, const float *x, int64_t ldx, const int32_t *active, int64_t rows, int k, int group)")
+        ROW(block_at, float, any_block_at, "(int storage, const void *array, int64_t at)")
+        ROW(v_load_blocks, void, by_address_v_load_blocks,
+            "(float *r, int storage, const void *array, int64_t at, int64_t stride, int n)")
+        ROW(v_gather_blocks, void, by_address_v_gather_blocks,
+            "(float *r, int storage, const void *array, int64_t at, const float *index)")
+        ROW(v_gather_blocks_far, void, by_address_v_gather_blocks_far,
+            "(float *r, int storage, const void *array, int64_t at, const double *index)")
         ROW(matmul_activations, void, any_matmul_activations,
             "(float *y, int64_t y_row, const float *a, int64_t ai, int64_t ak, const void *b, int storage, int64_t bk, "
             "int64_t bj, int64_t row0, int64_t row1, int n, int k)")

@@ -5,28 +5,19 @@
  * of rows, panels or k changes a bit: rows come one at a time or two hundred, threads share the panels as
  * they like.
  *
- * One micro-kernel, tile_product(), holds a tile of rows x panels of 16 columns in registers.  Around it the
+ * One micro-kernel, tile_product() or, with weights of few bits, tile_blocks(), holds a tile of rows x panels of 16 columns in registers.  Around it the
  * loops of Goto and van de Geijn ("Anatomy of high-performance matrix multiplication", 2008) with the weights
  * streamed: a group of panels is cut along k into chunks that stay in cache while all rows of a block pass
  * by, the sums wait in scratch between chunks, and each chunk asks for the next one's cache lines while it
  * computes.  A single row is the same nest with a short chunk: it reads a few panels side by side at the
  * speed of memory.
  *
- * Needs guard.h, a v16 header, and the shape of a tile that fills the target's registers:
+ * Needs blocks.h, and the shape of a tile that fills the target's registers:
  *
  *                                          AVX-512   AVX2   NEON   scalar
  *      TILE_ROWS x TILE_PANELS  many rows   12 x 2   6 x 1  5 x 1   4 x 1
  *      4 x FEW_PANELS           few rows     4 x 4   4 x 1  4 x 1   4 x 1
  */
-
-/* The loop that follows is unrolled whole, so that arrays of vectors indexed by it become registers. */
-#if defined(__clang__)
-#define UNROLL _Pragma("clang loop unroll(full)")
-#elif defined(__GNUC__) && !defined(__TINYC__)
-#define UNROLL _Pragma("GCC unroll 16")
-#else
-#define UNROLL
-#endif
 
 /* Rows that pass by one chunk of weights: enough that memory keeps up, few enough to stay in cache. */
 #define MATMUL_ROWS 192
@@ -37,110 +28,16 @@
 /* Floats of scratch that matmul() needs, for any k; each thread its own. */
 #define MATMUL_SCRATCH ((MATMUL_ROWS + TILE_ROWS) * 2 * 16)
 
-/* How 16 neighbouring columns lie in memory. */
-#define STORAGE_F32 0
-
-#define STORAGE_F16 1
-
-#define STORAGE_BF16 2
-
-/* `lanes` columns that are lane_step apart, f32 or f16: for activations that were never packed */
-#define STORAGE_STRIDED 3
-
-#define STORAGE_STRIDED_F16 4
-
-/* What a tile multiplies: x [rows][steps] by w [panels][steps][16]. */
-typedef struct {
-        const float *x; /* row i, step p at x[i * x_row + p * x_step], or active[i] in place of i */
-        const int32_t *active;
-        int64_t x_row, x_step;
-        int rows;      /* rows that there are; those of the tile beyond repeat the last */
-        const void *w; /* panel j, step p: 16 columns from element j * w_panel + p * w_step on */
-        int64_t w_panel, w_step;
-        int panels; /* likewise */
-        int storage;
-        int64_t lane_step; /* of those that are strided */
-        int lanes;
-        const char *next; /* step p asks for the lines at next + j * next_panel + p * next_step bytes */
-        int64_t next_panel, next_step;
-} Factors;
-
-KERNEL int storage_bytes(int storage)
-{
-        return storage == STORAGE_F16 || storage == STORAGE_BF16 ? 2 : 4;
-}
-
-KERNEL v16 load_columns(const Factors *f, int64_t at)
-{
-        if (f->storage == STORAGE_F16)
-                return v_load_f16((const uint16_t *)f->w + at);
-        if (f->storage == STORAGE_BF16)
-                return v_load_bf16((const uint16_t *)f->w + at);
-        if (f->storage == STORAGE_STRIDED_F16)
-                return v_load_f16_strided((const uint16_t *)f->w + at, (ptrdiff_t)f->lane_step, f->lanes);
-        if (f->storage == STORAGE_STRIDED)
-                return v_load_strided((const float *)f->w + at, (ptrdiff_t)f->lane_step, f->lanes);
-        return v_load((const float *)f->w + at);
-}
-
-/* Which row of x is row i. */
-KERNEL int64_t row_at(const int32_t *active, int64_t i)
-{
-        return active ? active[i] : i;
-}
-
-/*
- * acc[i][j] (= or +=) sum over p < steps of x[i][p] w[j][p], for rows x panels vectors; row i, panel j stands
- * at acc + i * acc_row + 16 * j.  `fresh` starts from +0, else from acc.  rows and panels are literals that
- * fit the registers; a panel repeated because there are fewer repeats in acc too.
- */
-KERNEL void tile_product(float *acc, int64_t acc_row, const Factors *f, int64_t steps, int fresh, int rows,
-                         int panels)
-{
-        v16 sum[12][4];
-        int64_t x_at[12], w_at[4], acc_at[4];
-        UNROLL
-        for (int i = 0; i < rows; i++)
-                x_at[i] = row_at(f->active, i < f->rows ? i : f->rows - 1) * f->x_row;
-        UNROLL
-        for (int j = 0; j < panels; j++) {
-                w_at[j] = (j < f->panels ? j : f->panels - 1) * f->w_panel;
-                acc_at[j] = (j < f->panels ? j : f->panels - 1) * 16;
-        }
-        UNROLL
-        for (int i = 0; i < rows; i++) {
-                UNROLL
-                for (int j = 0; j < panels; j++)
-                        sum[i][j] = fresh ? v_set1(0) : v_load(acc + i * acc_row + acc_at[j]);
-        }
-        for (int64_t p = 0; p < steps; p++) {
-                v16 w[4];
-                UNROLL
-                for (int j = 0; j < panels; j++) {
-                        w[j] = load_columns(f, w_at[j] + p * f->w_step);
-                        v_prefetch(f->next + j * f->next_panel + p * f->next_step);
-                }
-                UNROLL
-                for (int i = 0; i < rows; i++) {
-                        v16 x = v_set1(f->x[x_at[i] + p * f->x_step]);
-                        UNROLL
-                        for (int j = 0; j < panels; j++)
-                                sum[i][j] = v_fma(x, w[j], sum[i][j]);
-                }
-        }
-        UNROLL
-        for (int i = 0; i < rows; i++) {
-                UNROLL
-                for (int j = 0; j < panels; j++)
-                        v_store(acc + i * acc_row + acc_at[j], sum[i][j]);
-        }
-}
-
 /* The same, where the last of an odd number of panels is not computed twice. */
 KERNEL void tile_product_odd(float *acc, int64_t acc_row, const Factors *f, int64_t steps, int fresh,
                              int rows, int panels)
 {
-        if (panels == 2 && f->panels == 1)
+        const int used = panels == 2 && f->panels == 1 ? 1 : panels;
+        if (step_values(f->storage) > 1 && used == 1)
+                tile_blocks(acc, acc_row, f, steps, fresh, rows, 1);
+        else if (step_values(f->storage) > 1)
+                tile_blocks(acc, acc_row, f, steps, fresh, rows, panels);
+        else if (used == 1)
                 tile_product(acc, acc_row, f, steps, fresh, rows, 1);
         else
                 tile_product(acc, acc_row, f, steps, fresh, rows, panels);
@@ -153,10 +50,11 @@ typedef void Epilogue(const void *ctx, int64_t row, int panel, const v16 *acc);
 
 /* What matmul() was asked for, handed down. */
 typedef struct {
-        const float *x;       /* [..][ldx] */
+        const float *x;        /* [..][ldx] */
+        const int8_t *codes;   /* or, for blocks: [rows] */
         const int32_t *active; /* [rows], those to be taken; NULL: the first ones */
         int64_t ldx, rows;
-        const void *w; /* [panels][k][16] */
+        const void *w; /* [panels][k][16], or [panels][k / a block's steps] */
         int storage, group, k, panel1;
         float *scratch; /* [tile][tile's row][panel of the group][16] */
 } Matmul;
@@ -165,34 +63,40 @@ typedef struct {
  * scratch: chunk after chunk along k, tile after tile down the rows.  The last tile begins early where rows
  * run out. */
 KERNEL void matmul_panels(const Matmul *m, int64_t row0, int64_t row1, int panel, int slot, int width,
-                          int chunk, int tile_rows, int panels)
+                          int64_t chunk, int tile_rows, int panels)
 {
-        int64_t bytes = storage_bytes(m->storage), panel_size = (int64_t)m->k * 16;
+        int64_t bytes = step_bytes(m->storage), values = step_values(m->storage), depth = m->k / values;
         int64_t tiles = (row1 - row0 + tile_rows - 1) / tile_rows;
         int present = m->panel1 - panel < panels ? m->panel1 - panel : panels;
-        const char *w = (const char *)m->w + panel * panel_size * bytes;
-        for (int k0 = 0; k0 < m->k; k0 += chunk) {
-                int steps = m->k - k0 < chunk ? m->k - k0 : chunk;
-                int64_t ahead = k0 + chunk < m->k ? (int64_t)(k0 + chunk) * 16 : panels * panel_size;
+        const char *w = (const char *)m->w + panel * depth * bytes;
+        for (int64_t first = 0; first < depth; first += chunk) {
+                int64_t steps = depth - first < chunk ? depth - first : chunk;
+                int64_t ahead = first + chunk < depth ? first + chunk : panels * depth;
                 for (int64_t t = 0; t < tiles; t++) {
                         int64_t row = row0 + t * tile_rows, last = m->rows - tile_rows;
                         int64_t start = row < last ? row : last > 0 ? last : 0;
-                        int64_t share = (16 * bytes + tiles - 1) / tiles;
-                        Factors f = {.x = m->x + (m->active ? 0 : start * m->ldx) + k0,
-                                     .active = m->active ? m->active + start : NULL,
-                                     .x_row = m->ldx,
+                        int64_t share = (bytes + tiles - 1) / tiles;
+                        Factors f = {.x_row = m->ldx,
                                      .x_step = 1,
+                                     .first = first,
+                                     .k = m->k,
                                      .rows = tile_rows > 4 || m->rows >= tile_rows ? tile_rows : (int)m->rows,
-                                     .w = w + (int64_t)k0 * 16 * bytes,
-                                     .w_panel = panel_size,
-                                     .w_step = 16,
+                                     .w = w + first * bytes,
+                                     .w_panel = values > 1 ? depth : depth * 16,
+                                     .w_step = values > 1 ? 1 : 16,
                                      .panels = present,
                                      .storage = m->storage,
                                      .next = w + ahead * bytes + t * share * steps,
-                                     .next_panel = panel_size * bytes,
+                                     .next_panel = depth * bytes,
                                      .next_step = share};
+                        if (values > 1) {
+                                f.codes = m->codes + start * CODES_BYTES(m->k);
+                        } else {
+                                f.x = m->x + (m->active ? 0 : start * m->ldx) + first;
+                                f.active = m->active ? m->active + start : NULL;
+                        }
                         float *acc = m->scratch + (t * tile_rows * width + slot) * 16;
-                        tile_product_odd(acc, width * 16, &f, steps, k0 == 0, tile_rows, panels);
+                        tile_product_odd(acc, width * 16, &f, steps, first == 0, tile_rows, panels);
                 }
         }
 }
@@ -219,7 +123,7 @@ KERNEL void matmul_finish(const Matmul *m, const void *ctx, Epilogue *epilogue, 
 }
 
 /* All panels from panel0 on for the rows in even blocks of at most about MATMUL_ROWS. */
-KERNEL void matmul_rows(const Matmul *m, const void *ctx, Epilogue *epilogue, int panel0, int chunk,
+KERNEL void matmul_rows(const Matmul *m, const void *ctx, Epilogue *epilogue, int panel0, int64_t chunk,
                         int tile_rows, int panels)
 {
         int width = panels > m->group ? panels : m->group;
@@ -236,11 +140,25 @@ KERNEL void matmul_rows(const Matmul *m, const void *ctx, Epilogue *epilogue, in
         }
 }
 
+/* With many rows in tiles of all registers; with few, or one, a few panels side by side.  cut: a chunk of k with many rows. */
+KERNEL void matmul_all(const Matmul *m, const void *ctx, Epilogue *epilogue, int64_t cut, int panel0)
+{
+        int64_t values = step_values(m->storage),
+                few = MATMUL_AHEAD / step_bytes(m->storage); /* chunks asked for one ahead */
+        int64_t chunk = cut / values;
+        if (m->rows >= TILE_ROWS)
+                matmul_rows(m, ctx, epilogue, panel0, chunk > 0 ? chunk : 1, TILE_ROWS, TILE_PANELS);
+        else if (m->rows > 1)
+                matmul_rows(m, ctx, epilogue, panel0, few > 0 ? few : 1, 4, FEW_PANELS);
+        else if (m->rows == 1)
+                matmul_rows(m, ctx, epilogue, panel0, few > 0 ? few : 1, 1, 4);
+}
+
 /* As matmul(), of the rows active[0 .. rows - 1] of x alone; the epilogue is given x's own row numbers.  active NULL: the
  * first ones. */
 KERNEL void matmul_active(const void *ctx, Epilogue *epilogue, const float *x, int64_t ldx,
-                         const int32_t *active, int64_t rows, int k, const void *w, int storage, int group,
-                         int cut, int panel0, int panel1, float *scratch)
+                          const int32_t *active, int64_t rows, int k, const void *w, int storage, int group,
+                          int cut, int panel0, int panel1, float *scratch)
 {
         Matmul m = {.x = x,
                     .active = active,
@@ -252,13 +170,24 @@ KERNEL void matmul_active(const void *ctx, Epilogue *epilogue, const float *x, i
                     .k = k,
                     .panel1 = panel1,
                     .scratch = scratch};
-        int few = MATMUL_AHEAD / (16 * storage_bytes(storage)); /* chunks asked for one ahead */
-        if (rows >= TILE_ROWS)
-                matmul_rows(&m, ctx, epilogue, panel0, cut, TILE_ROWS, TILE_PANELS);
-        else if (rows > 1)
-                matmul_rows(&m, ctx, epilogue, panel0, few, 4, FEW_PANELS);
-        else if (rows == 1)
-                matmul_rows(&m, ctx, epilogue, panel0, few, 1, 4);
+        matmul_all(&m, ctx, epilogue, cut, panel0);
+}
+
+/* The same with weights in blocks and rows as codes_of_rows() gave them, which are the active ones alone. */
+KERNEL void matmul_blocks(const void *ctx, Epilogue *epilogue, const void *codes, const int32_t *active,
+                          int64_t rows, int k, const void *w, int storage, int group, int cut, int panel0,
+                          int panel1, float *scratch)
+{
+        Matmul m = {.codes = codes,
+                    .active = active,
+                    .rows = rows,
+                    .w = w,
+                    .storage = storage,
+                    .group = group,
+                    .k = k,
+                    .panel1 = panel1,
+                    .scratch = scratch};
+        matmul_all(&m, ctx, epilogue, cut, panel0);
 }
 
 /*

@@ -161,8 +161,9 @@ static int64_t bytes_a_step(const Plan *p)
                         for (int j = 0; j < k->nsegment; j++)
                                 for (int w = 0; w < k->segment[j].nproduct; w++) {
                                         const Buffer *from = k->segment[j].w[w];
-                                        bytes += from ? from->slots * type_count(&from->type, NULL) *
-                                                                 storage_info[from->storage].bytes
+                                        bytes += from ? from->slots *
+                                                                 storage_size(from->storage,
+                                                                              type_count(&from->type, NULL))
                                                       : 0;
                                 }
                 }

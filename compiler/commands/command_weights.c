@@ -1,12 +1,20 @@
 /* lathe weights: a model's weights under their published names, by hash or from a checkpoint. */
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "commands_private.h"
 
 static CkType type_named(const char *name)
 {
-        return !name || !strcmp(name, "f32") ? CK_F32 : !strcmp(name, "f16") ? CK_F16 : CK_BF16;
+        static const struct {
+                const char *name;
+                CkType type;
+        } types[] = {{"f32", CK_F32}, {"f16", CK_F16}, {"bf16", CK_BF16}};
+        for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+                if (!name || !strcasecmp(name, types[i].name))
+                        return types[i].type;
+        return CK_TYPE_COUNT;
 }
 
 static int write_published(Model *m, const Options *o)
@@ -39,6 +47,11 @@ int weights_command(const Options *o)
         }
         if (o->quant && strpbrk(o->quant, ",=")) {
                 fprintf(stderr, "lathe weights: --quant is one type here, of all tensors that are written\n");
+                return WRONG_USAGE;
+        }
+        if (o->quant && type_named(o->quant) == CK_TYPE_COUNT) {
+                fprintf(stderr,
+                        "lathe weights: --quant is f32, f16 or bf16 here: the types of safetensors\n");
                 return WRONG_USAGE;
         }
         Model m;

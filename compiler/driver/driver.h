@@ -124,7 +124,7 @@ void note_hashed(const Model *m, const Options *o, const char *command);
 const TalkForm *model_talks(Model *m, const Options *o, const Tokenizer *t, const char *command);
 
 /* quant.c: a list of --quant.  Whether it is one; the storage of a graph's weights as it says, false after a message. */
-enum { QUANT_WHY = 128 };
+enum { QUANT_WHY = 256 };
 bool quant_fits(const char *list, char why[QUANT_WHY]);
 bool quant_weights(const Graph *g, const char *list);
 

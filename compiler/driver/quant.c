@@ -7,6 +7,7 @@
 #include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "driver.h"
 
@@ -14,8 +15,8 @@ enum { MAX_PART = 128 };
 
 static Storage weight_storage(const char *name, size_t n)
 {
-        for (Storage s = 0; s <= STORAGE_BF16; s++)
-                if (strlen(storage_info[s].text) == n && !strncmp(name, storage_info[s].text, n))
+        for (Storage s = 0; s < WEIGHT_STORAGES; s++)
+                if (strlen(storage_info[s].text) == n && !strncasecmp(name, storage_info[s].text, n))
                         return s;
         return STORAGE_COUNT;
 }
@@ -36,14 +37,25 @@ static const char *read_choice(const char *at, Choice *c)
         return at[n] ? at + n + 1 : NULL;
 }
 
+/* "f32, f16, ..." */
+static const char *storages(char *to, size_t room)
+{
+        size_t n = 0;
+        for (Storage s = 0; s < WEIGHT_STORAGES && n < room; s++)
+                n += (size_t)snprintf(to + n, room - n, "%s%s", s ? ", " : "", storage_info[s].text);
+        return to;
+}
+
 bool quant_fits(const char *list, char why[QUANT_WHY])
 {
         Choice c;
+        char all[128];
         for (const char *at = list, *next; at; at = next) {
                 next = read_choice(at, &c);
                 if (weight_storage(c.type, c.type_n) == STORAGE_COUNT)
-                        return snprintf(why, QUANT_WHY, "a type is f32, f16 or bf16, not %.*s",
-                                        (int)(c.type_n < 40 ? c.type_n : 40), c.type),
+                        return snprintf(why, QUANT_WHY, "a type is one of %s, not %.*s",
+                                        storages(all, sizeof all), (int)(c.type_n < 40 ? c.type_n : 40),
+                                        c.type),
                                false;
                 if (c.path_n == 0 && at != list)
                         return snprintf(why, QUANT_WHY,

@@ -172,11 +172,11 @@ static void show_bytes(Arena *a, const char *what, int64_t count)
 static void show_storage(Arena *a, const int64_t count[STORAGE_COUNT])
 {
         int64_t bytes = 0;
-        for (Storage s = 0; s <= STORAGE_BF16; s++)
-                bytes += count[s] * storage_info[s].bytes;
+        for (Storage s = 0; s < WEIGHT_STORAGES; s++)
+                bytes += storage_size(s, count[s]);
         printf("  %-11s  %s bytes  %s:", "here", grouped(a, bytes), in_units(a, bytes, "B"));
         const char *between = "";
-        for (Storage s = 0; s <= STORAGE_BF16; s++)
+        for (Storage s = 0; s < WEIGHT_STORAGES; s++)
                 if (count[s]) {
                         printf("%s %s values of %s", between, grouped(a, count[s]), storage_info[s].text);
                         between = ",";

@@ -179,8 +179,8 @@ static const char *iteration_text(Printer *p, const Region *r)
 /* " + slot * stride" for a buffer that has a slot for each iteration; in floats, or elements of an array of its own */
 static const char *slot_text(Printer *p, const Buffer *b, Text *before)
 {
-        long long stride = b->home == IN_LITERAL ? b->slot_stride / storage_info[b->storage].bytes
-                                                 : FLOATS(b->slot_stride);
+        long long stride =
+                b->home == IN_LITERAL ? storage_elements(b->storage, b->slot_stride) : FLOATS(b->slot_stride);
         if (!b->region || b->slots == 1)
                 return "";
         /* what a repeat stacks: made anew in each iteration of the repeats around it */
@@ -214,7 +214,7 @@ static void literal_array(Printer *p, Buffer *b, Text *out)
 {
         const Literal *l = b->table->attr.literal;
         bool far = b->storage == STORAGE_F64;
-        int64_t size = b->size / storage_info[b->storage].bytes;
+        int64_t size = storage_elements(b->storage, b->size);
         text_printf(out, "static const %s %s_all[%lld] = {", storage_info[b->storage].c, pointer_name(p, b),
                     (long long)(b->slots * size + LANES));
         for (int64_t t = 0; t < l->iterations; t++)
@@ -319,12 +319,22 @@ static const char *start_text(const Printer *p, const Stmt *s)
         return s->value == -INFINITY ? "-FLOAT_INF" : number_text(p, s->far, s->value);
 }
 
+/* An element among blocks: their type, where they begin, its number. */
+static const char *in_blocks(Printer *p, const Stmt *s)
+{
+        return arena_printf(p->arena, "STORAGE_%s, %s, %s", storage_info[s->buffer->storage].name,
+                            pointer_name(p, s->buffer), index_text(p, s->at));
+}
+
 static void print_load(Printer *p, const Stmt *s, Text *out)
 {
         const char *load = storage_info[s->buffer->storage].load, *at = place_text(p, s->buffer, s->at);
         const char *n = s->lanes == ALL_LANES ? "16" : "n";
         p->rest |= s->lanes == REST_LANES;
-        if (s->step != 1)
+        if (is_in_blocks(s->buffer->storage))
+                define(p, s, "v_load_blocks",
+                       arena_printf(p->arena, "%s, %lld, %s", in_blocks(p, s), (long long)s->step, n), out);
+        else if (s->step != 1)
                 define(p, s, arena_printf(p->arena, "%s_strided", load),
                        arena_printf(p->arena, "%s, %lld, %s", at, (long long)s->step, n), out);
         else if (s->lanes == ALL_LANES)
@@ -344,8 +354,12 @@ static void print_gather(Printer *p, const Stmt *s, Text *out)
 {
         Storage e = s->buffer->storage;
         const char *at = place_text(p, s->buffer, s->at);
-        define(p, s, s->which ? storage_info[e].gather_far : storage_info[e].gather,
-               arena_printf(p->arena, s->which ? "%s, t%d" : "%s, t%d, 1", at, s->from[0]), out);
+        if (is_in_blocks(e))
+                define(p, s, s->which ? "v_gather_blocks_far" : "v_gather_blocks",
+                       arena_printf(p->arena, "%s, t%d", in_blocks(p, s), s->from[0]), out);
+        else
+                define(p, s, s->which ? storage_info[e].gather_far : storage_info[e].gather,
+                       arena_printf(p->arena, s->which ? "%s, t%d" : "%s, t%d, 1", at, s->from[0]), out);
 }
 
 static void print_store(Printer *p, const Stmt *s, Text *out)

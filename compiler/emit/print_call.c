@@ -5,6 +5,26 @@
 
 /* --- products ------------------------------------------------------------------------------------------------------ */
 
+/* Which rows, and how many. */
+static const char *rows_text(const Kernel *k)
+{
+        return k->active_only ? "active, count" : "NULL, rows";
+}
+
+/* Rows of the left operand as codes, for parts whose weights lie in blocks: each thread makes its own. */
+static void print_codes(Printer *p, const MatmulCall *c, Text *out)
+{
+        const Kernel *k = p->kernel;
+        for (int i = 0; i < CODE_GROUPS; i++)
+                if (wants_codes(k, code_group[i]))
+                        text_printf(out,
+                                    "void *codes_%d = m->scratch + thread * SCRATCH + %lld;\n"
+                                    "codes_of_rows(codes_%d, %s, %lld, %s, %lld, %d);\n",
+                                    code_group[i], (long long)k->codes[i], code_group[i],
+                                    operand_text(p, c->x), (long long)c->ldx, rows_text(k),
+                                    (long long)k->k_size, code_group[i]);
+}
+
 /* The call for one part. */
 static void print_part(Printer *p, const MatmulCall *c, const MatmulPart *part, Text *out)
 {
@@ -12,16 +32,19 @@ static void print_part(Printer *p, const MatmulCall *c, const MatmulPart *part, 
         const Segment *s = part->segment;
         const Buffer *to = whole_buffer(s->store.to);
         bool asked = to->home == IN_OUTPUT;
-        const char *function = k->active_only ? "matmul_active" : "matmul";
+        const StorageInfo *storage = &storage_info[s->w[0]->storage];
+        const char *function = storage->codes ? "matmul_blocks" : k->active_only ? "matmul_active" : "matmul";
+        const char *x =
+                storage->codes ? arena_printf(p->arena, "codes_%d", storage->codes)
+                               : arena_printf(p->arena, "%s, %lld", operand_text(p, c->x), (long long)c->ldx);
         const char *twice = s->nproduct == 2 ? "2 * " : "";
         long long first = part->first, panels = part->panels;
         Text *call = text_new(p->arena);
         if (asked)
                 text_printf(out, "if (m->output_%s) /* wanted */\n", p->plan->graph->output[to->index].name);
-        text_printf(call, "%s(&place, %s, %s, %lld, %s, %lld, %s, STORAGE_%s, %d, %lld,\n", function, s->name,
-                    operand_text(p, c->x), (long long)c->ldx, k->active_only ? "active, count" : "rows",
-                    (long long)k->k_size, pointer_name(p, s->w[0]), storage_info[s->w[0]->storage].name,
-                    s->nproduct, (long long)k->k_cut);
+        text_printf(call, "%s(&place, %s, %s, %s, %lld, %s, STORAGE_%s, %d, %lld,\n", function, s->name, x,
+                    storage->codes || k->active_only ? rows_text(k) : "rows", (long long)k->k_size,
+                    pointer_name(p, s->w[0]), storage->name, s->nproduct, (long long)k->k_cut);
         text_printf(call,
                     "%*s%spart(from, %lld, %lld), %spart(to, %lld, %lld), m->scratch + thread * "
                     "SCRATCH);\n",
@@ -55,6 +78,7 @@ static void print_around(Printer *p, const MatmulCall *c, const Text *calls, Tex
 static void print_matmul(Printer *p, const MatmulCall *c, Text *out)
 {
         Text *calls = text_new(p->arena);
+        print_codes(p, c, calls);
         for (int i = 0; i < c->npart; i++)
                 print_part(p, c, &c->part[i], calls);
         if (!c->outer)

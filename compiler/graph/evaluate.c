@@ -17,6 +17,8 @@
 #include <math.h>
 #include <string.h>
 
+enum { MOST_CODES = 256 /* of a group of activations */ };
+
 /* Nested loops over up to three arrays at once: for each loop its count, and how far it moves in each
  * array. */
 enum { MAX_ARRAYS = 3 };
@@ -304,19 +306,46 @@ static void add_row(double factor, const double *restrict b, double *restrict y,
                         y[j] = b[j] != 0 ? y[j] + factor * b[j] : y[j];
 }
 
-/* y [m][n] = a [m][k] b [k][n] */
-static void multiply(const double *restrict a, const double *restrict b, double *restrict y, int64_t m,
-                     int64_t k, int64_t n, int zeros)
+/* What a group of activations is as codes of 8 bits with one scale (runtime/blocks.h). */
+static void round_group(const double *x, double *y, int n)
 {
+        double most = 0;
+        bool finite = true;
+        for (int i = 0; i < n; i++) {
+                finite = finite && isfinite(x[i]);
+                most = fabs(x[i]) > most ? fabs(x[i]) : most;
+        }
+        for (int i = 0; i < n; i++)
+                y[i] = !finite ? NAN : most < 1e-30 ? 0 : nearbyint(x[i] * (127 / most)) * (most / 127);
+}
+
+/* y [m][n] = a [m][k] b [k][n]; group: that of a's codes, or 0 */
+static void multiply(const double *restrict a, const double *restrict b, double *restrict y, int64_t m,
+                     int64_t k, int64_t n, int zeros, int group)
+{
+        double code[MOST_CODES];
+        int64_t step = group ? group : k;
         for (int64_t i = 0; i < m * n; i++)
                 y[i] = 0;
-        for (int64_t i = 0; i < m && !interrupted; i++) {
-                for (int64_t p = 0; p < k; p++) {
-                        double factor = a[i * k + p];
-                        if (factor != 0 || !(zeros & ZEROS_LEFT))
-                                add_row(factor, b + p * n, y + i * n, n, zeros & ZEROS_RIGHT);
+        for (int64_t at = 0; step && at < m * k && !interrupted; at += step) {
+                const double *some = a + at, *rows = b + at % k * n;
+                if (group) {
+                        round_group(some, code, group);
+                        some = code;
                 }
+                for (int64_t p = 0; p < step; p++)
+                        if (some[p] != 0 || !(zeros & ZEROS_LEFT))
+                                add_row(some[p], rows + p * n, y + at / k * n, n, zeros & ZEROS_RIGHT);
         }
+}
+
+/* Groups in which a product with weights in blocks reads its left operand; 0: as it is. */
+static int group_of(const Node *node)
+{
+        int axis;
+        const Node *of = product_weight(node->in[1], &axis);
+        const Weight *w = of ? of->attr.weight : NULL;
+        return w && w->contracted == axis ? storage_info[w->storage].codes : 0;
 }
 
 static void evaluate_matmul(const Node *node, const int64_t *size, const double *const *in, double *y)
@@ -330,7 +359,8 @@ static void evaluate_matmul(const Node *node, const int64_t *size, const double 
         if (loops_total(&loops) == 0)
                 return;
         do {
-                multiply(in[0] + loops.at[0], in[1] + loops.at[1], y, m, k, n, node->attr.index);
+                multiply(in[0] + loops.at[0], in[1] + loops.at[1], y, m, k, n, node->attr.index,
+                         group_of(node));
                 y += m * n;
         } while (advance(&loops, 0));
 }

@@ -16,6 +16,22 @@ const StorageInfo storage_info[STORAGE_COUNT] = {
 #undef STORAGE
 };
 
+bool is_in_blocks(Storage s)
+{
+        return storage_info[s].values > 1;
+}
+
+int64_t storage_size(Storage s, int64_t elements)
+{
+        const StorageInfo *info = &storage_info[s];
+        return (elements + info->values - 1) / info->values * info->bytes;
+}
+
+int64_t storage_elements(Storage s, int64_t bytes)
+{
+        return bytes / storage_info[s].bytes * storage_info[s].values;
+}
+
 Graph *graph_new(Arena *arena, const char *name)
 {
         Graph *g = NEW(arena, Graph);

@@ -89,10 +89,16 @@ typedef enum {
 } Storage;
 typedef struct {
         const char *name, *text, *c; /* "F64", "f64", "double" */
+        int values;
         int64_t bytes;
+        int codes;
         const char *one, *set, *load, *gather, *gather_far, *store; /* see storage.def */
 } StorageInfo;
 extern const StorageInfo storage_info[STORAGE_COUNT];
+#define WEIGHT_STORAGES (STORAGE_Q6_K + 1)          /* the first ones are those of weights */
+bool is_in_blocks(Storage s);                       /* several elements have one scale */
+int64_t storage_size(Storage s, int64_t elements);  /* bytes of whole blocks that hold them */
+int64_t storage_elements(Storage s, int64_t bytes); /* in whole blocks */
 
 typedef struct Weight Weight;
 typedef struct StateVar StateVar;
@@ -181,9 +187,11 @@ struct Weight {
         const char *path;  /* "layer.attn.q.w"; slot names insert the iteration: weight_slot_name */
         const char **part; /* path elements, and for each whether it is a region's name: see region_part */
         int npart;
-        Type type;                   /* of one slot; every dim fixed */
-        Storage storage;             /* what its numbers are rounded to: F32, F16 or BF16 */
-        double centre;               /* declared default: hash weights are centred on it */
+        Type type;       /* of one slot; every dim fixed */
+        Storage storage; /* what its numbers are rounded to */
+        Storage asked;   /* what --quant wanted, which its shape or its use may not allow */
+        int contracted;  /* the axis that products sum over, if it is one: blocks run along it; else -1 */
+        double centre;   /* declared default: hash weights are centred on it */
         const double *centre_values; /* or NULL: a default given as a tensor, row-major */
         int nregion;                 /* 0: a weight of the top */
         Region *region[4];           /* outermost first */
@@ -464,6 +472,10 @@ void evaluate(const Node *n, const int64_t *size, const double *const *in, doubl
 
 /* The meaning of an op on numbers, for whoever computes, folds or proves; NaN for what is not pointwise. */
 double op_of(Op op, double a, double b, double c);
+
+/* contracted.c: the weight that a product's right operand is, whole, straight or turned, and the axis that it sums over; or NULL */
+Node *product_weight(Node *right, int *contracted);
+void find_contracted(const Graph *g); /* sets Weight.contracted of all */
 
 /* uses.c: who uses what */
 typedef struct {

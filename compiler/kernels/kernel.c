@@ -52,7 +52,7 @@ CachedState cached_state(const Buffer *b)
                              .offset = FLOATS(b->offset),
                              .slots = b->slots,
                              .slot = FLOATS(b->slot_stride),
-                             .tile = FLOATS(tile * storage_info[b->storage].bytes)};
+                             .tile = FLOATS(storage_size(b->storage, tile))};
 }
 
 int cached_states(const Plan *p)
@@ -61,4 +61,14 @@ int cached_states(const Plan *p)
         for (int i = 0; i < p->nbuffer; i++)
                 n += p->buffer[i]->cache >= 0;
         return n;
+}
+
+const int code_group[CODE_GROUPS] = {32, 256};
+
+bool wants_codes(const Kernel *k, int group)
+{
+        bool wanted = false;
+        for (int i = 0; i < k->nsegment; i++)
+                wanted |= storage_info[k->segment[i].w[0]->storage].codes == group;
+        return wanted;
 }

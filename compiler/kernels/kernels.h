@@ -20,6 +20,8 @@ typedef struct {
         const char *name; /* --target NAME */
         const char
                 *vector; /* the header in runtime/ that defines v16; NULL: the portable file of all targets */
+        /* and that which defines n16 */
+        const char *integers;
         const char *flags; /* what the C compiler must be told */
         const char *guard; /* macros that it then defines; the emitted C asks for them */
         int rows, panels;  /* matmul tile: rows of x by panels of 16 outputs, held in registers .. */
@@ -46,6 +48,7 @@ enum {
         LANES = 16,
         TILE_MOST = 12 /* rows of any target's tile */,
         MAX_CACHES = 3,
+        CODE_GROUPS = 2,
         NAMED_FIRST = MAX_NAMED - 1, /* the first row wanted as output */
         /* of each window cache: the first position that its states hold */
         NAMED_BASE = NAMED_FIRST - MAX_CACHES
@@ -181,6 +184,8 @@ struct Kernel {
         int step, last_step;     /* plan: place in the linear order; REPEAT: and its end */
         Span span;
         Instance *where;
+        /* MATMUL: where in the scratch its rows lie as codes, for each size of group */
+        int64_t codes[CODE_GROUPS];
 };
 
 typedef struct {
@@ -268,6 +273,11 @@ int cached_states(const Plan *p);
 int64_t bound_of(const Plan *p, Dim d);
 int body_number(const Plan *p, const Body *b);
 int64_t round_up(int64_t n, int64_t to);
+
+/* Activations as codes for products with blocks (runtime/blocks.h): the sizes of groups that share a scale; bytes of a row. */
+extern const int code_group[CODE_GROUPS];
+#define CODES_BYTES(k) ((int64_t)(k)*3 / 2)
+bool wants_codes(const Kernel *k, int group); /* MATMUL: does a part read its rows so? */
 
 /* c_names.c */
 bool is_c_word(const char *name); /* a keyword, or something of the runtime or of every emitted function */

@@ -17,12 +17,19 @@
 #include "targets.def"
 
 #define TARGET(name, machine, flags, guard, rows, panels, few_panels, features, test, about)                 \
-        {#name,       (rows) == 0 ? NULL : "v16_" #name ".h",                                                \
-         flags,       guard,                                                                                 \
-         rows,        panels,                                                                                \
-         few_panels,  &machine_##machine,                                                                    \
-         features,    #test,                                                                                 \
-         runs_##name, about},
+        {#name,                                                                                              \
+         (rows) == 0 ? NULL : "v16_" #name ".h",                                                             \
+         (rows) == 0 ? NULL : "n16_" #name ".h",                                                             \
+         flags,                                                                                              \
+         guard,                                                                                              \
+         rows,                                                                                               \
+         panels,                                                                                             \
+         few_panels,                                                                                         \
+         &machine_##machine,                                                                                 \
+         features,                                                                                           \
+         #test,                                                                                              \
+         runs_##name,                                                                                        \
+         about},
 const Target target_table[] = {
 #include "targets.def"
 };

@@ -139,7 +139,7 @@ static int64_t room_of(const Check *c, Buffer *b)
         int64_t bytes = own->size ? own->size : own->slot_stride;
         if (whole_buffer((Buffer *)own)->apart)
                 bytes /= c->plan->slots;
-        return bytes / storage_info[own->storage].bytes;
+        return storage_elements(own->storage, bytes);
 }
 
 static void check_list(const Check *c, Buffer *b, bool written)
@@ -185,7 +185,7 @@ static void check_matmul(const Check *c, const MatmulCall *m)
                 int64_t elements = m->part[i].panels * s->nproduct * c->kernel->k_size * LANES;
                 Buffer *own = pointed_buffer(s->w[0]);
                 check_list(c, s->w[0], false);
-                if (own->slot_stride / storage_info[own->storage].bytes < elements)
+                if (storage_elements(own->storage, own->slot_stride) < elements)
                         fault(c, "a product reads beyond its weights");
         }
 }

@@ -505,5 +505,6 @@ Plan *fuse(Arena *a, Graph *g, const char *c_name, const Target *target, int64_t
                 if (!relieve(&f, p->unreadable))
                         return p;
         mark_tails(p);
+        explain_storage(p);
         return p;
 }

@@ -6,34 +6,12 @@
  *   q, k, v of one x                  products of one x become segments of one kernel (merged QKV) */
 #include "plan_private.h"
 
-/* The weight under the right operand, if it is seen whole and straight or transposed; *tiled: the axis of outputs. */
-static Node *weight_operand(Node *w, int *tiled)
-{
-        const Type *t = &w->type;
-        if (t->rank != 2)
-                return NULL;
-        *tiled = 1;
-        if (w->op == OP_WEIGHT)
-                return w;
-        if (w->op != OP_VIEW || w->in[0]->op != OP_WEIGHT || w->in[0]->type.rank != 2)
-                return NULL;
-        const View *v = w->attr.view;
-        if (v->natom != 2 || !dim_is(v->offset[0], 0) || !dim_is(v->offset[1], 0))
-                return NULL;
-        const Type *from = &w->in[0]->type;
-        bool turned = v->atom[0].axis == 1 && v->atom[1].axis == 0 && v->atom[0].stride == 1 &&
-                      v->atom[1].stride == 1 && dim_equal(t->dim[0], from->dim[1]) &&
-                      dim_equal(t->dim[1], from->dim[0]);
-        *tiled = 0;
-        return turned ? w->in[0] : NULL;
-}
-
 static bool is_product_of(const Fuse *f, const Node *n, const Node *x, const Type *t)
 {
-        int tiled;
+        int axis;
         return n->op == OP_MATMUL && n->in[0] == x && same_dims(&n->type, t) && !f->owner[n->id] &&
                !f->bare[n->id] && !f->must[n->id] && !f->uses->pinned[n->id] &&
-               weight_operand(n->in[1], &tiled);
+               product_weight(n->in[1], &axis);
 }
 
 enum { MOST_NODES = 64 }; /* that a fused expression grows through in search of its end */
@@ -146,19 +124,23 @@ static Growth grown(const Fuse *f, Node *product, bool alone)
         return done;
 }
 
+static const Weight *factor(const Growth *s, int i)
+{
+        return base_of(s->product[i]->in[1])->attr.weight;
+}
+
 /* Elsewhere, in another body of a repeat, a product with one of the two weights stands alone.  The weight would be packed twice.
  * Taps change no kernel, so what they alone want does not count. */
 static bool stands_alone_elsewhere(const Fuse *f, const Growth *s)
 {
         for (int i = 0; i < f->uses->n; i++) {
                 Node *n = f->uses->all[i];
-                int tiled;
-                if (n->op != OP_MATMUL || within(s, n) || !weight_operand(n->in[1], &tiled) ||
+                int axis;
+                if (n->op != OP_MATMUL || within(s, n) || !product_weight(n->in[1], &axis) ||
                     f->plan->graph->wanted[n->id] == WANTED_BY_TAPS)
                         continue;
                 const Weight *w = base_of(n->in[1])->attr.weight;
-                if (w != base_of(s->product[0]->in[1])->attr.weight &&
-                    w != base_of(s->product[1]->in[1])->attr.weight)
+                if (w != factor(s, 0) && w != factor(s, 1))
                         continue;
                 const Kernel *k = f->owner[n->id];
                 if (k ? k->op == K_MATMUL && k->segment[0].nproduct == 1 : grown(f, n, false).nproduct == 1)
@@ -169,13 +151,14 @@ static bool stands_alone_elsewhere(const Fuse *f, const Growth *s)
 
 bool fuse_matmul(Fuse *f, Node *product)
 {
-        int tiled;
+        int axis;
         if (f->owner[product->id])
                 return true;
-        if (!weight_operand(product->in[1], &tiled))
+        if (!product_weight(product->in[1], &axis))
                 return false;
         Growth s = grown(f, product, false);
-        if (s.nproduct == 2 && stands_alone_elsewhere(f, &s))
+        if (s.nproduct == 2 &&
+            (stands_alone_elsewhere(f, &s) || factor(&s, 0)->storage != factor(&s, 1)->storage))
                 s = grown(f, product, true);
         Kernel *k = fuse_kernel(f, K_MATMUL, s.root);
         Segment *segment = NEW(f->arena, Segment);

@@ -3,6 +3,8 @@
  * Rows of `time` stand outermost.  What a join, a state, an output or the next iteration of a repeat will hold is computed there
  * at once where it can be ("joins written side by side"); else a copy is added.  Weights that products read are tiled in
  * panels of 16 outputs, keys that attention reads in tiles of 16 positions. */
+#include <inttypes.h>
+
 #include "plan_private.h"
 
 #include <stdlib.h>
@@ -53,7 +55,7 @@ void lay_out(const Plan *p, Buffer *b, int tiled)
                 b->layout.tile = stride;
                 b->size = stride * (round_up(extent(p, b, tiled), LANES) / LANES);
         }
-        b->size = round_up(round_up(b->size, LANES) * storage_info[b->storage].bytes, LINE);
+        b->size = round_up(storage_size(b->storage, round_up(b->size, LANES)), LINE);
 }
 
 static const char *value_name(const Plan *p, const Node *n)
@@ -101,6 +103,14 @@ static Weight *factor_of(const Segment *s, int i)
         return base_of(s->product[i]->in[1])->attr.weight;
 }
 
+/* Blocks run along the axis that is summed over: for a product that sums over the other one its values are floats. */
+static Storage product_storage(const Segment *s, int i)
+{
+        const Weight *w = factor_of(s, i);
+        bool along = outputs_axis(s->product[i]->in[1]) != w->contracted;
+        return is_in_blocks(w->storage) && !along ? STORAGE_F32 : w->storage;
+}
+
 /* Another body of the repeat may have the same two products. */
 static bool find_pair(const Plan *p, Segment *s)
 {
@@ -126,9 +136,7 @@ static void pair_weights(Plan *p, Segment *s)
 {
         if (find_pair(p, s))
                 return;
-        Storage storage = factor_of(s, 0)->storage;
-        if (storage != factor_of(s, 1)->storage)
-                storage = STORAGE_F32;
+        Storage storage = product_storage(s, 0);
         Buffer *pair = weight_buffer(p, factor_of(s, 0), storage, outputs_axis(s->product[0]->in[1]));
         pair->size = pair->slot_stride = 2 * pair->size;
         pair->layout.tile *= 2;
@@ -143,6 +151,25 @@ static void pair_weights(Plan *p, Segment *s)
         }
 }
 
+/* Where --quant asked for blocks that a weight can't have. */
+void explain_storage(Plan *p)
+{
+        for (int i = 0; i < p->graph->nweight; i++) {
+                const Weight *w = p->graph->weight[i];
+                const StorageInfo *asked = &storage_info[w->asked];
+                if (w->asked == w->storage)
+                        continue;
+                if (w->contracted < 0)
+                        plan_explain(p,
+                                     "%s: %s in place of %s: products do not sum over one of its axes alone",
+                                     w->path, storage_info[w->storage].text, asked->text);
+                else
+                        plan_explain(p, "%s: %s in place of %s, whose blocks of %d do not divide %" PRId64,
+                                     w->path, storage_info[w->storage].text, asked->text, asked->codes,
+                                     w->type.dim[w->contracted].fixed);
+        }
+}
+
 static void lay_product_weights(Plan *p, Kernel *k)
 {
         for (int i = 0; i < k->nsegment; i++) {
@@ -154,7 +181,7 @@ static void lay_product_weights(Plan *p, Kernel *k)
                 int axis = outputs_axis(s->product[0]->in[1]);
                 s->w[0] = find_weight(p, factor_of(s, 0), true, axis);
                 if (!s->w[0])
-                        s->w[0] = weight_buffer(p, factor_of(s, 0), factor_of(s, 0)->storage, axis);
+                        s->w[0] = weight_buffer(p, factor_of(s, 0), product_storage(s, 0), axis);
         }
 }
 
@@ -176,6 +203,15 @@ static bool is_operand(const Fuse *f, const Weight *w)
         return false;
 }
 
+/* A weight that no product has packed; blocks lie as products want them. */
+static Buffer *read_weight(const Fuse *f, const Node *n)
+{
+        Weight *w = n->attr.weight;
+        bool wide = is_operand(f, w) || (is_in_blocks(w->storage) && f->forced[n->id]);
+        Storage storage = wide ? STORAGE_F32 : w->storage;
+        return weight_buffer(f->plan, w, storage, is_in_blocks(storage) ? 1 - w->contracted : -1);
+}
+
 static void lay_leaf(Fuse *f, Node *n)
 {
         Plan *p = f->plan;
@@ -190,8 +226,7 @@ static void lay_leaf(Fuse *f, Node *n)
                 Buffer *b = find_weight(p, n->attr.weight, false, -1);
                 for (int axis = 0; !b && !f->forced[n->id] && axis < n->type.rank; axis++)
                         b = find_weight(p, n->attr.weight, true, axis);
-                Storage storage = is_operand(f, n->attr.weight) ? STORAGE_F32 : n->attr.weight->storage;
-                p->value[n->id] = b ? b : weight_buffer(p, n->attr.weight, storage, -1);
+                p->value[n->id] = b ? b : read_weight(f, n);
         } else if (f->table[n->id]) {
                 const char *name = value_name(p, n);
                 if (!n->name)
@@ -206,7 +241,7 @@ static void lay_leaf(Fuse *f, Node *n)
                         }
                 lay_out(p, b, -1);
                 b->table = n;
-                b->size += LANES * storage_info[b->storage].bytes;
+                b->size += storage_size(b->storage, LANES);
                 b->slot_stride = b->size;
                 p->value[n->id] = b;
         } else if (n->op == OP_CONST && n->attr.literal->count > 1) {
@@ -215,8 +250,7 @@ static void lay_leaf(Fuse *f, Node *n)
                 lay_out(p, b, -1);
                 b->table = n;
                 b->slots = n->attr.literal->iterations;
-                b->slot_stride = b->size =
-                        round_up(n->attr.literal->count, LANES) * storage_info[b->storage].bytes;
+                b->slot_stride = b->size = storage_size(b->storage, round_up(n->attr.literal->count, LANES));
                 b->region = n->attr.literal->iterations > 1 ? n->body->region : NULL;
                 p->value[n->id] = b;
         }

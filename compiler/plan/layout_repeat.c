@@ -189,7 +189,7 @@ void lay_repeat(Fuse *f, Node *repeat)
                 all->layout.rank++;
                 for (int a = all->layout.rank - 1; a > 0; a--)
                         all->layout.stride[a] = all->layout.stride[a - 1];
-                all->layout.stride[0] = stride / storage_info[all->storage].bytes;
+                all->layout.stride[0] = storage_elements(all->storage, stride);
         }
         for (int i = 0; i < f->uses->nuser[repeat->id]; i++) {
                 Node *result = f->uses->user[repeat->id][i];

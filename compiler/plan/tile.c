@@ -13,11 +13,24 @@
 
 enum { LONGEST_PIECE = 512, ROWS_AT_ONCE = 192, KEYS_AT_ONCE = 256 };
 
+/* Floats of scratch for the rows as codes, if a part wants them in groups of so many; behind it those of the next. */
+static int64_t codes_size(const Plan *p, const Kernel *k, int group)
+{
+        int64_t rows = 1;
+        for (int a = 0; a + 1 < k->x->type.rank; a++)
+                rows *= bound_of(p, k->x->type.dim[a]);
+        return wants_codes(k, group) ? FLOATS(round_up(rows * CODES_BYTES(k->k_size), 4 * LANES)) : 0;
+}
+
 static void tile_matmul(Plan *p, Kernel *k)
 {
         int64_t pieces = !p->off[PASS_tile] ? (k->k_size + LONGEST_PIECE - 1) / LONGEST_PIECE : 1;
         k->k_cut = pieces == 1 ? k->k_size : round_up((k->k_size + pieces - 1) / pieces, LANES);
         k->scratch = INT64_C(2) * LANES * (ROWS_AT_ONCE + TILE_MOST);
+        for (int i = 0; i < CODE_GROUPS; i++) {
+                k->codes[i] = k->scratch;
+                k->scratch += codes_size(p, k, code_group[i]);
+        }
         int64_t n = 0;
         for (int i = 0; i < k->nsegment; i++)
                 n += k->segment[i].n * k->segment[i].nproduct;

@@ -82,7 +82,7 @@ static void *element(const Frame *f, Buffer *b, int64_t at)
         while (whole->alias)
                 whole = whole->alias;
         char *home = NULL;
-        int64_t offset = whole->offset + slot_of(f, own), from = storage_info[b->storage].bytes * at;
+        int64_t offset = whole->offset + slot_of(f, own), from = storage_size(b->storage, at);
         switch (own->home) {
         case IN_ARENA: home = (char *)m->head.arena; break;
         case IN_WEIGHTS: home = (char *)m->head.weights; break;
@@ -174,9 +174,23 @@ static int lanes_of(const Frame *f, const Stmt *s)
         return s->lanes == REST_LANES ? f->rest : s->lanes;
 }
 
+typedef void LoadBlocks(void *r, int storage, const void *array, int64_t at, int64_t stride, int n);
+typedef void GatherBlocks(void *r, int storage, const void *array, int64_t at, const void *index);
+
+/* Elements in blocks have no addresses. */
+static void load_blocks(const Frame *f, const Stmt *s, void *r, int64_t step, int n)
+{
+        ((LoadBlocks *)f->own->run.block_load)(r, (int)s->buffer->storage, element(f, s->buffer, 0),
+                                               value_of(f, s->at), step, n);
+}
+
 static void run_load(const Frame *f, const Stmt *s)
 {
         Storage e = s->buffer->storage;
+        if (is_in_blocks(e)) {
+                load_blocks(f, s, &f->t[s->to], s->step, lanes_of(f, s));
+                return;
+        }
         const void *p = element(f, s->buffer, value_of(f, s->at));
         Vector *r = &f->t[s->to];
         if (s->step != 1)
@@ -198,6 +212,12 @@ static float number_at(const Frame *f, Storage e, const void *p)
 static void run_element(const Frame *f, const Stmt *s)
 {
         Storage e = s->buffer->storage;
+        if (is_in_blocks(e)) {
+                float lane[LANES];
+                load_blocks(f, s, lane, 1, 1);
+                ((Set1 *)f->own->run.set[0])(f->t[s->to].v, lane[0]);
+                return;
+        }
         const void *p = element(f, s->buffer, value_of(f, s->at));
         if (e == STORAGE_F64)
                 ((FarSet1 *)f->own->run.set[1])(f->t[s->to].w, *(const double *)p);
@@ -207,6 +227,12 @@ static void run_element(const Frame *f, const Stmt *s)
 
 static void run_gather(const Frame *f, const Stmt *s)
 {
+        if (is_in_blocks(s->buffer->storage)) {
+                ((GatherBlocks *)f->own->run.block_gather[s->which])(&f->t[s->to], (int)s->buffer->storage,
+                                                                     element(f, s->buffer, 0),
+                                                                     value_of(f, s->at), &f->t[s->from[0]]);
+                return;
+        }
         KernelFunction *gather = f->own->run.gather[s->buffer->storage][s->which];
         const void *base = element(f, s->buffer, value_of(f, s->at));
         if (s->which)
@@ -365,6 +391,12 @@ typedef void MatmulActive(const void *ctx, Epilogue *e, const float *x, int64_t 
                           int64_t rows, int k, const void *w, int storage, int group, int cut, int panel0,
                           int panel1, float *scratch);
 
+typedef void MatmulBlocks(const void *ctx, Epilogue *e, const void *codes, const int32_t *active,
+                          int64_t rows, int k, const void *w, int storage, int group, int cut, int panel0,
+                          int panel1, float *scratch);
+typedef void CodesOfRows(void *to, const float *x, int64_t ldx, const int32_t *active, int64_t rows, int k,
+                         int group);
+
 static float *scratch_of(const Frame *f)
 {
         return f->m->head.scratch + f->thread * scratch_size(f->own->plan);
@@ -392,6 +424,15 @@ static void run_part(Frame *f, const MatmulCall *c, const MatmulPart *part, int6
         int storage = (int)s->w[0]->storage;
         if (!is_asked(f, s))
                 return;
+        const int32_t *active = k->active_only ? f->active : NULL;
+        int64_t rows = k->active_only ? f->count : rows_of(f, c->outer, f->f->nloop - 1);
+        for (int i = 0; i < CODE_GROUPS; i++)
+                if (storage_info[storage].codes == code_group[i]) {
+                        ((MatmulBlocks *)f->own->run.blocks)(&context, epilogue, scratch_of(f) + k->codes[i],
+                                                             active, rows, (int)k->k_size, w, storage, group,
+                                                             (int)k->k_cut, panel0, panel1, scratch_of(f));
+                        return;
+                }
         if (k->active_only)
                 ((MatmulActive *)f->own->run.matmul_active)(&context, epilogue, x, c->ldx, f->active,
                                                             f->count, (int)k->k_size, w, storage, group,
@@ -402,6 +443,19 @@ static void run_part(Frame *f, const MatmulCall *c, const MatmulPart *part, int6
                                                storage, group, (int)k->k_cut, panel0, panel1, scratch_of(f));
 }
 
+/* Rows as codes, for parts whose weights lie in blocks. */
+static void run_codes(const Frame *f, const MatmulCall *c)
+{
+        const Kernel *k = f->kernel;
+        const int32_t *active = k->active_only ? f->active : NULL;
+        int64_t rows = k->active_only ? f->count : rows_of(f, c->outer, f->f->nloop - 1);
+        for (int i = 0; i < CODE_GROUPS; i++)
+                if (wants_codes(k, code_group[i]))
+                        ((CodesOfRows *)f->own->run.codes)(scratch_of(f) + k->codes[i], place(f, c->x),
+                                                           c->ldx, active, rows, (int)k->k_size,
+                                                           code_group[i]);
+}
+
 static void run_matmul(Frame *f, const MatmulCall *c)
 {
         int threads = f->m->head.threads;
@@ -409,6 +463,7 @@ static void run_matmul(Frame *f, const MatmulCall *c)
         int64_t begin = share_of(all, f->thread, threads), end = share_of(all, f->thread + 1, threads);
         for (int64_t around = begin / c->panels; around * c->panels < end; around++) {
                 set_loops(f, 0, c->outer, around);
+                run_codes(f, c);
                 for (int i = 0; i < c->npart; i++)
                         run_part(f, c, &c->part[i], around, begin - around * c->panels,
                                  end - around * c->panels);

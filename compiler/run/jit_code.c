@@ -177,6 +177,8 @@ static void find_functions(Functions *run, const Target *t)
                 }
         for (int e = 0; e < STORAGE_COUNT; e++) {
                 const StorageInfo *info = &storage_info[e];
+                if (is_in_blocks(e))
+                        continue;
                 run->load[e] = kernel_find(t, info->load);
                 snprintf(name, sizeof name, "%s_n", info->load);
                 run->load_n[e] = kernel_find(t, name);
@@ -194,6 +196,11 @@ static void find_functions(Functions *run, const Target *t)
         run->matmul_active = kernel_find(t, "matmul_active");
         run->activations = kernel_find(t, "matmul_activations");
         run->past_zeros = kernel_find(t, "matmul_past_zeros");
+        run->codes = kernel_find(t, "codes_of_rows");
+        run->blocks = kernel_find(t, "matmul_blocks");
+        run->block_load = kernel_find(t, "v_load_blocks");
+        run->block_gather[0] = kernel_find(t, "v_gather_blocks");
+        run->block_gather[1] = kernel_find(t, "v_gather_blocks_far");
         run->attention = kernel_find(t, "attention");
         run->top = kernel_find(t, "top_of");
         run->argmax = kernel_find(t, "argmax_of");
@@ -203,7 +210,7 @@ static void find_functions(Functions *run, const Target *t)
 static void *literal_values(Arena *a, const Buffer *b)
 {
         const Literal *l = b->table->attr.literal;
-        int64_t size = b->size / storage_info[b->storage].bytes, n = b->slots * size + LANES;
+        int64_t size = storage_elements(b->storage, b->size), n = b->slots * size + LANES;
         float *near = NEW_ARRAY(a, float, n);
         double *far = b->storage == STORAGE_F64 ? NEW_ARRAY(a, double, n) : NULL;
         for (int64_t t = 0; t < l->iterations; t++)

@@ -27,7 +27,7 @@ static void placed_begin(Placed *p, const Buffer *b, int rank, const int64_t *di
         *p = (Placed){.layout = layout,
                       .rank = rank,
                       .storage = b->storage,
-                      .to = (char *)slot + layout->offset * storage_info[b->storage].bytes};
+                      .to = (char *)slot + storage_size(b->storage, layout->offset)};
         for (int a = rank - 1; a >= 0; a--) {
                 p->dim[a] = dim[a];
                 p->step[a] = step;
@@ -179,7 +179,7 @@ static void put_counted(void *slot, int64_t first, int64_t step, int64_t n, cons
         PackedSlot *s = slot;
         Packing *k = s->packing;
         put_run(&s->placed, first, step, n, from, from_step);
-        k->done += n * storage_info[s->placed.storage].bytes;
+        k->done += storage_size(s->placed.storage, n);
         s->held += n;
         if (s->held < LET_GO)
                 return;
@@ -188,21 +188,61 @@ static void put_counted(void *slot, int64_t first, int64_t step, int64_t n, cons
         progress("packing", PROGRESS_BYTES, k->done, k->total);
 }
 
-static const char *pack_weight(Packing *k, const Buffer *b, Weights *from, int64_t begin)
+/* A slot of blocks: panel after panel, block after block, of its 16 rows. */
+static bool pack_blocks(const Buffer *b, Weights *from, int64_t slot, char *to)
+{
+        const Weight *w = b->weight;
+        const StorageInfo *info = &storage_info[b->storage];
+        const int64_t rows = w->type.dim[1 - w->contracted].fixed,
+                      depth = w->type.dim[w->contracted].fixed / info->codes;
+        const int64_t bytes = weight_blocks_size(w) / rows;
+        uint8_t *block = malloc((size_t)(rows * bytes));
+        const bool good = block && weights_blocks(from, w, slot, block);
+        for (int64_t row = 0; good && row < rows; row += LANES)
+                for (int64_t d = 0; d < depth; d++) {
+                        const uint8_t *lane[LANES];
+                        for (int i = 0; i < LANES; i++)
+                                lane[i] = row + i < rows ? block + (row + i) * bytes + d * (bytes / depth)
+                                                         : NULL;
+                        int64_t at = b->layout.offset + row / LANES * b->layout.tile + d * info->values;
+                        panel_block(b->storage, lane, (uint8_t *)to + storage_size(b->storage, at));
+                }
+        free(block);
+        return good;
+}
+
+static bool pack_slot(Packing *k, const Buffer *b, Weights *from, int64_t slot, float *to)
 {
         const Weight *w = b->weight;
         int64_t dim[MAX_RANK];
         for (int a = 0; a < w->type.rank; a++)
                 dim[a] = w->type.dim[a].fixed;
+        PackedSlot s = {.packing = k, .slot = to, .floats = FLOATS(b->slot_stride)};
+        placed_begin(&s.placed, b, w->type.rank, dim, to);
+        bool good = true;
+        if (is_in_blocks(b->storage)) {
+                good = pack_blocks(b, from, slot, (char *)to);
+                k->done += storage_size(b->storage, type_count(&w->type, NULL));
+                progress("packing", PROGRESS_BYTES, k->done, k->total);
+        } else {
+                good = weights_take(from, w, slot, put_counted, &s);
+        }
+        let_go(k, s.slot, s.floats);
+        return good;
+}
+
+static const char *pack_weight(Packing *k, const Buffer *b, Weights *from, int64_t begin)
+{
+        const Weight *w = b->weight;
+        Arena *a = k->plan->graph->arena;
         for (int64_t slot = begin; slot < w->slots; slot++) {
                 float *to = k->all + FLOATS(whole_of(b)->offset + slot * b->slot_stride);
-                PackedSlot s = {.packing = k, .slot = to, .floats = FLOATS(b->slot_stride)};
-                placed_begin(&s.placed, b, w->type.rank, dim, to);
-                if (!weights_take(from, w, slot, put_counted, &s))
-                        return arena_printf(k->plan->graph->arena,
-                                            "%s, or the file has become shorter: %s can't be read", no_memory,
-                                            weight_slot_name(k->plan->graph->arena, w, slot));
-                let_go(k, s.slot, s.floats);
+                if (pack_slot(k, b, from, slot, to))
+                        continue;
+                const char *why = weights_why(from);
+                return why ? why
+                           : arena_printf(a, "%s, or the file has become shorter: %s can't be read",
+                                          no_memory, weight_slot_name(a, w, slot));
         }
         return NULL;
 }
@@ -248,7 +288,7 @@ const char *pack_buffers(Plan *p, Weights *from, const int64_t *begin, float *al
                 const Buffer *b = p->buffer[i];
                 if (b->home == IN_WEIGHTS && b->weight)
                         k.total += (b->weight->slots - first_slot(b, begin)) *
-                                   type_count(&b->weight->type, NULL) * storage_info[b->storage].bytes;
+                                   storage_size(b->storage, type_count(&b->weight->type, NULL));
         }
         progress("packing", PROGRESS_BYTES, 0, k.total);
         for (int i = 0; i < p->nbuffer && !error; i++) {

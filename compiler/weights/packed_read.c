@@ -42,7 +42,9 @@ bool packed_file_storage(const char *path, const Graph *g)
         if (file >= 0)
                 close(file);
         for (size_t i = 0; i < n && good; i++)
-                good = storage[i] <= STORAGE_BF16;
+                good = storage[i] < WEIGHT_STORAGES;
+        if (good)
+                find_contracted(g);
         for (int i = 0; i < g->nweight && good; i++)
                 g->weight[i]->storage = i < STORAGES_IN_FILE ? (Storage)storage[i] : STORAGE_F32;
         return good;

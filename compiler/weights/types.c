@@ -259,7 +259,7 @@ static const struct {
         void (*widen)(const unsigned char *from, int64_t blocks, float *to);
         const char *why;
 } types[] = {
-#define CK_TYPE(name, safetensors, gguf, values, bits, widen, why)                                           \
+#define CK_TYPE(name, safetensors, gguf, values, bits, widen, quantise, why)                                 \
         [CK_##name] = {#name, safetensors, gguf, values, bits, widen, why},
 #include "types.def"
 #undef CK_TYPE
@@ -278,6 +278,11 @@ int ck_type_bits(CkType type)
 int ck_type_values(CkType type)
 {
         return types[type].values;
+}
+
+void ck_type_widen(CkType type, const void *from, int64_t blocks, float *to)
+{
+        types[type].widen(from, blocks, to);
 }
 
 bool ck_type_readable(CkType type)

@@ -84,6 +84,18 @@ struct Weights {
         const CkTensor **tensor; /* [map->npublished] */
         float *block;            /* [CK_BLOCK] on its way from the file */
         bool beyond;             /* it was told that rounding made infinities */
+        const char *why;         /* a slot can't be taken; NULL: the file has shrunk, or memory is lacking */
         Storage *exact;          /* [graph->nweight] what the file's numbers are in */
 };
+/* weights.c */
+CkType storage_type(Storage s); /* of weights, as a checkpoint has it */
+/* One slot as weights_read_f32() gives it, but that it is not rounded to blocks. */
+bool weights_before_blocks(Weights *weights, const Weight *w, int64_t slot, float *value);
+
+/* weight_blocks.c */
+bool piece_keeps_blocks(
+        const Piece *p,
+        int steps); /* are blocks of so many whole in the slot too, along its contracted axis? */
+bool blocks_widened(Weights *weights, const Weight *w, int64_t slot,
+                    float *value); /* the values of its blocks */
 #endif

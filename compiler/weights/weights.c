@@ -20,6 +20,31 @@ bool weights_check(const Graph *g, Diag *diag)
 
 /* ---- storage ---- */
 
+/* As a checkpoint has numbers of a storage. */
+static const CkType file_type[] = {
+        [STORAGE_F32] = CK_F32,     [STORAGE_F16] = CK_F16,   [STORAGE_BF16] = CK_BF16,
+        [STORAGE_Q8_0] = CK_Q8_0,   [STORAGE_Q4_0] = CK_Q4_0, [STORAGE_Q4_1] = CK_Q4_1,
+        [STORAGE_MXFP4] = CK_MXFP4, [STORAGE_Q4_K] = CK_Q4_K, [STORAGE_Q5_K] = CK_Q5_K,
+        [STORAGE_Q6_K] = CK_Q6_K};
+_Static_assert(sizeof file_type / sizeof *file_type == WEIGHT_STORAGES, "each storage of weights has a type");
+
+CkType storage_type(Storage s)
+{
+        return file_type[s];
+}
+
+/* What a piece is moved as; F32 if its numbers are computed from what the file has, or come apart. */
+static Storage storage_of_piece(const Weights *weights, const Piece *p)
+{
+        if (p->mul != 1 || p->add != 0)
+                return STORAGE_F32;
+        for (Storage s = 0; s < WEIGHT_STORAGES; s++)
+                if (file_type[s] == weights->tensor[p->published]->dtype)
+                        return !is_in_blocks(s) || piece_keeps_blocks(p, storage_info[s].codes) ? s
+                                                                                                : STORAGE_F32;
+        return STORAGE_F32;
+}
+
 /* The type of all tensors that a weight comes from as it is; F32: of several, or computed from what the file has. */
 static Storage storage_in_file(const Weights *weights, const Weight *w)
 {
@@ -28,12 +53,7 @@ static Storage storage_in_file(const Weights *weights, const Weight *w)
                 Piece *const *piece;
                 int64_t n = slot_pieces(weights->map, w, slot, &piece);
                 for (int64_t i = 0; i < n; i++) {
-                        CkType type = weights->tensor[piece[i]->published]->dtype;
-                        bool moved = piece[i]->mul == 1 && piece[i]->add == 0;
-                        Storage own = !moved            ? STORAGE_F32
-                                      : type == CK_F16  ? STORAGE_F16
-                                      : type == CK_BF16 ? STORAGE_BF16
-                                                        : STORAGE_F32;
+                        Storage own = storage_of_piece(weights, piece[i]);
                         if (found != STORAGE_COUNT && found != own)
                                 return STORAGE_F32;
                         found = own;
@@ -48,9 +68,22 @@ static bool may_be_narrow(const Weight *w)
         return w->type.rank > 1 && w->id < STORAGES_IN_FILE;
 }
 
+/* Whole blocks along the axis that products sum over. */
+static bool divides(const Weight *w, Storage s)
+{
+        return !is_in_blocks(s) ||
+               (w->contracted >= 0 && w->type.dim[w->contracted].fixed % storage_info[s].codes == 0);
+}
+
 void weight_round(Weight *w, Storage storage)
 {
-        w->storage = may_be_narrow(w) ? storage : STORAGE_F32;
+        if (!may_be_narrow(w))
+                return;
+        w->asked = storage;
+        if (divides(w, storage))
+                w->storage = storage;
+        else if (divides(w, STORAGE_Q8_0))
+                w->storage = STORAGE_Q8_0;
 }
 
 /* What goes beyond the largest number is told once. */
@@ -76,8 +109,9 @@ static void round_block(Weights *weights, const Weight *w, float *block, int64_t
 
 Weights *weights_hashed(Arena *arena, const Graph *g)
 {
+        find_contracted(g);
         for (int i = 0; i < g->nweight; i++)
-                g->weight[i]->storage = STORAGE_F32;
+                g->weight[i]->storage = g->weight[i]->asked = STORAGE_F32;
         Weights *weights = NEW(arena, Weights);
         weights->graph = g;
         weights->block = NEW_ARRAY(arena, float, CK_BLOCK);
@@ -96,10 +130,12 @@ Weights *weights_loaded(Arena *arena, const Graph *g, Checkpoint *checkpoint, Di
         if (!weight_check(weights->map, checkpoint, weights->tensor, diag))
                 return NULL;
         weights->exact = NEW_ARRAY(arena, Storage, g->nweight);
+        find_contracted(g);
         for (int i = 0; i < g->nweight; i++) {
-                bool narrow = may_be_narrow(g->weight[i]);
-                weights->exact[i] = narrow ? storage_in_file(weights, g->weight[i]) : STORAGE_F32;
-                g->weight[i]->storage = weights->exact[i];
+                Weight *w = g->weight[i];
+                Storage own = may_be_narrow(w) ? storage_in_file(weights, w) : STORAGE_F32;
+                w->asked = own;
+                w->storage = weights->exact[i] = divides(w, own) ? own : STORAGE_F32;
         }
         return weights;
 }
@@ -218,7 +254,7 @@ static bool read_piece(Weights *weights, const Piece *p, WeightRun *take, void *
 {
         Reader r = {.piece = p, .tensor = weights->tensor[p->published], .block = weights->block};
         r.weights = weights;
-        r.rounds = weights->exact[p->weight->id] != p->weight->storage;
+        r.rounds = weights->exact[p->weight->id] != p->weight->storage && !is_in_blocks(p->weight->storage);
         r.take = take;
         r.to = to;
         r.kept = p->from;
@@ -233,11 +269,14 @@ static bool read_piece(Weights *weights, const Piece *p, WeightRun *take, void *
 
 /* ---- both ---- */
 
-bool weights_take(Weights *weights, const Weight *w, int64_t slot, WeightRun *take, void *to)
+const char *weights_why(const Weights *weights)
 {
-        const Graph *g = weights->graph;
-        if (w->id >= g->nweight || g->weight[w->id] != w || slot < 0 || slot >= w->slots)
-                return false;
+        return weights->why;
+}
+
+/* The numbers that there are, before they are rounded to blocks. */
+static bool take_pieces(Weights *weights, const Weight *w, int64_t slot, WeightRun *take, void *to)
+{
         if (!weights->map) {
                 take_hashed(weights, w, slot, take, to);
                 return true;
@@ -250,11 +289,32 @@ bool weights_take(Weights *weights, const Weight *w, int64_t slot, WeightRun *ta
         return true;
 }
 
+bool weights_take(Weights *weights, const Weight *w, int64_t slot, WeightRun *take, void *to)
+{
+        const Graph *g = weights->graph;
+        if (w->id >= g->nweight || g->weight[w->id] != w || slot < 0 || slot >= w->slots)
+                return false;
+        if (!is_in_blocks(w->storage))
+                return take_pieces(weights, w, slot, take, to);
+        int64_t n = type_count(&w->type, NULL);
+        float *value = calloc((size_t)n, sizeof *value);
+        bool good = value && blocks_widened(weights, w, slot, value);
+        if (good)
+                take(to, 0, 1, n, value, 1);
+        free(value);
+        return good;
+}
+
 static void put_floats(void *to, int64_t first, int64_t step, int64_t n, const float *from, int64_t from_step)
 {
         float *value = (float *)to + first;
         for (int64_t i = 0; i < n; i++)
                 value[i * step] = from[i * from_step];
+}
+
+bool weights_before_blocks(Weights *weights, const Weight *w, int64_t slot, float *value)
+{
+        return take_pieces(weights, w, slot, put_floats, value);
 }
 
 bool weights_read_f32(Weights *weights, const Weight *w, int64_t slot, float *value)

@@ -23,7 +23,7 @@ enum { CK_MAX_RANK = 8 };
 /* Element types, rows of types.def. A tensor of a type that lathe does not read is listed like any other, so that a
  * model may drop it. Types of GGUF may be packed: some values of a row share a block of bytes. */
 typedef enum {
-#define CK_TYPE(name, safetensors, gguf, values, bits, widen, why) CK_##name,
+#define CK_TYPE(name, safetensors, gguf, values, bits, widen, quantise, why) CK_##name,
 #include "types.def"
 #undef CK_TYPE
         CK_TYPE_COUNT
@@ -33,7 +33,16 @@ const char *ck_type_name(CkType type);
 int ck_type_bits(CkType type);   /* of a block */
 int ck_type_values(CkType type); /* in a block: 1, unless it is packed */
 bool ck_type_readable(CkType type);
+void ck_type_widen(CkType type, const void *from, int64_t blocks, float *to); /* of one that is readable */
 const char *ck_type_why(CkType type); /* it is not readable, as what it holds; NULL if it is */
+
+/* quantise.c */
+
+bool can_quantise(CkType type);
+/* One block, as a GGUF file has it, of least weighted error: x [values], weight [values] or NULL for x * x.  False, with nothing
+ * written: lathe has no quantiser of the type, or x is not finite, or a weight is negative or not finite.  Floats beyond
+ * what the type holds become the largest that it does. */
+bool quantise_block(CkType type, const float *x, const float *weight, void *block);
 
 /* What went wrong, in one line: the path, the tensor or byte, what was expected, what to do. */
 typedef struct {
@@ -181,7 +190,8 @@ Weights *weights_hashed(Arena *arena, const Graph *g);
  * weights_check reports, all at once. */
 Weights *weights_loaded(Arena *arena, const Graph *g, Checkpoint *checkpoint, Diag *diag);
 
-/* A matrix is rounded to this storage from now on; other weights stay floats. */
+/* A matrix is rounded to this storage from now on; other weights stay floats.  Where blocks do not divide the contracted axis it is q8_0,
+ * whose blocks are short, or stays as it is. */
 void weight_round(Weight *w, Storage storage);
 
 /* One slot in runs, of which no more is held than a block: elements first, first + step, … [n] of it are from[0], from[from_step], ….  Each
@@ -195,6 +205,17 @@ bool weights_take(Weights *weights, const Weight *w, int64_t slot, WeightRun *ta
  * the Weights.  Not for two threads at once on one Weights. */
 bool weights_read(void *weights, const Weight *w, int64_t slot, double *value);
 bool weights_read_f32(Weights *weights, const Weight *w, int64_t slot, float *value);
+
+/* weight_blocks.c: a slot whose storage is in blocks, as blocks of a checkpoint (types.def) one after another along the contracted axis,
+ * row after row of the other one: those of the file where it has them, else made.  False as above. */
+bool weights_blocks(Weights *weights, const Weight *w, int64_t slot, uint8_t *block);
+int64_t weight_blocks_size(const Weight *w); /* bytes of a slot's */
+
+/* panel_blocks.c: 16 rows' blocks of a checkpoint (NULL: a row of zeros) become one of runtime/blocks.h.  to: zeros before. */
+void panel_block(Storage s, const uint8_t *const row[16], uint8_t *to);
+
+/* Why one of these was false, where more than the file or memory is to blame; else NULL. */
+const char *weights_why(const Weights *weights);
 
 /* weights_write.c: the published tensors as a safetensors file; storage is CK_F32, CK_F16 or CK_BF16.  Of
  * loaded weights the tensors are copied, so that in f32 nothing is lost; tensors that the model drops are not

@@ -16,6 +16,14 @@
 #include "v16.h"
 
 #include "../../runtime/math.h"
+#include "../../runtime/rows.h"
+#include "../../runtime/far.h"
+#include "../../runtime/narrow.h"
+#include "../../runtime/tile.h"
+
+#include "n16.h"
+
+#include "../../runtime/blocks.h"
 #include "../../runtime/matmul.h"
 
 #include "../../runtime/attention.h"

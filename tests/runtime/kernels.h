@@ -1,5 +1,5 @@
 /*
- * What the tests of the kernels share: one instruction set (v16.h is written by run-kernels), its tiles,
+ * What the tests of the kernels share: one instruction set (v16.h and n16.h are written by run-kernels), its tiles,
  * reproducible numbers, and counting what went wrong.
  */
 #include <math.h>
@@ -15,6 +15,11 @@
 #include "../../runtime/rows.h"
 #include "../../runtime/far.h"
 #include "../../runtime/narrow.h"
+#include "../../runtime/tile.h"
+
+#include "n16.h"
+
+#include "../../runtime/blocks.h"
 #include "../../runtime/matmul.h"
 
 static int failures;

@@ -1,0 +1,60 @@
+/* Which axis of a weight products sum over: blocks of codes run along it. */
+#include "graph.h"
+
+Node *product_weight(Node *right, int *contracted)
+{
+        *contracted = 0;
+        if (right->type.rank != 2)
+                return NULL;
+        if (right->op == OP_WEIGHT)
+                return right;
+        if (right->op != OP_VIEW || right->in[0]->op != OP_WEIGHT || right->in[0]->type.rank != 2)
+                return NULL;
+        const View *v = right->attr.view;
+        if (v->natom != 2 || !dim_is(v->offset[0], 0) || !dim_is(v->offset[1], 0))
+                return NULL;
+        const Type *t = &right->type, *from = &right->in[0]->type;
+        bool turned = v->atom[0].axis == 1 && v->atom[1].axis == 0 && v->atom[0].stride == 1 &&
+                      v->atom[1].stride == 1 && dim_equal(t->dim[0], from->dim[1]) &&
+                      dim_equal(t->dim[1], from->dim[0]);
+        *contracted = 1;
+        return turned ? right->in[0] : NULL;
+}
+
+/* Products of rows that two sizes of the call count are computed in turns, each over a part of them. */
+static bool has_rows_in_turns(const Node *left)
+{
+        int named = 0;
+        for (int a = 0; a + 1 < left->type.rank; a++)
+                named += !dim_is_fixed(left->type.dim[a]);
+        return named > 1;
+}
+
+void find_contracted(const Graph *g)
+{
+        enum { NOT_SEEN = -2, NONE = -1 };
+        Arena scratch = {.out_of_memory = g->arena->out_of_memory};
+        Uses *u = uses_of(&scratch, g);
+        for (int i = 0; i < g->nweight; i++)
+                g->weight[i]->contracted = NOT_SEEN;
+        for (int i = 0; i < u->n; i++) {
+                Node *n = u->all[i], *of;
+                int axis;
+                if (n->op == OP_MATMUL && (of = product_weight(n->in[1], &axis))) {
+                        Weight *w = of->attr.weight;
+                        bool agrees = w->contracted == NOT_SEEN || w->contracted == axis;
+                        w->contracted = agrees && !has_rows_in_turns(n->in[0]) ? axis : NONE;
+                }
+        }
+        /* what is looked up alone, by rows, is one that products would sum over its last axis */
+        for (int i = 0; i < u->n; i++) {
+                const Node *n = u->all[i];
+                if (n->op == OP_GATHER && n->in[0]->op == OP_WEIGHT && n->in[0]->type.rank == 2 &&
+                    n->in[0]->attr.weight->contracted == NOT_SEEN)
+                        n->in[0]->attr.weight->contracted = 1;
+        }
+        for (int i = 0; i < g->nweight; i++)
+                if (g->weight[i]->contracted == NOT_SEEN)
+                        g->weight[i]->contracted = NONE;
+        arena_free(&scratch);
+}

@@ -1,0 +1,330 @@
+/* Quantisers: floats to the blocks of packed types (types.def), whose bytes types.c makes floats again.
+ *
+ * A quantiser looks for the block of least weighted loss, sum of weight * (x - value)^2.  The weights are the caller's, or x * x.  With
+ * these it takes no block whose plain loss, sum of (x - value)^2, is above that of plain rounding: large values are worth more, but
+ * small ones do not pay for it.  So a block is never worse than that of plain rounding, in the first loss nor in the second.
+ *
+ * For a step and a base the best codes are the nearest.  So the search is one for steps:
+ *
+ *     begin with those of plain rounding;  try steps around the one that reaches the largest value;
+ *     while it improves: the step and the base of the least squares for the codes
+ *
+ * Bytes are the same on every machine: all is computed in double by + - * and /, sums in a fixed order. */
+#include "quantise_private.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+_Static_assert(FLT_EVAL_METHOD == 0, "each operation has to be rounded to its own type");
+
+enum {
+        STRIPES = 8,         /* sums that a group is added up in */
+        SMALL = 32,          /* values of a small block */
+        LARGEST_F16 = 0x7bff /* 65504 */
+};
+
+/* ---- steps, bases and codes ---- */
+
+/* t [STRIPES]: halves are added until one is left. */
+static double total(double *t)
+{
+        for (int i = 0; i < 4; i++)
+                t[i] += t[i + 4];
+        return (t[0] + t[2]) + (t[1] + t[3]);
+}
+
+/* Codes of STRIPES values. */
+static void nearest(const Group *group, const double *restrict x, double inverse, double base,
+                    double *restrict q)
+{
+        double low = group->low, high = group->high;
+        for (int i = 0; i < STRIPES; i++) {
+                double t = (x[i] - base) * inverse;
+                t = t > low ? t : low;
+                t = t < high ? t : high;
+                q[i] = round_even(t);
+        }
+}
+
+static double inverse_of(double step)
+{
+        return step != 0 ? 1 / step : 0;
+}
+
+/* A value is rounded to a float, as in types.c: that changes those which have a base. */
+static Loss group_loss(const Group *group, double step, double base)
+{
+        double inverse = inverse_of(step), weighted[STRIPES] = {0}, plain[STRIPES] = {0}, q[STRIPES];
+        for (int at = 0; at < group->n; at += STRIPES) {
+                const double *restrict x = group->x + at, *restrict weight = group->weight + at;
+                nearest(group, x, inverse, base, q);
+                for (int i = 0; i < STRIPES; i++) {
+                        double error = x[i] - (double)(float)(step * q[i] + base);
+                        error *= error;
+                        plain[i] += error;
+                        weighted[i] += weight[i] * error;
+                }
+        }
+        return (Loss){total(weighted), group->own ? total(plain) : 0};
+}
+
+/* Less by what is more than rounding. */
+bool loss_improved(Loss found, Loss best, Loss limit)
+{
+        return found.weighted < best.weighted * (1 - 1e-9) && found.plain <= limit.plain;
+}
+
+Fit fit_begin(const Group *group, double step, double base)
+{
+        Loss loss = group_loss(group, step, base);
+        return (Fit){step, base, loss, loss};
+}
+
+bool fit_improve(const Group *group, Fit *fit, double step, double base)
+{
+        Loss loss = group_loss(group, step, base);
+        if (!loss_improved(loss, fit->loss, fit->limit))
+                return false;
+        *fit = (Fit){step, base, loss, fit->limit};
+        return true;
+}
+
+void fit_codes(const Group *group, const Fit *fit, int8_t *code)
+{
+        double q[STRIPES];
+        for (int at = 0; at < group->n; at += STRIPES) {
+                nearest(group, group->x + at, inverse_of(fit->step), fit->base, q);
+                for (int i = 0; i < STRIPES; i++)
+                        code[at + i] = (int8_t)q[i];
+        }
+}
+
+Sums fit_sums(const Group *group, double step, double base)
+{
+        double inverse = inverse_of(step), q[STRIPES];
+        double one[STRIPES] = {0}, q1[STRIPES] = {0}, qq[STRIPES] = {0}, x1[STRIPES] = {0}, xq[STRIPES] = {0};
+        for (int at = 0; at < group->n; at += STRIPES) {
+                const double *restrict x = group->x + at, *restrict weight = group->weight + at;
+                nearest(group, x, inverse, base, q);
+                for (int i = 0; i < STRIPES; i++) {
+                        double heavy = weight[i] * q[i];
+                        one[i] += weight[i];
+                        q1[i] += heavy;
+                        qq[i] += heavy * q[i];
+                        x1[i] += weight[i] * x[i];
+                        xq[i] += heavy * x[i];
+                }
+        }
+        return (Sums){total(one), total(q1), total(qq), total(x1), total(xq)};
+}
+
+/* A group without a base has codes that lie about 0, and sums `one`, `q` and `x` that its caller made 0. */
+void least_squares(const Sums *sums, double *step, double *base)
+{
+        double det = sums->qq * sums->one - sums->q * sums->q;
+        if (det > 0) {
+                *step = (sums->one * sums->xq - sums->q * sums->x) / det;
+                *base = (sums->qq * sums->x - sums->q * sums->xq) / det;
+        } else if (sums->qq > 0) {
+                *step = sums->xq / sums->qq;
+        }
+}
+
+double group_largest(const Group *group)
+{
+        double largest = group->x[0];
+        for (int i = 1; i < group->n; i++)
+                if (fabs(group->x[i]) > fabs(largest))
+                        largest = group->x[i];
+        return largest;
+}
+
+void group_range(const Group *group, double *least, double *greatest)
+{
+        *least = *greatest = group->x[0];
+        for (int i = 1; i < group->n; i++) {
+                *least = group->x[i] < *least ? group->x[i] : *least;
+                *greatest = group->x[i] > *greatest ? group->x[i] : *greatest;
+        }
+}
+
+/* The nearest f16, at most the largest number. */
+static double near_f16(double x)
+{
+        double bounded = x > 65504 ? 65504 : x < -65504 ? -65504 : x;
+        return f16_to_f32(f32_to_f16((float)bounded));
+}
+
+double step_f16(double x)
+{
+        static const double least = 0x1p-24;
+        double near = near_f16(x);
+        return near != 0 ? near : x > 0 ? least : x < 0 ? -least : 0;
+}
+
+void write_f16(unsigned char *at, double f16)
+{
+        uint16_t half = f32_to_f16((float)f16);
+        memcpy(at, &half, sizeof half);
+}
+
+/* ---- blocks of 32 ---- */
+
+static Group small_group(const BlockFloats *from, double low, double high)
+{
+        return (Group){from->x, from->weight, SMALL, low, high, from->own};
+}
+
+/* Codes from 0 on: those of the first 16 values are lower nibbles, the others upper ones. */
+static void put_nibbles(const int8_t *code, unsigned char *nibbles)
+{
+        for (int i = 0; i < 16; i++)
+                nibbles[i] = (unsigned char)(code[i] | code[i + 16] << 4);
+}
+
+static void quantise_q8_0(const BlockFloats *from, unsigned char *block)
+{
+        Group group = small_group(from, -127, 127);
+        double largest = fabs(group_largest(&group));
+        Fit fit = fit_begin(&group, step_f16(largest / 127), 0);
+        for (int reach = 126; reach >= 120; reach--)
+                fit_improve(&group, &fit, step_f16(largest / reach), 0);
+        /* The next f16 moves the largest value by a tenth of a step, so it is worth a look. */
+        int found = f32_to_f16((float)fit.step);
+        for (int half = found - 2; half <= found + 2; half++)
+                if (half > 0 && half <= LARGEST_F16)
+                        fit_improve(&group, &fit, f16_to_f32((uint16_t)half), 0);
+        write_f16(block, fit.step);
+        fit_codes(&group, &fit, (int8_t *)block + 2);
+}
+
+static void quantise_q4_0(const BlockFloats *from, unsigned char *block)
+{
+        Group group = small_group(from, -8, 7);
+        double largest = group_largest(&group);
+        Fit fit = fit_begin(&group, step_f16(largest / -8), 0);
+        for (int tenths = 60; tenths <= 86; tenths += 2) {
+                fit_improve(&group, &fit, step_f16(largest / (tenths * 0.1)), 0);
+                fit_improve(&group, &fit, step_f16(largest / (tenths * -0.1)), 0);
+        }
+        double step = fit.step, none;
+        do {
+                Sums sums = fit_sums(&group, fit.step, 0);
+                least_squares(&(Sums){.qq = sums.qq, .xq = sums.xq}, &step, &none);
+        } while (fit_improve(&group, &fit, step_f16(step), 0));
+        write_f16(block, fit.step);
+        int8_t code[SMALL];
+        fit_codes(&group, &fit, code);
+        for (int i = 0; i < SMALL; i++)
+                code[i] += 8;
+        put_nibbles(code, block + 2);
+}
+
+/* From the codes of one step and base to what is best for them, and again from there. */
+static void improve_line(const Group *group, Fit *fit, double step, double base)
+{
+        do {
+                Sums sums = fit_sums(group, step, base);
+                least_squares(&sums, &step, &base);
+                step = step_f16(step);
+                base = near_f16(base);
+        } while (fit_improve(group, fit, step, base));
+}
+
+static void quantise_q4_1(const BlockFloats *from, unsigned char *block)
+{
+        Group group = small_group(from, 0, 15);
+        double least, greatest;
+        group_range(&group, &least, &greatest);
+        Fit fit = fit_begin(&group, step_f16((greatest - least) / 15), near_f16(least));
+        for (int fourths = 48; fourths <= 66; fourths += 2)
+                improve_line(&group, &fit, (greatest - least) / (fourths * 0.25), least);
+        improve_line(&group, &fit, fit.step, fit.base);
+        write_f16(block, fit.step);
+        write_f16(block + 2, fit.base);
+        int8_t code[SMALL];
+        fit_codes(&group, &fit, code);
+        put_nibbles(code, block + 4);
+}
+
+/* The nearest of 0 1 2 3 4 6 8 12, ties to the even code. */
+static double near_twice(double x)
+{
+        if (x < 4)
+                return round_even(x);
+        double coarse = x < 8 ? 2 * round_even(x / 2) : 4 * round_even(x / 4);
+        return coarse < 12 ? coarse : 12;
+}
+
+static double mxfp4_half(int exponent)
+{
+        return ldexp(1, exponent - 128);
+}
+
+static Loss mxfp4_loss(const BlockFloats *from, int exponent)
+{
+        double half = mxfp4_half(exponent);
+        Loss loss = {0, 0};
+        for (int i = 0; i < SMALL; i++) {
+                double x = fabs(from->x[i]), error = x - half * near_twice(x / half);
+                loss.weighted += from->weight[i] * (error * error);
+                loss.plain += from->own ? error * error : 0;
+        }
+        return loss;
+}
+
+static void quantise_mxfp4(const BlockFloats *from, unsigned char *block)
+{
+        static const int8_t code_of[] = {0, 1, 2, 3, 4, 0, 5, 0, 6, 0, 0, 0, 7};
+        Group group = small_group(from, 0, 0);
+        double largest = fabs(group_largest(&group));
+        int exponent = 0; /* such that the largest lies within 4 to 8 */
+        if (largest > 0)
+                frexp(largest, &exponent);
+        exponent = largest > 0 && exponent + 124 > 0 ? exponent + 124 : 0;
+        int plain = exponent;
+        Loss best = mxfp4_loss(from, exponent), limit = best;
+        for (int other = plain > 0 ? plain - 1 : 1; other <= plain + 1; other++) {
+                Loss loss = mxfp4_loss(from, other);
+                if (loss_improved(loss, best, limit)) {
+                        best = loss;
+                        exponent = other;
+                }
+        }
+        int8_t code[SMALL];
+        for (int i = 0; i < SMALL; i++) {
+                int8_t of = code_of[(int)near_twice(fabs(from->x[i]) / mxfp4_half(exponent))];
+                code[i] = of && from->x[i] < 0 ? of + 8 : of;
+        }
+        block[0] = (unsigned char)exponent;
+        put_nibbles(code, block + 1);
+}
+
+/* ---- the table ---- */
+
+static void (*const quantisers[])(const BlockFloats *from, unsigned char *block) = {
+#define CK_TYPE(name, safetensors, gguf, values, bits, widen, quantise, why) [CK_##name] = quantise,
+#include "types.def"
+#undef CK_TYPE
+};
+
+bool can_quantise(CkType type)
+{
+        return quantisers[type];
+}
+
+bool quantise_block(CkType type, const float *x, const float *weight, void *block)
+{
+        if (!quantisers[type])
+                return false;
+        BlockFloats from = {.own = !weight};
+        for (int i = 0; i < ck_type_values(type); i++) {
+                from.x[i] = x[i];
+                from.weight[i] = weight ? weight[i] : from.x[i] * from.x[i];
+                if (!isfinite(x[i]) || !(from.weight[i] >= 0 && from.weight[i] < INFINITY))
+                        return false;
+        }
+        quantisers[type](&from, block);
+        return true;
+}

@@ -1,0 +1,268 @@
+/* Quantisers of blocks of 256 values (quantise.c says what is best): groups of 32 or 16 have whole scales of a few bits, and perhaps
+ * minima, beside two f16 factors of the block.
+ *
+ *     value = d * scale * code - dmin * minimum
+ *
+ * The search keeps d and dmin and tries for each group scales around what it has, each with the best minima; then d and dmin become those of
+ * the least squares for all codes, scales and minima.  That is repeated while it improves. */
+#include "quantise_private.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { LARGE = 256, MOST_GROUPS = 16 };
+
+/* How a type divides its block. */
+typedef struct {
+        int groups;
+        int low, high; /* codes */
+        int low_scale, high_scale;
+        int high_minimum; /* 0: there are none */
+} Division;
+
+static const Division division_q4_k = {8, 0, 15, 0, 63, 63};
+static const Division division_q5_k = {8, 0, 31, 0, 63, 63};
+static const Division division_q6_k = {16, -32, 31, -128, 127, 0};
+
+typedef struct {
+        double d, dmin; /* f16 */
+        int scale[MOST_GROUPS], minimum[MOST_GROUPS];
+        Fit fit[MOST_GROUPS];
+        Loss loss; /* of all groups */
+} Block;
+
+typedef struct {
+        const Division *division;
+        Group group[MOST_GROUPS];
+} Parts;
+
+static int whole_within(double x, int low, int high)
+{
+        return x < low ? low : x > high ? high : (int)round_even(x);
+}
+
+/* x / y, where 0 goes into nothing. */
+static double over(double x, double y)
+{
+        return y != 0 ? x / y : 0;
+}
+
+static void add_up(const Parts *parts, Block *block)
+{
+        block->loss = (Loss){0, 0};
+        for (int j = 0; j < parts->division->groups; j++) {
+                block->loss.weighted += block->fit[j].loss.weighted;
+                block->loss.plain += block->fit[j].loss.plain;
+        }
+}
+
+/* The step and the least value of a group for itself. */
+static void alone(const Division *division, const Group *group, double *step, double *least)
+{
+        double greatest;
+        if (division->high_minimum) {
+                group_range(group, least, &greatest);
+                *least = *least < 0 ? *least : 0;
+                *step = (greatest - *least) / division->high;
+        } else {
+                *least = 0;
+                *step = group_largest(group) / division->low;
+        }
+}
+
+/* Plain rounding, but that d is more by what is given. */
+static void begin(const Parts *parts, Block *block, double more)
+{
+        const Division *division = parts->division;
+        double step[MOST_GROUPS], least[MOST_GROUPS], largest = 0, lowest = 0;
+        for (int j = 0; j < division->groups; j++) {
+                alone(division, &parts->group[j], &step[j], &least[j]);
+                largest = fabs(step[j]) > largest ? fabs(step[j]) : largest;
+                lowest = least[j] < lowest ? least[j] : lowest;
+        }
+        block->d = step_f16(largest / division->high_scale) + more;
+        block->dmin = step_f16(over(-lowest, division->high_minimum));
+        for (int j = 0; j < division->groups; j++) {
+                block->scale[j] =
+                        whole_within(over(step[j], block->d), division->low_scale, division->high_scale);
+                block->minimum[j] = whole_within(over(-least[j], block->dmin), 0, division->high_minimum);
+                block->fit[j] = fit_begin(&parts->group[j], block->d * block->scale[j],
+                                          -block->dmin * block->minimum[j]);
+        }
+        add_up(parts, block);
+}
+
+/* The minimum of the least squares for codes of a step and a base. */
+static int best_minimum(const Division *division, const Group *group, double dmin, double step, double base)
+{
+        if (!division->high_minimum)
+                return 0;
+        Sums sums = fit_sums(group, step, base);
+        return whole_within(over(step * sums.q - sums.x, sums.one * dmin), 0, division->high_minimum);
+}
+
+/* Scales from `below` to `above` what a group has, each with three minima. */
+static void improve_group(const Parts *parts, Block *block, int j, int below, int above)
+{
+        const Division *division = parts->division;
+        const Group *group = &parts->group[j];
+        int middle = block->scale[j];
+        double base = block->fit[j].base;
+        for (int scale = middle - below; scale <= middle + above; scale++) {
+                if (scale < division->low_scale || scale > division->high_scale)
+                        continue;
+                double step = block->d * scale;
+                int best = best_minimum(division, group, block->dmin, step, base);
+                for (int minimum = best - 1; minimum <= best + 1; minimum++)
+                        if (minimum >= 0 && minimum <= division->high_minimum &&
+                            fit_improve(group, &block->fit[j], step, -block->dmin * minimum)) {
+                                block->scale[j] = scale;
+                                block->minimum[j] = minimum;
+                        }
+        }
+}
+
+/* d and dmin of the least squares; false: these are there already. */
+static bool refit(const Parts *parts, Block *block)
+{
+        Sums all = {0};
+        for (int j = 0; j < parts->division->groups; j++) {
+                Sums sums = fit_sums(&parts->group[j], block->fit[j].step, block->fit[j].base);
+                double scale = block->scale[j], minimum = -block->minimum[j];
+                all.one += minimum * minimum * sums.one;
+                all.q += minimum * scale * sums.q;
+                all.qq += scale * scale * sums.qq;
+                all.x += minimum * sums.x;
+                all.xq += scale * sums.xq;
+        }
+        double d = block->d, dmin = block->dmin;
+        least_squares(&all, &d, &dmin);
+        d = step_f16(d);
+        dmin = step_f16(dmin);
+        if (d <= 0 || dmin < 0 || (d == block->d && dmin == block->dmin))
+                return false;
+        block->d = d;
+        block->dmin = dmin;
+        return true;
+}
+
+/* Improves every group, and adds up what they lose. */
+static void improve_groups(const Parts *parts, Block *block, int below, int above)
+{
+        for (int j = 0; j < parts->division->groups; j++)
+                improve_group(parts, block, j, below, above);
+        add_up(parts, block);
+}
+
+static void improve_block(const Parts *parts, Block *best, Loss limit)
+{
+        Block tried = *best;
+        improve_groups(parts, &tried, 8, parts->division->high_minimum ? 3 : 8);
+        while (loss_improved(tried.loss, best->loss, limit)) {
+                *best = tried;
+                if (!refit(parts, &tried))
+                        return;
+                for (int j = 0; j < parts->division->groups; j++) {
+                        Fit *fit = &tried.fit[j];
+                        Loss group_limit = fit->limit;
+                        *fit = fit_begin(&parts->group[j], tried.d * tried.scale[j],
+                                         -tried.dmin * tried.minimum[j]);
+                        if (fit->limit.plain < group_limit.plain)
+                                fit->limit = group_limit;
+                }
+                improve_groups(parts, &tried, 1, 1);
+        }
+}
+
+/* Where f16 has few numbers, a d that was rounded down leaves no scale for the largest values: the next one is tried too. */
+static void search(const Parts *parts, Block *best)
+{
+        static const double few = 0x1p-20, apart = 0x1p-24;
+        begin(parts, best, 0);
+        Loss limit = best->loss;
+        improve_block(parts, best, limit);
+        if (best->d == 0 || best->d >= few)
+                return;
+        Block other;
+        begin(parts, &other, apart);
+        improve_block(parts, &other, limit);
+        if (loss_improved(other.loss, best->loss, limit))
+                *best = other;
+}
+
+/* Codes from 0 on. */
+static void quantise(const Division *division, const BlockFloats *from, Block *block, int8_t *code)
+{
+        Parts parts = {.division = division};
+        int n = LARGE / division->groups;
+        for (int j = 0; j < division->groups; j++)
+                parts.group[j] = (Group){from->x + n * j, from->weight + n * j, n,
+                                         division->low,   division->high,       from->own};
+        search(&parts, block);
+        for (int j = 0; j < division->groups; j++)
+                fit_codes(&parts.group[j], &block->fit[j], code + n * j);
+        for (int i = 0; i < LARGE; i++)
+                code[i] = (int8_t)(code[i] - division->low);
+}
+
+/* ---- bytes ---- */
+
+/* d, dmin and the 12 bytes of six-bit scales and minima, as widen_k reads them. */
+static void put_head(const Block *block, unsigned char *head)
+{
+        write_f16(head, block->d);
+        write_f16(head + 2, block->dmin);
+        unsigned char *packed = head + 4;
+        for (int j = 0; j < 4; j++) {
+                int scale = block->scale[j + 4], minimum = block->minimum[j + 4];
+                packed[j] = (unsigned char)(block->scale[j] | scale >> 4 << 6);
+                packed[j + 4] = (unsigned char)(block->minimum[j] | minimum >> 4 << 6);
+                packed[j + 8] = (unsigned char)((scale & 15) | (minimum & 15) << 4);
+        }
+}
+
+/* Lower four bits: 64 codes to 32 bytes. */
+static void put_codes(const int8_t *code, unsigned char *pairs)
+{
+        for (int i = 0; i < LARGE / 2; i++) {
+                const int8_t *of = code + i / 32 * 64 + i % 32;
+                pairs[i] = (unsigned char)((of[0] & 15) | (of[32] & 15) << 4);
+        }
+}
+
+void quantise_q4_k(const BlockFloats *from, unsigned char *block)
+{
+        Block found;
+        int8_t code[LARGE];
+        quantise(&division_q4_k, from, &found, code);
+        put_head(&found, block);
+        put_codes(code, block + 16);
+}
+
+void quantise_q5_k(const BlockFloats *from, unsigned char *block)
+{
+        Block found;
+        int8_t code[LARGE];
+        quantise(&division_q5_k, from, &found, code);
+        put_head(&found, block);
+        memset(block + 16, 0, 32);
+        for (int i = 0; i < LARGE; i++)
+                block[16 + i % 32] |= (unsigned char)(code[i] >> 4 << i / 32);
+        put_codes(code, block + 48);
+}
+
+void quantise_q6_k(const BlockFloats *from, unsigned char *block)
+{
+        Block found;
+        int8_t code[LARGE];
+        quantise(&division_q6_k, from, &found, code);
+        memset(block, 0, 192);
+        for (int i = 0; i < LARGE; i++) {
+                int half = i / 128, at = i % 128;
+                block[64 * half + at % 64] |= (unsigned char)((code[i] & 15) << at / 64 * 4);
+                block[128 + 32 * half + at % 32] |= (unsigned char)(code[i] >> 4 << at / 32 * 2);
+        }
+        for (int j = 0; j < division_q6_k.groups; j++)
+                block[192 + j] = (unsigned char)found.scale[j];
+        write_f16(block + 208, found.d);
+}

@@ -1,0 +1,68 @@
+/* For the quantisers (quantise.c, quantise_k.c). */
+#ifndef QUANTISE_PRIVATE_H
+#define QUANTISE_PRIVATE_H
+#include "weights.h"
+
+enum { MOST_VALUES = 256 }; /* of a block */
+
+/* A block's floats. */
+typedef struct {
+        double x[MOST_VALUES], weight[MOST_VALUES];
+        bool own; /* the weights are x * x */
+} BlockFloats;
+
+/* Floats that share a step and a base: x becomes step * code + base. */
+typedef struct {
+        const double *x, *weight; /* [n] */
+        int n;                    /* a multiple of 8 */
+        double low, high;         /* codes: whole numbers in between */
+        bool own;
+} Group;
+
+typedef struct {
+        double weighted; /* sum of weight * (x - value)^2 */
+        double plain;    /* sum of (x - value)^2; 0 with weights of the caller's */
+} Loss;
+
+/* The best step and base so far, with the nearest codes. */
+typedef struct {
+        double step, base;
+        Loss loss, limit; /* limit: what the loss was at first */
+} Fit;
+
+Fit fit_begin(const Group *group, double step, double base);
+/* Takes a step and a base if they are better: of less weighted loss, and within the limit of the plain one. */
+bool fit_improve(const Group *group, Fit *fit, double step, double base);
+bool loss_improved(Loss found, Loss best, Loss limit);
+void fit_codes(const Group *group, const Fit *fit, int8_t *code);
+
+/* Sums over a group, each times its weight. */
+typedef struct {
+        double one, q, qq, x, xq; /* q: codes */
+} Sums;
+
+Sums fit_sums(const Group *group, double step, double base);
+/* Step and base of the least weighted loss while codes stay as they are; unchanged where codes do not tell. */
+void least_squares(const Sums *sums, double *step, double *base);
+
+/* The float with the largest magnitude; the first of several. */
+double group_largest(const Group *group);
+/* The least and the greatest float. */
+void group_range(const Group *group, double *least, double *greatest);
+
+/* The nearest whole number, ties to even, for what lies within 2^51. */
+static inline double round_even(double x)
+{
+        return x + 0x1.8p52 - 0x1.8p52;
+}
+
+/* The nearest f16, at most the largest number, for a step: only 0 becomes 0. */
+double step_f16(double x);
+/* Writes an f16 where a block has it. */
+void write_f16(unsigned char *at, double f16);
+
+/* quantise_k.c: blocks of 256 values. */
+void quantise_q4_k(const BlockFloats *from, unsigned char *block);
+void quantise_q5_k(const BlockFloats *from, unsigned char *block);
+void quantise_q6_k(const BlockFloats *from, unsigned char *block);
+#endif

@@ -1,0 +1,189 @@
+/* Weights in blocks of codes: moved as the file has them, or made of floats, by all processors. */
+#include "weight_map_private.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A slot's matrix: rows along the axis that is not contracted, a row of blocks each. */
+typedef struct {
+        int64_t rows, depth;    /* blocks of a row */
+        int64_t row_step, step; /* in the row-major slot: from row to row, and along the contracted axis */
+        int steps;              /* values of a block */
+        CkType type;
+        int64_t bytes;
+} Blocks;
+
+static Blocks blocks_of(const Weight *w)
+{
+        const int64_t last = w->type.dim[1].fixed;
+        const bool along = w->contracted == 1;
+        Blocks b = {.steps = storage_info[w->storage].codes, .type = storage_type(w->storage)};
+        b.rows = w->type.dim[1 - w->contracted].fixed;
+        b.depth = w->type.dim[w->contracted].fixed / b.steps;
+        b.row_step = along ? last : 1;
+        b.step = along ? 1 : last;
+        b.bytes = ck_type_bits(b.type) / 8;
+        return b;
+}
+
+int64_t weight_blocks_size(const Weight *w)
+{
+        const Blocks b = blocks_of(w);
+        return b.rows * b.depth * b.bytes;
+}
+
+/* --- moved --- */
+
+static int64_t along(const Weight *w)
+{
+        return w->contracted == 1 ? 1 : w->type.dim[1].fixed;
+}
+
+bool piece_keeps_blocks(const Piece *p, int steps)
+{
+        const Weight *w = p->weight;
+        if (w->type.rank != 2 || w->contracted < 0)
+                return false;
+        const int64_t step = along(w), length = w->type.dim[w->contracted].fixed;
+        bool inner = false, whole = p->from % steps == 0 && p->to / step % length % steps == 0;
+        for (int k = 0; k < p->ndigit; k++) {
+                const PieceDigit *d = &p->digit[k];
+                if (d->published == 1) {
+                        inner = true;
+                        whole = whole && d->slot == step && d->size % steps == 0;
+                } else if (d->size > 1) {
+                        whole = whole && d->published % steps == 0 && d->slot / step % length % steps == 0;
+                }
+        }
+        return inner && whole;
+}
+
+typedef struct {
+        const Piece *piece;
+        const Blocks *blocks;
+        const uint8_t *from;
+        uint8_t *to;
+} Move;
+
+static void move_digits(const Move *m, int k, int64_t from, int64_t to)
+{
+        const Blocks *b = m->blocks;
+        if (k == m->piece->ndigit) {
+                int64_t row = to / b->row_step % b->rows, place = to / b->step % (b->depth * b->steps);
+                memcpy(m->to + (row * b->depth + place / b->steps) * b->bytes,
+                       m->from + from / b->steps * b->bytes, (size_t)b->bytes);
+                return;
+        }
+        const PieceDigit d = m->piece->digit[k];
+        const int64_t by = d.published == 1 ? b->steps : 1;
+        for (int64_t i = 0; i < d.size; i += by)
+                move_digits(m, k + 1, from + i * d.published, to + i * d.slot);
+}
+
+static void move_blocks(const Weights *weights, const Weight *w, int64_t slot, const Blocks *b,
+                        uint8_t *block)
+{
+        Piece *const *piece;
+        int64_t n = slot_pieces(weights->map, w, slot, &piece);
+        for (int64_t i = 0; i < n; i++) {
+                const CkTensor *tensor = weights->tensor[piece[i]->published];
+                const Move m = {piece[i], b, tensor->data, block};
+                move_digits(&m, 0, piece[i]->from, piece[i]->to);
+                checkpoint_let_go(tensor, 0, tensor->count);
+        }
+}
+
+/* --- made --- */
+
+typedef struct {
+        const Blocks *blocks;
+        const float *value;
+        uint8_t *block;
+        int64_t begin, end; /* rows */
+} Share;
+
+static void *make_share(void *given)
+{
+        const Share *s = given;
+        const Blocks *b = s->blocks;
+        float value[256];
+        for (int64_t row = s->begin; row < s->end; row++)
+                for (int64_t d = 0; d < b->depth; d++) {
+                        const float *from = s->value + row * b->row_step + d * b->steps * b->step;
+                        for (int i = 0; i < b->steps; i++)
+                                value[i] = from[i * b->step];
+                        quantise_block(b->type, value, NULL, s->block + (row * b->depth + d) * b->bytes);
+                }
+        return NULL;
+}
+
+static void make_blocks(const Blocks *b, const float *value, uint8_t *block)
+{
+        enum { MOST = 64 };
+        long processors = sysconf(_SC_NPROCESSORS_ONLN);
+        int n = processors < 1 ? 1 : processors > MOST ? MOST : (int)processors;
+        pthread_t thread[MOST];
+        Share share[MOST];
+        bool started[MOST] = {false};
+        for (int i = 0; i < n; i++)
+                share[i] = (Share){b, value, block, b->rows * i / n, b->rows * (i + 1) / n};
+        for (int i = 1; i < n; i++)
+                started[i] = !pthread_create(&thread[i], NULL, make_share, &share[i]);
+        make_share(&share[0]);
+        for (int i = 1; i < n; i++)
+                if (started[i])
+                        pthread_join(thread[i], NULL);
+                else
+                        make_share(&share[i]);
+}
+
+static bool all_finite(Weights *weights, const Weight *w, int64_t slot, const float *value)
+{
+        const int64_t n = type_count(&w->type, NULL), last = w->type.dim[1].fixed;
+        int64_t at = 0;
+        while (at < n && isfinite(value[at]))
+                at++;
+        if (at < n)
+                weights->why = arena_printf(
+                        weights->graph->arena,
+                        "%s[%" PRId64 ", %" PRId64 "] is %s, which %s can't hold: --quant %s=f32 keeps it",
+                        weight_slot_name(weights->graph->arena, w, slot), at / last, at % last,
+                        isnan(value[at]) ? "NaN" : "infinite", storage_info[w->storage].text, w->path);
+        return at == n;
+}
+
+bool weights_blocks(Weights *weights, const Weight *w, int64_t slot, uint8_t *block)
+{
+        const Blocks b = blocks_of(w);
+        if (weights->exact && weights->exact[w->id] == w->storage) {
+                move_blocks(weights, w, slot, &b, block);
+                return true;
+        }
+        float *value = malloc((size_t)type_count(&w->type, NULL) * sizeof *value);
+        bool good = value && weights_before_blocks(weights, w, slot, value) &&
+                    all_finite(weights, w, slot, value);
+        if (good)
+                make_blocks(&b, value, block);
+        free(value);
+        return good;
+}
+
+bool blocks_widened(Weights *weights, const Weight *w, int64_t slot, float *value)
+{
+        const Blocks b = blocks_of(w);
+        uint8_t *block = malloc((size_t)weight_blocks_size(w));
+        bool good = block && weights_blocks(weights, w, slot, block);
+        float own[256];
+        for (int64_t i = 0; good && i < b.rows * b.depth; i++) {
+                ck_type_widen(b.type, block + i * b.bytes, 1, own);
+                float *to = value + i / b.depth * b.row_step + i % b.depth * b.steps * b.step;
+                for (int k = 0; k < b.steps; k++)
+                        to[k * b.step] = own[k];
+        }
+        free(block);
+        return good;
+}

@@ -1,0 +1,329 @@
+/*
+ * Products with weights of few bits: blocks of codes with scales, and activations as codes of 8 bits.
+ *
+ * A block is 16 outputs by 32, or 256, steps of k.  Its value at output l, step i:
+ *
+ *      q8_0         d q                 per output
+ *      q4_0         d (q - 8)
+ *      q4_1         d q + m
+ *      mxfp4        d v[q]              d a power of two, v = 0 1/2 1 3/2 2 3 4 6 and their negatives
+ *      q4_k, q5_k   (d s) q - dmin m    s and m of each 32 steps
+ *      q6_k         (d s) (q - 32)      s of each 16 steps
+ *
+ * A row of activations becomes codes once for all products that read it: of each 32, or 256, a = the largest size, scale =
+ * a / 127, code = x (127 / a) rounded to even.  If a is below 1e-30 all are 0; a group that holds what is not finite has the scale NaN.
+ * Sums of codes are exact integers; an output is one chain over the blocks in order, written at add_dots() and add_scaled_dots().
+ * docs/numerics.md defines all of it.
+ *
+ * How a block lies in memory, each line all outputs; codes four steps by four, [16][4] bytes to a line of 64:
+ *
+ *      q8_0         d f16 [16]; codes [8][16][4]
+ *      q4_0         d f16 [16]; codes [4][16][4]: steps 8 j to 8 j + 3 in the low halves of line j, the next four in the high ones
+ *      q4_1         d f16 [16]; m f16 [16]; codes as q4_0
+ *      mxfp4        d / 2 bf16 [16]; codes as q4_0
+ *      q4_k         d f16 [16]; dmin f16 [16]; s [8][16]; m [8][16]; codes of each 32 steps as q4_0
+ *      q5_k         the same; the fifth bits of the codes' lines, a bit for each byte [64][8]
+ *      q6_k         d f16 [16]; s int8 [16][16]; lower four bits as q4_0; upper two: bits 2 t of line j for line 4 j + t
+ *
+ * Needs tile.h, an n16 header and narrow.h.
+ */
+
+#include <string.h>
+
+/* Twice the values of mxfp4, and 12. */
+static const uint8_t mxfp4_values[16] = {12, 13, 14, 15, 16, 18, 20, 24, 12, 11, 10, 9, 8, 6, 4, 0};
+
+/* --- activations --- */
+
+/* Bytes of a row's codes: [k] of 8 bits, scales [k / group], sums [k / 32] of each 32 or, with groups of 256, [k / 16] of each 16. */
+#define CODES_BYTES(k) ((int64_t)(k)*3 / 2)
+
+KERNEL const float *codes_scales(const int8_t *codes, int k)
+{
+        return (const float *)(const void *)(codes + k);
+}
+
+KERNEL const int32_t *codes_sums(const int8_t *codes, int k)
+{
+        return (const int32_t *)(const void *)(codes + k + k / 8);
+}
+
+/* A group of a row; gives its scale. */
+KERNEL float codes_of_group(int8_t *codes, int32_t *sums, const float *x, int group)
+{
+        v16 most = v_set1(0), zeros = v_set1(0);
+        for (int i = 0; i < group; i += 16) {
+                v16 some = v_load(x + i);
+                most = v_max(most, v_abs(some));
+                zeros = v_add(zeros, v_mul(some, v_set1(0)));
+        }
+        const float a = v_maxof(most);
+        const int finite = v_sum(zeros) == 0, used = finite && a >= 1e-30f;
+        const v16 times = v_set1(used ? 127.0f / a : 0);
+        for (int i = 0; i < group; i += 16) {
+                v16 some = used ? v_mul(v_load(x + i), times) : v_set1(0);
+                int32_t sum = n_codes(codes + i, some);
+                if (group == 256)
+                        sums[i / 16] = sum;
+                else
+                        sums[0] = i ? sums[0] + sum : sum;
+        }
+        return finite ? used ? a / 127.0f : 0 : FLOAT_NAN;
+}
+
+/*
+ * Rows of x, those that are active or (NULL) the first ones, as codes in groups of 32 or 256: to [rows][CODES_BYTES(k)].  k is a multiple
+ * of the group.
+ */
+KERNEL void codes_of_rows(void *to, const float *x, int64_t ldx, const int32_t *active, int64_t rows, int k,
+                          int group)
+{
+        for (int64_t row = 0; row < rows; row++) {
+                int8_t *codes = (int8_t *)to + row * CODES_BYTES(k);
+                float *scale = (float *)(void *)(codes + k);
+                int32_t *sums = (int32_t *)(void *)(codes + k + k / 8);
+                const float *from = x + row_at(active, row) * ldx;
+                for (int g = 0; g < k / group; g++)
+                        scale[g] = codes_of_group(codes + g * group, sums + (group == 256 ? 16 * g : g),
+                                                  from + g * group, group);
+        }
+}
+
+/* --- one element --- */
+
+KERNEL float block_at_f16(const uint8_t *p, int lane)
+{
+        uint16_t half;
+        memcpy(&half, p + 2 * lane, 2);
+        return f16_at(&half, 0);
+}
+
+/* Four bits of step i, of lines of 64 bytes. */
+KERNEL int block_nibble(const uint8_t *lines, int step, int lane)
+{
+        return lines[step / 8 * 64 + 4 * lane + step % 4] >> (step & 4) & 15;
+}
+
+/* Element `at` of an array of blocks: 16 outputs side by side, step after step, as f32 has them. */
+KERNEL float block_at(int storage, const void *array, int64_t at)
+{
+        const int steps = (int)step_values(storage), step = (int)(at / 16 % steps), lane = (int)(at % 16);
+        const uint8_t *p = (const uint8_t *)array + at / (16 * steps) * step_bytes(storage);
+        const int line = step / 4;
+        uint16_t half;
+        if (storage == STORAGE_Q8_0)
+                return block_at_f16(p, lane) * (float)(int8_t)p[32 + 64 * line + 4 * lane + step % 4];
+        if (storage == STORAGE_Q4_0)
+                return block_at_f16(p, lane) * (float)(block_nibble(p + 32, step, lane) - 8);
+        if (storage == STORAGE_Q4_1)
+                return block_at_f16(p, lane) * (float)block_nibble(p + 64, step, lane) +
+                       block_at_f16(p + 32, lane);
+        if (storage == STORAGE_MXFP4) {
+                memcpy(&half, p + 2 * lane, 2);
+                return bf16_at(&half, 0) * (float)(mxfp4_values[block_nibble(p + 32, step, lane)] - 12);
+        }
+        if (storage == STORAGE_Q6_K) {
+                int two = p[32 + 256 + 2048 + line / 4 * 64 + 4 * lane + step % 4] >> 2 * (line % 4) & 3;
+                int code = block_nibble(p + 32 + 256, step, lane) | two << 4;
+                return block_at_f16(p, lane) * (float)(int8_t)p[32 + step / 16 * 16 + lane] *
+                       (float)(code - 32);
+        }
+        int code = block_nibble(p + 320, step, lane), own = 4 * lane + step % 4;
+        if (storage == STORAGE_Q5_K)
+                code |= (p[320 + 2048 + 8 * line + own / 8] >> own % 8 & 1) << 4;
+        return block_at_f16(p, lane) * (float)p[64 + step / 32 * 16 + lane] * (float)code -
+               block_at_f16(p + 32, lane) * (float)p[192 + step / 32 * 16 + lane];
+}
+
+/* Lane i is element at + i * stride for i < n, 0 above. */
+KERNEL v16 v_load_blocks(int storage, const void *array, int64_t at, int64_t stride, int n)
+{
+        float lane[16] = {0};
+        for (int i = 0; i < n; i++)
+                lane[i] = block_at(storage, array, at + i * stride);
+        return v_load(lane);
+}
+
+/* Lane i is element at + index[i]. */
+KERNEL v16 v_gather_blocks(int storage, const void *array, int64_t at, v16 index)
+{
+        float lane[16];
+        v_store(lane, index);
+        for (int i = 0; i < 16; i++)
+                lane[i] = block_at(storage, array, at + (int64_t)lane[i]);
+        return v_load(lane);
+}
+
+KERNEL v16 v_gather_blocks_far(int storage, const void *array, int64_t at, w16 index)
+{
+        float lane[16];
+        for (int i = 0; i < 16; i++)
+                lane[i] = block_at(storage, array, at + (int64_t)index.lane[i]);
+        return v_load(lane);
+}
+
+/* --- products --- */
+
+/* Where the codes of a block begin, and two lines of them: steps 8 j to 8 j + 7. */
+KERNEL c64 block_low(int storage, const uint8_t *codes, int j)
+{
+        if (storage == STORAGE_Q8_0)
+                return c_load(codes + 128 * j);
+        c64 code = c_low(c_load(codes + 64 * j));
+        return storage == STORAGE_MXFP4 ? c_look(mxfp4_values, code) : code;
+}
+
+KERNEL c64 block_high(int storage, const uint8_t *codes, int j)
+{
+        if (storage == STORAGE_Q8_0)
+                return c_load(codes + 128 * j + 64);
+        c64 code = c_high(c_load(codes + 64 * j));
+        return storage == STORAGE_MXFP4 ? c_look(mxfp4_values, code) : code;
+}
+
+/* What a sum of products begins with where codes stand for lower numbers: q4_0 8, mxfp4 12. */
+KERNEL n16 block_start(int storage, int32_t sum_of_x)
+{
+        if (storage == STORAGE_Q8_0)
+                return n_signed_start(sum_of_x);
+        return n_set1(storage == STORAGE_Q4_0    ? -8 * sum_of_x
+                      : storage == STORAGE_MXFP4 ? -12 * sum_of_x
+                                                 : 0);
+}
+
+/* sum[i] = fma(dot, d scale, sum[i]), and for q4_1 then fma(sum of codes, m scale, sum[i]), for one block of 32 steps: number `block`
+ * of its panel. */
+KERNEL void add_dots(v16 *sum, int apart, int storage, const uint8_t *p, const int8_t *const *x, int k,
+                     int64_t block, int rows)
+{
+        const uint8_t *codes = p + (storage == STORAGE_Q4_1 ? 64 : 32);
+        n16 dot[12];
+        UNROLL
+        for (int i = 0; i < rows; i++)
+                dot[i] = block_start(storage, codes_sums(x[i], k)[block]);
+        UNROLL
+        for (int j = 0; j < 4; j++) {
+                const c64 low = block_low(storage, codes, j), high = block_high(storage, codes, j);
+                UNROLL
+                for (int i = 0; i < rows; i++) {
+                        const int8_t *at = x[i] + 32 * block + 8 * j;
+                        dot[i] = storage == STORAGE_Q8_0 ? n_dot_signed(dot[i], low, at)
+                                                         : n_dot(dot[i], low, at);
+                        dot[i] = storage == STORAGE_Q8_0 ? n_dot_signed(dot[i], high, at + 4)
+                                                         : n_dot(dot[i], high, at + 4);
+                }
+        }
+        const uint16_t *half = (const uint16_t *)(const void *)p;
+        const v16 d = storage == STORAGE_MXFP4 ? v_load_bf16(half) : v_load_f16(half);
+        UNROLL
+        for (int i = 0; i < rows; i++) {
+                const v16 scale = v_set1(codes_scales(x[i], k)[block]);
+                v16 *to = &sum[i * apart];
+                *to = v_fma(v_of_n(dot[i]), v_mul(d, scale), *to);
+                if (storage == STORAGE_Q4_1)
+                        *to = v_fma(v_set1((float)codes_sums(x[i], k)[block]),
+                                    v_mul(v_load_f16(half + 16), scale), *to);
+        }
+}
+
+/* Line `line` of a block of 256 steps as codes; its four steps are steps 4 line and on. */
+KERNEL c64 super_line(int storage, const uint8_t *p, int line)
+{
+        const uint8_t *codes = p + (storage == STORAGE_Q6_K ? 288 : 320);
+        c64 pair = c_load(codes + line / 2 * 64), code = line % 2 ? c_high(pair) : c_low(pair);
+        if (storage == STORAGE_Q5_K)
+                return c_or(code, c_bits(codes + 2048 + 8 * line));
+        if (storage == STORAGE_Q6_K)
+                return c_or(code, c_two_bits(c_load(codes + 2048 + line / 4 * 64), line % 4 * 2));
+        return code;
+}
+
+/* The same for a block of 256: the dots of 32 or 16 steps times their scales are summed as integers; those with scales, then, for q4_k and
+ * q5_k, what is taken off: sum[i] = fma(-float(sum of m times sums of codes), dmin scale, sum[i]). */
+KERNEL void add_scaled_dots(v16 *sum, int apart, int storage, const uint8_t *p, const int8_t *const *x, int k,
+                            int64_t block, int rows)
+{
+        const int lines = storage == STORAGE_Q6_K ? 4 : 8, parts = 64 / lines;
+        n16 total[12], less[12];
+        UNROLL
+        for (int i = 0; i < rows; i++)
+                total[i] = less[i] = n_set1(0);
+        for (int part = 0; part < parts; part++) {
+                n16 dot[12];
+                UNROLL
+                for (int i = 0; i < rows; i++) {
+                        const int32_t *sums = codes_sums(x[i], k) + 16 * block;
+                        if (storage == STORAGE_Q6_K) {
+                                dot[i] = n_set1(-32 * sums[part]);
+                                continue;
+                        }
+                        dot[i] = n_set1(0);
+                        less[i] = n_scaled(less[i], n_set1(sums[2 * part] + sums[2 * part + 1]),
+                                           p + 192 + 16 * part);
+                }
+                UNROLL
+                for (int j = 0; j < lines; j++) {
+                        const c64 code = super_line(storage, p, part * lines + j);
+                        UNROLL
+                        for (int i = 0; i < rows; i++)
+                                dot[i] = n_dot(dot[i], code, x[i] + 256 * block + 4 * (part * lines + j));
+                }
+                UNROLL
+                for (int i = 0; i < rows; i++)
+                        total[i] = storage == STORAGE_Q6_K
+                                           ? n_scaled_signed(total[i], dot[i],
+                                                             (const int8_t *)p + 32 + 16 * part)
+                                           : n_scaled(total[i], dot[i], p + 64 + 16 * part);
+        }
+        const uint16_t *half = (const uint16_t *)(const void *)p;
+        UNROLL
+        for (int i = 0; i < rows; i++) {
+                const v16 scale = v_set1(codes_scales(x[i], k)[block]);
+                v16 *to = &sum[i * apart];
+                *to = v_fma(v_of_n(total[i]), v_mul(v_load_f16(half), scale), *to);
+                if (storage != STORAGE_Q6_K)
+                        *to = v_fma(v_neg(v_of_n(less[i])), v_mul(v_load_f16(half + 16), scale), *to);
+        }
+}
+
+/* As tile_product(), of codes: steps are blocks. */
+KERNEL void tile_blocks(float *acc, int64_t acc_row, const Factors *f, int64_t steps, int fresh, int rows,
+                        int panels)
+{
+        v16 sum[12 * 4];
+        const int8_t *x[12];
+        int64_t w_at[4], acc_at[4];
+        UNROLL
+        for (int i = 0; i < rows; i++)
+                x[i] = f->codes + (i < f->rows ? i : f->rows - 1) * CODES_BYTES(f->k);
+        UNROLL
+        for (int j = 0; j < panels; j++) {
+                w_at[j] = (j < f->panels ? j : f->panels - 1) * f->w_panel;
+                acc_at[j] = (j < f->panels ? j : f->panels - 1) * 16;
+        }
+        UNROLL
+        for (int i = 0; i < rows; i++) {
+                UNROLL
+                for (int j = 0; j < panels; j++)
+                        sum[i * panels + j] = fresh ? v_set1(0) : v_load(acc + i * acc_row + acc_at[j]);
+        }
+        for (int64_t p = 0; p < steps; p++) {
+                UNROLL
+                for (int j = 0; j < panels; j++) {
+                        const uint8_t *block = (const uint8_t *)f->w + (w_at[j] + p) * step_bytes(f->storage);
+                        for (int64_t at = 0; at < f->next_step; at += 64)
+                                v_prefetch(f->next + j * f->next_panel + p * f->next_step + at);
+                        if (step_values(f->storage) == 256)
+                                add_scaled_dots(sum + j, panels, f->storage, block, x, f->k, f->first + p,
+                                                rows);
+                        else
+                                add_dots(sum + j, panels, f->storage, block, x, f->k, f->first + p, rows);
+                }
+        }
+        UNROLL
+        for (int i = 0; i < rows; i++) {
+                UNROLL
+                for (int j = 0; j < panels; j++)
+                        v_store(acc + i * acc_row + acc_at[j], sum[i * panels + j]);
+        }
+}

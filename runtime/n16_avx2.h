@@ -1,0 +1,144 @@
+/* n16 and c64 on AVX2: two registers each.  What they mean stands in n16_scalar.h. */
+
+#include <immintrin.h>
+#include <stdint.h>
+#include <string.h>
+
+typedef struct {
+        __m256i lo, hi;
+} n16;
+
+typedef struct {
+        __m256i lo, hi;
+} c64;
+
+KERNEL n16 n_set1(int32_t value)
+{
+        return (n16){_mm256_set1_epi32(value), _mm256_set1_epi32(value)};
+}
+
+KERNEL v16 v_of_n(n16 x)
+{
+        return (v16){_mm256_cvtepi32_ps(x.lo), _mm256_cvtepi32_ps(x.hi)};
+}
+
+KERNEL c64 c_load(const uint8_t *p)
+{
+        const __m256i *from = (const __m256i *)(const void *)p;
+        return (c64){_mm256_loadu_si256(from), _mm256_loadu_si256(from + 1)};
+}
+
+KERNEL c64 c_low(c64 x)
+{
+        const __m256i mask = _mm256_set1_epi8(15);
+        return (c64){_mm256_and_si256(x.lo, mask), _mm256_and_si256(x.hi, mask)};
+}
+
+KERNEL c64 c_high(c64 x)
+{
+        return c_low((c64){_mm256_srli_epi16(x.lo, 4), _mm256_srli_epi16(x.hi, 4)});
+}
+
+KERNEL c64 c_look(const uint8_t table[16], c64 x)
+{
+        const __m256i t = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)table));
+        return (c64){_mm256_shuffle_epi8(t, x.lo), _mm256_shuffle_epi8(t, x.hi)};
+}
+
+KERNEL __m256i c_two_bits_of(__m256i x, int from)
+{
+        __m256i up = from < 4 ? _mm256_slli_epi16(x, 4 - from) : _mm256_srli_epi16(x, from - 4);
+        return _mm256_and_si256(up, _mm256_set1_epi8(48));
+}
+
+KERNEL c64 c_two_bits(c64 x, int from)
+{
+        return (c64){c_two_bits_of(x.lo, from), c_two_bits_of(x.hi, from)};
+}
+
+/* 32 bits spread: each byte takes its own, all else away. */
+KERNEL __m256i c_bits_of(const uint8_t *bit)
+{
+        int32_t four;
+        memcpy(&four, bit, 4);
+        const __m256i byte = _mm256_setr_epi8(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2,
+                                              2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3);
+        const __m256i own = _mm256_set1_epi64x((int64_t)0x8040201008040201);
+        __m256i spread = _mm256_and_si256(_mm256_shuffle_epi8(_mm256_set1_epi32(four), byte), own);
+        return _mm256_and_si256(_mm256_cmpeq_epi8(spread, own), _mm256_set1_epi8(16));
+}
+
+KERNEL c64 c_bits(const uint8_t *bit)
+{
+        return (c64){c_bits_of(bit), c_bits_of(bit + 4)};
+}
+
+KERNEL c64 c_or(c64 a, c64 b)
+{
+        return (c64){_mm256_or_si256(a.lo, b.lo), _mm256_or_si256(a.hi, b.hi)};
+}
+
+/* Four activations in every lane. */
+KERNEL __m256i n_four(const int8_t *x)
+{
+        int32_t four;
+        memcpy(&four, x, 4);
+        return _mm256_set1_epi32(four);
+}
+
+KERNEL __m256i n_add_pairs(__m256i sum, __m256i pairs)
+{
+        return _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
+}
+
+KERNEL n16 n_dot(n16 sum, c64 w, const int8_t *x)
+{
+        __m256i four = n_four(x);
+        return (n16){n_add_pairs(sum.lo, _mm256_maddubs_epi16(w.lo, four)),
+                     n_add_pairs(sum.hi, _mm256_maddubs_epi16(w.hi, four))};
+}
+
+/* The size of the codes by activations with their signs: an activation is never -128. */
+KERNEL n16 n_dot_signed(n16 sum, c64 w, const int8_t *x)
+{
+        __m256i four = n_four(x);
+        __m256i lo = _mm256_maddubs_epi16(_mm256_abs_epi8(w.lo), _mm256_sign_epi8(four, w.lo));
+        __m256i hi = _mm256_maddubs_epi16(_mm256_abs_epi8(w.hi), _mm256_sign_epi8(four, w.hi));
+        return (n16){n_add_pairs(sum.lo, lo), n_add_pairs(sum.hi, hi)};
+}
+
+KERNEL n16 n_signed_start(int32_t sum_of_x)
+{
+        (void)sum_of_x;
+        return n_set1(0);
+}
+
+KERNEL n16 n_add_products(n16 sum, n16 x, __m256i lo, __m256i hi)
+{
+        return (n16){_mm256_add_epi32(sum.lo, _mm256_mullo_epi32(x.lo, lo)),
+                     _mm256_add_epi32(sum.hi, _mm256_mullo_epi32(x.hi, hi))};
+}
+
+KERNEL n16 n_scaled(n16 sum, n16 x, const uint8_t scale[16])
+{
+        __m128i s = _mm_loadu_si128((const __m128i *)(const void *)scale);
+        return n_add_products(sum, x, _mm256_cvtepu8_epi32(s), _mm256_cvtepu8_epi32(_mm_srli_si128(s, 8)));
+}
+
+KERNEL n16 n_scaled_signed(n16 sum, n16 x, const int8_t scale[16])
+{
+        __m128i s = _mm_loadu_si128((const __m128i *)(const void *)scale);
+        return n_add_products(sum, x, _mm256_cvtepi8_epi32(s), _mm256_cvtepi8_epi32(_mm_srli_si128(s, 8)));
+}
+
+KERNEL int32_t n_codes(int8_t *to, v16 x)
+{
+        __m256i lo = _mm256_cvtps_epi32(x.lo), hi = _mm256_cvtps_epi32(x.hi);
+        __m256i words = _mm256_permute4x64_epi64(_mm256_packs_epi32(lo, hi), 0xd8);
+        __m128i bytes = _mm_packs_epi16(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1));
+        _mm_storeu_si128((__m128i *)(void *)to, bytes);
+        __m256i two = _mm256_add_epi32(lo, hi);
+        __m128i four = _mm_add_epi32(_mm256_castsi256_si128(two), _mm256_extracti128_si256(two, 1));
+        four = _mm_add_epi32(four, _mm_shuffle_epi32(four, 0x4e));
+        return _mm_cvtsi128_si32(_mm_add_epi32(four, _mm_shuffle_epi32(four, 0xb1)));
+}

@@ -1,0 +1,107 @@
+/* n16 and c64 on AVX-512 BW: a register each.  What they mean stands in n16_scalar.h. */
+
+#include <immintrin.h>
+#include <stdint.h>
+#include <string.h>
+
+typedef __m512i n16;
+
+typedef __m512i c64;
+
+KERNEL n16 n_set1(int32_t value)
+{
+        return _mm512_set1_epi32(value);
+}
+
+KERNEL v16 v_of_n(n16 x)
+{
+        return _mm512_cvtepi32_ps(x);
+}
+
+KERNEL c64 c_load(const uint8_t *p)
+{
+        return _mm512_loadu_si512(p);
+}
+
+KERNEL c64 c_low(c64 x)
+{
+        return _mm512_and_si512(x, _mm512_set1_epi8(15));
+}
+
+KERNEL c64 c_high(c64 x)
+{
+        return _mm512_and_si512(_mm512_srli_epi16(x, 4), _mm512_set1_epi8(15));
+}
+
+KERNEL c64 c_look(const uint8_t table[16], c64 x)
+{
+        return _mm512_shuffle_epi8(
+                _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(const void *)table)), x);
+}
+
+KERNEL c64 c_two_bits(c64 x, int from)
+{
+        const __m128i up = _mm_cvtsi32_si128(4 - from), down = _mm_cvtsi32_si128(from - 4);
+        __m512i moved = from < 4 ? _mm512_sll_epi16(x, up) : _mm512_srl_epi16(x, down);
+        return _mm512_and_si512(moved, _mm512_set1_epi8(48));
+}
+
+KERNEL c64 c_bits(const uint8_t *bit)
+{
+        uint64_t mask;
+        memcpy(&mask, bit, 8);
+        return _mm512_maskz_set1_epi8(mask, 16);
+}
+
+KERNEL c64 c_or(c64 a, c64 b)
+{
+        return _mm512_or_si512(a, b);
+}
+
+/* Four activations in every lane. */
+KERNEL __m512i n_four(const int8_t *x)
+{
+        int32_t four;
+        memcpy(&four, x, 4);
+        return _mm512_set1_epi32(four);
+}
+
+KERNEL n16 n_dot(n16 sum, c64 w, const int8_t *x)
+{
+        __m512i pairs = _mm512_maddubs_epi16(w, n_four(x));
+        return _mm512_add_epi32(sum, _mm512_madd_epi16(pairs, _mm512_set1_epi16(1)));
+}
+
+/* The size of the codes by activations with their signs: an activation is never -128. */
+KERNEL n16 n_dot_signed(n16 sum, c64 w, const int8_t *x)
+{
+        __m512i four = n_four(x);
+        __m512i turned = _mm512_mask_sub_epi8(four, _mm512_movepi8_mask(w), _mm512_setzero_si512(), four);
+        __m512i pairs = _mm512_maddubs_epi16(_mm512_abs_epi8(w), turned);
+        return _mm512_add_epi32(sum, _mm512_madd_epi16(pairs, _mm512_set1_epi16(1)));
+}
+
+KERNEL n16 n_signed_start(int32_t sum_of_x)
+{
+        (void)sum_of_x;
+        return n_set1(0);
+}
+
+KERNEL n16 n_scaled(n16 sum, n16 x, const uint8_t scale[16])
+{
+        __m512i s = _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)(const void *)scale));
+        return _mm512_add_epi32(sum, _mm512_mullo_epi32(x, s));
+}
+
+KERNEL n16 n_scaled_signed(n16 sum, n16 x, const int8_t scale[16])
+{
+        __m512i s = _mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)(const void *)scale));
+        return _mm512_add_epi32(sum, _mm512_mullo_epi32(x, s));
+}
+
+KERNEL int32_t n_codes(int8_t *to, v16 x)
+{
+        __m512i n = _mm512_cvtps_epi32(x);
+        _mm_storeu_si128((__m128i *)(void *)to, _mm512_cvtepi32_epi8(n));
+        return _mm512_reduce_add_epi32(n);
+}

@@ -1,0 +1,141 @@
+/* n16 and c64 on NEON: four registers each.  What they mean stands in n16_scalar.h. */
+
+#include <arm_neon.h>
+#include <stdint.h>
+#include <string.h>
+
+typedef struct {
+        int32x4_t q[4];
+} n16;
+
+typedef struct {
+        uint8x16_t q[4];
+} c64;
+
+KERNEL n16 n_set1(int32_t value)
+{
+        const int32x4_t x = vdupq_n_s32(value);
+        return (n16){{x, x, x, x}};
+}
+
+KERNEL v16 v_of_n(n16 x)
+{
+        return (v16){vcvtq_f32_s32(x.q[0]), vcvtq_f32_s32(x.q[1]), vcvtq_f32_s32(x.q[2]),
+                     vcvtq_f32_s32(x.q[3])};
+}
+
+KERNEL c64 c_load(const uint8_t *p)
+{
+        return (c64){{vld1q_u8(p), vld1q_u8(p + 16), vld1q_u8(p + 32), vld1q_u8(p + 48)}};
+}
+
+KERNEL c64 c_low(c64 x)
+{
+        for (int i = 0; i < 4; i++)
+                x.q[i] = vandq_u8(x.q[i], vdupq_n_u8(15));
+        return x;
+}
+
+KERNEL c64 c_high(c64 x)
+{
+        for (int i = 0; i < 4; i++)
+                x.q[i] = vshrq_n_u8(x.q[i], 4);
+        return x;
+}
+
+KERNEL c64 c_look(const uint8_t table[16], c64 x)
+{
+        const uint8x16_t t = vld1q_u8(table);
+        for (int i = 0; i < 4; i++)
+                x.q[i] = vqtbl1q_u8(t, x.q[i]);
+        return x;
+}
+
+KERNEL c64 c_two_bits(c64 x, int from)
+{
+        for (int i = 0; i < 4; i++)
+                x.q[i] = vandq_u8(vshlq_u8(x.q[i], vdupq_n_s8((int8_t)(4 - from))), vdupq_n_u8(48));
+        return x;
+}
+
+/* 16 bits spread: each byte takes its own, all else away. */
+KERNEL c64 c_bits(const uint8_t *bit)
+{
+        static const uint8_t own[16] = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
+        c64 r;
+        for (int i = 0; i < 4; i++) {
+                uint8x16_t spread = vcombine_u8(vdup_n_u8(bit[2 * i]), vdup_n_u8(bit[2 * i + 1]));
+                r.q[i] = vandq_u8(vtstq_u8(spread, vld1q_u8(own)), vdupq_n_u8(16));
+        }
+        return r;
+}
+
+KERNEL c64 c_or(c64 a, c64 b)
+{
+        for (int i = 0; i < 4; i++)
+                a.q[i] = vorrq_u8(a.q[i], b.q[i]);
+        return a;
+}
+
+/* Four activations in every lane. */
+KERNEL int8x16_t n_four(const int8_t *x)
+{
+        int32_t four;
+        memcpy(&four, x, 4);
+        return vreinterpretq_s8_s32(vdupq_n_s32(four));
+}
+
+KERNEL n16 n_dot_signed(n16 sum, c64 w, const int8_t *x)
+{
+        const int8x16_t four = n_four(x);
+        for (int i = 0; i < 4; i++) {
+                const int8x16_t codes = vreinterpretq_s8_u8(w.q[i]);
+                int32x4_t lo = vpaddlq_s16(vmull_s8(vget_low_s8(codes), vget_low_s8(four)));
+                int32x4_t hi = vpaddlq_s16(vmull_high_s8(codes, four));
+                sum.q[i] = vaddq_s32(sum.q[i], vpaddq_s32(lo, hi));
+        }
+        return sum;
+}
+
+KERNEL n16 n_dot(n16 sum, c64 w, const int8_t *x)
+{
+        return n_dot_signed(sum, w, x);
+}
+
+KERNEL n16 n_signed_start(int32_t sum_of_x)
+{
+        (void)sum_of_x;
+        return n_set1(0);
+}
+
+KERNEL n16 n_add_products(n16 sum, n16 x, int16x8_t lo, int16x8_t hi)
+{
+        sum.q[0] = vmlaq_s32(sum.q[0], x.q[0], vmovl_s16(vget_low_s16(lo)));
+        sum.q[1] = vmlaq_s32(sum.q[1], x.q[1], vmovl_high_s16(lo));
+        sum.q[2] = vmlaq_s32(sum.q[2], x.q[2], vmovl_s16(vget_low_s16(hi)));
+        sum.q[3] = vmlaq_s32(sum.q[3], x.q[3], vmovl_high_s16(hi));
+        return sum;
+}
+
+KERNEL n16 n_scaled(n16 sum, n16 x, const uint8_t scale[16])
+{
+        const uint8x16_t s = vld1q_u8(scale);
+        return n_add_products(sum, x, vreinterpretq_s16_u16(vmovl_u8(vget_low_u8(s))),
+                              vreinterpretq_s16_u16(vmovl_high_u8(s)));
+}
+
+KERNEL n16 n_scaled_signed(n16 sum, n16 x, const int8_t scale[16])
+{
+        const int8x16_t s = vld1q_s8(scale);
+        return n_add_products(sum, x, vmovl_s8(vget_low_s8(s)), vmovl_high_s8(s));
+}
+
+KERNEL int32_t n_codes(int8_t *to, v16 x)
+{
+        const int32x4_t a = vcvtnq_s32_f32(x.a), b = vcvtnq_s32_f32(x.b), c = vcvtnq_s32_f32(x.c),
+                        d = vcvtnq_s32_f32(x.d);
+        int16x8_t lo = vcombine_s16(vmovn_s32(a), vmovn_s32(b)),
+                  hi = vcombine_s16(vmovn_s32(c), vmovn_s32(d));
+        vst1q_s8(to, vcombine_s8(vmovn_s16(lo), vmovn_s16(hi)));
+        return vaddvq_s32(vaddq_s32(vaddq_s32(a, b), vaddq_s32(c, d)));
+}

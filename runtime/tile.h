@@ -1,0 +1,169 @@
+/*
+ * A tile of products: as many rows by panels of 16 outputs as keep every sum in a register.
+ *
+ * Needs guard.h, a v16 header and narrow.h.
+ */
+
+/* The loop that follows is unrolled whole, so that arrays of vectors indexed by it become registers. */
+#if defined(__clang__)
+#define UNROLL _Pragma("clang loop unroll(full)")
+#elif defined(__GNUC__) && !defined(__TINYC__)
+#define UNROLL _Pragma("GCC unroll 16")
+#else
+#define UNROLL
+#endif
+
+/* How 16 neighbouring columns lie in memory: numbers, or blocks of codes (blocks.h). */
+#define STORAGE_F32 0
+
+#define STORAGE_F16 1
+
+#define STORAGE_BF16 2
+
+#define STORAGE_Q8_0 3
+
+#define STORAGE_Q4_0 4
+
+#define STORAGE_Q4_1 5
+
+#define STORAGE_MXFP4 6
+
+#define STORAGE_Q4_K 7
+
+#define STORAGE_Q5_K 8
+
+#define STORAGE_Q6_K 9
+
+/* `lanes` columns that are lane_step apart, f32 or f16: for activations that were never packed */
+#define STORAGE_STRIDED -1
+
+#define STORAGE_STRIDED_F16 -2
+
+#define BLOCK_Q8_0 544
+
+#define BLOCK_Q4_0 288
+
+#define BLOCK_Q4_1 320
+
+#define BLOCK_MXFP4 288
+
+#define BLOCK_Q4_K 2368
+
+#define BLOCK_Q5_K 2880
+
+#define BLOCK_Q6_K 3360
+
+/* Indices of k that a step takes: those of a block. */
+KERNEL int64_t step_values(int storage)
+{
+        return storage >= STORAGE_Q4_K ? 256 : storage >= STORAGE_Q8_0 ? 32 : 1;
+}
+
+/* Bytes of 16 columns at a step. */
+KERNEL int64_t step_bytes(int storage)
+{
+        switch (storage) {
+        case STORAGE_F16:
+        case STORAGE_BF16: return 32;
+        case STORAGE_Q8_0: return BLOCK_Q8_0;
+        case STORAGE_Q4_0: return BLOCK_Q4_0;
+        case STORAGE_Q4_1: return BLOCK_Q4_1;
+        case STORAGE_MXFP4: return BLOCK_MXFP4;
+        case STORAGE_Q4_K: return BLOCK_Q4_K;
+        case STORAGE_Q5_K: return BLOCK_Q5_K;
+        case STORAGE_Q6_K: return BLOCK_Q6_K;
+        default: return 64;
+        }
+}
+
+/* What a tile multiplies: x [rows][steps] by w [panels][steps][16]. */
+typedef struct {
+        const float *x; /* row i, step p at x[i * x_row + p * x_step], or active[i] in place of i */
+        const int32_t *active;
+        int64_t x_row, x_step;
+        const int8_t *
+                codes; /* for blocks, in place of x: rows of codes_of_rows(), of which block `first` is meant by step 0 */
+        int64_t first;
+        int k;
+        int rows;      /* rows that there are; those of the tile beyond repeat the last */
+        const void *w; /* panel j, step p: 16 columns from element, or block, j * w_panel + p * w_step on */
+        int64_t w_panel, w_step;
+        int panels; /* likewise */
+        int storage;
+        int64_t lane_step; /* of those that are strided */
+        int lanes;
+        const char *next; /* step p asks for next_step bytes at next + j * next_panel + p * next_step */
+        int64_t next_panel, next_step;
+} Factors;
+
+/* Bytes of a number of f32, f16 or bf16. */
+KERNEL int storage_bytes(int storage)
+{
+        return storage == STORAGE_F16 || storage == STORAGE_BF16 ? 2 : 4;
+}
+
+KERNEL v16 load_columns(const Factors *f, int64_t at)
+{
+        if (f->storage == STORAGE_F16)
+                return v_load_f16((const uint16_t *)f->w + at);
+        if (f->storage == STORAGE_BF16)
+                return v_load_bf16((const uint16_t *)f->w + at);
+        if (f->storage == STORAGE_STRIDED_F16)
+                return v_load_f16_strided((const uint16_t *)f->w + at, (ptrdiff_t)f->lane_step, f->lanes);
+        if (f->storage == STORAGE_STRIDED)
+                return v_load_strided((const float *)f->w + at, (ptrdiff_t)f->lane_step, f->lanes);
+        return v_load((const float *)f->w + at);
+}
+
+/* Which row of x is row i. */
+KERNEL int64_t row_at(const int32_t *active, int64_t i)
+{
+        return active ? active[i] : i;
+}
+
+/*
+ * acc[i][j] (= or +=) sum over p < steps of x[i][p] w[j][p], for rows x panels vectors; row i, panel j stands
+ * at acc + i * acc_row + 16 * j.  `fresh` starts from +0, else from acc.  rows and panels are literals that
+ * fit the registers; a panel repeated because there are fewer repeats in acc too.
+ */
+KERNEL void tile_product(float *acc, int64_t acc_row, const Factors *f, int64_t steps, int fresh, int rows,
+                         int panels)
+{
+        v16 sum[12][4];
+        int64_t x_at[12], w_at[4], acc_at[4];
+        UNROLL
+        for (int i = 0; i < rows; i++)
+                x_at[i] = row_at(f->active, i < f->rows ? i : f->rows - 1) * f->x_row;
+        UNROLL
+        for (int j = 0; j < panels; j++) {
+                w_at[j] = (j < f->panels ? j : f->panels - 1) * f->w_panel;
+                acc_at[j] = (j < f->panels ? j : f->panels - 1) * 16;
+        }
+        UNROLL
+        for (int i = 0; i < rows; i++) {
+                UNROLL
+                for (int j = 0; j < panels; j++)
+                        sum[i][j] = fresh ? v_set1(0) : v_load(acc + i * acc_row + acc_at[j]);
+        }
+        for (int64_t p = 0; p < steps; p++) {
+                v16 w[4];
+                UNROLL
+                for (int j = 0; j < panels; j++) {
+                        w[j] = load_columns(f, w_at[j] + p * f->w_step);
+                        v_prefetch(f->next + j * f->next_panel + p * f->next_step);
+                }
+                UNROLL
+                for (int i = 0; i < rows; i++) {
+                        v16 x = v_set1(f->x[x_at[i] + p * f->x_step]);
+                        UNROLL
+                        for (int j = 0; j < panels; j++)
+                                sum[i][j] = v_fma(x, w[j], sum[i][j]);
+                }
+        }
+        UNROLL
+        for (int i = 0; i < rows; i++) {
+                UNROLL
+                for (int j = 0; j < panels; j++)
+                        v_store(acc + i * acc_row + acc_at[j], sum[i][j]);
+        }
+}

@@ -1,0 +1,256 @@
+/*
+ * Products with weights in blocks, by the kernels that lathe holds for each instruction set of this processor.
+ *
+ * Blocks of any bytes, as a checkpoint has them, become panels; then
+ *   - each element is what types.c makes of the checkpoint's block, to the bit;
+ *   - activations become the codes that the rule gives, computed here in plain C;
+ *   - outputs are within a few roundings of sums in double of the same codes;
+ *   - all instruction sets, any rows at once and any share of panels give the same bits.
+ * Prints ok or FAIL for each; nonzero if one failed.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "run/jit_private.h"
+#include "weights/weights.h"
+
+enum { ROWS = 29, OUTPUTS = 70, PANELS = 6, DEPTH = 1024, SCRATCH = 2 * 16 * (192 + 12) };
+
+typedef void CodesOfRows(void *to, const float *x, int64_t ldx, const int32_t *active, int64_t rows, int k,
+                         int group);
+typedef void Epilogue(const void *ctx, int64_t row, int panel, const float *acc);
+typedef void MatmulBlocks(const void *ctx, Epilogue *e, const void *codes, const int32_t *active,
+                          int64_t rows, int k, const void *w, int storage, int group, int cut, int panel0,
+                          int panel1, float *scratch);
+typedef float BlockAt(int storage, const void *array, int64_t at);
+
+static const struct {
+        Storage storage;
+        CkType type;
+} kinds[] = {{STORAGE_Q8_0, CK_Q8_0},   {STORAGE_Q4_0, CK_Q4_0}, {STORAGE_Q4_1, CK_Q4_1},
+             {STORAGE_MXFP4, CK_MXFP4}, {STORAGE_Q4_K, CK_Q4_K}, {STORAGE_Q5_K, CK_Q5_K},
+             {STORAGE_Q6_K, CK_Q6_K}};
+
+static uint64_t random_state = 1;
+static int failed;
+
+static uint32_t random_bits(void)
+{
+        random_state = random_state * 6364136223846793005u + 1442695040888963407u;
+        return (uint32_t)(random_state >> 33);
+}
+
+static void verdict(bool good, const char *what, const char *storage, const char *target)
+{
+        printf("%s blocks of %s, %s: %s\n", good ? "ok" : "FAIL", storage, target, what);
+        failed |= !good;
+}
+
+/* One product: blocks [OUTPUTS][DEPTH / steps] as a file has them, their values, and panels. */
+typedef struct {
+        int k, steps;
+        uint8_t *block, *panel;
+        float *value; /* [OUTPUTS][k] */
+        float x[ROWS * DEPTH];
+} Product;
+
+/* Where a block has scales in f16, and how many. */
+static void set_scales(Storage s, uint8_t *block)
+{
+        const int at = s == STORAGE_Q6_K ? 208 : 0;
+        const int n = s == STORAGE_MXFP4                                            ? 0
+                      : s == STORAGE_Q8_0 || s == STORAGE_Q4_0 || s == STORAGE_Q6_K ? 1
+                                                                                    : 2;
+        for (int i = 0; i < n; i++) {
+                uint16_t half = f32_to_f16((float)(int)(random_bits() % 2001 - 1000) / 20000.0f);
+                memcpy(block + at + 2 * i, &half, 2);
+        }
+        if (s == STORAGE_MXFP4)
+                block[0] = (uint8_t)(120 + random_bits() % 10);
+}
+
+static Product *product_new(int kind, int k)
+{
+        Product *p = calloc(1, sizeof *p);
+        const Storage s = kinds[kind].storage;
+        p->k = k;
+        p->steps = storage_info[s].codes;
+        const int depth = k / p->steps, bytes = ck_type_bits(kinds[kind].type) / 8;
+        p->block = malloc((size_t)(OUTPUTS * depth * bytes));
+        p->value = malloc(sizeof(float) * OUTPUTS * (size_t)k);
+        p->panel = calloc(1, (size_t)storage_size(s, (int64_t)PANELS * 16 * k) + 64);
+        for (int i = 0; i < OUTPUTS * depth; i++) {
+                for (int b = 0; b < bytes; b++)
+                        p->block[i * bytes + b] = (uint8_t)random_bits();
+                set_scales(s, p->block + i * bytes);
+        }
+        ck_type_widen(kinds[kind].type, p->block, OUTPUTS * depth, p->value);
+        for (int panel = 0; panel < PANELS; panel++)
+                for (int d = 0; d < depth; d++) {
+                        const uint8_t *row[16];
+                        for (int i = 0; i < 16; i++)
+                                row[i] = 16 * panel + i < OUTPUTS
+                                                 ? p->block + ((16 * panel + i) * depth + d) * bytes
+                                                 : NULL;
+                        panel_block(s, row,
+                                    p->panel + storage_size(s, ((int64_t)panel * k + d * p->steps) * 16));
+                }
+        for (int i = 0; i < ROWS * k; i++)
+                p->x[i] = (float)(int)(random_bits() % 20001 - 10000) / 3000.0f * (i % 97 ? 1 : 30);
+        for (int i = 0; i < p->steps; i++) {
+                p->x[3 * k + i] = 0;
+                p->x[4 * k + i] = 1e-31f;
+        }
+        p->x[5 * k + 7] = NAN;
+        p->x[6 * k + k - 1] = -INFINITY;
+        return p;
+}
+
+static void product_free(Product *p)
+{
+        free(p->block);
+        free(p->value);
+        free(p->panel);
+        free(p);
+}
+
+static void check_elements(const Product *p, Storage s, const Target *t)
+{
+        BlockAt *at = (BlockAt *)kernel_find(t, "block_at");
+        bool good = true;
+        for (int n = 0; n < OUTPUTS; n++)
+                for (int k = 0; k < p->k; k++) {
+                        float found = at((int)s, p->panel, ((int64_t)(n / 16) * p->k + k) * 16 + n % 16);
+                        good = good && !memcmp(&found, &p->value[n * p->k + k], sizeof found);
+                }
+        verdict(good, "elements are those of the checkpoint", storage_info[s].text, t->name);
+}
+
+/* A group by the rule; its scale. */
+static float codes_by_rule(const float *x, int n, int *code)
+{
+        float most = 0;
+        bool finite = true;
+        for (int i = 0; i < n; i++) {
+                finite = finite && isfinite(x[i]);
+                most = fabsf(x[i]) > most ? fabsf(x[i]) : most;
+        }
+        const float times = 127.0f / most;
+        for (int i = 0; i < n; i++)
+                code[i] = !finite || most < 1e-30f ? 0 : (int)nearbyintf(x[i] * times);
+        return !finite ? NAN : most < 1e-30f ? 0 : most / 127.0f;
+}
+
+static bool same_float(float a, float b)
+{
+        return a == b || (isnan(a) && isnan(b));
+}
+
+static void check_codes(const Product *p, const int8_t *codes, Storage s, const Target *t)
+{
+        bool good = true;
+        int code[256];
+        for (int row = 0; row < ROWS; row++) {
+                const int8_t *own = codes + row * CODES_BYTES(p->k);
+                const float *scale = (const float *)(const void *)(own + p->k);
+                for (int g = 0; g < p->k / p->steps; g++) {
+                        float rule = codes_by_rule(p->x + row * p->k + g * p->steps, p->steps, code);
+                        good = good && same_float(scale[g], rule);
+                        for (int i = 0; i < p->steps; i++)
+                                good = good && own[g * p->steps + i] == code[i];
+                }
+        }
+        verdict(good, "activations are the rule's codes", storage_info[s].text, t->name);
+}
+
+typedef struct {
+        float y[ROWS][PANELS * 16];
+} Outputs;
+
+static void put(const void *ctx, int64_t row, int panel, const float *acc)
+{
+        Outputs *o = (Outputs *)(uintptr_t)ctx;
+        memcpy(&o->y[row][16 * panel], acc, 16 * sizeof(float));
+}
+
+static void put_pair(const void *ctx, int64_t row, int panel, const float *acc)
+{
+        Outputs *o = (Outputs *)(uintptr_t)ctx;
+        memcpy(&o->y[row][16 * panel], acc, 32 * sizeof(float));
+}
+
+/* Sums in double of the same codes, and by how many roundings of its largest terms a float may be off. */
+static bool is_close(const Product *p, const int8_t *codes, int row, int n, float found)
+{
+        const int8_t *own = codes + row * CODES_BYTES(p->k);
+        const float *scale = (const float *)(const void *)(own + p->k);
+        double sum = 0, size = 0;
+        for (int k = 0; k < p->k; k++) {
+                double term = (double)p->value[n * p->k + k] * own[k] * scale[k / p->steps];
+                sum += term;
+                size += fabs(term);
+        }
+        return (isnan(sum) && isnan(found)) || fabs(found - sum) <= 4e-7 * size * (1 + p->k / p->steps / 4);
+}
+
+static void check_product(const Product *p, const int8_t *codes, Storage s, const Target *t, Outputs *first,
+                          bool begins)
+{
+        MatmulBlocks *matmul = (MatmulBlocks *)kernel_find(t, "matmul_blocks");
+        static float scratch[SCRATCH];
+        static Outputs whole, parts;
+        bool close = true, same = true;
+        matmul(&whole, put, codes, NULL, ROWS, p->k, p->panel, (int)s, 1, p->k > 512 ? 512 : p->k, 0, PANELS,
+               scratch);
+        for (int row = 0; row < ROWS; row++)
+                for (int n = 0; n < OUTPUTS; n++)
+                        close = close && is_close(p, codes, row, n, whole.y[row][n]);
+        verdict(close, "outputs are near the sums in double", storage_info[s].text, t->name);
+        for (int rows = 1; rows <= ROWS; rows += 3)
+                for (int cut = 1; cut < PANELS; cut++) {
+                        memset(&parts, 0, sizeof parts);
+                        matmul(&parts, put, codes, NULL, rows, p->k, p->panel, (int)s, 1, 256, 0, cut,
+                               scratch);
+                        matmul(&parts, put, codes, NULL, rows, p->k, p->panel, (int)s, 1, 256, cut, PANELS,
+                               scratch);
+                        if (cut % 2 == 0)
+                                matmul(&parts, put_pair, codes, NULL, rows, p->k, p->panel, (int)s, 2, 256,
+                                       cut, PANELS, scratch);
+                        for (int row = 0; row < rows; row++)
+                                for (int n = 0; n < OUTPUTS; n++)
+                                        same = same && same_float(parts.y[row][n], whole.y[row][n]);
+                }
+        verdict(same, "any rows and panels at once", storage_info[s].text, t->name);
+        if (begins)
+                *first = whole;
+        same = true;
+        for (int row = 0; row < ROWS; row++)
+                for (int n = 0; n < OUTPUTS; n++)
+                        same = same && same_float(first->y[row][n], whole.y[row][n]);
+        verdict(same, "the bits of plain C", storage_info[s].text, t->name);
+}
+
+int main(void)
+{
+        static Outputs first;
+        for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds; kind++) {
+                const Storage s = kinds[kind].storage;
+                Product *p = product_new((int)kind, storage_info[s].codes == 32 ? 736 : DEPTH);
+                int8_t *codes = aligned_alloc(64, (size_t)(ROWS * CODES_BYTES(p->k) + 63) / 64 * 64);
+                for (int i = 0; i < target_count; i++) {
+                        const Target *t = &target_table[i];
+                        if (target_is_portable(t) || !target_runs_here(t) || !kernel_find(t, "matmul_blocks"))
+                                continue;
+                        ((CodesOfRows *)kernel_find(t, "codes_of_rows"))(codes, p->x, p->k, NULL, ROWS, p->k,
+                                                                         storage_info[s].codes);
+                        check_elements(p, s, t);
+                        check_codes(p, codes, s, t);
+                        check_product(p, codes, s, t, &first, i == 0);
+                }
+                free(codes);
+                product_free(p);
+        }
+        return failed;
+}
