@@ -198,13 +198,12 @@ KERNEL void add_dots(v16 *sum, int apart, int storage, const uint8_t *p, const i
 {
         const uint8_t *codes = p + (storage == STORAGE_Q4_1 ? 64 : 32);
         n16 dot[12];
-        UNROLL
+        UNROLL_ROWS
         for (int i = 0; i < rows; i++)
                 dot[i] = block_start(storage, codes_sums(x[i], k)[block]);
-        UNROLL
         for (int j = 0; j < 4; j++) {
                 const c64 low = block_low(storage, codes, j), high = block_high(storage, codes, j);
-                UNROLL
+                UNROLL_ROWS
                 for (int i = 0; i < rows; i++) {
                         const int8_t *at = x[i] + 32 * block + 8 * j;
                         dot[i] = storage == STORAGE_Q8_0 ? n_dot_signed(dot[i], low, at)
@@ -215,7 +214,7 @@ KERNEL void add_dots(v16 *sum, int apart, int storage, const uint8_t *p, const i
         }
         const uint16_t *half = (const uint16_t *)(const void *)p;
         const v16 d = storage == STORAGE_MXFP4 ? v_load_bf16(half) : v_load_f16(half);
-        UNROLL
+        UNROLL_ROWS
         for (int i = 0; i < rows; i++) {
                 const v16 scale = v_set1(codes_scales(x[i], k)[block]);
                 v16 *to = &sum[i * apart];
@@ -226,11 +225,9 @@ KERNEL void add_dots(v16 *sum, int apart, int storage, const uint8_t *p, const i
         }
 }
 
-/* Line `line` of a block of 256 steps as codes; its four steps are steps 4 line and on. */
-KERNEL c64 super_line(int storage, const uint8_t *p, int line)
+/* The upper bits of a line of codes of a block of 256. */
+KERNEL c64 super_upper(int storage, const uint8_t *codes, int line, c64 code)
 {
-        const uint8_t *codes = p + (storage == STORAGE_Q6_K ? 288 : 320);
-        c64 pair = c_load(codes + line / 2 * 64), code = line % 2 ? c_high(pair) : c_low(pair);
         if (storage == STORAGE_Q5_K)
                 return c_or(code, c_bits(codes + 2048 + 8 * line));
         if (storage == STORAGE_Q6_K)
@@ -244,13 +241,14 @@ KERNEL void add_scaled_dots(v16 *sum, int apart, int storage, const uint8_t *p, 
                             int64_t block, int rows)
 {
         const int lines = storage == STORAGE_Q6_K ? 4 : 8, parts = 64 / lines;
+        const uint8_t *codes = p + (storage == STORAGE_Q6_K ? 288 : 320);
         n16 total[12], less[12];
-        UNROLL
+        UNROLL_ROWS
         for (int i = 0; i < rows; i++)
                 total[i] = less[i] = n_set1(0);
         for (int part = 0; part < parts; part++) {
                 n16 dot[12];
-                UNROLL
+                UNROLL_ROWS
                 for (int i = 0; i < rows; i++) {
                         const int32_t *sums = codes_sums(x[i], k) + 16 * block;
                         if (storage == STORAGE_Q6_K) {
@@ -261,14 +259,17 @@ KERNEL void add_scaled_dots(v16 *sum, int apart, int storage, const uint8_t *p, 
                         less[i] = n_scaled(less[i], n_set1(sums[2 * part] + sums[2 * part + 1]),
                                            p + 192 + 16 * part);
                 }
-                UNROLL
-                for (int j = 0; j < lines; j++) {
-                        const c64 code = super_line(storage, p, part * lines + j);
-                        UNROLL
-                        for (int i = 0; i < rows; i++)
-                                dot[i] = n_dot(dot[i], code, x[i] + 256 * block + 4 * (part * lines + j));
+                for (int line = part * lines; line < (part + 1) * lines; line += 2) {
+                        const c64 pair = c_load(codes + line / 2 * 64);
+                        const c64 low = super_upper(storage, codes, line, c_low(pair));
+                        const c64 high = super_upper(storage, codes, line + 1, c_high(pair));
+                        UNROLL_ROWS
+                        for (int i = 0; i < rows; i++) {
+                                const int8_t *at = x[i] + 256 * block + 4 * line;
+                                dot[i] = n_dot(n_dot(dot[i], low, at), high, at + 4);
+                        }
                 }
-                UNROLL
+                UNROLL_ROWS
                 for (int i = 0; i < rows; i++)
                         total[i] = storage == STORAGE_Q6_K
                                            ? n_scaled_signed(total[i], dot[i],
@@ -276,7 +277,7 @@ KERNEL void add_scaled_dots(v16 *sum, int apart, int storage, const uint8_t *p, 
                                            : n_scaled(total[i], dot[i], p + 64 + 16 * part);
         }
         const uint16_t *half = (const uint16_t *)(const void *)p;
-        UNROLL
+        UNROLL_ROWS
         for (int i = 0; i < rows; i++) {
                 const v16 scale = v_set1(codes_scales(x[i], k)[block]);
                 v16 *to = &sum[i * apart];
@@ -286,31 +287,25 @@ KERNEL void add_scaled_dots(v16 *sum, int apart, int storage, const uint8_t *p, 
         }
 }
 
-/* As tile_product(), of codes: steps are blocks. */
+/* As tile_product(), of codes: steps are blocks, and panels need be no literal.  They
+ * take turns, so that the code of a block is there once for each number of rows. */
 KERNEL void tile_blocks(float *acc, int64_t acc_row, const Factors *f, int64_t steps, int fresh, int rows,
                         int panels)
 {
         v16 sum[12 * 4];
         const int8_t *x[12];
-        int64_t w_at[4], acc_at[4];
-        UNROLL
+        UNROLL_ROWS
         for (int i = 0; i < rows; i++)
                 x[i] = f->codes + (i < f->rows ? i : f->rows - 1) * CODES_BYTES(f->k);
-        UNROLL
-        for (int j = 0; j < panels; j++) {
-                w_at[j] = (j < f->panels ? j : f->panels - 1) * f->w_panel;
-                acc_at[j] = (j < f->panels ? j : f->panels - 1) * 16;
-        }
-        UNROLL
+        UNROLL_ROWS
         for (int i = 0; i < rows; i++) {
-                UNROLL
                 for (int j = 0; j < panels; j++)
-                        sum[i * panels + j] = fresh ? v_set1(0) : v_load(acc + i * acc_row + acc_at[j]);
+                        sum[i * panels + j] = fresh ? v_set1(0) : v_load(acc + i * acc_row + 16 * j);
         }
         for (int64_t p = 0; p < steps; p++) {
-                UNROLL
                 for (int j = 0; j < panels; j++) {
-                        const uint8_t *block = (const uint8_t *)f->w + (w_at[j] + p) * step_bytes(f->storage);
+                        const uint8_t *block =
+                                (const uint8_t *)f->w + (j * f->w_panel + p) * step_bytes(f->storage);
                         for (int64_t at = 0; at < f->next_step; at += 64)
                                 v_prefetch(f->next + j * f->next_panel + p * f->next_step + at);
                         if (step_values(f->storage) == 256)
@@ -320,10 +315,9 @@ KERNEL void tile_blocks(float *acc, int64_t acc_row, const Factors *f, int64_t s
                                 add_dots(sum + j, panels, f->storage, block, x, f->k, f->first + p, rows);
                 }
         }
-        UNROLL
+        UNROLL_ROWS
         for (int i = 0; i < rows; i++) {
-                UNROLL
                 for (int j = 0; j < panels; j++)
-                        v_store(acc + i * acc_row + acc_at[j], sum[i * panels + j]);
+                        v_store(acc + i * acc_row + 16 * j, sum[i * panels + j]);
         }
 }

@@ -273,14 +273,11 @@ static void any_matmul_active(const void *ctx, Epilogue *epilogue, const float *
                 MATMUL_OF(STORAGE_BF16, 2);
 }
 
+/* Sums of blocks take long enough that the group need be no literal. */
 #define BLOCKS_OF(storage)                                                                                   \
         case storage:                                                                                        \
-                if (group == 1)                                                                              \
-                        matmul_blocks(ctx, epilogue, codes, active, rows, k, w, storage, 1, cut, panel0,     \
-                                      panel1, scratch);                                                      \
-                else                                                                                         \
-                        matmul_blocks(ctx, epilogue, codes, active, rows, k, w, storage, 2, cut, panel0,     \
-                                      panel1, scratch);                                                      \
+                matmul_blocks(ctx, epilogue, codes, active, rows, k, w, storage, group, cut, panel0, panel1, \
+                              scratch);                                                                      \
                 break;
 static void any_matmul_blocks(const void *ctx, Epilogue *epilogue, const void *codes, const int32_t *active,
                              int64_t rows, int k, const void *w, int storage, int group, int cut, int panel0,

@@ -32,12 +32,7 @@
 KERNEL void tile_product_odd(float *acc, int64_t acc_row, const Factors *f, int64_t steps, int fresh,
                              int rows, int panels)
 {
-        const int used = panels == 2 && f->panels == 1 ? 1 : panels;
-        if (step_values(f->storage) > 1 && used == 1)
-                tile_blocks(acc, acc_row, f, steps, fresh, rows, 1);
-        else if (step_values(f->storage) > 1)
-                tile_blocks(acc, acc_row, f, steps, fresh, rows, panels);
-        else if (used == 1)
+        if (panels == 2 && f->panels == 1)
                 tile_product(acc, acc_row, f, steps, fresh, rows, 1);
         else
                 tile_product(acc, acc_row, f, steps, fresh, rows, panels);
@@ -96,7 +91,10 @@ KERNEL void matmul_panels(const Matmul *m, int64_t row0, int64_t row1, int panel
                                 f.active = m->active ? m->active + start : NULL;
                         }
                         float *acc = m->scratch + (t * tile_rows * width + slot) * 16;
-                        tile_product_odd(acc, width * 16, &f, steps, first == 0, tile_rows, panels);
+                        if (values > 1)
+                                tile_blocks(acc, width * 16, &f, steps, first == 0, tile_rows, present);
+                        else
+                                tile_product_odd(acc, width * 16, &f, steps, first == 0, tile_rows, panels);
                 }
         }
 }

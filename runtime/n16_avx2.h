@@ -4,6 +4,9 @@
 #include <stdint.h>
 #include <string.h>
 
+/* Loops over rows are unrolled, so that sums are registers. */
+#define UNROLL_ROWS UNROLL
+
 typedef struct {
         __m256i lo, hi;
 } n16;

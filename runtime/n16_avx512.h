@@ -4,6 +4,9 @@
 #include <stdint.h>
 #include <string.h>
 
+/* Loops over rows are unrolled, so that sums are registers. */
+#define UNROLL_ROWS UNROLL
+
 typedef __m512i n16;
 
 typedef __m512i c64;
