@@ -135,6 +135,28 @@ void print_named_sizes(const Graph *g, const int64_t *size);
 
 int verify_against(const Options *o); /* verify_against.c */
 
+/* What narrower storage of weights costs on a text: `lathe verify --text`. */
+
+int verify_accuracy(const Options *o); /* accuracy.c */
+
+/* predictions.c: what a model with its weights exact, and perhaps one with narrow weights, say of the next tokens of a text. */
+typedef struct {
+        int64_t vocab, room; /* room: for so many positions */
+        int64_t n;           /* positions so far */
+        double *share;       /* [vocab]: the exact probabilities at the position at hand */
+        double *divergence;  /* [room]: KL(exact || narrow) of each position, in nats */
+        double loss[2];      /* exact, narrow: the sum of -log p(next token) */
+        int64_t changed;     /* positions where another token is the likeliest */
+} Predictions;
+bool predictions_new(Predictions *p, int64_t vocab,
+                     int64_t room); /* false: out of memory; it is released all the same */
+void predictions_free(Predictions *p);
+/* A position: logits [vocab], and the token that follows.  narrow NULL: there is one model. */
+void predictions_add(Predictions *p, const float *exact, const float *narrow, int32_t next);
+double predictions_perplexity(const Predictions *p, bool narrow);
+double predictions_divergence(const Predictions *p);      /* the mean */
+double predictions_quantile(Predictions *p, double part); /* of the divergence; puts positions in order */
+
 /* verify_table.c: errors of all values that have a name, by layer and op, on a target; the first over the bound is named.
  * That is where to look if an output is over it, and no failure by itself: angles of a thousand radians lose digits in floats too.
  * Makes m's graph anew.  False after a message. */

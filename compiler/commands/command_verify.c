@@ -591,12 +591,15 @@ int verify_command(const Options *o)
         int code;
         bool fits = o->interpreter
                             ? options_fit(o, "verify --interpreter", o->against ? "mDwabi0" : "mDwiAyn0")
-                    : o->against ? options_fit(o, "verify --against", "mDwTx0kcabJLh")
-                                 : true;
+                    : o->against   ? options_fit(o, "verify --against", "mDwTx0kcabJLh")
+                    : o->text_file ? options_fit(o, "verify --text", "mDwstQr5RT1x0kcnJh")
+                                   : true;
         if (!fits || !cache_has_effect(o, "verify"))
                 return WRONG_USAGE;
         if (o->against)
                 return verify_against(o);
+        if (o->text_file)
+                return verify_accuracy(o);
         if (model_load(&v.m, o, &code))
                 code = verify_model(&v);
         free_tensors(v.input, v.oracle ? v.oracle->ninput : 0);

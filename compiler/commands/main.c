@@ -167,7 +167,7 @@ static const Command command_table[] = {
          "changed\n"
          "The exit code is 1 if a line of a script or a pipe failed.\n"
          "example: lathe repl models/tale.model\n"},
-        {"verify", verify_command, "mDwsTx0kcabiAJyLnhV", 1, 1, "one model",
+        {"verify", verify_command, "mDwsTx0kcabiAJyLnhtQr5RV", 1, 1, "one model",
          "MODEL [--weights CKPT] [--against FILE.safetensors] [--bound E] [--interpreter] [--each-pass] "
          "[--target "
          "T]…",
@@ -203,7 +203,18 @@ static const Command command_table[] = {
          "code: both,\n"
          "                   and compare the interpreter of kernels (`lathe show MODEL code`)\n"
          "  --cache WHERE    as for run, where the model is a published one\n"
-         "example: lathe verify models/stories260k.model --target scalar --target avx2\n"},
+         "  --text FILE      instead: what --quant costs on a text (-: standard input), by compiled code: "
+         "perplexity, KL divergence from\n"
+         "                   the exact weights, how often another token is the likeliest; then each weight "
+         "narrow alone.  All positions\n"
+         "                   count.  Without --quant perplexity alone; without a tokenizer the text is token "
+         "numbers\n"
+         "    -n N           windows of N positions (default 512, or the context if that is less)\n"
+         "    --top N        so many weights, those that cost most (default 10; 0: none)\n"
+         "    --sample N     each weight is tried on the first N positions (default 256)\n"
+         "    --tokenizer, --quant, --threads, --target, --jit, --chunk: as for run\n"
+         "example: lathe verify models/stories260k.model --target scalar --target avx2\n"
+         "example: lathe verify SmolLM2-135M/ --quant bf16 --text wiki.txt\n"},
         {"golden", golden_command, "mDwstopnyITJbcLRuUhV", 2, MAX_FILES, "record MODEL, or check FILE…",
          "record MODEL [options] | check FILE…", "outputs kept as text, and held to it to the bit",
          "record writes MODEL.golden (-o names it): of each output and tapped value shape, hash, norm, first "
@@ -338,7 +349,7 @@ static bool takes_source(const Command *c, const Options *o)
 /* Its tokenizer is for a program or a prompt. */
 static SourceParts source_parts(const Command *c, const Options *o)
 {
-        bool text = o->with_main || strchr(c->takes, 'p');
+        bool text = o->with_main || o->text_file || strchr(c->takes, 'p');
         return (SourceParts){.weights = strchr(c->takes, 'w') != NULL,
                              .tokenizer = text && strchr(c->takes, 't'),
                              .kept = strchr(c->takes, 'h') != NULL};

@@ -25,13 +25,16 @@ typedef struct {
         int ntap;
         bool dump[PASS_COUNT], off[PASS_COUNT]; /* --dump=PASS, --no-PASS */
         int64_t chunk;
-        int slots;           /* sequences that an instance holds */
-        const char *quant;   /* NULL: weights lie as the checkpoint has them */
-        Storage kv;          /* of keys and values in the cache */
-        const char *against; /* verify: a file of values that something else computed */
-        double bound;        /* 0: the command's own */
-        bool interpreter;    /* verify: leave compiled code out */
-        bool each_pass;      /* verify: once more with each pass off */
+        int slots;             /* sequences that an instance holds */
+        const char *quant;     /* NULL: weights lie as the checkpoint has them */
+        Storage kv;            /* of keys and values in the cache */
+        const char *against;   /* verify: a file of values that something else computed */
+        const char *text_file; /* verify: what --quant costs is measured on it */
+        int top;               /* .. by weight, so many shown .. */
+        int64_t sample;        /* .. of so many positions */
+        double bound;          /* 0: the command's own */
+        bool interpreter;      /* verify: leave compiled code out */
+        bool each_pass;        /* verify: once more with each pass off */
         /* generation */
         const char *prompt, *prompt_file, *stop[MAX_STOPS];
         int nstop, threads, top_k;

@@ -31,7 +31,8 @@ static const OptionRow option_table[] = {
         {'F', "--force", FLAG},       {'O', "--spec-only", FLAG}, {'l', "--special", FLAG},
         {'B', "--bare", FLAG},        {'Y', "--system", VALUE},   {'g', "--pieces", FLAG},
         {'G', "--date", VALUE},       {'W', "--raw", FLAG},       {'h', "--cache", VALUE},
-        {'V', "--kv", VALUE},
+        {'V', "--kv", VALUE},         {'Q', "--text", VALUE},     {'r', "--top", VALUE},
+        {'5', "--sample", VALUE},
 };
 enum { OPTIONS = sizeof option_table / sizeof option_table[0] };
 
@@ -54,6 +55,8 @@ static const Rule rule_table[] = {
         {"golden record", "p", WITHOUT, 'I', "inputs are a prompt or a file"},
         {"golden record", "t", WANTS, 'p', "a tokenizer is for a prompt"},
         {"template", "Y", WITHOUT, 'g', "the pieces go with any message"},
+        {"verify", "trVR", WANTS, 'Q', "that is for a text"},
+        {"verify --text", "rV", WANTS, 's', "weights are narrowed one by one"},
 };
 enum { RULES = sizeof rule_table / sizeof rule_table[0] };
 
@@ -225,6 +228,14 @@ static bool set_generation(Options *o, const char *command, char letter, const c
                 good = count(command, "--threads", value, 1, 64, &x);
                 o->threads = (int)x;
                 break;
+        case 'r':
+                good = count(command, "--top", value, 0, 1e6, &x);
+                o->top = (int)x;
+                break;
+        case '5':
+                good = count(command, "--sample", value, 1, 1e9, &x);
+                o->sample = (int64_t)x;
+                break;
         default: return false;
         }
         return good;
@@ -270,6 +281,7 @@ static bool set(Options *o, const char *command, char letter, const char *value)
         case 'd': return mark_pass(command, o->dump, value, false);
         case '0': return mark_pass(command, o->off, value, true);
         case 'a': o->against = value; return true;
+        case 'Q': o->text_file = value; return true;
         case 'y':
                 return *value ? add(o->tap, &o->ntap, MAX_TAPS, value) ||
                                         wrong(command, "%s", "too many --tap")
@@ -427,7 +439,13 @@ bool options_fit(const Options *o, const char *command, const char *takes)
 bool options_read(Options *o, const char *command, const char *takes, int argc, char **argv)
 {
         bool ended = false; /* by -- */
-        *o = (Options){.chunk = 64, .slots = 1, .steps = INT64_MAX, .seed = 1, .threads = 1};
+        *o = (Options){.chunk = 64,
+                       .slots = 1,
+                       .steps = INT64_MAX,
+                       .seed = 1,
+                       .threads = 1,
+                       .top = 10,
+                       .sample = 256};
         for (int i = 0; i < argc; i++) {
                 const char *arg = argv[i], *value;
                 if (!ended && !strcmp(arg, "--")) {

@@ -56,13 +56,14 @@ static bool is_whole(const Buffer *b)
         return b->home == IN_WEIGHTS && !b->part_of;
 }
 
-/* Weight and iterations, but for how many slots there are of a single repeat's. */
+/* Weight and iterations, but for how many slots there are of a single repeat's; and what it is rounded to, which a buffer need not be. */
 static uint64_t mix_weight(uint64_t h, const Weight *w)
 {
         h = hash_bytes(h, w->path, strlen(w->path) + 1);
         h = hash_bytes(h, &w->type.rank, sizeof w->type.rank);
         for (int a = 0; a < w->type.rank; a++)
                 h = hash_bytes(h, &w->type.dim[a].fixed, sizeof w->type.dim[a].fixed);
+        h = hash_bytes(h, &w->storage, sizeof w->storage);
         h = hash_bytes(h, &w->centre, sizeof w->centre);
         if (w->centre_values)
                 h = hash_bytes(h, w->centre_values, (size_t)type_count(&w->type, NULL) * sizeof(double));

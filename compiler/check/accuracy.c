@@ -1,0 +1,535 @@
+/* lathe verify --text: what narrower storage of weights costs, measured on a text.
+ *
+ * The text's tokens are predicted by the model with its weights exact and with those that --quant narrows, both compiled.  The text is
+ * cut into windows that begin anew; every token but the first is predicted once, from what stands before it in its window.  A
+ * window begins with what the tokenizer puts before a text, or else with the token before its own.
+ *
+ * Then each weight is narrow alone, on the first positions, whose exact logits are kept. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+
+enum { WINDOW = 512, ROOM_FOR_PATH = 32 };
+
+/* A model with its weights in some storage, compiled. */
+typedef struct {
+        Model m;
+        Plan *plan;
+        PackedWeights packed;
+        Engine *engine;
+} Variant;
+
+typedef struct {
+        int32_t *token; /* [n]: of the text, behind what the tokenizer puts before it; malloc'd */
+        int64_t n;
+        int64_t lead;    /* positions of a window before its own tokens */
+        bool is_fixed;   /* they are the first ones of all; else those before the window's own */
+        int64_t most;    /* positions of a window */
+        int32_t *window; /* [most] */
+} Windows;
+
+/* A weight that --quant narrows. */
+typedef struct {
+        int id;
+        const char *path;
+        Storage storage;
+        double bytes, error, divergence;
+} Contributor;
+
+typedef struct {
+        Options o, exact_o;
+        Variant exact, narrow;
+        Tokenizer tokenizer;
+        Windows text;
+        int64_t vocab;
+        float *row[2]; /* [chunk][vocab]: exact, narrow */
+        float *kept;   /* [nkept][vocab]: exact logits of the first positions */
+        int64_t nkept;
+        Contributor *weight; /* [nweight] */
+        int nweight;
+        WeightPool *pool; /* of variants with one narrow weight */
+} Accuracy;
+
+static int fail(const char *why, int code)
+{
+        fprintf(stderr, "lathe verify: %s\n", why);
+        return lacks_memory(why) ? WRONG_ENVIRONMENT : code;
+}
+
+/* --- variants ------------------------------------------------------------------------------------------------------ */
+
+/* The model stays. */
+static void stop_variant(Variant *v)
+{
+        engine_free(v->engine);
+        v->engine = NULL;
+        packed_weights_close(&v->packed);
+}
+
+static void close_variant(Variant *v)
+{
+        stop_variant(v);
+        model_free(&v->m);
+        *v = (Variant){0};
+}
+
+/* From the file to the passes; an exit code. */
+static int load_variant(Variant *v, const Options *o)
+{
+        int code;
+        if (!model_load(&v->m, o, &code))
+                return code;
+        return model_passes(&v->m, o) ? DONE : failure_code(&v->m);
+}
+
+static int plan_variant(Variant *v, const Options *o)
+{
+        v->plan = model_plan(&v->m, o, target_find(o->ntarget ? o->target[0] : "native"));
+        return v->plan ? DONE : failure_code(&v->m);
+}
+
+static int compile_variant(Variant *v, const Options *o, const float *weights)
+{
+        const char *why;
+        v->engine = engine_new(v->plan, weights, o->threads, o->jit, &why);
+        return v->engine ? DONE : fail(why, WRONG_ENVIRONMENT);
+}
+
+/* The weights as the options have them. */
+static int open_variant(Variant *v, const Options *o)
+{
+        int code = plan_variant(v, o);
+        if (code)
+                return code;
+        const char *why = packed_weights(&v->m, o, v->plan, &v->packed);
+        if (why)
+                return fail(why, v->packed.code);
+        return v->packed.code ? v->packed.code : compile_variant(v, o, v->packed.weights);
+}
+
+/* --- the text ------------------------------------------------------------------------------------------------------ */
+
+static int read_tokens(Accuracy *a)
+{
+        Windows *t = &a->text;
+        const TokenTables *tables = &a->tokenizer.tables;
+        Model *m = &a->exact.m;
+        const char *path = a->o.text_file, *why = no_memory;
+        const Source *source = read_source(&m->arena, path, &why);
+        if (!source)
+                return fail(arena_printf(&m->arena, "--text %s: %s", path, why), WRONG_ENVIRONMENT);
+        if (!a->o.tokenizer) {
+                t->token = numbers_to_tokens(m->graph, source->text, &t->n, &why);
+                t->lead = 1;
+                return t->token ? DONE : fail(why, WRONG_INPUT);
+        }
+        if (source->length > tokens_most(tables))
+                return fail(arena_printf(&m->arena, "--text %s: more than %" PRId64 " bytes", path,
+                                         tokens_most(tables)),
+                            WRONG_INPUT);
+        t->token = text_to_tokens(&a->tokenizer, source->text, source->length, &t->n);
+        if (!t->token)
+                return fail(no_memory, WRONG_ENVIRONMENT);
+        t->n -= tables->head->behind;
+        t->is_fixed = tables->head->before > 0;
+        t->lead = t->is_fixed ? tables->head->before : 1;
+        return DONE;
+}
+
+/* The text's windows; an exit code. */
+static int cut_text(Accuracy *a)
+{
+        Windows *t = &a->text;
+        const Graph *g = a->exact.m.graph;
+        Arena *arena = &a->exact.m.arena;
+        int64_t context = g->named[g->time].bound;
+        int code = read_tokens(a);
+        if (code)
+                return code;
+        t->most = a->o.given['n'] ? a->o.steps : context < WINDOW ? context : WINDOW;
+        if (t->most < t->lead || t->most > context)
+                return fail(arena_printf(arena,
+                                         "-n %" PRId64 ": windows of %s have %" PRId64 " to %" PRId64
+                                         " positions",
+                                         t->most, g->name, t->lead, context),
+                            WRONG_INPUT);
+        if (t->n <= t->lead)
+                return fail(arena_printf(arena,
+                                         "--text %s: %" PRId64
+                                         " token%s; two are wanted, one to go on from and "
+                                         "one to predict",
+                                         a->o.text_file, t->n, t->n == 1 ? "" : "s"),
+                            WRONG_INPUT);
+        for (int64_t i = t->lead; i < t->n; i++)
+                if (t->token[i] >= a->vocab)
+                        return fail(
+                                arena_printf(
+                                        arena,
+                                        "--text %s: token %d can't be predicted: %s has logits of %" PRId64
+                                        " tokens",
+                                        a->o.text_file, t->token[i], g->name, a->vocab),
+                                WRONG_INPUT);
+        t->window = malloc((size_t)t->most * sizeof *t->window);
+        return t->window ? DONE : fail(no_memory, WRONG_ENVIRONMENT);
+}
+
+static int64_t predicted(const Windows *t)
+{
+        return t->n - t->lead;
+}
+
+/* The window whose own tokens begin at `at`: its positions, of which the last `own` predict these. */
+static int64_t fill_window(const Windows *t, int64_t at, int64_t own)
+{
+        memcpy(t->window, t->is_fixed ? t->token : t->token + at - t->lead,
+               (size_t)t->lead * sizeof *t->token);
+        memcpy(t->window + t->lead, t->token + at, (size_t)(own - 1) * sizeof *t->token);
+        return t->lead + own - 1;
+}
+
+/* --- measuring ------------------------------------------------------------------------------------------------------ */
+
+/* Positions done of the work that is shown. */
+typedef struct {
+        const char *what;
+        int64_t before, total;
+} Work;
+
+/* Logits of positions of a window, `n` of them from the first wanted on, to what is known of them. */
+static void compare_rows(Accuracy *a, const Variant *exact, const Variant *narrow, const int32_t *next,
+                         int64_t n, Predictions *p)
+{
+        for (int64_t i = 0; i < n; i++) {
+                float *kept = p->n < a->nkept ? a->kept + p->n * a->vocab : NULL;
+                const float *row = exact ? a->row[0] + i * a->vocab : kept;
+                if (exact && kept)
+                        memcpy(kept, row, (size_t)a->vocab * sizeof *row);
+                predictions_add(p, row, narrow ? a->row[1] + i * a->vocab : NULL, next[i]);
+        }
+}
+
+/* A window through the engines, as many positions at once as a call takes. */
+static const char *measure_window(Accuracy *a, const Variant *exact, const Variant *narrow, int64_t at,
+                                  int64_t own, Predictions *p)
+{
+        const Windows *t = &a->text;
+        const Variant *v[2] = {exact, narrow};
+        int64_t chunk = (exact ? exact : narrow)->plan->chunk, positions = fill_window(t, at, own);
+        for (int k = 0; k < 2; k++)
+                if (v[k])
+                        engine_rewind(v[k]->engine, 0);
+        for (int64_t done = 0, n; done < positions; done += n) {
+                n = positions - done < chunk ? positions - done : chunk;
+                int64_t first = t->lead - 1 - done;
+                first = first < 0 ? 0 : first < n ? first : n;
+                for (int k = 0; k < 2; k++) {
+                        const char *why =
+                                v[k] ? engine_tokens(v[k]->engine, t->window + done, n, first, a->row[k])
+                                     : NULL;
+                        if (why)
+                                return why;
+                }
+                compare_rows(a, exact, narrow, t->token + at + done + first - (t->lead - 1), n - first, p);
+        }
+        return NULL;
+}
+
+/* The first p->room predictions.  exact NULL: its logits are those kept; narrow NULL: there is none to compare. */
+static const char *measure(Accuracy *a, const Variant *exact, const Variant *narrow, const Work *work,
+                           Predictions *p)
+{
+        const Windows *t = &a->text;
+        const char *why = NULL;
+        int64_t most = t->most - t->lead + 1;
+        for (int64_t at = t->lead; p->n < p->room && !why; at += most) {
+                int64_t own = p->room - p->n < most ? p->room - p->n : most;
+                progress(work->what, PROGRESS_STEPS, work->before + p->n, work->total);
+                why = measure_window(a, exact, narrow, at, own, p);
+        }
+        progress(work->what, PROGRESS_STEPS, work->before + p->n, work->total);
+        return why;
+}
+
+/* --- contributors ---------------------------------------------------------------------------------------------------- */
+
+/* Those weights whose storage differs between the two. */
+static void find_contributors(Accuracy *a)
+{
+        const Graph *exact = a->exact.m.graph, *narrow = a->narrow.m.graph;
+        a->weight = NEW_ARRAY(&a->exact.m.arena, Contributor, exact->nweight);
+        for (int i = 0; i < exact->nweight; i++) {
+                const Weight *w = narrow->weight[i];
+                if (w->storage == exact->weight[i]->storage)
+                        continue;
+                int64_t count = w->slots * type_count(&w->type, NULL);
+                a->weight[a->nweight++] = (Contributor){.id = i,
+                                                        .path = arena_strdup(&a->exact.m.arena, w->path),
+                                                        .storage = w->storage,
+                                                        .bytes = (double)storage_size(w->storage, count)};
+        }
+}
+
+typedef struct {
+        const float *exact; /* of the slot */
+        double error, size; /* sums of squares */
+} Difference;
+
+static void add_difference(void *to, int64_t first, int64_t step, int64_t n, const float *from,
+                           int64_t from_step)
+{
+        Difference *d = to;
+        for (int64_t i = 0; i < n; i++) {
+                double x = d->exact[first + i * step], y = from[i * from_step];
+                d->error += (x - y) * (x - y);
+                d->size += x * x;
+        }
+}
+
+/* Narrows a weight of a model whose weights are exact; how far off its values are then, relative to their size.  False: its values
+ * can't be read. */
+static bool narrow_weight(Weights *weights, Weight *w, Storage narrow, double *error)
+{
+        Storage exact = w->storage;
+        float *value = malloc((size_t)type_count(&w->type, NULL) * sizeof *value + 1);
+        Difference d = {.exact = value};
+        bool good = value != NULL;
+        for (int64_t slot = 0; slot < w->slots && good; slot++) {
+                weight_round(w, exact);
+                good = weights_read_f32(weights, w, slot, value);
+                weight_round(w, narrow);
+                good = good && weights_take(weights, w, slot, add_difference, &d);
+        }
+        free(value);
+        *error = d.size > 0 ? sqrt(d.error / d.size) : 0;
+        return good;
+}
+
+/* A variant in which this weight alone is narrow; an exit code.  It is compiled at once: the system's compiler takes longer than a
+ * few positions. */
+static int open_alone(Accuracy *a, Contributor *c, Variant *v)
+{
+        Checkpoint *checkpoint;
+        const float *base = NULL;
+        const char *why = NULL;
+        int code = load_variant(v, &a->exact_o);
+        if (code)
+                return code;
+        Weights *weights = open_weights(&v->m, &a->exact_o, &checkpoint);
+        code = weights ? DONE : failure_code(&v->m);
+        if (!code && !narrow_weight(weights, v->m.graph->weight[c->id], c->storage, &c->error))
+                code = fail(no_memory_or_file, WRONG_ENVIRONMENT);
+        if (!code)
+                code = plan_variant(v, &a->exact_o);
+        if (!code && (why = pool_fit(a->pool, v->plan, weights, 1, &base)))
+                code = fail(why, WRONG_ENVIRONMENT);
+        checkpoint_close(checkpoint);
+        Options o = a->exact_o;
+        o.jit = o.jit == JIT_AUTO ? JIT_TCC : o.jit;
+        return code ? code : compile_variant(v, &o, base);
+}
+
+static int measure_alone(Accuracy *a, Contributor *c, const Work *work)
+{
+        Variant v = {0};
+        Predictions p;
+        int code = open_alone(a, c, &v);
+        if (!code) {
+                const char *why =
+                        predictions_new(&p, a->vocab, a->nkept) ? measure(a, NULL, &v, work, &p) : no_memory;
+                c->divergence = predictions_divergence(&p);
+                predictions_free(&p);
+                code = why ? fail(why, WRONG_ENVIRONMENT) : DONE;
+        }
+        close_variant(&v);
+        return code;
+}
+
+static int by_divergence(const void *x, const void *y)
+{
+        const Contributor *a = x, *b = y;
+        bool a_nan = a->divergence != a->divergence, b_nan = b->divergence != b->divergence;
+        if (a_nan || b_nan || a->divergence == b->divergence)
+                return a_nan != b_nan ? b_nan - a_nan : a->id - b->id;
+        return a->divergence < b->divergence ? 1 : -1;
+}
+
+static int measure_contributors(Accuracy *a)
+{
+        int code = DONE;
+        a->pool = pool_new();
+        if (!a->pool)
+                return fail(no_memory, WRONG_ENVIRONMENT);
+        for (int i = 0; i < a->nweight && !code; i++)
+                code = measure_alone(a, &a->weight[i],
+                                     &(Work){"weight by weight", i * a->nkept, a->nweight * a->nkept});
+        if (a->nweight)
+                qsort(a->weight, (size_t)a->nweight, sizeof *a->weight, by_divergence);
+        return code;
+}
+
+/* --- the report ------------------------------------------------------------------------------------------------------ */
+
+static void report_heading(const Accuracy *a)
+{
+        const Windows *t = &a->text;
+        printf("%s: %" PRId64 " tokens of %s predicted, in windows of %" PRId64 "\n", a->exact.m.graph->name,
+               predicted(t), strcmp(a->o.text_file, "-") ? a->o.text_file : "standard input", t->most);
+}
+
+static void report_pair(const char *what, double exact, double narrow, bool both)
+{
+        printf("%-*s  %12.6g", ROOM_FOR_PATH, what, exact);
+        if (both)
+                printf("  %12.6g", narrow);
+        printf("\n");
+}
+
+static void report_whole(const Accuracy *a, Predictions *p)
+{
+        bool both = a->o.quant != NULL;
+        report_heading(a);
+        if (both)
+                printf("%-*s  %12s  %12s\n", ROOM_FOR_PATH, "", "exact", "narrow");
+        report_pair("weights, MB", 1e-6 * (double)a->exact.plan->weights_size,
+                    both ? 1e-6 * (double)a->narrow.plan->weights_size : 0, both);
+        report_pair("perplexity", predictions_perplexity(p, false),
+                    both ? predictions_perplexity(p, true) : 0, both);
+        if (!both)
+                return;
+        printf("KL divergence, nats               mean %.4g, 99 %% of positions to %.4g, largest %.4g\n",
+               predictions_divergence(p), predictions_quantile(p, 0.99), predictions_quantile(p, 1));
+        printf("another token is the likeliest    at %" PRId64 " of %" PRId64 " positions, %.4g %%\n",
+               p->changed, p->n, 100 * (double)p->changed / (double)p->n);
+}
+
+static void report_contributors(const Accuracy *a)
+{
+        int shown = a->nweight < a->o.top ? a->nweight : a->o.top;
+        printf("\nEach weight narrow alone, at the first %" PRId64 " position%s", a->nkept,
+               a->nkept == 1 ? "" : "s");
+        if (shown < a->nweight)
+                printf("; the %d largest of %d", shown, a->nweight);
+        printf(":\n%-*s  %-8s  %10s  %10s  %13s\n", ROOM_FOR_PATH, "weight", "storage", "MB", "rms error",
+               "KL divergence");
+        for (int i = 0; i < shown; i++) {
+                const Contributor *c = &a->weight[i];
+                printf("%-*s  %-8s  %10.4g  %10.4g  %13.4g\n", ROOM_FOR_PATH, c->path,
+                       storage_info[c->storage].text, 1e-6 * c->bytes, c->error, c->divergence);
+        }
+}
+
+/* --- the command ----------------------------------------------------------------------------------------------------- */
+
+static bool text_fits(const Options *o)
+{
+        if (strcmp(o->text_file, "-") != 0 || strcmp(o->file[0], "-") != 0)
+                return true;
+        fprintf(stderr, "lathe verify: model and --text can't both be standard input; `lathe help verify` "
+                        "says more\n");
+        return false;
+}
+
+/* The model with exact weights, its tokenizer and the text. */
+static int open_exact(Accuracy *a)
+{
+        Model *m = &a->exact.m;
+        int code = load_variant(&a->exact, &a->exact_o);
+        if (code)
+                return code;
+        const char *why = why_not_generating(m->graph);
+        if (why) {
+                fprintf(stderr,
+                        "lathe verify: --text wants a model of the next token, with loop generate, and %s is "
+                        "none: it "
+                        "%s\n",
+                        m->graph->name, why);
+                note_not_causal(m);
+                return WRONG_INPUT;
+        }
+        if (a->o.tokenizer && !load_tokenizer(m, &a->o, &a->tokenizer))
+                return failure_code(m);
+        a->vocab = dim_bound(m->graph, m->graph->output[0].node->type.dim[1]);
+        code = cut_text(a);
+        if (code)
+                return code;
+        note_hashed(m, &a->o, "verify");
+        return open_variant(&a->exact, &a->exact_o);
+}
+
+/* What --quant makes of it.  Nothing of it is kept for the next start: that has the place of the exact weights. */
+static int open_narrow(Accuracy *a)
+{
+        Options o = a->o;
+        o.cache = "off";
+        int code = load_variant(&a->narrow, &o);
+        if (!code)
+                code = open_variant(&a->narrow, &o);
+        if (code)
+                return code;
+        find_contributors(a);
+        if (!a->nweight)
+                fprintf(stderr, "lathe verify: note: --quant %s changes no weight: they are so already\n",
+                        a->o.quant);
+        int64_t most = predicted(&a->text);
+        a->nkept = !a->o.top || !a->nweight ? 0 : a->o.sample < most ? a->o.sample : most;
+        return DONE;
+}
+
+static int take_rows(Accuracy *a)
+{
+        size_t row = (size_t)a->vocab * sizeof(float), chunk = (size_t)a->exact.plan->chunk;
+        a->row[0] = malloc(chunk * row);
+        a->row[1] = malloc(chunk * row);
+        a->kept = malloc((size_t)a->nkept * row + 1);
+        return a->row[0] && a->row[1] && a->kept ? DONE : fail(no_memory, WRONG_ENVIRONMENT);
+}
+
+static int measure_whole(Accuracy *a)
+{
+        Predictions p;
+        const Work work = {"measuring", 0, predicted(&a->text)};
+        const char *why = predictions_new(&p, a->vocab, work.total)
+                                  ? measure(a, &a->exact, a->o.quant ? &a->narrow : NULL, &work, &p)
+                                  : no_memory;
+        if (!why)
+                report_whole(a, &p);
+        fflush(stdout);
+        predictions_free(&p);
+        return why ? fail(why, WRONG_ENVIRONMENT) : DONE;
+}
+
+int verify_accuracy(const Options *o)
+{
+        Accuracy a = {.o = *o, .exact_o = *o};
+        a.exact_o.quant = NULL;
+        if (!text_fits(o))
+                return WRONG_USAGE;
+        int code = open_exact(&a);
+        if (!code && o->quant)
+                code = open_narrow(&a);
+        if (!code)
+                code = take_rows(&a);
+        if (!code)
+                code = measure_whole(&a);
+        if (!code && a.nkept) {
+                stop_variant(&a.exact);
+                stop_variant(&a.narrow);
+                code = measure_contributors(&a);
+                if (!code)
+                        report_contributors(&a);
+        }
+        close_variant(&a.narrow);
+        close_variant(&a.exact);
+        tokenizer_free(&a.tokenizer);
+        pool_free(a.pool);
+        free(a.text.token);
+        free(a.text.window);
+        free(a.row[0]);
+        free(a.row[1]);
+        free(a.kept);
+        return code;
+}
