@@ -10,10 +10,12 @@
 #include "passes.h"
 
 enum { BY_ATTENTION = 1, OTHERWISE = 2 };
+typedef enum { NOT_ASKED, YES, NO } Answer;
 
 typedef struct {
         const Graph *g;
         const Uses *uses;
+        Answer *weights; /* by id: what becomes_weights() found */
 } Reading;
 
 /* Is the value read elsewhere than by its users? */
@@ -25,8 +27,9 @@ static bool leaves(const Reading *r, const Node *n)
         return given;
 }
 
-/* Does every way from n lead through elementwise ops to a softmax? */
-static bool becomes_weights(const Reading *r, const Node *n)
+static bool becomes_weights(const Reading *r, const Node *n);
+
+static bool find_weights(const Reading *r, const Node *n)
 {
         bool any = false;
         for (int i = 0; i < r->uses->nuser[n->id]; i++) {
@@ -40,6 +43,14 @@ static bool becomes_weights(const Reading *r, const Node *n)
                 any = true;
         }
         return any && !leaves(r, n);
+}
+
+/* Does every way from n lead through elementwise ops to a softmax?  Ways may be many: each node is asked once. */
+static bool becomes_weights(const Reading *r, const Node *n)
+{
+        if (r->weights[n->id] == NOT_ASKED)
+                r->weights[n->id] = find_weights(r, n) ? YES : NO;
+        return r->weights[n->id] == YES;
 }
 
 static const Node *through_views(const Node *n)
@@ -76,7 +87,7 @@ static int read_by_user(const Reading *r, const Node *n, const Node *user)
 void keep_keys_values(Graph *g, Storage storage)
 {
         Arena scratch = {.out_of_memory = g->arena->out_of_memory};
-        Reading r = {g, uses_of(&scratch, g)};
+        Reading r = {g, uses_of(&scratch, g), NEW_ARRAY(&scratch, Answer, g->nnode)};
         int *as = NEW_ARRAY(&scratch, int, g->nstate);
         for (int i = 0; i < r.uses->n; i++) {
                 const Node *n = r.uses->all[i];
