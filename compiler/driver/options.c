@@ -55,7 +55,7 @@ static const Rule rule_table[] = {
         {"golden record", "p", WITHOUT, 'I', "inputs are a prompt or a file"},
         {"golden record", "t", WANTS, 'p', "a tokenizer is for a prompt"},
         {"template", "Y", WITHOUT, 'g', "the pieces go with any message"},
-        {"verify", "trVR", WANTS, 'Q', "that is for a text"},
+        {"verify", "tr5R", WANTS, 'Q', "that is for a text"},
         {"verify --text", "rV", WANTS, 's', "weights are narrowed one by one"},
 };
 enum { RULES = sizeof rule_table / sizeof rule_table[0] };
