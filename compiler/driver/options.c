@@ -56,7 +56,7 @@ static const Rule rule_table[] = {
         {"golden record", "t", WANTS, 'p', "a tokenizer is for a prompt"},
         {"template", "Y", WITHOUT, 'g', "the pieces go with any message"},
         {"verify", "tr5R", WANTS, 'Q', "that is for a text"},
-        {"verify --text", "rV", WANTS, 's', "weights are narrowed one by one"},
+        {"verify --text", "r5", WANTS, 's', "weights are narrowed one by one"},
 };
 enum { RULES = sizeof rule_table / sizeof rule_table[0] };
 
