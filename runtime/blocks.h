@@ -184,8 +184,6 @@ KERNEL c64 block_high(int storage, const uint8_t *codes, int j)
 /* What a sum of products begins with where codes stand for lower numbers: q4_0 8, mxfp4 12. */
 KERNEL n16 block_start(int storage, int32_t sum_of_x)
 {
-        if (storage == STORAGE_Q8_0)
-                return n_signed_start(sum_of_x);
         return n_set1(storage == STORAGE_Q4_0    ? -8 * sum_of_x
                       : storage == STORAGE_MXFP4 ? -12 * sum_of_x
                                                  : 0);

@@ -110,12 +110,6 @@ KERNEL n16 n_dot_signed(n16 sum, c64 w, const int8_t *x)
         return (n16){n_add_pairs(sum.lo, lo), n_add_pairs(sum.hi, hi)};
 }
 
-KERNEL n16 n_signed_start(int32_t sum_of_x)
-{
-        (void)sum_of_x;
-        return n_set1(0);
-}
-
 KERNEL n16 n_add_products(n16 sum, n16 x, __m256i lo, __m256i hi)
 {
         return (n16){_mm256_add_epi32(sum.lo, _mm256_mullo_epi32(x.lo, lo)),

@@ -84,12 +84,6 @@ KERNEL n16 n_dot_signed(n16 sum, c64 w, const int8_t *x)
         return _mm512_add_epi32(sum, _mm512_madd_epi16(pairs, _mm512_set1_epi16(1)));
 }
 
-KERNEL n16 n_signed_start(int32_t sum_of_x)
-{
-        (void)sum_of_x;
-        return n_set1(0);
-}
-
 KERNEL n16 n_scaled(n16 sum, n16 x, const uint8_t scale[16])
 {
         __m512i s = _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)(const void *)scale));

@@ -105,12 +105,6 @@ KERNEL n16 n_dot(n16 sum, c64 w, const int8_t *x)
         return n_dot_signed(sum, w, x);
 }
 
-KERNEL n16 n_signed_start(int32_t sum_of_x)
-{
-        (void)sum_of_x;
-        return n_set1(0);
-}
-
 KERNEL n16 n_add_products(n16 sum, n16 x, int16x8_t lo, int16x8_t hi)
 {
         sum.q[0] = vmlaq_s32(sum.q[0], x.q[0], vmovl_s16(vget_low_s16(lo)));

@@ -99,19 +99,13 @@ KERNEL n16 n_dot(n16 sum, c64 w, const int8_t *x)
         return sum;
 }
 
-/* The same for codes from -128 to 127.  A sum of such products begins with n_signed_start(the sum of all activations in it). */
+/* The same for codes from -128 to 127. */
 KERNEL n16 n_dot_signed(n16 sum, c64 w, const int8_t *x)
 {
         for (int i = 0; i < 16; i++)
                 for (int j = 0; j < 4; j++)
                         sum.lane[i] += (int32_t)(int8_t)w.byte[4 * i + j] * x[j];
         return sum;
-}
-
-KERNEL n16 n_signed_start(int32_t sum_of_x)
-{
-        (void)sum_of_x;
-        return n_set1(0);
 }
 
 /* sum + x * scale, by lane; scales are 0 to 255, and -128 to 127. */

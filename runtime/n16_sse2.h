@@ -109,32 +109,31 @@ KERNEL n16 n_dot(n16 sum, c64 w, const int8_t *x)
         return n_dot_signed(sum, w, x);
 }
 
-KERNEL n16 n_signed_start(int32_t sum_of_x)
+KERNEL n16 n_add_products(n16 sum, n16 x, const int32_t scale[16])
 {
-        (void)sum_of_x;
-        return n_set1(0);
+        int32_t s[16], v[16];
+        memcpy(s, &sum, 64);
+        memcpy(v, &x, 64);
+        for (int i = 0; i < 16; i++)
+                s[i] += v[i] * scale[i];
+        memcpy(&sum, s, 64);
+        return sum;
 }
 
 KERNEL n16 n_scaled(n16 sum, n16 x, const uint8_t scale[16])
 {
-        int32_t s[16], v[16];
-        memcpy(s, &sum, 64);
-        memcpy(v, &x, 64);
+        int32_t wide[16];
         for (int i = 0; i < 16; i++)
-                s[i] += v[i] * scale[i];
-        memcpy(&sum, s, 64);
-        return sum;
+                wide[i] = scale[i];
+        return n_add_products(sum, x, wide);
 }
 
 KERNEL n16 n_scaled_signed(n16 sum, n16 x, const int8_t scale[16])
 {
-        int32_t s[16], v[16];
-        memcpy(s, &sum, 64);
-        memcpy(v, &x, 64);
+        int32_t wide[16];
         for (int i = 0; i < 16; i++)
-                s[i] += v[i] * scale[i];
-        memcpy(&sum, s, 64);
-        return sum;
+                wide[i] = scale[i];
+        return n_add_products(sum, x, wide);
 }
 
 KERNEL int32_t n_codes(int8_t *to, v16 x)
