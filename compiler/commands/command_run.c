@@ -151,25 +151,6 @@ static bool show(void *to, const char *text, int64_t n)
         return fwrite(text, 1, (size_t)n, to) == (size_t)n && !fflush(to);
 }
 
-/* Bytes of weights that a step reads: those of its products. */
-static int64_t bytes_a_step(const Plan *p)
-{
-        int64_t bytes = 0;
-        for (int b = 0; b < p->nbody; b++)
-                for (int i = 0; i < p->list[b].n; i++) {
-                        const Kernel *k = p->list[b].kernel[i];
-                        for (int j = 0; j < k->nsegment; j++)
-                                for (int w = 0; w < k->segment[j].nproduct; w++) {
-                                        const Buffer *from = k->segment[j].w[w];
-                                        bytes += from ? from->slots *
-                                                                 storage_size(from->storage,
-                                                                              type_count(&from->type, NULL))
-                                                      : 0;
-                                }
-                }
-        return bytes;
-}
-
 static void report(const Session *s, const Generated *g)
 {
         fprintf(stderr, "spec to plan %.1f ms, weights %.1f ms, plan to code %.1f ms (%s, %s)\n",
@@ -184,7 +165,7 @@ static void report(const Session *s, const Generated *g)
                 return;
         double rate = (double)(g->made - 1) / g->rest_seconds;
         fprintf(stderr, "%" PRId64 " tokens more: %.1f tokens/s, %.1f GB/s of weights (at the end by %s)\n",
-                g->made - 1, rate, 1e-9 * rate * (double)bytes_a_step(s->plan), engine_tier(s->engine));
+                g->made - 1, rate, 1e-9 * rate * (double)product_weights(s->plan), engine_tier(s->engine));
 }
 
 /* Goes on from tokens and shows that; an exit code. */

@@ -37,6 +37,22 @@ static void dump_kernels(FILE *f, const Plan *p, int body, int depth)
         }
 }
 
+int64_t product_weights(const Plan *p)
+{
+        int64_t bytes = 0;
+        for (int b = 0; b < p->nbody; b++)
+                for (int i = 0; i < p->list[b].n; i++) {
+                        const Kernel *k = p->list[b].kernel[i];
+                        for (int j = 0; j < k->nsegment; j++)
+                                for (int w = 0; w < k->segment[j].nproduct; w++) {
+                                        const Buffer *from = k->segment[j].w[w];
+                                        int64_t n = from ? type_count(&from->type, NULL) : 0;
+                                        bytes += from ? from->slots * storage_size(from->storage, n) : 0;
+                                }
+                }
+        return bytes;
+}
+
 void plan_dump(FILE *f, const Plan *p)
 {
         fprintf(f, "kernels (| waits for all threads)\n");
@@ -63,7 +79,7 @@ void plan_dump(FILE *f, const Plan *p)
         }
         fprintf(f,
                 "\nweights %" PRId64 " floats, state %" PRId64 ", arena %" PRId64 " (lower bound %" PRId64
-                ")\n",
-                FLOATS(p->weights_size), FLOATS(p->state_size), FLOATS(p->arena_size),
-                FLOATS(p->arena_bound));
+                ")\nproducts read %" PRId64 " bytes of weights\n",
+                FLOATS(p->weights_size), FLOATS(p->state_size), FLOATS(p->arena_size), FLOATS(p->arena_bound),
+                product_weights(p));
 }

@@ -21,6 +21,8 @@ Plan *fuse(Arena *a, Graph *g, const char *c_name, const Target *target, int64_t
 #include "passes/passes.def"
 #undef PASS
 
-/* dump_plan.c: kernels in order with their barriers, then buffers with home, offset, size and life */
+/* dump_plan.c: kernels in order with their barriers, then buffers with home, offset, size and life; bytes of the weights that
+ * products read: of a decoder, what a step reads (of experts: all) */
+int64_t product_weights(const Plan *p);
 void plan_dump(FILE *f, const Plan *p);
 #endif

@@ -46,7 +46,7 @@ void layout(Fuse *f);
 /* What the parts of layout have in common: layout.c, place.c, layout_repeat.c. */
 
 Buffer *buffer_new(Plan *p, Home home, const Type *t, const char *name);
-void explain_storage(Plan *p); /* layout.c */
+void explain_storage(Plan *p);                    /* layout.c */
 Storage storage_of(const Plan *p, const Node *n); /* of a buffer that holds its values */
 /* The last axis innermost, named dimensions outermost, the rest in order between; `tiled` (or -1) counts in tiles of 16. */
 void lay_out(const Plan *p, Buffer *b, int tiled);

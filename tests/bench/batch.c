@@ -48,7 +48,8 @@ int main(int argc, char **argv)
 {
         static double found[SIZES][MOST_ROUNDS];
         int error = 1, rounds = argc == 4 ? atoi(argv[3]) : 0;
-        stories15m *m = rounds > 0 && rounds <= MOST_ROUNDS ? stories15m_new(argv[1], atoi(argv[2]), &error) : NULL;
+        stories15m *m =
+                rounds > 0 && rounds <= MOST_ROUNDS ? stories15m_new(argv[1], atoi(argv[2]), &error) : NULL;
         if (!m)
                 return 1;
         for (int r = 0; r < rounds; r++)

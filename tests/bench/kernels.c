@@ -118,8 +118,8 @@ static volatile float sink;
                 int64_t bytes = (int64_t)panels * (k)*16 * storage_bytes(storage);                           \
                 double t = now();                                                                            \
                 for (int64_t at = 0; at + bytes <= WEIGHT_BYTES; at += bytes)                                \
-                        matmul(&(Target){y, 2048}, store, x, k, rows, k, (char *)buffer + at, storage, 1, 512, 0, \
-                               panels, scratch);                                                             \
+                        matmul(&(Target){y, 2048}, store, x, k, rows, k, (char *)buffer + at, storage, 1,    \
+                               512, 0, panels, scratch);                                                     \
                 return (double)(WEIGHT_BYTES / bytes * bytes) / (now() - t) * 1e-9;                          \
         }
 DECODE(decode_f32, 1, 2048, STORAGE_F32)
@@ -135,8 +135,8 @@ DECODE(decode_4_rows, 4, 2048, STORAGE_F32)
                 int64_t bytes = (int64_t)(n) * (k)*storage_bytes(storage), count = 0;                        \
                 double t = now();                                                                            \
                 for (int64_t at = 0; at + bytes <= (int64_t)16 << 20; at += bytes, count++)                  \
-                        matmul(&(Target){y, n}, store, x, k, rows, k, (char *)buffer + at, storage, 1, 512, 0,    \
-                               (n) / 16, scratch);                                                           \
+                        matmul(&(Target){y, n}, store, x, k, rows, k, (char *)buffer + at, storage, 1, 512,  \
+                               0, (n) / 16, scratch);                                                        \
                 return 2.0 * (double)(count * (rows)) * (n) * (k) / (now() - t) * 1e-9;                      \
         }
 PREFILL(prefill_132, 132, 3072, 768, STORAGE_F32)

@@ -22,7 +22,8 @@ int main(int argc, char **argv)
         TokenTables t;
         bool lacking;
         double begin = seconds();
-        const char *wrong = argc == 3 ? tokenizer_load(&arena, argv[1], &block, &lacking) : "usage: tokenizer SOURCE FILE";
+        const char *wrong = argc == 3 ? tokenizer_load(&arena, argv[1], &block, &lacking)
+                                      : "usage: tokenizer SOURCE FILE";
         double loaded = seconds();
         FILE *f = wrong ? NULL : fopen(argv[2], "rb");
         if (!f)
@@ -53,8 +54,10 @@ int main(int argc, char **argv)
                 spent = processor_seconds() - at;
                 decode = spent < decode ? spent : decode;
         }
-        printf("lathe: %s: %lld bytes, %lld ids; encode %.1f MB/s, decode %.1f MB/s; file to tables %.0f ms, tables opened in %.3f ms, %.1f MB\n",
-               strrchr(argv[2], '/') ? strrchr(argv[2], '/') + 1 : argv[2], (long long)n, (long long)count, 1e-6 * (double)n / encode, 1e-6 * (double)bytes / decode, 1e3 * (loaded - begin), 1e3 * open,
+        printf("lathe: %s: %lld bytes, %lld ids; encode %.1f MB/s, decode %.1f MB/s; file to tables %.0f ms, "
+               "tables opened in %.3f ms, %.1f MB\n",
+               strrchr(argv[2], '/') ? strrchr(argv[2], '/') + 1 : argv[2], (long long)n, (long long)count,
+               1e-6 * (double)n / encode, 1e-6 * (double)bytes / decode, 1e3 * (loaded - begin), 1e3 * open,
                1e-6 * (double)block.size);
         return 0;
 }
