@@ -144,6 +144,18 @@ void arena_free(Arena *arena)
         arena->total = 0;
 }
 
+void arena_clear(Arena *arena)
+{
+        int64_t total = arena->total;
+        if (arena->chunk && !arena->chunk->next) {
+                memset(arena->chunk->bytes, 0, (size_t)arena->chunk->used);
+                arena->chunk->used = 0;
+        } else if (arena->chunk) {
+                arena_free(arena);
+                arena->chunk = chunk_new(arena, total);
+        }
+}
+
 uint64_t hash_bytes(uint64_t h, const void *bytes, size_t n)
 {
         const unsigned char *b = bytes;

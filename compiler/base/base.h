@@ -55,6 +55,8 @@ char *arena_printf(Arena *arena, const char *format, ...) __attribute__((format(
 char *arena_vprintf(Arena *arena, const char *format, va_list args) __attribute__((format(printf, 2, 0)));
 /* Releases everything; the arena is empty and may be used again. */
 void arena_free(Arena *arena);
+/* Empties it and keeps memory for as much again, in one piece. */
+void arena_clear(Arena *arena);
 /* Does not return: takes the arena's way out of a failed allocation, for allocations made elsewhere. */
 _Noreturn void arena_fail(Arena *arena);
 

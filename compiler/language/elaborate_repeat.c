@@ -1,7 +1,7 @@
 /* Repeats: every iteration is elaborated with its index, and the distinct bodies are kept.
  *
  * An iteration after the first is elaborated into memory of its own.  If its body is one that is known already,
- * that memory is released and the constants that differ go into tables; if not, the iteration is undone and
+ * that memory is used again and the constants that differ go into tables; if not, the iteration is undone and
  * elaborated again to stay.  So a repeat costs time for each iteration, and memory for each distinct body.
  *
  * Where bodies differ only in where slices start (gate[.., e..e + 1]), the repeat begins anew with those
@@ -28,7 +28,8 @@ typedef struct {
         int64_t identity;
         Iteration kept[MAX_BODIES];
         Iterations *iterations;
-        Node **asked; /* of the iteration that was elaborated last */
+        Arena scratch; /* of the iteration that is tried */
+        Node **asked;  /* of the iteration that was elaborated last */
         int nreturned;
         bool stays;  /* a value that iterations hand on lives in an iteration's memory: keep that */
         bool stacks; /* OVER */
@@ -279,7 +280,7 @@ static void set_arena(Elaborator *e, Arena *arena)
  * mistake. */
 static int try_iteration(Elaborator *e, Repeat *r, int64_t iteration)
 {
-        Arena *outer = e->arena, scratch = {.out_of_memory = outer->out_of_memory};
+        Arena *outer = e->arena;
         int first = e->g->nnode, found = -1;
         int64_t change = changes_mark(e), instances = e->ninstance;
         Value value[64];
@@ -288,7 +289,8 @@ static int try_iteration(Elaborator *e, Repeat *r, int64_t iteration)
                 value[i] = r->carried[i].value;
         if (r->stays || !restorable)
                 return 0;
-        set_arena(e, &scratch);
+        r->scratch.out_of_memory = outer->out_of_memory;
+        set_arena(e, &r->scratch);
         Body *body = run_iteration(e, r, iteration);
         set_arena(e, outer);
         if (body)
@@ -305,7 +307,7 @@ static int try_iteration(Elaborator *e, Repeat *r, int64_t iteration)
         }
         e->g->nnode = first;
         bool known = found >= 0 && !r->stays;
-        arena_free(&scratch);
+        arena_clear(&r->scratch);
         return !body && !r->again ? -1 : known;
 }
 
@@ -431,6 +433,7 @@ static Node *finish_repeat(Elaborator *e, Repeat *r)
         e->nregion++;
         int64_t changes = changes_mark(e);
         bool good = run_all_iterations(e, r);
+        arena_free(&r->scratch);
         e->iterations = outer_iterations;
         e->nregion--;
         if (!good)
