@@ -256,6 +256,15 @@ static const char *measure(Accuracy *a, const Variant *exact, const Variant *nar
 
 /* --- contributors ---------------------------------------------------------------------------------------------------- */
 
+/* A weight with other slots in another storage is named with its iterations. */
+static const char *weight_named(Arena *arena, const Weight *w, const Graph *g)
+{
+        for (int i = 0; i < g->nweight; i++)
+                if (i != w->id && !strcmp(g->weight[i]->path, w->path))
+                        return weight_text(arena, w);
+        return arena_strdup(arena, w->path);
+}
+
 /* Those weights whose storage differs between the two. */
 static void find_contributors(Accuracy *a)
 {
@@ -267,7 +276,7 @@ static void find_contributors(Accuracy *a)
                         continue;
                 int64_t count = w->slots * type_count(&w->type, NULL);
                 a->weight[a->nweight++] = (Contributor){.id = i,
-                                                        .path = arena_strdup(&a->exact.m.arena, w->path),
+                                                        .path = weight_named(&a->exact.m.arena, w, narrow),
                                                         .storage = w->storage,
                                                         .bytes = (double)storage_size(w->storage, count)};
         }
@@ -457,6 +466,8 @@ static int open_exact(Accuracy *a)
         if (code)
                 return code;
         note_hashed(m, &a->o, "verify");
+        if (a->o.quant && m->graph->mixture)
+                a->exact_o.cache = "off"; /* what is kept has the place of weights that are in fewer parts */
         return open_variant(&a->exact, &a->exact_o);
 }
 
@@ -506,6 +517,7 @@ int verify_accuracy(const Options *o)
 {
         Accuracy a = {.o = *o, .exact_o = *o};
         a.exact_o.quant = NULL;
+        a.exact_o.quant_beside = o->quant;
         if (!text_fits(o))
                 return WRONG_USAGE;
         int code = open_exact(&a);

@@ -25,8 +25,10 @@ typedef struct {
         int ntap;
         bool dump[PASS_COUNT], off[PASS_COUNT]; /* --dump=PASS, --no-PASS */
         int64_t chunk;
-        int slots;             /* sequences that an instance holds */
-        const char *quant;     /* NULL: weights lie as the checkpoint has them */
+        int slots;         /* sequences that an instance holds */
+        const char *quant; /* NULL: weights lie as the checkpoint has them */
+        const char *
+                quant_beside; /* another list: weights are split as that one would have them too, to be compared with it */
         Storage kv;            /* of keys and values in the cache */
         const char *against;   /* verify: a file of values that something else computed */
         const char *text_file; /* verify: what --quant costs is measured on it */
@@ -73,6 +75,7 @@ typedef struct {
         const Node *rests; /* causal, if values are finite: where it rests on that; or NULL */
         const char *why_rests;
         bool storage_known; /* the graph's weights have the storage that they will be packed in */
+        bool is_split;      /* its weights have one storage each: split_storages() */
         bool lacking;       /* open_weights() or load_tokenizer() failed by the environment */
 } Model;
 
@@ -118,6 +121,8 @@ int64_t parameter_count(const Graph *g);
 /* model.c */
 /* Of the file that the options name, or made by the hash; NULL after a message.  The checkpoint stays open for them. */
 Weights *open_weights(Model *m, const Options *o, Checkpoint **checkpoint);
+/* Before the passes: weights whose slots get several storages become several.  False after a message. */
+bool split_storages(Model *m, const Options *o);
 /* Before a plan is made: the storage of each weight, as the checkpoint, the packed file or the options say; false after a message. */
 bool settle_storage(Model *m, const Options *o);
 /* Says so if the weights are made by the hash and there are any. */
@@ -126,10 +131,21 @@ void note_hashed(const Model *m, const Options *o, const char *command);
 /* talk_form(), and notes: that its conversation has no tokenizer to be written with, or that the tokenizer lacks tokens of it. */
 const TalkForm *model_talks(Model *m, const Options *o, const Tokenizer *t, const char *command);
 
+/* show.c: "layer[0, 2..4].attn.v.w", with the iterations that have the weight; a range ends before its second number */
+const char *weight_text(Arena *a, const Weight *w);
+/* Where matrices are of several types: those of each, and their sizes. */
+void show_mixture(FILE *f, Arena *a, const Graph *g);
+
 /* quant.c: a list of --quant.  Whether it is one; the storage of a graph's weights as it says, false after a message. */
 enum { QUANT_WHY = 256 };
 bool quant_fits(const char *list, char why[QUANT_WHY]);
-bool quant_weights(const Graph *g, const char *list);
+/* A slot's, as the checkpoint has it, as the list (NULL: none) wants it, and as it becomes. */
+typedef struct {
+        uint8_t exact, asked, is;
+} SlotStorage;
+SlotStorage **quant_slots(Arena *arena, const Graph *g, const Weights *from,
+                          const char *list); /* [weight][slot]; NULL after a message */
+bool quant_weights(Arena *arena, const Graph *g, const Weights *from, const char *list);
 
 /* kept.c: the path of a file that is kept of the source for the next start, beside it or in the user's folder; NULL: nothing is kept. */
 const char *kept_path(Arena *a, const Options *o, const char *name);

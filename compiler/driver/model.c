@@ -49,10 +49,80 @@ bool load_tokenizer(Model *m, const Options *o, Tokenizer *t)
         return false;
 }
 
+static int64_t slots_of(const Graph *g)
+{
+        int64_t n = 0;
+        for (int i = 0; i < g->nweight; i++)
+                n += g->weight[i]->slots;
+        return n;
+}
+
+/* kind: of each slot; storage: Graph.mixture.  Nothing is split where no weight has slots of two kinds. */
+static void split_graph(Graph *g, const uint8_t *kind, uint8_t *storage)
+{
+        const uint8_t **of = NEW_ARRAY(g->arena, const uint8_t *, g->nweight);
+        bool mixed = false;
+        int64_t n = 0;
+        for (int i = 0; i < g->nweight; n += g->weight[i++]->slots) {
+                of[i] = kind + n;
+                for (int64_t slot = 1; slot < g->weight[i]->slots; slot++)
+                        mixed |= of[i][slot] != of[i][0];
+        }
+        if (!mixed)
+                return;
+        g->mixture = storage;
+        g->nmixture = n;
+        split_mixtures(g, of);
+        verify(g, "mixture");
+}
+
+static bool split_by_options(Model *m, const Options *o, const Weights *w)
+{
+        const Graph *g = m->graph;
+        Arena *a = &m->arena;
+        find_roles(g);
+        SlotStorage **of = quant_slots(a, g, w, o->quant), **with = quant_slots(a, g, w, o->quant_beside);
+        uint8_t *kind = NEW_ARRAY(a, uint8_t, slots_of(g)), *storage = NEW_ARRAY(a, uint8_t, slots_of(g));
+        int64_t n = 0;
+        for (int i = 0; of && with && i < g->nweight; i++)
+                for (int64_t slot = 0; slot < g->weight[i]->slots; slot++, n++) {
+                        storage[n] = of[i][slot].is;
+                        kind[n] = (uint8_t)(of[i][slot].is * WEIGHT_STORAGES + with[i][slot].is);
+                }
+        if (of && with)
+                split_graph(m->graph, kind, storage);
+        return of && with;
+}
+
+bool split_storages(Model *m, const Options *o)
+{
+        const char *why;
+        CkError error;
+        if (m->is_split || m->diag.count || (!o->weights && !o->quant && !o->quant_beside))
+                return true;
+        m->is_split = true;
+        if (o->weights && is_packed_file(o->weights, &why)) {
+                uint8_t *mixture = packed_file_mixture(&m->arena, o->weights, slots_of(m->graph));
+                if (mixture)
+                        split_graph(m->graph, mixture, mixture);
+                return true;
+        }
+        Arena scratch = {.out_of_memory = m->arena.out_of_memory};
+        Checkpoint *checkpoint = o->weights ? checkpoint_open(o->weights, &error) : NULL;
+        Weights *w = checkpoint    ? weights_loaded(&scratch, m->graph, checkpoint, &m->diag)
+                     : !o->weights ? weights_hashed(&scratch, m->graph)
+                                   : NULL;
+        bool good = !w || split_by_options(m, o, w);
+        diag_clear(&m->diag); /* they are reported when the weights are opened */
+        checkpoint_close(checkpoint);
+        arena_free(&scratch);
+        return good;
+}
+
 /* To the storage that the options ask for, if they do; NULL after a message. */
 static Weights *rounded(Model *m, const Options *o, Weights *w)
 {
-        bool good = w && (!o->quant || quant_weights(m->graph, o->quant));
+        bool good = w && (!o->quant || quant_weights(&m->arena, m->graph, w, o->quant));
         m->storage_known = good;
         return good ? w : NULL;
 }
@@ -60,6 +130,8 @@ static Weights *rounded(Model *m, const Options *o, Weights *w)
 Weights *open_weights(Model *m, const Options *o, Checkpoint **checkpoint)
 {
         *checkpoint = NULL;
+        if (m->graph == m->oracle && !split_storages(m, o))
+                return NULL;
         if (!o->weights)
                 return rounded(m, o, weights_hashed(&m->arena, m->graph));
         CkError error;

@@ -44,6 +44,7 @@ bool model_elaborate(Model *m, const Options *o, const char *which)
 {
         m->not_causal = NULL;
         m->rests = NULL;
+        m->storage_known = m->is_split = false;
         m->graph = m->oracle = elaborate_model(m->program, which, o->override, o->noverride, &m->diag);
         diag_print(&m->diag, stderr);
         if (!m->graph || m->diag.count)
@@ -252,6 +253,8 @@ const PassInfo pass_table[PASS_COUNT] = {
 
 bool model_passes(Model *m, const Options *o)
 {
+        if (!split_storages(m, o))
+                return false;
         for (PassId pass = 0; pass < PASS_COUNT; pass++) {
                 if (!over_graphs[pass] || o->off[pass])
                         continue;
@@ -346,6 +349,8 @@ Plan *model_plan(Model *m, const Options *o, const Target *t)
                 return NULL;
         if (o->explain && m->graph->past < 0 && m->not_causal)
                 note_not_causal(m);
+        if (o->explain)
+                show_mixture(stderr, &m->arena, m->graph);
         if (o->explain)
                 explain_states(m->graph, o->kv);
         if (o->explain)

@@ -1,11 +1,12 @@
 /* --quant TYPE[,PATH=TYPE…]: what weights are rounded to.
  *
- * A path is that of a weight as `lathe show MODEL params` prints it, or its first parts: head, layer.attn, layer[*].ffn.down.  A part may
- * have wildcards of the shell.  What stands later in the list goes before what stands earlier; weights that nothing names stay as the
- * checkpoint has them. */
+ * A path is that of a weight as `lathe show MODEL params` prints it, or its first parts: head, layer.attn, layer[*].ffn.down,
+ * layer[3].attn.v, layer[0..4].  A part may have wildcards of the shell.  What stands later in the list goes before what stands earlier;
+ * weights that nothing names stay as the checkpoint has them.  The first type may be the name of a mixture (mixtures.def). */
 #define _POSIX_C_SOURCE 200809L
 #include <fnmatch.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -13,18 +14,66 @@
 
 enum { MAX_PART = 128 };
 
+typedef enum { ALL, FIRST_FOUR, FIRST_EIGHTH, MORE } Layers;
+
+static const struct {
+        const char *name;
+        Storage all;
+} mixture_table[] = {
+#define MIXTURE(name, type) {name, STORAGE_##type},
+#define PART(...)
+#include "mixtures.def"
+#undef MIXTURE
+#undef PART
+};
+
+static const struct {
+        const char *name;
+        WeightRole role;
+        Layers layers;
+        Storage type;
+} mixture_part[] = {
+#define MIXTURE(...)
+#define PART(name, role, layers, type) {name, ROLE_##role, layers, STORAGE_##type},
+#include "mixtures.def"
+#undef MIXTURE
+#undef PART
+};
+enum {
+        MIXTURES = sizeof mixture_table / sizeof *mixture_table,
+        MIXTURE_PARTS = sizeof mixture_part / sizeof *mixture_part
+};
+
+/* --- a list ------------------------------------------------------------------------------------------------------- */
+
+static bool is_name(const char *name, size_t n, const char *known)
+{
+        return strlen(known) == n && !strncasecmp(name, known, n);
+}
+
 static Storage weight_storage(const char *name, size_t n)
 {
         for (Storage s = 0; s < WEIGHT_STORAGES; s++)
-                if (strlen(storage_info[s].text) == n && !strncasecmp(name, storage_info[s].text, n))
+                if (is_name(name, n, storage_info[s].text))
                         return s;
         return STORAGE_COUNT;
+}
+
+/* -1: it is none. */
+static int mixture_of(const char *name, size_t n)
+{
+        for (int i = 0; i < MIXTURES; i++)
+                if (is_name(name, n, mixture_table[i].name))
+                        return i;
+        return -1;
 }
 
 /* One of the list: its path [path_n] and type. */
 typedef struct {
         const char *path, *type;
         size_t path_n, type_n;
+        Storage storage;
+        int mixture; /* -1: none */
 } Choice;
 
 static const char *read_choice(const char *at, Choice *c)
@@ -34,28 +83,32 @@ static const char *read_choice(const char *at, Choice *c)
         *c = (Choice){.path = at, .path_n = named ? path : 0};
         c->type = named ? at + path + 1 : at;
         c->type_n = n - (size_t)(c->type - at);
+        c->storage = weight_storage(c->type, c->type_n);
+        c->mixture = named ? -1 : mixture_of(c->type, c->type_n);
         return at[n] ? at + n + 1 : NULL;
 }
 
 /* "f32, f16, ..." */
-static const char *storages(char *to, size_t room)
+static const char *types(char *to, size_t room)
 {
         size_t n = 0;
         for (Storage s = 0; s < WEIGHT_STORAGES && n < room; s++)
                 n += (size_t)snprintf(to + n, room - n, "%s%s", s ? ", " : "", storage_info[s].text);
+        for (int i = 0; i < MIXTURES && n < room; i++)
+                n += (size_t)snprintf(to + n, room - n, "%s%s", i ? ", " : "; the first also of ",
+                                      mixture_table[i].name);
         return to;
 }
 
 bool quant_fits(const char *list, char why[QUANT_WHY])
 {
         Choice c;
-        char all[128];
+        char all[160];
         for (const char *at = list, *next; at; at = next) {
                 next = read_choice(at, &c);
-                if (weight_storage(c.type, c.type_n) == STORAGE_COUNT)
+                if (c.storage == STORAGE_COUNT && (c.mixture < 0 || at != list))
                         return snprintf(why, QUANT_WHY, "a type is one of %s, not %.*s",
-                                        storages(all, sizeof all), (int)(c.type_n < 40 ? c.type_n : 40),
-                                        c.type),
+                                        types(all, sizeof all), (int)(c.type_n < 40 ? c.type_n : 40), c.type),
                                false;
                 if (c.path_n == 0 && at != list)
                         return snprintf(why, QUANT_WHY,
@@ -66,52 +119,150 @@ bool quant_fits(const char *list, char why[QUANT_WHY])
         return true;
 }
 
-/* A part of a path without what stands in brackets behind it, as [*]; false: too long. */
+/* --- paths -------------------------------------------------------------------------------------------------------- */
+
+/* IterationRange that a part of a path names: [*], [3], [0..4], which ends before 4. */
+typedef struct {
+        long long first, end;
+        bool any; /* [*], or none are named */
+} IterationRange;
+
+/* Reads them off the end of a part, which gets shorter. */
+static void read_iterations(char *part, IterationRange *is)
+{
+        char *bracket = strrchr(part, '[');
+        int used = -1;
+        *is = (IterationRange){.any = true};
+        if (!bracket || bracket == part)
+                return;
+        if (!strcmp(bracket, "[*]")) {
+                *bracket = 0;
+        } else if (sscanf(bracket, "[%lld]%n", &is->first, &used) == 1 && used > 0 && !bracket[used]) {
+                *is = (IterationRange){is->first, is->first + 1, false};
+                *bracket = 0;
+        } else if (sscanf(bracket, "[%lld..%lld]%n", &is->first, &is->end, &used) == 2 && used > 0 &&
+                   !bracket[used]) {
+                is->any = false;
+                *bracket = 0;
+        }
+}
+
+/* The path's next part, up to a dot in no brackets; false: too long. */
 static bool next_part(const char **at, const char *end, char *part)
 {
-        size_t n = strcspn(*at, ".");
-        if (n > (size_t)(end - *at))
-                n = (size_t)(end - *at);
-        const char *bracket = n > 3 && (*at)[n - 1] == ']' ? *at + n - 3 : NULL;
-        size_t kept = bracket && !strncmp(bracket, "[*]", 3) ? n - 3 : n;
-        if (kept >= MAX_PART)
-                return false;
-        memcpy(part, *at, kept);
-        part[kept] = 0;
-        *at += n < (size_t)(end - *at) ? n + 1 : n;
-        return true;
-}
-
-static bool names(const Choice *c, const char *path)
-{
-        char wanted[MAX_PART], part[MAX_PART];
-        const char *pattern = c->path, *end = c->path + c->path_n, *stop = path + strlen(path);
-        while (pattern < end)
-                if (path == stop || !next_part(&pattern, end, wanted) || !next_part(&path, stop, part) ||
-                    fnmatch(wanted, part, 0) != 0)
+        size_t n = 0;
+        bool inside = false;
+        for (; *at < end && (inside || **at != '.'); (*at)++, n++) {
+                inside = **at == '[' || (inside && **at != ']');
+                if (n + 1 >= MAX_PART)
                         return false;
+                part[n] = **at;
+        }
+        part[n] = 0;
+        *at += *at < end;
         return true;
 }
 
-bool quant_weights(const Graph *g, const char *list)
+static bool names(const Choice *c, const Weight *w, int64_t slot)
 {
-        Choice c;
-        for (const char *at = list, *next; at; at = next) {
-                int found = 0;
-                next = read_choice(at, &c);
-                for (int i = 0; i < g->nweight; i++) {
-                        if (!names(&c, g->weight[i]->path))
+        char part[MAX_PART];
+        const char *at = c->path, *end = c->path + c->path_n;
+        int64_t iteration[4];
+        weight_iterations(w, slot, iteration);
+        for (int p = 0, r = 0; at < end; p++) {
+                IterationRange is;
+                if (p == w->npart || !next_part(&at, end, part))
+                        return false;
+                read_iterations(part, &is);
+                bool repeated = r < w->nregion && w->region_part[r] == p;
+                if (fnmatch(part, w->part[p], 0) != 0 || (!is.any && !repeated) ||
+                    (!is.any && (iteration[r] < is.first || iteration[r] >= is.end)))
+                        return false;
+                r += repeated;
+        }
+        return true;
+}
+
+/* --- mixtures ----------------------------------------------------------------------------------------------------- */
+
+static bool is_among(Layers which, int64_t i, int64_t n)
+{
+        switch (which) {
+        case ALL: return true;
+        case FIRST_FOUR: return i < 4;
+        case FIRST_EIGHTH: return i < n / 8;
+        case MORE: return i < n / 8 || i >= 7 * n / 8 || (i - n / 8) % 3 == 2;
+        }
+        return false;
+}
+
+static Storage mixture_storage(int mixture, const Weight *w, int64_t slot)
+{
+        int64_t iteration[4] = {0};
+        weight_iterations(w, slot, iteration);
+        for (int i = 0; i < MIXTURE_PARTS; i++)
+                if (!strcmp(mixture_part[i].name, mixture_table[mixture].name) &&
+                    mixture_part[i].role == w->role &&
+                    is_among(mixture_part[i].layers, w->layer + iteration[0], w->layers))
+                        return mixture_part[i].type;
+        return mixture_table[mixture].all;
+}
+
+/* --- storages ----------------------------------------------------------------------------------------------------- */
+
+static bool choose(const Graph *g, const Choice *c, SlotStorage *const *of)
+{
+        bool found = !c->path_n;
+        for (int i = 0; i < g->nweight; i++) {
+                const Weight *w = g->weight[i];
+                for (int64_t slot = 0; slot < w->slots; slot++) {
+                        if (!names(c, w, slot))
                                 continue;
-                        weight_round(g->weight[i], weight_storage(c.type, c.type_n));
-                        found++;
+                        found = true;
+                        SlotStorage *s = &of[i][slot];
+                        s->asked =
+                                (uint8_t)(c->mixture < 0 ? c->storage : mixture_storage(c->mixture, w, slot));
+                        s->is = (uint8_t)weight_rounded(w, (Storage)s->exact, (Storage)s->asked);
                 }
-                if (found || !c.path_n)
-                        continue;
+        }
+        if (!found)
                 fprintf(stderr,
                         "lathe: --quant: %s has no weight %.*s; `lathe show MODEL params` lists its "
                         "weights\n",
-                        g->name, (int)c.path_n, c.path);
-                return false;
+                        g->name, (int)c->path_n, c->path);
+        return found;
+}
+
+SlotStorage **quant_slots(Arena *arena, const Graph *g, const Weights *from, const char *list)
+{
+        SlotStorage **of = NEW_ARRAY(arena, SlotStorage *, g->nweight);
+        for (int i = 0; i < g->nweight; i++) {
+                const Weight *w = g->weight[i];
+                of[i] = NEW_ARRAY(arena, SlotStorage, w->slots);
+                for (int64_t slot = 0; slot < w->slots; slot++) {
+                        uint8_t exact = (uint8_t)weight_exact(from, w, slot);
+                        of[i][slot] = (SlotStorage){exact, exact, exact};
+                }
         }
-        return true;
+        Choice c;
+        for (const char *at = list, *next; at; at = next) {
+                next = read_choice(at, &c);
+                if (!choose(g, &c, of))
+                        return NULL;
+        }
+        return of;
+}
+
+bool quant_weights(Arena *arena, const Graph *g, const Weights *from, const char *list)
+{
+        SlotStorage **of = quant_slots(arena, g, from, list);
+        for (int i = 0; of && i < g->nweight; i++) {
+                Weight *w = g->weight[i];
+                w->storage = (Storage)of[i][0].is;
+                w->asked = (Storage)of[i][0].asked;
+                for (int64_t slot = 1; slot < w->slots; slot++)
+                        if (of[i][slot].is != of[i][0].is)
+                                w->storage = STORAGE_F32;
+        }
+        return of != NULL;
 }

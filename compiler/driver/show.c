@@ -184,6 +184,62 @@ static void show_storage(Arena *a, const int64_t count[STORAGE_COUNT])
         printf("\n");
 }
 
+/* "[0, 2..4]": the iterations of a weight's region r; a range ends before its second number. */
+static const char *iterations_text(Arena *a, const Weight *w, int r)
+{
+        int64_t n = w->region[r]->iterations, in = 0, iteration[4];
+        bool *has = NEW_ARRAY(a, bool, n);
+        const char *text = "";
+        for (int64_t slot = 0; slot < w->slots; slot++) {
+                weight_iterations(w, slot, iteration);
+                in += !has[iteration[r]];
+                has[iteration[r]] = true;
+        }
+        for (int64_t i = 0, end; i < n; i = end) {
+                for (end = i + 1; end < n && has[end] == has[i]; end++)
+                        ;
+                if (!has[i])
+                        continue;
+                text = arena_printf(a, "%s%s%" PRId64, text, *text ? ", " : "", i);
+                if (end > i + 1)
+                        text = arena_printf(a, "%s..%" PRId64, text, end);
+        }
+        return arena_printf(a, "[%s]", in == n ? "*" : text);
+}
+
+const char *weight_text(Arena *a, const Weight *w)
+{
+        const char *name = "";
+        for (int p = 0, r = 0; p < w->npart; p++) {
+                name = arena_printf(a, "%s%s%s", name, p ? "." : "", w->part[p]);
+                if (r < w->nregion && w->region_part[r] == p)
+                        name = arena_printf(a, "%s%s", name, iterations_text(a, w, r++));
+        }
+        return name;
+}
+
+void show_mixture(FILE *f, Arena *a, const Graph *g)
+{
+        int width = 0;
+        const Weight *first = NULL;
+        bool mixed = false;
+        for (int i = 0; i < g->nweight; i++) {
+                const Weight *w = g->weight[i];
+                if (w->type.rank < 2)
+                        continue;
+                width = longer(width, weight_text(a, w));
+                first = first ? first : w;
+                mixed |= w->storage != first->storage;
+        }
+        for (int i = 0; i < g->nweight && mixed; i++) {
+                const Weight *w = g->weight[i];
+                int64_t size = storage_size(w->storage, w->slots * type_count(&w->type, NULL));
+                if (w->type.rank > 1)
+                        fprintf(f, "  %-*s  %-5s  %s bytes\n", width, weight_text(a, w),
+                                storage_info[w->storage].text, grouped(a, size));
+        }
+}
+
 /* In the storage that a checkpoint or --quant gives them. */
 static void show_weight_storage(Arena *a, const Graph *g)
 {
@@ -191,6 +247,7 @@ static void show_weight_storage(Arena *a, const Graph *g)
         for (int i = 0; i < g->nweight; i++)
                 count[g->weight[i]->storage] += g->weight[i]->slots * type_count(&g->weight[i]->type, NULL);
         show_storage(a, count);
+        show_mixture(stdout, a, g);
 }
 
 static void show_state_storage(Arena *a, const Graph *g, const int64_t *held)

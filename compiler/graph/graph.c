@@ -127,15 +127,21 @@ double literal_at(const Node *n, int64_t iteration, int64_t i)
         return literal->value[(literal->iterations > 1 ? iteration * literal->count : 0) + i];
 }
 
-const char *weight_slot_name(Arena *a, const Weight *w, int64_t slot)
+void weight_iterations(const Weight *w, int64_t slot, int64_t iteration[4])
 {
-        if (w->nregion == 0)
-                return w->path;
-        int64_t iteration[4], rest = w->iteration_of[slot];
+        int64_t rest = w->nregion ? w->iteration_of[slot] : 0;
         for (int r = w->nregion - 1; r >= 0; r--) {
                 iteration[r] = rest % w->region[r]->iterations;
                 rest /= w->region[r]->iterations;
         }
+}
+
+const char *weight_slot_name(Arena *a, const Weight *w, int64_t slot)
+{
+        if (w->nregion == 0)
+                return w->path;
+        int64_t iteration[4];
+        weight_iterations(w, slot, iteration);
         const char *name = "";
         for (int p = 0, r = 0; p < w->npart; p++) {
                 name = arena_printf(a, "%s%s%s", name, p ? "." : "", w->part[p]);

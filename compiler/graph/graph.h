@@ -100,6 +100,9 @@ bool is_in_blocks(Storage s);                       /* several elements have one
 int64_t storage_size(Storage s, int64_t elements);  /* bytes of whole blocks that hold them */
 int64_t storage_elements(Storage s, int64_t bytes); /* in whole blocks */
 
+/* What a product with a weight is for, as the graph shows it: see roles.c. */
+typedef enum { ROLE_NONE, ROLE_HEAD, ROLE_DOWN, ROLE_JOINT, ROLE_VALUES } WeightRole;
+
 typedef struct Weight Weight;
 typedef struct StateVar StateVar;
 
@@ -190,8 +193,11 @@ struct Weight {
         Type type;       /* of one slot; every dim fixed */
         Storage storage; /* what its numbers are rounded to */
         Storage asked;   /* what --quant wanted, which its shape or its use may not allow */
-        int contracted;  /* the axis that products sum over, if it is one: blocks run along it; else -1 */
-        double centre;   /* declared default: hash weights are centred on it */
+        WeightRole role;
+        int64_t layer,
+                layers; /* of all layers with a weight of the role: its first iteration's, and how many there are */
+        int contracted; /* the axis that products sum over, if it is one: blocks run along it; else -1 */
+        double centre;  /* declared default: hash weights are centred on it */
         const double *centre_values; /* or NULL: a default given as a tensor, row-major */
         int nregion;                 /* 0: a weight of the top */
         Region *region[4];           /* outermost first */
@@ -316,6 +322,9 @@ struct Graph {
         int nrequire;
         uint64_t *wanted;  /* by id: the outputs that need it (output_bit); all, where a state does */
         Node **stands_for; /* by id: the node that it is a copy of, for taps, or NULL */
+        /* [nmixture] the storage of each slot of each weight, as elaborated; NULL: no weight has several (see passes/mixture.c) */
+        uint8_t *mixture;
+        int64_t nmixture;
 };
 
 /* What the model calls them; an output that is a tap by its tap. */
@@ -429,6 +438,7 @@ void graph_print_node(FILE *f, const Graph *g, const Node *n);
 
 const char *weight_slot_name(Arena *a, const Weight *w,
                              int64_t slot); /* "layer.3.attn.q.w": the iteration after the region's name */
+void weight_iterations(const Weight *w, int64_t slot, int64_t iteration[4]); /* [nregion], outermost first */
 
 /* interpret.c: the meaning of a graph, in double precision */
 typedef struct {
@@ -476,6 +486,7 @@ double op_of(Op op, double a, double b, double c);
 /* contracted.c: the weight that a product's right operand is, whole, straight or turned, and the axis that it sums over; or NULL */
 Node *product_weight(Node *right, int *contracted);
 void find_contracted(const Graph *g); /* sets Weight.contracted of all */
+void find_roles(const Graph *g);      /* roles.c: sets Weight.role of all, of a graph as elaborated */
 
 /* uses.c: who uses what */
 typedef struct {

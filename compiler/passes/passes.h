@@ -2,7 +2,7 @@
  *
  * Simplification (simplify.c with algebra.c, fold.c, common.c, prune.c), the causal proof (causal.c on facts*.c and affine*.c), the
  * state form that follows from it (incremental.c, forms.c), and what is cut out or moved before kernels are made (phases.c,
- * accumulate.c, taps_apart.c).  A pass returns a new graph or the same one. */
+ * accumulate.c, taps_apart.c, mixture.c).  A pass returns a new graph or the same one. */
 #ifndef PASSES_H
 #define PASSES_H
 #include "graph/graph.h"
@@ -18,6 +18,10 @@ typedef enum {
 /* simplify.c, prune.c */
 Graph *simplify(Graph *g);
 void find_wanted(Graph *g); /* Graph.wanted, after all passes: no other may follow */
+
+/* mixture.c: weights whose slots are of several kinds, kind[weight's id][slot], become weights of one kind, in bodies of their own.
+ * In place, before any pass. */
+void split_mixtures(Graph *g, const uint8_t *const *kind);
 
 /* The causal proof: whether every output, at index i of `time`, is a function of the inputs up to i alone. */
 

@@ -1,7 +1,8 @@
 /* The packed file: a page with a head, then the weights in the order in which the kernels read them, then what else the program maps.
  *
  * The head: eight letters; a hash of the layout, how many floats, bytes of the tail, its hash, and the key (0: there is none); from
- * byte 512 on the storage of each weight, as numbers of storage.def. */
+ * byte 512 on the storage of each weight, as numbers of storage.def; behind them, of a mixture, runs of slots in the order of the weights
+ * as elaborated, four bytes each: how many, and their storage in the last. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -13,6 +14,27 @@
 static int64_t file_size(int64_t n, const WeightTail *tail)
 {
         return PACKED_HEAD + n * (int64_t)sizeof(float) + tail->size;
+}
+
+/* Runs beyond those that there is room for are not written: mixture_fits(). */
+static void write_mixture(const Graph *g, unsigned char *page)
+{
+        uint32_t run[RUNS_IN_FILE] = {0};
+        int n = 0;
+        for (int64_t i = 0, end; i < g->nmixture && n < RUNS_IN_FILE; i = end) {
+                for (end = i; end < g->nmixture && g->mixture[end] == g->mixture[i]; end++)
+                        ;
+                run[n++] = (uint32_t)(end - i) | (uint32_t)g->mixture[i] << 24;
+        }
+        memcpy(page + PACKED_MIXTURE, run, sizeof run);
+}
+
+static bool mixture_fits(const Graph *g)
+{
+        int64_t runs = g->nmixture > 0;
+        for (int64_t i = 1; i < g->nmixture; i++)
+                runs += g->mixture[i] != g->mixture[i - 1];
+        return runs <= RUNS_IN_FILE && g->nmixture < 1 << 24;
 }
 
 /* Room for n floats behind a page with the file's head, and the tail behind them, mapped; NULL with errno. */
@@ -35,6 +57,7 @@ static float *map_aside(FILE *f, const Plan *p, int64_t n, const WeightTail *tai
         memcpy(page + 8, head, sizeof head);
         for (int i = 0; i < p->graph->nweight && i < STORAGES_IN_FILE; i++)
                 page[PACKED_STORAGES + i] = (unsigned char)p->graph->weight[i]->storage;
+        write_mixture(p->graph, page);
         if (tail->size)
                 memcpy(page + size - tail->size, tail->bytes, (size_t)tail->size);
         return (float *)(void *)(page + PACKED_HEAD);
@@ -47,6 +70,12 @@ bool output_weights(WrittenFile *o, const char *path, Plan *p, Weights *from, co
         if (!output_begin(o, path))
                 return false;
         int64_t n = FLOATS(p->weights_size), size = file_size(n, tail);
+        if (!mixture_fits(p->graph)) {
+                o->error =
+                        "a packed file says the types of 256 runs of slots; --quant with fewer changes from "
+                        "layer to layer fits";
+                return false;
+        }
         float *all = map_aside(o->file, p, n, tail, key);
         if (!all) {
                 o->error = strerror(errno);

@@ -3,6 +3,7 @@
 #define PACKED_FILE_PRIVATE_H
 #include "weights.h"
 
-enum { PACKED_STORAGES = 512 }; /* the byte of the head from which on the storages stand */
-_Static_assert(PACKED_STORAGES + STORAGES_IN_FILE <= PACKED_HEAD, "they stand in the head");
+/* The bytes of the head from which on the storages and the mixture stand. */
+enum { PACKED_STORAGES = 512, PACKED_MIXTURE = PACKED_STORAGES + STORAGES_IN_FILE };
+_Static_assert(PACKED_MIXTURE + 4 * RUNS_IN_FILE <= PACKED_HEAD, "they stand in the head");
 #endif

@@ -50,6 +50,25 @@ bool packed_file_storage(const char *path, const Graph *g)
         return good;
 }
 
+uint8_t *packed_file_mixture(Arena *arena, const char *path, int64_t slots)
+{
+        uint32_t run[RUNS_IN_FILE];
+        int64_t n = 0;
+        int file = open(path, O_RDONLY | O_CLOEXEC);
+        bool good = file >= 0 && read_at(file, run, sizeof run, PACKED_MIXTURE);
+        if (file >= 0)
+                close(file);
+        uint8_t *mixture = NEW_ARRAY(arena, uint8_t, slots);
+        for (int i = 0; i < RUNS_IN_FILE && good; i++) {
+                int64_t count = run[i] & 0xffffff;
+                good = count <= slots - n && run[i] >> 24 < WEIGHT_STORAGES;
+                if (good && count)
+                        memset(mixture + n, (int)(run[i] >> 24), (size_t)count);
+                n += count;
+        }
+        return good && n == slots ? mixture : NULL;
+}
+
 const char *packed_file_open(const char *path, const Plan *p, uint64_t key, PackedFile *file)
 {
         Arena *a = p->graph->arena;

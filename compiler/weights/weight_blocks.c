@@ -159,7 +159,7 @@ static bool all_finite(Weights *weights, const Weight *w, int64_t slot, const fl
 bool weights_blocks(Weights *weights, const Weight *w, int64_t slot, uint8_t *block)
 {
         const Blocks b = blocks_of(w);
-        if (weights->exact && weights->exact[w->id] == w->storage) {
+        if (weight_exact(weights, w, slot) == w->storage) {
                 move_blocks(weights, w, slot, &b, block);
                 return true;
         }

@@ -85,7 +85,6 @@ struct Weights {
         float *block;            /* [CK_BLOCK] on its way from the file */
         bool beyond;             /* it was told that rounding made infinities */
         const char *why;         /* a slot can't be taken; NULL: the file has shrunk, or memory is lacking */
-        Storage *exact;          /* [graph->nweight] what the file's numbers are in */
 };
 /* weights.c */
 CkType storage_type(Storage s); /* of weights, as a checkpoint has it */

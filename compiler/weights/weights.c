@@ -45,23 +45,6 @@ static Storage storage_of_piece(const Weights *weights, const Piece *p)
         return STORAGE_F32;
 }
 
-/* The type of all tensors that a weight comes from as it is; F32: of several, or computed from what the file has. */
-static Storage storage_in_file(const Weights *weights, const Weight *w)
-{
-        Storage found = STORAGE_COUNT;
-        for (int64_t slot = 0; slot < w->slots; slot++) {
-                Piece *const *piece;
-                int64_t n = slot_pieces(weights->map, w, slot, &piece);
-                for (int64_t i = 0; i < n; i++) {
-                        Storage own = storage_of_piece(weights, piece[i]);
-                        if (found != STORAGE_COUNT && found != own)
-                                return STORAGE_F32;
-                        found = own;
-                }
-        }
-        return found == STORAGE_COUNT ? STORAGE_F32 : found;
-}
-
 /* Vectors are floats: they are few, and what reads them takes floats. */
 static bool may_be_narrow(const Weight *w)
 {
@@ -75,15 +58,33 @@ static bool divides(const Weight *w, Storage s)
                (w->contracted >= 0 && w->type.dim[w->contracted].fixed % storage_info[s].codes == 0);
 }
 
+Storage weight_exact(const Weights *weights, const Weight *w, int64_t slot)
+{
+        Storage found = STORAGE_COUNT;
+        Piece *const *piece;
+        int64_t n = weights->map && may_be_narrow(w) ? slot_pieces(weights->map, w, slot, &piece) : 0;
+        for (int64_t i = 0; i < n; i++) {
+                Storage own = storage_of_piece(weights, piece[i]);
+                if (found != STORAGE_COUNT && found != own)
+                        return STORAGE_F32;
+                found = own;
+        }
+        return found != STORAGE_COUNT && divides(w, found) ? found : STORAGE_F32;
+}
+
+Storage weight_rounded(const Weight *w, Storage exact, Storage asked)
+{
+        if (!may_be_narrow(w))
+                return exact;
+        return divides(w, asked) ? asked : divides(w, STORAGE_Q8_0) ? STORAGE_Q8_0 : exact;
+}
+
 void weight_round(Weight *w, Storage storage)
 {
         if (!may_be_narrow(w))
                 return;
+        w->storage = weight_rounded(w, w->storage, storage);
         w->asked = storage;
-        if (divides(w, storage))
-                w->storage = storage;
-        else if (divides(w, STORAGE_Q8_0))
-                w->storage = STORAGE_Q8_0;
 }
 
 /* What goes beyond the largest number is told once. */
@@ -129,13 +130,14 @@ Weights *weights_loaded(Arena *arena, const Graph *g, Checkpoint *checkpoint, Di
         weights->tensor = NEW_ARRAY(arena, const CkTensor *, weights->map->npublished);
         if (!weight_check(weights->map, checkpoint, weights->tensor, diag))
                 return NULL;
-        weights->exact = NEW_ARRAY(arena, Storage, g->nweight);
         find_contracted(g);
         for (int i = 0; i < g->nweight; i++) {
                 Weight *w = g->weight[i];
-                Storage own = may_be_narrow(w) ? storage_in_file(weights, w) : STORAGE_F32;
-                w->asked = own;
-                w->storage = weights->exact[i] = divides(w, own) ? own : STORAGE_F32;
+                w->storage = weight_exact(weights, w, 0);
+                for (int64_t slot = 1; slot < w->slots; slot++)
+                        if (weight_exact(weights, w, slot) != w->storage)
+                                w->storage = STORAGE_F32;
+                w->asked = w->storage;
         }
         return weights;
 }
@@ -254,7 +256,7 @@ static bool read_piece(Weights *weights, const Piece *p, WeightRun *take, void *
 {
         Reader r = {.piece = p, .tensor = weights->tensor[p->published], .block = weights->block};
         r.weights = weights;
-        r.rounds = weights->exact[p->weight->id] != p->weight->storage && !is_in_blocks(p->weight->storage);
+        r.rounds = storage_of_piece(weights, p) != p->weight->storage && !is_in_blocks(p->weight->storage);
         r.take = take;
         r.to = to;
         r.kept = p->from;

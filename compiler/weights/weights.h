@@ -180,7 +180,7 @@ typedef struct Weights Weights;
 bool weights_check(const Graph *g, Diag *diag);
 
 /* A weight is rounded to its storage, whoever reads it.  Both set it for the whole graph: hash weights are floats; a checkpoint's
- * matrices that are all of one type of 16 bits, and are moved alone, stay so. */
+ * matrices that are moved alone stay as they are, if all slots are of one type. */
 
 /* Every slot by the hash of its full name ("layer.3.attn.q.w"), see docs/hash-weights.md. */
 Weights *weights_hashed(Arena *arena, const Graph *g);
@@ -190,6 +190,10 @@ Weights *weights_hashed(Arena *arena, const Graph *g);
  * weights_check reports, all at once. */
 Weights *weights_loaded(Arena *arena, const Graph *g, Checkpoint *checkpoint, Diag *diag);
 
+/* How the checkpoint has a slot; F32: in several types, or computed from what it has. */
+Storage weight_exact(const Weights *weights, const Weight *w, int64_t slot);
+/* What a slot that is `exact` becomes where `asked` is wanted. */
+Storage weight_rounded(const Weight *w, Storage exact, Storage asked);
 /* A matrix is rounded to this storage from now on; other weights stay floats.  Where blocks do not divide the contracted axis it is q8_0,
  * whose blocks are short, or stays as it is. */
 void weight_round(Weight *w, Storage storage);
@@ -275,12 +279,15 @@ typedef struct {
         bool lacking; /* what is wrong is the environment */
 } PackedFile;
 enum {
-        PACKED_HEAD = 4096,     /* bytes before the weights */
-        STORAGES_IN_FILE = 3584 /* weights whose storage it says; those behind them are floats */
+        PACKED_HEAD = 4096,      /* bytes before the weights */
+        STORAGES_IN_FILE = 2560, /* weights whose storage it says; those behind them are floats */
+        RUNS_IN_FILE = 256       /* runs of slots of one storage, of a mixture */
 };
 bool is_packed_file(const char *path, const char **why); /* *why: if that can't be told */
 /* Sets the storage of each weight as the file has it; false: it is none of this model. */
 bool packed_file_storage(const char *path, const Graph *g);
+/* The file's Graph.mixture for a graph as elaborated, of so many slots; NULL: it has none. */
+uint8_t *packed_file_mixture(Arena *arena, const char *path, int64_t slots);
 const char *packed_file_open(const char *path, const Plan *p, uint64_t key,
                              PackedFile *file); /* key 0: any */
 void packed_file_close(PackedFile *file);

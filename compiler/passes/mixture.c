@@ -1,0 +1,345 @@
+/* Mixtures: weights that iterations of a repeat have in several storages.
+ *
+ *   before                                   after
+ *
+ *   layer : 4   bodies 0 0 0 0               layer : 4   bodies 0 1 1 0
+ *     v [4 slots]                              body 0   v [slots 0, 3]     q6_k
+ *                                              body 1   v [slots 1, 2]     q4_k
+ *
+ * Two iterations keep one body if the slots of each weight are of the same kind in both; else one of them gets a copy of the body, once
+ * for all iterations like it.  A weight becomes as many as there are kinds, with the same path: so every later pass finds weights of one
+ * storage and repeats with several bodies, as of models whose layers differ.
+ *
+ * Before: a graph as elaborated, with its taps.  After: the same graph, in place.  Where a repeat would get more bodies than it can have
+ * (Region.body_of is bytes), iterations stay together. */
+#include <string.h>
+
+#include "passes.h"
+
+enum { MOST_BODIES = 255, MIXED = 255 };
+
+typedef struct {
+        Graph *g;
+        Arena scratch;
+        const uint8_t *const *kind; /* [weight as elaborated][slot] */
+        Region **made, **origin;    /* copies of inner repeats, and what they are copies of */
+        int nmade, cap_made, cap_origin;
+        Weight **part; /* what weights have become */
+        int *original; /* the weight that it is a part of */
+        uint8_t *part_kind;
+        int npart, cap_part, cap_original, cap_kind;
+        bool split;
+} Mixture;
+
+static const Region *origin_of(const Mixture *m, const Region *r)
+{
+        for (int i = m->nmade - 1; i >= 0; i--)
+                if (m->made[i] == r)
+                        return origin_of(m, m->origin[i]);
+        return r;
+}
+
+static int64_t all_iterations(const Weight *w)
+{
+        int64_t n = 1;
+        for (int r = 0; r < w->nregion; r++)
+                n *= w->region[r]->iterations;
+        return n;
+}
+
+/* --- bodies ------------------------------------------------------------------------------------------------------- */
+
+/* Whether weight w, which has the repeat as its region `at`, is of the same kinds in iterations i and j of it. */
+static bool same_kinds(const Mixture *m, const Weight *w, int at, int64_t i, int64_t j)
+{
+        const uint8_t *kind = m->kind[w->id];
+        int64_t inner = 1, all = all_iterations(w), n = w->region[at]->iterations;
+        for (int r = at + 1; r < w->nregion; r++)
+                inner *= w->region[r]->iterations;
+        for (int64_t t = 0; t < all; t++) {
+                if (t / inner % n != i)
+                        continue;
+                int32_t a = w->slot_of[t], b = w->slot_of[t + (j - i) * inner];
+                if (a >= 0 && b >= 0 && kind[a] != kind[b])
+                        return false;
+        }
+        return true;
+}
+
+static bool alike(const Mixture *m, const Region *r, int64_t i, int64_t j)
+{
+        const Region *origin = origin_of(m, r);
+        for (int k = 0; k < m->g->nweight; k++) {
+                const Weight *w = m->g->weight[k];
+                for (int at = 0; at < w->nregion; at++)
+                        if (w->region[at] == origin && !same_kinds(m, w, at, i, j))
+                                return false;
+        }
+        return true;
+}
+
+static Body *copy_body(Mixture *m, Node **copy, const Body *from, Region *region);
+
+static Region *copy_region(Mixture *m, Node **copy, Region *from, Node *repeat)
+{
+        Arena *a = m->g->arena;
+        Region *r = NEW(a, Region);
+        *r = *from;
+        r->repeat = repeat;
+        r->body = NEW_ARRAY(a, Body *, r->nbody);
+        r->body_of = NEW_ARRAY(a, uint8_t, r->iterations);
+        memcpy(r->body_of, from->body_of, (size_t)r->iterations);
+        GROW(&m->scratch, m->made, m->nmade, m->cap_made);
+        GROW(&m->scratch, m->origin, m->nmade, m->cap_origin);
+        m->made[m->nmade] = r;
+        m->origin[m->nmade++] = from;
+        for (int k = 0; k < r->nbody; k++)
+                r->body[k] = copy_body(m, copy, from->body[k], r);
+        return r;
+}
+
+static Node *copied(Node *const *copy, Node *n)
+{
+        return n && copy[n->id] ? copy[n->id] : n;
+}
+
+static Node **copied_all(const Mixture *m, Node *const *copy, Node *const *from, int n)
+{
+        Node **to = NEW_ARRAY(m->g->arena, Node *, n);
+        for (int i = 0; i < n; i++)
+                to[i] = copied(copy, from[i]);
+        return to;
+}
+
+/* copy: by id of what is copied */
+static Body *copy_body(Mixture *m, Node **copy, const Body *from, Region *region)
+{
+        Graph *g = m->g;
+        Body *to = body_new(g, region);
+        for (int i = 0; i < from->nnode; i++) {
+                const Node *n = from->node[i];
+                Node *own = copy[n->id] = NEW(g->arena, Node);
+                *own = *n;
+                own->id = g->nnode++;
+                own->body = to;
+                own->in = copied_all(m, copy, n->in, n->nin);
+                if (n->op == OP_REPEAT)
+                        own->attr.region = copy_region(m, copy, n->attr.region, own);
+                body_append(g, to, own);
+        }
+        to->next = copied_all(m, copy, from->next, region->ncarry);
+        to->stack = copied_all(m, copy, from->stack, region->nstack);
+        to->nnamed = to->cap_named = from->nnamed;
+        to->named = NEW_ARRAY(g->arena, ValueName, from->nnamed);
+        for (int i = 0; i < from->nnamed; i++) {
+                to->named[i] = from->named[i];
+                to->named[i].node = copied(copy, from->named[i].node);
+        }
+        return to;
+}
+
+/* The body of an iteration among those that are made: like that of an earlier iteration, or its own or a copy. */
+static int body_for(Mixture *m, Region *r, int64_t iteration, int *from, int64_t *first)
+{
+        int own = r->body_of[iteration];
+        for (int k = 0; k < r->nbody; k++)
+                if (from[k] == own && first[k] >= 0 && alike(m, r, first[k], iteration))
+                        return k;
+        int k = first[own] < 0 ? own : r->nbody;
+        if (k == MOST_BODIES)
+                return own;
+        if (k == r->nbody) {
+                Node **copy = NEW_ARRAY(&m->scratch, Node *, m->g->nnode);
+                r->body[r->nbody++] = copy_body(m, copy, r->body[own], r);
+                m->split = true;
+        }
+        from[k] = own;
+        first[k] = iteration;
+        return k;
+}
+
+static void split_bodies(Mixture *m, const Body *b);
+
+static void split_region(Mixture *m, Region *r)
+{
+        int from[MOST_BODIES];
+        int64_t first[MOST_BODIES];
+        Body **body = NEW_ARRAY(m->g->arena, Body *, MOST_BODIES);
+        uint8_t *body_of = NEW_ARRAY(m->g->arena, uint8_t, r->iterations);
+        memcpy(body, r->body, (size_t)r->nbody * sizeof *body);
+        r->body = body;
+        for (int k = 0; k < MOST_BODIES; k++)
+                first[k] = -1;
+        for (int64_t i = 0; i < r->iterations; i++)
+                body_of[i] = (uint8_t)body_for(m, r, i, from, first);
+        r->body_of = body_of;
+        for (int k = 0; k < r->nbody; k++)
+                split_bodies(m, r->body[k]);
+}
+
+static void split_bodies(Mixture *m, const Body *b)
+{
+        for (int i = 0; i < b->nnode; i++)
+                if (b->node[i]->op == OP_REPEAT)
+                        split_region(m, b->node[i]->attr.region);
+}
+
+/* --- weights ------------------------------------------------------------------------------------------------------ */
+
+/* Whether iteration t of weight w is one of these bodies. */
+static bool reaches(const Weight *w, const Body *const *around, int64_t t)
+{
+        for (int r = w->nregion - 1; r >= 0; r--) {
+                const Region *region = around[r]->region;
+                if (region->body[region->body_of[t % region->iterations]] != around[r])
+                        return false;
+                t /= region->iterations;
+        }
+        return true;
+}
+
+/* The part of w in these repeats (around NULL: in its own) that is of a kind; made if there is none. */
+static Weight *part_of(Mixture *m, const Weight *w, const Body *const *around, uint8_t kind)
+{
+        for (int i = 0; i < m->npart; i++) {
+                bool same = m->original[i] == w->id && m->part_kind[i] == kind;
+                for (int r = 0; r < w->nregion && same && around; r++)
+                        same = m->part[i]->region[r] == around[r]->region;
+                if (same)
+                        return m->part[i];
+        }
+        Weight *part = NEW(m->g->arena, Weight);
+        int64_t all = all_iterations(w);
+        *part = *w;
+        for (int r = 0; r < w->nregion && around; r++)
+                part->region[r] = around[r]->region;
+        part->slot_of = NEW_ARRAY(m->g->arena, int32_t, all);
+        memset(part->slot_of, 0xff, (size_t)all * sizeof *part->slot_of);
+        GROW(&m->scratch, m->part, m->npart, m->cap_part);
+        GROW(&m->scratch, m->original, m->npart, m->cap_original);
+        GROW(&m->scratch, m->part_kind, m->npart, m->cap_kind);
+        m->original[m->npart] = w->id;
+        m->part_kind[m->npart] = kind;
+        m->part[m->npart++] = part;
+        return part;
+}
+
+/* The node's weight becomes the part that the iterations of its bodies have. */
+static void take_part(Mixture *m, Node *n)
+{
+        const Weight *w = n->attr.weight;
+        const Body *around[4], *b = n->body;
+        int64_t all = all_iterations(w);
+        uint8_t kind = 0;
+        bool found = false;
+        for (int r = w->nregion - 1; r >= 0; r--) {
+                while (origin_of(m, b->region) != w->region[r])
+                        b = b->region->repeat->body;
+                around[r] = b;
+        }
+        for (int64_t t = 0; t < all; t++) {
+                if (w->slot_of[t] < 0 || !reaches(w, around, t))
+                        continue;
+                uint8_t own = m->kind[w->id][w->slot_of[t]];
+                kind = !found || kind == own ? own : MIXED;
+                found = true;
+        }
+        Weight *part = n->attr.weight = part_of(m, w, around, kind);
+        for (int64_t t = 0; t < all; t++)
+                if (w->slot_of[t] >= 0 && reaches(w, around, t))
+                        part->slot_of[t] = 0;
+}
+
+static void take_parts(Mixture *m, const Body *b)
+{
+        for (int i = 0; i < b->nnode; i++) {
+                Node *n = b->node[i];
+                if (n->op == OP_WEIGHT && n->attr.weight->nregion > 0)
+                        take_part(m, n);
+                for (int k = 0; n->op == OP_REPEAT && k < n->attr.region->nbody; k++)
+                        take_parts(m, n->attr.region->body[k]);
+        }
+}
+
+static Weight *part_with(const Mixture *m, int original, int64_t iteration)
+{
+        for (int i = 0; i < m->npart; i++)
+                if (m->original[i] == original && m->part[i]->slot_of[iteration] >= 0)
+                        return m->part[i];
+        return NULL;
+}
+
+/* What no node of a body reads is a part too. */
+static void keep_unread(Mixture *m, const Weight *w)
+{
+        int64_t all = all_iterations(w);
+        for (int64_t t = 0; t < all; t++)
+                if (w->slot_of[t] >= 0 && !part_with(m, w->id, t))
+                        part_of(m, w, NULL, MIXED)->slot_of[t] = 0;
+}
+
+static void number_slots(const Mixture *m, Weight *w)
+{
+        int64_t all = all_iterations(w);
+        w->slots = 0;
+        w->iteration_of = NEW_ARRAY(m->g->arena, int32_t, all);
+        for (int64_t t = 0; t < all; t++)
+                if (w->slot_of[t] >= 0) {
+                        w->iteration_of[w->slots] = (int32_t)t;
+                        w->slot_of[t] = (int32_t)w->slots++;
+                }
+}
+
+/* An entry of the checkpoint names slots. */
+static void move_entry(const Mixture *m, Node *n, bool *seen)
+{
+        if (!n || seen[n->id])
+                return;
+        seen[n->id] = true;
+        for (int i = 0; i < n->nin; i++)
+                move_entry(m, n->in[i], seen);
+        if (n->op != OP_WEIGHT || !n->attr.weight->nregion)
+                return;
+        const Weight *w = n->attr.weight;
+        int32_t t = w->iteration_of[n->attr.slot < 0 ? 0 : n->attr.slot];
+        n->attr.weight = part_with(m, w->id, t);
+        n->attr.slot = n->attr.slot < 0 ? -1 : n->attr.weight->slot_of[t];
+}
+
+/* The graph's weights: those of no repeat, and the parts, each behind the one before it. */
+static void list_weights(Mixture *m)
+{
+        Graph *g = m->g;
+        Weight **all = NEW_ARRAY(g->arena, Weight *, g->nweight + m->npart);
+        int n = 0;
+        for (int i = 0; i < g->nweight; i++) {
+                if (!g->weight[i]->nregion)
+                        all[n++] = g->weight[i];
+                for (int k = 0; k < m->npart; k++)
+                        if (m->original[k] == i)
+                                all[n++] = m->part[k];
+        }
+        g->weight = all;
+        g->nweight = n;
+        for (int i = 0; i < n; i++)
+                all[i]->id = i;
+}
+
+void split_mixtures(Graph *g, const uint8_t *const *kind)
+{
+        Mixture m = {.g = g, .kind = kind, .scratch = {.out_of_memory = g->arena->out_of_memory}};
+        split_bodies(&m, g->top);
+        if (m.split) {
+                take_parts(&m, g->top);
+                for (int i = 0; i < g->nweight; i++)
+                        if (g->weight[i]->nregion)
+                                keep_unread(&m, g->weight[i]);
+                for (int i = 0; i < m.npart; i++)
+                        number_slots(&m, m.part[i]);
+                bool *seen = NEW_ARRAY(&m.scratch, bool, g->nnode);
+                for (int i = 0; i < g->nentry; i++)
+                        move_entry(&m, g->entry[i].expr, seen);
+                list_weights(&m);
+        }
+        arena_free(&m.scratch);
+}
