@@ -278,7 +278,7 @@ static void keep_unread(Mixture *m, const Weight *w)
                         part_of(m, w, NULL, MIXED)->slot_of[t] = 0;
 }
 
-static void number_slots(const Mixture *m, Weight *w)
+static void number_part(const Mixture *m, Weight *w)
 {
         int64_t all = all_iterations(w);
         w->slots = 0;
@@ -335,7 +335,7 @@ void split_mixtures(Graph *g, const uint8_t *const *kind)
                         if (g->weight[i]->nregion)
                                 keep_unread(&m, g->weight[i]);
                 for (int i = 0; i < m.npart; i++)
-                        number_slots(&m, m.part[i]);
+                        number_part(&m, m.part[i]);
                 bool *seen = NEW_ARRAY(&m.scratch, bool, g->nnode);
                 for (int i = 0; i < g->nentry; i++)
                         move_entry(&m, g->entry[i].expr, seen);
