@@ -1,6 +1,6 @@
-/* lathe verify --text: what narrower storage of weights costs, measured on a text.
+/* lathe verify --text: what narrower storage of weights, and of keys and values, costs, measured on a text.
  *
- * The text's tokens are predicted by the model with its weights exact and with those that --quant narrows, both compiled.  The text is
+ * The text's tokens are predicted by the model as it is and with what --quant and --kv narrow, both compiled.  The text is
  * cut into windows that begin anew; every token but the first is predicted once, from what stands before it in its window.  A
  * window begins with what the tokenizer puts before a text, or else with the token before its own.
  *
@@ -53,6 +53,12 @@ typedef struct {
         int nweight;
         WeightPool *pool; /* of variants with one narrow weight */
 } Accuracy;
+
+/* Is there a narrow variant? */
+static bool narrows(const Options *o)
+{
+        return o->quant || o->kv != STORAGE_F32;
+}
 
 static int fail(const char *why, int code)
 {
@@ -399,12 +405,15 @@ static void report_pair(const char *what, double exact, double narrow, bool both
 
 static void report_whole(const Accuracy *a, Predictions *p)
 {
-        bool both = a->o.quant != NULL;
+        bool both = narrows(&a->o);
         report_heading(a);
         if (both)
                 printf("%-*s  %12s  %12s\n", ROOM_FOR_PATH, "", "exact", "narrow");
         report_pair("weights, MB", 1e-6 * (double)a->exact.plan->weights_size,
                     both ? 1e-6 * (double)a->narrow.plan->weights_size : 0, both);
+        if (a->o.kv != STORAGE_F32)
+                report_pair("keys and values, MB", 1e-6 * (double)a->exact.plan->state_size,
+                            1e-6 * (double)a->narrow.plan->state_size, both);
         report_pair("perplexity", predictions_perplexity(p, false),
                     both ? predictions_perplexity(p, true) : 0, both);
         if (!both)
@@ -471,7 +480,7 @@ static int open_exact(Accuracy *a)
         return open_variant(&a->exact, &a->exact_o);
 }
 
-/* What --quant makes of it.  Nothing of it is kept for the next start: that has the place of the exact weights. */
+/* What --quant and --kv make of it.  Nothing of it is kept for the next start: that has the place of the exact weights. */
 static int open_narrow(Accuracy *a)
 {
         Options o = a->o;
@@ -482,7 +491,7 @@ static int open_narrow(Accuracy *a)
         if (code)
                 return code;
         find_contributors(a);
-        if (!a->nweight)
+        if (!a->nweight && a->o.quant)
                 fprintf(stderr, "lathe verify: note: --quant %s changes no weight: they are so already\n",
                         a->o.quant);
         int64_t most = predicted(&a->text);
@@ -504,7 +513,7 @@ static int measure_whole(Accuracy *a)
         Predictions p;
         const Work work = {"measuring", 0, predicted(&a->text)};
         const char *why = predictions_new(&p, a->vocab, work.total)
-                                  ? measure(a, &a->exact, a->o.quant ? &a->narrow : NULL, &work, &p)
+                                  ? measure(a, &a->exact, narrows(&a->o) ? &a->narrow : NULL, &work, &p)
                                   : no_memory;
         if (!why)
                 report_whole(a, &p);
@@ -517,11 +526,12 @@ int verify_accuracy(const Options *o)
 {
         Accuracy a = {.o = *o, .exact_o = *o};
         a.exact_o.quant = NULL;
+        a.exact_o.kv = STORAGE_F32;
         a.exact_o.quant_beside = o->quant;
         if (!text_fits(o))
                 return WRONG_USAGE;
         int code = open_exact(&a);
-        if (!code && o->quant)
+        if (!code && narrows(o))
                 code = open_narrow(&a);
         if (!code)
                 code = take_rows(&a);

@@ -43,8 +43,9 @@ bool packed_file_storage(const char *path, const Graph *g)
                 close(file);
         for (size_t i = 0; i < n && good; i++)
                 good = storage[i] < WEIGHT_STORAGES;
-        if (good)
-                find_contracted(g);
+        find_contracted(g);
+        for (size_t i = 0; i < n && good; i++)
+                good = weight_may_be(g->weight[i], (Storage)storage[i]);
         for (int i = 0; i < g->nweight && good; i++)
                 g->weight[i]->storage = i < STORAGES_IN_FILE ? (Storage)storage[i] : STORAGE_F32;
         return good;

@@ -58,6 +58,11 @@ static bool divides(const Weight *w, Storage s)
                (w->contracted >= 0 && w->type.dim[w->contracted].fixed % storage_info[s].codes == 0);
 }
 
+bool weight_may_be(const Weight *w, Storage storage)
+{
+        return storage == STORAGE_F32 || (may_be_narrow(w) && divides(w, storage));
+}
+
 Storage weight_exact(const Weights *weights, const Weight *w, int64_t slot)
 {
         Storage found = STORAGE_COUNT;

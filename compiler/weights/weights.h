@@ -194,6 +194,7 @@ Weights *weights_loaded(Arena *arena, const Graph *g, Checkpoint *checkpoint, Di
 Storage weight_exact(const Weights *weights, const Weight *w, int64_t slot);
 /* What a slot that is `exact` becomes where `asked` is wanted. */
 Storage weight_rounded(const Weight *w, Storage exact, Storage asked);
+bool weight_may_be(const Weight *w, Storage storage); /* its numbers can lie in it */
 /* A matrix is rounded to this storage from now on; other weights stay floats.  Where blocks do not divide the contracted axis it is q8_0,
  * whose blocks are short, or stays as it is. */
 void weight_round(Weight *w, Storage storage);
