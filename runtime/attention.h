@@ -23,7 +23,7 @@
  * No bit depends on which rows go together: one row of a cache, chunks, or the whole sequence.  Rows of all
  * heads that share a key head form one list, so that grouped queries load keys and values once.
  *
- * Needs guard.h, a v16 header, math.h, narrow.h, matmul.h.
+ * Needs guard.h, a v16 header, math.h, narrow.h, kept.h, matmul.h.
  */
 
 /* Key positions in a block; a part of the definition. */
@@ -36,7 +36,7 @@ typedef struct {
         int64_t k_head, k_tile;
         const void *v; /* key j of key head g at element g * v_head + j * v_key: [v_dim] */
         int64_t v_head, v_key;
-        int k_storage, v_storage;       /* STORAGE_F32 or STORAGE_F16, of keys and values */
+        int k_storage, v_storage;       /* STORAGE_F32, STORAGE_F16 or STORAGE_KEPT(), of keys and values */
         int64_t first_key, first_value; /* whose keys lie at k, values at v; multiples of 16 */
         float *out;                     /* row i of head h at out + i * out_row + h * out_head: [v_dim] */
         int64_t out_row, out_head;
@@ -113,23 +113,30 @@ KERNEL void attention_begin(const Attention *a, Live *live, AttentionTile *t)
         }
 }
 
-/* One product of the tile's rows, cut into register tiles; the short ones for decoding. */
+/* One product of the tile's rows, cut into register tiles; the short ones for decoding.  Keys whose scales stand side by side are taken
+ * group by group. */
 KERNEL void attention_product(float *acc, int64_t acc_row, const Factors *whole, int64_t steps, int fresh,
                               int count, int panels)
 {
         Factors f = *whole;
         int width = count == 1 ? 4 : count <= 4 ? FEW_PANELS : TILE_PANELS;
-        for (int j = 0; j < panels; j += width) {
-                f.w = (const char *)whole->w + j * f.w_panel * storage_bytes(f.storage);
-                f.next = whole->next + j * f.next_panel;
-                f.panels = panels - j < width ? panels - j : width;
-                if (count == 1)
-                        tile_product(acc + 16 * j, acc_row, &f, steps, fresh, 1, 4);
-                else if (TILE_ROWS > 4 && count > 4)
-                        tile_product_odd(acc + 16 * j, acc_row, &f, steps, fresh, TILE_ROWS, TILE_PANELS);
-                else
-                        tile_product(acc + 16 * j, acc_row, &f, steps, fresh, 4, FEW_PANELS);
-        }
+        const int64_t piece = is_kept_tiled(f.storage) ? f.storage / 16 : steps;
+        for (int j = 0; j < panels; j += width)
+                for (int64_t first = 0; first < steps; first += piece) {
+                        const int begins = fresh && first == 0;
+                        f = *whole;
+                        f.x += first * f.x_step;
+                        factors_skip(&f, j * f.w_panel + first * f.w_step);
+                        f.next += j * f.next_panel + first * f.next_step;
+                        f.panels = panels - j < width ? panels - j : width;
+                        if (count == 1)
+                                tile_product(acc + 16 * j, acc_row, &f, piece, begins, 1, 4);
+                        else if (TILE_ROWS > 4 && count > 4)
+                                tile_product_odd(acc + 16 * j, acc_row, &f, piece, begins, TILE_ROWS,
+                                                 TILE_PANELS);
+                        else
+                                tile_product(acc + 16 * j, acc_row, &f, piece, begins, 4, FEW_PANELS);
+                }
 }
 
 /* Bounds of all rows within the block that begins at `block`; scores of every key that one of them wants. */
@@ -150,10 +157,7 @@ KERNEL void attention_scores(const Attention *a, AttentionTile *t, int64_t block
                 return;
         from = from / 16 * 16;
         int64_t panel = a->k_tile;
-        int width = t->count == 1   ? 4
-                    : t->count <= 4 ? FEW_PANELS
-                                    : TILE_PANELS,
-            bytes = storage_bytes(a->k_storage);
+        int width = t->count == 1 ? 4 : t->count <= 4 ? FEW_PANELS : TILE_PANELS;
         Factors f = {.x = t->q,
                      .x_row = a->head_dim,
                      .x_step = 1,
@@ -162,10 +166,10 @@ KERNEL void attention_scores(const Attention *a, AttentionTile *t, int64_t block
                      .w_step = 16,
                      .storage = a->k_storage};
         f.w = (const char *)a->k +
-              (t->kv * a->k_head + (block + from - a->first_key) / 16 * a->k_tile) * bytes;
-        f.next = (const char *)f.w + width * panel * bytes;
-        f.next_panel = panel * bytes;
-        f.next_step = 16 * bytes;
+              bytes_of(a->k_storage, t->kv * a->k_head + (block + from - a->first_key) / 16 * a->k_tile);
+        f.next = (const char *)f.w + bytes_of(a->k_storage, width * panel);
+        f.next_panel = bytes_of(a->k_storage, panel);
+        f.next_step = bytes_of(a->k_storage, 16);
         attention_product(t->s + from, ATTENTION_BLOCK, &f, a->head_dim, 1, t->count, (to - from + 15) / 16);
 }
 
@@ -204,12 +208,14 @@ KERNEL void attention_softmax(const Attention *a, Score *score, AttentionTile *t
 KERNEL const void *attention_value(const Attention *a, const AttentionTile *t, int64_t key)
 {
         int64_t at = t->kv * a->v_head + (key - a->first_value) * a->v_key;
-        return (const char *)a->v + at * storage_bytes(a->v_storage);
+        return (const char *)a->v + bytes_of(a->v_storage, at);
 }
 
 /* Columns c to c + lanes - 1 of a key's values. */
 KERNEL v16 attention_columns(const Attention *a, const void *value, int c, int lanes)
 {
+        if (is_kept(a->v_storage))
+                return v_load_kept_strided(a->v_storage, value, c, 1, lanes);
         if (a->v_storage == STORAGE_F16)
                 return v_load_f16_n((const uint16_t *)value + c, lanes);
         return v_load_n((const float *)value + c, lanes);
@@ -230,10 +236,9 @@ KERNEL void attention_values_of(const Attention *a, const AttentionTile *t, int6
                      .w_panel = 16,
                      .w_step = a->v_key,
                      .storage = a->v_storage};
-        const int bytes = storage_bytes(a->v_storage);
-        f.next = (const char *)f.w + 16 * a->v_key * bytes;
-        f.next_panel = 16 * bytes;
-        f.next_step = a->v_key * bytes;
+        f.next = (const char *)f.w + bytes_of(a->v_storage, 16 * a->v_key);
+        f.next_panel = bytes_of(a->v_storage, 16);
+        f.next_step = bytes_of(a->v_storage, a->v_key);
         attention_product(t->block_o + i * t->width, t->width, &f, to - from, 0, count, a->v_dim / 16);
 }
 

@@ -107,6 +107,8 @@ KERNEL int block_nibble(const uint8_t *lines, int step, int lane)
 /* Element `at` of an array of blocks: 16 outputs side by side, step after step, as f32 has them. */
 KERNEL float block_at(int storage, const void *array, int64_t at)
 {
+        if (is_kept(storage))
+                return kept_at(storage, array, at);
         const int steps = (int)step_values(storage), step = (int)(at / 16 % steps), lane = (int)(at % 16);
         const uint8_t *p = (const uint8_t *)array + at / (16 * steps) * step_bytes(storage);
         const int line = step / 4;

@@ -27,6 +27,7 @@
 #include "rows.h"
 #include "far.h"
 #include "narrow.h"
+#include "kept.h"
 #include "tile.h"
 #include KERNELS_INTEGERS
 #include "blocks.h"
@@ -298,6 +299,10 @@ static void any_codes_of_rows(void *to, const float *x, int64_t ldx, const int32
 {
         codes_of_rows(to, x, ldx, active, rows, k, group);
 }
+static void any_keep_codes(int storage, void *array, int64_t at, const float *x, int64_t step)
+{
+        keep_codes(storage, array, at, x, step);
+}
 static float any_block_at(int storage, const void *array, int64_t at)
 {
         return block_at(storage, array, at);
@@ -322,16 +327,16 @@ static void any_matmul(const void *ctx, Epilogue *epilogue, const float *x, int6
         any_matmul_active(ctx, epilogue, x, ldx, NULL, rows, k, w, storage, group, cut, panel0, panel1, scratch);
 }
 static void any_matmul_activations(float *y, int64_t y_row, const float *a, int64_t ai, int64_t ak,
-                                   const void *b, int storage, int64_t bk, int64_t bj, int64_t row0,
-                                   int64_t row1, int n, int k)
+                                   const void *b, int64_t b_at, int storage, int64_t bk, int64_t bj,
+                                   int64_t row0, int64_t row1, int n, int k)
 {
-        matmul_activations(y, y_row, a, ai, ak, b, storage, bk, bj, row0, row1, n, k);
+        matmul_activations(y, y_row, a, ai, ak, b, b_at, storage, bk, bj, row0, row1, n, k);
 }
 
-static void any_matmul_past_zeros(float *y, const float *a, int64_t ak, const void *b, int storage,
-                                  int64_t bk, int64_t bj, int n, int k, int zeros)
+static void any_matmul_past_zeros(float *y, const float *a, int64_t ak, const void *b, int64_t b_at,
+                                  int storage, int64_t bk, int64_t bj, int n, int k, int zeros)
 {
-        matmul_past_zeros(y, a, ak, b, storage, bk, bj, n, k, zeros);
+        matmul_past_zeros(y, a, ak, b, b_at, storage, bk, bj, n, k, zeros);
 }
 
 /* The score formula works in place there; its own context stands behind ours. */
@@ -361,7 +366,11 @@ static void any_attention(const Attention *given,
         const AnyAttention any = {given->ctx, score, live};
         Attention a = *given;
         a.ctx = &any;
-        if (a.k_storage != a.v_storage) {
+        if (a.k_storage == STORAGE_KEPT(32, 16) && a.v_storage == STORAGE_KEPT(32, 1)) {
+                a.k_storage = STORAGE_KEPT(32, 16);
+                a.v_storage = STORAGE_KEPT(32, 1);
+                attention(&a, any_score, any_live, unit0, unit1, rows, scratch);
+        } else if (a.k_storage != a.v_storage) {
                 attention(&a, any_score, any_live, unit0, unit1, rows, scratch);
         } else if (a.k_storage == STORAGE_F16) {
                 a.k_storage = a.v_storage = STORAGE_F16;
@@ -475,6 +484,7 @@ const KernelSymbol JOIN(kernels_, KERNELS_ISA)[] = {
             "float *scratch)")
         ROW(codes_of_rows, void, any_codes_of_rows,
             "(void *to, const float *x, int64_t ldx, const int32_t *active, int64_t rows, int k, int group)")
+        ROW(keep_codes, void, any_keep_codes, "(int storage, void *array, int64_t at, const float *x, int64_t step)")
         ROW(block_at, float, any_block_at, "(int storage, const void *array, int64_t at)")
         ROW(v_load_blocks, void, by_address_v_load_blocks,
             "(float *r, int storage, const void *array, int64_t at, int64_t stride, int n)")
@@ -483,10 +493,10 @@ const KernelSymbol JOIN(kernels_, KERNELS_ISA)[] = {
         ROW(v_gather_blocks_far, void, by_address_v_gather_blocks_far,
             "(float *r, int storage, const void *array, int64_t at, const double *index)")
         ROW(matmul_activations, void, any_matmul_activations,
-            "(float *y, int64_t y_row, const float *a, int64_t ai, int64_t ak, const void *b, int storage, int64_t bk, "
+            "(float *y, int64_t y_row, const float *a, int64_t ai, int64_t ak, const void *b, int64_t b_at, int storage, int64_t bk, "
             "int64_t bj, int64_t row0, int64_t row1, int n, int k)")
         ROW(matmul_past_zeros, void, any_matmul_past_zeros,
-            "(float *y, const float *a, int64_t ak, const void *b, int storage, int64_t bk, int64_t bj, int n, int k, int zeros)")
+            "(float *y, const float *a, int64_t ak, const void *b, int64_t b_at, int storage, int64_t bk, int64_t bj, int n, int k, int zeros)")
         ROW(attention, void, any_attention,
             "(const void *a, void (*score)(const void *ctx, v16 s, int head, int64_t row, int64_t col), "
             "void (*live)(const void *ctx, int head, int64_t row, int64_t *lo, int64_t *hi), int unit0, int unit1, "

@@ -205,28 +205,36 @@ KERNEL void matmul(const void *ctx, Epilogue *epilogue, const float *x, int64_t 
         matmul_active(ctx, epilogue, x, ldx, NULL, rows, k, w, storage, group, cut, panel0, panel1, scratch);
 }
 
+/* The same where neighbours do not lie side by side. */
+KERNEL int strided(int storage)
+{
+        return is_kept(storage) ? storage : storage == STORAGE_F16 ? STORAGE_STRIDED_F16 : STORAGE_STRIDED;
+}
+
 /*
  * y[i][j] = sum over p < k of a[i * ai + p * ak] * b[p * bk + j * bj], for rows row0 <= i < row1 and all
- * columns j < n; y [..][y_row]; b in f32 or f16, by `storage`.  For activations that nothing fused; the same chains as
- * matmul().
+ * columns j < n; y [..][y_row]; b in f32, f16 or codes with scales, by `storage`, from its element b_at on.  For activations that nothing
+ * fused; the same chains as matmul().
  */
 KERNEL void matmul_activations(float *y, int64_t y_row, const float *a, int64_t ai, int64_t ak, const void *b,
-                               int storage, int64_t bk, int64_t bj, int64_t row0, int64_t row1, int n, int k)
+                               int64_t b_at, int storage, int64_t bk, int64_t bj, int64_t row0, int64_t row1,
+                               int n, int k)
 {
         float acc[4 * 16];
         for (int64_t i = row0; i < row1; i += 4)
                 for (int j = 0; j < n; j += 16) {
                         int rows = row1 - i < 4 ? (int)(row1 - i) : 4, lanes = n - j < 16 ? n - j : 16;
                         Factors f = {.x = a + i * ai, .x_row = ai, .x_step = ak, .rows = rows};
-                        f.w = (const char *)b + j * bj * storage_bytes(storage);
+                        f.w = b;
+                        f.storage = storage;
+                        factors_skip(&f, b_at + j * bj);
                         f.w_step = bk;
                         f.panels = 1;
                         f.lane_step = bj;
                         f.lanes = lanes;
                         f.next = (const char *)f.w;
-                        f.storage = bj == 1 && lanes == 16   ? storage
-                                    : storage == STORAGE_F16 ? STORAGE_STRIDED_F16
-                                                             : STORAGE_STRIDED;
+                        if (bj != 1 || lanes != 16)
+                                f.storage = strided(storage);
                         tile_product(acc, 16, &f, k, 1, 4, 1);
                         for (int r = 0; r < rows; r++)
                                 v_store_n(y + (i + r) * y_row + j, v_load(acc + 16 * r), lanes);
@@ -237,11 +245,12 @@ KERNEL void matmul_activations(float *y, int64_t y_row, const float *a, int64_t 
  * One row of matmul_activations() that passes over the terms with a = 0 (zeros 1), b = 0 (2), or either (3), whatever the
  * other factor is: a mask makes them 0.
  */
-KERNEL void matmul_past_zeros(float *y, const float *a, int64_t ak, const void *b, int storage, int64_t bk,
-                              int64_t bj, int n, int k, int zeros)
+KERNEL void matmul_past_zeros(float *y, const float *a, int64_t ak, const void *b, int64_t b_at, int storage,
+                              int64_t bk, int64_t bj, int n, int k, int zeros)
 {
-        Factors f = {.w = b, .lane_step = bj};
-        f.storage = storage == STORAGE_F16 ? STORAGE_STRIDED_F16 : STORAGE_STRIDED;
+        Factors f = {.w = b, .lane_step = bj, .storage = storage};
+        factors_skip(&f, b_at);
+        f.storage = strided(storage);
         for (int j = 0; j < n; j += 16) {
                 v16 sum = v_set1(0);
                 f.lanes = n - j < 16 ? n - j : 16;
@@ -249,7 +258,7 @@ KERNEL void matmul_past_zeros(float *y, const float *a, int64_t ak, const void *
                         float x = a[p * ak];
                         if ((zeros & 1) && x == 0)
                                 continue;
-                        v16 w = load_columns(&f, p * bk + j * bj);
+                        v16 w = load_columns(&f, p * bk + j * bj, v_set1(0));
                         v16 more = v_fma(v_set1(x), w, sum);
                         sum = zeros & 2 ? v_where(v_eq(w, v_set1(0)), sum, more) : more;
                 }

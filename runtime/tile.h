@@ -1,7 +1,7 @@
 /*
  * A tile of products: as many rows by panels of 16 outputs as keep every sum in a register.
  *
- * Needs guard.h, a v16 header and narrow.h.
+ * Needs guard.h, a v16 header, narrow.h and kept.h.
  */
 
 /* The loop that follows is unrolled whole, so that arrays of vectors indexed by it become registers. */
@@ -88,11 +88,12 @@ typedef struct {
         int rows;      /* rows that there are; those of the tile beyond repeat the last */
         const void *w; /* panel j, step p: 16 columns from element, or block, j * w_panel + p * w_step on */
         int64_t w_panel, w_step;
-        int panels; /* likewise */
+        int64_t w_begin; /* of codes with scales: the element with which panel 0, step 0 begins */
+        int panels;      /* likewise */
         int storage;
         int64_t lane_step; /* of those that are strided */
-        int lanes;
-        const char *next; /* step p asks for next_step bytes at next + j * next_panel + p * next_step */
+        int lanes;         /* of those and of codes with scales; 0 of the latter: 16 neighbours */
+        const char *next;  /* step p asks for next_step bytes at next + j * next_panel + p * next_step */
         int64_t next_panel, next_step;
 } Factors;
 
@@ -102,8 +103,36 @@ KERNEL int storage_bytes(int storage)
         return storage == STORAGE_F16 || storage == STORAGE_BF16 ? 2 : 4;
 }
 
-KERNEL v16 load_columns(const Factors *f, int64_t at)
+/* Bytes of elements of one of these, or of whole blocks with scales. */
+KERNEL int64_t bytes_of(int storage, int64_t elements)
 {
+        return is_kept(storage) ? KEPT_SIZE(storage, elements) : elements * storage_bytes(storage);
+}
+
+/* The same factors from w's element `at` on. */
+KERNEL void factors_skip(Factors *f, int64_t at)
+{
+        if (is_kept(f->storage))
+                f->w_begin += at;
+        else
+                f->w = (const char *)f->w + at * storage_bytes(f->storage);
+}
+
+KERNEL v16 load_kept_columns(const Factors *f, int64_t at, v16 scale)
+{
+        at += f->w_begin;
+        if (f->lanes)
+                return v_load_kept_strided(f->storage, f->w, at, f->lane_step, f->lanes);
+        if (is_kept_tiled(f->storage))
+                return v_mul(scale, kept_codes(f->storage, f->w, at));
+        return v_load_kept(f->storage, f->w, at);
+}
+
+/* scale: of the columns, where scales stand side by side. */
+KERNEL v16 load_columns(const Factors *f, int64_t at, v16 scale)
+{
+        if (is_kept(f->storage))
+                return load_kept_columns(f, at, scale);
         if (f->storage == STORAGE_F16)
                 return v_load_f16((const uint16_t *)f->w + at);
         if (f->storage == STORAGE_BF16)
@@ -124,12 +153,13 @@ KERNEL int64_t row_at(const int32_t *active, int64_t i)
 /*
  * acc[i][j] (= or +=) sum over p < steps of x[i][p] w[j][p], for rows x panels vectors; row i, panel j stands
  * at acc + i * acc_row + 16 * j.  `fresh` starts from +0, else from acc.  rows and panels are literals that
- * fit the registers; a panel repeated because there are fewer repeats in acc too.
+ * fit the registers; a panel repeated because there are fewer repeats in acc too.  Of codes whose scales stand side by side all steps are
+ * of one group.
  */
 KERNEL void tile_product(float *acc, int64_t acc_row, const Factors *f, int64_t steps, int fresh, int rows,
                          int panels)
 {
-        v16 sum[12][4];
+        v16 sum[12][4], scale[4];
         int64_t x_at[12], w_at[4], acc_at[4];
         UNROLL
         for (int i = 0; i < rows; i++)
@@ -138,6 +168,9 @@ KERNEL void tile_product(float *acc, int64_t acc_row, const Factors *f, int64_t 
         for (int j = 0; j < panels; j++) {
                 w_at[j] = (j < f->panels ? j : f->panels - 1) * f->w_panel;
                 acc_at[j] = (j < f->panels ? j : f->panels - 1) * 16;
+                scale[j] = is_kept_tiled(f->storage) && !f->lanes
+                                   ? kept_scales(f->storage, f->w, f->w_begin + w_at[j])
+                                   : v_set1(0);
         }
         UNROLL
         for (int i = 0; i < rows; i++) {
@@ -149,7 +182,7 @@ KERNEL void tile_product(float *acc, int64_t acc_row, const Factors *f, int64_t 
                 v16 w[4];
                 UNROLL
                 for (int j = 0; j < panels; j++) {
-                        w[j] = load_columns(f, w_at[j] + p * f->w_step);
+                        w[j] = load_columns(f, w_at[j] + p * f->w_step, scale[j]);
                         v_prefetch(f->next + j * f->next_panel + p * f->next_step);
                 }
                 UNROLL

@@ -103,6 +103,21 @@ KERNEL void v_store_f16(uint16_t *p, v16 x)
         _mm_storeu_si128((__m128i *)(void *)(p + 8), v_narrow_f16(x.hi));
 }
 
+/* One in all lanes. */
+KERNEL v16 v_set1_f16(uint16_t half)
+{
+        __m256 x = _mm256_cvtph_ps(_mm_set1_epi16((short)half));
+        return (v16){x, x};
+}
+
+/* Integers of 8 bits. */
+KERNEL v16 v_load_i8(const int8_t *p)
+{
+        __m128i byte = _mm_loadu_si128((const __m128i *)(const void *)p);
+        return (v16){_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(byte)),
+                     _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_srli_si128(byte, 8)))};
+}
+
 /* Eight bfloat16 numbers: the upper halves of eight floats. */
 KERNEL __m256 v_widen_bf16(const uint16_t *p)
 {

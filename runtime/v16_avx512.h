@@ -91,6 +91,18 @@ KERNEL void v_store_f16(uint16_t *p, v16 x)
         _mm256_storeu_si256((__m256i *)(void *)p, _mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
 }
 
+/* One in all lanes. */
+KERNEL v16 v_set1_f16(uint16_t half)
+{
+        return _mm512_cvtph_ps(_mm256_set1_epi16((short)half));
+}
+
+/* Integers of 8 bits. */
+KERNEL v16 v_load_i8(const int8_t *p)
+{
+        return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)(const void *)p)));
+}
+
 /* bfloat16 numbers, widened exactly: the upper half of a float. */
 KERNEL v16 v_load_bf16(const uint16_t *p)
 {

@@ -105,6 +105,22 @@ KERNEL void v_store_f16(uint16_t *p, v16 x)
         vst1_u16(p + 12, v_narrow_f16(x.d));
 }
 
+/* One in all lanes. */
+KERNEL v16 v_set1_f16(uint16_t half)
+{
+        float32x4_t x = vcvt_f32_f16(vreinterpret_f16_u16(vdup_n_u16(half)));
+        return (v16){x, x, x, x};
+}
+
+/* Integers of 8 bits. */
+KERNEL v16 v_load_i8(const int8_t *p)
+{
+        int8x16_t byte = vld1q_s8(p);
+        int16x8_t lo = vmovl_s8(vget_low_s8(byte)), hi = vmovl_s8(vget_high_s8(byte));
+        return (v16){vcvtq_f32_s32(vmovl_s16(vget_low_s16(lo))), vcvtq_f32_s32(vmovl_s16(vget_high_s16(lo))),
+                     vcvtq_f32_s32(vmovl_s16(vget_low_s16(hi))), vcvtq_f32_s32(vmovl_s16(vget_high_s16(hi)))};
+}
+
 /* Four bfloat16 numbers, widened exactly: the upper halves of four floats. */
 KERNEL float32x4_t v_widen_bf16(const uint16_t *p)
 {

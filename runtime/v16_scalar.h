@@ -226,6 +226,25 @@ KERNEL void v_store_f16(uint16_t *p, v16 x)
                 p[i] = float_to_f16(x.lane[i]);
 }
 
+/* One in all lanes. */
+KERNEL v16 v_set1_f16(uint16_t half)
+{
+        const float value = float_from_f16(half);
+        v16 x;
+        for (int i = 0; i < 16; i++)
+                x.lane[i] = value;
+        return x;
+}
+
+/* Integers of 8 bits. */
+KERNEL v16 v_load_i8(const int8_t *p)
+{
+        v16 x;
+        for (int i = 0; i < 16; i++)
+                x.lane[i] = (float)p[i];
+        return x;
+}
+
 /* bfloat16 numbers, widened exactly: the upper half of a float. */
 KERNEL v16 v_load_bf16(const uint16_t *p)
 {

@@ -127,6 +127,29 @@ KERNEL void v_store_f16(uint16_t *p, v16 x)
         _mm_storeu_si128((__m128i *)(void *)(p + 8), _mm_packs_epi32(v_narrow_f16(x.c), v_narrow_f16(x.d)));
 }
 
+/* One in all lanes. */
+KERNEL v16 v_set1_f16(uint16_t half)
+{
+        __m128 x = v_widen_f16(_mm_set1_epi32(half));
+        return (v16){x, x, x, x};
+}
+
+/* Four integers of 16 bits, doubled as interleaving has them, as floats. */
+KERNEL __m128 v_of_words(__m128i twice)
+{
+        return _mm_cvtepi32_ps(_mm_srai_epi32(twice, 16));
+}
+
+/* Integers of 8 bits. */
+KERNEL v16 v_load_i8(const int8_t *p)
+{
+        __m128i byte = _mm_loadu_si128((const __m128i *)(const void *)p);
+        __m128i lo = _mm_srai_epi16(_mm_unpacklo_epi8(byte, byte), 8),
+                hi = _mm_srai_epi16(_mm_unpackhi_epi8(byte, byte), 8);
+        return (v16){v_of_words(_mm_unpacklo_epi16(lo, lo)), v_of_words(_mm_unpackhi_epi16(lo, lo)),
+                     v_of_words(_mm_unpacklo_epi16(hi, hi)), v_of_words(_mm_unpackhi_epi16(hi, hi))};
+}
+
 /* bfloat16 numbers, widened exactly: the upper halves of floats. */
 KERNEL v16 v_load_bf16(const uint16_t *p)
 {

@@ -118,7 +118,7 @@ const char *test_run_text(Arena *a, const Target *target, When when);
 bool test_run_of_model(Model *m, const Options *o, const Target *target, When when, TestRun *t);
 
 /* kept_state.c: for KeptSource.value; `from` is a KeptState of a plan without window caches. */
-double kept_value(void *from, const StateVar *s, int64_t slot, const int64_t *index);
+double kept_value(void *from, const StateVar *s, int64_t slot, const int64_t *index, double *scale);
 
 /* A tensor found: doubles or, where these are NULL, floats. */
 typedef struct {

@@ -202,7 +202,7 @@ static bool read_head_line(Reading *r, const char *key)
                        fail(r, "quant is TYPE[,PATH=TYPE…]; types are f32, f16 and bf16");
         }
         if (!strcmp(key, "kv"))
-                return kv_storage(r->at, &g->o.kv) || fail(r, "kv is f32 or f16");
+                return kv_storage(r->at, &g->o.kv) || fail(r, "kv is f32, f16 or q8");
         if (!strcmp(key, "tokenizer"))
                 return read_file_line(r, &g->o.tokenizer, &g->tokenizer_hash);
         if (!strcmp(key, "spec"))

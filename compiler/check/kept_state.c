@@ -4,6 +4,7 @@
  * such number moves an output by more than floats do.  So the interpreter takes what compiled code has kept, where its own number
  * is within an error of floats of being rounded so (interpret_state.c); what differs further is an error as ever. */
 #include <math.h>
+#include <string.h>
 
 #include "check.h"
 
@@ -15,16 +16,30 @@ static const Buffer *buffer_of(const Plan *p, const StateVar *s)
         return NULL;
 }
 
-double kept_value(void *from, const StateVar *s, int64_t slot, const int64_t *index)
+/* Element `at` of codes with scales, as runtime/kept.h has them. */
+static double kept_code(const Buffer *b, const float *begin, int64_t at, double *scale)
+{
+        int64_t lanes = b->layout.tiled >= 0 ? LANES : 1, block = b->group * lanes;
+        const char *p = (const char *)begin + at / block * lanes * (b->group + 2);
+        uint16_t half;
+        memcpy(&half, p + at % lanes * 2, 2);
+        *scale = f16_to_f32(half);
+        return *scale * ((const signed char *)p)[2 * lanes + at % block];
+}
+
+double kept_value(void *from, const StateVar *s, int64_t slot, const int64_t *index, double *scale)
 {
         const KeptState *kept = from;
         const Buffer *b = buffer_of(kept->plan, s);
-        if (!b || b->storage != STORAGE_F16 || b->cache >= 0)
+        *scale = NAN;
+        if (!b || !is_kept_narrow(b) || b->cache >= 0)
                 return NAN;
         int64_t at = b->layout.offset;
         for (int a = 0; a < b->layout.rank; a++)
                 at += a == b->layout.tiled ? index[a] / LANES * b->layout.tile + index[a] % LANES
                                            : index[a] * b->layout.stride[a];
         const float *begin = kept->state + FLOATS(b->offset + slot * b->slot_stride);
+        if (b->storage == STORAGE_Q8)
+                return kept_code(b, begin, at, scale);
         return f16_to_f32(((const uint16_t *)(const void *)begin)[at]);
 }

@@ -162,10 +162,13 @@ static bool set_cache(Options *o, const char *command, const char *value)
 
 bool kv_storage(const char *name, Storage *storage)
 {
-        for (*storage = STORAGE_F32; *storage <= STORAGE_F16; (*storage)++)
-                if (!strcmp(name, storage_info[*storage].text))
-                        return true;
+        static const Storage of_cache[] = {STORAGE_F32, STORAGE_F16, STORAGE_Q8};
         *storage = STORAGE_F32;
+        for (size_t i = 0; i < sizeof of_cache / sizeof *of_cache; i++)
+                if (!strcmp(name, storage_info[of_cache[i]].text)) {
+                        *storage = of_cache[i];
+                        return true;
+                }
         return false;
 }
 
@@ -257,7 +260,7 @@ static bool set(Options *o, const char *command, char letter, const char *value)
         switch (letter) {
         case 'J': return set_jit(o, command, value);
         case 'h': return set_cache(o, command, value);
-        case 'V': return kv_storage(value, &o->kv) || wrong(command, "--kv is f32 or f16, not %s", value);
+        case 'V': return kv_storage(value, &o->kv) || wrong(command, "--kv is f32, f16 or q8, not %s", value);
         case 'v': return o->verbose = true;
         case 'F': return o->force = true;
         case 'O': return o->spec_only = true;

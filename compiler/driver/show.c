@@ -169,14 +169,11 @@ static void show_bytes(Arena *a, const char *what, int64_t count)
 }
 
 /* count: values by their storage */
-static void show_storage(Arena *a, const int64_t count[STORAGE_COUNT])
+static void show_storage(Arena *a, const int64_t count[STORAGE_COUNT], int64_t bytes)
 {
-        int64_t bytes = 0;
-        for (Storage s = 0; s < WEIGHT_STORAGES; s++)
-                bytes += storage_size(s, count[s]);
         printf("  %-11s  %s bytes  %s:", "here", grouped(a, bytes), in_units(a, bytes, "B"));
         const char *between = "";
-        for (Storage s = 0; s < WEIGHT_STORAGES; s++)
+        for (Storage s = 0; s < STORAGE_COUNT; s++)
                 if (count[s]) {
                         printf("%s %s values of %s", between, grouped(a, count[s]), storage_info[s].text);
                         between = ",";
@@ -243,19 +240,26 @@ void show_mixture(FILE *f, Arena *a, const Graph *g)
 /* In the storage that a checkpoint or --quant gives them. */
 static void show_weight_storage(Arena *a, const Graph *g)
 {
-        int64_t count[STORAGE_COUNT] = {0};
+        int64_t count[STORAGE_COUNT] = {0}, bytes = 0;
         for (int i = 0; i < g->nweight; i++)
                 count[g->weight[i]->storage] += g->weight[i]->slots * type_count(&g->weight[i]->type, NULL);
-        show_storage(a, count);
+        for (Storage s = 0; s < STORAGE_COUNT; s++)
+                bytes += storage_size(s, count[s]);
+        show_storage(a, count, bytes);
         show_mixture(stdout, a, g);
 }
 
 static void show_state_storage(Arena *a, const Graph *g, const int64_t *held)
 {
-        int64_t count[STORAGE_COUNT] = {0};
-        for (int i = 0; i < g->nstate; i++)
-                count[g->state[i]->storage] += state_count(g, g->state[i], held[i]);
-        show_storage(a, count);
+        int64_t count[STORAGE_COUNT] = {0}, bytes = 0;
+        for (int i = 0; i < g->nstate; i++) {
+                const StateVar *s = g->state[i];
+                int64_t n = state_count(g, s, held[i]);
+                count[s->storage] += n;
+                bytes += s->storage == STORAGE_Q8 ? n / s->group * (s->group + 2)
+                                                  : storage_size(s->storage, n);
+        }
+        show_storage(a, count, bytes);
 }
 
 /* By number of the state: how many positions compiled code holds of it; 0: all. */
@@ -292,7 +296,8 @@ static void show_states(Arena *a, const Graph *g, const int64_t *held)
                 if (held[i])
                         printf(" and %" PRId64 " held", held[i]);
                 printf(": %s values%s\n", grouped(a, state_count(g, s, held[i])),
-                       s->storage == STORAGE_F16 ? " in f16" : "");
+                       s->storage == STORAGE_F32 ? ""
+                                                 : arena_printf(a, " in %s", storage_info[s->storage].text));
         }
 }
 

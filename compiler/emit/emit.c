@@ -183,12 +183,14 @@ static const char *command_text(const Emit *e, const char *file)
 
 /* --- all of it -------------------------------------------------------------------------------------------------- */
 
-static bool keys_are_narrow(const Graph *g)
+/* What keys and values are kept in, if not all are floats. */
+static const char *narrow_keys(const Emit *e)
 {
-        bool narrow = false;
-        for (int i = 0; i < g->nstate; i++)
-                narrow |= g->state[i]->storage == STORAGE_F16;
-        return narrow;
+        Storage s = STORAGE_F32;
+        for (int i = 0; i < e->g->nstate && s == STORAGE_F32; i++)
+                s = e->g->state[i]->storage;
+        return s == STORAGE_F32 ? ""
+                                : arena_printf(e->arena, " (keys and values in %s)", storage_info[s].text);
 }
 
 static void emit_comment(const Emit *e, Text *c)
@@ -201,7 +203,7 @@ static void emit_comment(const Emit *e, Text *c)
                     " parameters; %.1f MFLOP a position; weights %.1f MB f32, cache %.1f MB%s%s, "
                     "arena %.2f MB%s.\n",
                     e->o->parameters, (double)e->o->flops_token / 1e6, 1e-6 * (double)p->weights_size,
-                    1e-6 * (double)p->state_size, keys_are_narrow(e->g) ? " (keys and values in f16)" : "",
+                    1e-6 * (double)p->state_size, narrow_keys(e),
                     is_batched(e) ? arena_printf(e->arena, " for each of %d sequences", p->slots) : "",
                     1e-6 * (double)p->arena_size,
                     e->causal ? arena_printf(e->arena, " at %" PRId64 " positions a call", p->chunk) : "");

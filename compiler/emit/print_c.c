@@ -162,7 +162,20 @@ static const char *place_text(Printer *p, Buffer *b, const Index *at)
 
 const char *operand_text(Printer *p, Operand o)
 {
-        return index_is(o.at, 0) ? pointer_name(p, o.buffer) : place_text(p, o.buffer, o.at);
+        if (index_is(o.at, 0))
+                return pointer_name(p, o.buffer);
+        if (o.buffer->storage == STORAGE_Q8)
+                return arena_printf(p->arena, "%s + KEPT_SIZE(%s, %s)", pointer_name(p, o.buffer),
+                                    storage_text(p, o.buffer), index_text(p, o.at));
+        return place_text(p, o.buffer, o.at);
+}
+
+const char *storage_text(const Printer *p, const Buffer *b)
+{
+        if (b->storage == STORAGE_Q8)
+                return arena_printf(p->arena, "STORAGE_KEPT(%lld, %d)", (long long)b->group,
+                                    b->layout.tiled >= 0 ? LANES : 1);
+        return arena_printf(p->arena, "STORAGE_%s", storage_info[b->storage].name);
 }
 
 /* A repeat's counter, which the function then needs. */
@@ -322,8 +335,16 @@ static const char *start_text(const Printer *p, const Stmt *s)
 /* An element among blocks: their type, where they begin, its number. */
 static const char *in_blocks(Printer *p, const Stmt *s)
 {
-        return arena_printf(p->arena, "STORAGE_%s, %s, %s", storage_info[s->buffer->storage].name,
-                            pointer_name(p, s->buffer), index_text(p, s->at));
+        return arena_printf(p->arena, "%s, %s, %s", storage_text(p, s->buffer), pointer_name(p, s->buffer),
+                            index_text(p, s->at));
+}
+
+const char *element_text(Printer *p, Buffer *b, const Index *at)
+{
+        if (b->storage == STORAGE_Q8)
+                return arena_printf(p->arena, "block_at(%s, %s, %s)", storage_text(p, b), pointer_name(p, b),
+                                    index_text(p, at));
+        return arena_printf(p->arena, storage_info[b->storage].one, pointer_name(p, b), index_text(p, at));
 }
 
 static void print_load(Printer *p, const Stmt *s, Text *out)
@@ -346,8 +367,7 @@ static void print_load(Printer *p, const Stmt *s, Text *out)
 static void print_element(Printer *p, const Stmt *s, Text *out)
 {
         const Storage e = s->buffer->storage;
-        const char *name = pointer_name(p, s->buffer), *at = index_text(p, s->at);
-        define(p, s, storage_info[e].set, arena_printf(p->arena, storage_info[e].one, name, at), out);
+        define(p, s, storage_info[e].set, element_text(p, s->buffer, s->at), out);
 }
 
 static void print_gather(Printer *p, const Stmt *s, Text *out)

@@ -112,9 +112,9 @@ static const char *always_placed(Printer *p, Operand o)
 static void print_activations(Printer *p, const ActivationCall *c, Text *out)
 {
         const char *to = always_placed(p, c->to), *a = always_placed(p, c->a);
-        const char *b = arena_printf(p->arena, "%s, STORAGE_%s, %lld, %lld", always_placed(p, c->b),
-                                     storage_info[c->b.buffer->storage].name, (long long)c->b_step,
-                                     (long long)c->b_lane);
+        const char *b = arena_printf(p->arena, "%s, %s, %s, %lld, %lld", pointer_name(p, c->b.buffer),
+                                     index_text(p, c->b.at), storage_text(p, c->b.buffer),
+                                     (long long)c->b_step, (long long)c->b_lane);
         const char *sizes = arena_printf(p->arena, "(int)%s, (int)%s", size_of_loop(p, c->columns),
                                          size_of_loop(p, c->depth));
         if (c->zeros)
@@ -138,8 +138,8 @@ static void describe(Printer *p, const AttentionCall *c, Text *out)
                     (long long)c->k_head, (long long)c->k_tile);
         text_printf(out, "        .v = %s, .v_head = %lld, .v_key = %lld,\n", operand_text(p, c->v),
                     (long long)c->v_head, (long long)c->v_key);
-        text_printf(out, "        .k_storage = STORAGE_%s, .v_storage = STORAGE_%s,\n",
-                    storage_info[c->k.buffer->storage].name, storage_info[c->v.buffer->storage].name);
+        text_printf(out, "        .k_storage = %s, .v_storage = %s,\n", storage_text(p, c->k.buffer),
+                    storage_text(p, c->v.buffer));
         if (c->first_held)
                 text_printf(out, "        .first_key = %s, .first_value = %s,\n",
                             size_expression(p, c->first_key), size_expression(p, c->first_value));
@@ -206,6 +206,12 @@ static void print_attention(Printer *p, const AttentionCall *c, Text *out)
 static void print_select(Printer *p, const Stmt *s, Text *out)
 {
         const SelectCall *c = s->call.select;
+        if (s->op == STMT_CODES) {
+                text_printf(out, "keep_codes(%s, %s, %s, %s, %lld);\n", storage_text(p, c->to.buffer),
+                            pointer_name(p, c->to.buffer), index_text(p, c->to.at), always_placed(p, c->of),
+                            (long long)c->of_step);
+                return;
+        }
         const char *to = always_placed(p, c->to), *of = always_placed(p, c->of);
         const char *size = size_of_loop(p, c->over);
         if (s->op == STMT_TOP)
@@ -218,8 +224,7 @@ static void print_select(Printer *p, const Stmt *s, Text *out)
 
 static void print_move(Printer *p, const MoveCall *c, Text *out)
 {
-        const char *from = arena_printf(p->arena, storage_info[c->from.buffer->storage].one,
-                                        pointer_name(p, c->from.buffer), index_text(p, c->from.at));
+        const char *from = element_text(p, c->from.buffer, c->from.at);
         const char *to = pointer_name(p, c->to.buffer), *at = index_text(p, c->to.at);
         if (c->to.buffer->storage == STORAGE_F16)
                 text_printf(out, "f16_put(%s, %s, %s);\n", to, at, from);
@@ -234,7 +239,8 @@ void print_call(Printer *p, const Stmt *s, Text *out)
         case STMT_ACTIVATION_MATMUL: print_activations(p, s->call.activation, out); break;
         case STMT_ATTENTION: print_attention(p, s->call.attention, out); break;
         case STMT_TOP:
-        case STMT_ARGMAX: print_select(p, s, out); break;
+        case STMT_ARGMAX:
+        case STMT_CODES: print_select(p, s, out); break;
         case STMT_MOVE: print_move(p, s->call.move, out); break;
         default: break; /* COLLECTIVE: one machine has nothing to do */
         }

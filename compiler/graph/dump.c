@@ -55,9 +55,9 @@ static const char *iterations_text(Arena *a, const Region *region)
 }
 
 /* What is kept is rounded so. */
-static const char *rounding_text(const StateVar *s)
+static const char *rounding_text(Arena *a, const StateVar *s)
 {
-        return s->storage == STORAGE_F16 ? " in f16" : "";
+        return s->storage == STORAGE_F32 ? "" : arena_printf(a, " in %s", storage_info[s->storage].text);
 }
 
 /* "(8 axis 1 by 64)(time axis 0)": one group of brackets an atom, output axes apart by commas. */
@@ -110,12 +110,12 @@ static const char *attr_text(Arena *a, const Graph *g, const Node *n)
                        : attr->index == ZEROS_LEFT  ? " past zeros left"
                        : attr->index == ZEROS_RIGHT ? " past zeros right"
                                                     : " past zeros";
-        case OP_KEEP: return arena_printf(a, " %s%s", attr->state->name, rounding_text(attr->state));
+        case OP_KEEP: return arena_printf(a, " %s%s", attr->state->name, rounding_text(a, attr->state));
         case OP_KEPT: return arena_printf(a, " %s", attr->state->name);
         case OP_READ: return arena_printf(a, " %s axis %d", attr->state->name, attr->axis);
         case OP_APPEND:
                 return arena_printf(a, " %s axis %d%s", attr->state->name, attr->axis,
-                                    rounding_text(attr->state));
+                                    rounding_text(a, attr->state));
         case OP_REPEAT:
                 return arena_printf(a, " %s, %lld iterations, bodies%s", attr->region->name,
                                     (long long)attr->region->iterations, iterations_text(a, attr->region));

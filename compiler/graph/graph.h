@@ -239,15 +239,16 @@ typedef struct {
  * slot for each iteration of the regions around it. */
 struct StateVar {
         int id;
-        const char *name;       /* "layer.attn.k" */
-        Type type;              /* of the whole history: the axis has the bound of time */
-        int axis;               /* -1: no history but one value, of what is fed separately: */
-        uint64_t groups;        /* the groups that it depends on */
-        int64_t late;           /* row i is of position i - late: what is kept looks ahead by that much */
-        int64_t window;         /* 0: all of the past; else only this many positions back are read */
-        Storage storage;        /* what its numbers are rounded to when they are kept: F32 or F16 */
-        Region *region;         /* NULL: top */
-        int64_t slots;          /* iterations of the regions around it that have it */
+        const char *name; /* "layer.attn.k" */
+        Type type;        /* of the whole history: the axis has the bound of time */
+        int axis;         /* -1: no history but one value, of what is fed separately: */
+        uint64_t groups;  /* the groups that it depends on */
+        int64_t late;     /* row i is of position i - late: what is kept looks ahead by that much */
+        int64_t window;   /* 0: all of the past; else only this many positions back are read */
+        Storage storage;  /* what its numbers are rounded to when they are kept: F32, F16 or Q8 */
+        int64_t group;    /* Q8: how many neighbours in a row share a scale, which they divide */
+        Region *region;   /* NULL: top */
+        int64_t slots;    /* iterations of the regions around it that have it */
         const int32_t *slot_of; /* [product of iterations]: slot, or -1; NULL: all iterations have it */
 };
 
@@ -454,10 +455,10 @@ typedef struct {
 typedef struct InterpState InterpState; /* what state variables hold, for graphs after the causal pass */
 InterpState *interp_state_new(const Graph *g);
 void interp_state_free(InterpState *s);
-/* What something else keeps in a state that is rounded: element index[] of a slot; NAN: nothing is known. */
+/* What something else keeps in a state that is rounded: element index[] of a slot and, of Q8, its scale; NAN: nothing is known. */
 typedef struct {
         void *from;
-        double (*value)(void *from, const StateVar *s, int64_t slot, const int64_t *index);
+        double (*value)(void *from, const StateVar *s, int64_t slot, const int64_t *index, double *scale);
 } KeptSource;
 /* Where a number lies so near to the middle of two that another one, off by the error of floats, is rounded the other way, the state
  * takes what the source has.  NULL: it does not. */

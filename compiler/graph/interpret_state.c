@@ -119,30 +119,84 @@ static double largest(const Value *value)
         return most;
 }
 
-/* What element i of n's value is rounded to by the one that the state follows, if a number within `error` of x may be. */
-static double followed(const Interp *it, const Node *n, int64_t i, double x, double error)
+/* What the one that the state follows keeps as element i of n's value; NAN: nothing is known. */
+static double kept_elsewhere(const Interp *it, const Node *n, int64_t i, double *scale)
 {
         int64_t index[MAX_RANK];
+        const KeptSource *source = it->state->follows;
+        if (!source)
+                return NAN;
         for (int a = n->type.rank - 1; a >= 0; a--) {
                 int64_t size = dim_value(n->type.dim[a], it->size);
                 index[a] = i % size;
                 i /= size;
         }
-        const KeptSource *source = it->state->follows;
-        double own = round_f16(x), other = source->value(source->from, n->attr.state,
-                                                         slot_of(it, n->attr.state, n->body->region), index);
+        return source->value(source->from, n->attr.state, slot_of(it, n->attr.state, n->body->region), index,
+                             scale);
+}
+
+/* own: what x is rounded to; the other's number if one within `error` of x may be rounded to that. */
+static double followed(double x, double own, double other, double error)
+{
         return fabs(other - x) - fabs(own - x) <= 2 * error ? other : own;
+}
+
+static void round_f16_value(const Interp *it, const Node *n, Value *value, double error)
+{
+        for (int64_t i = 0; i < value->count; i++) {
+                double x = value->data[i], scale;
+                value->data[i] = followed(x, round_f16(x), kept_elsewhere(it, n, i, &scale), error);
+        }
+}
+
+/* The least f16 from most / 127 on; NAN: there is none. */
+static double scale_of(double most)
+{
+        float least = (float)most / 127.0f;
+        uint16_t half = f32_to_f16(least);
+        half += f16_to_f32(half) < least;
+        return half < 0x7c00 ? f16_to_f32(half) : NAN;
+}
+
+/* Elements i to i + group - 1 have one scale (runtime/kept.h). */
+static void round_group(const Interp *it, const Node *n, double *x, int64_t i, double error)
+{
+        double most = 0, other = NAN;
+        for (int64_t k = 0; k < n->attr.state->group; k++)
+                most = isfinite(x[k]) ? fmax(most, fabs(x[k])) : INFINITY;
+        double scale = scale_of(most);
+        kept_elsewhere(it, n, i, &other);
+        if (other >= scale_of(fmax(0, most - error)) && other <= scale_of(most + error))
+                scale = other;
+        for (int64_t k = 0; k < n->attr.state->group; k++) {
+                double own = scale == 0 ? 0 : scale * fmin(127, fmax(-127, nearbyint(x[k] / scale)));
+                x[k] = isnan(scale) ? NAN : followed(x[k], own, kept_elsewhere(it, n, i + k, &other), error);
+        }
+}
+
+/* Of an append the new rows alone: codes of what codes stand for may have another scale. */
+static void round_q8_value(const Interp *it, const Node *n, Value *value, double error)
+{
+        int64_t inner = 1, rows = 1, old = 0;
+        if (n->op == OP_APPEND) {
+                rows = dim_value(n->type.dim[n->attr.axis], it->size);
+                old = rows - dim_value(n->in[1]->type.dim[n->attr.axis], it->size);
+                for (int a = n->attr.axis + 1; a < n->type.rank; a++)
+                        inner *= dim_value(n->type.dim[a], it->size);
+        }
+        for (int64_t i = 0; i < value->count; i += n->attr.state->group)
+                if (i / inner % rows >= old)
+                        round_group(it, n, value->data + i, i, error);
 }
 
 /* What is rounded already stays as it is. */
 static void round_kept(const Interp *it, const Node *n, Value *value)
 {
-        if (n->attr.state->storage != STORAGE_F16)
-                return;
         double error = float_error * largest(value);
-        for (int64_t i = 0; i < value->count; i++)
-                value->data[i] = it->state->follows ? followed(it, n, i, value->data[i], error)
-                                                    : round_f16(value->data[i]);
+        if (n->attr.state->storage == STORAGE_F16)
+                round_f16_value(it, n, value, error);
+        if (n->attr.state->storage == STORAGE_Q8)
+                round_q8_value(it, n, value, error);
 }
 
 /* The value is the join of past and new, and is rounded as the state is; it becomes the state when all has gone well.  Of an axis that is longer than time

@@ -38,6 +38,29 @@ int64_t bound_of(const Plan *p, Dim d)
         return n;
 }
 
+bool is_kept_narrow(const Buffer *b)
+{
+        return b->storage == STORAGE_F16 || b->storage == STORAGE_Q8;
+}
+
+int64_t buffer_size(const Buffer *b, int64_t elements)
+{
+        return b->storage == STORAGE_Q8 ? (elements + b->group - 1) / b->group * (b->group + 2)
+                                        : storage_size(b->storage, elements);
+}
+
+int64_t buffer_elements(const Buffer *b, int64_t bytes)
+{
+        return b->storage == STORAGE_Q8 ? bytes / (b->group + 2) * b->group
+                                        : storage_elements(b->storage, bytes);
+}
+
+int storage_number(const Buffer *b)
+{
+        int lanes = b->layout.tiled >= 0 ? LANES : 1;
+        return b->storage == STORAGE_Q8 ? (int)(LANES * b->group) + lanes - 1 : (int)b->storage;
+}
+
 int cache_of(const Buffer *b)
 {
         while (b->part_of)
@@ -52,7 +75,7 @@ CachedState cached_state(const Buffer *b)
                              .offset = FLOATS(b->offset),
                              .slots = b->slots,
                              .slot = FLOATS(b->slot_stride),
-                             .tile = FLOATS(storage_size(b->storage, tile))};
+                             .tile = FLOATS(buffer_size(b, tile))};
 }
 
 int cached_states(const Plan *p)

@@ -99,6 +99,7 @@ struct Buffer {
         int id;
         Home home;
         Storage storage;
+        int64_t group;    /* of STORAGE_Q8: StateVar.group */
         const char *name; /* as comments call it: "layer.attn.q" */
         Type type;        /* of what it holds (one slot) */
         Layout layout;
@@ -266,7 +267,13 @@ MapResult address_through(const Plan *p, const Domain *d, const Map *m, Node *n,
 
 /* kernel.c */
 bool same_dims(const Type *a, const Type *b);
-int cache_of(const Buffer *b); /* of what b is a part of, or -1 */
+/* A state of keys or values in fewer bits. */
+bool is_kept_narrow(const Buffer *b);
+/* Bytes of so many elements, whole blocks of those with scales; elements in so many bytes. */
+int64_t buffer_size(const Buffer *b, int64_t elements);
+int64_t buffer_elements(const Buffer *b, int64_t bytes);
+int storage_number(const Buffer *b); /* as the runtime has it, STORAGE_KEPT() too */
+int cache_of(const Buffer *b);       /* of what b is a part of, or -1 */
 CachedState cached_state(const Buffer *b);
 /* how many buffers are states of window caches: those whose `cache` is not -1 */
 int cached_states(const Plan *p);

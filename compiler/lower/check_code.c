@@ -139,7 +139,7 @@ static int64_t room_of(const Check *c, Buffer *b)
         int64_t bytes = own->size ? own->size : own->slot_stride;
         if (whole_buffer((Buffer *)own)->apart)
                 bytes /= c->plan->slots;
-        return storage_elements(own->storage, bytes);
+        return buffer_elements(own, bytes);
 }
 
 static void check_list(const Check *c, Buffer *b, bool written)
@@ -224,9 +224,10 @@ static void check_call(const Check *c, const Stmt *s)
                 break;
         }
         case STMT_TOP:
-        case STMT_ARGMAX: {
+        case STMT_ARGMAX:
+        case STMT_CODES: {
                 int64_t n = most(size_at(c, l->over->size));
-                check_access(c, l->to.buffer, l->to.at, (Range){0, s->op == STMT_TOP ? n * l->to_step : 0},
+                check_access(c, l->to.buffer, l->to.at, (Range){0, s->op == STMT_ARGMAX ? 0 : n * l->to_step},
                              true);
                 check_access(c, l->of.buffer, l->of.at, (Range){0, n * l->of_step}, false);
                 break;

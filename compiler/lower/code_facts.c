@@ -101,6 +101,7 @@ static void see_call(Sight *f, const Function *of, const Stmt *s)
         case STMT_ATTENTION: see_attention(f, of, s->call.attention); break;
         case STMT_TOP:
         case STMT_ARGMAX:
+        case STMT_CODES:
                 see_operand(f, s->call.select->of, false);
                 see_operand(f, s->call.select->to, true);
                 see_loop(f, s->call.select->over);

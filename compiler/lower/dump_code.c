@@ -164,6 +164,7 @@ static void dump_call(const Dump *d, const Stmt *s)
         case STMT_ATTENTION: dump_attention(d, s->call.attention); break;
         case STMT_TOP:
         case STMT_ARGMAX:
+        case STMT_CODES:
                 dump_operand(d, " to", s->call.select->to);
                 dump_operand(d, ", of", s->call.select->of);
                 break;

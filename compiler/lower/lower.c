@@ -247,6 +247,8 @@ static Node *lower_kind(Plan *p, Kernel *k, Code *code)
         Node *stuck;
         switch (k->op) {
         case K_LOOP:
+                if (k->store[0].to && k->store[0].to->storage == STORAGE_Q8)
+                        return lower_codes(p, k, code);
                 stuck = lower_loop(p, k, code);
                 return stuck && may_move(p, k) ? lower_move(p, k, code) : stuck;
         case K_FILL: return lower_loop(p, k, code);

@@ -92,7 +92,21 @@ static int64_t along(const Address *a, int loop)
 /* What the runtime's kernel loads keys and values from. */
 static bool is_loaded(const Buffer *b)
 {
-        return b->storage == STORAGE_F32 || b->storage == STORAGE_F16;
+        return b->storage == STORAGE_F32 || is_kept_narrow(b);
+}
+
+/* Does a kernel that begins there and takes these steps find groups that share a scale whole?  within: the loop that runs along them. */
+static bool takes_groups(const Lower *l, const Buffer *b, const Address *a, int within)
+{
+        int64_t block = b->group * (a->tiled ? LANES : 1);
+        if (b->storage != STORAGE_Q8)
+                return true;
+        bool whole = a->offset.fixed % block == 0 && (!a->tiled || a->tile % block == 0);
+        for (int i = 0; i < MAX_NAMED; i++)
+                whole &= a->offset.per[i] % block == 0;
+        for (int i = 0; i < l->domain.n; i++)
+                whole &= i == within || a->coef[i] % block == 0;
+        return whole;
 }
 
 static bool fits_kernel(const Lower *l, const Walks *w)
@@ -109,6 +123,11 @@ static bool fits_kernel(const Lower *l, const Walks *w)
         for (int i = 0; i < l->domain.n; i++)
                 if (i != w->keys && w->k.tile_index.coef[i] != 0)
                         return false;
+        if (!takes_groups(l, w->k_buffer, &w->k, w->depth) ||
+            !takes_groups(l, w->v_buffer, &w->v, w->width) ||
+            (w->k_buffer->storage == STORAGE_Q8 &&
+             l->domain.loop[w->depth].size.fixed % w->k_buffer->group != 0))
+                return false;
         return dim_equal(w->k.tile_index.offset, dim_scale(first_held(w->k_buffer), -1));
 }
 

@@ -128,7 +128,7 @@ Node *lower_activations(Plan *p, Kernel *k, Code *code)
             !reads_straight(call->a.buffer, &x))
                 return k->x->op == OP_VIEW && !p->copy[k->x->id] ? k->x : base_of(k->x);
         if (operand(&l, k->y, k->y->type.rank - 2, inner, &m, &y, &call->b.buffer) != MAP_OK || y.tiled ||
-            (call->b.buffer->storage != STORAGE_F16 && !reads_straight(call->b.buffer, &y)))
+            (!is_kept_narrow(call->b.buffer) && !reads_straight(call->b.buffer, &y)))
                 return k->y->op == OP_VIEW && !p->copy[k->y->id] ? k->y : base_of(k->y);
         if (to.tiled || to.coef[l.lane] != 1)
                 return root;

@@ -6,7 +6,9 @@
  * These alone may be kept in fewer bits (StateVar.storage): they are most of a cache, and what computes these products widens what it
  * loads.  What taps read does not count, since a tap changes nothing else.
  *
- * Expects a graph whose passes are done.  Leaves StateVar.storage of each state. */
+ * In codes of 8 bits neighbours along the width of a head share a scale (StateVar.group).
+ *
+ * Expects a graph whose passes are done.  Leaves StateVar.storage of each state, and its group. */
 #include "passes.h"
 
 enum { BY_ATTENTION = 1, OTHERWISE = 2 };
@@ -16,6 +18,8 @@ typedef struct {
         const Graph *g;
         const Uses *uses;
         Answer *weights; /* by id: what becomes_weights() found */
+        int64_t *
+                width; /* by state: what the widths of the heads that read it have in common; 0: nothing is known */
 } Reading;
 
 /* Is the value read elsewhere than by its users? */
@@ -60,6 +64,65 @@ static const Node *through_views(const Node *n)
         return n;
 }
 
+static int64_t common_divisor(int64_t a, int64_t b)
+{
+        return b ? common_divisor(b, a % b) : a;
+}
+
+/* Axes *first to *last of a view count a run of neighbours in these axes of its input, all but the first whole; false: they do not. */
+static bool run_under(const Node *view, int *first, int *last)
+{
+        const View *v = view->attr.view;
+        int begin = -1, end = -1;
+        for (int i = 0; i < v->natom; i++) {
+                const Atom *a = &v->atom[i];
+                if (a->out < *first || a->out > *last || dim_is(a->size, 1))
+                        continue;
+                bool follows = begin < 0 ||
+                               (a->axis == end + 1 && dim_equal(a->size, view->in[0]->type.dim[a->axis]));
+                if (a->axis < 0 || a->stride != 1 || !follows)
+                        return false;
+                begin = begin < 0 ? a->axis : begin;
+                end = a->axis;
+        }
+        *first = begin;
+        *last = end;
+        return begin >= 0;
+}
+
+/* An axis of a product's right side runs along the last axes of the state under it: this is the width of a head. */
+static void note_width(const Reading *r, const Node *n, int axis)
+{
+        Dim width = n->type.dim[axis];
+        int first = axis, last = axis;
+        for (; n->op == OP_VIEW; n = n->in[0])
+                if (!run_under(n, &first, &last))
+                        return;
+        if (last == n->type.rank - 1 && dim_is_fixed(width) && op_info[n->op].family == STATE) {
+                const StateVar *s = n->attr.state;
+                if (first > s->axis)
+                        r->width[s->id] = common_divisor(width.fixed, r->width[s->id]);
+        }
+}
+
+/* Numbers that share a scale: 32 where these divide a head's width, else 16, else all of it. */
+static int64_t group_of(int64_t width)
+{
+        return width % 32 == 0 ? 32 : width % 16 == 0 ? 16 : width;
+}
+
+static void keep_state(const Reading *r, StateVar *s, Storage storage)
+{
+        int last = s->type.rank - 1;
+        int64_t width = r->width[s->id], row = 1;
+        for (int a = last; a > s->axis && dim_is_fixed(s->type.dim[a]); a--)
+                row *= s->type.dim[a].fixed;
+        width = width ? width : s->type.dim[last].fixed;
+        bool grouped = s->axis < last && dim_is_fixed(s->type.dim[last]);
+        s->storage = storage == STORAGE_Q8 && !grouped ? STORAGE_F32 : storage;
+        s->group = s->storage == STORAGE_Q8 ? group_of(common_divisor(width, row)) : 0;
+}
+
 static int read_by_user(const Reading *r, const Node *n, const Node *user);
 
 /* By what n, a state or a view of one, is read: a set. */
@@ -81,13 +144,17 @@ static int read_by_user(const Reading *r, const Node *n, const Node *user)
         if (user->op != OP_MATMUL || user->in[0] == n)
                 return OTHERWISE;
         bool values = through_views(user->in[0])->op == OP_SOFTMAX;
-        return values || becomes_weights(r, user) ? BY_ATTENTION : OTHERWISE;
+        if (!values && !becomes_weights(r, user))
+                return OTHERWISE;
+        note_width(r, n, n->type.rank - (values ? 1 : 2));
+        return BY_ATTENTION;
 }
 
 void keep_keys_values(Graph *g, Storage storage)
 {
         Arena scratch = {.out_of_memory = g->arena->out_of_memory};
-        Reading r = {g, uses_of(&scratch, g), NEW_ARRAY(&scratch, Answer, g->nnode)};
+        Reading r = {g, uses_of(&scratch, g), NEW_ARRAY(&scratch, Answer, g->nnode),
+                     NEW_ARRAY(&scratch, int64_t, g->nstate)};
         int *as = NEW_ARRAY(&scratch, int, g->nstate);
         for (int i = 0; i < r.uses->n; i++) {
                 const Node *n = r.uses->all[i];
@@ -97,6 +164,6 @@ void keep_keys_values(Graph *g, Storage storage)
                         as[n->attr.state->id] |= OTHERWISE;
         }
         for (int i = 0; i < g->nstate; i++)
-                g->state[i]->storage = as[i] == BY_ATTENTION ? storage : STORAGE_F32;
+                keep_state(&r, g->state[i], as[i] == BY_ATTENTION ? storage : STORAGE_F32);
         arena_free(&scratch);
 }

@@ -55,7 +55,7 @@ void lay_out(const Plan *p, Buffer *b, int tiled)
                 b->layout.tile = stride;
                 b->size = stride * (round_up(extent(p, b, tiled), LANES) / LANES);
         }
-        b->size = round_up(storage_size(b->storage, round_up(b->size, LANES)), LINE);
+        b->size = round_up(buffer_size(b, round_up(b->size, LANES)), LINE);
 }
 
 static const char *value_name(const Plan *p, const Node *n)
@@ -319,9 +319,12 @@ static int *find_tiled_keys(const Fuse *f)
         return tiled;
 }
 
-static Storage kept_storage(const Plan *p, const Node *n)
+/* A state is kept as the graph says. */
+static void keep_as(const Plan *p, Buffer *b, const Node *n)
 {
-        return n->attr.state->storage == STORAGE_F32 ? storage_of(p, n) : n->attr.state->storage;
+        const StateVar *s = n->attr.state;
+        b->storage = s->storage == STORAGE_F32 ? storage_of(p, n) : s->storage;
+        b->group = s->group;
 }
 
 static void lay_state(Fuse *f, Node *append, int tiled)
@@ -329,7 +332,7 @@ static void lay_state(Fuse *f, Node *append, int tiled)
         Plan *p = f->plan;
         StateVar *s = append->attr.state;
         Buffer *b = buffer_new(p, IN_STATE, &append->type, s->name);
-        b->storage = kept_storage(p, append);
+        keep_as(p, b, append);
         b->cache = p->cache_of[s->id];
         if (b->cache >= 0) {
                 b->shift_axis = append->attr.axis;
@@ -358,7 +361,7 @@ static void lay_kept(Fuse *f, Node *keep, const int *tiled)
                 if (f->uses->all[i]->op == OP_KEPT && f->uses->all[i]->attr.state == s && axis < 0)
                         axis = tiled[f->uses->all[i]->id];
         Buffer *b = p->value[keep->id] = buffer_new(p, IN_STATE, &s->type, s->name);
-        b->storage = kept_storage(p, keep);
+        keep_as(p, b, keep);
         lay_out(p, b, axis);
         b->index = s->id;
         b->slots = s->slots;

@@ -6,6 +6,7 @@ Buffer *part_buffer(Plan *p, Buffer *whole, const Type *t, const Layout *l, cons
         Buffer *b = buffer_new(p, whole->home, t, name);
         b->part_of = whole;
         b->storage = whole->storage;
+        b->group = whole->group;
         b->layout = *l;
         b->slot_of = whole->slot_of;
         b->slot_stride = whole->slot_stride;
@@ -168,6 +169,8 @@ static bool is_stored_as(const Fuse *f, const Node *n, Storage storage)
         const Kernel *k = f->owner[n->id];
         if (storage == STORAGE_F32)
                 return true;
+        if (storage == STORAGE_Q8) /* a group is made of all its numbers */
+                return false;
         if (storage == STORAGE_F16 && (f->uses->nuser[n->id] > 1 || f->uses->pinned[n->id]))
                 return false;
         return !k || k->op == K_LOOP || (k->op == K_MATMUL && storage == STORAGE_F16);
@@ -180,9 +183,9 @@ void place_value(Fuse *f, Node *n, Buffer *to, Body *body, int at)
         int shift_axis;
         bool shared = f->uses->nuser[n->id] > 1 || (f->uses->pinned[n->id] && to->home != IN_OUTPUT &&
                                                     n->body == body && f->uses->nuser[n->id]);
-        if (n->op == OP_VIEW && !f->plan->copy[n->id] && !shared && n->body == body &&
-            unview(n, to, &l, &shift_axis) && base_of(n)->body == body && is_made_by_kernel(f, base_of(n)) &&
-            !p->value[base_of(n)->id]) {
+        if (n->op == OP_VIEW && to->storage != STORAGE_Q8 && !f->plan->copy[n->id] && !shared &&
+            n->body == body && unview(n, to, &l, &shift_axis) && base_of(n)->body == body &&
+            is_made_by_kernel(f, base_of(n)) && !p->value[base_of(n)->id]) {
                 Buffer *part = part_buffer(p, to, &n->in[0]->type, &l, to->name);
                 part->shift_axis = shift_axis;
                 place_value(f, n->in[0], part, body, at);

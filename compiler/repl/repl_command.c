@@ -34,7 +34,7 @@ const ReplCommand command_row[] = {
         {"set",       "[NAME VALUE]", "the model's hyperparameters, or one anew",         set_hyper,        0, -1, TAKES_HYPER},
         {"weights",   "[FILE]",       "weights of a checkpoint; without: made by hash",   choose_weights,   0, 1, TAKES_FILE},
         {"quant",     "[TYPE[,PATH=TYPE…]]", "weights rounded; without: as they are",     choose_quant,     0, 1, TAKES_NOTHING},
-        {"kv",        "[f32|f16]",    "how keys and values are kept; without: in f32",    choose_kv,        0, 1, TAKES_NOTHING},
+        {"kv",        "[f32|f16|q8]", "how keys and values are kept; without: in f32",    choose_kv,        0, 1, TAKES_NOTHING},
         {"tokenizer", "FILE",         "a tokenizer, as for `lathe encode`",               choose_tokenizer, 1, 1, TAKES_FILE},
         {"encode",    "\"TEXT\"",     "a text as token ids",                              encode_text,      1, 1, TAKES_NOTHING},
         {"tokens",    "ID…",          "token ids as text",                                decode_tokens,    1, -1, TAKES_NOTHING},

@@ -219,7 +219,7 @@ bool choose_kv(Session *s, const Words *w)
 {
         Storage kv = STORAGE_F32;
         if (w->n > 1 && !kv_storage(w->word[1], &kv))
-                return fprintf(stderr, "lathe: error: :kv is f32 or f16, not %s\n", w->word[1]), false;
+                return fprintf(stderr, "lathe: error: :kv is f32, f16 or q8, not %s\n", w->word[1]), false;
         s->options.kv = kv;
         session_changed(s);
         return true;

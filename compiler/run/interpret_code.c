@@ -82,7 +82,7 @@ static void *element(const Frame *f, Buffer *b, int64_t at)
         while (whole->alias)
                 whole = whole->alias;
         char *home = NULL;
-        int64_t offset = whole->offset + slot_of(f, own), from = storage_size(b->storage, at);
+        int64_t offset = whole->offset + slot_of(f, own), from = buffer_size(b, at);
         switch (own->home) {
         case IN_ARENA: home = (char *)m->head.arena; break;
         case IN_WEIGHTS: home = (char *)m->head.weights; break;
@@ -178,17 +178,17 @@ typedef void LoadBlocks(void *r, int storage, const void *array, int64_t at, int
 typedef void GatherBlocks(void *r, int storage, const void *array, int64_t at, const void *index);
 
 /* Elements in blocks have no addresses. */
-static void load_blocks(const Frame *f, const Stmt *s, void *r, int64_t step, int n)
+static void load_blocks(const Frame *f, Buffer *b, const Index *at, void *r, int64_t step, int n)
 {
-        ((LoadBlocks *)f->own->run.block_load)(r, (int)s->buffer->storage, element(f, s->buffer, 0),
-                                               value_of(f, s->at), step, n);
+        ((LoadBlocks *)f->own->run.block_load)(r, storage_number(b), element(f, b, 0), value_of(f, at), step,
+                                               n);
 }
 
 static void run_load(const Frame *f, const Stmt *s)
 {
         Storage e = s->buffer->storage;
         if (is_in_blocks(e)) {
-                load_blocks(f, s, &f->t[s->to], s->step, lanes_of(f, s));
+                load_blocks(f, s->buffer, s->at, &f->t[s->to], s->step, lanes_of(f, s));
                 return;
         }
         const void *p = element(f, s->buffer, value_of(f, s->at));
@@ -202,33 +202,29 @@ static void run_load(const Frame *f, const Stmt *s)
 }
 
 /* An element that is no double. */
-static float number_at(const Frame *f, Storage e, const void *p)
+static float number_at(const Frame *f, Buffer *b, const Index *at)
 {
         float lane[LANES];
-        ((LoadN *)f->own->run.load_n[e])(lane, p, 1);
+        if (is_in_blocks(b->storage))
+                load_blocks(f, b, at, lane, 1, 1);
+        else
+                ((LoadN *)f->own->run.load_n[b->storage])(lane, element(f, b, value_of(f, at)), 1);
         return lane[0];
 }
 
 static void run_element(const Frame *f, const Stmt *s)
 {
-        Storage e = s->buffer->storage;
-        if (is_in_blocks(e)) {
-                float lane[LANES];
-                load_blocks(f, s, lane, 1, 1);
-                ((Set1 *)f->own->run.set[0])(f->t[s->to].v, lane[0]);
-                return;
-        }
-        const void *p = element(f, s->buffer, value_of(f, s->at));
-        if (e == STORAGE_F64)
-                ((FarSet1 *)f->own->run.set[1])(f->t[s->to].w, *(const double *)p);
+        if (s->buffer->storage == STORAGE_F64)
+                ((FarSet1 *)f->own->run.set[1])(f->t[s->to].w,
+                                                *(const double *)element(f, s->buffer, value_of(f, s->at)));
         else
-                ((Set1 *)f->own->run.set[0])(f->t[s->to].v, number_at(f, e, p));
+                ((Set1 *)f->own->run.set[0])(f->t[s->to].v, number_at(f, s->buffer, s->at));
 }
 
 static void run_gather(const Frame *f, const Stmt *s)
 {
         if (is_in_blocks(s->buffer->storage)) {
-                ((GatherBlocks *)f->own->run.block_gather[s->which])(&f->t[s->to], (int)s->buffer->storage,
+                ((GatherBlocks *)f->own->run.block_gather[s->which])(&f->t[s->to], storage_number(s->buffer),
                                                                      element(f, s->buffer, 0),
                                                                      value_of(f, s->at), &f->t[s->from[0]]);
                 return;
@@ -471,23 +467,25 @@ static void run_matmul(Frame *f, const MatmulCall *c)
 }
 
 typedef void MatmulActivations(float *y, int64_t y_row, const float *a, int64_t ai, int64_t ak, const void *b,
-                               int storage, int64_t bk, int64_t bj, int64_t row0, int64_t row1, int n, int k);
-typedef void PastZeros(float *y, const float *a, int64_t ak, const void *b, int storage, int64_t bk,
-                       int64_t bj, int n, int k, int zeros);
+                               int64_t b_at, int storage, int64_t bk, int64_t bj, int64_t row0, int64_t row1,
+                               int n, int k);
+typedef void PastZeros(float *y, const float *a, int64_t ak, const void *b, int64_t b_at, int storage,
+                       int64_t bk, int64_t bj, int n, int k, int zeros);
 
 static void run_activations(const Frame *f, const ActivationCall *c)
 {
         float *y = place(f, c->to);
         const float *a = place(f, c->a);
-        const void *b = place(f, c->b);
-        int storage = (int)c->b.buffer->storage;
+        const void *b = element(f, c->b.buffer, 0);
+        int64_t at = value_of(f, c->b.at);
+        int storage = storage_number(c->b.buffer);
         int n = (int)size_of(f, c->columns->size), k = (int)size_of(f, c->depth->size);
         if (c->zeros)
-                ((PastZeros *)f->own->run.past_zeros)(y, a, c->a_step, b, storage, c->b_step, c->b_lane, n, k,
-                                                      c->zeros);
+                ((PastZeros *)f->own->run.past_zeros)(y, a, c->a_step, b, at, storage, c->b_step, c->b_lane,
+                                                      n, k, c->zeros);
         else
-                ((MatmulActivations *)f->own->run.activations)(y, 0, a, 0, c->a_step, b, storage, c->b_step,
-                                                               c->b_lane, 0, 1, n, k);
+                ((MatmulActivations *)f->own->run.activations)(y, 0, a, 0, c->a_step, b, at, storage,
+                                                               c->b_step, c->b_lane, 0, 1, n, k);
 }
 
 /* As in runtime/attention.h. */
@@ -528,8 +526,8 @@ static void run_heads(Frame *f, const AttentionCall *c, int64_t around, int64_t 
                                 .v = place(f, c->v),
                                 .v_head = c->v_head,
                                 .v_key = c->v_key,
-                                .k_storage = (int)c->k.buffer->storage,
-                                .v_storage = (int)c->v.buffer->storage,
+                                .k_storage = storage_number(c->k.buffer),
+                                .v_storage = storage_number(c->v.buffer),
                                 .first_key = size_of(f, c->first_key),
                                 .first_value = size_of(f, c->first_value),
                                 .out = place(f, c->out),
@@ -563,11 +561,18 @@ static void run_attention(Frame *f, const AttentionCall *c)
 }
 
 typedef void TopOf(float *y, int64_t y_step, const float *x, int64_t x_step, int64_t n, int64_t k);
+typedef void KeepCodes(int storage, void *array, int64_t at, const float *x, int64_t step);
 typedef int64_t ArgmaxOf(const float *x, int64_t x_step, int64_t n);
 
 static void run_select(const Frame *f, const Stmt *s)
 {
         const SelectCall *c = s->call.select;
+        if (s->op == STMT_CODES) {
+                ((KeepCodes *)f->own->run.keep_codes)(storage_number(c->to.buffer),
+                                                      element(f, c->to.buffer, 0), value_of(f, c->to.at),
+                                                      place(f, c->of), c->of_step);
+                return;
+        }
         int64_t n = size_of(f, c->over->size);
         if (s->op == STMT_TOP) {
                 ((TopOf *)f->own->run.top)(place(f, c->to), c->to_step, place(f, c->of), c->of_step, n,
@@ -583,14 +588,13 @@ static void run_select(const Frame *f, const Stmt *s)
 
 static void run_move(const Frame *f, const MoveCall *c)
 {
-        const void *from = place(f, c->from);
+        bool far = c->from.buffer->storage == STORAGE_F64;
         void *to = place(f, c->to);
-        if (c->from.buffer->storage == STORAGE_F64 && c->to.buffer->storage == STORAGE_F64)
-                *(double *)to = *(const double *)from;
+        if (far && c->to.buffer->storage == STORAGE_F64)
+                *(double *)to = *(const double *)place(f, c->from);
         else {
-                float one[LANES] = {c->from.buffer->storage == STORAGE_F64
-                                            ? (float)*(const double *)from
-                                            : number_at(f, c->from.buffer->storage, from)};
+                float one[LANES] = {far ? (float)*(const double *)place(f, c->from)
+                                        : number_at(f, c->from.buffer, c->from.at)};
                 ((StoreN *)f->own->run.store_n[c->to.buffer->storage])(to, one, 1);
         }
 }
@@ -678,7 +682,8 @@ static void run_stmt(Frame *f, const Stmt *s)
         case STMT_ACTIVATION_MATMUL: run_activations(f, s->call.activation); break;
         case STMT_ATTENTION: run_attention(f, s->call.attention); break;
         case STMT_TOP:
-        case STMT_ARGMAX: run_select(f, s); break;
+        case STMT_ARGMAX:
+        case STMT_CODES: run_select(f, s); break;
         case STMT_MOVE: run_move(f, s->call.move); break;
         case STMT_COLLECTIVE: /* of one machine: nothing is to be done */
         case STMT_END: break;

@@ -26,7 +26,7 @@ typedef struct {
                 *gather[STORAGE_COUNT][2], *store[STORAGE_COUNT], *store_n[STORAGE_COUNT],
                 *store_strided[STORAGE_COUNT];
         KernelFunction *soft, *part, *matmul, *matmul_active, *activations, *past_zeros, *attention, *top,
-                *argmax, *codes, *blocks, *block_load, *block_gather[2];
+                *argmax, *codes, *keep_codes, *blocks, *block_load, *block_gather[2];
 } Functions;
 
 typedef union {

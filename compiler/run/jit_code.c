@@ -197,6 +197,7 @@ static void find_functions(Functions *run, const Target *t)
         run->activations = kernel_find(t, "matmul_activations");
         run->past_zeros = kernel_find(t, "matmul_past_zeros");
         run->codes = kernel_find(t, "codes_of_rows");
+        run->keep_codes = kernel_find(t, "keep_codes");
         run->blocks = kernel_find(t, "matmul_blocks");
         run->block_load = kernel_find(t, "v_load_blocks");
         run->block_gather[0] = kernel_find(t, "v_gather_blocks");

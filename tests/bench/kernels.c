@@ -19,6 +19,7 @@
 #include "../../runtime/rows.h"
 #include "../../runtime/far.h"
 #include "../../runtime/narrow.h"
+#include "../../runtime/kept.h"
 #include "../../runtime/tile.h"
 
 #include "n16.h"

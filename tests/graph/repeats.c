@@ -181,8 +181,9 @@ static void test_state(void)
 }
 
 /* What something else keeps: given[row]. */
-static double given_value(void *given, const StateVar *s, int64_t slot, const int64_t *index)
+static double given_value(void *given, const StateVar *s, int64_t slot, const int64_t *index, double *scale)
 {
+        *scale = NAN;
         return s->id == 0 && slot == 0 ? ((const double *)given)[index[0]] : 0;
 }
 
@@ -228,10 +229,68 @@ static void test_rounded_state(void)
         fixture_end(&f);
 }
 
+/* What something else keeps as codes: the scale of all rows. */
+static double given_code(void *given, const StateVar *s, int64_t slot, const int64_t *index, double *scale)
+{
+        static const double code[] = {127, -64};
+        (void)s, (void)slot;
+        *scale = *(const double *)given;
+        return *scale * code[index[1]];
+}
+
+/* A state in codes of 8 bits, two numbers to a scale, fed 1, then 3 rows: alone, and where it follows another, whose scale may be that of
+ * the first row. */
+static void test_coded_state(void)
+{
+        Fixture f;
+        fixture_start(&f, 1);
+        Graph *g = f.g;
+        g->time = add_named(&f, "time", 8);
+        g->past = add_named(&f, "past", 8);
+        Node *x = new_input(&f, "x", of_shape(REAL, 2, TIME, 2));
+        StateVar *state = NEW(&f.arena, StateVar);
+        *state = (StateVar){
+                .name = "x", .type = of_shape(REAL, 2, 8, 2), .storage = STORAGE_Q8, .group = 2, .slots = 1};
+        g->state = &state;
+        g->nstate = 1;
+        Attr attr = {.state = state};
+        Node *past = op_in(&f, g->top, OP_READ, 0, NULL, &attr);
+        add_output(&f, op_in(&f, g->top, OP_APPEND, 2, (Node *[]){past, x}, &attr));
+        verify(g, "test_coded_state");
+        const double low = 0x1p-7 + 9 * 0x1p-17,
+                     high = 0x1p-7 + 10 * 0x1p-17; /* neighbours in half precision */
+        double value[] = {127 * low * (1 + 1e-6), -0.5, NAN, 1, 0, -0.0, 0.3, 2};
+        double own[] = {127 * high, -63 * high, NAN, NAN, 0, 0, 19 * 0x1.024p-6, 127 * 0x1.024p-6};
+        double given[] = {127 * low, -63 * low};
+        const KeptSource source = {(void *)&low, given_code};
+        for (int follows = 0; follows < 2; follows++) {
+                InterpState *kept = interp_state_new(g);
+                bool right = kept != NULL;
+                if (follows)
+                        interp_state_follow(kept, &source);
+                for (int64_t row = 0; right && row < 4; row += row ? 3 : 1) {
+                        int64_t size[MAX_NAMED] = {row ? 3 : 1, row};
+                        Tensor in = {.rank = 2, .dim = {size[0], 2}, .data = value + 2 * row}, out;
+                        right = !interpret(g, size, &in, NULL, kept, &out);
+                        for (int64_t i = 0; right && i < 2 * (row + size[0]); i++) {
+                                double wanted = follows && i < 2 ? given[i] : own[i];
+                                right = out.data[i] == wanted || (isnan(out.data[i]) && isnan(wanted));
+                        }
+                        tensor_free(&out);
+                }
+                verdict(follows ? "state: another's scale is followed where both are right"
+                                : "state: what is appended becomes codes",
+                        right);
+                interp_state_free(kept);
+        }
+        fixture_end(&f);
+}
+
 void test_repeats(void)
 {
         test_bodies();
         test_nested();
         test_state();
         test_rounded_state();
+        test_coded_state();
 }

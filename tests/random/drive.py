@@ -69,7 +69,7 @@ class Drive:
             others = [w for t in self.others[seed // 20 % max(len(self.others), 1):][:1] for w in ("--target", t)]
             yield own + ["--target", "scalar"] + others
         if seed is not None and seed % 5 == 2:
-            yield own + ["--jit", "tcc", "--each-pass", "--kv", "f16"]
+            yield own + ["--jit", "tcc", "--each-pass", "--kv", ["f16", "q8"][seed // 5 % 2]]
         storage = re.search(r"^# weights: (\w+)", text, re.M)
         if storage or (seed is not None and seed % 7 == 3):
             storage = storage.group(1) if storage else ["f32", "f16", "bf16"][seed // 7 % 3]

@@ -15,6 +15,7 @@
 #include "../../runtime/rows.h"
 #include "../../runtime/far.h"
 #include "../../runtime/narrow.h"
+#include "../../runtime/kept.h"
 #include "../../runtime/tile.h"
 
 #include "n16.h"

@@ -14,8 +14,8 @@ typedef struct {
         float scale;
         float *q, *k, *v; /* [rows][heads][head_dim], [keys][kv_heads][head_dim], [keys][kv_heads][v_dim] */
         float *packed;    /* [kv_heads][ceil(keys / 16)][head_dim][16] */
-        int narrow;       /* keys and values are in f16: */
-        uint16_t *half_k, *half_v; /* packed and v */
+        int narrow;       /* keys and values are in f16, or 2: in codes with scales: */
+        void *narrow_k, *narrow_v; /* packed and v */
         float *mask;               /* [rows][MAX_KEYS]: 1 where masked within the bounds */
         float *out, *expected;     /* [rows][heads][v_dim] */
 } Case;
@@ -160,6 +160,60 @@ static uint16_t *narrowed(float *x, int64_t n)
         return half;
 }
 
+/* Numbers that share a scale. */
+static int group_of(int width)
+{
+        return width % 32 == 0 ? 32 : width % 16 == 0 ? 16 : width;
+}
+
+/* What a group becomes, by the definition: in place. */
+static void define_group(float *x, int n)
+{
+        float most = 0;
+        int low = 0, high = 0x7c00, finite = 1;
+        for (int i = 0; i < n; i++) {
+                most = fmaxf(most, fabsf(x[i]));
+                finite &= isfinite(x[i]) != 0;
+        }
+        while (low < high) { /* the least half precision number from most / 127 on */
+                uint16_t middle = (uint16_t)((low + high) / 2);
+                if (f16_at(&middle, 0) < most / 127.0f)
+                        low = middle + 1;
+                else
+                        high = middle;
+        }
+        uint16_t half = (uint16_t)low;
+        float scale = finite && low < 0x7c00 ? f16_at(&half, 0) : NAN;
+        for (int i = 0; i < n; i++)
+                x[i] = scale == 0 ? 0 : scale * nearbyintf(x[i] / scale) + 0.0f;
+}
+
+static int storage_of(int width, int lanes)
+{
+        return STORAGE_KEPT(group_of(width), lanes);
+}
+
+/* Rows x [keys][heads][width] as codes, which take their place: as values lie, or (tiled) as keys do. */
+static void *kept(float *x, int keys, int heads, int width, int tiled)
+{
+        int64_t room = (int64_t)(keys + 15) / 16 * 16, group = group_of(width);
+        int storage = storage_of(width, tiled ? 16 : 1);
+        unsigned char *codes = malloc((size_t)KEPT_SIZE(storage, room * heads * width));
+        if (!codes)
+                abort();
+        memset(codes, 0xff, (size_t)KEPT_SIZE(storage, room * heads * width)); /* a scale of it is NaN */
+        for (int64_t j = 0; j < keys; j++)
+                for (int64_t h = 0; h < heads; h++)
+                        for (int64_t d = 0; d < width; d += group) {
+                                float *row = x + (j * heads + h) * width + d;
+                                int64_t at = tiled ? (h * room + j / 16 * 16) * width + d * 16 + j % 16
+                                                   : (j * heads + h) * width + d;
+                                keep_codes(storage, codes, at, row, 1);
+                                define_group(row, (int)group);
+                        }
+        return codes;
+}
+
 /* Random inputs; keys that no row may see are NaN, in keys, values and padding. */
 static void fill_case(Case *c)
 {
@@ -182,15 +236,19 @@ static void fill_case(Case *c)
                 for (int d = 0; d < c->kv_heads * c->v_dim && all; d++)
                         c->v[j * c->kv_heads * c->v_dim + d] = d % 2 ? NAN : INFINITY;
         }
-        if (c->narrow) {
+        if (c->narrow == 2) {
+                c->narrow_k = kept(c->k, c->keys, c->kv_heads, c->head_dim, 1);
+                c->narrow_v = kept(c->v, c->keys, c->kv_heads, c->v_dim, 0);
+        } else if (c->narrow) {
                 free(narrowed(c->k, (int64_t)c->keys * c->kv_heads * c->head_dim));
-                c->half_v = narrowed(c->v, (int64_t)c->keys * c->kv_heads * c->v_dim);
+                c->narrow_v = narrowed(c->v, (int64_t)c->keys * c->kv_heads * c->v_dim);
         }
         for (int j = 0; j < c->keys; j++)
                 for (int g = 0; g < c->kv_heads; g++)
                         store_k16(c->packed + g * groups * 16 * c->head_dim, j,
                                   c->k + (j * c->kv_heads + g) * c->head_dim, c->head_dim);
-        c->half_k = c->narrow ? narrowed(c->packed, packed_floats(c)) : NULL;
+        if (c->narrow == 1)
+                c->narrow_k = narrowed(c->packed, packed_floats(c));
         for (int r = 0; r < c->rows; r++)
                 for (int h = 0; h < c->heads; h++)
                         define_row(c, r, h);
@@ -202,8 +260,8 @@ static void free_case(Case *c)
         free(c->k);
         free(c->v);
         free(c->packed);
-        free(c->half_k);
-        free(c->half_v);
+        free(c->narrow_k);
+        free(c->narrow_v);
         free(c->mask);
         free(c->out);
         free(c->expected);
@@ -216,12 +274,16 @@ static void call(const Case *c, int row, int count)
         Attention a = {.q = c->q + (int64_t)row * c->heads * c->head_dim,
                        .q_row = (int64_t)c->heads * c->head_dim,
                        .q_head = c->head_dim,
-                       .k = c->narrow ? (const void *)c->half_k : c->packed,
-                       .k_storage = c->narrow ? STORAGE_F16 : STORAGE_F32,
-                       .v_storage = c->narrow ? STORAGE_F16 : STORAGE_F32,
+                       .k = c->narrow ? c->narrow_k : c->packed,
+                       .k_storage = c->narrow == 2 ? storage_of(c->head_dim, 16)
+                                    : c->narrow    ? STORAGE_F16
+                                                   : STORAGE_F32,
+                       .v_storage = c->narrow == 2 ? storage_of(c->v_dim, 1)
+                                    : c->narrow    ? STORAGE_F16
+                                                   : STORAGE_F32,
                        .k_head = (int64_t)(c->keys + 15) / 16 * 16 * c->head_dim,
                        .k_tile = 16 * c->head_dim,
-                       .v = c->narrow ? (const void *)c->half_v : c->v,
+                       .v = c->narrow ? c->narrow_v : c->v,
                        .v_head = c->v_dim,
                        .v_key = (int64_t)c->kv_heads * c->v_dim,
                        .out = c->out + (int64_t)row * c->heads * c->v_dim,
@@ -275,12 +337,16 @@ static int equals_definition(Case c)
         return good;
 }
 
-/* A NaN among a row's live keys makes that row NaN and no other. */
-static int live_nan_stays_in_its_rows(void)
+/* A NaN among a row's live keys makes that row NaN and no other; narrow: so does an infinity among codes. */
+static int live_nan_stays_in_its_rows(int narrow)
 {
         Case c = {
                 .heads = 2, .kv_heads = 2, .head_dim = 16, .v_dim = 32, .rows = 40, .keys = 300, .scale = 1};
+        c.narrow = narrow;
         fill_case(&c);
+        float row[16] = {INFINITY};
+        if (narrow)
+                keep_codes(storage_of(16, 16), c.narrow_k, 280 / 16 * 16 * 16 + 280 % 16, row, 1);
         for (int d = 0; d < c.head_dim; d++)
                 c.packed[(280 / 16 * c.head_dim + d) * 16 + 280 % 16] = NAN;
         call(&c, 0, c.rows);
@@ -295,12 +361,40 @@ static int live_nan_stays_in_its_rows(void)
         return good;
 }
 
+/* Groups of all sizes of numbers: values as defined, wherever the group lies. */
+static int codes_are_defined(void)
+{
+        static const float size[] = {1,      0,     1e-45f,   3e-8f, 6e-6f, 0.01f, 300, 127 * 65504.0f,
+                                     8.4e6f, 3e38f, INFINITY, NAN};
+        static const int groups[] = {32, 16, 7, 1, 24};
+        int good = 1;
+        for (int round = 0; round < 12 * 5 * 40; round++) {
+                int group = groups[round % 5], storage = STORAGE_KEPT(group, round % 2 ? 16 : 1);
+                int lanes = round % 2 ? 16 : 1, row = round / 2 % lanes;
+                unsigned char codes[3 * 16 * 34];
+                float *x = random_floats(group), seen[32];
+                for (int i = 0; i < group; i++)
+                        x[i] *= round % 3 ? 1 : (float)random_below(128) / 127.0f;
+                x[round % group] = size[round / 5 % 12] * (round % 7 ? 1 : -1);
+                for (int i = 0; i < group && size[round / 5 % 12] < 1; i++)
+                        x[i] *= i == round % group ? 1 : size[round / 5 % 12];
+                keep_codes(storage, codes, (int64_t)2 * group * lanes + row, x, 1);
+                define_group(x, group);
+                for (int i = 0; i < group; i++)
+                        seen[i] = kept_at(storage, codes, (int64_t)(2 * group + i) * lanes + row);
+                good &= same_bits(seen, x, group);
+                hash_floats(seen, group);
+                free(x);
+        }
+        return good;
+}
+
 int main(void)
 {
         static const int dims[][2] = {{8, 8}, {64, 64}, {80, 80}, {128, 128}, {16, 48}, {7, 19}};
         static const int heads[][2] = {{1, 1}, {6, 6}, {8, 2}, {5, 1}};
         static const int keys[] = {1, 15, 17, 31, 257, 523};
-        int bounded = 1, holes = 1, window = 1, narrow = 1;
+        int bounded = 1, holes = 1, window = 1, narrow = 1, codes = 1;
         for (int d = 0; d < 6; d++)
                 for (int h = d % 2; h < 4; h += 2) {
                         Case c = {.heads = heads[h][0],
@@ -317,6 +411,10 @@ int main(void)
                         holes &= equals_definition(c);
                         c.narrow = 1;
                         narrow &= equals_definition(c);
+                        c.narrow = 2;
+                        codes &= equals_definition(c);
+                        c.holes = 0;
+                        codes &= equals_definition(c);
                 }
         Case long_one = {.heads = 4,
                          .kv_heads = 2,
@@ -336,14 +434,19 @@ int main(void)
         holes &= equals_definition(long_one);
         long_one.narrow = 1;
         narrow &= equals_definition(long_one);
+        long_one.narrow = 2;
+        codes &= equals_definition(long_one);
         long_one.narrow = 0;
         long_one.holes = 2;
         verdict("attention is its definition within bounds", bounded);
         verdict("attention is its definition in a window", window);
         verdict("attention skips masked keys, NaN and all", holes);
         verdict("attention of keys and values in f16 is its definition", narrow);
+        verdict("attention of keys and values in codes is its definition", codes);
+        verdict("codes of keys and values are their definition", codes_are_defined());
+        verdict("an infinity among codes makes its rows NaN alone", live_nan_stays_in_its_rows(2));
         verdict("attention of rows without a live key is 0", equals_definition(long_one));
-        verdict("attention keeps a live NaN in its rows", live_nan_stays_in_its_rows());
+        verdict("attention keeps a live NaN in its rows", live_nan_stays_in_its_rows(0));
         printf("# hash %016llx\n", (unsigned long long)hash_state);
         return failures != 0;
 }

@@ -178,8 +178,8 @@ static int activations_equal_definition(int rows, int n, int k)
                 int64_t ai = form & 1 ? 1 : k, ak = form & 1 ? rows : 1;
                 int64_t bk = form & 2 ? 1 : n, bj = form & 2 ? k : 1;
                 memset(p.y, 0, (size_t)rows * (size_t)n * sizeof *p.y);
-                matmul_activations(p.y, n, a, ai, ak, b, STORAGE_F32, bk, bj, 0, half, n, k);
-                matmul_activations(p.y, n, a, ai, ak, b, STORAGE_F32, bk, bj, half, rows, n, k);
+                matmul_activations(p.y, n, a, ai, ak, b, 0, STORAGE_F32, bk, bj, 0, half, n, k);
+                matmul_activations(p.y, n, a, ai, ak, b, 0, STORAGE_F32, bk, bj, half, rows, n, k);
                 good &= same_bits(p.y, p.expected, (int64_t)rows * n);
         }
         free(xt);
@@ -212,7 +212,7 @@ static int past_zeros_equals_definition(int n, int k, int zeros, int turned)
                         if (!((zeros & 1) && a[p] == 0) && !((zeros & 2) && w == 0))
                                 expected[j] = fmaf(a[p], w, expected[j]);
                 }
-        matmul_past_zeros(y, a, 1, b, STORAGE_F32, bk, bj, n, k, zeros);
+        matmul_past_zeros(y, a, 1, b, 0, STORAGE_F32, bk, bj, n, k, zeros);
         int good = same_bits(y, expected, n);
         for (int j = 0; j < n; j++)
                 good &= isfinite(y[j]) != 0;

@@ -171,6 +171,8 @@ static void memory(Report *report, const float *p, int round)
         record(report, "load_i32_n", v_load_i32_n(integer, n));
         record(report, "load_f16", v_load_f16(half));
         record(report, "load_bf16", v_load_bf16(half));
+        record(report, "set1_f16", v_set1_f16(half[0]));
+        record(report, "load_i8", v_load_i8((const int8_t *)(const void *)integer + n));
         v_store_f16(half, v_load(p));
         for (int i = 0; i < 16; i++)
                 integer[i] = half[i]; /* a NaN too has one pattern */
