@@ -238,7 +238,7 @@ static double given_code(void *given, const StateVar *s, int64_t slot, const int
         return *scale * code[index[1]];
 }
 
-/* A state in codes of 8 bits, two numbers to a scale, fed 1, then 3 rows: alone, and where it follows another, whose scale may be that of
+/* A state in codes of 8 bits, two numbers to a scale, fed 1, 3 and 1 rows: alone, and where it follows another, whose scale may be that of
  * the first row. */
 static void test_coded_state(void)
 {
@@ -259,8 +259,9 @@ static void test_coded_state(void)
         verify(g, "test_coded_state");
         const double low = 0x1p-7 + 9 * 0x1p-17,
                      high = 0x1p-7 + 10 * 0x1p-17; /* neighbours in half precision */
-        double value[] = {127 * low * (1 + 1e-6), -0.5, NAN, 1, 0, -0.0, 0.3, 2};
-        double own[] = {127 * high, -63 * high, NAN, NAN, 0, 0, 19 * 0x1.024p-6, 127 * 0x1.024p-6};
+        double value[] = {127 * low * (1 + 1e-6), -0.5, NAN, 1, 0, -0.0, 127 * 0x3.001p-24, 0, 0.3, 2};
+        double own[] = {127 * high,      -63 * high,      NAN, NAN, 0, 0, 95 * 0x4p-24, 0,
+                        19 * 0x1.024p-6, 127 * 0x1.024p-6};
         double given[] = {127 * low, -63 * low};
         const KeptSource source = {(void *)&low, given_code};
         for (int follows = 0; follows < 2; follows++) {
@@ -268,15 +269,17 @@ static void test_coded_state(void)
                 bool right = kept != NULL;
                 if (follows)
                         interp_state_follow(kept, &source);
-                for (int64_t row = 0; right && row < 4; row += row ? 3 : 1) {
-                        int64_t size[MAX_NAMED] = {row ? 3 : 1, row};
-                        Tensor in = {.rank = 2, .dim = {size[0], 2}, .data = value + 2 * row}, out;
+                for (int64_t row = 0; right && row < 5;) {
+                        int64_t n = row == 1 ? 3 : 1;
+                        int64_t size[MAX_NAMED] = {n, row};
+                        Tensor in = {.rank = 2, .dim = {n, 2}, .data = value + 2 * row}, out;
                         right = !interpret(g, size, &in, NULL, kept, &out);
-                        for (int64_t i = 0; right && i < 2 * (row + size[0]); i++) {
+                        for (int64_t i = 0; right && i < 2 * (row + n); i++) {
                                 double wanted = follows && i < 2 ? given[i] : own[i];
                                 right = out.data[i] == wanted || (isnan(out.data[i]) && isnan(wanted));
                         }
                         tensor_free(&out);
+                        row += n;
                 }
                 verdict(follows ? "state: another's scale is followed where both are right"
                                 : "state: what is appended becomes codes",
