@@ -339,7 +339,7 @@ static const char *in_blocks(Printer *p, const Stmt *s)
                             index_text(p, s->at));
 }
 
-const char *element_text(Printer *p, Buffer *b, const Index *at)
+const char *element_number(Printer *p, Buffer *b, const Index *at)
 {
         if (b->storage == STORAGE_Q8)
                 return arena_printf(p->arena, "block_at(%s, %s, %s)", storage_text(p, b), pointer_name(p, b),
@@ -367,7 +367,7 @@ static void print_load(Printer *p, const Stmt *s, Text *out)
 static void print_element(Printer *p, const Stmt *s, Text *out)
 {
         const Storage e = s->buffer->storage;
-        define(p, s, storage_info[e].set, element_text(p, s->buffer, s->at), out);
+        define(p, s, storage_info[e].set, element_number(p, s->buffer, s->at), out);
 }
 
 static void print_gather(Printer *p, const Stmt *s, Text *out)

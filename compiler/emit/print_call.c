@@ -224,7 +224,7 @@ static void print_select(Printer *p, const Stmt *s, Text *out)
 
 static void print_move(Printer *p, const MoveCall *c, Text *out)
 {
-        const char *from = element_text(p, c->from.buffer, c->from.at);
+        const char *from = element_number(p, c->from.buffer, c->from.at);
         const char *to = pointer_name(p, c->to.buffer), *at = index_text(p, c->to.at);
         if (c->to.buffer->storage == STORAGE_F16)
                 text_printf(out, "f16_put(%s, %s, %s);\n", to, at, from);
