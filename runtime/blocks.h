@@ -25,7 +25,7 @@
  *      q5_k         the same; the fifth bits of the codes' lines, a bit for each byte [64][8]
  *      q6_k         d f16 [16]; s int8 [16][16]; lower four bits as q4_0; upper two: bits 2 t of line j for line 4 j + t
  *
- * Needs tile.h, an n16 header and narrow.h.
+ * Needs tile.h, headers n16 and dot, and narrow.h.
  */
 
 #include <string.h>
@@ -183,10 +183,11 @@ KERNEL c64 block_high(int storage, const uint8_t *codes, int j)
         return storage == STORAGE_MXFP4 ? c_look(mxfp4_values, code) : code;
 }
 
-/* What a sum of products begins with where codes stand for lower numbers: q4_0 8, mxfp4 12. */
+/* What a sum of products begins with where codes stand for lower numbers. */
 KERNEL n16 block_start(int storage, int32_t sum_of_x)
 {
-        return n_set1(storage == STORAGE_Q4_0    ? -8 * sum_of_x
+        return n_set1(storage == STORAGE_Q8_0    ? -DOT_OFFSET * sum_of_x
+                      : storage == STORAGE_Q4_0  ? -8 * sum_of_x
                       : storage == STORAGE_MXFP4 ? -12 * sum_of_x
                                                  : 0);
 }

@@ -3,39 +3,12 @@
  *
  * libtcc knows no vectors.  So code made for it hands vectors over by address, `v_add(r, a, b)` for r = a + b, and each
  * row of the table below is such a function around the runtime's own: the arithmetic is the same text as in emitted C,
- * and so are the bits.  To be compiled with KERNELS_ISA, a name of compiler/kernels/targets.def, KERNELS_VECTOR, its header, and
- * the flags that stand there.
+ * and so are the bits.  What it is to be compiled with stands in kernel_files_private.h, and products with
+ * blocks in kernels_blocks.c, for targets differ in them that have the rest in common.
  */
-#include <stddef.h>
-#include <string.h>
-
-#include "guard.h"
-
-#include KERNELS_VECTOR
-
-#define TARGET(name, machine, flags, guard, rows, panels, few_panels, ...)                                   \
-        enum { ROWS_##name = rows, PANELS_##name = panels, FEW_PANELS_##name = few_panels };
-#include "../compiler/kernels/targets.def"
-
-#define JOIN_(a, b) a##b
-#define JOIN(a, b) JOIN_(a, b)
-#define TILE_ROWS JOIN(ROWS_, KERNELS_ISA)
-#define TILE_PANELS JOIN(PANELS_, KERNELS_ISA)
-#define FEW_PANELS JOIN(FEW_PANELS_, KERNELS_ISA)
-
-#include "math.h"
-#include "rows.h"
-#include "far.h"
-#include "narrow.h"
-#include "kept.h"
-#include "tile.h"
-#include KERNELS_INTEGERS
-#include "blocks.h"
-#include "matmul.h"
+#include "../compiler/run/kernel_files_private.h"
 #include "attention.h"
 #include "sampler.h"
-
-#include "../compiler/run/kernel_table_private.h"
 
 #define UNARY_LIST(X)                                                                                        \
         X(v_neg) X(v_exp) X(v_log) X(v_sqrt) X(v_sin) X(v_cos) X(v_tanh) X(v_erf) X(v_atan) X(v_floor) X(v_not)
@@ -253,47 +226,21 @@ static void any_f16_put(uint16_t *p, int64_t at, float x)
         f16_put(p, at, x);
 }
 
-/* An epilogue or a bound is called by address anyway; of the literals that matmul() is made for, these matter. */
-#define MATMUL_OF(storage, group)                                                                            \
+/* An epilogue or a bound is called by address anyway; of the literals that matmul() is made for, this matters. */
+#define MATMUL_OF(storage)                                                                                   \
         matmul_active(ctx, epilogue, x, ldx, active, rows, k, w, storage, group, cut, panel0, panel1, scratch)
 static void any_matmul_active(const void *ctx, Epilogue *epilogue, const float *x, int64_t ldx,
                              const int32_t *active, int64_t rows, int k, const void *w, int storage, int group,
                              int cut, int panel0, int panel1, float *scratch)
 {
-        if (storage == STORAGE_F32 && group == 1)
-                MATMUL_OF(STORAGE_F32, 1);
-        else if (storage == STORAGE_F32)
-                MATMUL_OF(STORAGE_F32, 2);
-        else if (storage == STORAGE_F16 && group == 1)
-                MATMUL_OF(STORAGE_F16, 1);
+        if (storage == STORAGE_F32)
+                MATMUL_OF(STORAGE_F32);
         else if (storage == STORAGE_F16)
-                MATMUL_OF(STORAGE_F16, 2);
-        else if (group == 1)
-                MATMUL_OF(STORAGE_BF16, 1);
+                MATMUL_OF(STORAGE_F16);
         else
-                MATMUL_OF(STORAGE_BF16, 2);
+                MATMUL_OF(STORAGE_BF16);
 }
 
-/* Sums of blocks take long enough that the group need be no literal. */
-#define BLOCKS_OF(storage)                                                                                   \
-        case storage:                                                                                        \
-                matmul_blocks(ctx, epilogue, codes, active, rows, k, w, storage, group, cut, panel0, panel1, \
-                              scratch);                                                                      \
-                break;
-static void any_matmul_blocks(const void *ctx, Epilogue *epilogue, const void *codes, const int32_t *active,
-                             int64_t rows, int k, const void *w, int storage, int group, int cut, int panel0,
-                             int panel1, float *scratch)
-{
-        switch (storage) {
-                BLOCKS_OF(STORAGE_Q8_0)
-                BLOCKS_OF(STORAGE_Q4_0)
-                BLOCKS_OF(STORAGE_Q4_1)
-                BLOCKS_OF(STORAGE_MXFP4)
-                BLOCKS_OF(STORAGE_Q4_K)
-                BLOCKS_OF(STORAGE_Q5_K)
-                BLOCKS_OF(STORAGE_Q6_K)
-        }
-}
 static void any_codes_of_rows(void *to, const float *x, int64_t ldx, const int32_t *active, int64_t rows,
                              int k, int group)
 {
@@ -399,8 +346,6 @@ static int any_sample(float temperature, int top_k, float top_p, float min_p, ui
 }
 
 /* clang-format off */
-#define ROW(name, result, function, parameters) \
-        {#name, #result " " #name parameters ";", (KernelFunction *)function},
 #define UNARY_ROW(op) ROW(op, void, by_address_##op, "(float *r, const float *a)")
 #define BINARY_ROW(op) ROW(op, void, by_address_##op, "(float *r, const float *a, const float *b)")
 #define FOLD_ROW(op) ROW(op, float, by_address_##op, "(const float *a)")
@@ -476,10 +421,6 @@ const KernelSymbol JOIN(kernels_, KERNELS_ISA)[] = {
             "const void *w, int storage, int group, int cut, int panel0, int panel1, float *scratch)")
         ROW(matmul_active, void, any_matmul_active,
             "(const void *ctx, void (*epilogue)(const void *ctx, int64_t row, int panel, const v16 *acc), const float *x, int64_t ldx, "
-            "const int32_t *active, int64_t rows, int k, const void *w, int storage, int group, int cut, int panel0, int panel1, "
-            "float *scratch)")
-        ROW(matmul_blocks, void, any_matmul_blocks,
-            "(const void *ctx, void (*epilogue)(const void *ctx, int64_t row, int panel, const v16 *acc), const void *codes, "
             "const int32_t *active, int64_t rows, int k, const void *w, int storage, int group, int cut, int panel0, int panel1, "
             "float *scratch)")
         ROW(codes_of_rows, void, any_codes_of_rows,

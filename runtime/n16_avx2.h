@@ -89,27 +89,6 @@ KERNEL __m256i n_four(const int8_t *x)
         return _mm256_set1_epi32(four);
 }
 
-KERNEL __m256i n_add_pairs(__m256i sum, __m256i pairs)
-{
-        return _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
-}
-
-KERNEL n16 n_dot(n16 sum, c64 w, const int8_t *x)
-{
-        __m256i four = n_four(x);
-        return (n16){n_add_pairs(sum.lo, _mm256_maddubs_epi16(w.lo, four)),
-                     n_add_pairs(sum.hi, _mm256_maddubs_epi16(w.hi, four))};
-}
-
-/* The size of the codes by activations with their signs: an activation is never -128. */
-KERNEL n16 n_dot_signed(n16 sum, c64 w, const int8_t *x)
-{
-        __m256i four = n_four(x);
-        __m256i lo = _mm256_maddubs_epi16(_mm256_abs_epi8(w.lo), _mm256_sign_epi8(four, w.lo));
-        __m256i hi = _mm256_maddubs_epi16(_mm256_abs_epi8(w.hi), _mm256_sign_epi8(four, w.hi));
-        return (n16){n_add_pairs(sum.lo, lo), n_add_pairs(sum.hi, hi)};
-}
-
 KERNEL n16 n_add_products(n16 sum, n16 x, __m256i lo, __m256i hi)
 {
         return (n16){_mm256_add_epi32(sum.lo, _mm256_mullo_epi32(x.lo, lo)),

@@ -88,23 +88,6 @@ KERNEL int8x16_t n_four(const int8_t *x)
         return vreinterpretq_s8_s32(vdupq_n_s32(four));
 }
 
-KERNEL n16 n_dot_signed(n16 sum, c64 w, const int8_t *x)
-{
-        const int8x16_t four = n_four(x);
-        for (int i = 0; i < 4; i++) {
-                const int8x16_t codes = vreinterpretq_s8_u8(w.q[i]);
-                int32x4_t lo = vpaddlq_s16(vmull_s8(vget_low_s8(codes), vget_low_s8(four)));
-                int32x4_t hi = vpaddlq_s16(vmull_high_s8(codes, four));
-                sum.q[i] = vaddq_s32(sum.q[i], vpaddq_s32(lo, hi));
-        }
-        return sum;
-}
-
-KERNEL n16 n_dot(n16 sum, c64 w, const int8_t *x)
-{
-        return n_dot_signed(sum, w, x);
-}
-
 KERNEL n16 n_add_products(n16 sum, n16 x, int16x8_t lo, int16x8_t hi)
 {
         sum.q[0] = vmlaq_s32(sum.q[0], x.q[0], vmovl_s16(vget_low_s16(lo)));

@@ -90,24 +90,6 @@ KERNEL c64 c_or(c64 a, c64 b)
         return a;
 }
 
-/* sum + the four codes of each lane, 0 to 127, by the four activations at x. */
-KERNEL n16 n_dot(n16 sum, c64 w, const int8_t *x)
-{
-        for (int i = 0; i < 16; i++)
-                for (int j = 0; j < 4; j++)
-                        sum.lane[i] += (int32_t)w.byte[4 * i + j] * x[j];
-        return sum;
-}
-
-/* The same for codes from -128 to 127. */
-KERNEL n16 n_dot_signed(n16 sum, c64 w, const int8_t *x)
-{
-        for (int i = 0; i < 16; i++)
-                for (int j = 0; j < 4; j++)
-                        sum.lane[i] += (int32_t)(int8_t)w.byte[4 * i + j] * x[j];
-        return sum;
-}
-
 /* sum + x * scale, by lane; scales are 0 to 255, and -128 to 127. */
 KERNEL n16 n_scaled(n16 sum, n16 x, const uint8_t scale[16])
 {

@@ -1,20 +1,22 @@
 # The targets as compiler/kernels/targets.def has them, for scripts to source with $root, the repository.
 
-# target_rows: lines of `name|machine|flags|rows panels few|compiler|runner`, of those with operations of their own
+# target_rows: lines of `name|machine|flags|rows panels few|compiler|runner|vectors`, of those with operations of their own
 target_rows() {
         awk_of='function bare(s) { gsub(/^[ "]+|[ "]+$/, "", s); return s }
                 $1 == "machine" { compiler[bare($2)] = bare($3); runner[bare($2)] = bare($4) }
                 $1 == "target" && $3 != " each " {
-                        m = bare($3); print bare($2) "|" m "|" bare($4) "|" bare($5) "|" compiler[m] "|" runner[m] }'
-        printf '%s\n' '#define MACHINE(name, condition, compiler, runner) machine|name|compiler|runner' \
-                '#define TARGET(name, machine, flags, guard, rows, panels, few, ...) target| name | machine | flags | rows panels few' \
+                        m = bare($3); print bare($2) "|" m "|" bare($5) "|" bare($6) "|" compiler[m] "|" runner[m] "|" bare($4) }'
+        printf '%s\n' '#define MACHINE(name, condition, compiler, runner, ...) machine|name|compiler|runner' \
+                '#define TARGET(name, machine, vectors, flags, guard, rows, panels, few, ...) target| name | machine | vectors | flags | rows panels few' \
                 "#include \"$root/compiler/kernels/targets.def\"" | ${CC:-cc} -x c -E -P - | awk -F '|' "$awk_of"
 }
 
 # field NAME NUMBER: of a target's row
 target_field() { target_rows | awk -F '|' -v name="$1" -v field="$2" '$1 == name { print $field }'; }
 
+# all; and those whose code differs without weights in blocks too
 target_names() { target_rows | cut -d '|' -f 1; }
+target_names_of_vectors() { target_rows | awk -F '|' '$1 == $7 { print $1 }'; }
 target_flags() { target_field "$1" 3; }
 
 # TILE_ROWS and the like, as options of the compiler
@@ -37,3 +39,6 @@ target_runs() {
         fi
         "$root/build/lathe" targets | grep -q "^$1 *\\(native\\|runs here\\)"
 }
+
+# target_options NAME...: the options for those that run here
+target_options() { for option; do if target_runs "$option"; then echo "--target $option"; fi; done; }

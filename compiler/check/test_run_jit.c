@@ -36,7 +36,7 @@ static int64_t row(const TestRunJit *t, const Type *type)
 
 bool test_run_jit_runs(const Target *t)
 {
-        return kernels_of(t) && target_runs_here(t);
+        return has_kernels(t) && target_runs_here(t);
 }
 
 static bool take_outputs(TestRunJit *t)

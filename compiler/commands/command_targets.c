@@ -16,7 +16,7 @@ int targets_command(const Options *o)
                                    : target_runs_here(t)                              ? "runs here"
                                    : target_is_cross(t) && !test_run_lacks(&arena, t) ? "emulated"
                                                                                       : "";
-                printf("%-10s%-11s%s\n", t->name, here, t->about);
+                printf("%-12s%-11s%s\n", t->name, here, t->about);
         }
         arena_free(&arena);
         return DONE;

@@ -271,10 +271,18 @@ void emit_tile(const Target *t, Text *c)
                     t->rows, t->panels, t->few_panels);
 }
 
-/* Each further instruction set of a portable file: its own copy of kernels and program, with names of its own. */
-static bool is_section(const Target *t)
+static bool has_blocks(const Plan *p)
 {
-        return *t->machine->condition != 0;
+        for (int i = 0; i < p->nbuffer; i++)
+                if (p->buffer[i]->home == IN_WEIGHTS && is_in_blocks(p->buffer[i]->storage))
+                        return true;
+        return false;
+}
+
+/* Each further instruction set of a portable file, if the code differs: its own copy of kernels and program, with names of its own. */
+static bool is_section(const Emit *e, const Target *t)
+{
+        return *t->machine->condition && (target_has_own_vectors(t) || has_blocks(e->plan));
 }
 
 static void emit_section(const Emit *e, const Target *t, const char *kernels, Text *c)
@@ -287,10 +295,10 @@ static void emit_section(const Emit *e, const Target *t, const char *kernels, Te
         text_printf(c, "/* The same kernels for %s. */\n#if %s\n", t->name, t->machine->condition);
         if (*t->features)
                 text_printf(c,
-                            "#include <immintrin.h>\n#if defined(__clang__)\n#pragma clang attribute "
+                            "#include <%s>\n#if defined(__clang__)\n#pragma clang attribute "
                             "push(__attribute__((target(\"%s\"))), apply_to = function)\n"
-                            "#else\n#pragma GCC push_options\n#pragma GCC target(\"%s\")\n#endif\n\n",
-                            t->features, t->features);
+                            "#else\n#pragma GCC push_options\n#pragma GCC target(\"%s%s\")\n#endif\n\n",
+                            t->machine->header, t->features, t->machine->base, t->features);
         paste_renamed(c, own->data, arena_printf(e->arena, "_%s", t->name));
         if (*t->features)
                 text_printf(c, "#if defined(__clang__)\n#pragma clang attribute pop\n#else\n#pragma GCC "
@@ -301,14 +309,14 @@ static void emit_section(const Emit *e, const Target *t, const char *kernels, Te
 static void emit_choice(const Emit *e, const char *kernels, Text *c)
 {
         for (int i = 0; i < target_count; i++)
-                if (is_section(&target_table[i]))
+                if (is_section(e, &target_table[i]))
                         emit_section(e, &target_table[i], kernels, c);
         text_printf(c, "typedef void Program(void *arg, int thread);\n\n/* The program for the best "
                        "instruction set that this processor runs. */\n"
                        "static Program *best_program(void)\n{\n");
         for (int i = target_count - 1; i >= 0; i--) {
                 const Target *t = &target_table[i];
-                if (is_section(t))
+                if (is_section(e, t))
                         text_printf(c,
                                     "#if %s\n        if (%s)\n                return program_%s;\n#endif\n",
                                     t->machine->condition, t->test, t->name);
@@ -385,10 +393,23 @@ static void emit_all(const Emit *e, Text *c)
         emit_instance(e, after);
         emit_command(e, after);
         const Target *t = e->portable ? target_table : e->plan->target;
-        const char *files[] = {"guard.h",     "processor.h",    KERNEL_FILES(t),      "window_cache.h",
-                               "team.h",      "token_tables.h", "token_wordpiece.h",  "token_unigram.h",
-                               "token_bpe.h", "token_pieces.h", "token_normaliser.h", "tokens.h",
-                               "talk.h",      "generation.h",   "conversation.h",     NULL};
+        const char *files[] = {"guard.h",
+                               "processor.h",
+                               "arm.h",
+                               KERNEL_FILES(t),
+                               "window_cache.h",
+                               "team.h",
+                               "token_tables.h",
+                               "token_wordpiece.h",
+                               "token_unigram.h",
+                               "token_bpe.h",
+                               "token_pieces.h",
+                               "token_normaliser.h",
+                               "tokens.h",
+                               "talk.h",
+                               "generation.h",
+                               "conversation.h",
+                               NULL};
         emit_tile(t, c);
         text_printf(user, "%s%s%s", before->data, kernels->data, after->data);
         paste_runtime(c, files, NULL, user->data);

@@ -14,14 +14,13 @@
 typedef struct {
         const char *condition;         /* of the preprocessor, in portable files; "": any machine */
         const char *compiler, *runner; /* from another machine: compiler, and emulator; "": there is none */
+        const char *header, *base;     /* of vector instructions; what GCC wants before features */
 } Machine;
 
 typedef struct {
         const char *name; /* --target NAME */
-        const char
-                *vector; /* the header in runtime/ that defines v16; NULL: the portable file of all targets */
-        /* and that which defines n16 */
-        const char *integers;
+        /* the headers in runtime/ that define v16, n16 and products of codes; NULL: the portable file of all targets */
+        const char *vector, *integers, *dot;
         const char *flags; /* what the C compiler must be told */
         const char *guard; /* macros that it then defines; the emitted C asks for them */
         int rows, panels;  /* matmul tile: rows of x by panels of 16 outputs, held in registers .. */
@@ -40,6 +39,7 @@ extern const int target_count;
 /* NULL: no such target.  "native": the best that this processor runs. */
 const Target *target_find(const char *name);
 bool target_is_portable(const Target *t);
+bool target_has_own_vectors(const Target *t); /* no row above it has the same, so f32 code is its own */
 bool target_runs_here(const Target *t);
 bool target_is_cross(const Target *t); /* another machine's; there is a compiler and an emulator for it */
 

@@ -4,22 +4,26 @@
 #include <stddef.h>
 #include <string.h>
 
-#define MACHINE(name, condition, compiler, runner)                                                           \
-        static const Machine machine_##name = {condition, compiler, runner};
+#include "../../runtime/guard.h"
+
+#include "../../runtime/arm.h"
+
+#define MACHINE(name, ...) static const Machine machine_##name = {__VA_ARGS__};
 #include "targets.def"
 
 /* Whether this processor runs a target. */
-#define TARGET(name, machine, flags, guard, rows, panels, few_panels, features, test, about)                 \
+#define TARGET(name, machine, vectors, flags, guard, rows, panels, few_panels, features, test, about)        \
         static bool runs_##name(void)                                                                        \
         {                                                                                                    \
                 return ON_##machine(test, (rows) == 0);                                                      \
         }
 #include "targets.def"
 
-#define TARGET(name, machine, flags, guard, rows, panels, few_panels, features, test, about)                 \
+#define TARGET(name, machine, vectors, flags, guard, rows, panels, few_panels, features, test, about)        \
         {#name,                                                                                              \
-         (rows) == 0 ? NULL : "v16_" #name ".h",                                                             \
-         (rows) == 0 ? NULL : "n16_" #name ".h",                                                             \
+         (rows) == 0 ? NULL : "v16_" #vectors ".h",                                                          \
+         (rows) == 0 ? NULL : "n16_" #vectors ".h",                                                          \
+         (rows) == 0 ? NULL : "dot_" #name ".h",                                                             \
          flags,                                                                                              \
          guard,                                                                                              \
          rows,                                                                                               \
@@ -38,7 +42,7 @@ const int target_count = sizeof target_table / sizeof target_table[0];
 /* What the runtime takes for granted of a tile (portable has none of its own): few rows are taken four at a time, so that fewer
  * would overrun attention's scratch; its arrays have TILE_MOST rows; two results of one product lie in neighbouring panels,
  * which no group of three holds; the scratch of products has two panels for each row, four where rows are few. */
-#define TARGET(name, machine, flags, guard, rows, panels, few_panels, features, test, about)                 \
+#define TARGET(name, machine, vectors, flags, guard, rows, panels, few_panels, features, test, about)        \
         _Static_assert((rows) == 0 || ((rows) >= 4 && (rows) <= TILE_MOST),                                  \
                        "a tile has 4 to 12 rows: " #name);                                                   \
         _Static_assert((rows) == 0 || (panels) == 1 || (panels) == 2, "a tile has 1 or 2 panels: " #name);   \
@@ -49,6 +53,14 @@ const int target_count = sizeof target_table / sizeof target_table[0];
 bool target_is_portable(const Target *t)
 {
         return !t->vector;
+}
+
+bool target_has_own_vectors(const Target *t)
+{
+        for (const Target *other = target_table; other < t; other++)
+                if (other->vector && t->vector && !strcmp(other->vector, t->vector))
+                        return false;
+        return true;
 }
 
 bool target_runs_here(const Target *t)

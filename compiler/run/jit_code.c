@@ -255,7 +255,7 @@ const char *jit_code(Plan *p, JitCode *code)
 {
         Arena *a = p->graph->arena;
         *code = (JitCode){0};
-        if (!kernels_of(p->target))
+        if (!has_kernels(p->target))
                 return arena_printf(a, "no kernels for %s are compiled into this lathe", p->target->name);
         Interpreter *own = NEW(a, Interpreter);
         own->plan = p;

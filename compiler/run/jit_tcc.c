@@ -11,20 +11,29 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-const KernelSymbol *kernels_of(const Target *t)
+/* What is linked for a target: the kernels of its vectors, and the products with blocks that are its own. */
+enum { TABLES = 2 };
+static const KernelSymbol *const *tables_of(const Target *t)
 {
-#define TARGET(name, machine, ...) ON_##machine(kernels_##name, NULL),
-        static const KernelSymbol *const linked[] = {
+#define TARGET(name, machine, vectors, ...)                                                                  \
+        {ON_##machine(kernels_##vectors, NULL), ON_##machine(kernels_blocks_##name, NULL)},
+        static const KernelSymbol *const linked[][TABLES] = {
 #include "../kernels/targets.def"
         };
         return linked[t - target_table];
 }
 
+bool has_kernels(const Target *t)
+{
+        return tables_of(t)[0];
+}
+
 KernelFunction *kernel_find(const Target *t, const char *name)
 {
-        for (const KernelSymbol *k = kernels_of(t); k && k->name; k++)
-                if (!strcmp(k->name, name))
-                        return k->function;
+        for (int i = 0; i < TABLES; i++)
+                for (const KernelSymbol *k = tables_of(t)[i]; k && k->name; k++)
+                        if (!strcmp(k->name, name))
+                                return k->function;
         return NULL;
 }
 
@@ -45,13 +54,14 @@ static bool has_executable_memory(void)
         return good;
 }
 
-static const char *declarations(Arena *a, const KernelSymbol *kernels)
+static const char *declarations(Arena *a, const KernelSymbol *const *tables)
 {
         Text *t = text_new(a);
         text_printf(t, "%s\nvoid profile_mark(int kernel);\n", embedded_text("jit.h"));
-        for (const KernelSymbol *k = kernels; k->name; k++)
-                if (k->declaration)
-                        text_printf(t, "%s\n\n", k->declaration);
+        for (int i = 0; i < TABLES; i++)
+                for (const KernelSymbol *k = tables[i]; k->name; k++)
+                        if (k->declaration)
+                                text_printf(t, "%s\n\n", k->declaration);
         return t->data;
 }
 
@@ -63,10 +73,11 @@ static const void *as_object(KernelFunction *f)
         return p;
 }
 
-static void add_symbols(TCCState *s, const KernelSymbol *kernels)
+static void add_symbols(TCCState *s, const KernelSymbol *const *tables)
 {
-        for (const KernelSymbol *k = kernels; k->name; k++)
-                tcc_add_symbol(s, k->name, as_object(k->function));
+        for (int i = 0; i < TABLES; i++)
+                for (const KernelSymbol *k = tables[i]; k->name; k++)
+                        tcc_add_symbol(s, k->name, as_object(k->function));
         const KernelSymbol own[] = {{"team_barrier", NULL, (KernelFunction *)barrier},
                                     {"profile_mark", NULL, (KernelFunction *)profile_mark},
                                     {"memset", NULL, (KernelFunction *)memset},
@@ -91,13 +102,13 @@ static void complain(void *opaque, const char *message)
 /* libtcc keeps the state of a compilation in globals. */
 static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
 
-static const char *compile(TCCState *s, const KernelSymbol *kernels, const char *text, JitCode *code)
+static const char *compile(TCCState *s, const KernelSymbol *const *tables, const char *text, JitCode *code)
 {
         tcc_set_options(s, "-nostdlib -nostdinc");
         tcc_set_output_type(s, TCC_OUTPUT_MEMORY);
         if (tcc_compile_string(s, text))
                 return "can't be compiled";
-        add_symbols(s, kernels);
+        add_symbols(s, tables);
         if (tcc_relocate(s, TCC_RELOCATE_AUTO))
                 return "can't be linked";
         void *program = tcc_get_symbol(s, "lathe_program");
@@ -110,14 +121,13 @@ static const char *compile(TCCState *s, const KernelSymbol *kernels, const char 
 const char *jit_tcc(Plan *p, JitCode *code)
 {
         Arena *a = p->graph->arena;
-        const KernelSymbol *kernels = kernels_of(p->target);
         *code = (JitCode){0};
-        if (!kernels)
+        if (!has_kernels(p->target))
                 return arena_printf(a, "no kernels for %s are compiled into this lathe", p->target->name);
         if (!has_executable_memory())
                 return "no executable memory is to be had here, which libtcc needs; --jit cc does without";
         Text *text = text_new(a);
-        emit_program_alone(p, declarations(a, kernels), text);
+        emit_program_alone(p, declarations(a, tables_of(p->target)), text);
         Complaint complaint = {.arena = a};
         pthread_mutex_lock(&one_at_a_time);
         ending_enter_tcc(&complaint.message);
@@ -125,7 +135,7 @@ const char *jit_tcc(Plan *p, JitCode *code)
         const char *error = no_memory;
         if (s) {
                 tcc_set_error_func(s, &complaint, complain);
-                error = compile(s, kernels, text->data, code);
+                error = compile(s, tables_of(p->target), text->data, code);
         }
         if (s && error)
                 tcc_delete(s);

@@ -1,5 +1,5 @@
 /*
- * The table of kernels that kernels.c makes for an instruction set.
+ * The tables of kernels that kernels.c and kernels_blocks.c make for an instruction set.
  */
 #ifndef KERNEL_TABLE_PRIVATE_H
 #define KERNEL_TABLE_PRIVATE_H
@@ -13,7 +13,7 @@ typedef struct KernelSymbol {
 } KernelSymbol;
 
 /* each ends with a NULL name; those of this processor's architecture are linked */
-#define TARGET(name, ...) extern const KernelSymbol kernels_##name[];
+#define TARGET(name, ...) extern const KernelSymbol kernels_##name[], kernels_blocks_##name[];
 #include "../kernels/targets.def"
 
 #endif

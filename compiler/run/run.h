@@ -77,8 +77,7 @@ const char *engine_tier(const Engine *e);       /* "tcc", "cc" or "code" */
 double engine_compile_seconds(const Engine *e); /* of libtcc */
 
 /* The kernels compiled into lathe for a target, which code made by libtcc calls (jit_private.h). */
-struct KernelSymbol;
-const struct KernelSymbol *kernels_of(const Target *t); /* NULL: not linked */
+bool has_kernels(const Target *t); /* those that code of libtcc calls are linked */
 
 /* A tokenizer for a model. */
 

@@ -1,0 +1,42 @@
+/*
+ * The runtime's files for the kernels of one instruction set.
+ *
+ * To be compiled with KERNELS_ISA, a name of kernels/targets.def, KERNELS_VECTOR, KERNELS_INTEGERS and KERNELS_DOT, its headers, and
+ * the flags that stand there.
+ */
+#ifndef KERNEL_FILES_PRIVATE_H
+#define KERNEL_FILES_PRIVATE_H
+#include <stddef.h>
+#include <string.h>
+
+#include "guard.h"
+
+#include KERNELS_VECTOR
+
+#define TARGET(name, machine, vectors, flags, guard, rows, panels, few_panels, ...)                          \
+        enum { ROWS_##name = rows, PANELS_##name = panels, FEW_PANELS_##name = few_panels };
+#include "../kernels/targets.def"
+
+#define JOIN_(a, b) a##b
+#define JOIN(a, b) JOIN_(a, b)
+#define TILE_ROWS JOIN(ROWS_, KERNELS_ISA)
+#define TILE_PANELS JOIN(PANELS_, KERNELS_ISA)
+#define FEW_PANELS JOIN(FEW_PANELS_, KERNELS_ISA)
+
+#include "math.h"
+#include "rows.h"
+#include "far.h"
+#include "narrow.h"
+#include "kept.h"
+#include "tile.h"
+#include KERNELS_INTEGERS
+#include KERNELS_DOT
+#include "blocks.h"
+#include "matmul.h"
+
+#include "kernel_table_private.h"
+
+#define ROW(name, result, function, parameters)                                                              \
+        {#name, #result " " #name parameters ";", (KernelFunction *)function},
+
+#endif

@@ -1,0 +1,20 @@
+/*
+ * What a 64-bit ARM processor has beside what all of them have.
+ */
+
+/* SDOT, the dot products of bytes?  Linux tells; Apple's have it; of others nothing is known. */
+#if defined(__aarch64__)
+#if defined(__linux__)
+#include <sys/auxv.h>
+#endif
+KERNEL int arm_has_dot(void)
+{
+#if defined(__linux__)
+        return (getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0;
+#elif defined(__APPLE__)
+        return 1;
+#else
+        return 0;
+#endif
+}
+#endif
