@@ -485,6 +485,7 @@ static int open_narrow(Accuracy *a)
 {
         Options o = a->o;
         o.cache = "off";
+        o.quant_beside = o.quant ? "" : NULL;
         int code = load_variant(&a->narrow, &o);
         if (!code)
                 code = open_variant(&a->narrow, &o);

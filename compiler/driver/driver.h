@@ -28,8 +28,8 @@ typedef struct {
         int slots;         /* sequences that an instance holds */
         const char *quant; /* NULL: weights lie as the checkpoint has them */
         const char *
-                quant_beside; /* another list: weights are split as that one would have them too, to be compared with it */
-        Storage kv;            /* of keys and values in the cache */
+                quant_beside; /* another list: weights are split as that one ("": the checkpoint) has them too */
+        Storage kv;           /* of keys and values in the cache */
         const char *against;   /* verify: a file of values that something else computed */
         const char *text_file; /* verify: what --quant costs is measured on it */
         int top;               /* .. by weight, so many shown .. */

@@ -87,7 +87,8 @@ static bool split_by_options(Model *m, const Options *o, const Weights *w)
         for (int i = 0; of && with && i < g->nweight; i++)
                 for (int64_t slot = 0; slot < g->weight[i]->slots; slot++, n++) {
                         storage[n] = of[i][slot].is;
-                        kind[n] = (uint8_t)(of[i][slot].is * WEIGHT_STORAGES + with[i][slot].is);
+                        kind[n] = (uint8_t)(of[i][slot].is * WEIGHT_STORAGES +
+                                            (o->quant_beside ? with[i][slot].is : 0));
                 }
         if (of && with)
                 split_graph(m->graph, kind, storage);

@@ -245,7 +245,7 @@ SlotStorage **quant_slots(Arena *arena, const Graph *g, const Weights *from, con
                 }
         }
         Choice c;
-        for (const char *at = list, *next; at; at = next) {
+        for (const char *at = list, *next; at && *at; at = next) {
                 next = read_choice(at, &c);
                 if (!choose(g, &c, of))
                         return NULL;
