@@ -114,13 +114,15 @@ static int64_t group_of(int64_t width)
 static void keep_state(const Reading *r, StateVar *s, Storage storage)
 {
         int last = s->type.rank - 1;
-        int64_t width = r->width[s->id], row = 1;
+        bool grouped = s->axis < last && last >= 0 && dim_is_fixed(s->type.dim[last]);
+        s->storage = storage == STORAGE_Q8 && !grouped ? STORAGE_F32 : storage;
+        s->group = 0;
+        if (s->storage != STORAGE_Q8)
+                return;
+        int64_t width = r->width[s->id] ? r->width[s->id] : s->type.dim[last].fixed, row = 1;
         for (int a = last; a > s->axis && dim_is_fixed(s->type.dim[a]); a--)
                 row *= s->type.dim[a].fixed;
-        width = width ? width : s->type.dim[last].fixed;
-        bool grouped = s->axis < last && dim_is_fixed(s->type.dim[last]);
-        s->storage = storage == STORAGE_Q8 && !grouped ? STORAGE_F32 : storage;
-        s->group = s->storage == STORAGE_Q8 ? group_of(common_divisor(width, row)) : 0;
+        s->group = group_of(common_divisor(width, row));
 }
 
 static int read_by_user(const Reading *r, const Node *n, const Node *user);
@@ -146,7 +148,8 @@ static int read_by_user(const Reading *r, const Node *n, const Node *user)
         bool values = through_views(user->in[0])->op == OP_SOFTMAX;
         if (!values && !becomes_weights(r, user))
                 return OTHERWISE;
-        note_width(r, n, n->type.rank - (values ? 1 : 2));
+        int rank = n->type.rank; /* of a vector: its one axis is summed over */
+        note_width(r, n, values || rank < 2 ? rank - 1 : rank - 2);
         return BY_ATTENTION;
 }
 
