@@ -239,16 +239,16 @@ typedef struct {
  * slot for each iteration of the regions around it. */
 struct StateVar {
         int id;
-        const char *name; /* "layer.attn.k" */
-        Type type;        /* of the whole history: the axis has the bound of time */
-        int axis;         /* -1: no history but one value, of what is fed separately: */
-        uint64_t groups;  /* the groups that it depends on */
-        int64_t late;     /* row i is of position i - late: what is kept looks ahead by that much */
-        int64_t window;   /* 0: all of the past; else only this many positions back are read */
-        Storage storage;  /* what its numbers are rounded to when they are kept: F32, F16 or Q8 */
-        int64_t group;    /* Q8: how many neighbours in a row share a scale, which they divide */
-        Region *region;   /* NULL: top */
-        int64_t slots;    /* iterations of the regions around it that have it */
+        const char *name;       /* "layer.attn.k" */
+        Type type;              /* of the whole history: the axis has the bound of time */
+        int axis;               /* -1: no history but one value, of what is fed separately: */
+        uint64_t groups;        /* the groups that it depends on */
+        int64_t late;           /* row i is of position i - late: what is kept looks ahead by that much */
+        int64_t window;         /* 0: all of the past; else only this many positions back are read */
+        Storage storage;        /* what its numbers are rounded to when they are kept: F32, F16 or Q8 */
+        int64_t group;          /* Q8: how many neighbours in a row share a scale, which they divide */
+        Region *region;         /* NULL: top */
+        int64_t slots;          /* iterations of the regions around it that have it */
         const int32_t *slot_of; /* [product of iterations]: slot, or -1; NULL: all iterations have it */
 };
 
