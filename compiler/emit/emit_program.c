@@ -112,7 +112,6 @@ static void emit_repeat(const Emit *e, const Kernel *k, Text *t)
                             "];\n        const int64_t count = %s(m%s, %s, active);\n"
                             "        if (count == 0)\n                continue;\n",
                             k->active_rows->most_active, k->active_rows->name, outer, r->name);
-        text_printf(t, "        team_barrier(m->team);\n");
         for (int b = 0; b < r->nbody; b++) {
                 if (r->nbody > 1)
                         text_printf(t, "        if (%s_body_of[%s] == %d)\n        ", r->name, r->name, b);
@@ -146,6 +145,8 @@ static void emit_calls(const Emit *e, int body, uint64_t part, Text *t)
                 const Kernel *k = l->kernel[i];
                 if (k->part != part)
                         continue;
+                if (k->barrier == WAIT_ROWS)
+                        text_printf(t, "if (%s != 1)\n        ", call_rows(e->plan));
                 if (k->barrier)
                         text_printf(t, "team_barrier(m->team);\n");
                 if (k->op == K_REPEAT)

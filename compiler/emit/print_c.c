@@ -28,6 +28,11 @@ const char *dim_expression(Arena *a, const Graph *g, Dim d)
         return t->data;
 }
 
+const char *call_rows(const Plan *p)
+{
+        return dim_expression(p->graph->arena, p->graph, dim_named(p->graph->time));
+}
+
 const char *size_expression(Printer *p, Dim d)
 {
         p->m |= !dim_is_fixed(d);
@@ -265,6 +270,9 @@ static const char *home_text(Printer *p, Buffer *b, const char *constant, const 
         if (own->apart)
                 slot = arena_printf(p->arena, "%s + m->slot * %lld", slot,
                                     (long long)(FLOATS(own->size) / p->plan->slots));
+        if (b->own)
+                slot = arena_printf(p->arena, "%s + (%s == 1 ? thread * %lld : 0)", slot, call_rows(p->plan),
+                                    (long long)FLOATS(storage_size(b->storage, own_row(p->plan, b))));
         const char *at =
                 arena_printf(p->arena, "m->%s + %lld%s", home[b->home], (long long)FLOATS(own->offset), slot);
         const char *c = storage_info[b->storage].c;

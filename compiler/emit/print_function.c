@@ -96,7 +96,14 @@ void print_rows(Printer *p, const Stmt *s, Text *out)
         print_loops_of(p, s->begin, s->end, "row", loops);
         print_pointers(p, out);
         p->m |= shared;
-        if (shared)
+        if (p->kernel->own)
+                text_printf(out,
+                            "const int64_t rows = %s, end = %s == 1 ? rows : share(rows, thread + 1, "
+                            "m->threads);\n"
+                            "for (int64_t row = %s == 1 ? 0 : share(rows, thread, m->threads); row < end; "
+                            "row++) {\n",
+                            row_count(p, s->begin, s->end), call_rows(p->plan), call_rows(p->plan));
+        else if (shared)
                 text_printf(out,
                             "const int64_t rows = %s, end = share(rows, thread + 1, m->threads);\n"
                             "for (int64_t row = share(rows, thread, m->threads); row < end; row++) {\n",

@@ -5,6 +5,7 @@
 
 /* print_function.c: kernels as C functions */
 void print_kernel(Plan *p, Kernel *k, Text *out);
+const char *call_rows(const Plan *p); /* "m->time" */
 const char *dim_expression(Arena *a, const Graph *g, Dim d);
 const char *iteration_parameters(Arena *a, const Body *b, bool types);
 /* ", const int32_t *active, int64_t count": the rows that an iteration changes, where a kernel computes just these */

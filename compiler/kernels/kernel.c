@@ -24,6 +24,14 @@ int64_t round_up(int64_t n, int64_t to)
         return (n + to - 1) / to * to;
 }
 
+int64_t own_row(const Plan *p, const Buffer *b)
+{
+        for (int a = 0; a < b->type.rank; a++)
+                if (dim_equal(b->type.dim[a], dim_named(p->graph->time)))
+                        return b->layout.stride[a];
+        return 0;
+}
+
 /* The largest value of a dimension within one call; past and new rows together never pass the bound of time. */
 int64_t bound_of(const Plan *p, Dim d)
 {

@@ -116,6 +116,7 @@ struct Buffer {
         Dim shift;
         int index;  /* IN_INPUT, IN_OUTPUT: which; IN_STATE: which StateVar */
         bool apart; /* IN_ARENA: each slot of a batch has its own, `size / slots` bytes apart */
+        bool own;   /* IN_ARENA: in a call of one row each thread has one, row `thread` of it */
         bool dense; /* IN_INPUT, IN_OUTPUT: an inner axis is named, so strides follow from the sizes of the call */
         int64_t offset;  /* plan: bytes from the start of its home */
         int first, last; /* plan: the span of kernels in which it is live */
@@ -149,6 +150,8 @@ typedef struct {
         const char *name; /* of its expression's C function */
 } Segment;
 
+enum { WAIT_ROWS = 1 /* in calls of several rows */, WAIT_STEP = 2 /* of one */ };
+
 typedef struct Kernel Kernel;
 struct Kernel {
         KernelOp op;
@@ -177,7 +180,8 @@ struct Kernel {
         bool by_sequence;    /* batch: runs for each sequence by itself, over its rows .. */
         bool by_row;         /* .. MATMUL: over all rows at once, whose epilogue finds the row's sequence */
         uint64_t part;       /* of the top body: the groups that it waits for; 0: the calls (Graph.part) */
-        int barrier;         /* sync: 1: wait for all threads before it */
+        bool own;            /* in a call of one row every thread computes all of it, for itself */
+        int barrier;         /* sync: WAIT_ROWS, WAIT_STEP: wait for all threads before it */
         int at;              /* place in its body; 0: that of its root */
         Node *late;          /* or that of this root */
         Buffer *from_copy;   /* LOOP that copies: reads this instead */
@@ -278,6 +282,7 @@ CachedState cached_state(const Buffer *b);
 /* how many buffers are states of window caches: those whose `cache` is not -1 */
 int cached_states(const Plan *p);
 int64_t bound_of(const Plan *p, Dim d);
+int64_t own_row(const Plan *p, const Buffer *b); /* elements from one row of an own buffer to the next */
 int body_number(const Plan *p, const Body *b);
 int64_t round_up(int64_t n, int64_t to);
 

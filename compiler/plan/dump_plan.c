@@ -11,12 +11,24 @@ static const char *const home_word[] = {
         [IN_ARENA] = "arena", [IN_WEIGHTS] = "weights", [IN_STATE] = "state",
         [IN_INPUT] = "input", [IN_OUTPUT] = "output",   [IN_LITERAL] = "literal"};
 
+/* "8 barriers, 6 with one row" */
+static void dump_barriers(FILE *f, const Plan *p, int body)
+{
+        int rows = barriers_of(p, body, WAIT_ROWS), one = barriers_of(p, body, WAIT_STEP);
+        fprintf(f, "%d barrier%s", rows, rows == 1 ? "" : "s");
+        if (one != rows)
+                fprintf(f, ", %d with one row", one);
+}
+
 static void dump_kernels(FILE *f, const Plan *p, int body, int depth)
 {
         for (int i = 0; i < p->list[body].n; i++) {
                 const Kernel *k = p->list[body].kernel[i];
-                fprintf(f, "%*s%-3s %-13s %s%s", depth * 2, "", k->barrier ? "|" : "", kernel_word[k->op],
-                        k->name,
+                fprintf(f, "%*s%-3s %-13s %s%s", depth * 2, "",
+                        k->barrier == WAIT_ROWS ? ":"
+                        : k->barrier            ? "|"
+                                                : "",
+                        kernel_word[k->op], k->name,
                         k->tail          ? " (wanted rows)"
                         : k->active_only ? " (active rows)"
                         : k->by_sequence ? " (by sequence)"
@@ -31,8 +43,11 @@ static void dump_kernels(FILE *f, const Plan *p, int body, int depth)
                                 k->active_rows ? ", those that change a row" : "");
                 fprintf(f, "\n");
                 for (int b = 0; k->op == K_REPEAT && b < k->region->nbody; b++) {
-                        fprintf(f, "%*sbody %d\n", depth * 2 + 2, "", b);
-                        dump_kernels(f, p, body_number(p, k->region->body[b]), depth + 2);
+                        int inner = body_number(p, k->region->body[b]);
+                        fprintf(f, "%*sbody %d, ", depth * 2 + 2, "", b);
+                        dump_barriers(f, p, inner);
+                        fprintf(f, "\n");
+                        dump_kernels(f, p, inner, depth + 2);
                 }
         }
 }
@@ -55,10 +70,14 @@ int64_t product_weights(const Plan *p)
 
 void plan_dump(FILE *f, const Plan *p)
 {
-        fprintf(f, "kernels (| waits for all threads)\n");
+        fprintf(f, "kernels (| waits for all threads, : unless the call has one row)\n");
         dump_kernels(f, p, 0, 1);
-        fprintf(f, "%d barriers a call\n\nbuffers\n  %-8s %12s %12s %6s %12s  %s\n", p->nbarrier, "home",
-                "offset", "floats", "slots", "life", "what");
+        int one = barriers_of(p, 0, WAIT_STEP);
+        fprintf(f, "%d barriers a call", p->nbarrier);
+        if (one != p->nbarrier)
+                fprintf(f, ", %d with one row", one);
+        fprintf(f, "\n\nbuffers\n  %-8s %12s %12s %6s %12s  %s\n", "home", "offset", "floats", "slots",
+                "life", "what");
         for (int i = 0; i < p->nbuffer; i++) {
                 const Buffer *b = p->buffer[i];
                 bool used = b->home != IN_ARENA || b->first >= 0;

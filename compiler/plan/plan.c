@@ -23,12 +23,22 @@ static void touch(Lives *l, const Buffer *b, int first, int last)
                 l->last[b->id] = last;
 }
 
-static void touch_all(Lives *l, const Kernel *k)
+/* last: the kernel before which threads are sure to wait for each other. */
+static void touch_all(Lives *l, const Kernel *k, int last)
 {
         for (int i = 0; i < k->code->nread; i++)
-                touch(l, k->code->read[i], k->step, k->step);
+                touch(l, k->code->read[i], k->step, k->code->read[i]->own ? k->step : last);
         for (int i = 0; i < k->code->nwritten; i++)
                 touch(l, k->code->written[i], k->step, k->step);
+}
+
+/* How many kernels behind kernel i a thread may be, while another is still at i: the own ones, and the next. */
+static int own_run(const KernelList *l, int i)
+{
+        int n = 0;
+        while (i + n < l->n && l->kernel[i + n]->own)
+                n++;
+        return i + n < l->n ? n : 0;
 }
 
 /* Numbers the kernels of a body; then stretches lives over the repeats in it. */
@@ -39,7 +49,7 @@ static void number(Lives *l, int body)
                 Kernel *k = p->list[body].kernel[i];
                 k->step = l->step++;
                 if (k->op != K_REPEAT) {
-                        touch_all(l, k);
+                        touch_all(l, k, k->step + own_run(&p->list[body], i));
                         continue;
                 }
                 for (int b = 0; b < k->region->nbody; b++)

@@ -153,7 +153,7 @@ static bool takes_place(const Plan *p, const KernelList *l, const Kernel *k, Buf
         const Buffer *place = place_of((Buffer *)from);
         return may_share(to) && to->first == k->step && from->home == IN_ARENA && !from->part_of &&
                may_share(place) && place != to && to->size == place->size && to->storage == place->storage &&
-               to->apart == place->apart && is_in_place(k, from, to) &&
+               to->apart == place->apart && to->own == place->own && is_in_place(k, from, to) &&
                (place->last == k->step || is_given_back(p, l, k, to, place));
 }
 

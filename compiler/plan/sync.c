@@ -1,8 +1,10 @@
 /* Sync: the barriers that the data flow needs, and no more.
  *
  * Every thread runs all kernels in order, each its own share.  A kernel waits for the others if it touches memory that one
- * since the last barrier stored, or stores memory that one since then touched; memory, not buffers: the arena is reused.
- * An iteration of a repeat begins with a barrier. */
+ * since the last barrier stored, or stores memory that one since then touched; memory, not buffers: the arena is reused.  What
+ * went before the first kernel of an iteration is what went before the repeat, or any iteration's end.
+ *
+ * In a call of one row threads have rows of their own (own.c), which nobody waits for: some barriers are for several rows alone. */
 #include "plan.h"
 
 typedef struct {
@@ -10,71 +12,129 @@ typedef struct {
         int n;
 } Pending;
 
-static bool same_memory(const Buffer *a, const Buffer *b)
+typedef struct {
+        Plan *plan;
+        int kernels; /* most that can be pending */
+        int wait;    /* WAIT_ROWS or WAIT_STEP: which calls this is about */
+} Sync;
+
+static bool same_memory(const Sync *s, const Buffer *a, const Buffer *b)
 {
+        if (a->own && b->own && s->wait == WAIT_STEP)
+                return a->offset != b->offset && a->offset < b->offset + b->size &&
+                       b->offset < a->offset + a->size;
         if (a == b)
                 return true;
         return a->home == IN_ARENA && b->home == IN_ARENA && a->offset < b->offset + b->size &&
                b->offset < a->offset + a->size;
 }
 
-static bool any_same(const Buffer *b, Buffer *const *other, int n)
+static bool any_same(const Sync *s, const Buffer *b, Buffer *const *other, int n)
 {
         for (int i = 0; i < n; i++)
-                if (same_memory(b, other[i]))
+                if (same_memory(s, b, other[i]))
                         return true;
         return false;
 }
 
-static bool stores_what_touches(const Kernel *a, const Kernel *b)
+static bool stores_what_touches(const Sync *s, const Kernel *a, const Kernel *b)
 {
         for (int i = 0; i < a->code->nwritten; i++)
-                if (any_same(a->code->written[i], b->code->read, b->code->nread) ||
-                    any_same(a->code->written[i], b->code->written, b->code->nwritten))
+                if (any_same(s, a->code->written[i], b->code->read, b->code->nread) ||
+                    any_same(s, a->code->written[i], b->code->written, b->code->nwritten))
                         return true;
         return false;
 }
 
-static void sync_body(Plan *p, int body, Pending *pending, int64_t iterations)
+static Pending copy_of(const Sync *s, const Pending *from)
 {
-        for (int i = 0; i < p->list[body].n; i++) {
-                Kernel *k = p->list[body].kernel[i];
-                if (body == 0 && i > 0 && k->part != p->list[body].kernel[i - 1]->part)
-                        pending->n = 0; /* another run of the threads */
-                if (k->op == K_REPEAT) {
-                        for (int b = 0; b < k->region->nbody; b++) {
-                                int inner = body_number(p, k->region->body[b]);
-                                int64_t inner_iterations = 0;
-                                for (int64_t t = 0; t < k->region->iterations; t++)
-                                        inner_iterations += k->region->body_of[t] == b;
-                                pending->n = 0;
-                                p->nbarrier += (int)(iterations * inner_iterations);
-                                sync_body(p, inner, pending, iterations * inner_iterations);
-                        }
-                        k->barrier = k->active_rows != NULL; /* what the iterations' rows are found by */
-                        p->nbarrier += k->barrier ? (int)iterations : 0;
-                        pending->kernel[pending->n++] = NULL; /* the last iteration had either body */
-                        continue;
+        Pending copy = {NEW_ARRAY(s->plan->graph->arena, Kernel *, s->kernels), from->n};
+        memcpy(copy.kernel, from->kernel, (size_t)from->n * sizeof *from->kernel);
+        return copy;
+}
+
+static void add(Pending *to, Kernel *k)
+{
+        for (int i = 0; i < to->n; i++)
+                if (to->kernel[i] == k)
+                        return;
+        to->kernel[to->n++] = k;
+}
+
+static void join(Pending *to, const Pending *from)
+{
+        for (int i = 0; i < from->n; i++)
+                add(to, from->kernel[i]);
+}
+
+static void sync_body(const Sync *s, int body, Pending *pending);
+
+/* What is pending behind it are the ends of its bodies; where an iteration may be passed over, also what was before. */
+static void sync_repeat(const Sync *s, Kernel *k, Pending *pending)
+{
+        Pending before = copy_of(s, pending), after = *pending;
+        for (int known = -1; known < before.n;) {
+                known = before.n;
+                after.n = 0;
+                for (int b = 0; b < k->region->nbody; b++) {
+                        Pending inner = copy_of(s, &before);
+                        sync_body(s, body_number(s->plan, k->region->body[b]), &inner);
+                        join(&after, &inner);
                 }
-                for (int j = 0; j < pending->n && !k->barrier; j++)
-                        k->barrier = p->off[PASS_sync] || !pending->kernel[j] ||
-                                     stores_what_touches(pending->kernel[j], k) ||
-                                     stores_what_touches(k, pending->kernel[j]);
-                if (k->barrier) {
-                        pending->n = 0;
-                        p->nbarrier += (int)iterations;
-                }
-                pending->kernel[pending->n++] = k;
+                join(&before, &after);
         }
+        if (k->active_rows)
+                join(&after, &before);
+        pending->n = after.n;
+}
+
+static void sync_body(const Sync *s, int body, Pending *pending)
+{
+        const KernelList *l = &s->plan->list[body];
+        for (int i = 0; i < l->n; i++) {
+                Kernel *k = l->kernel[i];
+                if (body == 0 && i > 0 && k->part != l->kernel[i - 1]->part)
+                        pending->n = 0;                           /* another run of the threads */
+                bool waits = k->op == K_REPEAT && k->active_rows; /* what the iterations' rows are found by */
+                for (int j = 0; j < pending->n && k->op != K_REPEAT && k->op != K_ACTIVE && !waits; j++)
+                        waits = s->plan->off[PASS_sync] || stores_what_touches(s, pending->kernel[j], k) ||
+                                stores_what_touches(s, k, pending->kernel[j]);
+                k->barrier |= waits ? s->wait : 0;
+                if (k->barrier & s->wait)
+                        pending->n = 0;
+                if (k->op == K_REPEAT)
+                        sync_repeat(s, k, pending);
+                else
+                        add(pending, k);
+        }
+}
+
+int barriers_of(const Plan *p, int body, int wait)
+{
+        int64_t n = 0;
+        for (int i = 0; i < p->list[body].n; i++) {
+                const Kernel *k = p->list[body].kernel[i];
+                n += (k->barrier & wait) != 0;
+                for (int64_t t = 0; k->op == K_REPEAT && t < k->region->iterations; t++)
+                        n += barriers_of(p, body_number(p, k->region->body[k->region->body_of[t]]), wait);
+        }
+        return (int)n;
 }
 
 bool pass_sync(Plan *p, Diag *diag)
 {
         (void)diag;
-        int n = 0;
+        Sync s = {.plan = p, .kernels = 1, .wait = WAIT_STEP};
         for (int i = 0; i < p->nbody; i++)
-                n += p->list[i].n + 2;
-        Pending pending = {NEW_ARRAY(p->graph->arena, Kernel *, n), 0};
-        sync_body(p, 0, &pending, 1);
+                s.kernels += p->list[i].n;
+        Pending pending = {NEW_ARRAY(p->graph->arena, Kernel *, s.kernels), 0};
+        sync_body(&s, 0, &pending);
+        for (int i = 0; i < p->nbody; i++) /* no barrier is for one row alone */
+                for (int j = 0; j < p->list[i].n; j++)
+                        p->list[i].kernel[j]->barrier |= p->list[i].kernel[j]->barrier ? WAIT_ROWS : 0;
+        s.wait = WAIT_ROWS;
+        pending.n = 0;
+        sync_body(&s, 0, &pending);
+        p->nbarrier = barriers_of(p, 0, WAIT_ROWS);
         return true;
 }

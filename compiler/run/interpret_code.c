@@ -91,6 +91,8 @@ static void *element(const Frame *f, Buffer *b, int64_t at)
         case IN_OUTPUT: return (char *)m->pointer[g->ninput + own->index] + from;
         case IN_LITERAL: return (char *)f->own->literal[own->id] + slot_of(f, own) + from;
         }
+        if (own->own && m->named[g->time] == 1)
+                offset += f->thread * storage_size(own->storage, own_row(f->own->plan, own));
         if (whole->apart)
                 offset += m->slot * (whole->size / f->own->plan->slots);
         return home + offset + from;
@@ -617,7 +619,8 @@ static void run_rows(Frame *f, const Stmt *s)
 {
         int threads = f->m->head.threads;
         int64_t rows = rows_of(f, s->begin, s->end), begin = 0, end = rows;
-        if (s->op == STMT_ROWS) {
+        bool own = f->kernel->own && f->m->named[f->own->plan->graph->time] == 1;
+        if (s->op == STMT_ROWS && !own) {
                 begin = share_of(rows, f->thread, threads);
                 end = share_of(rows, f->thread + 1, threads);
         }

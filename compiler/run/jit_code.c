@@ -81,7 +81,6 @@ static void run_repeat(Run *r, const CodeInstance *m, const Kernel *k, int depth
                 if (k->active_rows)
                         count = run_kernel(r, m, k->active_rows, NULL, active, 0);
                 if (!k->active_rows || count) {
-                        team_barrier(m->head.team);
                         run_body(r, m, body_number(p, region->body[region->body_of[iteration]]), 0, depth + 1,
                                  active, count);
                 }
@@ -112,7 +111,7 @@ static void run_body(Run *r, const CodeInstance *m, int body, uint64_t part, int
                 const Kernel *k = l->kernel[i];
                 if (k->part != part)
                         continue;
-                if (k->barrier)
+                if (k->barrier && (k->barrier != WAIT_ROWS || m->named[r->own->plan->graph->time] != 1))
                         team_barrier(m->head.team);
                 if (k->op == K_REPEAT)
                         run_repeat(r, m, k, depth);

@@ -1,0 +1,101 @@
+/* Own rows: what threads would wait for longer than for computing it themselves.
+ *
+ *      ln1 = norm(x)            a call of one row: each thread computes all of it, in a row of its own
+ *      q, k, v = ln1 @ w        .. and reads that: no barrier between the two
+ *
+ * With one row a norm is one thread's work, and the others wait for it.  So every thread computes it.  A buffer has rows for
+ * many positions; with one position, row `thread` of it is that thread's.
+ *
+ * Expects: Code of all kernels.  Leaves: own of kernels and buffers.  All that stores an own buffer is an own kernel, and no
+ * function that is called back touches one: the thread's number is not handed to these. */
+#include "plan_private.h"
+
+enum { MOST_THREADS = 64 /* TEAM_MAX in runtime/team.h */ };
+
+/* Rows of positions outermost, so that one of them is a part that a thread can have. */
+static bool has_rows(const Plan *p, const Buffer *b)
+{
+        if (b->home != IN_ARENA || b->part_of || b->region || b->slots != 1 || b->apart || b->dense ||
+            b->shift_axis >= 0 || b->layout.tiled >= 0 || b->layout.offset)
+                return false;
+        int found = 0, outermost = 0;
+        for (int a = 0; a < b->type.rank; a++) {
+                if (b->layout.stride[a] > b->layout.stride[outermost])
+                        outermost = a;
+                found += !dim_is_fixed(b->type.dim[a]);
+        }
+        return found == 1 && dim_equal(b->type.dim[outermost], dim_named(p->graph->time));
+}
+
+/* Is all that it does for one position the work of one thread? */
+static bool is_one_row(const Plan *p, const Kernel *k)
+{
+        if (k->op != K_LOOP || k->part || k->active_only || k->code->n != 1)
+                return false;
+        const Function *f = k->code->function[0];
+        for (int i = 0; i < f->body.n; i++) {
+                const Stmt *s = &f->body.stmt[i];
+                for (int d = s->begin; s->op == STMT_ROWS && d < s->end; d++)
+                        if (!dim_is(f->loop[d].size, 1) &&
+                            !dim_equal(f->loop[d].size, dim_named(p->graph->time)))
+                                return false;
+        }
+        return true;
+}
+
+static bool names(const Function *f, const Buffer *b)
+{
+        for (int i = 0; i < f->npointer; i++)
+                if (whole_buffer(f->pointer[i]) == b)
+                        return true;
+        return false;
+}
+
+/* What k touches can't be own, if it is not so itself, or reads it in a function that is called back. */
+static bool disown(Kernel *k)
+{
+        bool changed = false;
+        for (int i = 0; i < k->code->nwritten && k->own; i++)
+                if (!k->code->written[i]->own) {
+                        k->own = false;
+                        changed = true;
+                }
+        for (int i = 0; i < k->code->nwritten && !k->own; i++) {
+                changed |= k->code->written[i]->own;
+                k->code->written[i]->own = false;
+        }
+        for (int i = 0; i < k->code->nread; i++)
+                for (int f = 0; f < k->code->n; f++)
+                        if (k->code->read[i]->own && k->code->function[f]->role != WHOLE_KERNEL &&
+                            names(k->code->function[f], k->code->read[i])) {
+                                k->code->read[i]->own = false;
+                                changed = true;
+                        }
+        return changed;
+}
+
+bool pass_own(Plan *p, Diag *diag)
+{
+        (void)diag;
+        if (p->off[PASS_own] || p->slots > 1 || p->graph->past < 0)
+                return true;
+        for (int i = 0; i < p->nbuffer; i++)
+                p->buffer[i]->own = has_rows(p, p->buffer[i]);
+        for (int i = 0; i < p->nbody; i++)
+                for (int j = 0; j < p->list[i].n; j++)
+                        if (p->list[i].kernel[j]->op != K_REPEAT)
+                                p->list[i].kernel[j]->own = is_one_row(p, p->list[i].kernel[j]);
+        for (bool changed = true; changed;) {
+                changed = false;
+                for (int i = 0; i < p->nbody; i++)
+                        for (int j = 0; j < p->list[i].n; j++)
+                                if (p->list[i].kernel[j]->op != K_REPEAT)
+                                        changed |= disown(p->list[i].kernel[j]);
+        }
+        for (int i = 0; i < p->nbuffer; i++) {
+                Buffer *b = p->buffer[i];
+                int64_t least = b->own ? storage_size(b->storage, MOST_THREADS * own_row(p, b)) : 0;
+                b->size = b->size < least ? round_up(least, 64) : b->size;
+        }
+        return true;
+}
