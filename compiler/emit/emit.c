@@ -213,9 +213,9 @@ static void emit_comment(const Emit *e, Text *c)
                             " positions.\n",
                             p->cache[i].back, p->cache[i].size);
         text_printf(c,
-                    " * %d barriers a call.  The same bits with any number of threads, in any chunks, on any "
+                    " * %s.  The same bits with any number of threads, in any chunks, on any "
                     "target.\n",
-                    p->nbarrier);
+                    barriers_text(e->arena, p, 0, " a call"));
         const char *flags = p->target->flags;
         bool slow = p->target == target_table;
         text_printf(c, " * Build: cc -std=c11 -O2%s%s %s.c%s -lpthread%s */\n", *flags ? " " : "", flags,

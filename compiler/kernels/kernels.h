@@ -225,8 +225,7 @@ typedef struct {
         int nbody;
         int64_t weights_size, arena_size, arena_bound, state_size; /* bytes; state for one sequence */
         int steps;                                                 /* of the linear order of kernels */
-        int nbarrier;         /* in one call with the repeats rolled out */
-        const char **explain; /* what was fused, and what stopped it */
+        const char **explain;                                      /* what was fused, and what stopped it */
         int nexplain, cap_explain;
 } Plan;
 

@@ -11,15 +11,6 @@ static const char *const home_word[] = {
         [IN_ARENA] = "arena", [IN_WEIGHTS] = "weights", [IN_STATE] = "state",
         [IN_INPUT] = "input", [IN_OUTPUT] = "output",   [IN_LITERAL] = "literal"};
 
-/* "8 barriers, 6 with one row" */
-static void dump_barriers(FILE *f, const Plan *p, int body)
-{
-        int rows = barriers_of(p, body, WAIT_ROWS), one = barriers_of(p, body, WAIT_STEP);
-        fprintf(f, "%d barrier%s", rows, rows == 1 ? "" : "s");
-        if (one != rows)
-                fprintf(f, ", %d with one row", one);
-}
-
 static void dump_kernels(FILE *f, const Plan *p, int body, int depth)
 {
         for (int i = 0; i < p->list[body].n; i++) {
@@ -44,9 +35,8 @@ static void dump_kernels(FILE *f, const Plan *p, int body, int depth)
                 fprintf(f, "\n");
                 for (int b = 0; k->op == K_REPEAT && b < k->region->nbody; b++) {
                         int inner = body_number(p, k->region->body[b]);
-                        fprintf(f, "%*sbody %d, ", depth * 2 + 2, "", b);
-                        dump_barriers(f, p, inner);
-                        fprintf(f, "\n");
+                        fprintf(f, "%*sbody %d, %s\n", depth * 2 + 2, "", b,
+                                barriers_text(p->graph->arena, p, inner, ""));
                         dump_kernels(f, p, inner, depth + 2);
                 }
         }
@@ -72,12 +62,9 @@ void plan_dump(FILE *f, const Plan *p)
 {
         fprintf(f, "kernels (| waits for all threads, : unless the call has one row)\n");
         dump_kernels(f, p, 0, 1);
-        int one = barriers_of(p, 0, WAIT_STEP);
-        fprintf(f, "%d barriers a call", p->nbarrier);
-        if (one != p->nbarrier)
-                fprintf(f, ", %d with one row", one);
-        fprintf(f, "\n\nbuffers\n  %-8s %12s %12s %6s %12s  %s\n", "home", "offset", "floats", "slots",
-                "life", "what");
+        fprintf(f, "%s\n\nbuffers\n  %-8s %12s %12s %6s %12s  %s\n",
+                barriers_text(p->graph->arena, p, 0, " a call"), "home", "offset", "floats", "slots", "life",
+                "what");
         for (int i = 0; i < p->nbuffer; i++) {
                 const Buffer *b = p->buffer[i];
                 bool used = b->home != IN_ARENA || b->first >= 0;

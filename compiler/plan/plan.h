@@ -21,8 +21,8 @@ Plan *fuse(Arena *a, Graph *g, const char *c_name, const Target *target, int64_t
 #include "passes/passes.def"
 #undef PASS
 
-/* sync.c: in one run of a body, with the repeats in it rolled out; wait: WAIT_ROWS, WAIT_STEP */
-int barriers_of(const Plan *p, int body, int wait);
+/* sync.c: "8 barriers a call, 6 with one row": those of a body, with the repeats in it rolled out; in: " a call" */
+const char *barriers_text(Arena *a, const Plan *p, int body, const char *in);
 
 /* dump_plan.c: kernels in order with their barriers, then buffers with home, offset, size and life; bytes of the weights that
  * products read: of a decoder, what a step reads (of experts: all) */

@@ -18,11 +18,17 @@ typedef struct {
         int wait;    /* WAIT_ROWS or WAIT_STEP: which calls this is about */
 } Sync;
 
+/* In a call of one row: has each thread a row of its own in both, and that at the same place? */
+static bool same_rows(const Sync *s, const Buffer *a, const Buffer *b)
+{
+        return s->wait == WAIT_STEP && a->own && b->own && a->offset == b->offset &&
+               storage_size(a->storage, own_row(s->plan, a)) == storage_size(b->storage, own_row(s->plan, b));
+}
+
 static bool same_memory(const Sync *s, const Buffer *a, const Buffer *b)
 {
-        if (a->own && b->own && s->wait == WAIT_STEP)
-                return a->offset != b->offset && a->offset < b->offset + b->size &&
-                       b->offset < a->offset + a->size;
+        if (same_rows(s, a, b))
+                return false;
         if (a == b)
                 return true;
         return a->home == IN_ARENA && b->home == IN_ARENA && a->offset < b->offset + b->size &&
@@ -109,7 +115,7 @@ static void sync_body(const Sync *s, int body, Pending *pending)
         }
 }
 
-int barriers_of(const Plan *p, int body, int wait)
+static int barriers_of(const Plan *p, int body, int wait)
 {
         int64_t n = 0;
         for (int i = 0; i < p->list[body].n; i++) {
@@ -119,6 +125,13 @@ int barriers_of(const Plan *p, int body, int wait)
                         n += barriers_of(p, body_number(p, k->region->body[k->region->body_of[t]]), wait);
         }
         return (int)n;
+}
+
+const char *barriers_text(Arena *a, const Plan *p, int body, const char *in)
+{
+        int rows = barriers_of(p, body, WAIT_ROWS), one = barriers_of(p, body, WAIT_STEP);
+        const char *all = arena_printf(a, "%d barrier%s%s", rows, rows == 1 ? "" : "s", in);
+        return one == rows ? all : arena_printf(a, "%s, %d with one row", all, one);
 }
 
 bool pass_sync(Plan *p, Diag *diag)
@@ -135,6 +148,5 @@ bool pass_sync(Plan *p, Diag *diag)
         s.wait = WAIT_ROWS;
         pending.n = 0;
         sync_body(&s, 0, &pending);
-        p->nbarrier = barriers_of(p, 0, WAIT_ROWS);
         return true;
 }
