@@ -22,8 +22,10 @@
  *      q4_1         d f16 [16]; m f16 [16]; codes as q4_0
  *      mxfp4        d / 2 bf16 [16]; codes as q4_0
  *      q4_k         d f16 [16]; dmin f16 [16]; s [8][16]; m [8][16]; codes of each 32 steps as q4_0
- *      q5_k         the same; the fifth bits of the codes' lines, a bit for each byte [64][8]
- *      q6_k         d f16 [16]; s int8 [16][16]; lower four bits as q4_0; upper two: bits 2 t of line j for line 4 j + t
+ *      q5_k         the same, behind the codes of each 32 steps their fifth bits, a bit for each byte [8][8]
+ *      q6_k         d f16 [16]; s int8 [16][16]; of each 16 steps the lower four bits as q4_0, then the upper two: bits 2 j for line j
+ *
+ * So a block is read from its first byte to its last.
  *
  * Needs tile.h, headers n16 and dot, and narrow.h.
  */
@@ -104,6 +106,36 @@ KERNEL int block_nibble(const uint8_t *lines, int step, int lane)
         return lines[step / 8 * 64 + 4 * lane + step % 4] >> (step & 4) & 15;
 }
 
+/* Steps of a part of a block of 256, which share a scale. */
+KERNEL int part_steps(int storage)
+{
+        return storage == STORAGE_Q6_K ? 16 : 32;
+}
+
+/* The codes of a part: the lower four bits, then the upper ones. */
+KERNEL const uint8_t *part_codes(int storage, const uint8_t *p, int part)
+{
+        const int upper = storage == STORAGE_Q4_K ? 0 : 64;
+        return p + (storage == STORAGE_Q6_K ? 288 : 320) + part * (8 * part_steps(storage) + upper);
+}
+
+/* Of a block of 256. */
+KERNEL float super_at(int storage, const uint8_t *p, int step, int lane)
+{
+        const int steps = part_steps(storage), part = step / steps, at = step % steps,
+                  own = 4 * lane + step % 4;
+        const uint8_t *codes = part_codes(storage, p, part), *upper = codes + 8 * steps;
+        int code = block_nibble(codes, at, lane);
+        if (storage == STORAGE_Q6_K) {
+                code |= (upper[own] >> at / 4 * 2 & 3) << 4;
+                return block_at_f16(p, lane) * (float)(int8_t)p[32 + 16 * part + lane] * (float)(code - 32);
+        }
+        if (storage == STORAGE_Q5_K)
+                code |= (upper[8 * (at / 4) + own / 8] >> own % 8 & 1) << 4;
+        return block_at_f16(p, lane) * (float)p[64 + 16 * part + lane] * (float)code -
+               block_at_f16(p + 32, lane) * (float)p[192 + 16 * part + lane];
+}
+
 /* Element `at` of an array of blocks: 16 outputs side by side, step after step, as f32 has them. */
 KERNEL float block_at(int storage, const void *array, int64_t at)
 {
@@ -111,10 +143,9 @@ KERNEL float block_at(int storage, const void *array, int64_t at)
                 return kept_at(storage, array, at);
         const int steps = (int)step_values(storage), step = (int)(at / 16 % steps), lane = (int)(at % 16);
         const uint8_t *p = (const uint8_t *)array + at / (16 * steps) * step_bytes(storage);
-        const int line = step / 4;
         uint16_t half;
         if (storage == STORAGE_Q8_0)
-                return block_at_f16(p, lane) * (float)(int8_t)p[32 + 64 * line + 4 * lane + step % 4];
+                return block_at_f16(p, lane) * (float)(int8_t)p[32 + step / 4 * 64 + 4 * lane + step % 4];
         if (storage == STORAGE_Q4_0)
                 return block_at_f16(p, lane) * (float)(block_nibble(p + 32, step, lane) - 8);
         if (storage == STORAGE_Q4_1)
@@ -124,17 +155,7 @@ KERNEL float block_at(int storage, const void *array, int64_t at)
                 memcpy(&half, p + 2 * lane, 2);
                 return bf16_at(&half, 0) * (float)(mxfp4_values[block_nibble(p + 32, step, lane)] - 12);
         }
-        if (storage == STORAGE_Q6_K) {
-                int two = p[32 + 256 + 2048 + line / 4 * 64 + 4 * lane + step % 4] >> 2 * (line % 4) & 3;
-                int code = block_nibble(p + 32 + 256, step, lane) | two << 4;
-                return block_at_f16(p, lane) * (float)(int8_t)p[32 + step / 16 * 16 + lane] *
-                       (float)(code - 32);
-        }
-        int code = block_nibble(p + 320, step, lane), own = 4 * lane + step % 4;
-        if (storage == STORAGE_Q5_K)
-                code |= (p[320 + 2048 + 8 * line + own / 8] >> own % 8 & 1) << 4;
-        return block_at_f16(p, lane) * (float)p[64 + step / 32 * 16 + lane] * (float)code -
-               block_at_f16(p + 32, lane) * (float)p[192 + step / 32 * 16 + lane];
+        return super_at(storage, p, step, lane);
 }
 
 /* Lane i is element at + i * stride for i < n, 0 above. */
@@ -194,8 +215,8 @@ KERNEL n16 block_start(int storage, int32_t sum_of_x)
 
 /* sum[i] = fma(dot, d scale, sum[i]), and for q4_1 then fma(sum of codes, m scale, sum[i]), for one block of 32 steps: number `block`
  * of its panel. */
-KERNEL void add_dots(v16 *sum, int apart, int storage, const uint8_t *p, const int8_t *const *x, int k,
-                     int64_t block, int rows)
+KERNEL void add_dots(v16 *sum, int storage, const uint8_t *p, const int8_t *const *x, int k, int64_t block,
+                     int rows)
 {
         const uint8_t *codes = p + (storage == STORAGE_Q4_1 ? 64 : 32);
         n16 dot[12];
@@ -218,55 +239,46 @@ KERNEL void add_dots(v16 *sum, int apart, int storage, const uint8_t *p, const i
         UNROLL_ROWS
         for (int i = 0; i < rows; i++) {
                 const v16 scale = v_set1(codes_scales(x[i], k)[block]);
-                v16 *to = &sum[i * apart];
-                *to = v_fma(v_of_n(dot[i]), v_mul(d, scale), *to);
+                sum[i] = v_fma(v_of_n(dot[i]), v_mul(d, scale), sum[i]);
                 if (storage == STORAGE_Q4_1)
-                        *to = v_fma(v_set1((float)codes_sums(x[i], k)[block]),
-                                    v_mul(v_load_f16(half + 16), scale), *to);
+                        sum[i] = v_fma(v_set1((float)codes_sums(x[i], k)[block]),
+                                       v_mul(v_load_f16(half + 16), scale), sum[i]);
         }
 }
 
-/* The upper bits of a line of codes of a block of 256. */
-KERNEL c64 super_upper(int storage, const uint8_t *codes, int line, c64 code)
+/* A line of a part with its upper bits. */
+KERNEL c64 super_line(int storage, const uint8_t *upper, int line, c64 code)
 {
         if (storage == STORAGE_Q5_K)
-                return c_or(code, c_bits(codes + 2048 + 8 * line));
+                return c_or(code, c_bits(upper + 8 * line));
         if (storage == STORAGE_Q6_K)
-                return c_or(code, c_two_bits(c_load(codes + 2048 + line / 4 * 64), line % 4 * 2));
+                return c_or(code, c_two_bits(c_load(upper), 2 * line));
         return code;
 }
 
-/* The same for a block of 256: the dots of 32 or 16 steps times their scales are summed as integers; those with scales, then, for q4_k and
- * q5_k, what is taken off: sum[i] = fma(-float(sum of m times sums of codes), dmin scale, sum[i]). */
-KERNEL void add_scaled_dots(v16 *sum, int apart, int storage, const uint8_t *p, const int8_t *const *x, int k,
-                            int64_t block, int rows)
+/* total[i] = the sum over a block of 256 of the dots of each part times its scales. */
+KERNEL void scaled_dots(n16 *total, int storage, const uint8_t *p, const int8_t *const *x, int k,
+                        int64_t block, int rows)
 {
-        const int lines = storage == STORAGE_Q6_K ? 4 : 8, parts = 64 / lines;
-        const uint8_t *codes = p + (storage == STORAGE_Q6_K ? 288 : 320);
-        n16 total[12], less[12];
+        const int steps = part_steps(storage), parts = 256 / steps;
         UNROLL_ROWS
         for (int i = 0; i < rows; i++)
-                total[i] = less[i] = n_set1(0);
+                total[i] = n_set1(0);
         for (int part = 0; part < parts; part++) {
                 n16 dot[12];
                 UNROLL_ROWS
-                for (int i = 0; i < rows; i++) {
-                        const int32_t *sums = codes_sums(x[i], k) + 16 * block;
-                        if (storage == STORAGE_Q6_K) {
-                                dot[i] = n_set1(-32 * sums[part]);
-                                continue;
-                        }
-                        dot[i] = n_set1(0);
-                        less[i] = n_scaled(less[i], n_set1(sums[2 * part] + sums[2 * part + 1]),
-                                           p + 192 + 16 * part);
-                }
-                for (int line = part * lines; line < (part + 1) * lines; line += 2) {
-                        const c64 pair = c_load(codes + line / 2 * 64);
-                        const c64 low = super_upper(storage, codes, line, c_low(pair));
-                        const c64 high = super_upper(storage, codes, line + 1, c_high(pair));
+                for (int i = 0; i < rows; i++)
+                        dot[i] = n_set1(storage == STORAGE_Q6_K ? -32 * codes_sums(x[i], k)[16 * block + part]
+                                                                : 0);
+                const uint8_t *codes = part_codes(storage, p, part), *upper = codes + 8 * steps;
+                UNROLL
+                for (int line = 0; line < steps / 4; line += 2) {
+                        const c64 pair = c_load(codes + 32 * line);
+                        const c64 low = super_line(storage, upper, line, c_low(pair));
+                        const c64 high = super_line(storage, upper, line + 1, c_high(pair));
                         UNROLL_ROWS
                         for (int i = 0; i < rows; i++) {
-                                const int8_t *at = x[i] + 256 * block + 4 * line;
+                                const int8_t *at = x[i] + 256 * block + part * steps + 4 * line;
                                 dot[i] = n_dot(n_dot(dot[i], low, at), high, at + 4);
                         }
                 }
@@ -277,48 +289,64 @@ KERNEL void add_scaled_dots(v16 *sum, int apart, int storage, const uint8_t *p, 
                                                              (const int8_t *)p + 32 + 16 * part)
                                            : n_scaled(total[i], dot[i], p + 64 + 16 * part);
         }
-        const uint16_t *half = (const uint16_t *)(const void *)p;
-        UNROLL_ROWS
-        for (int i = 0; i < rows; i++) {
-                const v16 scale = v_set1(codes_scales(x[i], k)[block]);
-                v16 *to = &sum[i * apart];
-                *to = v_fma(v_of_n(total[i]), v_mul(v_load_f16(half), scale), *to);
-                if (storage != STORAGE_Q6_K)
-                        *to = v_fma(v_neg(v_of_n(less[i])), v_mul(v_load_f16(half + 16), scale), *to);
-        }
 }
 
-/* As tile_product(), of codes: steps are blocks, and panels need be no literal.  They
- * take turns, so that the code of a block is there once for each number of rows. */
+/* The same for a block of 256: sum[i] = fma(total, d scale, sum[i]), then, for q4_k and q5_k, what is taken off:
+ * sum[i] = fma(-float(sum of m times sums of codes), dmin scale, sum[i]). */
+KERNEL void add_scaled_dots(v16 *sum, int storage, const uint8_t *p, const int8_t *const *x, int k,
+                            int64_t block, int rows)
+{
+        const uint16_t *half = (const uint16_t *)(const void *)p;
+        n16 total[12];
+        scaled_dots(total, storage, p, x, k, block, rows);
+        UNROLL_ROWS
+        for (int i = 0; i < rows; i++)
+                sum[i] = v_fma(v_of_n(total[i]),
+                               v_mul(v_load_f16(half), v_set1(codes_scales(x[i], k)[block])), sum[i]);
+        if (storage == STORAGE_Q6_K)
+                return;
+        UNROLL_ROWS
+        for (int i = 0; i < rows; i++)
+                total[i] = n_set1(0);
+        for (int part = 0; part < 8; part++) {
+                UNROLL_ROWS
+                for (int i = 0; i < rows; i++) {
+                        const int32_t *two = codes_sums(x[i], k) + 16 * block + 2 * part;
+                        total[i] = n_scaled(total[i], n_set1(two[0] + two[1]), p + 192 + 16 * part);
+                }
+        }
+        UNROLL_ROWS
+        for (int i = 0; i < rows; i++)
+                sum[i] = v_fma(v_neg(v_of_n(total[i])),
+                               v_mul(v_load_f16(half + 16), v_set1(codes_scales(x[i], k)[block])), sum[i]);
+}
+
+/* As tile_product(), of codes: steps are blocks, and panels need be no literal.  They take turns, so that the sums of one are in registers
+ * beside its dots. */
 KERNEL void tile_blocks(float *acc, int64_t acc_row, const Factors *f, int64_t steps, int fresh, int rows,
                         int panels)
 {
-        v16 sum[12 * 4];
         const int8_t *x[12];
         UNROLL_ROWS
         for (int i = 0; i < rows; i++)
                 x[i] = f->codes + (i < f->rows ? i : f->rows - 1) * CODES_BYTES(f->k);
-        UNROLL_ROWS
-        for (int i = 0; i < rows; i++) {
-                for (int j = 0; j < panels; j++)
-                        sum[i * panels + j] = fresh ? v_set1(0) : v_load(acc + i * acc_row + 16 * j);
-        }
-        for (int64_t p = 0; p < steps; p++) {
-                for (int j = 0; j < panels; j++) {
+        for (int j = 0; j < panels; j++) {
+                v16 sum[12];
+                UNROLL_ROWS
+                for (int i = 0; i < rows; i++)
+                        sum[i] = fresh ? v_set1(0) : v_load(acc + i * acc_row + 16 * j);
+                for (int64_t p = 0; p < steps; p++) {
                         const uint8_t *block =
                                 (const uint8_t *)f->w + (j * f->w_panel + p) * step_bytes(f->storage);
                         for (int64_t at = 0; at < f->next_step; at += 64)
                                 v_prefetch(f->next + j * f->next_panel + p * f->next_step + at);
                         if (step_values(f->storage) == 256)
-                                add_scaled_dots(sum + j, panels, f->storage, block, x, f->k, f->first + p,
-                                                rows);
+                                add_scaled_dots(sum, f->storage, block, x, f->k, f->first + p, rows);
                         else
-                                add_dots(sum + j, panels, f->storage, block, x, f->k, f->first + p, rows);
+                                add_dots(sum, f->storage, block, x, f->k, f->first + p, rows);
                 }
-        }
-        UNROLL_ROWS
-        for (int i = 0; i < rows; i++) {
-                for (int j = 0; j < panels; j++)
-                        v_store(acc + i * acc_row + 16 * j, sum[i * panels + j]);
+                UNROLL_ROWS
+                for (int i = 0; i < rows; i++)
+                        v_store(acc + i * acc_row + 16 * j, sum[i]);
         }
 }

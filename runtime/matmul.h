@@ -17,6 +17,7 @@
  *                                          AVX-512   AVX2   NEON   scalar
  *      TILE_ROWS x TILE_PANELS  many rows   12 x 2   6 x 1  5 x 1   4 x 1
  *      4 x FEW_PANELS           few rows     4 x 4   4 x 1  4 x 1   4 x 1
+ *      CODE_ROWS                of codes         8       4      4       4
  */
 
 /* Rows that pass by one chunk of weights: enough that memory keeps up, few enough to stay in cache. */
@@ -52,6 +53,7 @@ typedef struct {
         const void *w; /* [panels][k][16], or [panels][k / a block's steps] */
         int storage, group, k, panel1;
         float *scratch; /* [tile][tile's row][panel of the group][16] */
+        int streamed;   /* weights are read in the order in which they lie: nothing is asked for */
 } Matmul;
 
 /* Rows row0 to row1 by the `panels` panels from `panel` on, whose neighbours begin every `width` vectors of
@@ -83,7 +85,7 @@ KERNEL void matmul_panels(const Matmul *m, int64_t row0, int64_t row1, int panel
                                      .storage = m->storage,
                                      .next = w + ahead * bytes + t * share * steps,
                                      .next_panel = depth * bytes,
-                                     .next_step = share};
+                                     .next_step = m->streamed ? 0 : share};
                         if (values > 1) {
                                 f.codes = m->codes + start * CODES_BYTES(m->k);
                         } else {
@@ -141,15 +143,27 @@ KERNEL void matmul_rows(const Matmul *m, const void *ctx, Epilogue *epilogue, in
 /* With many rows in tiles of all registers; with few, or one, a few panels side by side.  cut: a chunk of k with many rows. */
 KERNEL void matmul_all(const Matmul *m, const void *ctx, Epilogue *epilogue, int64_t cut, int panel0)
 {
-        int64_t values = step_values(m->storage),
-                few = MATMUL_AHEAD / step_bytes(m->storage); /* chunks asked for one ahead */
-        int64_t chunk = cut / values;
+        const int64_t ahead = MATMUL_AHEAD / step_bytes(m->storage); /* chunks asked for one ahead */
         if (m->rows >= TILE_ROWS)
-                matmul_rows(m, ctx, epilogue, panel0, chunk > 0 ? chunk : 1, TILE_ROWS, TILE_PANELS);
+                matmul_rows(m, ctx, epilogue, panel0, cut, TILE_ROWS, TILE_PANELS);
         else if (m->rows > 1)
-                matmul_rows(m, ctx, epilogue, panel0, few > 0 ? few : 1, 4, FEW_PANELS);
+                matmul_rows(m, ctx, epilogue, panel0, ahead, 4, FEW_PANELS);
         else if (m->rows == 1)
-                matmul_rows(m, ctx, epilogue, panel0, few > 0 ? few : 1, 1, 4);
+                matmul_rows(m, ctx, epilogue, panel0, ahead, 1, 4);
+}
+
+/* The same of codes.  With few rows panels are read one after the other from end to end: memory runs faster so than along several panels,
+ * or when asked ahead, and a block is long enough to have work beside it. */
+KERNEL void matmul_codes(Matmul *m, const void *ctx, Epilogue *epilogue, int64_t cut, int panel0)
+{
+        const int64_t values = step_values(m->storage), chunk = cut / values, depth = m->k / values;
+        m->streamed = m->rows < CODE_ROWS;
+        if (!m->streamed)
+                matmul_rows(m, ctx, epilogue, panel0, chunk > 0 ? chunk : 1, CODE_ROWS, TILE_PANELS);
+        else if (m->rows > 1)
+                matmul_rows(m, ctx, epilogue, panel0, depth, 4, 1);
+        else if (m->rows == 1)
+                matmul_rows(m, ctx, epilogue, panel0, depth, 1, 1);
 }
 
 /* As matmul(), of the rows active[0 .. rows - 1] of x alone; the epilogue is given x's own row numbers.  active NULL: the
@@ -185,7 +199,7 @@ KERNEL void matmul_blocks(const void *ctx, Epilogue *epilogue, const void *codes
                     .k = k,
                     .panel1 = panel1,
                     .scratch = scratch};
-        matmul_all(&m, ctx, epilogue, cut, panel0);
+        matmul_codes(&m, ctx, epilogue, cut, panel0);
 }
 
 /*

@@ -11,6 +11,9 @@
 
 #include "emit_private.h"
 
+/* Counts the ways in which runtime/blocks.h has laid out blocks. */
+enum { BLOCK_LAYOUTS = 2 };
+
 uint64_t layout_hash(const Plan *p)
 {
         uint64_t h = HASH_START;
@@ -19,7 +22,8 @@ uint64_t layout_hash(const Plan *p)
                 if (b->home != IN_WEIGHTS)
                         continue;
                 int64_t number[5] = {FLOATS(b->offset), b->slots, FLOATS(b->slot_stride), b->layout.tiled,
-                                     (int64_t)b->storage};
+                                     (int64_t)b->storage +
+                                             (is_in_blocks(b->storage) ? BLOCK_LAYOUTS << 8 : 0)};
                 h = hash_bytes(h, b->name, strlen(b->name));
                 h = hash_bytes(h, number, sizeof number);
                 h = hash_bytes(h, b->layout.stride, sizeof b->layout.stride);
@@ -264,11 +268,12 @@ static void emit_constants(const Emit *e, Text *c)
 
 void emit_tile(const Target *t, Text *c)
 {
-        text_printf(c,
-                    "/* Register tile of products: rows by panels of 16; panels with four rows or fewer. "
-                    "*/\n#define TILE_ROWS %d\n\n#define TILE_PANELS "
-                    "%d\n\n#define FEW_PANELS %d\n\n",
-                    t->rows, t->panels, t->few_panels);
+        text_printf(
+                c,
+                "/* Register tile of products: rows by panels of 16; panels with four rows or fewer; rows of "
+                "products of codes. */\n#define TILE_ROWS %d\n\n#define TILE_PANELS %d\n\n"
+                "#define FEW_PANELS %d\n\n#define CODE_ROWS %d\n\n",
+                t->rows, t->panels, t->few_panels, t->code_rows);
 }
 
 static bool has_blocks(const Plan *p)

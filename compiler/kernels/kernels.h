@@ -25,6 +25,7 @@ typedef struct {
         const char *guard; /* macros that it then defines; the emitted C asks for them */
         int rows, panels;  /* matmul tile: rows of x by panels of 16 outputs, held in registers .. */
         int few_panels;    /* .. and with four rows or fewer */
+        int code_rows;     /* rows of a tile of codes, which has a panel of them at a time */
         const Machine *machine;
         const char *features; /* of the compiler's attribute `target`, in portable files; "": none */
         const char *test;     /* in C: whether a processor of the machine runs it */

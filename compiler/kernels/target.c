@@ -12,14 +12,16 @@
 #include "targets.def"
 
 /* Whether this processor runs a target. */
-#define TARGET(name, machine, vectors, flags, guard, rows, panels, few_panels, features, test, about)        \
+#define TARGET(name, machine, vectors, flags, guard, rows, panels, few_panels, code_rows, features, test,    \
+               about)                                                                                        \
         static bool runs_##name(void)                                                                        \
         {                                                                                                    \
                 return ON_##machine(test, (rows) == 0);                                                      \
         }
 #include "targets.def"
 
-#define TARGET(name, machine, vectors, flags, guard, rows, panels, few_panels, features, test, about)        \
+#define TARGET(name, machine, vectors, flags, guard, rows, panels, few_panels, code_rows, features, test,    \
+               about)                                                                                        \
         {#name,                                                                                              \
          (rows) == 0 ? NULL : "v16_" #vectors ".h",                                                          \
          (rows) == 0 ? NULL : "n16_" #vectors ".h",                                                          \
@@ -29,6 +31,7 @@
          rows,                                                                                               \
          panels,                                                                                             \
          few_panels,                                                                                         \
+         code_rows,                                                                                          \
          &machine_##machine,                                                                                 \
          features,                                                                                           \
          #test,                                                                                              \
@@ -42,9 +45,12 @@ const int target_count = sizeof target_table / sizeof target_table[0];
 /* What the runtime takes for granted of a tile (portable has none of its own): few rows are taken four at a time, so that fewer
  * would overrun attention's scratch; its arrays have TILE_MOST rows; two results of one product lie in neighbouring panels,
  * which no group of three holds; the scratch of products has two panels for each row, four where rows are few. */
-#define TARGET(name, machine, vectors, flags, guard, rows, panels, few_panels, features, test, about)        \
+#define TARGET(name, machine, vectors, flags, guard, rows, panels, few_panels, code_rows, features, test,    \
+               about)                                                                                        \
         _Static_assert((rows) == 0 || ((rows) >= 4 && (rows) <= TILE_MOST),                                  \
                        "a tile has 4 to 12 rows: " #name);                                                   \
+        _Static_assert((rows) == 0 || ((code_rows) >= 4 && (code_rows) <= TILE_MOST),                        \
+                       "a tile of codes has 4 to 12 rows: " #name);                                          \
         _Static_assert((rows) == 0 || (panels) == 1 || (panels) == 2, "a tile has 1 or 2 panels: " #name);   \
         _Static_assert((rows) == 0 || (few_panels) == 1 || (few_panels) == 2 || (few_panels) == 4,           \
                        "a tile of few rows has 1, 2 or 4 panels: " #name);

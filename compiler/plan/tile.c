@@ -1,6 +1,7 @@
 /* Tile: how each product with weights is blocked.
  *
- * The register tile is a row of the target table: as many rows by panels of 16 outputs as keep every sum in a register.
+ * The register tile is a row of the target table: as many rows by panels of 16 outputs as keep every sum in a register; of codes, with
+ * their integer sums beside.
  * Around it (Goto and van de Geijn, "Anatomy of high-performance matrix multiplication", 2008) the weights stream: of
  * a tile's panels one piece of k at a time stays in the first cache levels while up to 192 rows pass by.  Here k is cut
  * into equal pieces of at most 512, so that no short one is left over.  A single row reads a few panels side by side
@@ -35,12 +36,13 @@ static void tile_matmul(Plan *p, Kernel *k)
         for (int i = 0; i < k->nsegment; i++)
                 n += k->segment[i].n * k->segment[i].nproduct;
         const Target *t = p->target;
+        const bool codes = wants_codes(k, 32) || wants_codes(k, 256);
         if (t->rows)
                 plan_explain(p,
                              "%s: %" PRId64 " x %" PRId64 " in tiles of %d rows by %d outputs, k in %" PRId64
                              " piece%s of %" PRId64,
-                             k->name, k->k_size, n, t->rows, t->panels * LANES, pieces,
-                             pieces == 1 ? "" : "s", k->k_cut);
+                             k->name, k->k_size, n, codes ? t->code_rows : t->rows,
+                             (codes ? 1 : t->panels) * LANES, pieces, pieces == 1 ? "" : "s", k->k_cut);
 }
 
 /* As runtime/attention.h has it: for each row of a tile q, scores, two outputs in whole vectors, two vectors of sums. */

@@ -13,8 +13,13 @@
 
 #include KERNELS_VECTOR
 
-#define TARGET(name, machine, vectors, flags, guard, rows, panels, few_panels, ...)                          \
-        enum { ROWS_##name = rows, PANELS_##name = panels, FEW_PANELS_##name = few_panels };
+#define TARGET(name, machine, vectors, flags, guard, rows, panels, few_panels, code_rows, ...)               \
+        enum {                                                                                               \
+                ROWS_##name = rows,                                                                          \
+                PANELS_##name = panels,                                                                      \
+                FEW_PANELS_##name = few_panels,                                                              \
+                CODE_ROWS_##name = code_rows                                                                 \
+        };
 #include "../kernels/targets.def"
 
 #define JOIN_(a, b) a##b
@@ -22,6 +27,7 @@
 #define TILE_ROWS JOIN(ROWS_, KERNELS_ISA)
 #define TILE_PANELS JOIN(PANELS_, KERNELS_ISA)
 #define FEW_PANELS JOIN(FEW_PANELS_, KERNELS_ISA)
+#define CODE_ROWS JOIN(CODE_ROWS_, KERNELS_ISA)
 
 #include "math.h"
 #include "rows.h"

@@ -78,9 +78,10 @@ static void put_q5_k(const uint8_t *from, int lane, uint8_t *to)
         put_scales_k(from + 4, lane, to);
         for (int i = 0; i < 256; i++) {
                 const int own = 4 * lane + i % 4;
-                put_nibble(to + 320, i, lane, nibble_k(from + 48, i));
+                uint8_t *part = to + 320 + i / 32 * 320;
+                put_nibble(part, i % 32, lane, nibble_k(from + 48, i));
                 if (from[16 + i % 32] >> i / 32 & 1)
-                        to[320 + 2048 + i / 4 * 8 + own / 8] |= (uint8_t)(1 << own % 8);
+                        part[256 + i % 32 / 4 * 8 + own / 8] |= (uint8_t)(1 << own % 8);
         }
 }
 
@@ -90,10 +91,11 @@ static void put_q6_k(const uint8_t *from, int lane, uint8_t *to)
         for (int j = 0; j < 16; j++)
                 to[32 + 16 * j + lane] = from[192 + j];
         for (int i = 0; i < 256; i++) {
-                const int h = i / 128, g = i % 128 / 32, l = i % 32, line = i / 4;
-                put_nibble(to + 288, i, lane, from[64 * h + 32 * (g % 2) + l] >> (g < 2 ? 0 : 4) & 15);
+                const int h = i / 128, g = i % 128 / 32, l = i % 32;
+                uint8_t *part = to + 288 + i / 16 * 192;
+                put_nibble(part, i % 16, lane, from[64 * h + 32 * (g % 2) + l] >> (g < 2 ? 0 : 4) & 15);
                 const int two = from[128 + 32 * h + l] >> 2 * g & 3;
-                to[288 + 2048 + line / 4 * 64 + 4 * lane + i % 4] |= (uint8_t)(two << 2 * (line % 4));
+                part[128 + 4 * lane + i % 4] |= (uint8_t)(two << i % 16 / 4 * 2);
         }
 }
 
