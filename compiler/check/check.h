@@ -197,7 +197,7 @@ typedef struct {
         Arena arena;
         const char *path; /* of the golden file */
         Options o; /* model, hyperparameters, weights, tokenizer, prompt, steps, taps; paths as they are opened */
-        uint64_t weights_hash, tokenizer_hash, inputs_hash, spec;
+        uint64_t weights_hash, tokenizer_hash, inputs_hash, calibrate_hash, spec;
         const char *hyper; /* or NULL */
         GoldenValue *value;
         int nvalue, cap_value;

@@ -165,6 +165,7 @@ static void say_what_changed(Text *to, const Golden *was, const Golden *is)
                 text_printf(to, "     the weights are rounded to %s\n", is->o.quant);
         if (is->o.kv != was->o.kv)
                 text_printf(to, "     keys and values are kept in %s\n", storage_info[is->o.kv].text);
+        say_file(to, was->o.calibrate, was->calibrate_hash, is->calibrate_hash);
         say_file(to, was->o.tokenizer, was->tokenizer_hash, is->tokenizer_hash);
         say_file(to, was->o.inputs, was->inputs_hash, is->inputs_hash);
 }

@@ -37,6 +37,9 @@ static void write_head(Golden *g, Text *t)
                 text_printf(t, "weights by hash\n");
         if (o->quant)
                 text_printf(t, "quant %s\n", o->quant);
+        if (o->calibrate)
+                text_printf(t, "calibrate %s 0x%016" PRIx64 "\n", path_from(&g->arena, g->path, o->calibrate),
+                            g->calibrate_hash);
         if (o->kv)
                 text_printf(t, "kv %s\n", storage_info[o->kv].text);
         if (o->tokenizer)
@@ -201,6 +204,8 @@ static bool read_head_line(Reading *r, const char *key)
                 return quant_fits(r->at, why) ||
                        fail(r, "quant is TYPE[,PATH=TYPE…]; types are f32, f16 and bf16");
         }
+        if (!strcmp(key, "calibrate"))
+                return read_file_line(r, &g->o.calibrate, &g->calibrate_hash);
         if (!strcmp(key, "kv"))
                 return kv_storage(r->at, &g->o.kv) || fail(r, "kv is f32, f16 or q8");
         if (!strcmp(key, "tokenizer"))
@@ -218,9 +223,9 @@ static bool read_head_line(Reading *r, const char *key)
                 g->o.tap[g->o.ntap++] = r->at;
                 return true;
         }
-        return fail(r,
-                    "no such line is known: model, set, hyper, weights, quant, kv, tokenizer, spec, inputs, "
-                    "prompt, steps or tap");
+        return fail(r, "no such line is known: model, set, hyper, weights, quant, calibrate, kv, tokenizer, "
+                       "spec, inputs, "
+                       "prompt, steps or tap");
 }
 
 GoldenValue *golden_value_new(Golden *g)

@@ -368,7 +368,7 @@ int golden_command(const Options *o)
 {
         const char *what = o->file[0];
         if (!strcmp(what, "record"))
-                return options_fit(o, "golden record", "mDwstopnyIT1JhV") ? record(o) : WRONG_USAGE;
+                return options_fit(o, "golden record", "mDwsZtopnyIT1JhV") ? record(o) : WRONG_USAGE;
         if (strcmp(what, "check") != 0) {
                 fprintf(stderr,
                         "lathe golden: record MODEL, or check FILE…, not %s; `lathe help golden` "

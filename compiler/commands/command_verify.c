@@ -592,7 +592,7 @@ int verify_command(const Options *o)
         bool fits = o->interpreter
                             ? options_fit(o, "verify --interpreter", o->against ? "mDwabi0" : "mDwiAyn0")
                     : o->against   ? options_fit(o, "verify --against", "mDwTx0kcabJLh")
-                    : o->text_file ? options_fit(o, "verify --text", "mDwstQr5RT1x0kcnJhV")
+                    : o->text_file ? options_fit(o, "verify --text", "mDwsZtQr5RT1x0kcnJhV")
                                    : true;
         if (!fits || !cache_has_effect(o, "verify"))
                 return WRONG_USAGE;

@@ -21,7 +21,7 @@ typedef struct {
 } Command;
 
 static const Command command_table[] = {
-        {"build", build_command, "mDwstoXT1Mexd0kcCyLV", 1, 1, "one model",
+        {"build", build_command, "mDwsZtoXT1Mexd0kcCyLV", 1, 1, "one model",
          "MODEL [--weights CKPT] [--tokenizer TOK] [--target T] [--main] [--embed] [-o OUT.c]",
          "a model to C",
          "Writes OUT.c, OUT.h and, unless --embed, OUT.weights.\n"
@@ -36,6 +36,8 @@ static const Command command_table[] = {
          "stay as\n"
          "                   the checkpoint has them).  The first type may be a mixture: Q4_K_S, Q4_K_M, "
          "Q5_K_S, Q5_K_M\n"
+         "  --calibrate FILE with --quant: errors of blocks weigh as much as what meets the weights in "
+         "products on this text\n"
          "  --kv f32|f16|q8  how keys and values are kept between calls: in f16 they take half the memory, "
          "in q8 "
          "0.27 of it\n"
@@ -74,7 +76,7 @@ static const Command command_table[] = {
          "  --spec-only      the model file alone: to standard output, or to NAME.model\n"
          "  --target T, --prefix NAME   as for build\n"
          "example: lathe import SmolLM2-135M/ --spec-only\n"},
-        {"run", run_command, "mDwstT1xd0kcpfnEKPNSRzJvHYWhV", 1, 2, "one model, and perhaps a prompt",
+        {"run", run_command, "mDwsZtT1xd0kcpfnEKPNSRzJvHYWhV", 1, 2, "one model, and perhaps a prompt",
          "MODEL [PROMPT] [--weights CKPT] [--tokenizer TOK] [-n N] [--temp T] [--threads K] [--system TEXT] "
          "[--raw]",
          "a model run at once: text as it is made",
@@ -115,7 +117,8 @@ static const Command command_table[] = {
          "                   the same.  They are files *.packed, which may be removed at any time\n"
          "  --hash           print a hash of all logits to standard error\n"
          "  -v               print times and speed to standard error\n"
-         "  -m, -D, --quant, --kv, --tokenizer, --target, --chunk, --explain, --no-PASS: as for build\n"
+         "  -m, -D, --quant, --calibrate, --kv, --tokenizer, --target, --chunk, --explain, --no-PASS: as for "
+         "build\n"
          "example: lathe run models/tale.model --weights models/tale/tale.safetensors --tokenizer "
          "models/tale/tokenizer.bin -p \"Once\"\n"
          "example: lathe run SmolLM2-135M-Instruct/ -p \"What is the capital of France?\"\n"},
@@ -171,7 +174,7 @@ static const Command command_table[] = {
          "changed\n"
          "The exit code is 1 if a line of a script or a pipe failed.\n"
          "example: lathe repl models/tale.model\n"},
-        {"verify", verify_command, "mDwsTx0kcabiAJyLnhtQr5RV", 1, 1, "one model",
+        {"verify", verify_command, "mDwsZTx0kcabiAJyLnhtQr5RV", 1, 1, "one model",
          "MODEL [--weights CKPT] [--against FILE.safetensors] [--bound E] [--interpreter] [--each-pass] "
          "[--target "
          "T]…",
@@ -217,15 +220,15 @@ static const Command command_table[] = {
          "    -n N           windows of N positions (default 512, or the context if that is less)\n"
          "    --top N        so many weights, those that cost most (default 10; 0: none)\n"
          "    --sample N     each weight is tried on the first N positions (default 256)\n"
-         "    --tokenizer, --quant, --kv, --threads, --target, --jit, --chunk: as for run\n"
+         "    --tokenizer, --quant, --calibrate, --kv, --threads, --target, --jit, --chunk: as for run\n"
          "example: lathe verify models/stories260k.model --target scalar --target avx2\n"
          "example: lathe verify SmolLM2-135M/ --quant bf16 --text wiki.txt\n"},
-        {"golden", golden_command, "mDwstopnyITJbcLRuUhV", 2, MAX_FILES, "record MODEL, or check FILE…",
+        {"golden", golden_command, "mDwsZtopnyITJbcLRuUhV", 2, MAX_FILES, "record MODEL, or check FILE…",
          "record MODEL [options] | check FILE…", "outputs kept as text, and held to it to the bit",
          "record writes MODEL.golden (-o names it): of each output and tapped value shape, hash, norm, first "
          "and last values, "
          "and greedy text.\n"
-         "  -m, -D, --weights, --quant, --kv, --tokenizer   as for build\n"
+         "  -m, -D, --weights, --quant, --calibrate, --kv, --tokenizer   as for build\n"
          "  -p PROMPT        the input; or\n"
          "  --inputs FILE    .safetensors of inputs by their names; without either they are made by hash\n"
          "  -n N             and N tokens of greedy text after the prompt\n"

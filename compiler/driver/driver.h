@@ -30,6 +30,7 @@ typedef struct {
         const char *
                 quant_beside; /* another list: weights are split as that one ("": the checkpoint) has them too */
         Storage kv;           /* of keys and values in the cache */
+        const char *calibrate; /* a text: quantisers weigh errors by what meets the weights on it */
         const char *against;   /* verify: a file of values that something else computed */
         const char *text_file; /* verify: what --quant costs is measured on it */
         int top;               /* .. by weight, so many shown .. */
@@ -147,12 +148,19 @@ SlotStorage **quant_slots(Arena *arena, const Graph *g, const Weights *from,
                           const char *list); /* [weight][slot]; NULL after a message */
 bool quant_weights(Arena *arena, const Graph *g, const Weights *from, const char *list);
 
+/* calibrate.c: what errors of the model's weights weigh by the text of --calibrate, gathered once and kept for later calls; NULL after
+ * a message. */
+const Importance *calibrated(Model *m, const Options *o);
+
 /* kept.c: the path of a file that is kept of the source for the next start, beside it or in the user's folder; NULL: nothing is kept. */
 const char *kept_path(Arena *a, const Options *o, const char *name);
 int kept_place(const char *name); /* a value of --cache; -1: it is none */
 /* What keys of kept files are made of: a file's size and time, to the nanosecond; and this lathe, as another may make otherwise. */
 uint64_t hash_file_identity(uint64_t h, const char *path);
 uint64_t hash_lathe(uint64_t h);
+/* packed.c: of the model's files and what the command says instead; of --calibrate, the tokenizer with it. */
+uint64_t hash_model(uint64_t h, const Model *m, const Options *o);
+uint64_t hash_calibration(uint64_t h, const Options *o);
 
 /* tokens.c: the tables of a source's tokenizer, in the arena.  name: what they are kept under for the next start; NULL: they are not.  NULL, or
  * what is wrong. */

@@ -128,13 +128,22 @@ static Weights *rounded(Model *m, const Options *o, Weights *w)
         return good ? w : NULL;
 }
 
+/* Errors of its blocks weigh as --calibrate says; NULL after a message. */
+static Weights *weighed(Model *m, const Options *o, Weights *w)
+{
+        const Importance *by = w && o->calibrate ? calibrated(m, o) : NULL;
+        if (by)
+                weights_weigh(w, by);
+        return by || !o->calibrate ? w : NULL;
+}
+
 Weights *open_weights(Model *m, const Options *o, Checkpoint **checkpoint)
 {
         *checkpoint = NULL;
         if (m->graph == m->oracle && !split_storages(m, o))
                 return NULL;
         if (!o->weights)
-                return rounded(m, o, weights_hashed(&m->arena, m->graph));
+                return weighed(m, o, rounded(m, o, weights_hashed(&m->arena, m->graph)));
         CkError error;
         *checkpoint = checkpoint_open(o->weights, &error);
         if (!*checkpoint) {
@@ -144,7 +153,7 @@ Weights *open_weights(Model *m, const Options *o, Checkpoint **checkpoint)
         }
         Weights *w = weights_loaded(&m->arena, m->graph, *checkpoint, &m->diag);
         diag_print(&m->diag, stderr);
-        return m->diag.count ? NULL : rounded(m, o, w);
+        return m->diag.count ? NULL : weighed(m, o, rounded(m, o, w));
 }
 
 bool settle_storage(Model *m, const Options *o)

@@ -15,24 +15,24 @@ typedef struct {
 } OptionRow;
 
 static const OptionRow option_table[] = {
-        {'m', "-m", VALUE},           {'D', "-D", LIST},          {'w', "--weights", VALUE},
-        {'t', "--tokenizer", VALUE},  {'o', "-o", VALUE},         {'T', "--target", LIST},
-        {'M', "--main", FLAG},        {'e', "--embed", FLAG},     {'x', "--explain", FLAG},
-        {'c', "--chunk", VALUE},      {'s', "--quant", VALUE},    {'C', "--code-only", FLAG},
-        {'p', "-p", VALUE},           {'f', "-f", VALUE},         {'n', "-n", VALUE},
-        {'E', "--temp", VALUE},       {'K', "--top-k", VALUE},    {'P', "--top-p", VALUE},
-        {'N', "--min-p", VALUE},      {'S', "--seed", VALUE},     {'R', "--threads", VALUE},
-        {'z', "--stop", LIST},        {'J', "--jit", VALUE},      {'v', "-v", FLAG},
-        {'H', "--hash", FLAG},        {'a', "--against", VALUE},  {'b', "--bound", VALUE},
-        {'i', "--interpreter", FLAG}, {'q', "--echo", FLAG},      {'y', "--tap", LIST},
-        {'u', "--update", FLAG},      {'U', "--junit", VALUE},    {'A', "--each-pass", FLAG},
-        {'L', "--slots", VALUE},      {'I', "--inputs", VALUE},   {'d', "--dump", LIST},
-        {'0', "--no-", PREFIX},       {'X', "--prefix", VALUE},   {'j', "--json", FLAG},
-        {'F', "--force", FLAG},       {'O', "--spec-only", FLAG}, {'l', "--special", FLAG},
-        {'B', "--bare", FLAG},        {'Y', "--system", VALUE},   {'g', "--pieces", FLAG},
-        {'G', "--date", VALUE},       {'W', "--raw", FLAG},       {'h', "--cache", VALUE},
-        {'V', "--kv", VALUE},         {'Q', "--text", VALUE},     {'r', "--top", VALUE},
-        {'5', "--sample", VALUE},
+        {'m', "-m", VALUE},           {'D', "-D", LIST},           {'w', "--weights", VALUE},
+        {'t', "--tokenizer", VALUE},  {'o', "-o", VALUE},          {'T', "--target", LIST},
+        {'M', "--main", FLAG},        {'e', "--embed", FLAG},      {'x', "--explain", FLAG},
+        {'c', "--chunk", VALUE},      {'s', "--quant", VALUE},     {'C', "--code-only", FLAG},
+        {'p', "-p", VALUE},           {'f', "-f", VALUE},          {'n', "-n", VALUE},
+        {'E', "--temp", VALUE},       {'K', "--top-k", VALUE},     {'P', "--top-p", VALUE},
+        {'N', "--min-p", VALUE},      {'S', "--seed", VALUE},      {'R', "--threads", VALUE},
+        {'z', "--stop", LIST},        {'J', "--jit", VALUE},       {'v', "-v", FLAG},
+        {'H', "--hash", FLAG},        {'a', "--against", VALUE},   {'b', "--bound", VALUE},
+        {'i', "--interpreter", FLAG}, {'q', "--echo", FLAG},       {'y', "--tap", LIST},
+        {'u', "--update", FLAG},      {'U', "--junit", VALUE},     {'A', "--each-pass", FLAG},
+        {'L', "--slots", VALUE},      {'I', "--inputs", VALUE},    {'d', "--dump", LIST},
+        {'0', "--no-", PREFIX},       {'X', "--prefix", VALUE},    {'j', "--json", FLAG},
+        {'F', "--force", FLAG},       {'O', "--spec-only", FLAG},  {'l', "--special", FLAG},
+        {'B', "--bare", FLAG},        {'Y', "--system", VALUE},    {'g', "--pieces", FLAG},
+        {'G', "--date", VALUE},       {'W', "--raw", FLAG},        {'h', "--cache", VALUE},
+        {'V', "--kv", VALUE},         {'Q', "--text", VALUE},      {'r', "--top", VALUE},
+        {'5', "--sample", VALUE},     {'Z', "--calibrate", VALUE},
 };
 enum { OPTIONS = sizeof option_table / sizeof option_table[0] };
 
@@ -48,14 +48,19 @@ typedef struct {
 
 static const Rule rule_table[] = {
         {"build", "C", WITHOUT, 'e', "the weights are in the C file then"},
+        {"build", "Z", WANTS, 's', "it says what errors of rounding weigh"},
+        {"build", "Z", WITHOUT, 'C', "no weights are written then"},
         {"build", "w", WITHOUT, 'C', "no weights are written then"},
+        {"run", "Z", WANTS, 's', "it says what errors of rounding weigh"},
         {"run", "p", WITHOUT, 'f', "there is one prompt"},
         {"run", "KPNS", WANTS, 'E', "without a temperature above 0 the likeliest token is always taken"},
         {"run", "W", WITHOUT, 'Y', "a system's message is part of a conversation"},
+        {"golden record", "Z", WANTS, 's', "it says what errors of rounding weigh"},
         {"golden record", "p", WITHOUT, 'I', "inputs are a prompt or a file"},
         {"golden record", "t", WANTS, 'p', "a tokenizer is for a prompt"},
         {"template", "Y", WITHOUT, 'g', "the pieces go with any message"},
-        {"verify", "tr5R", WANTS, 'Q', "that is for a text"},
+        {"verify", "Ztr5R", WANTS, 'Q', "that is for a text"},
+        {"verify --text", "Z", WANTS, 's', "it says what errors of rounding weigh"},
         {"verify --text", "r5", WANTS, 's', "weights are narrowed one by one"},
 };
 enum { RULES = sizeof rule_table / sizeof rule_table[0] };
@@ -285,6 +290,11 @@ static bool set(Options *o, const char *command, char letter, const char *value)
         case '0': return mark_pass(command, o->off, value, true);
         case 'a': o->against = value; return true;
         case 'Q': o->text_file = value; return true;
+        case 'Z':
+                o->calibrate = value;
+                return strcmp(value, "-") != 0 ||
+                       wrong(command, "%s",
+                             "--calibrate wants a file, which is read more than once, not standard input");
         case 'y':
                 return *value ? add(o->tap, &o->ntap, MAX_TAPS, value) ||
                                         wrong(command, "%s", "too many --tap")

@@ -18,7 +18,7 @@ static uint64_t hash_text(uint64_t h, const char *text)
 }
 
 /* The model's files, the library's among them, and what the command says instead. */
-static uint64_t hash_model(uint64_t h, const Model *m, const Options *o)
+uint64_t hash_model(uint64_t h, const Model *m, const Options *o)
 {
         for (int i = 0; i < program_files(m->program); i++)
                 h = hash_text(h, program_file(m->program, i)->text);
@@ -28,6 +28,16 @@ static uint64_t hash_model(uint64_t h, const Model *m, const Options *o)
         return hash_bytes(h, o->off, sizeof o->off);
 }
 
+static uint64_t hash_file_named(uint64_t h, const char *path)
+{
+        return path ? hash_file_identity(hash_text(h, path), path) : h;
+}
+
+uint64_t hash_calibration(uint64_t h, const Options *o)
+{
+        return o->calibrate ? hash_file_named(hash_file_named(h, o->calibrate), o->tokenizer) : h;
+}
+
 /* 0: there is none. */
 static uint64_t key_of(const Model *m, const Options *o, const Plan *p, const Checkpoint *checkpoint)
 {
@@ -35,7 +45,8 @@ static uint64_t key_of(const Model *m, const Options *o, const Plan *p, const Ch
         h = hash_text(hash_bytes(h, &layout, sizeof layout), p->target->name);
         const CkFile *file;
         for (int i = 0; (file = checkpoint_file(checkpoint, i)); i++)
-                h = hash_file_identity(hash_text(h, file->path), file->path);
+                h = hash_file_named(h, file->path);
+        h = o->quant ? hash_calibration(h, o) : h;
         return h ? h : 1;
 }
 

@@ -625,6 +625,13 @@ int tap_add(Graph *g, const char *name, const char **why);
 /* The same for a list "layer[0].attn.weights,final". */
 bool taps_add(Graph *g, const char *names, const char **why);
 
+/* product_taps.c: what meets weights in products, as outputs that are taps.  Before passes. */
+typedef struct {
+        const Node *weight, *product;
+        int output; /* its index: the product's left operand, with an axis in front for each repeat around that */
+} ProductTap;
+ProductTap *product_taps_add(Graph *g, int *n); /* [*n] */
+
 /* A model's attentions, found by what they compute: softmaxes that a product weighs values with. */
 
 /* One in the order in which they are run, counted from 0 over the iterations of repeats. */

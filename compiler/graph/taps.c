@@ -2,7 +2,7 @@
  *
  * In a repeat a value is one node in each distinct body.  As an output it is stacked over the iterations; of a tap of one iteration
  * the other iterations' values are zeros where their bodies lack it, and its slice is taken. */
-#include "graph.h"
+#include "taps_private.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -215,17 +215,16 @@ static bool read_name(Wanted *w)
 
 /* --- the node ------------------------------------------------------------------------------------------------------ */
 
-static Node *zeros(Graph *g, Body *b, const Node *like)
+Node *tap_zeros(Graph *g, Body *b, const Node *like)
 {
         Instance *where = like->where;
         Node *zero = build_number(g, b, 0, like->type.dtype, like->span, where);
         return view_broadcast(g, b, zero, &like->type, like->span, where);
 }
 
-/* A value of each body, made a further stacked one: its result in the body around. */
-static Node *stack(Graph *g, const ValueName *repeat, Node *const *value)
+Node *tap_stack(Graph *g, Node *repeat, Node *const *value)
 {
-        Region *r = repeat->node->attr.region;
+        Region *r = repeat->attr.region;
         const Node *one = value[0];
         for (int k = 0; k < r->nbody; k++) {
                 Node **all = NEW_ARRAY(g->arena, Node *, r->nstack + 1);
@@ -239,8 +238,8 @@ static Node *stack(Graph *g, const ValueName *repeat, Node *const *value)
         type.dim[0] = dim_fixed(r->iterations);
         memcpy(type.dim + 1, one->type.dim, (size_t)one->type.rank * sizeof *one->type.dim);
         Attr attr = {.index = r->ncarry + r->nstack++, .slot = -1};
-        Node *result = node_new(g, repeat->node->body, OP_RESULT, 1, &(Node *){repeat->node}, attr, type,
-                                one->span, repeat->node->where);
+        Node *result = node_new(g, repeat->body, OP_RESULT, 1, &(Node *){repeat}, attr, type, one->span,
+                                repeat->where);
         result->name = one->name;
         return result;
 }
@@ -296,8 +295,8 @@ static Node *reach_in_repeat(Wanted *w, const ValueName *repeat, const char *res
         }
         for (int k = 0; k < r->nbody; k++)
                 if (!value[k] || !type_equal(&value[k]->type, &like->type))
-                        value[k] = zeros(g, r->body[k], like);
-        Node *all = stack(g, repeat, value);
+                        value[k] = tap_zeros(g, r->body[k], like);
+        Node *all = tap_stack(g, repeat->node, value);
         if (index < 0)
                 return all;
         Node *one = view_slice(g, all->body, all, 0, dim_fixed(index), dim_fixed(1), all->span, all->where);
@@ -483,6 +482,16 @@ static Node *as_real(Graph *g, Node *n)
         return node_new(g, n->body, OP_WHERE, 3, in, attr, type, n->span, n->where);
 }
 
+int tap_output(Graph *g, const char *name, Node *n)
+{
+        Output *all = NEW_ARRAY(g->arena, Output, g->noutput + 1);
+        if (g->noutput)
+                memcpy(all, g->output, (size_t)g->noutput * sizeof *all);
+        g->output = all;
+        g->output[g->noutput] = (Output){.name = name, .node = n, .span = n->span, .tap = name};
+        return g->noutput++;
+}
+
 int tap_add(Graph *g, const char *name, const char **why)
 {
         Wanted w = {.g = g, .arena = g->arena, .name = arena_strdup(g->arena, name)};
@@ -502,13 +511,7 @@ int tap_add(Graph *g, const char *name, const char **why)
                 *why = unknown(&w);
                 return -1;
         }
-        Output *all = NEW_ARRAY(g->arena, Output, g->noutput + 1);
-        if (g->noutput)
-                memcpy(all, g->output, (size_t)g->noutput * sizeof *all);
-        g->output = all;
-        g->output[g->noutput] =
-                (Output){.name = w.name, .node = as_real(g, n), .span = n->span, .tap = w.name};
-        return g->noutput++;
+        return tap_output(g, w.name, as_real(g, n));
 }
 
 bool taps_add(Graph *g, const char *names, const char **why)

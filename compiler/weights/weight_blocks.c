@@ -101,7 +101,7 @@ static void move_blocks(const Weights *weights, const Weight *w, int64_t slot, c
 
 typedef struct {
         const Blocks *blocks;
-        const float *value;
+        const float *value, *weight; /* weight: along the contracted axis, or NULL */
         uint8_t *block;
         int64_t begin, end; /* rows */
 } Share;
@@ -116,12 +116,13 @@ static void *make_share(void *given)
                         const float *from = s->value + row * b->row_step + d * b->steps * b->step;
                         for (int i = 0; i < b->steps; i++)
                                 value[i] = from[i * b->step];
-                        quantise_block(b->type, value, NULL, s->block + (row * b->depth + d) * b->bytes);
+                        quantise_block(b->type, value, s->weight ? s->weight + d * b->steps : NULL,
+                                       s->block + (row * b->depth + d) * b->bytes);
                 }
         return NULL;
 }
 
-static void make_blocks(const Blocks *b, const float *value, uint8_t *block)
+static void make_blocks(const Blocks *b, const float *value, const float *weight, uint8_t *block)
 {
         enum { MOST = 64 };
         long processors = sysconf(_SC_NPROCESSORS_ONLN);
@@ -130,7 +131,7 @@ static void make_blocks(const Blocks *b, const float *value, uint8_t *block)
         Share share[MOST];
         bool started[MOST] = {false};
         for (int i = 0; i < n; i++)
-                share[i] = (Share){b, value, block, b->rows * i / n, b->rows * (i + 1) / n};
+                share[i] = (Share){b, value, weight, block, b->rows * i / n, b->rows * (i + 1) / n};
         for (int i = 1; i < n; i++)
                 started[i] = !pthread_create(&thread[i], NULL, make_share, &share[i]);
         make_share(&share[0]);
@@ -139,6 +140,29 @@ static void make_blocks(const Blocks *b, const float *value, uint8_t *block)
                         pthread_join(thread[i], NULL);
                 else
                         make_share(&share[i]);
+}
+
+static int compare_names(const void *name, const void *slot)
+{
+        return strcmp(name, ((const SlotImportance *)slot)->slot);
+}
+
+/* NULL: nothing is said of the slot. */
+static const float *importance_of(const Weights *weights, const Weight *w, int64_t slot)
+{
+        const Importance *all = weights->importance;
+        Arena scratch = {.out_of_memory = weights->graph->arena->out_of_memory};
+        const SlotImportance *found = all && all->n
+                                              ? bsearch(weight_slot_name(&scratch, w, slot), all->slot,
+                                                        (size_t)all->n, sizeof *all->slot, compare_names)
+                                              : NULL;
+        arena_free(&scratch);
+        return found && found->n == w->type.dim[w->contracted].fixed ? found->weight : NULL;
+}
+
+void weights_weigh(Weights *weights, const Importance *by)
+{
+        weights->importance = by;
 }
 
 static bool all_finite(Weights *weights, const Weight *w, int64_t slot, const float *value)
@@ -167,7 +191,7 @@ bool weights_blocks(Weights *weights, const Weight *w, int64_t slot, uint8_t *bl
         bool good = value && weights_before_blocks(weights, w, slot, value) &&
                     all_finite(weights, w, slot, value);
         if (good)
-                make_blocks(&b, value, block);
+                make_blocks(&b, value, importance_of(weights, w, slot), block);
         free(value);
         return good;
 }

@@ -80,11 +80,12 @@ int64_t weight_shape(const Weight *w, int64_t shape[MAX_RANK]); /* the sizes; re
 
 struct Weights {
         const Graph *graph;
-        WeightMap *map;          /* NULL: hashed */
-        const CkTensor **tensor; /* [map->npublished] */
-        float *block;            /* [CK_BLOCK] on its way from the file */
-        bool beyond;             /* it was told that rounding made infinities */
-        const char *why;         /* a slot can't be taken; NULL: the file has shrunk, or memory is lacking */
+        WeightMap *map;               /* NULL: hashed */
+        const CkTensor **tensor;      /* [map->npublished] */
+        float *block;                 /* [CK_BLOCK] on its way from the file */
+        bool beyond;                  /* it was told that rounding made infinities */
+        const Importance *importance; /* or NULL */
+        const char *why; /* a slot can't be taken; NULL: the file has shrunk, or memory is lacking */
 };
 /* weights.c */
 CkType storage_type(Storage s); /* of weights, as a checkpoint has it */

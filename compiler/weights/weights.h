@@ -219,6 +219,19 @@ int64_t weight_blocks_size(const Weight *w); /* bytes of a slot's */
 /* panel_blocks.c: 16 rows' blocks of a checkpoint (NULL: a row of zeros) become one of runtime/blocks.h.  to: zeros before. */
 void panel_block(Storage s, const uint8_t *const row[16], uint8_t *to);
 
+/* What errors weigh: those of a slot's numbers by the place along the contracted axis. */
+typedef struct {
+        const char *slot; /* its full name: "layer.3.attn.q.w" */
+        int64_t n;
+        const float *weight; /* [n] at least 0 */
+} SlotImportance;
+typedef struct {
+        int n;
+        const SlotImportance *slot; /* in ascending order of the names' bytes */
+} Importance;
+/* From now on, of blocks that are made of floats; slots that are not listed have what quantise_block() has without weights. */
+void weights_weigh(Weights *weights, const Importance *by);
+
 /* Why one of these was false, where more than the file or memory is to blame; else NULL. */
 const char *weights_why(const Weights *weights);
 

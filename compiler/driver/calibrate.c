@@ -1,0 +1,353 @@
+/* --calibrate FILE: what errors of weights weigh, gathered on a text.
+ *
+ * An error of a weight's number is multiplied by what meets the number in products.  So its square weighs as much as the mean square of
+ * that, over the positions of the text.  The exact model reads the text, compiled, with the left operands of products as taps. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "driver.h"
+
+enum { WINDOW = 512, MOST_REPEATS = MAX_RANK };
+
+/* Of a weight: sums of squares [slots][width], and how many rows they are of [slots]. */
+typedef struct {
+        double *sum;
+        int64_t *rows;
+        int64_t width;
+} Squares;
+
+typedef struct {
+        Model *m;
+        const char *file;
+        Options o; /* of the exact model */
+        ProductTap *tap;
+        int ntap;
+        Squares *of; /* by the weight's id, in the graph as elaborated */
+        Plan *plan;
+        PackedWeights packed;
+        Engine *engine;
+        Tokenizer tokenizer;
+        int32_t *token, *window; /* [n], malloc'd; [most] */
+        int64_t n, lead,
+                most;   /* lead: tokens that the tokenizer puts before a text, and so before each window */
+        float **output; /* [noutput], malloc'd: a chunk's */
+} Gathering;
+
+/* The last that was gathered. */
+static struct {
+        Arena arena;
+        uint64_t key;
+        Importance found;
+} kept;
+
+static bool refuse(Gathering *c, const char *why)
+{
+        c->m->lacking |= lacks_memory(why);
+        fprintf(stderr, "lathe: --calibrate %s: %s\n", c->file, why);
+        return false;
+}
+
+/* --- the exact model ------------------------------------------------------------------------------------------------ */
+
+static void begin_squares(Gathering *c)
+{
+        const Graph *g = c->m->oracle;
+        c->of = NEW_ARRAY(g->arena, Squares, g->nweight);
+        for (int i = 0; i < c->ntap; i++) {
+                const Weight *w = c->tap[i].weight->attr.weight;
+                const Type *left = &c->tap[i].product->in[0]->type;
+                int64_t width = left->dim[left->rank - 1].fixed;
+                if (!c->of[w->id].sum)
+                        c->of[w->id] = (Squares){NEW_ARRAY(g->arena, double, w->slots *width),
+                                                 NEW_ARRAY(g->arena, int64_t, w->slots), width};
+        }
+}
+
+static bool open_model(Gathering *c, const char *name)
+{
+        Model *m = c->m;
+        if (!model_elaborate(m, &c->o, name))
+                return false;
+        c->tap = product_taps_add(m->graph, &c->ntap);
+        verify(m->graph, "product taps");
+        begin_squares(c);
+        if (!model_passes(m, &c->o))
+                return false;
+        const char *why = why_not_generating(m->graph);
+        if (why) {
+                refuse(c,
+                       arena_printf(&m->arena, "a model of the next token is wanted, and %s is none: it %s",
+                                    m->graph->name, why));
+                note_not_causal(m);
+                return false;
+        }
+        c->plan = model_plan(m, &c->o, target_find("native"));
+        why = c->plan ? packed_weights(m, &c->o, c->plan, &c->packed) : NULL;
+        if (why)
+                return refuse(c, why);
+        if (!c->plan || !c->packed.weights)
+                return false;
+        c->engine = engine_new(c->plan, c->packed.weights, c->o.threads, immediate_mode(c->o.jit), &why);
+        return c->engine || refuse(c, why);
+}
+
+/* --- the text --------------------------------------------------------------------------------------------------------- */
+
+static bool read_text(Gathering *c)
+{
+        Model *m = c->m;
+        const char *why = no_memory;
+        const Source *source = read_source(&m->arena, c->file, &why);
+        if (!source) {
+                m->lacking = true;
+                return refuse(c, why);
+        }
+        if (c->o.tokenizer && !load_tokenizer(m, &c->o, &c->tokenizer))
+                return false;
+        const TokenTables *tables = &c->tokenizer.tables;
+        if (c->o.tokenizer && source->length > tokens_most(tables))
+                return refuse(c, arena_printf(&m->arena, "more than %" PRId64 " bytes", tokens_most(tables)));
+        c->token = c->o.tokenizer ? text_to_tokens(&c->tokenizer, source->text, source->length, &c->n)
+                                  : numbers_to_tokens(m->graph, source->text, &c->n, &why);
+        if (!c->token)
+                return refuse(c, why);
+        c->lead = c->o.tokenizer ? tables->head->before : 0;
+        c->n -= c->o.tokenizer ? tables->head->behind : 0;
+        int64_t context = m->graph->named[m->graph->time].bound;
+        c->most = context < WINDOW ? context : WINDOW;
+        if (c->n <= c->lead || c->most <= c->lead)
+                return refuse(c, "it has no token to read");
+        c->window = NEW_ARRAY(&m->arena, int32_t, c->most);
+        return true;
+}
+
+static bool take_outputs(Gathering *c)
+{
+        const Graph *g = c->m->graph;
+        int64_t size[MAX_NAMED] = {0};
+        size[g->time] = c->plan->chunk;
+        c->output = NEW_ARRAY(g->arena, float *, g->noutput);
+        for (int i = 0; i < c->ntap; i++) {
+                int at = c->tap[i].output;
+                size_t count = (size_t)type_count(&g->output[at].node->type, size);
+                if (!c->output[at] && !(c->output[at] = malloc(count * sizeof **c->output + 1)))
+                        return refuse(c, no_memory);
+        }
+        return true;
+}
+
+/* --- sums --------------------------------------------------------------------------------------------------------------- */
+
+/* The repeats around a product, outermost first, and the iteration of each at hand. */
+typedef struct {
+        const Body *body[MOST_REPEATS];
+        int64_t iteration[MOST_REPEATS];
+        int n;
+} Around;
+
+static Around around(const Body *b)
+{
+        Around a = {.n = 0};
+        for (const Body *at = b; at->region && a.n < MOST_REPEATS; at = at->region->repeat->body)
+                a.n++;
+        for (int i = a.n; i-- > 0; b = b->region->repeat->body)
+                a.body[i] = b;
+        return a;
+}
+
+/* false: that was the last */
+static bool next_iteration(Around *a)
+{
+        for (int i = a->n; i-- > 0; a->iteration[i] = 0)
+                if (++a->iteration[i] < a->body[i]->region->iterations)
+                        return true;
+        return false;
+}
+
+/* The iteration, counted over the n outermost repeats. */
+static int64_t count_of(const Around *a, int n)
+{
+        int64_t at = 0;
+        for (int i = 0; i < n; i++)
+                at = at * a->body[i]->region->iterations + a->iteration[i];
+        return at;
+}
+
+/* Whether the bodies that the iteration runs are those of the product. */
+static bool is_run(const Around *a)
+{
+        for (int i = 0; i < a->n; i++) {
+                const Region *r = a->body[i]->region;
+                if (r->body[r->body_of[a->iteration[i]]] != a->body[i])
+                        return false;
+        }
+        return true;
+}
+
+static int64_t slot_of(const Node *weight, const Around *a)
+{
+        const Weight *w = weight->attr.weight;
+        int64_t at = 0;
+        if (weight->attr.slot >= 0)
+                return weight->attr.slot;
+        for (int r = 0; r < w->nregion; r++)
+                for (int i = 0; i < a->n; i++)
+                        if (a->body[i]->region == w->region[r])
+                                at = at * w->region[r]->iterations + a->iteration[i];
+        return w->slot_of ? w->slot_of[at] : at;
+}
+
+static void add_rows(Squares *to, int64_t slot, const float *row, int64_t rows)
+{
+        double *sum = to->sum + slot * to->width;
+        for (int64_t r = 0; r < rows; r++, row += to->width)
+                for (int64_t i = 0; i < to->width; i++)
+                        sum[i] += (double)row[i] * (double)row[i];
+        to->rows[slot] += rows;
+}
+
+/* What n positions' values of a tap add to the slots that they meet. */
+static void add_tap(Gathering *c, const ProductTap *t, int64_t n)
+{
+        const Graph *g = c->m->graph;
+        Squares *to = &c->of[t->weight->attr.weight->id];
+        int64_t size[MAX_NAMED] = {0};
+        size[g->time] = n;
+        Around a = around(t->product->body), value = around(t->product->in[0]->body);
+        int64_t each = type_count(&g->output[t->output].node->type, size);
+        for (int i = 0; i < value.n; i++)
+                each /= value.body[i]->region->iterations;
+        do {
+                int64_t slot = is_run(&a) ? slot_of(t->weight, &a) : -1;
+                if (slot >= 0)
+                        add_rows(to, slot, c->output[t->output] + count_of(&a, value.n) * each,
+                                 each / to->width);
+        } while (next_iteration(&a));
+}
+
+static const char *read_window(Gathering *c, int64_t positions)
+{
+        const int64_t size[MAX_NAMED] = {0};
+        const char *why = engine_rewind(c->engine, 0);
+        for (int64_t done = 0, n; done < positions && !why; done += n) {
+                const void *input[] = {c->window + done};
+                n = positions - done < c->plan->chunk ? positions - done : c->plan->chunk;
+                why = engine_advance(c->engine, &(EngineCall){input, c->output, size}, n, 0);
+                for (int i = 0; i < c->ntap && !why; i++)
+                        add_tap(c, &c->tap[i], n);
+        }
+        return why;
+}
+
+static bool gather(Gathering *c)
+{
+        const char *why = NULL;
+        memcpy(c->window, c->token, (size_t)c->lead * sizeof *c->token);
+        for (int64_t at = c->lead, own; at < c->n && !why; at += own) {
+                own = c->n - at < c->most - c->lead ? c->n - at : c->most - c->lead;
+                progress("calibrating", PROGRESS_STEPS, at, c->n);
+                memcpy(c->window + c->lead, c->token + at, (size_t)own * sizeof *c->token);
+                why = read_window(c, c->lead + own);
+        }
+        progress("calibrating", PROGRESS_STEPS, c->n, c->n);
+        return !why || refuse(c, why);
+}
+
+/* --- means --------------------------------------------------------------------------------------------------------------- */
+
+static int compare_slots(const void *x, const void *y)
+{
+        return strcmp(((const SlotImportance *)x)->slot, ((const SlotImportance *)y)->slot);
+}
+
+static bool keep_slot(Gathering *c, const Weight *w, int64_t slot, SlotImportance *to)
+{
+        const Squares *s = &c->of[w->id];
+        const double *sum = s->sum + slot * s->width;
+        float *mean = NEW_ARRAY(&kept.arena, float, s->width);
+        *to = (SlotImportance){weight_slot_name(&kept.arena, w, slot), s->width, mean};
+        for (int64_t i = 0; i < s->width; i++) {
+                mean[i] = (float)(sum[i] / (double)s->rows[slot]);
+                if (!isfinite(mean[i]))
+                        return refuse(c,
+                                      arena_printf(&c->m->arena,
+                                                   "what meets %s is not finite, or too large to be squared",
+                                                   to->slot));
+        }
+        return true;
+}
+
+static bool keep_means(Gathering *c, const Graph *g)
+{
+        int n = 0;
+        for (int i = 0; i < g->nweight; i++)
+                n += (int)g->weight[i]->slots;
+        SlotImportance *all = NEW_ARRAY(&kept.arena, SlotImportance, n);
+        n = 0;
+        for (int i = 0; i < g->nweight; i++)
+                for (int64_t slot = 0; c->of[i].sum && slot < g->weight[i]->slots; slot++)
+                        if (c->of[i].rows[slot] && !keep_slot(c, g->weight[i], slot, &all[n++]))
+                                return false;
+        if (n)
+                qsort(all, (size_t)n, sizeof *all, compare_slots);
+        kept.found = (Importance){n, all};
+        return true;
+}
+
+/* --- all ------------------------------------------------------------------------------------------------------------------ */
+
+/* As the model is without what narrows it, or what shows it. */
+static Options exact_options(const Options *o)
+{
+        Options exact = *o;
+        exact.quant = exact.quant_beside = exact.calibrate = NULL;
+        exact.kv = STORAGE_F32;
+        exact.ntap = 0;
+        exact.slots = 1;
+        exact.chunk = 64;
+        exact.given['c'] = 0;
+        exact.prefix = NULL;
+        exact.cache = "off";
+        exact.explain = false;
+        exact.threads = o->threads ? o->threads : 1;
+        memset(exact.dump, 0, sizeof exact.dump);
+        memset(exact.off, 0, sizeof exact.off);
+        return exact;
+}
+
+static void close_gathering(Gathering *c)
+{
+        for (int i = 0; c->output && i < c->m->graph->noutput; i++)
+                free(c->output[i]);
+        engine_free(c->engine);
+        packed_weights_close(&c->packed);
+        tokenizer_free(&c->tokenizer);
+        free(c->token);
+}
+
+const Importance *calibrated(Model *m, const Options *o)
+{
+        uint64_t key = hash_calibration(hash_model(HASH_START, m, o), o);
+        key = o->weights ? hash_file_identity(hash_bytes(key, o->weights, strlen(o->weights)), o->weights)
+                         : key;
+        if (key == kept.key)
+                return &kept.found;
+        Model was = *m;
+        Gathering c = {.m = m, .file = o->calibrate, .o = exact_options(o)};
+        arena_free(&kept.arena);
+        kept.arena = (Arena){.out_of_memory = m->arena.out_of_memory};
+        kept.key = 0;
+        bool good = open_model(&c, m->graph->name) && read_text(&c) && take_outputs(&c) && gather(&c) &&
+                    keep_means(&c, m->oracle);
+        kept.key = good ? key : 0;
+        close_gathering(&c);
+        /* what was made meanwhile stays in the arena */
+        was.arena = m->arena;
+        was.names = m->names;
+        was.diag = m->diag;
+        was.lacking |= m->lacking;
+        *m = was;
+        return good ? &kept.found : NULL;
+}

@@ -1,0 +1,57 @@
+/* What meets weights in products, as taps.
+ *
+ * The left operand of each product is an output, with an axis in front for each repeat around it.  Products that share their operand
+ * share the output.  A weight whose rows are looked up as well, as that of embeddings which are the head too, has none: what meets it in
+ * products is not all that its errors go into. */
+#include "taps_private.h"
+
+/* In the top; NULL: more axes than a tensor has. */
+static Node *stacked_at_top(Graph *g, Node *n)
+{
+        while (n->body->region) {
+                const Region *r = n->body->region;
+                Node **value = NEW_ARRAY(g->arena, Node *, r->nbody);
+                if (n->type.rank == MAX_RANK)
+                        return NULL;
+                for (int k = 0; k < r->nbody; k++)
+                        value[k] = r->body[k] == n->body ? n : tap_zeros(g, r->body[k], n);
+                n = tap_stack(g, r->repeat, value);
+        }
+        return n;
+}
+
+/* -1: it is no value that could be a tap. */
+static int output_of(Graph *g, Node *left, const ProductTap *tap, int n)
+{
+        for (int i = 0; i < n; i++)
+                if (tap[i].product->in[0] == left)
+                        return tap[i].output;
+        Node *top = left->op == OP_INPUT || left->op == OP_WEIGHT ? NULL : stacked_at_top(g, left);
+        return top ? tap_output(g, arena_printf(g->arena, "product[%d]", n), top) : -1;
+}
+
+static bool is_looked_up(const Uses *u, const Weight *w)
+{
+        for (int i = 0; i < u->n; i++)
+                if (u->all[i]->op == OP_GATHER && u->all[i]->in[0]->op == OP_WEIGHT &&
+                    u->all[i]->in[0]->attr.weight == w)
+                        return true;
+        return false;
+}
+
+ProductTap *product_taps_add(Graph *g, int *n)
+{
+        Uses *u = uses_of(g->arena, g);
+        ProductTap *tap = NEW_ARRAY(g->arena, ProductTap, u->n);
+        *n = 0;
+        for (int i = 0; i < u->n; i++) {
+                Node *product = u->all[i];
+                int axis;
+                const Node *weight = product->op == OP_MATMUL ? product_weight(product->in[1], &axis) : NULL;
+                bool is_wanted = weight && !is_looked_up(u, weight->attr.weight);
+                int output = is_wanted ? output_of(g, product->in[0], tap, *n) : -1;
+                if (output >= 0)
+                        tap[(*n)++] = (ProductTap){weight, product, output};
+        }
+        return tap;
+}
