@@ -138,6 +138,18 @@ static void emit_call(const Emit *e, const Kernel *k, Text *t)
                 text_printf(t, "%s(m%s%s, thread);\n", k->name, iterations, rows);
 }
 
+static void emit_barrier(const Emit *e, const Kernel *k, Text *t)
+{
+        if (!k->barrier)
+                return;
+        if (!(k->barrier & WAIT_STEP))
+                text_printf(t, "if (%s != 1)\n        ", call_rows(e->plan));
+        else if (!(k->barrier & WAIT_HEADS))
+                text_printf(t, "if (%s != 1 || %" PRId64 " %% m->threads != 0)\n        ", call_rows(e->plan),
+                            e->plan->heads);
+        text_printf(t, "team_barrier(m->team);\n");
+}
+
 static void emit_calls(const Emit *e, int body, uint64_t part, Text *t)
 {
         const KernelList *l = &e->plan->list[body];
@@ -145,10 +157,7 @@ static void emit_calls(const Emit *e, int body, uint64_t part, Text *t)
                 const Kernel *k = l->kernel[i];
                 if (k->part != part)
                         continue;
-                if (k->barrier == WAIT_ROWS)
-                        text_printf(t, "if (%s != 1)\n        ", call_rows(e->plan));
-                if (k->barrier)
-                        text_printf(t, "team_barrier(m->team);\n");
+                emit_barrier(e, k, t);
                 if (k->op == K_REPEAT)
                         emit_repeat(e, k, t);
                 else if (k->op != K_ACTIVE)

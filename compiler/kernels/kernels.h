@@ -151,7 +151,8 @@ typedef struct {
         const char *name; /* of its expression's C function */
 } Segment;
 
-enum { WAIT_ROWS = 1 /* in calls of several rows */, WAIT_STEP = 2 /* of one */ };
+/* In calls of several rows; of one; of one, with as many threads as divide Plan.heads.  The last imply those before. */
+enum { WAIT_ROWS = 1, WAIT_STEP = 2, WAIT_HEADS = 4 };
 
 typedef struct Kernel Kernel;
 struct Kernel {
@@ -182,7 +183,8 @@ struct Kernel {
         bool by_row;         /* .. MATMUL: over all rows at once, whose epilogue finds the row's sequence */
         uint64_t part;       /* of the top body: the groups that it waits for; 0: the calls (Graph.part) */
         bool own;            /* in a call of one row every thread computes all of it, for itself */
-        int barrier;         /* sync: WAIT_ROWS, WAIT_STEP: wait for all threads before it */
+        bool by_heads;       /* in such a call threads share all that it stores by heads: heads.c */
+        int barrier;         /* sync: WAIT_ROWS and so on: wait for all threads before it */
         int at;              /* place in its body; 0: that of its root */
         Node *late;          /* or that of this root */
         Buffer *from_copy;   /* LOOP that copies: reads this instead */
@@ -208,6 +210,7 @@ typedef struct {
         bool by_address;               /* emitted for libtcc: vectors are arrays, handed over by address */
         int64_t chunk;                 /* most new rows a call */
         int slots;                     /* most sequences a call */
+        int64_t heads;                 /* own: by which attention counts its heads of keys, all kernels' */
         const char *alone;             /* batch: why a call can't take several sequences; NULL: it can */
         bool tails_apart;              /* batch: a kernel of wanted rows looks at the sequence */
         int64_t bound[MAX_NAMED];      /* most of each named dimension within one call */

@@ -15,11 +15,9 @@ static void dump_kernels(FILE *f, const Plan *p, int body, int depth)
 {
         for (int i = 0; i < p->list[body].n; i++) {
                 const Kernel *k = p->list[body].kernel[i];
-                fprintf(f, "%*s%-3s %-13s %s%s", depth * 2, "",
-                        k->barrier == WAIT_ROWS ? ":"
-                        : k->barrier            ? "|"
-                                                : "",
-                        kernel_word[k->op], k->name,
+                static const char *const waits[8] = {[0] = "", [1] = ":", [3] = ";", [7] = "|"};
+                fprintf(f, "%*s%-3s %-13s %s%s", depth * 2, "", waits[k->barrier], kernel_word[k->op],
+                        k->name,
                         k->tail          ? " (wanted rows)"
                         : k->active_only ? " (active rows)"
                         : k->by_sequence ? " (by sequence)"
@@ -60,7 +58,8 @@ int64_t product_weights(const Plan *p)
 
 void plan_dump(FILE *f, const Plan *p)
 {
-        fprintf(f, "kernels (| waits for all threads, : unless the call has one row)\n");
+        fprintf(f, "kernels (| waits for all threads, : unless the call has one row, ; unless threads divide "
+                   "its heads too)\n");
         dump_kernels(f, p, 0, 1);
         fprintf(f, "%s\n\nbuffers\n  %-8s %12s %12s %6s %12s  %s\n",
                 barriers_text(p->graph->arena, p, 0, " a call"), "home", "offset", "floats", "slots", "life",

@@ -6,7 +6,7 @@
  * With one row a norm is one thread's work, and the others wait for it.  So every thread computes it.  A buffer has rows for
  * many positions; with one position, row `thread` of it is that thread's.
  *
- * Expects: Code of all kernels.  Leaves: own of kernels and buffers.  All that stores an own buffer is an own kernel, and no
+ * Expects: Code of all kernels.  Leaves: own of kernels and buffers, and what is shared by heads (heads.c).  All that stores an own buffer is an own kernel, and no
  * function that is called back touches one: the thread's number is not handed to these. */
 #include "plan_private.h"
 
@@ -92,6 +92,7 @@ bool pass_own(Plan *p, Diag *diag)
                                 if (p->list[i].kernel[j]->op != K_REPEAT)
                                         changed |= disown(p->list[i].kernel[j]);
         }
+        find_heads(p);
         for (int i = 0; i < p->nbuffer; i++) {
                 Buffer *b = p->buffer[i];
                 int64_t least = b->own ? storage_size(b->storage, MOST_THREADS * own_row(p, b)) : 0;

@@ -23,20 +23,26 @@ static void touch(Lives *l, const Buffer *b, int first, int last)
                 l->last[b->id] = last;
 }
 
-/* last: the kernel before which threads are sure to wait for each other. */
+/* last: the kernel that another thread may be at, while one is still at k. */
 static void touch_all(Lives *l, const Kernel *k, int last)
 {
         for (int i = 0; i < k->code->nread; i++)
-                touch(l, k->code->read[i], k->step, k->code->read[i]->own ? k->step : last);
+                touch(l, k->code->read[i], k->step, last);
         for (int i = 0; i < k->code->nwritten; i++)
                 touch(l, k->code->written[i], k->step, k->step);
 }
 
-/* How many kernels behind kernel i a thread may be, while another is still at i: the own ones, and the next. */
-static int own_run(const KernelList *l, int i)
+static bool is_unwaited(const KernelList *l, int i)
+{
+        return i < l->n && (l->kernel[i]->own || l->kernel[i]->by_heads);
+}
+
+/* How many kernels behind kernel i a thread may be, while another is still at i: those that are own or by heads, and what follows the
+ * own ones. */
+static int unwaited_run(const KernelList *l, int i)
 {
         int n = 0;
-        while (i + n < l->n && l->kernel[i + n]->own)
+        while (is_unwaited(l, i + n) && (l->kernel[i + n]->own || is_unwaited(l, i + n + 1)))
                 n++;
         return i + n < l->n ? n : 0;
 }
@@ -49,7 +55,7 @@ static void number(Lives *l, int body)
                 Kernel *k = p->list[body].kernel[i];
                 k->step = l->step++;
                 if (k->op != K_REPEAT) {
-                        touch_all(l, k, k->step + own_run(&p->list[body], i));
+                        touch_all(l, k, k->step + unwaited_run(&p->list[body], i));
                         continue;
                 }
                 for (int b = 0; b < k->region->nbody; b++)

@@ -21,7 +21,11 @@ Plan *fuse(Arena *a, Graph *g, const char *c_name, const Target *target, int64_t
 #include "passes/passes.def"
 #undef PASS
 
-/* sync.c: "8 barriers a call, 6 with one row": those of a body, with the repeats in it rolled out; in: " a call" */
+/* heads.c: where as many threads as divide Plan.heads run k for one row, thread t of T touches those elements of b alone whose
+ * number, modulo this, is from t / T of it to (t + 1) / T; 0: that is not known */
+int64_t heads_modulus(const Plan *p, const Kernel *k, const Buffer *b);
+
+/* sync.c: "8 barriers a call, 6 with one row, 5 where threads divide 8 heads": those of a body, with the repeats in it rolled out; in: " a call" */
 const char *barriers_text(Arena *a, const Plan *p, int body, const char *in);
 
 /* dump_plan.c: kernels in order with their barriers, then buffers with home, offset, size and life; bytes of the weights that

@@ -4,8 +4,11 @@
  * since the last barrier stored, or stores memory that one since then touched; memory, not buffers: the arena is reused.  What
  * went before the first kernel of an iteration is what went before the repeat, or any iteration's end.
  *
- * In a call of one row threads have rows of their own (own.c), which nobody waits for: some barriers are for several rows alone. */
+ * In a call of one row threads have rows of their own (own.c), which nobody waits for: some barriers are for several rows alone.
+ * Where threads divide the heads of keys, each has heads of its own (heads.c), and others are left out. */
 #include "plan.h"
+
+#include <inttypes.h>
 
 typedef struct {
         Kernel **kernel;
@@ -15,13 +18,13 @@ typedef struct {
 typedef struct {
         Plan *plan;
         int kernels; /* most that can be pending */
-        int wait;    /* WAIT_ROWS or WAIT_STEP: which calls this is about */
+        int wait;    /* which calls this is about */
 } Sync;
 
 /* In a call of one row: has each thread a row of its own in both, and that at the same place? */
 static bool same_rows(const Sync *s, const Buffer *a, const Buffer *b)
 {
-        return s->wait == WAIT_STEP && a->own && b->own && a->offset == b->offset &&
+        return s->wait != WAIT_ROWS && a->own && b->own && a->offset == b->offset &&
                storage_size(a->storage, own_row(s->plan, a)) == storage_size(b->storage, own_row(s->plan, b));
 }
 
@@ -35,10 +38,21 @@ static bool same_memory(const Sync *s, const Buffer *a, const Buffer *b)
                b->offset < a->offset + a->size;
 }
 
-static bool any_same(const Sync *s, const Buffer *b, Buffer *const *other, int n)
+/* Does each thread touch elements of its own heads there, in both? */
+static bool same_heads(const Sync *s, const Kernel *k, const Buffer *a, const Kernel *other, const Buffer *b)
+{
+        if (s->wait != WAIT_HEADS || a->storage != b->storage ||
+            (a != b && (a->home != IN_ARENA || b->home != IN_ARENA || a->offset != b->offset)))
+                return false;
+        int64_t modulus = heads_modulus(s->plan, k, a);
+        return modulus > 0 && modulus == heads_modulus(s->plan, other, b);
+}
+
+static bool any_same(const Sync *s, const Kernel *k, const Buffer *b, const Kernel *other,
+                     Buffer *const *touched, int n)
 {
         for (int i = 0; i < n; i++)
-                if (same_memory(s, b, other[i]))
+                if (same_memory(s, b, touched[i]) && !same_heads(s, k, b, other, touched[i]))
                         return true;
         return false;
 }
@@ -46,8 +60,8 @@ static bool any_same(const Sync *s, const Buffer *b, Buffer *const *other, int n
 static bool stores_what_touches(const Sync *s, const Kernel *a, const Kernel *b)
 {
         for (int i = 0; i < a->code->nwritten; i++)
-                if (any_same(s, a->code->written[i], b->code->read, b->code->nread) ||
-                    any_same(s, a->code->written[i], b->code->written, b->code->nwritten))
+                if (any_same(s, a, a->code->written[i], b, b->code->read, b->code->nread) ||
+                    any_same(s, a, a->code->written[i], b, b->code->written, b->code->nwritten))
                         return true;
         return false;
 }
@@ -129,24 +143,31 @@ static int barriers_of(const Plan *p, int body, int wait)
 
 const char *barriers_text(Arena *a, const Plan *p, int body, const char *in)
 {
-        int rows = barriers_of(p, body, WAIT_ROWS), one = barriers_of(p, body, WAIT_STEP);
-        const char *all = arena_printf(a, "%d barrier%s%s", rows, rows == 1 ? "" : "s", in);
-        return one == rows ? all : arena_printf(a, "%s, %d with one row", all, one);
+        int rows = barriers_of(p, body, WAIT_ROWS), one = barriers_of(p, body, WAIT_STEP),
+            heads = barriers_of(p, body, WAIT_HEADS);
+        const char *text = arena_printf(a, "%d barrier%s%s", rows, rows == 1 ? "" : "s", in);
+        if (one != rows)
+                text = arena_printf(a, "%s, %d with one row", text, one);
+        if (heads != one)
+                text = arena_printf(a, "%s, %d where threads divide %" PRId64 " heads", text, heads,
+                                    p->heads);
+        return text;
 }
 
 bool pass_sync(Plan *p, Diag *diag)
 {
         (void)diag;
-        Sync s = {.plan = p, .kernels = 1, .wait = WAIT_STEP};
+        Sync s = {.plan = p, .kernels = 1};
         for (int i = 0; i < p->nbody; i++)
                 s.kernels += p->list[i].n;
         Pending pending = {NEW_ARRAY(p->graph->arena, Kernel *, s.kernels), 0};
-        sync_body(&s, 0, &pending);
-        for (int i = 0; i < p->nbody; i++) /* no barrier is for one row alone */
-                for (int j = 0; j < p->list[i].n; j++)
-                        p->list[i].kernel[j]->barrier |= p->list[i].kernel[j]->barrier ? WAIT_ROWS : 0;
-        s.wait = WAIT_ROWS;
-        pending.n = 0;
-        sync_body(&s, 0, &pending);
+        for (s.wait = WAIT_HEADS; s.wait >= WAIT_ROWS; s.wait /= 2) {
+                pending.n = 0;
+                sync_body(&s, 0, &pending);
+                for (int i = 0; i < p->nbody; i++)
+                        for (int j = 0; j < p->list[i].n;
+                             j++) /* what these calls wait for, those before do too */
+                                p->list[i].kernel[j]->barrier |= p->list[i].kernel[j]->barrier / 2;
+        }
         return true;
 }

@@ -103,6 +103,13 @@ static void run_call(Run *r, const CodeInstance *m, const Kernel *k, const int32
                            k, active, NULL, count);
 }
 
+static int which_wait(const Plan *p, const CodeInstance *m)
+{
+        if (m->named[p->graph->time] != 1)
+                return WAIT_ROWS;
+        return p->heads > 1 && p->heads % m->head.threads == 0 ? WAIT_HEADS : WAIT_STEP;
+}
+
 static void run_body(Run *r, const CodeInstance *m, int body, uint64_t part, int depth, const int32_t *active,
                      int64_t count)
 {
@@ -111,7 +118,7 @@ static void run_body(Run *r, const CodeInstance *m, int body, uint64_t part, int
                 const Kernel *k = l->kernel[i];
                 if (k->part != part)
                         continue;
-                if (k->barrier && (k->barrier != WAIT_ROWS || m->named[r->own->plan->graph->time] != 1))
+                if (k->barrier & which_wait(r->own->plan, m))
                         team_barrier(m->head.team);
                 if (k->op == K_REPEAT)
                         run_repeat(r, m, k, depth);

@@ -1,0 +1,256 @@
+/* Heads: which part of a buffer each thread touches in a call of one row.
+ *
+ * Loops over heads and attention share their heads among threads.  Where the threads divide the heads of keys, thread t of T has
+ * the heads from t / T of them to (t + 1) / T, in every such kernel.  What one stores at its heads' elements, it reads itself in the
+ * next: no thread waits for another.
+ *
+ *      element = head * step + rest, 0 <= rest < step: by what it leaves modulo heads * step, the thread is known
+ *
+ * Two kernels with the same modulus for a buffer stay, thread by thread, within the same elements of it. */
+#include "lower/code.h"
+#include "plan_private.h"
+
+typedef struct {
+        const Plan *plan;
+        const Function *f;
+        const Buffer *buffer; /* whole */
+        int head;             /* loop of the heads, or -1 */
+        int64_t heads;
+        int64_t modulus; /* of what was seen so far; 0: nothing, -1: it is not by heads */
+} Seen;
+
+typedef struct {
+        int64_t step, low, high; /* head * step + low to high */
+} Rest;
+
+static const CodeLoop *lanes_of(const Stmt *around)
+{
+        return around && around->op == STMT_LANES ? around->over : NULL;
+}
+
+/* rest += scale * (0 to most) */
+static bool add_range(Rest *rest, int64_t scale, int64_t most)
+{
+        *(scale < 0 ? &rest->low : &rest->high) += scale * most;
+        return true;
+}
+
+static bool add_loop(const Seen *s, Rest *rest, const CodeLoop *l, int64_t scale, bool whole)
+{
+        if (dim_equal(l->size, dim_named(s->plan->graph->time)))
+                return !l->from_first; /* one row: 0 */
+        int64_t n = whole ? round_up(l->size.fixed, LANES) : l->size.fixed;
+        return dim_is_fixed(l->size) && !l->from_first && !l->active && add_range(rest, scale, n - 1);
+}
+
+static bool add_index(const Seen *s, Rest *rest, const Index *x, int64_t scale, int64_t modulus,
+                      const CodeLoop *lanes, bool whole);
+
+static bool add_sum(const Seen *s, Rest *rest, const Index *x, int64_t scale, int64_t modulus,
+                    const CodeLoop *lanes, bool whole)
+{
+        int64_t at = x->offset.fixed;
+        for (int i = 0; i < MAX_NAMED; i++) {
+                if (i == s->plan->graph->time)
+                        at += x->offset.per[i];
+                else if (x->offset.per[i] * scale % modulus)
+                        return false;
+        }
+        at = at * scale % modulus;
+        rest->low += at;
+        rest->high += at;
+        for (int i = 0; i < x->nterm; i++)
+                if (!add_index(s, rest, x->term[i].of, x->term[i].coef * scale, modulus, lanes, whole))
+                        return false;
+        return true;
+}
+
+static bool is_number(const Index *x)
+{
+        return x->op == INDEX_SUM && x->nterm == 0 && dim_is_fixed(x->offset);
+}
+
+/* rest += scale * x, modulo `modulus` */
+static bool add_index(const Seen *s, Rest *rest, const Index *x, int64_t scale, int64_t modulus,
+                      const CodeLoop *lanes, bool whole)
+{
+        if (scale % modulus == 0)
+                return true;
+        switch (x->op) {
+        case INDEX_SUM: return add_sum(s, rest, x, scale, modulus, lanes, whole);
+        case INDEX_LOOP:
+                if (x->number != s->head)
+                        return add_loop(s, rest, &s->f->loop[x->number], scale, false);
+                rest->step += scale;
+                return true;
+        case INDEX_LANE: return !lanes || add_loop(s, rest, lanes, scale, whole);
+        case INDEX_PLUS:
+                return add_index(s, rest, x->a, scale, modulus, lanes, whole) &&
+                       add_index(s, rest, x->b, scale, modulus, lanes, whole);
+        case INDEX_TIMES:
+                return is_number(x->b) &&
+                       add_index(s, rest, x->a, scale * x->b->offset.fixed, modulus, lanes, whole);
+        case INDEX_REMAINDER: return is_number(x->b) && add_range(rest, scale, x->b->offset.fixed - 1);
+        default: return false;
+        }
+}
+
+/* How far apart an index finds two neighbouring heads. */
+static int64_t head_step(const Seen *s, const Index *x, int64_t scale)
+{
+        int64_t step = x->op == INDEX_LOOP && x->number == s->head ? scale : 0;
+        if (x->op == INDEX_PLUS)
+                step = head_step(s, x->a, scale) + head_step(s, x->b, scale);
+        for (int i = 0; x->op == INDEX_SUM && i < x->nterm; i++)
+                step += head_step(s, x->term[i].of, x->term[i].coef * scale);
+        return step;
+}
+
+/* Groups that share a scale are stored whole. */
+static int64_t grain_of(const Buffer *b)
+{
+        return b->storage == STORAGE_Q8 ? b->group * (b->layout.tiled >= 0 ? LANES : 1) : 1;
+}
+
+/* One access, of heads `step` apart: elements from `at` on, up to `reach` further. */
+static void see(Seen *s, const Buffer *b, const Index *at, int64_t step, int64_t reach, const CodeLoop *lanes,
+                bool whole)
+{
+        if (whole_buffer((Buffer *)b) != s->buffer)
+                return;
+        Rest rest = {.high = reach};
+        int64_t modulus = step * s->heads;
+        bool fits = pointed_buffer((Buffer *)b) == s->buffer && step > 0 && step % grain_of(s->buffer) == 0 &&
+                    (s->modulus == 0 || s->modulus == modulus) &&
+                    add_index(s, &rest, at, 1, modulus, lanes, whole) && rest.low >= 0 && rest.high < step &&
+                    (rest.step == 0 || rest.step == step);
+        s->modulus = fits ? modulus : -1;
+}
+
+static void see_select(Seen *s, const Stmt *stmt, const CodeLoop *lanes)
+{
+        const SelectCall *c = stmt->call.select;
+        bool fixed = dim_is_fixed(c->over->size);
+        int64_t most = c->over->size.fixed - 1, one = stmt->op == STMT_ARGMAX ? 0 : most;
+        see(s, c->to.buffer, c->to.at, fixed ? head_step(s, c->to.at, 1) : 0, one * c->to_step, lanes, false);
+        see(s, c->of.buffer, c->of.at, fixed ? head_step(s, c->of.at, 1) : 0, most * c->of_step, lanes,
+            false);
+}
+
+static void see_list(Seen *s, const StmtList *list, const CodeLoop *lanes)
+{
+        for (int i = 0; i < list->n; i++) {
+                const Stmt *stmt = &list->stmt[i];
+                if (stmt->op == STMT_LOAD || stmt->op == STMT_ELEMENT || stmt->op == STMT_STORE)
+                        see(s, stmt->buffer, stmt->at, head_step(s, stmt->at, 1), 0, lanes,
+                            stmt->lanes == ALL_LANES);
+                else if (stmt->op == STMT_TOP || stmt->op == STMT_ARGMAX || stmt->op == STMT_CODES)
+                        see_select(s, stmt, lanes);
+                else if (stmt->buffer && whole_buffer(stmt->buffer) == s->buffer)
+                        s->modulus = -1;
+                if (stmt->inside)
+                        see_list(s, stmt->inside, lanes_of(stmt) ? lanes_of(stmt) : lanes);
+        }
+}
+
+/* The loop over heads that threads share: the outermost with more than one turn. */
+static bool see_rows(Seen *s, const Stmt *rows)
+{
+        s->head = -1;
+        for (int i = rows->begin; i < rows->end && s->head < 0; i++) {
+                Dim size = s->f->loop[i].size;
+                if (!dim_is(size, 1) && !dim_equal(size, dim_named(s->plan->graph->time)))
+                        s->head = i;
+        }
+        if (rows->op != STMT_ROWS || s->head < 0)
+                return false;
+        const CodeLoop *l = &s->f->loop[s->head];
+        s->heads = l->size.fixed;
+        if (!dim_is_fixed(l->size) || s->heads % s->plan->heads)
+                return false;
+        for (int i = rows->begin; i < rows->end; i++)
+                if (s->f->loop[i].from_first || s->f->loop[i].active)
+                        return false;
+        see_list(s, rows->inside, NULL);
+        return true;
+}
+
+static bool is_by_heads(const Plan *p, const Function *f, const AttentionCall *c)
+{
+        return c->naround == 0 && c->kv_heads > 1 && (c->row < 0 || !f->loop[c->row].from_first) &&
+               (c->row < 0 || dim_equal(f->loop[c->row].size, dim_named(p->graph->time)));
+}
+
+static bool see_attention(Seen *s, const AttentionCall *c)
+{
+        if (!is_by_heads(s->plan, s->f, c))
+                return false;
+        s->head = -1;
+        s->heads = c->heads;
+        see(s, c->q.buffer, c->q.at, c->q_head, c->head_dim - 1, NULL, false);
+        see(s, c->out.buffer, c->out.at, c->out_head, c->v_dim - 1, NULL, false);
+        s->heads = c->kv_heads;
+        bool tiles = c->k_tile % (c->k_head * s->heads) == 0, rows = c->v_key % (c->v_head * s->heads) == 0;
+        see(s, c->k.buffer, c->k.at, tiles ? c->k_head : 0, c->head_dim * LANES - 1, NULL, false);
+        see(s, c->v.buffer, c->v.at, rows ? c->v_head : 0, c->v_dim - 1, NULL, false);
+        return true;
+}
+
+static const AttentionCall *attention_of(const Kernel *k)
+{
+        const Function *f = k->code->function[k->code->n - 1];
+        return k->op == K_ATTENTION ? f->body.stmt[0].call.attention : NULL;
+}
+
+static bool names(const Function *f, const Buffer *b)
+{
+        for (int i = 0; i < f->npointer; i++)
+                if (whole_buffer(f->pointer[i]) == b)
+                        return true;
+        return false;
+}
+
+int64_t heads_modulus(const Plan *p, const Kernel *k, const Buffer *b)
+{
+        if (p->heads < 2 || (k->op != K_LOOP && k->op != K_ATTENTION && k->op != K_SELECT) || k->own ||
+            k->part)
+                return 0;
+        const Function *f = k->code->function[k->code->n - 1];
+        Seen s = {.plan = p, .f = f, .buffer = b};
+        for (int i = 0; i < k->code->n - 1; i++)
+                if (names(k->code->function[i], b))
+                        return 0;
+        for (int i = 0; i < f->body.n; i++)
+                if (!(k->op == K_ATTENTION ? see_attention(&s, attention_of(k))
+                                           : see_rows(&s, &f->body.stmt[i])))
+                        return 0;
+        return s.modulus > 0 ? s.modulus : 0;
+}
+
+static int64_t common_divisor(int64_t a, int64_t b)
+{
+        while (b) {
+                int64_t rest = a % b;
+                a = b;
+                b = rest;
+        }
+        return a;
+}
+
+void find_heads(Plan *p)
+{
+        for (int i = 0; i < p->nbody; i++)
+                for (int j = 0; j < p->list[i].n; j++) {
+                        const Kernel *k = p->list[i].kernel[j];
+                        if (k->op == K_ATTENTION &&
+                            is_by_heads(p, k->code->function[k->code->n - 1], attention_of(k)))
+                                p->heads = common_divisor(p->heads, attention_of(k)->kv_heads);
+                }
+        for (int i = 0; i < p->nbody; i++)
+                for (int j = 0; j < p->list[i].n; j++) {
+                        Kernel *k = p->list[i].kernel[j];
+                        k->by_heads = k->op != K_REPEAT && k->code && k->code->nwritten > 0;
+                        for (int w = 0; k->by_heads && w < k->code->nwritten; w++)
+                                k->by_heads = heads_modulus(p, k, k->code->written[w]) > 0;
+                }
+}
