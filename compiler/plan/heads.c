@@ -35,7 +35,7 @@ static bool add_range(Rest *rest, int64_t scale, int64_t most)
         return true;
 }
 
-static bool add_loop(const Seen *s, Rest *rest, const CodeLoop *l, int64_t scale, bool whole)
+static bool add_turns(const Seen *s, Rest *rest, const CodeLoop *l, int64_t scale, bool whole)
 {
         if (dim_equal(l->size, dim_named(s->plan->graph->time)))
                 return !l->from_first; /* one row: 0 */
@@ -65,7 +65,7 @@ static bool add_sum(const Seen *s, Rest *rest, const Index *x, int64_t scale, in
         return true;
 }
 
-static bool is_number(const Index *x)
+static bool is_fixed_number(const Index *x)
 {
         return x->op == INDEX_SUM && x->nterm == 0 && dim_is_fixed(x->offset);
 }
@@ -80,17 +80,17 @@ static bool add_index(const Seen *s, Rest *rest, const Index *x, int64_t scale, 
         case INDEX_SUM: return add_sum(s, rest, x, scale, modulus, lanes, whole);
         case INDEX_LOOP:
                 if (x->number != s->head)
-                        return add_loop(s, rest, &s->f->loop[x->number], scale, false);
+                        return add_turns(s, rest, &s->f->loop[x->number], scale, false);
                 rest->step += scale;
                 return true;
-        case INDEX_LANE: return !lanes || add_loop(s, rest, lanes, scale, whole);
+        case INDEX_LANE: return !lanes || add_turns(s, rest, lanes, scale, whole);
         case INDEX_PLUS:
                 return add_index(s, rest, x->a, scale, modulus, lanes, whole) &&
                        add_index(s, rest, x->b, scale, modulus, lanes, whole);
         case INDEX_TIMES:
-                return is_number(x->b) &&
+                return is_fixed_number(x->b) &&
                        add_index(s, rest, x->a, scale * x->b->offset.fixed, modulus, lanes, whole);
-        case INDEX_REMAINDER: return is_number(x->b) && add_range(rest, scale, x->b->offset.fixed - 1);
+        case INDEX_REMAINDER: return is_fixed_number(x->b) && add_range(rest, scale, x->b->offset.fixed - 1);
         default: return false;
         }
 }
