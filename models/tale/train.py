@@ -14,12 +14,14 @@ Expects jax, optax, numpy. Leaves tokenizer.bin and tale.safetensors (float16, [
 """
 
 import argparse
+import functools
 import json
 import os
 import struct
 import time
+from typing import NamedTuple
 
-CORES = 2
+CORES = int(os.environ.get("CORES", "2"))
 os.environ["XLA_FLAGS"] = ("--xla_force_host_platform_device_count=%d --xla_cpu_multi_thread_eigen=false"
                            % CORES)  # read once, when jax is imported
 
@@ -31,44 +33,62 @@ import optax
 import tales
 import tokenizer as tok
 
-VOCAB, CONTEXT, LAYERS, HEADS, KV_HEADS, D_MODEL, D_FF = 512, 256, 4, 6, 3, 96, 192
-HEAD_DIM, GROUP = D_MODEL // HEADS, HEADS // KV_HEADS
+VOCAB, CONTEXT = 512, 256
 EPS, THETA = 1e-5, 10000.0
 SEED_TOKENIZER, SEED_TRAIN, SEED_HELD_OUT, SEED_WEIGHTS = 1, 2, 3, 4
 HELD_OUT = 128
 IGNORE = -1  # a target that is not scored: the padding after </s>
 
 
-def name_shapes():
+class Size(NamedTuple):
+    layers: int
+    heads: int
+    kv_heads: int
+    d_model: int
+    d_ff: int
+
+    @property
+    def head_dim(self):
+        return self.d_model // self.heads
+
+    @property
+    def group(self):
+        return self.heads // self.kv_heads
+
+
+SIZES = {"tale": Size(4, 6, 3, 96, 192), "wide": Size(2, 8, 4, 256, 512)}
+
+
+def name_shapes(size):
     """name: shape, in the order of the file; the names are those of Meta's checkpoints."""
-    shapes = {"tok_embeddings.weight": (VOCAB, D_MODEL)}
-    kv = KV_HEADS * HEAD_DIM
-    for i in range(LAYERS):
+    shapes = {"tok_embeddings.weight": (VOCAB, size.d_model)}
+    kv = size.kv_heads * size.head_dim
+    for i in range(size.layers):
         layer = "layers.%d." % i
-        shapes[layer + "attention_norm.weight"] = (D_MODEL,)
-        shapes[layer + "attention.wq.weight"] = (D_MODEL, D_MODEL)
-        shapes[layer + "attention.wk.weight"] = (kv, D_MODEL)
-        shapes[layer + "attention.wv.weight"] = (kv, D_MODEL)
-        shapes[layer + "attention.wo.weight"] = (D_MODEL, D_MODEL)
-        shapes[layer + "ffn_norm.weight"] = (D_MODEL,)
-        shapes[layer + "feed_forward.w1.weight"] = (D_FF, D_MODEL)
-        shapes[layer + "feed_forward.w2.weight"] = (D_MODEL, D_FF)
-        shapes[layer + "feed_forward.w3.weight"] = (D_FF, D_MODEL)
-    shapes["norm.weight"] = (D_MODEL,)
+        shapes[layer + "attention_norm.weight"] = (size.d_model,)
+        shapes[layer + "attention.wq.weight"] = (size.d_model, size.d_model)
+        shapes[layer + "attention.wk.weight"] = (kv, size.d_model)
+        shapes[layer + "attention.wv.weight"] = (kv, size.d_model)
+        shapes[layer + "attention.wo.weight"] = (size.d_model, size.d_model)
+        shapes[layer + "ffn_norm.weight"] = (size.d_model,)
+        shapes[layer + "feed_forward.w1.weight"] = (size.d_ff, size.d_model)
+        shapes[layer + "feed_forward.w2.weight"] = (size.d_model, size.d_ff)
+        shapes[layer + "feed_forward.w3.weight"] = (size.d_ff, size.d_model)
+    shapes["norm.weight"] = (size.d_model,)
     return shapes
 
 
-def draw_weights(seed):
+def draw_weights(size, seed):
     """Norms 1; matrices normal, 1/sqrt(in), the two that end a block smaller with the depth."""
     rng = np.random.default_rng(seed)
     weights = {}
-    for name, shape in name_shapes().items():
+    for name, shape in name_shapes(size).items():
         if len(shape) == 1:
             weights[name] = np.ones(shape, np.float32)
             continue
         scale = 0.02 if name.startswith("tok") else shape[1] ** -0.5
         if name.endswith((".wo.weight", ".w2.weight")):
-            scale /= (2 * LAYERS) ** 0.5
+            scale /= (2 * size.layers) ** 0.5
         weights[name] = (scale * rng.standard_normal(shape)).astype(np.float32)
     return weights
 
@@ -83,25 +103,26 @@ def rotate(x, cos, sin):
     return jnp.stack([even * cos - odd * sin, even * sin + odd * cos], -1).reshape(x.shape)
 
 
-def attend(x, w, layer, cos, sin):
-    """Causal attention of one tale x [t, d_model]. Query head h reads key head h / GROUP.
+def attend(x, w, layer, cos, sin, size):
+    """Causal attention of one tale x [t, d_model]. Query head h reads key head h / group.
 
-    softmax(s) v = exp(s) v / exp(s) 1: a column of ones beside v gives the divisor. The scores of this
-    model stay far below 88, where exp overflows, so no maximum is taken away first.
+    softmax(s) v = exp(s) v / exp(s) 1: a column of ones beside v gives the divisor.
     """
     t = x.shape[0]
-    project = lambda name, heads: (x @ w[layer + name].T).reshape(t, heads, HEAD_DIM)
-    q = rotate(project("attention.wq.weight", HEADS), cos, sin)
-    k = rotate(project("attention.wk.weight", KV_HEADS), cos, sin)
-    v = project("attention.wv.weight", KV_HEADS)
-    q = q.transpose(1, 0, 2).reshape(KV_HEADS, GROUP * t, HEAD_DIM)
-    scores = jax.lax.batch_matmul(q, k.transpose(1, 2, 0)) * HEAD_DIM ** -0.5  # [kv, group * t, t]
+    project = lambda name, heads: (x @ w[layer + name].T).reshape(t, heads, size.head_dim)
+    q = rotate(project("attention.wq.weight", size.heads), cos, sin)
+    k = rotate(project("attention.wk.weight", size.kv_heads), cos, sin)
+    v = project("attention.wv.weight", size.kv_heads)
+    q = q.transpose(1, 0, 2).reshape(size.kv_heads, size.group * t, size.head_dim)
+    scores = jax.lax.batch_matmul(q, k.transpose(1, 2, 0)) * size.head_dim ** -0.5  # [kv, group * t, t]
     mask = np.where(np.tril(np.ones((t, t), bool)), 0, -1e30).astype(np.float32)
-    ones = jnp.ones((KV_HEADS, t, 1))
-    sums = jax.lax.batch_matmul(jnp.exp(scores + np.tile(mask, (GROUP, 1))),
+    scores = scores + np.tile(mask, (size.group, 1))
+    scores -= jax.lax.stop_gradient(scores.max(-1, keepdims=True))
+    ones = jnp.ones((size.kv_heads, t, 1))
+    sums = jax.lax.batch_matmul(jnp.exp(scores),
                                 jnp.concatenate([v.transpose(1, 0, 2), ones], -1))
-    mixed = (sums[..., :HEAD_DIM] / sums[..., HEAD_DIM:]).reshape(HEADS, t, HEAD_DIM)
-    return mixed.transpose(1, 0, 2).reshape(t, D_MODEL) @ w[layer + "attention.wo.weight"].T
+    mixed = (sums[..., :size.head_dim] / sums[..., size.head_dim:]).reshape(size.heads, t, size.head_dim)
+    return mixed.transpose(1, 0, 2).reshape(t, size.d_model) @ w[layer + "attention.wo.weight"].T
 
 
 def feed_forward(x, w, layer):
@@ -109,35 +130,36 @@ def feed_forward(x, w, layer):
     return (gate * (x @ w[layer + "feed_forward.w3.weight"].T)) @ w[layer + "feed_forward.w2.weight"].T
 
 
-def forward(w, ids):
+def forward(w, ids, size):
     """ids [t] to logits [t, vocab]."""
-    angle = jnp.arange(ids.shape[0])[:, None] * THETA ** (-jnp.arange(0, HEAD_DIM, 2) / HEAD_DIM)
+    angle = jnp.arange(ids.shape[0])[:, None] * THETA ** (-jnp.arange(0, size.head_dim, 2) / size.head_dim)
     cos, sin = jnp.cos(angle)[:, None, :], jnp.sin(angle)[:, None, :]
     x = w["tok_embeddings.weight"][ids]
-    for i in range(LAYERS):
+    for i in range(size.layers):
         layer = "layers.%d." % i
-        x = x + attend(rms_norm(x, w[layer + "attention_norm.weight"]), w, layer, cos, sin)
+        x = x + attend(rms_norm(x, w[layer + "attention_norm.weight"]), w, layer, cos, sin, size)
         x = x + feed_forward(rms_norm(x, w[layer + "ffn_norm.weight"]), w, layer)
     return rms_norm(x, w["norm.weight"]) @ w["tok_embeddings.weight"].T
 
 
-def sum_loss(w, ids, targets):
+def sum_loss(size, w, ids, targets):
     """Cross-entropy in nats, summed over the scored tokens of one tale."""
     scored = targets != IGNORE
-    losses = optax.softmax_cross_entropy_with_integer_labels(forward(w, ids), jnp.where(scored, targets, 0))
+    logits = forward(w, ids, size)
+    losses = optax.softmax_cross_entropy_with_integer_labels(logits, jnp.where(scored, targets, 0))
     return jnp.sum(losses * scored)
 
 
-def sum_slopes(w, ids, targets):
+def sum_slopes(size, w, ids, targets):
     """Loss and gradient, summed over the tales ids [n, t], one after the other."""
     def add(total, tale):
-        return jax.tree.map(jnp.add, total, jax.value_and_grad(sum_loss)(w, *tale)), None
+        return jax.tree.map(jnp.add, total, jax.value_and_grad(sum_loss, 1)(size, w, *tale)), None
     zero = (0.0, jax.tree.map(jnp.zeros_like, w))
     return jax.lax.scan(add, zero, (ids, targets))[0]
 
 
-def sum_losses(w, ids, targets):
-    return jax.lax.map(lambda tale: sum_loss(w, *tale), (ids, targets)).sum()
+def sum_losses(size, w, ids, targets):
+    return jax.lax.map(lambda tale: sum_loss(size, w, *tale), (ids, targets)).sum()
 
 
 def make_rows(texts, tokenizer):
@@ -163,10 +185,10 @@ def draw_batches(tokenizer, rows):
         seed += 1
 
 
-def save_weights(path, weights):
+def save_weights(path, size, weights):
     """safetensors: length of the header, header, the tensors' bytes in its order."""
     header, blobs, offset = {"__metadata__": {"license": "MIT", "format": "pt"}}, [], 0
-    for name, shape in name_shapes().items():
+    for name, shape in name_shapes(size).items():
         blob = np.asarray(weights[name], "<f2").tobytes()
         header[name] = {"dtype": "F16", "shape": shape, "data_offsets": [offset, offset + len(blob)]}
         blobs.append(blob)
@@ -179,11 +201,13 @@ def save_weights(path, weights):
 
 def main():
     options = argparse.ArgumentParser(description="train the model tale")
+    options.add_argument("--size", choices=SIZES, default="tale")
     options.add_argument("--steps", type=int, default=5000)
     options.add_argument("--rows", type=int, default=16, help="tales a step, a multiple of CORES")
     options.add_argument("--rate", type=float, default=4e-3, help="highest learning rate")
     options.add_argument("--out", default=".", help="folder of the two files it writes")
     chosen = options.parse_args()
+    size = SIZES[chosen.size]
 
     tokenizer = tok.Tokenizer(tok.train(tales.write_tales(SEED_TOKENIZER, 4000), VOCAB))
     tokenizer.save(chosen.out + "/tokenizer.bin")
@@ -192,10 +216,10 @@ def main():
     scored = np.sum(held_out[1] != IGNORE)
     rate = optax.warmup_cosine_decay_schedule(0.0, chosen.rate, chosen.steps // 20, chosen.steps,
                                               chosen.rate / 100)
-    matrices = {name: len(shape) == 2 for name, shape in name_shapes().items()}
+    matrices = {name: len(shape) == 2 for name, shape in name_shapes(size).items()}
     optimizer = optax.chain(optax.clip_by_global_norm(1.0),
                             optax.adamw(rate, b1=0.9, b2=0.98, weight_decay=0.05, mask=matrices))
-    weights = draw_weights(SEED_WEIGHTS)
+    weights = draw_weights(size, SEED_WEIGHTS)
     state = optimizer.init(weights)
 
     @jax.jit
@@ -205,10 +229,10 @@ def main():
         return optax.apply_updates(weights, change), state
 
     # The cores' sums meet on the host, in numpy: collectives of CPU devices can wait for each other for ever.
-    measure = jax.pmap(sum_slopes, in_axes=(None, 0, 0))
-    evaluate = jax.pmap(sum_losses, in_axes=(None, 0, 0))
+    measure = jax.pmap(functools.partial(sum_slopes, size), in_axes=(None, 0, 0))
+    evaluate = jax.pmap(functools.partial(sum_losses, size), in_axes=(None, 0, 0))
     share = lambda rows: rows.reshape(CORES, -1, CONTEXT)
-    print("parameters", sum(int(np.prod(s)) for s in name_shapes().values()), flush=True)
+    print("parameters", sum(int(np.prod(s)) for s in name_shapes(size).values()), flush=True)
     batches, began = draw_batches(tokenizer, chosen.rows), time.time()
     for number in range(1, chosen.steps + 1):
         ids, targets = next(batches)
@@ -219,7 +243,7 @@ def main():
             checked = np.asarray(evaluate(weights, *map(share, held_out))).sum() / scored
             print("step %5d  loss %.4f  held out %.4f  %5.0f s"
                   % (number, losses.sum() / count, checked, time.time() - began), flush=True)
-            save_weights(chosen.out + "/tale.safetensors", weights)
+            save_weights("%s/%s.safetensors" % (chosen.out, chosen.size), size, weights)
 
 
 if __name__ == "__main__":
