@@ -1,8 +1,9 @@
 /* Quantisers: floats to the blocks of packed types (types.def), whose bytes types.c makes floats again.
  *
- * A quantiser looks for the block of least weighted loss, sum of weight * (x - value)^2.  The weights are the caller's, or x * x.  With
- * these it takes no block whose plain loss, sum of (x - value)^2, is above that of plain rounding: large values are worth more, but
- * small ones do not pay for it.  So a block is never worse than that of plain rounding, in the first loss nor in the second.
+ * A quantiser looks for the block of least weighted loss, sum of weight * (x - value)^2.  The weights are the caller's; or 1 for types
+ * with a base, where 0 is no special value, and x * x for others.  With x * x it takes no block whose plain loss, sum of (x - value)^2,
+ * is above that of plain rounding: large values are worth more, but small ones do not pay for it.  So a block is never worse than that
+ * of plain rounding, in the first loss nor in the second.
  *
  * For a step and a base the best codes are the nearest.  So the search is one for steps:
  *
@@ -314,6 +315,11 @@ bool can_quantise(CkType type)
         return quantisers[type];
 }
 
+static bool has_base(CkType type)
+{
+        return type == CK_Q4_1 || type == CK_Q4_K || type == CK_Q5_K;
+}
+
 bool quantise_block(CkType type, const float *x, const float *weight, void *block)
 {
         if (!quantisers[type])
@@ -321,7 +327,7 @@ bool quantise_block(CkType type, const float *x, const float *weight, void *bloc
         BlockFloats from = {.own = !weight};
         for (int i = 0; i < ck_type_values(type); i++) {
                 from.x[i] = x[i];
-                from.weight[i] = weight ? weight[i] : from.x[i] * from.x[i];
+                from.weight[i] = weight ? weight[i] : has_base(type) ? 1 : from.x[i] * from.x[i];
                 if (!isfinite(x[i]) || !(from.weight[i] >= 0 && from.weight[i] < INFINITY))
                         return false;
         }
