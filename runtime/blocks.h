@@ -228,10 +228,9 @@ KERNEL void add_dots(v16 *sum, int storage, const uint8_t *p, const int8_t *cons
                 UNROLL_ROWS
                 for (int i = 0; i < rows; i++) {
                         const int8_t *at = x[i] + 32 * block + 8 * j;
-                        dot[i] = storage == STORAGE_Q8_0 ? n_dot_signed(dot[i], low, at)
-                                                         : n_dot(dot[i], low, at);
-                        dot[i] = storage == STORAGE_Q8_0 ? n_dot_signed(dot[i], high, at + 4)
-                                                         : n_dot(dot[i], high, at + 4);
+                        dot[i] = storage == STORAGE_Q8_0
+                                         ? n_dot_signed(n_dot_signed(dot[i], low, at), high, at + 4)
+                                         : n_dot_two(dot[i], low, high, at);
                 }
         }
         const uint16_t *half = (const uint16_t *)(const void *)p;
@@ -279,7 +278,7 @@ KERNEL void scaled_dots(n16 *total, int storage, const uint8_t *p, const int8_t 
                         UNROLL_ROWS
                         for (int i = 0; i < rows; i++) {
                                 const int8_t *at = x[i] + 256 * block + part * steps + 4 * line;
-                                dot[i] = n_dot(n_dot(dot[i], low, at), high, at + 4);
+                                dot[i] = n_dot_two(dot[i], low, high, at);
                         }
                 }
                 UNROLL_ROWS

@@ -2,9 +2,10 @@
 
 #define DOT_OFFSET 0
 
-KERNEL n16 n_dot(n16 sum, c64 w, const int8_t *x)
+KERNEL n16 n_dot_two(n16 sum, c64 low, c64 high, const int8_t *x)
 {
-        __m512i pairs = _mm512_maddubs_epi16(w, n_four(x));
+        __m512i pairs = _mm512_add_epi16(_mm512_maddubs_epi16(low, n_four(x)),
+                                         _mm512_maddubs_epi16(high, n_four(x + 4)));
         return _mm512_add_epi32(sum, _mm512_madd_epi16(pairs, _mm512_set1_epi16(1)));
 }
 

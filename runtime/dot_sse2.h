@@ -22,7 +22,7 @@ KERNEL n16 n_dot_signed(n16 sum, c64 w, const int8_t *x)
         return sum;
 }
 
-KERNEL n16 n_dot(n16 sum, c64 w, const int8_t *x)
+KERNEL n16 n_dot_two(n16 sum, c64 low, c64 high, const int8_t *x)
 {
-        return n_dot_signed(sum, w, x);
+        return n_dot_signed(n_dot_signed(sum, low, x), high, x + 4);
 }
