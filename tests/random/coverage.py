@@ -136,7 +136,7 @@ class Coverage:
         graphs = self.show(path, "graph", *options) + self.show(path, "graph")
         found = {("op", o) for o in re.findall(r"^ *%\d+ = (\w+)", graphs, re.M)}
         plan = self.show(path, "plan").split("\nbuffers\n")[0]
-        found |= {("kernel", k) for kind, k in self.rows if kind == "kernel" and re.search(rf"^[ |]*{k}  ", plan, re.M)}
+        found |= {("kernel", k) for kind, k in self.rows if kind == "kernel" and re.search(rf"^[ |:;]*{k}  ", plan, re.M)}
         words = words_of(re.sub(r"#.*", "", text), self.lib)
         found |= {("builtin", w) for w in words}
         found |= {(self.lib[w][0], f"{self.lib[w][1]}: {w}") for w in words if w in self.lib}

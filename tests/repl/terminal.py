@@ -385,7 +385,7 @@ def times_of_kernels():
     prefill = re.findall(r"^(\w+) +(\d+) +([\d.]+) +([\d.]+)% +([\d.]+) +([\d.]+) +(\d+)%$", table, re.M)
     step = re.findall(r"^(\w+) +\d+ +[\d.]+ +[\d.]+% ", plan, re.M)
     names = {row[0] for row in prefill}
-    planned = set(re.findall(r"^ +\|? *(?:loop|matmul|attention) +(\w+)", plan, re.M))
+    planned = set(re.findall(r"^ +[|:;]? *(?:loop|matmul|attention) +(\w+)", plan, re.M))
     if code or err or names != planned or set(step) != planned:
         return f"status {code}, {err!r}, timed {sorted(names)} and {sorted(step)}, planned {sorted(planned)}"
     if not 99 < sum(float(row[3]) for row in prefill) < 101 or {row[1] for row in prefill} != {"1", "4"}:
