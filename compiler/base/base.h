@@ -314,6 +314,17 @@ double real_erf(double x);
 double real_atan(double x);
 double real_pow(double x, double y); /* the ends are those of IEEE 754 */
 
+/* Of numbers that are not negative; of 0 and another, that one. */
+static inline int64_t common_divisor(int64_t a, int64_t b)
+{
+        while (b) {
+                int64_t rest = a % b;
+                a = b;
+                b = rest;
+        }
+        return a;
+}
+
 /* f16 (IEEE 754 binary16) and bf16 (the upper half of an f32) to f32, exactly, and back, rounded to nearest
  * even.
  *

@@ -329,9 +329,7 @@ static void close_gathering(Gathering *c)
 
 const Importance *calibrated(Model *m, const Options *o)
 {
-        uint64_t key = hash_calibration(hash_model(HASH_START, m, o), o);
-        key = o->weights ? hash_file_identity(hash_bytes(key, o->weights, strlen(o->weights)), o->weights)
-                         : key;
+        uint64_t key = hash_file_named(hash_calibration(hash_model(HASH_START, m, o), o), o->weights);
         if (key == kept.key)
                 return &kept.found;
         Model was = *m;

@@ -161,6 +161,7 @@ uint64_t hash_lathe(uint64_t h);
 /* packed.c: of the model's files and what the command says instead; of --calibrate, the tokenizer with it. */
 uint64_t hash_model(uint64_t h, const Model *m, const Options *o);
 uint64_t hash_calibration(uint64_t h, const Options *o);
+uint64_t hash_file_named(uint64_t h, const char *path); /* the path too; NULL: h */
 
 /* tokens.c: the tables of a source's tokenizer, in the arena.  name: what they are kept under for the next start; NULL: they are not.  NULL, or
  * what is wrong. */

@@ -233,7 +233,7 @@ static bool set_generation(Options *o, const char *command, char letter, const c
                 o->slots = (int)x;
                 break;
         case 'R':
-                good = count(command, "--threads", value, 1, 64, &x);
+                good = count(command, "--threads", value, 1, MAX_THREADS, &x);
                 o->threads = (int)x;
                 break;
         case 'r':
@@ -258,6 +258,21 @@ static bool mark_pass(const char *command, bool *marked, const char *name, bool 
         if (leaves_out && pass_table[pass].kind == NEEDED)
                 return wrong(command, "%s can't be left out: all code is made by it", name);
         return marked[pass] = true;
+}
+
+static bool set_calibrate(Options *o, const char *command, const char *value)
+{
+        o->calibrate = value;
+        return strcmp(value, "-") != 0 ||
+               wrong(command, "%s",
+                     "--calibrate wants a file, which is read more than once, not standard input");
+}
+
+static bool set_tap(Options *o, const char *command, const char *value)
+{
+        if (!*value)
+                return wrong(command, "%s", "--tap wants a name");
+        return add(o->tap, &o->ntap, MAX_TAPS, value) || wrong(command, "%s", "too many --tap");
 }
 
 static bool set(Options *o, const char *command, char letter, const char *value)
@@ -290,15 +305,8 @@ static bool set(Options *o, const char *command, char letter, const char *value)
         case '0': return mark_pass(command, o->off, value, true);
         case 'a': o->against = value; return true;
         case 'Q': o->text_file = value; return true;
-        case 'Z':
-                o->calibrate = value;
-                return strcmp(value, "-") != 0 ||
-                       wrong(command, "%s",
-                             "--calibrate wants a file, which is read more than once, not standard input");
-        case 'y':
-                return *value ? add(o->tap, &o->ntap, MAX_TAPS, value) ||
-                                        wrong(command, "%s", "too many --tap")
-                              : wrong(command, "%s", "--tap wants a name");
+        case 'Z': return set_calibrate(o, command, value);
+        case 'y': return set_tap(o, command, value);
         case 'i': return o->interpreter = true;
         case 'A': return o->each_pass = true;
         case 'u': return o->update = true;

@@ -28,7 +28,7 @@ uint64_t hash_model(uint64_t h, const Model *m, const Options *o)
         return hash_bytes(h, o->off, sizeof o->off);
 }
 
-static uint64_t hash_file_named(uint64_t h, const char *path)
+uint64_t hash_file_named(uint64_t h, const char *path)
 {
         return path ? hash_file_identity(hash_text(h, path), path) : h;
 }

@@ -151,6 +151,9 @@ typedef struct {
         const char *name; /* of its expression's C function */
 } Segment;
 
+/* Most threads of an instance: TEAM_MAX of runtime/team.h (run/engine.c). */
+enum { MAX_THREADS = 64 };
+
 /* In calls of several rows; of one; of one, with as many threads as divide Plan.heads.  The last imply those before. */
 enum { WAIT_ROWS = 1, WAIT_STEP = 2, WAIT_HEADS = 4 };
 

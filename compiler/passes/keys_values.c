@@ -64,11 +64,6 @@ static const Node *through_views(const Node *n)
         return n;
 }
 
-static int64_t common_divisor(int64_t a, int64_t b)
-{
-        return b ? common_divisor(b, a % b) : a;
-}
-
 /* Axes *first to *last of a view count a run of neighbours in these axes of its input, all but the first whole; false: they do not. */
 static bool run_under(const Node *view, int *first, int *last)
 {

@@ -15,7 +15,10 @@ static void dump_kernels(FILE *f, const Plan *p, int body, int depth)
 {
         for (int i = 0; i < p->list[body].n; i++) {
                 const Kernel *k = p->list[body].kernel[i];
-                static const char *const waits[8] = {[0] = "", [1] = ":", [3] = ";", [7] = "|"};
+                static const char *const waits[8] = {[0] = "",
+                                                     [WAIT_ROWS] = ":",
+                                                     [WAIT_ROWS | WAIT_STEP] = ";",
+                                                     [WAIT_ROWS | WAIT_STEP | WAIT_HEADS] = "|"};
                 fprintf(f, "%*s%-3s %-13s %s%s", depth * 2, "", waits[k->barrier], kernel_word[k->op],
                         k->name,
                         k->tail          ? " (wanted rows)"

@@ -202,14 +202,6 @@ static const AttentionCall *attention_of(const Kernel *k)
         return k->op == K_ATTENTION ? f->body.stmt[0].call.attention : NULL;
 }
 
-static bool names(const Function *f, const Buffer *b)
-{
-        for (int i = 0; i < f->npointer; i++)
-                if (whole_buffer(f->pointer[i]) == b)
-                        return true;
-        return false;
-}
-
 int64_t heads_modulus(const Plan *p, const Kernel *k, const Buffer *b)
 {
         if (p->heads < 2 || (k->op != K_LOOP && k->op != K_ATTENTION && k->op != K_SELECT) || k->own ||
@@ -218,23 +210,13 @@ int64_t heads_modulus(const Plan *p, const Kernel *k, const Buffer *b)
         const Function *f = k->code->function[k->code->n - 1];
         Seen s = {.plan = p, .f = f, .buffer = b};
         for (int i = 0; i < k->code->n - 1; i++)
-                if (names(k->code->function[i], b))
+                if (function_names(k->code->function[i], b))
                         return 0;
         for (int i = 0; i < f->body.n; i++)
                 if (!(k->op == K_ATTENTION ? see_attention(&s, attention_of(k))
                                            : see_rows(&s, &f->body.stmt[i])))
                         return 0;
         return s.modulus > 0 ? s.modulus : 0;
-}
-
-static int64_t common_divisor(int64_t a, int64_t b)
-{
-        while (b) {
-                int64_t rest = a % b;
-                a = b;
-                b = rest;
-        }
-        return a;
 }
 
 void find_heads(Plan *p)

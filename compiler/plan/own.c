@@ -6,11 +6,9 @@
  * With one row a norm is one thread's work, and the others wait for it.  So every thread computes it.  A buffer has rows for
  * many positions; with one position, row `thread` of it is that thread's.
  *
- * Expects: Code of all kernels.  Leaves: own of kernels and buffers, and what is shared by heads (heads.c).  All that stores an own buffer is an own kernel, and no
- * function that is called back touches one: the thread's number is not handed to these. */
+ * Expects: Code of all kernels.  Leaves: own of kernels and buffers, and what is shared by heads (heads.c).  All that stores an own
+ * buffer is an own kernel, and no function that is called back touches one: the thread's number is not handed to these. */
 #include "plan_private.h"
-
-enum { MOST_THREADS = 64 /* TEAM_MAX in runtime/team.h */ };
 
 /* Rows of positions outermost, so that one of them is a part that a thread can have. */
 static bool has_rows(const Plan *p, const Buffer *b)
@@ -43,7 +41,7 @@ static bool is_one_row(const Plan *p, const Kernel *k)
         return true;
 }
 
-static bool names(const Function *f, const Buffer *b)
+bool function_names(const Function *f, const Buffer *b)
 {
         for (int i = 0; i < f->npointer; i++)
                 if (whole_buffer(f->pointer[i]) == b)
@@ -67,7 +65,7 @@ static bool disown(Kernel *k)
         for (int i = 0; i < k->code->nread; i++)
                 for (int f = 0; f < k->code->n; f++)
                         if (k->code->read[i]->own && k->code->function[f]->role != WHOLE_KERNEL &&
-                            names(k->code->function[f], k->code->read[i])) {
+                            function_names(k->code->function[f], k->code->read[i])) {
                                 k->code->read[i]->own = false;
                                 changed = true;
                         }
@@ -95,7 +93,7 @@ bool pass_own(Plan *p, Diag *diag)
         find_heads(p);
         for (int i = 0; i < p->nbuffer; i++) {
                 Buffer *b = p->buffer[i];
-                int64_t least = b->own ? storage_size(b->storage, MOST_THREADS * own_row(p, b)) : 0;
+                int64_t least = b->own ? storage_size(b->storage, MAX_THREADS * own_row(p, b)) : 0;
                 b->size = b->size < least ? round_up(least, 64) : b->size;
         }
         return true;

@@ -34,6 +34,9 @@ void merge_matmuls(Fuse *f);
 /* plan.c: numbers kernels in the order in which they run, and says when each buffer is live */
 void find_lives(Plan *p);
 
+/* own.c: whether a function of a kernel's Code touches a buffer */
+bool function_names(const Function *f, const Buffer *b);
+
 /* heads.c: by which heads threads share kernels in a call of one row; Plan.heads and Kernel.by_heads */
 void find_heads(Plan *p);
 

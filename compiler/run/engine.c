@@ -14,6 +14,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+_Static_assert(MAX_THREADS == TEAM_MAX, "buffers have a row for each thread");
+
 /* What a slot keeps from call to call, but for the selected one, whose position is the instance's. */
 typedef struct {
         int64_t past, size[MAX_NAMED];

@@ -68,16 +68,6 @@ static bool is_whole(const Piece *p, int64_t count)
         return s.n == 0 && s.run == count;
 }
 
-static int64_t common_divisor(int64_t a, int64_t b)
-{
-        while (b) {
-                int64_t rest = a % b;
-                a = b;
-                b = rest;
-        }
-        return a;
-}
-
 /* What divides the piece's run and every address at which one begins. */
 static int64_t run_unit(const Piece *p)
 {

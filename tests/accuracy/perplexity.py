@@ -2,8 +2,9 @@
 
     python3 perplexity.py LATHE
 
-ROWS holds by how much perplexity may grow, in per cent of that of f32, and how far off that may be.  Rows that are MEASURED have no bound but what was found: bits are
-the same on every machine, so a figure that moves says that something has changed.  Prints ok or FAIL for each."""
+ROWS holds by how much perplexity may grow, in per cent of that of f32, and how far off that may be.  Rows that are MEASURED have no
+bound but what was found: bits are the same on every machine, so a figure that moves says that something has changed.  Prints ok or FAIL
+for each."""
 
 import math
 import pathlib

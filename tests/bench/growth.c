@@ -8,20 +8,12 @@
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
+#include "seconds.h"
 #include "timed.h"
 
 enum { TIMES = 3, STEPS = 8, MOST = 1 << 16 };
 static int32_t ids[MOST];
-
-static double seconds(void)
-{
-        struct timespec t;
-        clock_gettime(CLOCK_MONOTONIC, &t);
-        return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static void check(int error)
 {

@@ -9,20 +9,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
-#include <time.h>
 
+#include "seconds.h"
 #include "timed.h"
 
 static int32_t ids[1 << 16], zeros[1 << 16], ones[1 << 16];
 static float values[1 << 18], ones_f32[1 << 10],
         outputs[1 << 18]; /* larger than any input or output of the models */
-
-static double seconds(void)
-{
-        struct timespec t;
-        clock_gettime(CLOCK_MONOTONIC, &t);
-        return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static void check(int error)
 {

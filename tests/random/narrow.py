@@ -81,9 +81,9 @@ def check(driver, seed, folder):
         return f"{shown.stdout}{shown.stderr}\n{text}"
     kept = ["--quant", narrow.types(weights), "--kv", narrow.r.pick(["f32", "f16", "q8"])]
     done = run(driver, "golden", "record", path, *kept, "--target", "scalar", "--jit", ["tcc", "code"][seed % 2], "-o", golden)
-    for check in checks(driver, seed):
+    for options in checks(driver, seed):
         if not done.returncode:
-            done = run(driver, "golden", "check", golden, "--slots", "2", *check)
+            done = run(driver, "golden", "check", golden, "--slots", "2", *options)
     return f"{done.stdout}{done.stderr}\n{' '.join(kept)}\n{text}" if done.returncode else None
 
 
