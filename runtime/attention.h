@@ -38,6 +38,7 @@ typedef struct {
         int64_t v_head, v_key;
         int k_storage, v_storage;       /* STORAGE_F32, STORAGE_F16 or STORAGE_KEPT(), of keys and values */
         int64_t first_key, first_value; /* whose keys lie at k, values at v; multiples of 16 */
+        const int32_t *key_pages, *value_pages; /* or NULL; by block: it lies at k, v as if it were block number so */
         float *out;                     /* row i of head h at out + i * out_row + h * out_head: [v_dim] */
         int64_t out_row, out_head;
         int heads, kv_heads, head_dim, v_dim; /* heads is a multiple of kv_heads */
@@ -113,6 +114,12 @@ KERNEL void attention_begin(const Attention *a, Live *live, AttentionTile *t)
         }
 }
 
+/* How much nearer to the front a block's keys or values lie than their positions say. */
+KERNEL int64_t attention_shift(const int32_t *pages, int64_t first_held, int64_t block)
+{
+        return pages ? block - (int64_t)pages[block / ATTENTION_BLOCK] * ATTENTION_BLOCK : first_held;
+}
+
 /* One product of the tile's rows, cut into register tiles; the short ones for decoding.  Keys whose scales stand side by side are taken
  * group by group. */
 KERNEL void attention_product(float *acc, int64_t acc_row, const Factors *whole, int64_t steps, int fresh,
@@ -156,7 +163,7 @@ KERNEL void attention_scores(const Attention *a, AttentionTile *t, int64_t block
         if (from >= to)
                 return;
         from = from / 16 * 16;
-        int64_t panel = a->k_tile;
+        int64_t panel = a->k_tile, at = block + from - attention_shift(a->key_pages, a->first_key, block);
         int width = t->count == 1 ? 4 : t->count <= 4 ? FEW_PANELS : TILE_PANELS;
         Factors f = {.x = t->q,
                      .x_row = a->head_dim,
@@ -166,7 +173,7 @@ KERNEL void attention_scores(const Attention *a, AttentionTile *t, int64_t block
                      .w_step = 16,
                      .storage = a->k_storage};
         f.w = (const char *)a->k +
-              bytes_of(a->k_storage, t->kv * a->k_head + (block + from - a->first_key) / 16 * a->k_tile);
+              bytes_of(a->k_storage, t->kv * a->k_head + at / 16 * a->k_tile);
         f.next = (const char *)f.w + bytes_of(a->k_storage, width * panel);
         f.next_panel = bytes_of(a->k_storage, panel);
         f.next_step = bytes_of(a->k_storage, 16);
@@ -207,7 +214,8 @@ KERNEL void attention_softmax(const Attention *a, Score *score, AttentionTile *t
 /* Values of a key. */
 KERNEL const void *attention_value(const Attention *a, const AttentionTile *t, int64_t key)
 {
-        int64_t at = t->kv * a->v_head + (key - a->first_value) * a->v_key;
+        const int64_t block = key / ATTENTION_BLOCK * ATTENTION_BLOCK;
+        int64_t at = t->kv * a->v_head + (key - attention_shift(a->value_pages, a->first_value, block)) * a->v_key;
         return (const char *)a->v + bytes_of(a->v_storage, at);
 }
 

@@ -1,6 +1,6 @@
 /*
  * Memory of an instance that holds several sequences: each slot has a state of its own, and for a call two views of the
- * instance.  $model and $MODEL stand for the model's name.
+ * instance.  $model and $MODEL stand for the model's name; lines that begin with $pages are for states in pages alone.
  *
  * Needs aligned() of model.h, the model's struct, SLOTS and ROWS.
  */
@@ -25,4 +25,5 @@ static void lay_out($model *m)
         m->arena = (float *)(void *)(memory + views_size());
         m->state = m->arena + ARENA_FLOATS;
         m->scratch = m->state + (size_t)STATE_FLOATS * SLOTS;
+$pages        pages_begin(&m->page_table, (int32_t *)(void *)(m->arena + PAGE_TABLE), SLOTS, PAGE_BLOCKS, PAGES);
 }

@@ -301,13 +301,14 @@ static bool keep_first(TestRunJit *t)
 static const char *keep_state(TestRunJit *t)
 {
         KeptState *kept = t->test_run->kept;
-        size_t size = (size_t)t->plan->state_size;
+        const size_t size = (size_t)t->plan->state_size, pool = (size_t)t->plan->pool_size;
         if (!kept)
                 return NULL;
-        *kept = (KeptState){t->plan, malloc(size + 1)};
+        *kept = (KeptState){t->plan, malloc(size + pool + 1)};
         if (!kept->state)
                 return no_memory;
         memcpy(kept->state, engine_state(t->engine), size);
+        memcpy(kept->state + FLOATS(size), engine_arena(t->engine) + FLOATS(pool_offset(t->plan)), pool);
         return NULL;
 }
 

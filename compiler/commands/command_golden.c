@@ -145,6 +145,7 @@ static bool read_twice(const char *path, const Options *o, Golden *was, Golden *
                 is->o.kv = o->kv;
         is->o.chunk = o->chunk;
         is->o.slots = o->slots;
+        is->o.pages = o->pages;
         is->o.ntap = o->slots > 1 ? 0 : is->o.ntap;
         is->o.threads = o->given['R'] ? o->threads : 0;
         return true;
@@ -377,7 +378,7 @@ int golden_command(const Options *o)
                 return WRONG_USAGE;
         }
         if (!options_fit(o, o->update ? "golden check --update" : "golden check",
-                         o->update ? "uwshV" : "wsTJbcLRuUhV"))
+                         o->update ? "uwshV" : "wsTJbcL4RuUhV"))
                 return WRONG_USAGE;
         if (!o->update)
                 return check(o);

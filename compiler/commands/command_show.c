@@ -6,11 +6,15 @@
 int show_command(const Options *o)
 {
         /* what each part depends on */
-        static const char *const takes[] = {[PART_PARAMS] = "mD",           [PART_TAPS] = "mD",
-                                            [PART_COST] = "mDws0kT1cyLV",   [PART_PLAN] = "mDwsxd0kT1cyLV",
-                                            [PART_CODE] = "mDwsxd0kT1cyLV", [PART_GRAPH] = "mDd0yjV",
-                                            [PART_ELABORATED] = "mDyj",     [PART_PASSES] = "",
-                                            [PART_C] = "mDwsxd0kT1cyLV"};
+        static const char *const takes[] = {[PART_PARAMS] = "mD",
+                                            [PART_TAPS] = "mD",
+                                            [PART_COST] = "mDws0kT1cyL4V",
+                                            [PART_PLAN] = "mDwsxd0kT1cyL4V",
+                                            [PART_CODE] = "mDwsxd0kT1cyL4V",
+                                            [PART_GRAPH] = "mDd0yjV",
+                                            [PART_ELABORATED] = "mDyj",
+                                            [PART_PASSES] = "",
+                                            [PART_C] = "mDwsxd0kT1cyL4V"};
         const char *word = o->file[o->nfile - 1];
         bool alone = o->nfile == 1;
         int part = model_part(word);

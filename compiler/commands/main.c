@@ -21,7 +21,7 @@ typedef struct {
 } Command;
 
 static const Command command_table[] = {
-        {"build", build_command, "mDwsZtoXT1Mexd0kcCyLV", 1, 1, "one model",
+        {"build", build_command, "mDwsZtoXT1Mexd0kcCyL4V", 1, 1, "one model",
          "MODEL [--weights CKPT] [--tokenizer TOK] [--target T] [--main] [--embed] [-o OUT.c]",
          "a model to C",
          "Writes OUT.c, OUT.h and, unless --embed, OUT.weights.\n"
@@ -52,6 +52,9 @@ static const Command command_table[] = {
          "  --chunk N        positions taken in one go (default 64)\n"
          "  --slots N        of a causal model: an instance holds N sequences, and a call takes positions of "
          "several\n"
+         "  --pages N        with --slots: keys and values lie in pages of 256 positions, N for all "
+         "sequences "
+         "together\n"
          "  --tap NAME,…     values as further outputs (`lathe show MODEL taps` lists names)\n"
          "  --explain        say what was fused, and what stopped it\n"
          "  --no-PASS, --dump=PASS\n"
@@ -145,7 +148,7 @@ static const Command command_table[] = {
          "Hash weights (docs/hash-weights.md), or those of a checkpoint; in f32 unless --quant says "
          "otherwise.\n"
          "example: lathe weights models/tale.model -o tale.safetensors\n"},
-        {"show", show_command, "mDwsxd0kT1cyLjV", 1, 2, "a model and a part of it",
+        {"show", show_command, "mDwsxd0kT1cyL4jV", 1, 2, "a model and a part of it",
          "MODEL params|taps|cost|plan|code|elaborated|graph|c, or passes",
          "what a model is and what it costs",
          "  params  every weight with its shape, and how many parameters there are\n"
@@ -174,7 +177,7 @@ static const Command command_table[] = {
          "changed\n"
          "The exit code is 1 if a line of a script or a pipe failed.\n"
          "example: lathe repl models/tale.model\n"},
-        {"verify", verify_command, "mDwsZTx0kcabiAJyLnhtQr5RV", 1, 1, "one model",
+        {"verify", verify_command, "mDwsZTx0kcabiAJyL4nhtQr5RV", 1, 1, "one model",
          "MODEL [--weights CKPT] [--against FILE.safetensors] [--bound E] [--interpreter] [--each-pass] "
          "[--target "
          "T]…",
@@ -205,6 +208,7 @@ static const Command command_table[] = {
          "  --slots N        an instance holds N sequences; calls that take positions of all of them are "
          "compared "
          "too\n"
+         "  --pages N        with --slots: these share N pages of 256 positions\n"
          "  --kv f16|q8      what keys and values are rounded to; the interpreter rounds them too\n"
          "  --jit tcc        leave out what the system's compiler builds; --jit cc: what libtcc does; --jit "
          "code: both,\n"
@@ -223,7 +227,7 @@ static const Command command_table[] = {
          "    --tokenizer, --quant, --calibrate, --kv, --threads, --target, --jit, --chunk: as for run\n"
          "example: lathe verify models/stories260k.model --target scalar --target avx2\n"
          "example: lathe verify SmolLM2-135M/ --quant bf16 --text wiki.txt\n"},
-        {"golden", golden_command, "mDwsZtopnyITJbcLRuUhV", 2, MAX_FILES, "record MODEL, or check FILE…",
+        {"golden", golden_command, "mDwsZtopnyITJbcL4RuUhV", 2, MAX_FILES, "record MODEL, or check FILE…",
          "record MODEL [options] | check FILE…", "outputs kept as text, and held to it to the bit",
          "record writes MODEL.golden (-o names it): of each output and tapped value shape, hash, norm, first "
          "and last values, "
@@ -243,6 +247,7 @@ static const Command command_table[] = {
          "  --jit tcc|cc|code   only just in time, only ahead of time, only by the interpreter of kernels\n"
          "  --threads K, --chunk N   K threads instead of 3; at most N positions in one go\n"
          "  --slots N        in batches of N sequences too\n"
+         "  --pages N        with --slots: these share N pages of 256 positions\n"
          "  --weights CKPT, --quant TYPE, --kv TYPE   these instead of the recorded ones\n"
          "  --bound E        norms may be E of themselves off, values E of their root mean square: for "
          "weights "

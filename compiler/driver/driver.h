@@ -5,7 +5,14 @@
 #include "passes/passes.h"
 #include "run/run.h"
 
-enum { MAX_OVERRIDES = 64, MAX_FILES = 256, MAX_TARGETS = 8, MAX_TAPS = 64, MAX_SLOTS = 1024 };
+enum {
+        MAX_OVERRIDES = 64,
+        MAX_FILES = 256,
+        MAX_TARGETS = 8,
+        MAX_TAPS = 64,
+        MAX_SLOTS = 1024,
+        MAX_PAGES = 1 << 24
+};
 
 typedef struct {
         const char *file[MAX_FILES]; /* what is no option: model files, and words of the command */
@@ -26,6 +33,7 @@ typedef struct {
         bool dump[PASS_COUNT], off[PASS_COUNT]; /* --dump=PASS, --no-PASS */
         int64_t chunk;
         int slots;         /* sequences that an instance holds */
+        int64_t pages;     /* that their keys and values share; 0: each slot has room for all positions */
         const char *quant; /* NULL: weights lie as the checkpoint has them */
         const char *
                 quant_beside; /* another list: weights are split as that one ("": the checkpoint) has them too */

@@ -32,7 +32,7 @@ static const OptionRow option_table[] = {
         {'B', "--bare", FLAG},        {'Y', "--system", VALUE},    {'g', "--pieces", FLAG},
         {'G', "--date", VALUE},       {'W', "--raw", FLAG},        {'h', "--cache", VALUE},
         {'V', "--kv", VALUE},         {'Q', "--text", VALUE},      {'r', "--top", VALUE},
-        {'5', "--sample", VALUE},     {'Z', "--calibrate", VALUE},
+        {'5', "--sample", VALUE},     {'Z', "--calibrate", VALUE}, {'4', "--pages", VALUE},
 };
 enum { OPTIONS = sizeof option_table / sizeof option_table[0] };
 
@@ -59,6 +59,10 @@ static const Rule rule_table[] = {
         {"golden record", "p", WITHOUT, 'I', "inputs are a prompt or a file"},
         {"golden record", "t", WANTS, 'p', "a tokenizer is for a prompt"},
         {"template", "Y", WITHOUT, 'g', "the pieces go with any message"},
+        {"build", "4", WANTS, 'L', "pages are shared by sequences"},
+        {"show", "4", WANTS, 'L', "pages are shared by sequences"},
+        {"verify", "4", WANTS, 'L', "pages are shared by sequences"},
+        {"golden check", "4", WANTS, 'L', "pages are shared by sequences"},
         {"verify", "Ztr5R", WANTS, 'Q', "that is for a text"},
         {"verify --text", "Z", WANTS, 's', "it says what errors of rounding weigh"},
         {"verify --text", "r5", WANTS, 's', "weights are narrowed one by one"},
@@ -231,6 +235,10 @@ static bool set_generation(Options *o, const char *command, char letter, const c
         case 'L':
                 good = count(command, "--slots", value, 1, MAX_SLOTS, &x);
                 o->slots = (int)x;
+                break;
+        case '4':
+                good = count(command, "--pages", value, 1, MAX_PAGES, &x);
+                o->pages = (int64_t)x;
                 break;
         case 'R':
                 good = count(command, "--threads", value, 1, MAX_THREADS, &x);

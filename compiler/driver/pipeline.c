@@ -336,7 +336,7 @@ Plan *model_plan(Model *m, const Options *o, const Target *t)
         if (!settle_storage(m, o))
                 return NULL;
         const char *c_name = o->prefix ? o->prefix : c_model_name(&m->arena, m->graph->name);
-        Plan *p = fuse(&m->arena, m->graph, c_name, t, o->chunk, o->slots, o->off);
+        Plan *p = fuse(&m->arena, m->graph, c_name, t, o->chunk, o->slots, o->pages, o->off);
         if (p->unreadable) {
                 diag_error(&m->diag, p->unreadable->span, "no code can be made for this %s %s",
                            op_info[p->unreadable->op].text,
@@ -347,6 +347,13 @@ Plan *model_plan(Model *m, const Options *o, const Target *t)
         }
         if (!plan_passes(m, o, p))
                 return NULL;
+        if (p->pages && !paged_states(p)) {
+                fprintf(stderr,
+                        "lathe: --pages: %s has no state that attention alone reads, as keys or as values; "
+                        "build it without\n",
+                        m->graph->name);
+                return NULL;
+        }
         if (o->explain && m->graph->past < 0 && m->not_causal)
                 note_not_causal(m);
         if (o->explain)

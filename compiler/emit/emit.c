@@ -158,14 +158,13 @@ static void emit_loop_constants(const Emit *e, Text *c)
         text_printf(c, "\n%s", e->o->talk ? e->o->talk : "");
 }
 
-/* A part of the command line: of lines that begin with a word of these, those for this model, without the word. */
-static const char *command_text(const Emit *e, const char *file)
+const char *chosen_text(const Emit *e, const char *file)
 {
         const bool talks = e->o->talk;
         const struct {
                 const char *word;
                 bool taken;
-        } kind[] = {{"$note", false}, {"$talk", talks}, {"$mute", !talks}};
+        } kind[] = {{"$note", false}, {"$talk", talks}, {"$mute", !talks}, {"$pages", has_pages(e)}};
         Text *t = text_new(e->arena);
         for (const char *at = embedded_text(file), *end; *at; at = end) {
                 end = at + strcspn(at, "\n");
@@ -197,20 +196,31 @@ static const char *narrow_keys(const Emit *e)
                                 : arena_printf(e->arena, " (keys and values in %s)", storage_info[s].text);
 }
 
+static const char *pages_comment(const Emit *e)
+{
+        const Plan *p = e->plan;
+        return has_pages(e)
+                       ? arena_printf(e->arena, ", %" PRId64 " pages of %d positions of %.3f MB", p->pages,
+                                      PAGE_POSITIONS, 1e-6 * (double)p->pool_size / (double)p->pages)
+                       : "";
+}
+
 static void emit_comment(const Emit *e, Text *c)
 {
         const Plan *p = e->plan;
         text_printf(c, "/* %s: %s%s\n *\n", e->name, e->causal ? "a causal model" : "a model",
                     arena_printf(e->arena, ", written by lathe %s.", LATHE_VERSION));
-        text_printf(c,
-                    " * %" PRId64
-                    " parameters; %.1f MFLOP a position; weights %.1f MB f32, cache %.1f MB%s%s, "
-                    "arena %.2f MB%s.\n",
-                    e->o->parameters, (double)e->o->flops_token / 1e6, 1e-6 * (double)p->weights_size,
-                    1e-6 * (double)p->state_size, narrow_keys(e),
-                    is_batched(e) ? arena_printf(e->arena, " for each of %d sequences", p->slots) : "",
-                    1e-6 * (double)p->arena_size,
-                    e->causal ? arena_printf(e->arena, " at %" PRId64 " positions a call", p->chunk) : "");
+        text_printf(
+                c,
+                " * %" PRId64 " parameters; %.1f MFLOP a position; weights %.1f MB f32, cache %.1f MB%s%s, "
+                "arena %.2f MB%s.\n",
+                e->o->parameters, (double)e->o->flops_token / 1e6, 1e-6 * (double)p->weights_size,
+                1e-6 * (double)p->state_size, narrow_keys(e),
+                is_batched(e)
+                        ? arena_printf(e->arena, " for each of %d sequences%s", p->slots, pages_comment(e))
+                        : "",
+                1e-6 * (double)p->arena_size,
+                e->causal ? arena_printf(e->arena, " at %" PRId64 " positions a call", p->chunk) : "");
         for (int i = 0; i < p->ncache; i++)
                 text_printf(c,
                             " * Of what is read %" PRId64 " positions back the cache holds %" PRId64
@@ -244,13 +254,28 @@ void emit_guard_macros(const Emit *e, Text *c)
                             missing->data, t->name, *t->flags ? t->flags : "a compiler for that processor");
 }
 
+/* The arena, the pool of pages behind it, and the pages' table behind that. */
+static int64_t arena_floats(const Emit *e)
+{
+        const Plan *p = e->plan;
+        int64_t n = FLOATS(pool_offset(p) + p->pool_size);
+        return has_pages(e) ? n + round_up(PAGE_NUMBERS(p->slots, page_blocks(p), p->pages), LANES) : n;
+}
+
 static const char *batch_constants(const Emit *e)
 {
         const Plan *p = e->plan;
+        const char *pages =
+                has_pages(e) ? arena_printf(e->arena,
+                                            "#define PAGES %" PRId64 "\n#define PAGE_BLOCKS %" PRId64
+                                            "\n#define PAGE_TABLE %" PRId64 "\n",
+                                            p->pages, page_blocks(p), FLOATS(pool_offset(p) + p->pool_size))
+                             : "";
         return arena_printf(e->arena,
                             "#define SLOTS %d\n#define ROWS %" PRId64 "\n#define POSITIONS %" PRId64
-                            "\n#define TAILS_APART %d\n",
-                            p->slots, p->bound[e->g->time], e->g->named[e->g->time].bound, p->tails_apart);
+                            "\n#define TAILS_APART %d\n%s",
+                            p->slots, p->bound[e->g->time], e->g->named[e->g->time].bound, p->tails_apart,
+                            pages);
 }
 
 static void emit_constants(const Emit *e, Text *c)
@@ -260,10 +285,9 @@ static void emit_constants(const Emit *e, Text *c)
                     "#define WEIGHT_FLOATS %" PRId64 "\n#define ARENA_FLOATS %" PRId64
                     "\n#define STATE_FLOATS %" PRId64 "\n#define SCRATCH %" PRId64
                     "\n#define TAIL_BYTES %" PRId64 "\n#define TAIL_HASH UINT64_C(0x%" PRIx64 ")\n%s\n",
-                    FLOATS(e->plan->weights_size), FLOATS(e->plan->arena_size) + LANES,
-                    FLOATS(e->plan->state_size) + LANES, scratch_size(e->plan),
-                    e->o->tables_apart ? e->o->tables_size : 0, e->o->tables_apart ? e->o->tables_hash : 0,
-                    is_batched(e) ? batch_constants(e) : "");
+                    FLOATS(e->plan->weights_size), arena_floats(e), FLOATS(e->plan->state_size) + LANES,
+                    scratch_size(e->plan), e->o->tables_apart ? e->o->tables_size : 0,
+                    e->o->tables_apart ? e->o->tables_hash : 0, is_batched(e) ? batch_constants(e) : "");
 }
 
 void emit_tile(const Target *t, Text *c)
@@ -346,6 +370,12 @@ static void emit_errors(const Emit *e, const char *text, int64_t n, Text *c)
                               "twice in a batch\";\n"
                               "        case $MODEL_ERROR_ROWS:\n                return \"more positions in a "
                               "batch than a call takes\";\n"));
+        if (has_pages(e))
+                text_printf(c,
+                            "        case %s_ERROR_PAGES:\n                return \"too few pages are left: "
+                            "nothing "
+                            "was taken\";\n",
+                            e->upper);
         text_add(c, rest, n - (rest - text));
 }
 
@@ -380,9 +410,9 @@ static void emit_command(const Emit *e, Text *c)
         if (!e->o->with_main)
                 return;
         const char *texts = e->o->tables ? "main_text.h" : "main_tokens.h";
-        const char *talk = e->o->talk ? command_text(e, "main_talk.h") : "",
-                   *command = arena_printf(e->arena, "%s\n%s%s%s", command_text(e, texts),
-                                           command_text(e, "main.h"), *talk ? "\n" : "", talk);
+        const char *talk = e->o->talk ? chosen_text(e, "main_talk.h") : "",
+                   *command = arena_printf(e->arena, "%s\n%s%s%s", chosen_text(e, texts),
+                                           chosen_text(e, "main.h"), *talk ? "\n" : "", talk);
         paste_runtime(c, files, NULL, command);
         text_printf(c, "%s", command);
 }
@@ -403,6 +433,7 @@ static void emit_all(const Emit *e, Text *c)
                                "arm.h",
                                KERNEL_FILES(t),
                                "window_cache.h",
+                               "pages.h",
                                "team.h",
                                "token_tables.h",
                                "token_wordpiece.h",
@@ -424,6 +455,11 @@ static void emit_all(const Emit *e, Text *c)
 bool is_batched(const Emit *e)
 {
         return e->plan->slots > 1;
+}
+
+bool has_pages(const Emit *e)
+{
+        return e->plan->pages > 0;
 }
 
 Emit emit_new(Plan *p, const EmitOptions *o)

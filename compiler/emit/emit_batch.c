@@ -26,6 +26,21 @@ void declare_batch(const Emit *e, Text *h)
         text_printf(h, "int %s_batch(%s *m, const %s_sequence *s, int sequences%s%s%s);\n", e->name, e->name,
                     e->name, size_list(e, CALLS, true), input_list(e, CALLS, true, false),
                     output_list(e, true, false));
+        if (has_pages(e))
+                text_printf(
+                        h, "%s",
+                        model_text(
+                                e,
+                                "/* Keys and values lie in pages of 256 positions, taken from $MODEL_PAGES "
+                                "when a call needs "
+                                "them and given back by\n * reset and rewind.  With too few left a call is "
+                                "$MODEL_ERROR_PAGES, and nothing has been taken. */\n"
+                                "int64_t $model_pages_left(const $model *m);\n"
+                                "/* Slot `copy` becomes what `slot` is, and what it held is given back.  "
+                                "They share "
+                                "pages; a call copies the one that it\n * goes on with, if the other uses it "
+                                "too. */\n"
+                                "int $model_fork($model *m, int slot, int copy);\n"));
 }
 
 /* The members that differ from slot to slot, from `from` to `to`. */
@@ -44,8 +59,7 @@ static void move_members(const Emit *e, const char *from, const char *to, Text *
 
 void emit_slots(const Emit *e, Text *c)
 {
-        const char *text = embedded_text("slots.h");
-        text_printf(c, "%s\n", model_text(e, strstr(text, "*/\n") + 3));
+        text_printf(c, "%s\n", strstr(chosen_text(e, "slots.h"), "*/\n") + 3);
         text_printf(c,
                     "/* The selected slot's position into what the slot keeps. */\nstatic void keep_slot(%s "
                     "*m)\n{\n",
@@ -57,6 +71,9 @@ void emit_slots(const Emit *e, Text *c)
                 "int slot)\n{\n        view->slot = slot;\n        view->state = m->arena + ARENA_FLOATS + "
                 "(int64_t)slot * STATE_FLOATS;\n",
                 e->name, e->name);
+        if (has_pages(e))
+                text_printf(c,
+                            "        view->page_of = m->page_table.page_of + (int64_t)slot * PAGE_BLOCKS;\n");
         move_members(e, "m->kept[slot].", "view->", c);
         text_printf(c, "}\n\n");
 }
@@ -91,6 +108,11 @@ static void emit_batch_call(const Emit *e, Text *c)
                             e->g->fed_separately, e->upper);
         emit_sizes(e, CALLS, c);
         emit_checks(e, CALLS, c, "        ");
+        if (has_pages(e))
+                text_printf(
+                        c,
+                        "        if (take_pages(m, s, sequences))\n                return %s_ERROR_PAGES;\n",
+                        e->upper);
         emit_pointers(e, CALLS, c, "        ");
         text_printf(
                 c,
@@ -100,9 +122,29 @@ static void emit_batch_call(const Emit *e, Text *c)
                 e->upper);
 }
 
+/* The states that lie in pages, as a table, and what takes pages. */
+static void emit_pages(const Emit *e, Text *c)
+{
+        const Plan *p = e->plan;
+        text_printf(
+                c,
+                "/* Floats before a state in the arena, slots, floats of a slot, floats of 16 positions. */\n"
+                "static const CachedState paged_states[] = {\n");
+        for (int i = 0; i < p->nbuffer; i++) {
+                if (!p->buffer[i]->paged || p->buffer[i]->part_of)
+                        continue;
+                CachedState s = cached_state(p->buffer[i]);
+                text_printf(c, "        {0, %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64 "}, /* %s */\n",
+                            s.offset, s.slots, s.slot, s.tile, p->buffer[i]->name);
+        }
+        text_printf(c, "};\n\n%s", model_text(e, strstr(embedded_text("batch_pages.h"), "*/\n") + 3));
+}
+
 void emit_batch(const Emit *e, Text *c)
 {
         emit_skip_outputs(e, c);
         text_printf(c, "%s\n", model_text(e, strstr(embedded_text("batch.h"), "*/\n") + 3));
+        if (has_pages(e))
+                emit_pages(e, c);
         emit_batch_call(e, c);
 }

@@ -72,7 +72,7 @@ static void emit_size(const Emit *e, const char *name, int64_t value, Enumerator
 static void declare_sizes(const Emit *e, Text *h)
 {
         Enumerators sizes = {text_new(e->arena),
-                             NEW_ARRAY(e->arena, const char *, e->g->nhyper + e->g->ninput + 2), 0};
+                             NEW_ARRAY(e->arena, const char *, e->g->nhyper + e->g->ninput + 3), 0};
         for (int i = 0; i < e->g->nhyper; i++) {
                 const Setting *s = &e->g->hyper[i];
                 bool whole = s->kind == SETTING_NUMBER && fabs(s->number) <= INT32_MAX &&
@@ -88,6 +88,9 @@ static void declare_sizes(const Emit *e, Text *h)
         if (is_batched(e)) {
                 emit_size(e, "slots", e->plan->slots, &sizes);
                 emit_size(e, "batch_rows", e->plan->bound[e->g->time], &sizes);
+        }
+        if (has_pages(e)) {
+                emit_size(e, "pages", e->plan->pages, &sizes);
         }
         if (sizes.n)
                 text_printf(h, "enum {\n%s};\n\n", sizes.text->data);
@@ -188,7 +191,7 @@ void emit_header(const Emit *e, Text *h)
                 model_text(e, "#ifndef $MODEL_H\n#define $MODEL_H\n#include <stddef.h>\n#include <stdint.h>\n"
                               "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n"));
         declare_sizes(e, h);
-        text_printf(h, "%s%s};\n\n",
+        text_printf(h, "%s%s%s};\n\n",
                     model_text(e, "enum {\n        $MODEL_OK,\n        $MODEL_ERROR_FILE,\n        "
                                   "$MODEL_ERROR_WEIGHTS,\n        $MODEL_ERROR_THREADS,\n        "
                                   "$MODEL_ERROR_MEMORY,\n        $MODEL_ERROR_RANGE,\n        "
@@ -197,7 +200,8 @@ void emit_header(const Emit *e, Text *h)
                                   "$MODEL_ERROR_CPU,\n"),
                     is_batched(e) ? model_text(e, "        $MODEL_ERROR_SLOT,\n        $MODEL_ERROR_TWICE,\n"
                                                   "        $MODEL_ERROR_ROWS,\n")
-                                  : "");
+                                  : "",
+                    has_pages(e) ? model_text(e, "        $MODEL_ERROR_PAGES,\n") : "");
         text_printf(
                 h, "%s",
                 model_text(e,

@@ -319,6 +319,12 @@ static void emit_advance(const Emit *e, Text *c)
                     e->g->named[e->g->time].bound, past, e->upper);
         emit_sizes(e, CALLS, c);
         emit_checks(e, CALLS, c, "        ");
+        if (has_pages(e))
+                text_printf(c,
+                            "        if (take_pages(m, &(const %s_sequence){m->slot, n, 0}, 1))\n            "
+                            "    return "
+                            "%s_ERROR_PAGES;\n",
+                            e->name, e->upper);
         if (has_dense(e->plan))
                 text_printf(c, "        m->whole = n;\n        m->done = 0;\n");
         emit_later(e, c);
@@ -357,6 +363,14 @@ static void emit_advance(const Emit *e, Text *c)
                     past, e->upper);
 }
 
+/* The pages of what is taken back. */
+static void emit_pages_back(const Emit *e, const char *n, Text *c)
+{
+        if (has_pages(e))
+                text_printf(c, "        pages_give(&m->page_table, m->slot, m->%s, %s);\n",
+                            e->g->named[e->g->past].name, n);
+}
+
 static void emit_rewind(const Emit *e, Text *c)
 {
         const char *past = e->g->named[e->g->past].name;
@@ -371,6 +385,7 @@ static void emit_rewind(const Emit *e, Text *c)
                             "                if (!cache_reaches(&caches[i], m->base[i], n))\n"
                             "                        return %s_ERROR_REWIND;\n",
                             e->name, e->plan->ncache, e->upper);
+        emit_pages_back(e, "n", c);
         text_printf(c, "        m->%s = n;\n        return %s_OK;\n}\n\n", past, e->upper);
 }
 
@@ -398,7 +413,9 @@ void emit_causal_interface(const Emit *e, Text *c)
                     output_list(e, false, false));
         text_printf(c, "int64_t %s_position(const %s *m)\n{\n        return m->%s;\n}\n\n", e->name, e->name,
                     past);
-        text_printf(c, "void %s_reset(%s *m)\n{\n        m->%s = 0;\n", e->name, e->name, past);
+        text_printf(c, "void %s_reset(%s *m)\n{\n", e->name, e->name);
+        emit_pages_back(e, "0", c);
+        text_printf(c, "        m->%s = 0;\n", past);
         if (e->plan->ncache)
                 text_printf(c, "        memset(m->base, 0, sizeof m->base);\n");
         text_printf(c, "}\n\n");

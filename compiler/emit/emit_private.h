@@ -22,6 +22,9 @@ typedef struct {
 } Emit;
 
 bool is_batched(const Emit *e); /* an instance holds several sequences */
+bool has_pages(const Emit *e);  /* their states lie in pages */
+/* Of the lines of a runtime's file that begin with a word, as $talk, those that are for this model, without the word; and all others. */
+const char *chosen_text(const Emit *e, const char *file);
 Emit emit_new(Plan *p, const EmitOptions *o);
 const char *model_text(const Emit *e, const char *text); /* with $model, $MODEL and $program replaced */
 void emit_guard_macros(const Emit *e, Text *c);

@@ -50,6 +50,9 @@ void emit_struct(const Emit *e, Text *c)
                             "        %s *sequence, *range; /* [sequences], [ranges] */\n"
                             "        const %s **of;        /* [time] */\n",
                             e->name, e->name);
+        if (has_pages(e))
+                text_printf(c, "        const int32_t *page_of; /* of the slot: the page of each block of "
+                               "positions */\n");
         for (int i = 0; i < e->g->ninput; i++)
                 text_printf(c, "        const %s *input_%s;\n", c_type(&e->g->input[i]), e->g->input[i].name);
         for (int i = 0; i < e->g->noutput; i++)
@@ -71,6 +74,8 @@ void emit_struct(const Emit *e, Text *c)
                 text_printf(c, "        Team members;\n        void *mapped;\n        size_t mapped_size;\n");
         if (!e->alone && is_batched(e))
                 emit_kept(e, c);
+        if (!e->alone && has_pages(e))
+                text_printf(c, "        PageTable page_table;\n");
         text_printf(c,
                     "};\n\n/* What a function that a kernel calls back finds behind its context. */\ntypedef "
                     "struct {\n        const %s *m;\n        int64_t iteration[8];\n        int64_t around; "
@@ -284,6 +289,7 @@ static void emit_instance_layout(const Emit *e, Text *c)
                                                      "sequence", "range",     "of"};
                 text_printf(c, is_batched(e) ? ", offsetof(%s, %s)" : ", -1", e->name, member[i]);
         }
+        text_printf(c, has_pages(e) ? ", offsetof(%s, page_of)" : ", -1", e->name);
         text_printf(c, e->plan->ncache ? ", offsetof(%s, base)" : ", -1", e->name);
         for (int i = 0; i < e->g->nnamed; i++)
                 text_printf(c, ", offsetof(%s, %s)", e->name, e->g->named[i].name);
@@ -313,8 +319,8 @@ void emit_program_alone(Plan *p, const char *given, Text *c)
         }
         text_printf(c, "#define SCRATCH %" PRId64 "\n\n", scratch_size(p));
         emit_tile(p->target, c);
-        const char *all[] = {"guard.h", KERNEL_FILES(p->target), "team.h", NULL},
-                   *types[] = {"rows.h", "kept.h", "tile.h", "attention.h", NULL};
+        const char *all[] = {"guard.h", KERNEL_FILES(p->target), "team.h", "pages.h", NULL},
+                   *types[] = {"rows.h", "kept.h", "tile.h", "attention.h", "pages.h", NULL};
         paste_runtime(c, given ? types : all, given, user->data);
         text_printf(c, "%s", user->data);
         p->by_address = false;

@@ -121,6 +121,9 @@ static Spelled spell(Printer *p, const Index *x)
         case INDEX_REMAINDER: return spell_two(p, x, "%", PRODUCT, ATOM);
         case INDEX_LEAST: return spell_choice(p, x, "<");
         case INDEX_MOST: return spell_choice(p, x, ">");
+        case INDEX_HELD:
+                p->m = true;
+                return atom(arena_printf(p->arena, "page_row(m->page_of, %s)", spell(p, x->a).text));
         case INDEX_TABLE:
                 return atom(arena_printf(p->arena, "of_row_%d[%s]", x->table->id, spell(p, x->a).text));
         }
@@ -273,8 +276,8 @@ static const char *home_text(Printer *p, Buffer *b, const char *constant, const 
         if (b->own)
                 slot = arena_printf(p->arena, "%s + (%s == 1 ? thread * %lld : 0)", slot, call_rows(p->plan),
                                     (long long)FLOATS(storage_size(b->storage, own_row(p->plan, b))));
-        const char *at =
-                arena_printf(p->arena, "m->%s + %lld%s", home[b->home], (long long)FLOATS(own->offset), slot);
+        const char *at = arena_printf(p->arena, "m->%s + %lld%s", home[own->paged ? IN_ARENA : b->home],
+                                      (long long)FLOATS(own->offset), slot);
         const char *c = storage_info[b->storage].c;
         return strcmp(c, "float") ? arena_printf(p->arena, "(%s%s *)(%s)", constant, c, at) : at;
 }

@@ -143,6 +143,9 @@ static void describe(Printer *p, const AttentionCall *c, Text *out)
         if (c->first_held)
                 text_printf(out, "        .first_key = %s, .first_value = %s,\n",
                             size_expression(p, c->first_key), size_expression(p, c->first_value));
+        if (c->k_paged || c->v_paged)
+                text_printf(out, "        .key_pages = %s, .value_pages = %s,\n",
+                            c->k_paged ? "m->page_of" : "NULL", c->v_paged ? "m->page_of" : "NULL");
         text_printf(out, "        .out = %s, .out_row = %lld, .out_head = %lld,\n", operand_text(p, c->out),
                     (long long)c->out_row, (long long)c->out_head);
         text_printf(

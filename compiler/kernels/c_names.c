@@ -34,8 +34,8 @@ static const char *const library_word[] = {
 };
 
 /* .. of an instance for several sequences */
-static const char *const batch_word[] = {"sequence", "sequences", "range", "ranges",
-                                         "of",       "slot",      "kept",  "fed"};
+static const char *const batch_word[] = {"sequence", "sequences", "range", "ranges",  "of",
+                                         "slot",     "kept",      "fed",   "page_of", "page_table"};
 
 static bool is_letter(char c)
 {

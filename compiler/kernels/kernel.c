@@ -94,6 +94,24 @@ int cached_states(const Plan *p)
         return n;
 }
 
+int paged_states(const Plan *p)
+{
+        int n = 0;
+        for (int i = 0; i < p->nbuffer; i++)
+                n += p->buffer[i]->paged && !p->buffer[i]->part_of;
+        return n;
+}
+
+int64_t page_blocks(const Plan *p)
+{
+        return pages_for(p->graph->named[p->graph->time].bound);
+}
+
+int64_t pool_offset(const Plan *p)
+{
+        return p->arena_size + LANES * (int64_t)sizeof(float);
+}
+
 const int code_group[CODE_GROUPS] = {32, 256};
 
 bool wants_codes(const Kernel *k, int group)

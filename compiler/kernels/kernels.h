@@ -7,6 +7,7 @@
 #ifndef KERNELS_H
 #define KERNELS_H
 #include "../../runtime/window_cache.h"
+#include "../../runtime/pages.h"
 #include "passes/passes.h"
 
 /* Targets: the instruction sets that lathe writes C for, one row each. */
@@ -109,6 +110,7 @@ struct Buffer {
         int64_t slots;   /* weights and state: slots, `slot_stride` bytes apart */
         int64_t slot_stride;
         int cache; /* IN_STATE: of which it is, so that its shift_axis holds less than the context; else -1 */
+        bool paged; /* IN_STATE: lies in pages, behind the arena: index i of shift_axis + shift is held in row page_row(i) */
         const int32_t *slot_of; /* NULL: the slot is the iteration */
         Region *region;         /* weights and state: whose iterations the slots are; the innermost */
         Weight *weight;         /* IN_WEIGHTS: a weight .. */
@@ -207,15 +209,16 @@ typedef struct {
 typedef struct {
         Graph *graph;
         const Target *target;
-        const bool *off;               /* [PASS_COUNT] passes that are left out */
-        const char *c_name;            /* of the model, as a C identifier */
-        bool timed;                    /* for libtcc: each kernel's time is taken (profile_into()) */
-        bool by_address;               /* emitted for libtcc: vectors are arrays, handed over by address */
-        int64_t chunk;                 /* most new rows a call */
-        int slots;                     /* most sequences a call */
-        int64_t heads;                 /* own: by which attention counts its heads of keys, all kernels' */
-        const char *alone;             /* batch: why a call can't take several sequences; NULL: it can */
-        bool tails_apart;              /* batch: a kernel of wanted rows looks at the sequence */
+        const bool *off;    /* [PASS_COUNT] passes that are left out */
+        const char *c_name; /* of the model, as a C identifier */
+        bool timed;         /* for libtcc: each kernel's time is taken (profile_into()) */
+        bool by_address;    /* emitted for libtcc: vectors are arrays, handed over by address */
+        int64_t chunk;      /* most new rows a call */
+        int slots;          /* most sequences a call */
+        int64_t pages;     /* that their states share (runtime/pages.h); 0: each has room for all positions */
+        int64_t heads;     /* own: by which attention counts its heads of keys, all kernels' */
+        const char *alone; /* batch: why a call can't take several sequences; NULL: it can */
+        bool tails_apart;  /* batch: a kernel of wanted rows looks at the sequence */
         int64_t bound[MAX_NAMED];      /* most of each named dimension within one call */
         const Interval *interval;      /* by node id: bounds of its values */
         Buffer **value;                /* by node id: where it is stored, or NULL */
@@ -231,6 +234,7 @@ typedef struct {
         Body **body;      /* [0] is the top */
         int nbody;
         int64_t weights_size, arena_size, arena_bound, state_size; /* bytes; state for one sequence */
+        int64_t pool_size;                                         /* of all pages */
         int steps;                                                 /* of the linear order of kernels */
         const char **explain;                                      /* what was fused, and what stopped it */
         int nexplain, cap_explain;
@@ -258,6 +262,8 @@ typedef struct {
         AxisIndex tile_index; /* index along the tiled axis, counted as (i / 16) * tile + i % 16 */
         int64_t tile;
         bool dense; /* the row-major place of `map` in a tensor of `type` instead (tiled is set too) */
+        bool paged; /* tile_index is a position, of which the page says where it is held (tiled is set too) .. */
+        int64_t apart; /* .. and what is held so far apart; 0: tiled */
         const Type *type;
         Map map;
 } Address;
@@ -285,6 +291,11 @@ int64_t buffer_elements(const Buffer *b, int64_t bytes);
 int storage_number(const Buffer *b); /* as the runtime has it, STORAGE_KEPT() too */
 int cache_of(const Buffer *b);       /* of what b is a part of, or -1 */
 CachedState cached_state(const Buffer *b);
+/* how many buffers are states that lie in pages; blocks of a page that a slot's positions have; where the pool of pages begins,
+ * counted in bytes from the arena */
+int paged_states(const Plan *p);
+int64_t page_blocks(const Plan *p);
+int64_t pool_offset(const Plan *p);
 /* how many buffers are states of window caches: those whose `cache` is not -1 */
 int cached_states(const Plan *p);
 int64_t bound_of(const Plan *p, Dim d);

@@ -186,9 +186,12 @@ Address address_of(const Buffer *b, const Map *m)
                 AxisIndex axis = m->axis[a];
                 if (a == b->shift_axis)
                         axis.offset = dim_add(axis.offset, b->shift);
-                if (a == b->layout.tiled) {
+                bool paged = b->paged && a == b->shift_axis;
+                if (a == b->layout.tiled || paged) {
                         at.tiled = true;
                         at.tile_index = axis;
+                        at.paged = paged;
+                        at.apart = a == b->layout.tiled ? 0 : b->layout.stride[a];
                         continue;
                 }
                 at.offset = dim_add(at.offset, dim_scale(axis.offset, b->layout.stride[a]));

@@ -86,6 +86,13 @@ static Range range_of_remainder(Range a, Range b)
         return a.low >= 0 && a.high < b.low ? a : (Range){0, b.high - 1};
 }
 
+static Range range_of_held(const Check *c, Range a)
+{
+        if (a.low < 0 || a.high >= page_blocks(c->plan) * PAGE_POSITIONS)
+                fault(c, "a position has no page");
+        return (Range){0, c->plan->pages * PAGE_POSITIONS - 1};
+}
+
 static Range range_of_table(const Index *x)
 {
         const Literal *l = x->table->attr.literal;
@@ -123,6 +130,7 @@ static Range range_of(const Check *c, const Index *x)
         case INDEX_REMAINDER: return range_of_remainder(a, b);
         case INDEX_LEAST: return (Range){a.low < b.low ? a.low : b.low, a.high < b.high ? a.high : b.high};
         case INDEX_MOST: return (Range){a.low > b.low ? a.low : b.low, a.high > b.high ? a.high : b.high};
+        case INDEX_HELD: return range_of_held(c, a);
         case INDEX_TABLE: return range_of_table(x);
         }
         return a;
@@ -198,7 +206,9 @@ static void check_attention(const Check *c, const AttentionCall *a)
                      (Range){0, a->q_row * most(rows) + a->q_head * most(a->heads) + a->head_dim - 1}, false);
         check_access(c, a->out.buffer, a->out.at,
                      (Range){0, a->out_row * most(rows) + a->out_head * most(a->heads) + a->v_dim - 1}, true);
-        int64_t held = keys - size_at(c, a->first_key), values = keys - size_at(c, a->first_value);
+        int64_t pool = c->plan->pages * PAGE_POSITIONS;
+        int64_t held = a->k_paged ? pool : keys - size_at(c, a->first_key),
+                values = a->v_paged ? pool : keys - size_at(c, a->first_value);
         check_access(c, a->k.buffer, a->k.at,
                      (Range){0, a->k_head * most(a->heads / share) +
                                         most((held + LANES - 1) / LANES) * a->k_tile + a->head_dim * LANES -

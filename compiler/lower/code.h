@@ -27,6 +27,7 @@ typedef enum {
         INDEX_REMAINDER,
         INDEX_LEAST,
         INDEX_MOST,
+        INDEX_HELD, /* the row in which position a of the sequence is held, by its pages */
         INDEX_TABLE /* element a of the whole numbers that the constant `table` holds */
 } IndexOp;
 
@@ -112,6 +113,7 @@ typedef struct {
         int64_t heads, kv_heads, head_dim, v_dim;
         Dim keys, first_key, first_value; /* whose key and value lie first in the buffers */
         bool first_held;                  /* these are not 0: a window's state */
+        bool k_paged, v_paged;            /* they lie in pages */
         int row;                          /* loop of the rows, or -1: one row */
         int around[MAX_LOOPS], naround;   /* loops around, outermost first */
         const Function *score, *live;

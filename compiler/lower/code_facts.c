@@ -29,6 +29,8 @@ static void see_index(Sight *f, const Index *x)
         if (!x)
                 return;
         see_size(f, x->offset);
+        if (x->op == INDEX_HELD)
+                f->uses |= USES_STATE;
         for (int i = 0; i < x->nterm; i++)
                 see_index(f, x->term[i].of);
         see_index(f, x->a);

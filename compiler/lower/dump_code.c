@@ -82,6 +82,11 @@ static void dump_index(const Dump *d, const Index *x)
         case INDEX_REMAINDER: dump_two(d, "(", x, ") % ", ""); break;
         case INDEX_LEAST: dump_two(d, "min(", x, ", ", ")"); break;
         case INDEX_MOST: dump_two(d, "max(", x, ", ", ")"); break;
+        case INDEX_HELD:
+                fprintf(d->file, "held(");
+                dump_index(d, x->a);
+                fprintf(d->file, ")");
+                break;
         case INDEX_TABLE:
                 fprintf(d->file, "table%d[", x->table->id);
                 dump_index(d, x->a);

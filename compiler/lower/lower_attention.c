@@ -95,13 +95,23 @@ static bool is_loaded(const Buffer *b)
         return b->storage == STORAGE_F32 || is_kept_narrow(b);
 }
 
+/* Are the positions along which tiles or pages are counted the keys, from the first that is held on? */
+static bool counts_keys(const Lower *l, const Walks *w, const Buffer *b, const Address *a)
+{
+        for (int i = 0; i < l->domain.n; i++)
+                if (a->tile_index.coef[i] != (i == w->keys))
+                        return false;
+        return dim_equal(a->tile_index.offset, dim_scale(first_held(b), -1));
+}
+
 /* Does a kernel that begins there and takes these steps find groups that share a scale whole?  within: the loop that runs along them. */
 static bool takes_groups(const Lower *l, const Buffer *b, const Address *a, int within)
 {
-        int64_t block = b->group * (a->tiled ? LANES : 1);
+        bool tiled = b->layout.tiled >= 0;
+        int64_t block = b->group * (tiled ? LANES : 1);
         if (b->storage != STORAGE_Q8)
                 return true;
-        bool whole = a->offset.fixed % block == 0 && (!a->tiled || a->tile % block == 0);
+        bool whole = a->offset.fixed % block == 0 && (tiled ? a->tile % block == 0 : a->apart % block == 0);
         for (int i = 0; i < MAX_NAMED; i++)
                 whole &= a->offset.per[i] % block == 0;
         for (int i = 0; i < l->domain.n; i++)
@@ -111,8 +121,8 @@ static bool takes_groups(const Lower *l, const Buffer *b, const Address *a, int 
 
 static bool fits_kernel(const Lower *l, const Walks *w)
 {
-        if (!reads_straight(w->q_buffer, &w->q) || w->v.tiled || !is_loaded(w->v_buffer) || w->out.tiled ||
-            w->k.dense || !w->k.tiled || !is_loaded(w->k_buffer) || w->k.tile_index.coef[w->keys] != 1)
+        if (!reads_straight(w->q_buffer, &w->q) || (w->v.tiled && !w->v.apart) || !is_loaded(w->v_buffer) ||
+            w->out.tiled || w->k.dense || !w->k.tiled || w->k.apart || !is_loaded(w->k_buffer))
                 return false;
         bool deep = !dim_is(l->domain.loop[w->depth].size, 1),
              wide = !dim_is(l->domain.loop[w->width].size, 1);
@@ -120,15 +130,13 @@ static bool fits_kernel(const Lower *l, const Walks *w)
                 return false;
         if (wide && (w->v.coef[w->width] != 1 || w->out.coef[w->width] != 1))
                 return false;
-        for (int i = 0; i < l->domain.n; i++)
-                if (i != w->keys && w->k.tile_index.coef[i] != 0)
-                        return false;
         if (!takes_groups(l, w->k_buffer, &w->k, w->depth) ||
             !takes_groups(l, w->v_buffer, &w->v, w->width) ||
             (w->k_buffer->storage == STORAGE_Q8 &&
              l->domain.loop[w->depth].size.fixed % w->k_buffer->group != 0))
                 return false;
-        return dim_equal(w->k.tile_index.offset, dim_scale(first_held(w->k_buffer), -1));
+        return counts_keys(l, w, w->k_buffer, &w->k) &&
+               (!w->v.paged || counts_keys(l, w, w->v_buffer, &w->v));
 }
 
 /* Finds every walk, cutting the domain where a view asks for it; false: the kernel can't be made. */
@@ -247,7 +255,9 @@ static AttentionCall *describe(const Lower *l, const Walks *w)
         c->k_head = along(&w->k, w->head);
         c->k_tile = w->k.tile;
         c->v_head = along(&v, w->head);
-        c->v_key = along(&v, w->keys);
+        c->v_key = v.paged ? v.apart : along(&v, w->keys);
+        c->k_paged = w->k.paged;
+        c->v_paged = v.paged;
         c->out_row = along(&o, w->row);
         c->out_head = along(&o, inner);
         c->heads = groups * share;

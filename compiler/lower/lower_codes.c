@@ -68,7 +68,7 @@ Node *lower_codes(Plan *p, Kernel *k, Code *code)
         SelectCall *call = NEW(l.arena, SelectCall);
         *call = (SelectCall){.to = begin_of(&l, to, y),
                              .of = begin_of(&l, of, x),
-                             .to_step = y.tiled ? LANES : 1,
+                             .to_step = to->layout.tiled >= 0 ? LANES : 1,
                              .of_step = to->group > 1 ? x.coef[l.domain.n - 1] : 1,
                              .over = over,
                              .count = (int)to->group};

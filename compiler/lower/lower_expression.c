@@ -429,7 +429,7 @@ static int gather(Lower *l, Node *n, const Map *m)
         Address from;
         if (!table_address(l, t, indexed, at, &from, &b))
                 return fail(l, t);
-        if ((from.tiled && !is_one_index(&from, l->domain.n, indexed)) ||
+        if (from.paged || (from.tiled && !is_one_index(&from, l->domain.n, indexed)) ||
             (in_lanes && (from.tiled || from.coef[l->lane])))
                 return fail(l, t);
         if (!in_lanes)

@@ -73,8 +73,13 @@ const Index *address_index(const Lower *l, const Address *at, bool with_lane)
         const Index *flat = affine_index(l, at->offset, at->coef, with_lane);
         if (!at->tiled)
                 return flat;
-        return tiled_index(l->arena, flat,
-                           affine_index(l, at->tile_index.offset, at->tile_index.coef, with_lane), at->tile);
+        const Index *x = affine_index(l, at->tile_index.offset, at->tile_index.coef, with_lane);
+        if (at->paged)
+                x = index_two(l->arena, INDEX_HELD, x, NULL);
+        if (!at->apart)
+                return tiled_index(l->arena, flat, x, at->tile);
+        x = index_two(l->arena, INDEX_TIMES, x, index_number(l->arena, at->apart));
+        return index_two(l->arena, INDEX_PLUS, flat, x);
 }
 
 /* The buffer whose pointer serves b: the whole that it is a part of, or the part that has slots of its own. */

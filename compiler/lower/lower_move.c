@@ -63,6 +63,8 @@ static const Index *place_in(Lower *l, const Buffer *b, const Index *const *inde
         const Index *lanes = index_number(l->arena, LANES);
         for (int a = 0; a < b->layout.rank; a++) {
                 const Index *i = a == b->shift_axis ? sum_with_size(l, index[a], b->shift) : index[a];
+                if (b->paged && a == b->shift_axis)
+                        i = index_two(l->arena, INDEX_HELD, i ? i : index_number(l->arena, 0), NULL);
                 if (i != index[a])
                         i = named(l, i);
                 if (a != b->layout.tiled) {

@@ -41,7 +41,7 @@ static bool is_too_large(const Plan *p, Home home, const Buffer **largest)
                 const Buffer *b = p->buffer[i];
                 if (b->home != home || b->part_of)
                         continue;
-                int64_t n = bytes_of(b);
+                int64_t n = b->paged ? bytes_of(b) / sequences : bytes_of(b);
                 sum = sum > MOST_BYTES ? sum : sum + n;
                 *largest = n > most ? b : *largest;
                 most = n > most ? n : most;

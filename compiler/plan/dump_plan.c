@@ -59,6 +59,15 @@ int64_t product_weights(const Plan *p)
         return bytes;
 }
 
+/* ", 8 pages of 24576" */
+static const char *pages_text(const Plan *p)
+{
+        if (!p->pages)
+                return "";
+        return arena_printf(p->graph->arena, ", %" PRId64 " pages of %" PRId64, p->pages,
+                            FLOATS(p->pool_size / p->pages));
+}
+
 void plan_dump(FILE *f, const Plan *p)
 {
         fprintf(f, "kernels (| waits for all threads, : unless the call has one row, ; unless threads divide "
@@ -72,8 +81,9 @@ void plan_dump(FILE *f, const Plan *p)
                 bool used = b->home != IN_ARENA || b->first >= 0;
                 if (b->part_of || !used)
                         continue;
-                fprintf(f, "  %-8s %12" PRId64 " %12" PRId64 " %6" PRId64 " ", home_word[b->home],
-                        FLOATS(b->offset), FLOATS(b->size), b->slots);
+                fprintf(f, "  %-8s %12" PRId64 " %12" PRId64 " %6" PRId64 " ",
+                        b->paged ? "pages" : home_word[b->home], FLOATS(b->offset), FLOATS(b->size),
+                        b->slots);
                 if (b->home == IN_ARENA)
                         fprintf(f, "%5d - %-5d", b->first, b->last);
                 else
@@ -86,8 +96,8 @@ void plan_dump(FILE *f, const Plan *p)
                 fprintf(f, "\n");
         }
         fprintf(f,
-                "\nweights %" PRId64 " floats, state %" PRId64 ", arena %" PRId64 " (lower bound %" PRId64
+                "\nweights %" PRId64 " floats, state %" PRId64 "%s, arena %" PRId64 " (lower bound %" PRId64
                 ")\nproducts read %" PRId64 " bytes of weights\n",
-                FLOATS(p->weights_size), FLOATS(p->state_size), FLOATS(p->arena_size), FLOATS(p->arena_bound),
-                product_weights(p));
+                FLOATS(p->weights_size), FLOATS(p->state_size), pages_text(p), FLOATS(p->arena_size),
+                FLOATS(p->arena_bound), product_weights(p));
 }

@@ -471,18 +471,20 @@ static void bound_calls(Plan *p, int64_t chunk)
         p->chunk = chunk > p->slots ? chunk : p->slots;
         if (g->past < 0)
                 return;
-        int64_t all = p->slots * g->named[g->time].bound;
+        int64_t all = p->slots * g->named[g->time].bound, most_pages = p->slots * page_blocks(p);
+        p->pages = p->pages < most_pages ? p->pages : most_pages;
         p->bound[g->time] = p->chunk < all ? p->chunk : all;
 }
 
 Plan *fuse(Arena *a, Graph *g, const char *c_name, const Target *target, int64_t chunk, int slots,
-           const bool *off)
+           int64_t pages, const bool *off)
 {
         Plan *p = NEW(a, Plan);
         p->graph = g;
         p->c_name = c_name;
         p->target = target;
         p->slots = slots > 1 ? slots : 1;
+        p->pages = slots > 1 ? pages : 0;
         p->off = off;
         bound_calls(p, chunk);
         name_for_c(g, c_name, slots > 1);

@@ -32,6 +32,8 @@ Storage storage_of(const Plan *p, const Node *n)
 /* Elements along an axis for which there is room. */
 static int64_t extent(const Plan *p, const Buffer *b, int axis)
 {
+        if (axis == b->shift_axis && b->paged)
+                return p->pages * PAGE_POSITIONS;
         return b->cache >= 0 && axis == b->shift_axis ? p->cache[b->cache].size
                                                       : bound_of(p, b->type.dim[axis]);
 }
@@ -327,6 +329,25 @@ static void keep_as(const Plan *p, Buffer *b, const Node *n)
         b->group = s->group;
 }
 
+/* Whether a state lies in pages: rows of positions, one after another, that attention alone reads. */
+static bool suits_pages(const Fuse *f, const Node *append, int tiled)
+{
+        const Plan *p = f->plan;
+        int axis = append->attr.axis, named = 0;
+        for (int a = 0; a < append->type.rank; a++)
+                named += !dim_is_fixed(append->type.dim[a]);
+        if (!p->pages || !is_all_positions(p, append))
+                return false;
+        bool read = f->uses->nuser[append->in[0]->id] > 1; /* what was there before, by itself */
+        if (named == 1 && !read && (tiled < 0 || tiled == axis) && is_for_attention(f, append))
+                return true;
+        plan_explain(f->plan,
+                     "%s: each slot has room for all positions: attention alone does not read it, as keys or "
+                     "as values",
+                     append->attr.state->name);
+        return false;
+}
+
 static void lay_state(Fuse *f, Node *append, int tiled)
 {
         Plan *p = f->plan;
@@ -334,6 +355,9 @@ static void lay_state(Fuse *f, Node *append, int tiled)
         Buffer *b = buffer_new(p, IN_STATE, &append->type, s->name);
         keep_as(p, b, append);
         b->cache = p->cache_of[s->id];
+        b->paged = suits_pages(f, append, tiled);
+        if (b->paged)
+                b->shift_axis = append->attr.axis;
         if (b->cache >= 0) {
                 b->shift_axis = append->attr.axis;
                 b->shift = dim_scale(dim_named(NAMED_BASE + b->cache), -1);

@@ -14,6 +14,7 @@ Buffer *part_buffer(Plan *p, Buffer *whole, const Type *t, const Layout *l, cons
         b->region = whole->region;
         b->index = whole->index;
         b->shift = whole->shift;
+        b->paged = whole->paged;
         return b;
 }
 
@@ -84,7 +85,8 @@ void copy_to_read(Fuse *f, Node *n, Buffer *from)
 /* Whether what begins at `at` along the axis is a matter of strides alone; else the axis's index itself is shifted. */
 static bool is_strided(const Buffer *to, int axis, Dim at)
 {
-        return dim_is(at, 0) || (dim_is_fixed(at) && axis != to->layout.tiled);
+        bool counted = axis == to->layout.tiled || (to->paged && axis == to->shift_axis);
+        return dim_is(at, 0) || (dim_is_fixed(at) && !counted);
 }
 
 /* A buffer shifts one axis: whether a part of n in `to` would shift another one. */
@@ -163,17 +165,19 @@ static bool is_for_output_alone(const Fuse *f, const Node *n)
         return f->uses->nuser[n->id] == 0 && !f->uses->leaves[n->id] && !is_output_twice(f->plan->graph, n);
 }
 
-/* May what makes n store it in a buffer of this storage?  Rounded numbers are nothing that others may read in its place. */
-static bool is_stored_as(const Fuse *f, const Node *n, Storage storage)
+/* May what makes n store it in this buffer?  Rounded numbers, and rows in pages, are nothing that others may read in its place. */
+static bool is_stored_in(const Fuse *f, const Node *n, const Buffer *to)
 {
+        Storage storage = to->storage;
+        bool narrow = storage == STORAGE_F16;
         const Kernel *k = f->owner[n->id];
-        if (storage == STORAGE_F32)
+        if (storage == STORAGE_F32 && !to->paged)
                 return true;
         if (storage == STORAGE_Q8) /* a group is made of all its numbers */
                 return false;
-        if (storage == STORAGE_F16 && (f->uses->nuser[n->id] > 1 || f->uses->pinned[n->id]))
+        if ((narrow || to->paged) && (f->uses->nuser[n->id] > 1 || f->uses->pinned[n->id]))
                 return false;
-        return !k || k->op == K_LOOP || (k->op == K_MATMUL && storage == STORAGE_F16);
+        return !k || k->op == K_LOOP || (k->op == K_MATMUL && (narrow || to->paged));
 }
 
 void place_value(Fuse *f, Node *n, Buffer *to, Body *body, int at)
@@ -196,9 +200,8 @@ void place_value(Fuse *f, Node *n, Buffer *to, Body *body, int at)
                         (to->layout.tiled != n->type.rank - 1 && !f->forced[n->id]);
         bool spaced = f->forced[n->id] && to->layout.tiled < 0 && n->type.rank > 0 &&
                       to->layout.stride[n->type.rank - 1] != 1; /* not stored so by every kernel */
-        if (!is_made_by_kernel(f, n) || p->value[n->id] || n->body != body ||
-            !is_stored_as(f, n, to->storage) || !as_output_only || !can_tile || spaced ||
-            shifts_cross(n, to)) {
+        if (!is_made_by_kernel(f, n) || p->value[n->id] || n->body != body || !is_stored_in(f, n, to) ||
+            !as_output_only || !can_tile || spaced || shifts_cross(n, to)) {
                 copy_kernel(f, n, to, body, at);
                 return;
         }

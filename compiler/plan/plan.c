@@ -212,6 +212,9 @@ static void place_sections(Plan *p)
                 if (b->home == IN_WEIGHTS) {
                         b->offset = p->weights_size;
                         p->weights_size += b->slot_stride * b->slots;
+                } else if (b->paged) {
+                        b->offset = pool_offset(p) + p->pool_size;
+                        p->pool_size += b->slot_stride * b->slots;
                 } else if (b->home == IN_STATE) {
                         b->offset = p->state_size;
                         p->state_size += b->slot_stride * b->slots;

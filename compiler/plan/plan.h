@@ -10,7 +10,7 @@
 /* fuse.c: a plan with kernels in order and buffers laid out; p->unreadable: no kernel can be made of this node.  off: [PASS_COUNT],
  * passes that are left out, which must outlive the plan. */
 Plan *fuse(Arena *a, Graph *g, const char *c_name, const Target *target, int64_t chunk, int slots,
-           const bool *off);
+           int64_t pages, const bool *off);
 
 /* The passes of kinds KERNELS and NEEDED (passes.def).  False: code can't be made; diag says why, or p->alone does. */
 #define PASS(name, kind, ...) PASS_OF_##kind(name)

@@ -14,8 +14,7 @@
 
 #include "plan_private.h"
 
-/* Does attention alone read n, as it stands and through views? */
-static bool is_for_attention(const Fuse *f, const Node *n)
+bool is_for_attention(const Fuse *f, const Node *n)
 {
         if (f->uses->pinned[n->id])
                 return false;
@@ -42,16 +41,21 @@ static WindowCache cache_for(const Plan *p, int64_t back)
                 .back = back, .spare = chunk, .size = round_up(back + 2 * chunk + LANES - 1, LANES)};
 }
 
+bool is_all_positions(const Plan *p, const Node *append)
+{
+        Dim all = dim_add(dim_named(p->graph->past), dim_named(p->graph->time));
+        int axis = append->attr.axis;
+        return dim_equal(append->type.dim[axis], all) && axis < append->type.rank - 1;
+}
+
 /* Whether a state may be kept in a window cache, and gains by it. */
 static bool suits(const Fuse *f, const Node *append)
 {
         const Plan *p = f->plan;
         const Graph *g = p->graph;
         const StateVar *s = append->attr.state;
-        Dim all = dim_add(dim_named(g->past), dim_named(g->time));
-        return s->window > 0 && dim_equal(append->type.dim[s->axis], all) &&
-               s->axis < append->type.rank - 1 && cache_for(p, s->window).size < g->named[g->time].bound &&
-               is_for_attention(f, append);
+        return s->window > 0 && is_all_positions(p, append) &&
+               cache_for(p, s->window).size < g->named[g->time].bound && is_for_attention(f, append);
 }
 
 static int ascending(const void *a, const void *b)

@@ -38,6 +38,7 @@ static int64_t value_of(const Frame *f, const Index *x)
         case INDEX_REMAINDER: return a % b;
         case INDEX_LEAST: return a < b ? a : b;
         case INDEX_MOST: return a > b ? a : b;
+        case INDEX_HELD: return page_row(f->m->page_of, a);
         case INDEX_TABLE: return (int64_t)x->table->attr.literal->value[a];
         }
         return 0;
@@ -86,7 +87,7 @@ static void *element(const Frame *f, Buffer *b, int64_t at)
         switch (own->home) {
         case IN_ARENA: home = (char *)m->head.arena; break;
         case IN_WEIGHTS: home = (char *)m->head.weights; break;
-        case IN_STATE: home = (char *)m->head.state; break;
+        case IN_STATE: home = (char *)(whole->paged ? m->head.arena : m->head.state); break;
         case IN_INPUT: return (char *)m->pointer[own->index] + from;
         case IN_OUTPUT: return (char *)m->pointer[g->ninput + own->index] + from;
         case IN_LITERAL: return (char *)f->own->literal[own->id] + slot_of(f, own) + from;
@@ -500,6 +501,7 @@ typedef struct {
         int64_t v_head, v_key;
         int k_storage, v_storage;
         int64_t first_key, first_value;
+        const int32_t *key_pages, *value_pages;
         float *out;
         int64_t out_row, out_head;
         int heads, kv_heads, head_dim, v_dim;
@@ -532,6 +534,8 @@ static void run_heads(Frame *f, const AttentionCall *c, int64_t around, int64_t 
                                 .v_storage = storage_number(c->v.buffer),
                                 .first_key = size_of(f, c->first_key),
                                 .first_value = size_of(f, c->first_value),
+                                .key_pages = c->k_paged ? f->m->page_of : NULL,
+                                .value_pages = c->v_paged ? f->m->page_of : NULL,
                                 .out = place(f, c->out),
                                 .out_row = c->out_row,
                                 .out_head = c->out_head,

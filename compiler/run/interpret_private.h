@@ -13,6 +13,7 @@ struct CodeInstance {
         int fed_part, slot, sequences, ranges;
         CodeInstance *sequence, *range;
         const CodeInstance **of;
+        const int32_t *page_of;
         int64_t base[MAX_CACHES];
         int64_t named[MAX_NAMED];
         void *pointer[]; /* [ninput + noutput] */

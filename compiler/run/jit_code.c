@@ -245,6 +245,7 @@ static int64_t *layout_of(Arena *a, const Plan *p)
                                  offsetof(CodeInstance, sequence),
                                  offsetof(CodeInstance, range),
                                  offsetof(CodeInstance, of),
+                                 offsetof(CodeInstance, page_of),
                                  offsetof(CodeInstance, base)};
         const int64_t n = sizeof fixed / sizeof *fixed;
         int64_t *layout = NEW_ARRAY(a, int64_t, n + g->nnamed + pointers);

@@ -1,0 +1,421 @@
+/* Calls of an engine: positions of one sequence or of several, or a whole input.
+ *
+ * A call sets members of the instance, as emit_program_alone() lays them out, and runs the program once for each chunk. */
+#include "engine_private.h"
+
+#include <string.h>
+
+/* Members that are set before a call, by the layout that emit_program_alone() gives. */
+enum {
+        AT_FIRST = 1,
+        AT_WHOLE,
+        AT_DONE,
+        AT_PART,
+        AT_SLOT,
+        AT_SEQUENCES,
+        AT_RANGES,
+        AT_SEQUENCE,
+        AT_RANGE,
+        AT_OF,
+        AT_PAGE_OF,
+        AT_BASE,
+        AT_NAMED
+};
+
+static int64_t *number_at(Engine *e, int which)
+{
+        int64_t offset = e->code.instance[which];
+        return offset < 0 ? NULL : (int64_t *)(void *)(e->instance + offset);
+}
+
+/* In the instance or a view of it; members that the model does not have are passed over. */
+static void set_int(const Engine *e, char *instance, int which, int value)
+{
+        if (e->code.instance[which] >= 0)
+                memcpy(instance + e->code.instance[which], &value, sizeof value);
+}
+
+static void set_in(const Engine *e, char *instance, int which, int64_t value)
+{
+        if (e->code.instance[which] >= 0)
+                memcpy(instance + e->code.instance[which], &value, sizeof value);
+}
+
+static void set_number(Engine *e, int which, int64_t value)
+{
+        set_in(e, e->instance, which, value);
+}
+
+/* Inputs that are fed separately are taken by the call that begins a sequence: what depends on them alone is computed then. */
+static void choose_part(Engine *e, int64_t past)
+{
+        set_int(e, e->instance, AT_PART, past == 0 ? 0 : -1);
+}
+
+static void set_pointer(Engine *e, int which, const void *value)
+{
+        memcpy(e->instance + e->code.instance[which], &value, sizeof value);
+}
+
+static int64_t *position(const Engine *e)
+{
+        return number_at((Engine *)e, AT_NAMED + e->plan->graph->past);
+}
+
+int64_t engine_position(const Engine *e)
+{
+        return e->plan->graph->past < 0 ? 0 : *position(e);
+}
+
+const char *engine_rewind(Engine *e, int64_t n)
+{
+        if (e->plan->graph->past < 0)
+                return n ? "this model is not causal: it keeps no positions" : NULL;
+        if (n < 0 || n > *position(e))
+                return "there are not so many positions to go back to";
+        const Plan *p = e->plan;
+        int64_t *base = number_at(e, AT_BASE);
+        for (int i = 0; i < p->ncache && n == 0; i++)
+                base[i] = 0;
+        for (int i = 0; i < p->ncache; i++)
+                if (!cache_reaches(&p->cache[i], base[i], n))
+                        return arena_printf(p->graph->arena,
+                                            "position %lld can't be gone back to: what it reads of the %lld "
+                                            "positions before is no longer held",
+                                            (long long)n, (long long)p->cache[i].back);
+        if (p->pages)
+                pages_give(&e->pages, e->slot, *position(e), n);
+        *position(e) = n;
+        return NULL;
+}
+
+static void make_room(Engine *e, int64_t past, int64_t n)
+{
+        const Plan *p = e->plan;
+        int64_t *base = number_at(e, AT_BASE);
+        float *state = ((const InstanceHead *)e->memory)->state;
+        for (int i = 0; i < p->ncache; i++)
+                cache_make_room(&p->cache[i], i, &base[i], e->held, cached_states(p), state, past, n);
+}
+
+static void run(Engine *e)
+{
+        FloatState outside = float_enter();
+        team_run(&e->team, e->code.program, e->instance);
+        float_leave(outside);
+}
+
+/* --- several sequences ------------------------------------------------------------------------------------------- */
+
+static void keep_slot(Engine *e)
+{
+        e->kept[e->slot].past = *position(e);
+}
+
+/* The instance, or a view of it, becomes one of the slot; row 0 is at position past - row. */
+static void take_slot(const Engine *e, char *instance, int slot, int64_t row)
+{
+        const Graph *g = e->plan->graph;
+        InstanceHead *head = (InstanceHead *)(void *)instance;
+        head->state = e->state + (size_t)slot * slot_floats(e->plan);
+        set_int(e, instance, AT_SLOT, slot);
+        const int32_t *page_of = e->pages.page_of + slot * e->pages.page_blocks;
+        if (e->code.instance[AT_PAGE_OF] >= 0)
+                memcpy(instance + e->code.instance[AT_PAGE_OF], &page_of, sizeof page_of);
+        set_in(e, instance, AT_NAMED + g->past, e->kept[slot].past - row);
+        for (int i = 0; i < g->nnamed && g->fed_separately; i++)
+                if (i != g->time && i != g->past)
+                        set_in(e, instance, AT_NAMED + i, e->kept[slot].size[i]);
+}
+
+/* A range's outputs lie behind those of the rows wanted before it. */
+static void skip_outputs(const Engine *e, char *view, int64_t rows)
+{
+        const Graph *g = e->plan->graph;
+        for (int i = 0; i < g->noutput; i++) {
+                char *at = view + e->code.instance[AT_NAMED + g->nnamed + g->ninput + i];
+                float *to;
+                memcpy(&to, at, sizeof to);
+                to = to ? to + rows * row_elements(e->plan, &g->output[i].node->type) : NULL;
+                memcpy(at, &to, sizeof to);
+        }
+}
+
+/* The views for a call of these sequences: see batch.h of the runtime, which does the same for emitted C. */
+static void see_sequences(Engine *e, const EngineSequence *s, int sequences)
+{
+        const Plan *p = e->plan;
+        size_t size = (size_t)e->code.instance[0];
+        char *sequence = e->instance + aligned(size), *range = sequence + (size_t)p->slots * size;
+        const void **of = (const void **)(void *)(sequence + aligned(2 * (size_t)p->slots * size));
+        int64_t row = 0, given = 0, end = -1;
+        int ranges = 0, at_time = AT_NAMED + p->graph->time;
+        for (int i = 0; i < sequences; i++) {
+                char *own = sequence + (size_t)i * size, *wanted = range + (size_t)ranges * size;
+                int64_t first = row + s[i].first;
+                memcpy(own, e->instance, size);
+                take_slot(e, own, s[i].slot, row);
+                set_in(e, own, AT_FIRST, row);
+                set_in(e, own, at_time, row + s[i].n);
+                for (int64_t k = 0; k < s[i].n; k++)
+                        of[row++] = own;
+                if (s[i].first == s[i].n)
+                        continue;
+                if (!p->tails_apart && end == first) {
+                        set_in(e, wanted - size, at_time, row);
+                } else {
+                        memcpy(wanted, own, size);
+                        set_in(e, wanted, AT_FIRST, first);
+                        skip_outputs(e, wanted, given);
+                        ranges++;
+                }
+                end = row;
+                given += s[i].n - s[i].first;
+        }
+        set_number(e, at_time, row);
+        set_int(e, e->instance, AT_SEQUENCES, sequences);
+        set_int(e, e->instance, AT_RANGES, ranges);
+        set_pointer(e, AT_SEQUENCE, sequence);
+        set_pointer(e, AT_RANGE, range);
+        set_pointer(e, AT_OF, of);
+}
+
+const char *engine_select(Engine *e, int slot)
+{
+        if (slot < 0 || slot >= e->plan->slots)
+                return "there is no such slot";
+        if (e->plan->slots == 1)
+                return NULL;
+        keep_slot(e);
+        take_slot(e, e->instance, e->slot = slot, 0);
+        return NULL;
+}
+
+static const char *check_sequences(const Engine *e, const EngineSequence *s, int sequences, int64_t *rows)
+{
+        const Graph *g = e->plan->graph;
+        *rows = 0;
+        for (int i = 0; i < sequences; i++) {
+                if (s[i].slot < 0 || s[i].slot >= e->plan->slots)
+                        return "there is no such slot";
+                for (int k = 0; k < i; k++)
+                        if (s[k].slot == s[i].slot)
+                                return "a slot stands twice in a batch";
+                int64_t past = e->kept[s[i].slot].past;
+                if (s[i].n < 1 || s[i].first < 0 || s[i].first > s[i].n)
+                        return "a sequence takes one position or more";
+                if (s[i].n > g->named[g->time].bound - past)
+                        return "more positions than the model has room for";
+                if (g->fed_separately && past == 0)
+                        return "a sequence with inputs that are fed separately begins with a call of its own";
+                *rows += s[i].n;
+        }
+        return *rows > e->plan->bound[g->time] ? "more positions in a batch than a call takes" : NULL;
+}
+
+/* The pages that a call of these sequences needs, or none of them: see batch_pages.h of the runtime. */
+static const char *take_pages(Engine *e, const EngineSequence *s, int sequences)
+{
+        float *arena = ((const InstanceHead *)e->memory)->arena;
+        int64_t asked = 0;
+        if (!e->plan->pages)
+                return NULL;
+        keep_slot(e);
+        for (int i = 0; i < sequences; i++)
+                asked += pages_ask(&e->pages, s[i].slot, e->kept[s[i].slot].past, s[i].n);
+        const bool enough = asked <= e->pages.pages_left;
+        for (int i = 0; i < sequences; i++)
+                if (enough)
+                        pages_take(&e->pages, s[i].slot, e->kept[s[i].slot].past, s[i].n, e->held,
+                                   paged_states(e->plan), arena);
+                else
+                        pages_unask(&e->pages, s[i].slot, e->kept[s[i].slot].past);
+        return enough ? NULL
+                      : arena_printf(
+                                e->plan->graph->arena,
+                                "too few pages are left: %lld, and the call needs %lld; nothing was taken",
+                                (long long)e->pages.pages_left, (long long)asked);
+}
+
+static const char *set_sizes(Engine *e, const EngineCall *call)
+{
+        const Graph *g = e->plan->graph;
+        for (int i = 0; i < g->nnamed; i++) {
+                if (g->past >= 0 && (i == g->time || i == g->past))
+                        continue;
+                if (call->size[i] < 1 || call->size[i] > g->named[i].bound)
+                        return arena_printf(g->arena, "%s is 1 to %lld, not %lld", g->named[i].name,
+                                            (long long)g->named[i].bound, (long long)call->size[i]);
+                set_number(e, AT_NAMED + i, call->size[i]);
+        }
+        return NULL;
+}
+
+/* n: positions, where there are any. */
+static const char *check_inputs(const Engine *e, const EngineCall *call, int64_t n)
+{
+        const Graph *g = e->plan->graph;
+        int64_t size[MAX_NAMED] = {0};
+        for (int i = 0; i < g->nnamed; i++)
+                size[i] = g->past >= 0 && i == g->time ? n : g->past >= 0 && i == g->past ? 0 : call->size[i];
+        for (int i = 0; i < g->ninput; i++) {
+                const Input *in = &g->input[i];
+                const int32_t *id = call->input[i];
+                int64_t count = in->bound ? type_count(&in->type, size) : 0;
+                for (int64_t k = 0; k < count; k++)
+                        if (id[k] < 0 || id[k] >= in->bound)
+                                return arena_printf(g->arena, "%s[%lld] is %d: it must be 0 to %lld",
+                                                    input_name(in), (long long)k, id[k],
+                                                    (long long)in->bound - 1);
+        }
+        return NULL;
+}
+
+static const char *begin_call(Engine *e, const EngineCall *call, int64_t n)
+{
+        second_tier(e);
+        const char *wrong = set_sizes(e, call);
+        return wrong ? wrong : check_inputs(e, call, n);
+}
+
+/* Pointers to where the call's positions from `taken` on, and its outputs from `given` on, lie. */
+static void point(Engine *e, const EngineCall *call, int64_t taken, int64_t given)
+{
+        const Plan *p = e->plan;
+        const Graph *g = p->graph;
+        int at = AT_NAMED + g->nnamed;
+        for (int i = 0; i < g->ninput; i++) {
+                const Type *t = &g->input[i].type;
+                int64_t rows = advances(p, t) ? taken * row_elements(p, t)
+                                              : 0; /* ids and floats have 4 bytes each */
+                set_pointer(e, at + i, (const char *)call->input[i] + 4 * rows);
+        }
+        for (int i = 0; i < g->noutput; i++) {
+                const Type *t = &g->output[i].node->type;
+                float *to = call->output[i];
+                set_pointer(e, at + g->ninput + i,
+                            to && advances(p, t) ? to + given * row_elements(p, t) : to);
+        }
+}
+
+/* Columns of taps that no piece of the call computes, since their positions come after all of its rows. */
+static void fill_later(const Engine *e, const EngineCall *call, int64_t n, int64_t past)
+{
+        const Graph *g = e->plan->graph;
+        int64_t size[MAX_NAMED];
+        for (int i = 0; i < g->nnamed; i++)
+                size[i] = i == g->past ? past : i == g->time ? n : call->size[i];
+        for (int i = 0; i < g->noutput; i++) {
+                const Type *t = &g->output[i].node->type;
+                int growing = 0;
+                for (int a = 0; a < t->rank; a++)
+                        growing += t->dim[a].per[g->time] != 0;
+                int64_t count = growing > 1 && call->output[i] ? type_count(t, size) : 0;
+                for (int64_t k = 0; k < count; k++)
+                        call->output[i][k] = (float)g->output[i].later;
+        }
+}
+
+/* A call of the selected slot's sequence alone. */
+static void see_alone(Engine *e, const EngineCall *call, int64_t n, int64_t first)
+{
+        const Graph *g = e->plan->graph;
+        if (*position(e) == 0)
+                for (int i = 0; i < g->nnamed; i++)
+                        e->kept[e->slot].size[i] = call->size[i];
+        keep_slot(e);
+        see_sequences(e, &(EngineSequence){e->slot, n, first}, 1);
+}
+
+const char *engine_advance(Engine *e, const EngineCall *call, int64_t n, int64_t first)
+{
+        const Plan *p = e->plan;
+        const Graph *g = p->graph;
+        if (g->past < 0)
+                return "this model is not causal: it takes its input as a whole";
+        int64_t *past = position(e), room = g->named[g->time].bound - *past;
+        if (n < 0 || n > room)
+                return arena_printf(g->arena,
+                                    "no room for %lld positions more: the context of %lld holds %lld",
+                                    (long long)n, (long long)g->named[g->time].bound, (long long)*past);
+        const char *wrong = begin_call(e, call, n);
+        if (wrong)
+                return wrong;
+        const int64_t end = *past + n;
+        wrong = take_pages(e, &(EngineSequence){e->slot, n, 0}, 1);
+        if (wrong)
+                return wrong;
+        set_number(e, AT_WHOLE, n);
+        fill_later(e, call, n, *past);
+        for (int64_t taken = 0, given = 0; taken < n;) {
+                if (atomic_load(&e->interrupted)) {
+                        if (p->pages)
+                                pages_give(&e->pages, e->slot, end, *past);
+                        return "interrupted";
+                }
+                int64_t chunk = n - taken < p->chunk ? n - taken : p->chunk;
+                int64_t unwanted = first - taken < 0 ? 0 : first - taken < chunk ? first - taken : chunk;
+                point(e, call, taken, given);
+                set_number(e, AT_DONE, taken);
+                set_number(e, AT_NAMED + g->time, chunk);
+                set_number(e, AT_FIRST, unwanted);
+                choose_part(e, *past);
+                if (p->slots > 1)
+                        see_alone(e, call, chunk, unwanted);
+                make_room(e, *past, chunk);
+                run(e);
+                *past += chunk;
+                taken += chunk;
+                given += chunk - unwanted;
+        }
+        return NULL;
+}
+
+const char *engine_batch(Engine *e, const EngineSequence *s, int sequences, const EngineCall *call)
+{
+        int64_t n;
+        if (e->plan->slots == 1)
+                return "this plan is for one sequence a call";
+        keep_slot(e);
+        const char *wrong = check_sequences(e, s, sequences, &n);
+        if (!wrong && n > 0)
+                wrong = begin_call(e, call, n);
+        if (wrong || n == 0)
+                return wrong;
+        if (atomic_load(&e->interrupted))
+                return "interrupted";
+        wrong = take_pages(e, s, sequences);
+        if (wrong)
+                return wrong;
+        point(e, call, 0, 0);
+        choose_part(e, -1);
+        see_sequences(e, s, sequences);
+        run(e);
+        for (int i = 0; i < sequences; i++)
+                e->kept[s[i].slot].past += s[i].n;
+        take_slot(e, e->instance, e->slot, 0);
+        return NULL;
+}
+
+const char *engine_forward(Engine *e, const EngineCall *call)
+{
+        if (e->plan->graph->past >= 0)
+                return "this model is causal: it advances";
+        const char *wrong = begin_call(e, call, 0);
+        if (wrong)
+                return wrong;
+        if (atomic_load(&e->interrupted))
+                return "interrupted";
+        set_number(e, AT_FIRST, 0);
+        point(e, call, 0, 0);
+        run(e);
+        return NULL;
+}
+
+const char *engine_tokens(Engine *e, const int32_t *tokens, int64_t n, int64_t first, float *logits)
+{
+        const void *input[] = {tokens};
+        int64_t size[MAX_NAMED] = {0};
+        e->output[0] = logits;
+        return engine_advance(e, &(EngineCall){input, e->output, size}, n, logits ? first : n);
+}

@@ -1,0 +1,44 @@
+/*
+ * Pages of an instance that holds several sequences: taken before a call, given back with positions, shared by forks.  $model and
+ * $MODEL stand for the model's name.
+ *
+ * Needs pages.h, slots.h, the table paged_states.
+ */
+/* The pages that a call of these sequences needs, or none of them. */
+static int take_pages($model *m, const $model_sequence *s, int sequences)
+{
+        int64_t asked = 0;
+        keep_slot(m);
+        for (int i = 0; i < sequences; i++)
+                asked += pages_ask(&m->page_table, s[i].slot, m->kept[s[i].slot].past, s[i].n);
+        const int enough = asked <= m->page_table.pages_left;
+        for (int i = 0; i < sequences; i++)
+                if (enough)
+                        pages_take(&m->page_table, s[i].slot, m->kept[s[i].slot].past, s[i].n, paged_states,
+                                   sizeof paged_states / sizeof *paged_states, m->arena);
+                else
+                        pages_unask(&m->page_table, s[i].slot, m->kept[s[i].slot].past);
+        return enough ? $MODEL_OK : $MODEL_ERROR_PAGES;
+}
+
+int64_t $model_pages_left(const $model *m)
+{
+        return m->page_table.pages_left;
+}
+
+int $model_fork($model *m, int slot, int copy)
+{
+        float *states = m->arena + ARENA_FLOATS;
+        if (slot < 0 || slot >= SLOTS || copy < 0 || copy >= SLOTS)
+                return $MODEL_ERROR_SLOT;
+        if (slot == copy)
+                return $MODEL_OK;
+        keep_slot(m);
+        pages_give(&m->page_table, copy, m->kept[copy].past, 0);
+        pages_share(&m->page_table, slot, copy, m->kept[slot].past);
+        m->kept[copy] = m->kept[slot];
+        memcpy(states + (int64_t)copy * STATE_FLOATS, states + (int64_t)slot * STATE_FLOATS, sizeof *states * STATE_FLOATS);
+        take_slot(m, m, m->slot);
+        return $MODEL_OK;
+}
+
