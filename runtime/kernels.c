@@ -228,10 +228,10 @@ static void any_f16_put(uint16_t *p, int64_t at, float x)
 
 /* An epilogue or a bound is called by address anyway; of the literals that matmul() is made for, this matters. */
 #define MATMUL_OF(storage)                                                                                   \
-        matmul_active(ctx, epilogue, x, ldx, active, rows, k, w, storage, group, cut, panel0, panel1, scratch)
+        matmul_active(ctx, epilogue, x, ldx, active, rows, k, w, storage, group, tiling, panel0, panel1, scratch)
 static void any_matmul_active(const void *ctx, Epilogue *epilogue, const float *x, int64_t ldx,
                              const int32_t *active, int64_t rows, int k, const void *w, int storage, int group,
-                             int cut, int panel0, int panel1, float *scratch)
+                             const Tiling *tiling, int panel0, int panel1, float *scratch)
 {
         if (storage == STORAGE_F32)
                 MATMUL_OF(STORAGE_F32);
@@ -269,9 +269,10 @@ static void by_address_v_gather_blocks_far(float *r, int storage, const void *ar
 }
 
 static void any_matmul(const void *ctx, Epilogue *epilogue, const float *x, int64_t ldx, int64_t rows, int k,
-                       const void *w, int storage, int group, int cut, int panel0, int panel1, float *scratch)
+                       const void *w, int storage, int group, const Tiling *tiling, int panel0, int panel1,
+                       float *scratch)
 {
-        any_matmul_active(ctx, epilogue, x, ldx, NULL, rows, k, w, storage, group, cut, panel0, panel1, scratch);
+        any_matmul_active(ctx, epilogue, x, ldx, NULL, rows, k, w, storage, group, tiling, panel0, panel1, scratch);
 }
 static void any_matmul_activations(float *y, int64_t y_row, const float *a, int64_t ai, int64_t ak,
                                    const void *b, int64_t b_at, int storage, int64_t bk, int64_t bj,
@@ -418,10 +419,10 @@ const KernelSymbol JOIN(kernels_, KERNELS_ISA)[] = {
             "(float *p, int64_t stride, const float *x, int n)")
         ROW(matmul, void, any_matmul,
             "(const void *ctx, void (*epilogue)(const void *ctx, int64_t row, int panel, const v16 *acc), const float *x, int64_t ldx, int64_t rows, int k, "
-            "const void *w, int storage, int group, int cut, int panel0, int panel1, float *scratch)")
+            "const void *w, int storage, int group, const void *tiling, int panel0, int panel1, float *scratch)")
         ROW(matmul_active, void, any_matmul_active,
             "(const void *ctx, void (*epilogue)(const void *ctx, int64_t row, int panel, const v16 *acc), const float *x, int64_t ldx, "
-            "const int32_t *active, int64_t rows, int k, const void *w, int storage, int group, int cut, int panel0, int panel1, "
+            "const int32_t *active, int64_t rows, int k, const void *w, int storage, int group, const void *tiling, int panel0, int panel1, "
             "float *scratch)")
         ROW(codes_of_rows, void, any_codes_of_rows,
             "(void *to, const float *x, int64_t ldx, const int32_t *active, int64_t rows, int k, int group)")

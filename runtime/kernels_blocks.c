@@ -5,12 +5,12 @@
 
 #define BLOCKS_OF(storage)                                                                                   \
         case storage:                                                                                        \
-                matmul_blocks(ctx, epilogue, codes, active, rows, k, w, storage, group, cut, panel0, panel1, \
-                              scratch);                                                                      \
+                matmul_blocks(ctx, epilogue, codes, active, rows, k, w, storage, group, tiling, panel0,      \
+                              panel1, scratch);                                                              \
                 break;
 static void any_matmul_blocks(const void *ctx, Epilogue *epilogue, const void *codes, const int32_t *active,
-                             int64_t rows, int k, const void *w, int storage, int group, int cut, int panel0,
-                             int panel1, float *scratch)
+                              int64_t rows, int k, const void *w, int storage, int group,
+                              const Tiling *tiling, int panel0, int panel1, float *scratch)
 {
         switch (storage) {
                 BLOCKS_OF(STORAGE_Q8_0)
@@ -27,7 +27,7 @@ static void any_matmul_blocks(const void *ctx, Epilogue *epilogue, const void *c
 const KernelSymbol JOIN(kernels_blocks_, KERNELS_ISA)[] = {
         ROW(matmul_blocks, void, any_matmul_blocks,
             "(const void *ctx, void (*epilogue)(const void *ctx, int64_t row, int panel, const v16 *acc), const void *codes, "
-            "const int32_t *active, int64_t rows, int k, const void *w, int storage, int group, int cut, int panel0, int panel1, "
+            "const int32_t *active, int64_t rows, int k, const void *w, int storage, int group, const void *tiling, int panel0, int panel1, "
             "float *scratch)")
         {NULL, NULL, NULL}};
 /* clang-format on */

@@ -12,28 +12,34 @@
  * computes.  A single row is the same nest with a short chunk: it reads a few panels side by side at the
  * speed of memory.
  *
- * Needs blocks.h, and the shape of a tile that fills the target's registers:
+ * Needs blocks.h, and shapes of tiles that fill the target's registers:
  *
  *                                          AVX-512   AVX2   NEON   scalar
- *      TILE_ROWS x TILE_PANELS  many rows   12 x 2   6 x 1  5 x 1   4 x 1
+ *      TILES(T): T(rows, panels) for each tile that a product asks for, as 8 x 3 or 6 x 1
  *      4 x FEW_PANELS           few rows     4 x 4   4 x 1  4 x 1   4 x 1
  *      CODE_ROWS                of codes         8       4      4       4
  */
 
-/* Rows that pass by one chunk of weights: enough that memory keeps up, few enough to stay in cache. */
-#define MATMUL_ROWS 192
+/* How a product with many rows is blocked. */
+typedef struct {
+        int rows,
+                panels; /* of a tile: one of TILES; of codes CODE_ROWS, and the panels that pass by together */
+        int cut;        /* k is taken in pieces of so many, that a tile's panels of one piece stay in cache */
+        int at_once; /* about as many rows pass by one piece: enough that memory keeps up, few enough to stay in cache */
+} Tiling;
 
 /* Bytes of a panel between asking for weights and using them, where few rows leave memory to wait for. */
 #define MATMUL_AHEAD 2048
 
-/* Floats of scratch that matmul() needs, for any k; each thread its own. */
-#define MATMUL_SCRATCH ((MATMUL_ROWS + TILE_ROWS) * 2 * 16)
+/* Floats of scratch that matmul() needs for any k and any tile: of 12 rows at most, and of 3 panels, which in pairs are 6; each thread
+ * its own. */
+#define MATMUL_SCRATCH(at_once) (((at_once) + 12) * 6 * 16)
 
-/* The same, where the last of an odd number of panels is not computed twice. */
+/* The same, where a panel that is left alone is not computed twice. */
 KERNEL void tile_product_odd(float *acc, int64_t acc_row, const Factors *f, int64_t steps, int fresh,
                              int rows, int panels)
 {
-        if (panels == 2 && f->panels == 1)
+        if ((panels == 2 || panels == 3) && f->panels == 1)
                 tile_product(acc, acc_row, f, steps, fresh, rows, 1);
         else
                 tile_product(acc, acc_row, f, steps, fresh, rows, panels);
@@ -52,6 +58,7 @@ typedef struct {
         int64_t ldx, rows;
         const void *w; /* [panels][k][16], or [panels][k / a block's steps] */
         int storage, group, k, panel1;
+        const Tiling *tiling;
         float *scratch; /* [tile][tile's row][panel of the group][16] */
         int streamed;   /* weights are read in the order in which they lie: nothing is asked for */
 } Matmul;
@@ -122,12 +129,13 @@ KERNEL void matmul_finish(const Matmul *m, const void *ctx, Epilogue *epilogue, 
         }
 }
 
-/* All panels from panel0 on for the rows in even blocks of at most about MATMUL_ROWS. */
+/* All panels from panel0 on for the rows in even blocks of about Tiling.at_once.  With as many rows or fewer that is a single block: each
+ * weight is read once. */
 KERNEL void matmul_rows(const Matmul *m, const void *ctx, Epilogue *epilogue, int panel0, int64_t chunk,
                         int tile_rows, int panels)
 {
-        int width = panels > m->group ? panels : m->group;
-        int64_t blocks = (m->rows + MATMUL_ROWS - 1) / MATMUL_ROWS;
+        int width = panels % m->group ? panels * m->group : panels;
+        int64_t blocks = (m->rows + m->tiling->at_once - 1) / m->tiling->at_once;
         int64_t tiles = (m->rows + blocks * tile_rows - 1) / (blocks * tile_rows);
         int64_t block = tiles * tile_rows;
         for (int64_t row0 = 0; row0 < m->rows; row0 += block) {
@@ -140,26 +148,41 @@ KERNEL void matmul_rows(const Matmul *m, const void *ctx, Epilogue *epilogue, in
         }
 }
 
-/* With many rows in tiles of all registers; with few, or one, a few panels side by side.  cut: a chunk of k with many rows. */
-KERNEL void matmul_all(const Matmul *m, const void *ctx, Epilogue *epilogue, int64_t cut, int panel0)
+/* Whether tiles of four rows serve better than the product's own: there is none of those, or the last one would overlap so far that a tenth
+ * more rows are computed. */
+KERNEL int has_few_rows(const Matmul *m)
 {
-        const int64_t ahead = MATMUL_AHEAD / step_bytes(m->storage); /* chunks asked for one ahead */
-        if (m->rows >= TILE_ROWS)
-                matmul_rows(m, ctx, epilogue, panel0, cut, TILE_ROWS, TILE_PANELS);
-        else if (m->rows > 1)
-                matmul_rows(m, ctx, epilogue, panel0, ahead, 4, FEW_PANELS);
-        else if (m->rows == 1)
+        const int64_t own = m->tiling->rows;
+        return m->rows < own || 10 * ((m->rows + 3) / 4 * 4) <= 9 * ((m->rows + own - 1) / own * own);
+}
+
+/* A branch of matmul_all() for one of TILES. */
+#define OF_TILE(tile_rows, tile_panels)                                                                      \
+        else if (m->rows > 1 && t->rows == (tile_rows) && t->panels == (tile_panels))                        \
+                matmul_rows(m, ctx, epilogue, panel0, chunk, tile_rows, tile_panels);
+
+/* With many rows in the product's tiles; with few, or one, a few panels side by side.  Few rows leave memory to wait for: chunks of weights
+ * are short then, and asked for one ahead. */
+KERNEL void matmul_all(const Matmul *m, const void *ctx, Epilogue *epilogue, int panel0)
+{
+        const Tiling *t = m->tiling;
+        const int64_t ahead = MATMUL_AHEAD / step_bytes(m->storage), chunk = m->rows > 8 ? t->cut : ahead;
+        if (m->rows == 1)
                 matmul_rows(m, ctx, epilogue, panel0, ahead, 1, 4);
+        else if (m->rows > 1 && has_few_rows(m))
+                matmul_rows(m, ctx, epilogue, panel0, chunk, 4, FEW_PANELS);
+        TILES(OF_TILE)
 }
 
 /* The same of codes.  With few rows panels are read one after the other from end to end: memory runs faster so than along several panels,
  * or when asked ahead, and a block is long enough to have work beside it. */
-KERNEL void matmul_codes(Matmul *m, const void *ctx, Epilogue *epilogue, int64_t cut, int panel0)
+KERNEL void matmul_codes(Matmul *m, const void *ctx, Epilogue *epilogue, int panel0)
 {
-        const int64_t values = step_values(m->storage), chunk = cut / values, depth = m->k / values;
-        m->streamed = m->rows < CODE_ROWS;
+        const Tiling *t = m->tiling;
+        const int64_t values = step_values(m->storage), chunk = t->cut / values, depth = m->k / values;
+        m->streamed = has_few_rows(m);
         if (!m->streamed)
-                matmul_rows(m, ctx, epilogue, panel0, chunk > 0 ? chunk : 1, CODE_ROWS, TILE_PANELS);
+                matmul_rows(m, ctx, epilogue, panel0, chunk > 0 ? chunk : 1, CODE_ROWS, t->panels);
         else if (m->rows > 1)
                 matmul_rows(m, ctx, epilogue, panel0, depth, 4, 1);
         else if (m->rows == 1)
@@ -170,7 +193,7 @@ KERNEL void matmul_codes(Matmul *m, const void *ctx, Epilogue *epilogue, int64_t
  * first ones. */
 KERNEL void matmul_active(const void *ctx, Epilogue *epilogue, const float *x, int64_t ldx,
                           const int32_t *active, int64_t rows, int k, const void *w, int storage, int group,
-                          int cut, int panel0, int panel1, float *scratch)
+                          const Tiling *tiling, int panel0, int panel1, float *scratch)
 {
         Matmul m = {.x = x,
                     .active = active,
@@ -179,16 +202,17 @@ KERNEL void matmul_active(const void *ctx, Epilogue *epilogue, const float *x, i
                     .w = w,
                     .storage = storage,
                     .group = group,
+                    .tiling = tiling,
                     .k = k,
                     .panel1 = panel1,
                     .scratch = scratch};
-        matmul_all(&m, ctx, epilogue, cut, panel0);
+        matmul_all(&m, ctx, epilogue, panel0);
 }
 
 /* The same with weights in blocks and rows as codes_of_rows() gave them, which are the active ones alone. */
 KERNEL void matmul_blocks(const void *ctx, Epilogue *epilogue, const void *codes, const int32_t *active,
-                          int64_t rows, int k, const void *w, int storage, int group, int cut, int panel0,
-                          int panel1, float *scratch)
+                          int64_t rows, int k, const void *w, int storage, int group, const Tiling *tiling,
+                          int panel0, int panel1, float *scratch)
 {
         Matmul m = {.codes = codes,
                     .active = active,
@@ -196,10 +220,11 @@ KERNEL void matmul_blocks(const void *ctx, Epilogue *epilogue, const void *codes
                     .w = w,
                     .storage = storage,
                     .group = group,
+                    .tiling = tiling,
                     .k = k,
                     .panel1 = panel1,
                     .scratch = scratch};
-        matmul_codes(&m, ctx, epilogue, cut, panel0);
+        matmul_codes(&m, ctx, epilogue, panel0);
 }
 
 /*
@@ -207,16 +232,17 @@ KERNEL void matmul_blocks(const void *ctx, Epilogue *epilogue, const void *codes
  *
  *      x [rows][ldx], its first k columns; w packed [panels][k][16] in `storage`; panels panel0 to panel1.
  *
- * storage, group (1 or 2), cut, k, ldx and epilogue are literals.  panel0 and panel1 are multiples of group.  With
- * many rows k is taken in pieces of `cut`, that a tile's panels of one piece stay in cache.
+ * storage, group (1 or 2), tiling, k, ldx and epilogue are literals.  panel0 and panel1 are multiples of group.
  * Threads share a product by panels, each with its own scratch [MATMUL_SCRATCH].  Never reads past x or past
  * its panels, though it may ask for cache lines behind them.  An ldx that is a multiple
  * of 1024 makes rows fall into the same cache sets: pad it by 16.
  */
 KERNEL void matmul(const void *ctx, Epilogue *epilogue, const float *x, int64_t ldx, int64_t rows, int k,
-                   const void *w, int storage, int group, int cut, int panel0, int panel1, float *scratch)
+                   const void *w, int storage, int group, const Tiling *tiling, int panel0, int panel1,
+                   float *scratch)
 {
-        matmul_active(ctx, epilogue, x, ldx, NULL, rows, k, w, storage, group, cut, panel0, panel1, scratch);
+        matmul_active(ctx, epilogue, x, ldx, NULL, rows, k, w, storage, group, tiling, panel0, panel1,
+                      scratch);
 }
 
 /* The same where neighbours do not lie side by side. */

@@ -19,11 +19,11 @@ target_names() { target_rows | cut -d '|' -f 1; }
 target_names_of_vectors() { target_rows | awk -F '|' '$1 == $7 { print $1 }'; }
 target_flags() { target_field "$1" 3; }
 
-# TILE_ROWS and the like, as options of the compiler
+# TILE_ROWS and the like, as options of the compiler; TARGET_NAME is for tiles.def
 target_tile() {
         # shellcheck disable=SC2046
-        set -- $(target_field "$1" 4)
-        echo "-DTILE_ROWS=$1 -DTILE_PANELS=$2 -DFEW_PANELS=$3 -DCODE_ROWS=$4"
+        set -- $(target_field "$1" 4) "$1"
+        echo "-DTILE_ROWS=$1 -DTILE_PANELS=$2 -DFEW_PANELS=$3 -DCODE_ROWS=$4 -DTARGET_NAME=$5"
 }
 
 # of a target of another machine: its compiler and emulator; of one of this machine or of any: nothing

@@ -290,14 +290,34 @@ static void emit_constants(const Emit *e, Text *c)
                     e->o->tables_apart ? e->o->tables_hash : 0, is_batched(e) ? batch_constants(e) : "");
 }
 
-void emit_tile(const Target *t, Text *c)
+static bool has_tile(const Plan *p, Tile tile)
+{
+        for (int i = 0; i < p->nbody; i++)
+                for (int k = 0; k < p->list[i].n; k++)
+                        for (int s = 0; s < p->list[i].kernel[k]->nsegment; s++) {
+                                const Segment *of = &p->list[i].kernel[k]->segment[s];
+                                if (!is_in_blocks(of->w[0]->storage) && of->tiling.rows == tile.rows &&
+                                    of->tiling.panels == tile.panels)
+                                        return true;
+                        }
+        return false;
+}
+
+void emit_tile(const Plan *p, const Target *t, Text *c)
 {
         text_printf(
                 c,
-                "/* Register tile of products: rows by panels of 16; panels with four rows or fewer; rows of "
-                "products of codes. */\n#define TILE_ROWS %d\n\n#define TILE_PANELS %d\n\n"
-                "#define FEW_PANELS %d\n\n#define CODE_ROWS %d\n\n",
+                "/* Register tile of attention: rows by panels of 16; panels with four rows or fewer; rows "
+                "of "
+                "products of codes; tiles of products. */\n#define TILE_ROWS %d\n\n#define TILE_PANELS %d\n\n"
+                "#define FEW_PANELS %d\n\n#define CODE_ROWS %d\n\n#define TILES(T)",
                 t->rows, t->panels, t->few_panels, t->code_rows);
+        if (target_is_portable(p->target))
+                text_printf(c, " T(%d, %d)", t->rows, t->panels);
+        for (const Tile *tile = p->target->tile; tile->rows; tile++)
+                if (has_tile(p, *tile))
+                        text_printf(c, " T(%d, %d)", tile->rows, tile->panels);
+        text_printf(c, "\n\n");
 }
 
 static bool has_blocks(const Plan *p)
@@ -318,7 +338,7 @@ static void emit_section(const Emit *e, const Target *t, const char *kernels, Te
 {
         const char *files[] = {KERNEL_FILES(t), NULL};
         Text *own = text_new(e->arena);
-        emit_tile(t, own);
+        emit_tile(e->plan, t, own);
         paste_runtime(own, files, NULL, kernels);
         text_printf(own, "%s", kernels);
         text_printf(c, "/* The same kernels for %s. */\n#if %s\n", t->name, t->machine->condition);
@@ -446,7 +466,7 @@ static void emit_all(const Emit *e, Text *c)
                                "generation.h",
                                "conversation.h",
                                NULL};
-        emit_tile(t, c);
+        emit_tile(e->plan, t, c);
         text_printf(user, "%s%s%s", before->data, kernels->data, after->data);
         paste_runtime(c, files, NULL, user->data);
         text_printf(c, "%s", user->data);

@@ -318,9 +318,9 @@ void emit_program_alone(Plan *p, const char *given, Text *c)
                 emit_guard_macros(&e, c);
         }
         text_printf(c, "#define SCRATCH %" PRId64 "\n\n", scratch_size(p));
-        emit_tile(p->target, c);
+        emit_tile(p, p->target, c);
         const char *all[] = {"guard.h", KERNEL_FILES(p->target), "team.h", "pages.h", NULL},
-                   *types[] = {"rows.h", "kept.h", "tile.h", "attention.h", "pages.h", NULL};
+                   *types[] = {"rows.h", "kept.h", "tile.h", "matmul.h", "attention.h", "pages.h", NULL};
         paste_runtime(c, given ? types : all, given, user->data);
         text_printf(c, "%s", user->data);
         p->by_address = false;

@@ -38,17 +38,22 @@ static void print_part(Printer *p, const MatmulCall *c, const MatmulPart *part, 
                 storage->codes ? arena_printf(p->arena, "codes_%d", storage->codes)
                                : arena_printf(p->arena, "%s, %lld", operand_text(p, c->x), (long long)c->ldx);
         const char *twice = s->nproduct == 2 ? "2 * " : "";
+        const char *tile = target_is_portable(p->plan->target)
+                                   ? storage->codes ? "CODE_ROWS, TILE_PANELS" : "TILE_ROWS, TILE_PANELS"
+                                   : arena_printf(p->arena, "%d, %d", s->tiling.rows, s->tiling.panels);
         long long first = part->first, panels = part->panels;
         Text *call = text_new(p->arena);
         if (asked)
                 text_printf(out, "if (m->output_%s) /* wanted */\n", p->plan->graph->output[to->index].name);
-        text_printf(call, "%s(&place, %s, %s, %s, %lld, %s, STORAGE_%s, %d, %lld,\n", function, s->name, x,
+        text_printf(call, "%s(&place, %s, %s, %s, %lld, %s, STORAGE_%s, %d,\n", function, s->name, x,
                     storage->codes || k->active_only ? rows_text(k) : "rows", (long long)k->k_size,
-                    pointer_name(p, s->w[0]), storage->name, s->nproduct, (long long)k->k_cut);
+                    pointer_name(p, s->w[0]), storage->name, s->nproduct);
         text_printf(call,
-                    "%*s%spart(from, %lld, %lld), %spart(to, %lld, %lld), m->scratch + thread * "
+                    "%*s&(Tiling){%s, %d, %d}, %spart(from, %lld, %lld), %spart(to, %lld, %lld), m->scratch "
+                    "+ thread * "
                     "SCRATCH);\n",
-                    (int)strlen(function) + 1, "", twice, first, panels, twice, first, panels);
+                    (int)strlen(function) + 1, "", tile, s->tiling.cut, s->tiling.at_once, twice, first,
+                    panels, twice, first, panels);
         text_indent(out, call, asked);
 }
 

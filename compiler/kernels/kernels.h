@@ -18,15 +18,27 @@ typedef struct {
         const char *header, *base;     /* of vector instructions; what GCC wants before features */
 } Machine;
 
+/* Of a product: rows of x by panels of 16 outputs, whose sums are held in registers. */
+typedef struct {
+        int rows, panels;
+} Tile;
+
+/* How a product with weights is blocked; the same as runtime/matmul.h has it. */
+typedef struct {
+        int rows, panels, cut, at_once;
+} Tiling;
+
 typedef struct {
         const char *name; /* --target NAME */
         /* the headers in runtime/ that define v16, n16 and products of codes; NULL: the portable file of all targets */
         const char *vector, *integers, *dot;
-        const char *flags; /* what the C compiler must be told */
-        const char *guard; /* macros that it then defines; the emitted C asks for them */
-        int rows, panels;  /* matmul tile: rows of x by panels of 16 outputs, held in registers .. */
-        int few_panels;    /* .. and with four rows or fewer */
-        int code_rows;     /* rows of a tile of codes, which has a panel of them at a time */
+        const char *flags;      /* what the C compiler must be told */
+        const char *guard;      /* macros that it then defines; the emitted C asks for them */
+        const Tile *tile;       /* that products choose among, up to one without rows: tiles.def */
+        int registers, vectors; /* of vectors; that 16 floats take */
+        int rows, panels;       /* the tile of attention, and in portable files of products .. */
+        int few_panels;         /* .. and with four rows or fewer */
+        int code_rows;          /* rows of a tile of codes, which has a panel of them at a time */
         const Machine *machine;
         const char *features; /* of the compiler's attribute `target`, in portable files; "": none */
         const char *test;     /* in C: whether a processor of the machine runs it */
@@ -151,6 +163,7 @@ typedef struct {
         int64_t n;        /* outputs */
         Store store;      /* the root, and where it goes */
         const char *name; /* of its expression's C function */
+        Tiling tiling;
 } Segment;
 
 /* Most threads of an instance: TEAM_MAX of runtime/team.h (run/engine.c). */
@@ -179,8 +192,7 @@ struct Kernel {
         bool active_only;    /* only the rows that were found are computed */
         int64_t most_active; /* FIND: most rows */
         int64_t scratch;     /* floats that each thread needs beside the arena */
-        int64_t k_size;      /* MATMUL: the contracted axis .. */
-        int64_t k_cut;       /* .. and the pieces in which it is taken with many rows */
+        int64_t k_size;      /* MATMUL: the contracted axis */
         double fill;         /* FILL */
         uint64_t wanted;     /* the outputs that need it (Graph.wanted) */
         int tail;            /* 1: only the rows wanted as output are computed */
@@ -307,6 +319,9 @@ int64_t round_up(int64_t n, int64_t to);
 extern const int code_group[CODE_GROUPS];
 #define CODES_BYTES(k) ((int64_t)(k)*3 / 2)
 bool wants_codes(const Kernel *k, int group); /* MATMUL: does a part read its rows so? */
+
+/* As in runtime/matmul.h: floats of scratch for a product of so many rows at once. */
+#define MATMUL_SCRATCH(at_once) (INT64_C(6) * LANES * ((at_once) + TILE_MOST))
 
 /* c_names.c */
 bool is_c_word(const char *name); /* a keyword, or something of the runtime or of every emitted function */

@@ -1,48 +1,84 @@
 /* Tile: how each product with weights is blocked.
  *
- * The register tile is a row of the target table: as many rows by panels of 16 outputs as keep every sum in a register; of codes, with
- * their integer sums beside.
+ * A register tile takes as many rows by panels of 16 outputs as keep every sum in a register; tile_cost.c chooses it.  Products of codes
+ * have the one of the target table, with integer sums beside.
  * Around it (Goto and van de Geijn, "Anatomy of high-performance matrix multiplication", 2008) the weights stream: of
- * a tile's panels one piece of k at a time stays in the first cache levels while up to 192 rows pass by.  Here k is cut
- * into equal pieces of at most 512, so that no short one is left over.  A single row reads a few panels side by side
- * instead; the kernel does that by itself.
+ * a tile's panels one piece of k at a time stays in the first cache levels while many rows pass by.  A single row reads a few panels side by
+ * side instead, and few rows are taken four at a time; the kernel does that by itself.
  *
- * Expects kernels; leaves k_cut and the scratch of each.  Changes no bit: every output adds k in order. */
+ * Expects kernels; leaves the tiling of each product and the scratch of each kernel.  Changes no bit: every output adds k in order. */
 #include <inttypes.h>
 
 #include "plan_private.h"
 
-enum { LONGEST_PIECE = 512, ROWS_AT_ONCE = 192, KEYS_AT_ONCE = 256 };
+enum { KEYS_AT_ONCE = 256 };
 
-/* Floats of scratch for the rows as codes, if a part wants them in groups of so many; behind it those of the next. */
-static int64_t codes_size(const Plan *p, const Kernel *k, int group)
+/* Most rows that a call has. */
+static int64_t rows_of(const Plan *p, const Kernel *k)
 {
         int64_t rows = 1;
         for (int a = 0; a + 1 < k->x->type.rank; a++)
                 rows *= bound_of(p, k->x->type.dim[a]);
-        return wants_codes(k, group) ? FLOATS(round_up(rows * CODES_BYTES(k->k_size), 4 * LANES)) : 0;
+        return rows;
+}
+
+/* Floats of scratch for the rows as codes, if a part wants them in groups of so many; behind it those of the next. */
+static int64_t codes_size(const Plan *p, const Kernel *k, int group)
+{
+        return wants_codes(k, group) ? FLOATS(round_up(rows_of(p, k) * CODES_BYTES(k->k_size), 4 * LANES))
+                                     : 0;
+}
+
+static void explain_tiling(Plan *p, const Kernel *k, Storage s, int64_t panels, const Tiling *t,
+                           const char *why)
+{
+        const int64_t pieces = (k->k_size + t->cut - 1) / t->cut;
+        plan_explain(p,
+                     "%s: %" PRId64 " x %" PRId64 " in %s in tiles of %d rows by %d outputs, k in %" PRId64
+                     " piece%s of %d, %d rows at once%s%s",
+                     k->name, k->k_size, panels * LANES, storage_info[s].text, t->rows,
+                     (storage_info[s].codes ? 1 : t->panels) * LANES, pieces, pieces == 1 ? "" : "s", t->cut,
+                     t->at_once, *why ? ": " : "", why);
+}
+
+/* All parts whose weights have this storage. */
+static void tile_parts(Plan *p, Kernel *k, Storage s)
+{
+        const Target *t = p->target;
+        const int64_t rows = rows_of(p, k);
+        const char *why = "";
+        int64_t panels = 0;
+        for (int i = 0; i < k->nsegment; i++)
+                if (k->segment[i].w[0]->storage == s)
+                        panels += k->segment[i].nproduct * (round_up(k->segment[i].n, LANES) / LANES);
+        if (!panels)
+                return;
+        Tile tile = {storage_info[s].codes ? t->code_rows : t->rows, t->panels};
+        if (!storage_info[s].codes && !p->off[PASS_tile] && !target_is_portable(t))
+                tile = cheapest_tile(p, s, rows, panels, &why);
+        Tiling tiling = tiling_of(s, target_is_portable(t) ? (Tile){8, 2} : tile, rows, k->k_size);
+        tiling.rows = tile.rows;
+        tiling.panels = tile.panels;
+        for (int i = 0; i < k->nsegment; i++)
+                if (k->segment[i].w[0]->storage == s)
+                        k->segment[i].tiling = tiling;
+        if (!target_is_portable(t))
+                explain_tiling(p, k, s, panels, &tiling, why);
 }
 
 static void tile_matmul(Plan *p, Kernel *k)
 {
-        int64_t pieces = !p->off[PASS_tile] ? (k->k_size + LONGEST_PIECE - 1) / LONGEST_PIECE : 1;
-        k->k_cut = pieces == 1 ? k->k_size : round_up((k->k_size + pieces - 1) / pieces, LANES);
-        k->scratch = INT64_C(2) * LANES * (ROWS_AT_ONCE + TILE_MOST);
+        int64_t at_once = 0;
+        for (Storage s = 0; s < STORAGE_COUNT; s++)
+                tile_parts(p, k, s);
+        for (int i = 0; i < k->nsegment; i++)
+                if (k->segment[i].tiling.at_once > at_once)
+                        at_once = k->segment[i].tiling.at_once;
+        k->scratch = MATMUL_SCRATCH(at_once);
         for (int i = 0; i < CODE_GROUPS; i++) {
                 k->codes[i] = k->scratch;
                 k->scratch += codes_size(p, k, code_group[i]);
         }
-        int64_t n = 0;
-        for (int i = 0; i < k->nsegment; i++)
-                n += k->segment[i].n * k->segment[i].nproduct;
-        const Target *t = p->target;
-        const bool codes = wants_codes(k, 32) || wants_codes(k, 256);
-        if (t->rows)
-                plan_explain(p,
-                             "%s: %" PRId64 " x %" PRId64 " in tiles of %d rows by %d outputs, k in %" PRId64
-                             " piece%s of %" PRId64,
-                             k->name, k->k_size, n, codes ? t->code_rows : t->rows,
-                             (codes ? 1 : t->panels) * LANES, pieces, pieces == 1 ? "" : "s", k->k_cut);
 }
 
 /* As runtime/attention.h has it: for each row of a tile q, scores, two outputs in whole vectors, two vectors of sums. */

@@ -385,14 +385,15 @@ static void live(const void *context, int head, int64_t row, int64_t *low, int64
 
 typedef void Epilogue(const void *ctx, int64_t row, int panel, const float *acc);
 typedef void Matmul(const void *ctx, Epilogue *e, const float *x, int64_t ldx, int64_t rows, int k,
-                    const void *w, int storage, int group, int cut, int panel0, int panel1, float *scratch);
+                    const void *w, int storage, int group, const Tiling *tiling, int panel0, int panel1,
+                    float *scratch);
 typedef void MatmulActive(const void *ctx, Epilogue *e, const float *x, int64_t ldx, const int32_t *active,
-                          int64_t rows, int k, const void *w, int storage, int group, int cut, int panel0,
-                          int panel1, float *scratch);
+                          int64_t rows, int k, const void *w, int storage, int group, const Tiling *tiling,
+                          int panel0, int panel1, float *scratch);
 
 typedef void MatmulBlocks(const void *ctx, Epilogue *e, const void *codes, const int32_t *active,
-                          int64_t rows, int k, const void *w, int storage, int group, int cut, int panel0,
-                          int panel1, float *scratch);
+                          int64_t rows, int k, const void *w, int storage, int group, const Tiling *tiling,
+                          int panel0, int panel1, float *scratch);
 typedef void CodesOfRows(void *to, const float *x, int64_t ldx, const int32_t *active, int64_t rows, int k,
                          int group);
 
@@ -429,17 +430,17 @@ static void run_part(Frame *f, const MatmulCall *c, const MatmulPart *part, int6
                 if (storage_info[storage].codes == code_group[i]) {
                         ((MatmulBlocks *)f->own->run.blocks)(&context, epilogue, scratch_of(f) + k->codes[i],
                                                              active, rows, (int)k->k_size, w, storage, group,
-                                                             (int)k->k_cut, panel0, panel1, scratch_of(f));
+                                                             &s->tiling, panel0, panel1, scratch_of(f));
                         return;
                 }
         if (k->active_only)
                 ((MatmulActive *)f->own->run.matmul_active)(&context, epilogue, x, c->ldx, f->active,
                                                             f->count, (int)k->k_size, w, storage, group,
-                                                            (int)k->k_cut, panel0, panel1, scratch_of(f));
+                                                            &s->tiling, panel0, panel1, scratch_of(f));
         else
                 ((Matmul *)f->own->run.matmul)(&context, epilogue, x, c->ldx,
                                                rows_of(f, c->outer, f->f->nloop - 1), (int)k->k_size, w,
-                                               storage, group, (int)k->k_cut, panel0, panel1, scratch_of(f));
+                                               storage, group, &s->tiling, panel0, panel1, scratch_of(f));
 }
 
 /* Rows as codes, for parts whose weights lie in blocks. */

@@ -21,6 +21,7 @@
                 CODE_ROWS_##name = code_rows                                                                 \
         };
 #include "../kernels/targets.def"
+#include "../kernels/tiles.def"
 
 #define JOIN_(a, b) a##b
 #define JOIN(a, b) JOIN_(a, b)
@@ -28,6 +29,7 @@
 #define TILE_PANELS JOIN(PANELS_, KERNELS_ISA)
 #define FEW_PANELS JOIN(FEW_PANELS_, KERNELS_ISA)
 #define CODE_ROWS JOIN(CODE_ROWS_, KERNELS_ISA)
+#define TILES(T) JOIN(TILES_, KERNELS_ISA)(T)
 
 #include "math.h"
 #include "rows.h"

@@ -25,6 +25,8 @@
 #include "n16.h"
 
 #include "../../runtime/blocks.h"
+#include "../runtime/tiles.h"
+
 #include "../../runtime/matmul.h"
 
 #include "../../runtime/attention.h"
@@ -111,6 +113,10 @@ KERNEL void causal(const void *ctx, int head, int64_t row, int64_t *lo, int64_t 
 static float *buffer, *x, *y, *scratch;
 static volatile float sink;
 
+/* The target's first tile. */
+#define FIRST(rows, panels) {rows, panels, 512, 192},
+#define TILING (&((const Tiling[]){TILES(FIRST)})[0])
+
 /* Decode: products of k = 2048, one after the other through all weights. */
 #define DECODE(name, rows, k, storage)                                                                       \
         static double name(void)                                                                             \
@@ -120,7 +126,7 @@ static volatile float sink;
                 double t = now();                                                                            \
                 for (int64_t at = 0; at + bytes <= WEIGHT_BYTES; at += bytes)                                \
                         matmul(&(Target){y, 2048}, store, x, k, rows, k, (char *)buffer + at, storage, 1,    \
-                               512, 0, panels, scratch);                                                     \
+                               TILING, 0, panels, scratch);                                                  \
                 return (double)(WEIGHT_BYTES / bytes * bytes) / (now() - t) * 1e-9;                          \
         }
 DECODE(decode_f32, 1, 2048, STORAGE_F32)
@@ -136,8 +142,8 @@ DECODE(decode_4_rows, 4, 2048, STORAGE_F32)
                 int64_t bytes = (int64_t)(n) * (k)*storage_bytes(storage), count = 0;                        \
                 double t = now();                                                                            \
                 for (int64_t at = 0; at + bytes <= (int64_t)16 << 20; at += bytes, count++)                  \
-                        matmul(&(Target){y, n}, store, x, k, rows, k, (char *)buffer + at, storage, 1, 512,  \
-                               0, (n) / 16, scratch);                                                        \
+                        matmul(&(Target){y, n}, store, x, k, rows, k, (char *)buffer + at, storage, 1,       \
+                               TILING, 0, (n) / 16, scratch);                                                \
                 return 2.0 * (double)(count * (rows)) * (n) * (k) / (now() - t) * 1e-9;                      \
         }
 PREFILL(prefill_132, 132, 3072, 768, STORAGE_F32)
@@ -210,7 +216,7 @@ int main(void)
         buffer = filled(WEIGHT_BYTES + 8192);
         x = filled((int64_t)2048 * 2048 * 4);
         y = filled((int64_t)2048 * 3072 * 4);
-        scratch = filled(4 * (MATMUL_SCRATCH + ATTENTION_SCRATCH(256, 256)));
+        scratch = filled(4 * (MATMUL_SCRATCH(192) + ATTENTION_SCRATCH(256, 256)));
         for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
                 double best = 0, ceiling = 0;
                 for (int pass = 0; pass < PASSES; pass++) {

@@ -16,14 +16,14 @@
 #include "run/jit_private.h"
 #include "weights/weights.h"
 
-enum { ROWS = 29, OUTPUTS = 70, PANELS = 6, DEPTH = 1024, SCRATCH = 2 * 16 * (192 + 12) };
+enum { ROWS = 29, OUTPUTS = 70, PANELS = 6, DEPTH = 1024, SCRATCH = 6 * 16 * (192 + 12) };
 
 typedef void CodesOfRows(void *to, const float *x, int64_t ldx, const int32_t *active, int64_t rows, int k,
                          int group);
 typedef void Epilogue(const void *ctx, int64_t row, int panel, const float *acc);
 typedef void MatmulBlocks(const void *ctx, Epilogue *e, const void *codes, const int32_t *active,
-                          int64_t rows, int k, const void *w, int storage, int group, int cut, int panel0,
-                          int panel1, float *scratch);
+                          int64_t rows, int k, const void *w, int storage, int group, const Tiling *tiling,
+                          int panel0, int panel1, float *scratch);
 typedef float BlockAt(int storage, const void *array, int64_t at);
 
 static const struct {
@@ -202,8 +202,9 @@ static void check_product(const Product *p, const int8_t *codes, Storage s, cons
         static float scratch[SCRATCH];
         static Outputs whole, parts;
         bool close = true, same = true;
-        matmul(&whole, put, codes, NULL, ROWS, p->k, p->panel, (int)s, 1, p->k > 512 ? 512 : p->k, 0, PANELS,
-               scratch);
+        const Tiling long_pieces = {t->code_rows, t->panels, p->k > 512 ? 512 : p->k, 192},
+                     short_pieces = {t->code_rows, t->panels, 256, 192};
+        matmul(&whole, put, codes, NULL, ROWS, p->k, p->panel, (int)s, 1, &long_pieces, 0, PANELS, scratch);
         for (int row = 0; row < ROWS; row++)
                 for (int n = 0; n < OUTPUTS; n++)
                         close = close && is_close(p, codes, row, n, whole.y[row][n]);
@@ -211,13 +212,13 @@ static void check_product(const Product *p, const int8_t *codes, Storage s, cons
         for (int rows = 1; rows <= ROWS; rows += 3)
                 for (int cut = 1; cut < PANELS; cut++) {
                         memset(&parts, 0, sizeof parts);
-                        matmul(&parts, put, codes, NULL, rows, p->k, p->panel, (int)s, 1, 256, 0, cut,
-                               scratch);
-                        matmul(&parts, put, codes, NULL, rows, p->k, p->panel, (int)s, 1, 256, cut, PANELS,
-                               scratch);
+                        matmul(&parts, put, codes, NULL, rows, p->k, p->panel, (int)s, 1, &short_pieces, 0,
+                               cut, scratch);
+                        matmul(&parts, put, codes, NULL, rows, p->k, p->panel, (int)s, 1, &short_pieces, cut,
+                               PANELS, scratch);
                         if (cut % 2 == 0)
-                                matmul(&parts, put_pair, codes, NULL, rows, p->k, p->panel, (int)s, 2, 256,
-                                       cut, PANELS, scratch);
+                                matmul(&parts, put_pair, codes, NULL, rows, p->k, p->panel, (int)s, 2,
+                                       &short_pieces, cut, PANELS, scratch);
                         for (int row = 0; row < rows; row++)
                                 for (int n = 0; n < OUTPUTS; n++)
                                         same = same && same_float(parts.y[row][n], whole.y[row][n]);

@@ -21,6 +21,9 @@
 #include "n16.h"
 
 #include "../../runtime/blocks.h"
+
+#include "tiles.h"
+
 #include "../../runtime/matmul.h"
 
 static int failures;

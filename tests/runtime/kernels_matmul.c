@@ -94,14 +94,20 @@ KERNEL void add_pair(const void *ctx, int64_t row, int panel, const v16 *acc)
         v_store(y, v_add(v_load(y), v_mul(acc[0], acc[1])));
 }
 
-/* One call with literals, as emitted C has it. */
+/* The target's tiles, with long pieces of k and many rows at once, and with short ones and few. */
+#define TILE(rows, panels) {rows, panels, 512, 192}, {rows, panels, 16, 24},
+static const Tiling tilings[] = {TILES(TILE)};
+enum { TILINGS = sizeof tilings / sizeof *tilings };
+static const Tiling *tiling = tilings; /* of the next call */
+
+/* One call with literals, as emitted C has it, but for the tiling. */
 #define CALL(epilogue, group, storage)                                                                       \
-        matmul(&target, epilogue, x, ldx, rows, k, w, storage, group, 512, panel0, panel1, scratch)
+        matmul(&target, epilogue, x, ldx, rows, k, w, storage, group, tiling, panel0, panel1, scratch)
 
 static void call(Target target, const float *x, int64_t ldx, int64_t rows, int k, const void *w, int storage,
                  int group, int panel0, int panel1)
 {
-        float *scratch = zero_floats(MATMUL_SCRATCH);
+        float *scratch = zero_floats(MATMUL_SCRATCH(tiling->at_once));
         if (group == 2)
                 CALL(add_pair, 2, STORAGE_F32);
         else if (storage == STORAGE_F32)
@@ -116,10 +122,18 @@ static void call(Target target, const float *x, int64_t ldx, int64_t rows, int k
 static int equals_definition(int rows, int n, int k, int storage)
 {
         Product p = make_product(rows, n, k, storage);
-        call((Target){p.y, n}, p.x, k, rows, k, p.packed, storage, 1, 0, (n + 15) / 16);
-        int good = same_bits(p.y, p.expected, (int64_t)rows * n);
-        if (!good)
-                printf("# rows %d n %d k %d storage %d\n", rows, n, k, storage);
+        int good = 1;
+        for (tiling = tilings + TILINGS - 1;; tiling--) {
+                memset(p.y, 0, sizeof *p.y * (size_t)rows * (size_t)n);
+                call((Target){p.y, n}, p.x, k, rows, k, p.packed, storage, 1, 0, (n + 15) / 16);
+                if (!same_bits(p.y, p.expected, (int64_t)rows * n)) {
+                        printf("# rows %d n %d k %d storage %d, tile of %d by %d\n", rows, n, k, storage,
+                               tiling->rows, tiling->panels);
+                        good = 0;
+                }
+                if (tiling == tilings)
+                        break;
+        }
         hash_floats(p.y, (int64_t)rows * n);
         free_product(&p);
         return good;
@@ -128,14 +142,18 @@ static int equals_definition(int rows, int n, int k, int storage)
 static int equals_definition_in_pairs(int rows, int n, int k)
 {
         Product p = make_product(rows, n, k, STORAGE_F32);
-        call((Target){p.y, n}, p.x, k, rows, k, p.packed, STORAGE_F32, 2, 0, n / 16);
         int good = 1;
-        for (int r = 0; r < rows; r++)
-                for (int j = 0; j < n / 2; j++) {
-                        const float *e = p.expected + r * n + j / 16 * 32 + j % 16;
-                        float expected = e[0] * e[16];
-                        good &= same_bits(p.y + r * (n / 2) + j, &expected, 1);
-                }
+        for (int i = 0; i < TILINGS; i++) {
+                tiling = &tilings[i];
+                memset(p.y, 0, sizeof *p.y * (size_t)rows * (size_t)n);
+                call((Target){p.y, n}, p.x, k, rows, k, p.packed, STORAGE_F32, 2, 0, n / 16);
+                for (int r = 0; r < rows; r++)
+                        for (int j = 0; j < n / 2; j++) {
+                                const float *e = p.expected + r * n + j / 16 * 32 + j % 16;
+                                float expected = e[0] * e[16];
+                                good &= same_bits(p.y + r * (n / 2) + j, &expected, 1);
+                        }
+        }
         free_product(&p);
         return good;
 }
@@ -150,6 +168,7 @@ static int any_split(int rows, int n, int k)
                 int count = 1 + random_below(rows - row);
                 for (int panel = 0; panel < panels;) {
                         int end = panel + 1 + random_below(panels - panel);
+                        tiling = &tilings[end % TILINGS];
                         call((Target){p.y + (int64_t)row * n, n}, p.x + (int64_t)row * k, k, count, k,
                              p.packed, STORAGE_F32, 1, panel, end);
                         panel = end;
@@ -233,6 +252,9 @@ int main(void)
                                 for (int rows = 1; rows <= 29; rows += rows < 14 ? 1 : 5)
                                         good[storage] &= equals_definition(rows, sizes[i], sizes[j], storage);
         for (int storage = 0; storage < 3; storage++)
+                for (int rows = 1; rows <= 40; rows++)
+                        good[storage] &= equals_definition(rows, 117, 37, storage);
+        for (int storage = 0; storage < 3; storage++)
                 good[storage] &=
                         equals_definition(27, 40, 1031, storage) & equals_definition(1, 100, 513, storage);
         good[0] &= equals_definition(197, 33, 17, 0) & equals_definition(401, 17, 520, 0);
@@ -243,10 +265,10 @@ int main(void)
         for (int i = 0; i < 40; i++)
                 plain &= activations_equal_definition(1 + random_below(20), 1 + random_below(40),
                                                       1 + random_below(40));
-        verdict("matmul f32 is its definition", good[0]);
-        verdict("matmul f16 is its definition", good[1]);
-        verdict("matmul bf16 is its definition", good[2]);
-        verdict("matmul hands over pairs of panels", pairs);
+        verdict("matmul f32 is its definition in every tile", good[0]);
+        verdict("matmul f16 is its definition in every tile", good[1]);
+        verdict("matmul bf16 is its definition in every tile", good[2]);
+        verdict("matmul hands over pairs of panels in every tile", pairs);
         verdict("matmul gives the same bits for any split", split);
         verdict("matmul_activations is its definition", plain);
         for (int i = 0; i < 60; i++)
