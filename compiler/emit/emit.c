@@ -196,6 +196,19 @@ static const char *narrow_keys(const Emit *e)
                                 : arena_printf(e->arena, " (keys and values in %s)", storage_info[s].text);
 }
 
+/* What weights are stored in, as "f32, q4_k". */
+static const char *weight_types(const Emit *e)
+{
+        bool used[STORAGE_COUNT] = {false};
+        Text *t = text_new(e->arena);
+        for (int i = 0; i < e->plan->nbuffer; i++)
+                used[e->plan->buffer[i]->storage] |= e->plan->buffer[i]->home == IN_WEIGHTS;
+        for (int s = 0; s < STORAGE_COUNT; s++)
+                if (used[s])
+                        text_printf(t, "%s%s", t->n ? ", " : "", storage_info[s].text);
+        return t->data;
+}
+
 static const char *pages_comment(const Emit *e)
 {
         const Plan *p = e->plan;
@@ -212,10 +225,10 @@ static void emit_comment(const Emit *e, Text *c)
                     arena_printf(e->arena, ", written by lathe %s.", LATHE_VERSION));
         text_printf(
                 c,
-                " * %" PRId64 " parameters; %.1f MFLOP a position; weights %.1f MB f32, cache %.1f MB%s%s, "
+                " * %" PRId64 " parameters; %.1f MFLOP a position; weights %.1f MB (%s), cache %.1f MB%s%s, "
                 "arena %.2f MB%s.\n",
                 e->o->parameters, (double)e->o->flops_token / 1e6, 1e-6 * (double)p->weights_size,
-                1e-6 * (double)p->state_size, narrow_keys(e),
+                weight_types(e), 1e-6 * (double)p->state_size, narrow_keys(e),
                 is_batched(e)
                         ? arena_printf(e->arena, " for each of %d sequences%s", p->slots, pages_comment(e))
                         : "",
