@@ -17,7 +17,8 @@
  *      M = max(m, m_b), c = exp(m - M), c_b = exp(m_b - M)
  *      l = fma(l_b, c_b, l * c), o = fma(o_b, c_b, o * c), m = M
  *
- * At the end out = o / tree sum of l, and 0 where no key lived.  A masked key's value is never read into a
+ * At the end out = o / tree sum of l, and 0 where no key lived.  A sink, one more score whose value is 0, comes last, where a key
+ * lived: M = max(m, sink), c = exp(m - M), out = o c / fma(tree sum of l, c, exp(sink - M)).  A masked key's value is never read into a
  * sum, so that a NaN there stays there; a live NaN makes the whole row NaN.
  *
  * No bit depends on which rows go together: one row of a cache, chunks, or the whole sequence.  Rows of all
@@ -28,6 +29,9 @@
 
 /* Key positions in a block; a part of the definition. */
 #define ATTENTION_BLOCK 256
+
+/* The sink of an absolute row. */
+typedef float Sink(const void *ctx, int head, int64_t row);
 
 typedef struct {
         const float *q;        /* row i of head h at q + i * q_row + h * q_head: [head_dim] */
@@ -45,7 +49,8 @@ typedef struct {
         float scale;                          /* of q, rounded once; 1 leaves q as it is */
         int64_t keys, first_row;              /* keys that there are; the absolute position of row 0 */
         int first_head;                       /* of head 0 the number that score and live are told */
-        const void *ctx;                      /* for score and live */
+        const void *ctx;                      /* for score, live and sink */
+        Sink *sink;                           /* or NULL */
 } Attention;
 
 /* The formula between scores and softmax, on 16 keys col to col + 15 of an absolute row; -inf masks.
@@ -318,13 +323,27 @@ KERNEL void attention_merge(AttentionTile *t, int i)
                 v_store(o + d, v_fma(v_load(block_o + d), block_c, v_mul(v_load(o + d), c)));
 }
 
+/* The sink joins row i: what its outputs are multiplied by; the sum becomes that of all. */
+KERNEL v16 attention_sink(const Attention *a, const AttentionTile *t, int i, v16 *sum)
+{
+        const float sink = a->sink(a->ctx, a->first_head + attention_head(a, t, i),
+                                   a->first_row + attention_row(a, t, i));
+        const float m = t->m[i] > sink ? t->m[i] : sink;
+        float lane[16];
+        v_store(lane, v_exp(v_where(v_iota(0), v_set1(sink - m), v_set1(t->m[i] - m))));
+        *sum = v_fma(*sum, v_set1(lane[0]), v_set1(lane[1]));
+        return v_set1(lane[0]);
+}
+
 /* out = o / tree sum of l, or 0. */
 KERNEL void attention_finish(const Attention *a, const AttentionTile *t, int i)
 {
         float *out = a->out + attention_row(a, t, i) * a->out_row + attention_head(a, t, i) * a->out_head;
-        v16 sum = t->begun[i] ? v_set1(v_sum(v_load(t->l + i * 16))) : v_set1(1);
+        v16 sum = t->begun[i] ? v_set1(v_sum(v_load(t->l + i * 16))) : v_set1(1), by = v_set1(1);
+        if (a->sink && t->begun[i])
+                by = attention_sink(a, t, i, &sum);
         for (int d = 0; d < a->v_dim; d += 16) {
-                v16 o = t->begun[i] ? v_load(t->o + i * t->width + d) : v_set1(0);
+                v16 o = t->begun[i] ? v_mul(v_load(t->o + i * t->width + d), by) : v_set1(0);
                 v_store_n(out + d, v_div(o, sum), a->v_dim - d < 16 ? a->v_dim - d : 16);
         }
 }

@@ -292,6 +292,7 @@ typedef struct {
         const void *ctx;
         void (*score)(const void *ctx, float *s, int head, int64_t row, int64_t col);
         Live *live;
+        Sink *sink;
 } AnyAttention;
 
 static v16 any_score(const void *context, v16 s, int head, int64_t row, int64_t col)
@@ -307,13 +308,19 @@ static void any_live(const void *context, int head, int64_t row, int64_t *lo, in
         const AnyAttention *any = context;
         any->live(any->ctx, head, row, lo, hi);
 }
+static float any_sink(const void *context, int head, int64_t row)
+{
+        const AnyAttention *any = context;
+        return any->sink(any->ctx, head, row);
+}
 static void any_attention(const Attention *given,
                           void (*score)(const void *ctx, float *s, int head, int64_t row, int64_t col),
                           Live *live, int unit0, int unit1, int64_t rows, float *scratch)
 {
-        const AnyAttention any = {given->ctx, score, live};
+        const AnyAttention any = {given->ctx, score, live, given->sink};
         Attention a = *given;
         a.ctx = &any;
+        a.sink = given->sink ? any_sink : NULL;
         if (a.k_storage == STORAGE_KEPT(32, 16) && a.v_storage == STORAGE_KEPT(32, 1)) {
                 a.k_storage = STORAGE_KEPT(32, 16);
                 a.v_storage = STORAGE_KEPT(32, 1);

@@ -443,6 +443,18 @@ static void print_given(Printer *p, const Stmt *s, Text *out)
         text_printf(out, s->of->name ? " /* %s */\n" : "\n", s->of->name);
 }
 
+/* Of a sink the lanes are all the same. */
+static void print_result(Printer *p, int t, Text *out)
+{
+        bool given_back = p->f->role == SCORE && p->plan->by_address;
+        text_printf(out,
+                    p->f->role == SINK ? "return v_maxof(t%d);\n"
+                    : given_back       ? "v_copy(s, t%d);\n"
+                                       : "return t%d;\n",
+                    t);
+        p->s |= given_back;
+}
+
 static void print_accumulate(const Printer *p, const Stmt *s, Text *out)
 {
         const char *op = op_name(p, s);
@@ -557,10 +569,7 @@ static void print_stmt(Printer *p, const Stmt *s, Text *out)
                 text_printf(out, "if (v_first(t%d) != 0)\n        active[count++] = (int32_t)row;\n",
                             s->from[0]);
                 break;
-        case STMT_RESULT:
-                text_printf(out, p->plan->by_address ? "v_copy(s, t%d);\n" : "return t%d;\n", s->from[0]);
-                p->s |= p->plan->by_address;
-                break;
+        case STMT_RESULT: print_result(p, s->from[0], out); break;
         case STMT_BOUNDS: print_bounds(p, s, out); break;
         default: print_call(p, s, out); break;
         }

@@ -338,6 +338,18 @@ static void print_score(Printer *p, Text *out)
                 body, out);
 }
 
+static void print_sink(Printer *p, Text *out)
+{
+        Text *rest = text_new(p->arena), *body = text_new(p->arena);
+        print_statements(p, &p->f->body, rest);
+        print_head_loops(p, body);
+        print_pointers(p, body);
+        text_indent(body, rest, 0);
+        print_called_back(
+                p, arena_printf(p->arena, "float %s(const void *context, int head, int64_t row)", p->f->name),
+                body, out);
+}
+
 /* The tables of whole numbers that an integer reads, each once. */
 static void print_tables(const Index *x, uint64_t *seen, Text *out)
 {
@@ -388,6 +400,7 @@ void print_kernel(Plan *p, Kernel *k, Text *out)
                 case EPILOGUE: print_epilogue(&printer, out); break;
                 case SCORE: print_score(&printer, out); break;
                 case LIVE: print_live(&printer, out); break;
+                case SINK: print_sink(&printer, out); break;
                 }
         }
 }

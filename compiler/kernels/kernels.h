@@ -185,6 +185,7 @@ struct Kernel {
         Node *x; /* MATMUL: the left operand, a value with a buffer (perhaps through views); PLAIN: both */
         Node *y;
         Node *q, *k, *v; /* ATTENTION operands, seen through views: q [h, T, d], k [h, d, S], v [h, S, dv] */
+        Node *sink;      /* ATTENTION: the softmax's other input, or NULL */
         Node *score;     /* ATTENTION: the softmax's input .. */
         Node *core;      /* .. and the MATMUL within it */
         Region *region;  /* REPEAT */

@@ -111,12 +111,12 @@ typedef struct {
         Operand q, k, v, out;
         int64_t q_row, q_head, k_head, k_tile, v_head, v_key, out_row, out_head;
         int64_t heads, kv_heads, head_dim, v_dim;
-        Dim keys, first_key, first_value; /* whose key and value lie first in the buffers */
-        bool first_held;                  /* these are not 0: a window's state */
-        bool k_paged, v_paged;            /* they lie in pages */
-        int row;                          /* loop of the rows, or -1: one row */
-        int around[MAX_LOOPS], naround;   /* loops around, outermost first */
-        const Function *score, *live;
+        Dim keys, first_key, first_value;    /* whose key and value lie first in the buffers */
+        bool first_held;                     /* these are not 0: a window's state */
+        bool k_paged, v_paged;               /* they lie in pages */
+        int row;                             /* loop of the rows, or -1: one row */
+        int around[MAX_LOOPS], naround;      /* loops around, outermost first */
+        const Function *score, *live, *sink; /* sink: or NULL */
 } AttentionCall;
 
 typedef struct {
@@ -156,7 +156,7 @@ struct Stmt {
         } call;
 };
 
-typedef enum { WHOLE_KERNEL, EPILOGUE, SCORE, LIVE, ACTIVE_ROWS } Role;
+typedef enum { WHOLE_KERNEL, EPILOGUE, SCORE, LIVE, SINK, ACTIVE_ROWS } Role;
 
 struct Function {
         Role role;
@@ -169,7 +169,7 @@ struct Function {
         int outer; /* EPILOGUE: loops before this one come from the calls' turn, those behind from the row */
         int products; /* EPILOGUE: results that it is handed */
         int head[MAX_LOOPS], nhead,
-                row;      /* SCORE, LIVE: loops that the head's number counts, and the row's, or -1 */
+                row;      /* SCORE, LIVE, SINK: loops that the head's number counts, and the row's, or -1 */
         Buffer **pointer; /* the buffers that it names */
         int npointer, cap_pointer;
         int vectors; /* how many vectors and integers it numbers */

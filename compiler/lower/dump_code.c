@@ -142,6 +142,8 @@ static void dump_attention(const Dump *d, const AttentionCall *c)
                 c->heads, c->head_dim, c->kv_heads, c->v_dim);
         dump_size(d, c->keys, &first);
         fprintf(d->file, "; scores %s, bounds %s", c->score->name, c->live->name);
+        if (c->sink)
+                fprintf(d->file, ", sink %s", c->sink->name);
         if (c->row >= 0)
                 dump_numbered(d, c->row);
         for (int i = 0; i < c->naround; i++)
@@ -271,11 +273,9 @@ static void dump_uses(FILE *f, const Code *c)
 
 static void dump_function(FILE *f, const Plan *p, const Function *of)
 {
-        static const char *const role[] = {[WHOLE_KERNEL] = "kernel",
-                                           [EPILOGUE] = "epilogue",
-                                           [SCORE] = "score",
-                                           [LIVE] = "bounds",
-                                           [ACTIVE_ROWS] = "active"};
+        static const char *const role[] = {
+                [WHOLE_KERNEL] = "kernel", [EPILOGUE] = "epilogue", [SCORE] = "score",
+                [LIVE] = "bounds",         [SINK] = "sink",         [ACTIVE_ROWS] = "active"};
         Dump d = {.file = f, .plan = p, .function = of};
         fprintf(f, "%s %s {\n", role[of->role], of->name);
         dump_list(&d, &of->body);

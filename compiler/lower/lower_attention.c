@@ -212,6 +212,21 @@ static const Function *score_function(const Lower *l, const Walks *w, Node *scor
         return g.function;
 }
 
+/* Lanes that are all the same. */
+static const Function *sink_function(const Lower *l, const Walks *w, Node *sink, const Map *at)
+{
+        Lower g = called_back(l, w, SINK, "sink");
+        Map row = *at, of;
+        row.axis[at->rank - 1] = (AxisIndex){0};
+        of = map_broadcast(&row, &sink->type);
+        int value = near_value(&g, sink, &of);
+        if (value < 0)
+                return NULL;
+        add_stmt(&g, g.row, (Stmt){.op = STMT_RESULT, .from = {value}, .nfrom = 1});
+        close_function(&g);
+        return g.function;
+}
+
 static const Function *live_function(const Lower *l, const Walks *w, const Bounds *b)
 {
         Lower g = called_back(l, w, LIVE, "live");
@@ -294,11 +309,16 @@ Node *lower_attention(Plan *p, Kernel *k, Code *code)
         call->score = score_function(&l, &w, bare, &at);
         if (!call->score)
                 return k->store[0].node;
+        call->sink = k->sink ? sink_function(&l, &w, k->sink, &at) : NULL;
+        if (k->sink && !call->sink)
+                return k->store[0].node;
         call->live = live_function(&l, &w, &bounds);
         add_stmt(&l, l.row, (Stmt){.op = STMT_ATTENTION, .call.attention = call});
         close_function(&l);
         add_function(p, code, (Function *)call->score);
         add_function(p, code, (Function *)call->live);
+        if (call->sink)
+                add_function(p, code, (Function *)call->sink);
         add_function(p, code, l.function);
         return NULL;
 }

@@ -146,7 +146,7 @@ static int index_value_of(Lower *l, Node *n, const Map *m)
 }
 
 /* n's value as floats */
-static int near_value(Lower *l, Node *n, const Map *m)
+int near_value(Lower *l, Node *n, const Map *m)
 {
         int number = lower_value(l, n, m);
         return converted(l, map_uses(m, l->lane) ? l->lanes : l->row, number, is_far_here(l, n), false);

@@ -48,6 +48,7 @@ const CodeLoop *new_loop(const Lower *l, int loop);
 
 /* The value of n at map: its vector's number, or -1 with stuck or refined set. */
 int lower_value(Lower *l, Node *n, const Map *map);
+int near_value(Lower *l, Node *n, const Map *map);         /* the same, in floats */
 int lower_constant(Lower *l, const Node *n, double value); /* as a value of n */
 /* false: lanes do not lie evenly there */
 bool lower_store(Lower *l, const Node *n, Buffer *to, const Map *map, int value, StmtList *out);

@@ -4,7 +4,7 @@
  *         \   /                       weighted values, merged block by block (online softmax, Milakov and Gimelshein 2018;
  *          core                       Dao et al., FlashAttention, 2022).  The scores are never stored.
  *            |  any elementwise expression: scale, cap, bias, mask; its other operands are read where they lie,
- *         softmax                     by head, row and column
+ *         softmax ( -- sink)          by head, row and column
  *            |
  *          product --- v
  *
@@ -91,8 +91,6 @@ static const char *match(const Fuse *f, Node *product, ScoreExpression *s)
                 return "the values have more axes than the scores";
         if (!dim_is_fixed(product->type.dim[product->type.rank - 1]))
                 return "the width of its values is a size of the call";
-        if (softmax->nin != 1)
-                return "it has a sink";
         if (f->uses->nuser[softmax->id] != 1 || f->uses->pinned[softmax->id])
                 return "its weights are used elsewhere";
         uint8_t *known = NEW_ARRAY(f->arena, uint8_t, f->plan->graph->nnode);
@@ -130,6 +128,7 @@ void fuse_attention(Fuse *f, Node *product)
         k->v = product->in[1];
         k->core = s.core;
         k->score = softmax->in[0];
+        k->sink = softmax->nin > 1 ? softmax->in[1] : NULL;
         for (int i = 0; i < s.n; i++)
                 f->owner[s.node[i]->id] = k;
         f->owner[softmax->id] = f->owner[product->id] = k;

@@ -371,6 +371,17 @@ static void score(const void *context, float *s, int head, int64_t row, int64_t 
         memcpy(s, f->t[f->result].v, sizeof f->t->v);
 }
 
+static float sink(const void *context, int head, int64_t row)
+{
+        Context *c = (Context *)context;
+        Frame *f = &c[2].own;
+        set_loops_in(f, f->f->head, f->f->nhead, head);
+        if (f->f->row >= 0)
+                f->loop[f->f->row] = row;
+        run_list(f, &f->f->body);
+        return f->t[f->result].v[0];
+}
+
 static void live(const void *context, int head, int64_t row, int64_t *low, int64_t *high)
 {
         Context *c = (Context *)context;
@@ -510,6 +521,7 @@ typedef struct {
         int64_t keys, first_row;
         int first_head;
         const void *ctx;
+        float (*sink)(const void *ctx, int head, int64_t row);
 } AttentionRun;
 typedef void AttentionKernel(const void *a,
                              void (*score)(const void *ctx, float *s, int head, int64_t row, int64_t col),
@@ -519,8 +531,10 @@ typedef void AttentionKernel(const void *a,
 static void run_heads(Frame *f, const AttentionCall *c, int64_t around, int64_t from, int64_t to,
                       int64_t rows)
 {
-        Context context[2] = {context_of(f, c->score), context_of(f, c->live)};
+        Context context[3] = {context_of(f, c->score), context_of(f, c->live)};
         bool begins = c->row >= 0 && f->f->loop[c->row].from_first;
+        if (c->sink)
+                context[2] = context_of(f, c->sink);
         set_loops_in(f, c->around, c->naround, around);
         const AttentionRun a = {.q = place(f, c->q),
                                 .q_row = c->q_row,
@@ -548,7 +562,8 @@ static void run_heads(Frame *f, const AttentionCall *c, int64_t around, int64_t 
                                 .keys = size_of(f, c->keys),
                                 .first_row = begins ? f->m->first : 0,
                                 .first_head = (int)(around * c->heads),
-                                .ctx = context};
+                                .ctx = context,
+                                .sink = c->sink ? sink : NULL};
         ((AttentionKernel *)f->own->run.attention)(&a, score, live, (int)from, (int)to, rows, scratch_of(f));
 }
 

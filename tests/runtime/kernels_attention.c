@@ -10,7 +10,7 @@
 
 /* One attention with its inputs in plain layouts, and the mask as a table. */
 typedef struct {
-        int heads, kv_heads, head_dim, v_dim, rows, keys, window, holes, all;
+        int heads, kv_heads, head_dim, v_dim, rows, keys, window, holes, all, sinks;
         float scale;
         float *q, *k, *v; /* [rows][heads][head_dim], [keys][kv_heads][head_dim], [keys][kv_heads][v_dim] */
         float *packed;    /* [kv_heads][ceil(keys / 16)][head_dim][16] */
@@ -50,6 +50,15 @@ KERNEL v16 biased(const void *ctx, v16 s, int head, int64_t row, int64_t col)
         if (!c->holes)
                 return s;
         return v_where(v_load(c->mask + (row - first_row) * MAX_KEYS + col), v_set1(-INFINITY), x);
+}
+
+/* Of some rows -inf, of some far above all scores. */
+KERNEL float sink_of(const void *ctx, int head, int64_t row)
+{
+        const Case *c = ctx;
+        if ((head + row) % 5 == 0)
+                return -INFINITY;
+        return (float)(row % 7 - 3) * 0.37f + (float)head * 0.11f + ((row + c->sinks) % 11 == 0 ? 300.0f : 0.0f);
 }
 
 static float exp_of(float x)
@@ -140,8 +149,14 @@ static void define_row(const Case *c, int row, int head)
                 if (block.begun)
                         merge_blocks(&whole, &block, c->v_dim);
         }
+        float sum = tree_sum(whole.l), by = 1;
+        if (c->sinks && whole.begun) {
+                float sink = sink_of(c, head, absolute), m = whole.m > sink ? whole.m : sink;
+                by = exp_of(whole.m - m);
+                sum = fmaf(sum, by, exp_of(sink - m));
+        }
         for (int d = 0; d < c->v_dim; d++)
-                out[d] = whole.begun ? whole.o[d] / tree_sum(whole.l) : 0;
+                out[d] = whole.begun ? whole.o[d] * by / sum : 0;
 }
 
 static int64_t packed_floats(const Case *c)
@@ -296,7 +311,8 @@ static void call(const Case *c, int row, int count)
                        .scale = c->scale,
                        .keys = first_row + count,
                        .first_row = first_row,
-                       .ctx = c};
+                       .ctx = c,
+                       .sink = c->sinks ? sink_of : NULL};
         int units = ATTENTION_UNITS(c->heads, c->kv_heads, count);
         for (int unit = 0; unit < units;) {
                 int end = unit + 1 + random_below(units - unit);
@@ -325,8 +341,8 @@ static int equals_definition(Case c)
                 }
                 int same = same_bits(c.out, c.expected, n);
                 if (!same)
-                        printf("# heads %d/%d dim %d/%d rows %d keys %d window %d holes %d way %d\n", c.heads,
-                               c.kv_heads, c.head_dim, c.v_dim, c.rows, c.keys, c.window, c.holes, way);
+                        printf("# heads %d/%d dim %d/%d rows %d keys %d window %d holes %d sinks %d way %d\n", c.heads,
+                               c.kv_heads, c.head_dim, c.v_dim, c.rows, c.keys, c.window, c.holes, c.sinks, way);
                 good &= same;
         }
         for (int64_t i = 0; i < n && c.holes; i++)
@@ -394,7 +410,7 @@ int main(void)
         static const int dims[][2] = {{8, 8}, {64, 64}, {80, 80}, {128, 128}, {16, 48}, {7, 19}};
         static const int heads[][2] = {{1, 1}, {6, 6}, {8, 2}, {5, 1}};
         static const int keys[] = {1, 15, 17, 31, 257, 523};
-        int bounded = 1, holes = 1, window = 1, narrow = 1, codes = 1;
+        int bounded = 1, holes = 1, window = 1, narrow = 1, codes = 1, sinks = 1;
         for (int d = 0; d < 6; d++)
                 for (int h = d % 2; h < 4; h += 2) {
                         Case c = {.heads = heads[h][0],
@@ -415,6 +431,11 @@ int main(void)
                         codes &= equals_definition(c);
                         c.holes = 0;
                         codes &= equals_definition(c);
+                        c.narrow = 0;
+                        c.sinks = 1 + d;
+                        sinks &= equals_definition(c);
+                        c.holes = 1;
+                        sinks &= equals_definition(c);
                 }
         Case long_one = {.heads = 4,
                          .kv_heads = 2,
@@ -437,12 +458,16 @@ int main(void)
         long_one.narrow = 2;
         codes &= equals_definition(long_one);
         long_one.narrow = 0;
+        long_one.sinks = 2;
+        sinks &= equals_definition(long_one);
+        long_one.sinks = 0;
         long_one.holes = 2;
         verdict("attention is its definition within bounds", bounded);
         verdict("attention is its definition in a window", window);
         verdict("attention skips masked keys, NaN and all", holes);
         verdict("attention of keys and values in f16 is its definition", narrow);
         verdict("attention of keys and values in codes is its definition", codes);
+        verdict("attention with a sink is its definition", sinks);
         verdict("codes of keys and values are their definition", codes_are_defined());
         verdict("an infinity among codes makes its rows NaN alone", live_nan_stays_in_its_rows(2));
         verdict("attention of rows without a live key is 0", equals_definition(long_one));
