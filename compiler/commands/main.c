@@ -21,7 +21,7 @@ typedef struct {
 } Command;
 
 static const Command command_table[] = {
-        {"build", build_command, "mDwsZtoXT1Mexd0kcCyL4V", 1, 1, "one model",
+        {"build", build_command, "mDwsZtoXT1Mexd0kcCyL4V6", 1, 1, "one model",
          "MODEL [--weights CKPT] [--tokenizer TOK] [--target T] [--main] [--embed] [-o OUT.c]",
          "a model to C",
          "Writes OUT.c, OUT.h and, unless --embed, OUT.weights.\n"
@@ -56,6 +56,10 @@ static const Command command_table[] = {
          "sequences "
          "together\n"
          "  --tap NAME,…     values as further outputs (`lathe show MODEL taps` lists names)\n"
+         "  --tune FILE      how products are cut into tiles, as FILE has it; what it lacks is measured on "
+         "this "
+         "machine and\n"
+         "                   added to it.  Results are the same to the bit\n"
          "  --explain        say what was fused, and what stopped it\n"
          "  --no-PASS, --dump=PASS\n"
          "example: lathe build models/tale.model --main -o tale.c && cc -std=c11 -O2 -march=native tale.c "
@@ -79,7 +83,7 @@ static const Command command_table[] = {
          "  --spec-only      the model file alone: to standard output, or to NAME.model\n"
          "  --target T, --prefix NAME   as for build\n"
          "example: lathe import SmolLM2-135M/ --spec-only\n"},
-        {"run", run_command, "mDwsZtT1xd0kcpfnEKPNSRzJvHYWhV", 1, 2, "one model, and perhaps a prompt",
+        {"run", run_command, "mDwsZtT1xd0kcpfnEKPNSRzJvHYWhV6", 1, 2, "one model, and perhaps a prompt",
          "MODEL [PROMPT] [--weights CKPT] [--tokenizer TOK] [-n N] [--temp T] [--threads K] [--system TEXT] "
          "[--raw]",
          "a model run at once: text as it is made",
@@ -120,7 +124,8 @@ static const Command command_table[] = {
          "                   the same.  They are files *.packed, which may be removed at any time\n"
          "  --hash           print a hash of all logits to standard error\n"
          "  -v               print times and speed to standard error\n"
-         "  -m, -D, --quant, --calibrate, --kv, --tokenizer, --target, --chunk, --explain, --no-PASS: as for "
+         "  -m, -D, --quant, --calibrate, --kv, --tokenizer, --target, --chunk, --tune, --explain, "
+         "--no-PASS: as for "
          "build\n"
          "example: lathe run models/tale.model --weights models/tale/tale.safetensors --tokenizer "
          "models/tale/tokenizer.bin -p \"Once\"\n"
@@ -148,7 +153,7 @@ static const Command command_table[] = {
          "Hash weights (docs/hash-weights.md), or those of a checkpoint; in f32 unless --quant says "
          "otherwise.\n"
          "example: lathe weights models/tale.model -o tale.safetensors\n"},
-        {"show", show_command, "mDwsxd0kT1cyL4jV", 1, 2, "a model and a part of it",
+        {"show", show_command, "mDwsxd0kT1cyL4jV6", 1, 2, "a model and a part of it",
          "MODEL params|taps|cost|plan|code|elaborated|graph|c, or passes",
          "what a model is and what it costs",
          "  params  every weight with its shape, and how many parameters there are\n"
@@ -177,7 +182,7 @@ static const Command command_table[] = {
          "changed\n"
          "The exit code is 1 if a line of a script or a pipe failed.\n"
          "example: lathe repl models/tale.model\n"},
-        {"verify", verify_command, "mDwsZTx0kcabiAJyL4nhtQr5RV", 1, 1, "one model",
+        {"verify", verify_command, "mDwsZTx0kcabiAJyL4nhtQr5RV6", 1, 1, "one model",
          "MODEL [--weights CKPT] [--against FILE.safetensors] [--bound E] [--interpreter] [--each-pass] "
          "[--target "
          "T]…",

@@ -83,6 +83,7 @@ static bool open_model(Gathering *c, const char *name)
                 note_not_causal(m);
                 return false;
         }
+        c->o.tune = NULL;
         c->plan = model_plan(m, &c->o, target_find("native"));
         why = c->plan ? packed_weights(m, &c->o, c->plan, &c->packed) : NULL;
         if (why)

@@ -44,6 +44,7 @@ typedef struct {
         int top;               /* .. by weight, so many shown .. */
         int64_t sample;        /* .. of so many positions */
         double bound;          /* 0: the command's own */
+        const char *tune;      /* a file of measured tilings */
         bool interpreter;      /* verify: leave compiled code out */
         bool each_pass;        /* verify: once more with each pass off */
         /* generation */
@@ -125,6 +126,9 @@ void note_not_causal(Model *m);
 bool model_check(Model *m, const Options *o, const char *which);
 /* Kernels, memory and barriers for a target; NULL after a message. */
 Plan *model_plan(Model *m, const Options *o, const Target *t);
+/* tune.c: gives a plan, before its passes, the tilings of the file that the options name, which are measured where it lacks them; false
+ * after a message. */
+bool tune(Model *m, const Options *o, Plan *p);
 void model_free(Model *m);
 int64_t parameter_count(const Graph *g);
 /* model.c */

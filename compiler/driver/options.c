@@ -32,7 +32,8 @@ static const OptionRow option_table[] = {
         {'B', "--bare", FLAG},        {'Y', "--system", VALUE},    {'g', "--pieces", FLAG},
         {'G', "--date", VALUE},       {'W', "--raw", FLAG},        {'h', "--cache", VALUE},
         {'V', "--kv", VALUE},         {'Q', "--text", VALUE},      {'r', "--top", VALUE},
-        {'5', "--sample", VALUE},     {'Z', "--calibrate", VALUE}, {'4', "--pages", VALUE},
+        {'5', "--sample", VALUE},     {'Z', "--calibrate", VALUE}, {'6', "--tune", VALUE},
+        {'4', "--pages", VALUE},
 };
 enum { OPTIONS = sizeof option_table / sizeof option_table[0] };
 
@@ -319,6 +320,7 @@ static bool set(Options *o, const char *command, char letter, const char *value)
         case 'A': return o->each_pass = true;
         case 'u': return o->update = true;
         case 'U': o->junit = value; return true;
+        case '6': o->tune = value; return true;
         case 'I': o->inputs = value; return true;
         case 'Y': o->system = value; return true;
         case 'g': return o->pieces = true;

@@ -345,7 +345,7 @@ Plan *model_plan(Model *m, const Options *o, const Target *t)
                 diag_print(&m->diag, stderr);
                 return NULL;
         }
-        if (!plan_passes(m, o, p))
+        if ((o->tune && !tune(m, o, p)) || !plan_passes(m, o, p))
                 return NULL;
         if (p->pages && !paged_states(p)) {
                 fprintf(stderr,

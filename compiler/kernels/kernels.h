@@ -60,7 +60,8 @@ bool target_is_cross(const Target *t); /* another machine's; there is a compiler
 enum {
         MAX_LOOPS = 12, /* an axis each, one that is summed over, and what they are cut into */
         LANES = 16,
-        TILE_MOST = 12 /* rows of any target's tile */,
+        TILE_MOST = 12,     /* rows of any target's tile */
+        MOST_AT_ONCE = 384, /* rows of a product with many: Tiling.at_once */
         MAX_CACHES = 3,
         CODE_GROUPS = 2,
         NAMED_FIRST = MAX_NAMED - 1, /* the first row wanted as output */
@@ -249,6 +250,7 @@ typedef struct {
         int64_t weights_size, arena_size, arena_bound, state_size; /* bytes; state for one sequence */
         int64_t pool_size;                                         /* of all pages */
         int steps;                                                 /* of the linear order of kernels */
+        const struct Tuned *tuned;                                 /* tile: what was measured; or NULL */
         const char **explain;                                      /* what was fused, and what stopped it */
         int nexplain, cap_explain;
 } Plan;

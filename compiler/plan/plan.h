@@ -12,6 +12,38 @@
 Plan *fuse(Arena *a, Graph *g, const char *c_name, const Target *target, int64_t chunk, int slots,
            int64_t pages, const bool *off);
 
+/* A product with weights, as far as its tiling depends on it: at most `rows` rows in a call; sequences of a batch. */
+typedef struct {
+        Storage storage;
+        int64_t depth, panels, rows;
+        int slots;
+} ProductShape;
+
+/* One that was measured, and where; of a file. */
+typedef struct {
+        const Target *target;
+        ProductShape of;
+        Tiling tiling;
+        int line;
+} TunedProduct;
+typedef struct Tuned {
+        const char *path;
+        TunedProduct *product;
+        int n, cap;
+} Tuned;
+
+/* tile.c: those of a plan, each once; how many */
+int product_shapes(const Plan *p, ProductShape **shape);
+const TunedProduct *tuned_find(const Tuned *tuned, const Target *t, const ProductShape *of); /* or NULL */
+
+/* tile_cost.c: the tiling that is estimated to cost least; *why: the estimates of all tiles, or "" */
+Tiling estimated_tiling(const Plan *p, const ProductShape *of, const char **why);
+/* Others that may be faster: with other tiles (which 0), pieces of k (1), rows at once (2); how many, at most `most`. */
+int further_tilings(const Target *t, const ProductShape *of, const Tiling *tiling, int which, Tiling *further,
+                    int most);
+/* NULL, or why a product can't be blocked so. */
+const char *tiling_fault(Arena *a, const Target *t, const ProductShape *of, const Tiling *tiling);
+
 /* The passes of kinds KERNELS and NEEDED (passes.def).  False: code can't be made; diag says why, or p->alone does. */
 #define PASS(name, kind, ...) PASS_OF_##kind(name)
 #define PASS_OF_GRAPHS(name)

@@ -52,11 +52,6 @@ bool is_for_attention(const Fuse *f,
 /* layout.c: a buffer for every value that needs one */
 void layout(Fuse *f);
 
-/* tile_cost.c: the tile that costs least for a product of at most `rows` rows by `panels` with weights in this storage; *why: the
- * estimates of all.  And how a product is blocked with a tile. */
-Tile cheapest_tile(const Plan *p, Storage s, int64_t rows, int64_t panels, const char **why);
-Tiling tiling_of(Storage s, Tile tile, int64_t rows, int64_t depth);
-
 /* What the parts of layout have in common: layout.c, place.c, layout_repeat.c. */
 
 Buffer *buffer_new(Plan *p, Home home, const Type *t, const char *name);

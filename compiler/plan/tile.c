@@ -29,47 +29,90 @@ static int64_t codes_size(const Plan *p, const Kernel *k, int group)
                                      : 0;
 }
 
-static void explain_tiling(Plan *p, const Kernel *k, Storage s, int64_t panels, const Tiling *t,
-                           const char *why)
+static void explain_tiling(Plan *p, const Kernel *k, const ProductShape *of, const Tiling *t, const char *why)
 {
         const int64_t pieces = (k->k_size + t->cut - 1) / t->cut;
         plan_explain(p,
                      "%s: %" PRId64 " x %" PRId64 " in %s in tiles of %d rows by %d outputs, k in %" PRId64
                      " piece%s of %d, %d rows at once%s%s",
-                     k->name, k->k_size, panels * LANES, storage_info[s].text, t->rows,
-                     (storage_info[s].codes ? 1 : t->panels) * LANES, pieces, pieces == 1 ? "" : "s", t->cut,
-                     t->at_once, *why ? ": " : "", why);
+                     k->name, k->k_size, of->panels * LANES, storage_info[of->storage].text, t->rows,
+                     (storage_info[of->storage].codes ? 1 : t->panels) * LANES, pieces,
+                     pieces == 1 ? "" : "s", t->cut, t->at_once, *why ? ": " : "", why);
 }
 
-/* All parts whose weights have this storage. */
-static void tile_parts(Plan *p, Kernel *k, Storage s)
+/* All parts whose weights have this storage; panels 0: there are none. */
+static ProductShape shape_of(const Plan *p, const Kernel *k, Storage s)
 {
-        const Target *t = p->target;
-        const int64_t rows = rows_of(p, k);
-        const char *why = "";
-        int64_t panels = 0;
+        ProductShape of = {.storage = s, .depth = k->k_size, .rows = rows_of(p, k), .slots = p->slots};
         for (int i = 0; i < k->nsegment; i++)
                 if (k->segment[i].w[0]->storage == s)
-                        panels += k->segment[i].nproduct * (round_up(k->segment[i].n, LANES) / LANES);
-        if (!panels)
+                        of.panels += k->segment[i].nproduct * (round_up(k->segment[i].n, LANES) / LANES);
+        return of;
+}
+
+static bool same_shape(const ProductShape *a, const ProductShape *b)
+{
+        return a->storage == b->storage && a->depth == b->depth && a->panels == b->panels &&
+               a->rows == b->rows && a->slots == b->slots;
+}
+
+const TunedProduct *tuned_find(const Tuned *tuned, const Target *t, const ProductShape *of)
+{
+        for (int i = 0; tuned && i < tuned->n; i++)
+                if (tuned->product[i].target == t && same_shape(&tuned->product[i].of, of))
+                        return &tuned->product[i];
+        return NULL;
+}
+
+static bool is_listed(const ProductShape *shape, int n, const ProductShape *of)
+{
+        for (int i = 0; i < n; i++)
+                if (same_shape(&shape[i], of))
+                        return true;
+        return false;
+}
+
+int product_shapes(const Plan *p, ProductShape **shape)
+{
+        int n = 0, cap = 0;
+        *shape = NULL;
+        for (int i = 0; i < p->nbody; i++)
+                for (int j = 0; j < p->list[i].n; j++) {
+                        const Kernel *k = p->list[i].kernel[j];
+                        for (Storage s = 0; k->op == K_MATMUL && s < WEIGHT_STORAGES; s++) {
+                                const ProductShape of = shape_of(p, k, s);
+                                if (!of.panels || is_listed(*shape, n, &of))
+                                        continue;
+                                GROW(p->graph->arena, *shape, n, cap);
+                                (*shape)[n++] = of;
+                        }
+                }
+        return n;
+}
+
+static void tile_parts(Plan *p, Kernel *k, Storage s)
+{
+        const ProductShape of = shape_of(p, k, s);
+        const TunedProduct *tuned = tuned_find(p->tuned, p->target, &of);
+        const char *why;
+        if (!of.panels)
                 return;
-        Tile tile = {storage_info[s].codes ? t->code_rows : t->rows, t->panels};
-        if (!storage_info[s].codes && !p->off[PASS_tile] && !target_is_portable(t))
-                tile = cheapest_tile(p, s, rows, panels, &why);
-        Tiling tiling = tiling_of(s, target_is_portable(t) ? (Tile){8, 2} : tile, rows, k->k_size);
-        tiling.rows = tile.rows;
-        tiling.panels = tile.panels;
+        Tiling tiling = estimated_tiling(p, &of, &why);
+        if (tuned) {
+                tiling = tuned->tiling;
+                why = arena_printf(p->graph->arena, "measured, %s:%d", p->tuned->path, tuned->line);
+        }
         for (int i = 0; i < k->nsegment; i++)
                 if (k->segment[i].w[0]->storage == s)
                         k->segment[i].tiling = tiling;
-        if (!target_is_portable(t))
-                explain_tiling(p, k, s, panels, &tiling, why);
+        if (!target_is_portable(p->target))
+                explain_tiling(p, k, &of, &tiling, why);
 }
 
 static void tile_matmul(Plan *p, Kernel *k)
 {
         int64_t at_once = 0;
-        for (Storage s = 0; s < STORAGE_COUNT; s++)
+        for (Storage s = 0; s < WEIGHT_STORAGES; s++)
                 tile_parts(p, k, s);
         for (int i = 0; i < k->nsegment; i++)
                 if (k->segment[i].tiling.at_once > at_once)

@@ -19,8 +19,7 @@ enum {
         ADDRESSES = 10,         /* integer registers for those of rows and panels */
         LOOP = 3,               /* instructions that count and jump */
         FIRST_CACHE = 32 << 10, /* bytes that most processors have at least */
-        SECOND_CACHE = 512 << 10,
-        MOST_AT_ONCE = 384
+        SECOND_CACHE = 512 << 10
 };
 
 static int64_t larger(int64_t a, int64_t b)
@@ -82,35 +81,96 @@ static int64_t piece(Storage s, Tile tile, int64_t depth)
         return pieces == 1 ? depth : round_up((depth + pieces - 1) / pieces, of->codes ? of->codes : LANES);
 }
 
-Tiling tiling_of(Storage s, Tile tile, int64_t rows, int64_t depth)
+static Tiling tiling_of(const ProductShape *of, Tile tile)
 {
-        const int64_t cut = piece(s, tile, depth);
+        const int64_t cut = piece(of->storage, tile, of->depth);
         const int64_t fit = SECOND_CACHE * INT64_C(3) / 4 / (4 * cut);
         return (Tiling){.rows = tile.rows,
                         .panels = tile.panels,
                         .cut = (int)cut,
-                        .at_once = (int)smaller(rows, smaller(larger(fit, tile.rows), MOST_AT_ONCE))};
+                        .at_once = (int)smaller(of->rows, smaller(larger(fit, tile.rows), MOST_AT_ONCE))};
 }
 
-Tile cheapest_tile(const Plan *p, Storage s, int64_t rows, int64_t panels, const char **why)
+static Tile cheapest_tile(const Plan *p, const ProductShape *of, const char **why)
 {
         const Target *t = p->target;
-        const bool batch = p->slots > 1 && p->slots < rows;
+        const bool batch = of->slots > 1 && of->slots < of->rows;
         Text *said = text_new(p->graph->arena);
         int64_t least = INT64_MAX;
         Tile best = t->tile[0];
         for (const Tile *tile = t->tile; tile->rows; tile++) {
-                int64_t time = relative_time(t, s, *tile, rows, panels);
+                int64_t time = relative_time(t, of->storage, *tile, of->rows, of->panels);
                 if (batch)
-                        time = (time + relative_time(t, s, *tile, p->slots, panels) + 1) / 2;
+                        time = (time + relative_time(t, of->storage, *tile, of->slots, of->panels) + 1) / 2;
                 text_printf(said, "%s%d by %d %s%" PRId64 ".%02d", said->n ? ", " : "", tile->rows,
                             tile->panels * LANES, said->n ? "" : "takes ", time / 100, (int)(time % 100));
                 if (time < least)
                         best = *tile;
                 least = smaller(time, least);
         }
-        const char *from = batch ? arena_printf(p->graph->arena, "%" PRId64 " and %d", rows, p->slots)
-                                 : arena_printf(p->graph->arena, "%" PRId64, rows);
+        const char *from = batch ? arena_printf(p->graph->arena, "%" PRId64 " and %d", of->rows, of->slots)
+                                 : arena_printf(p->graph->arena, "%" PRId64, of->rows);
         *why = arena_printf(p->graph->arena, "of the time of %s rows' multiply-adds %s", from, said->data);
         return best;
+}
+
+Tiling estimated_tiling(const Plan *p, const ProductShape *of, const char **why)
+{
+        const Target *t = p->target;
+        const bool codes = storage_info[of->storage].codes, portable = target_is_portable(t);
+        Tile tile = {codes ? t->code_rows : t->rows, t->panels};
+        *why = "";
+        if (portable)
+                return tiling_of(of, (Tile){TILE_MOST, 2}); /* the tile of each target is its own */
+        if (!codes && !p->off[PASS_tile])
+                tile = cheapest_tile(p, of, why);
+        return tiling_of(of, tile);
+}
+
+int further_tilings(const Target *t, const ProductShape *of, const Tiling *tiling, int which, Tiling *further,
+                    int most)
+{
+        const int codes = storage_info[of->storage].codes, step = codes ? codes : LANES;
+        const int64_t cut[2] = {round_up((tiling->cut + 1) / 2, step), of->depth};
+        const int64_t at_once[2] = {tiling->at_once / 2, smaller(2 * tiling->at_once, of->rows)};
+        int n = 0;
+        for (const Tile *tile = t->tile; which == 0 && !codes && tile->rows && n < most; tile++)
+                if (tile->rows != tiling->rows || tile->panels != tiling->panels)
+                        further[n++] = tiling_of(of, *tile);
+        for (int i = 0; which == 1 && i < 2 && n < most; i++)
+                if (cut[i] != tiling->cut && cut[i] >= 64 && cut[i] <= of->depth) {
+                        further[n] = *tiling;
+                        further[n++].cut = (int)cut[i];
+                }
+        for (int i = 0; which == 2 && i < 2 && n < most; i++)
+                if (at_once[i] != tiling->at_once && at_once[i] >= tiling->rows &&
+                    at_once[i] <= MOST_AT_ONCE) {
+                        further[n] = *tiling;
+                        further[n++].at_once = (int)at_once[i];
+                }
+        return n;
+}
+
+const char *tiling_fault(Arena *a, const Target *t, const ProductShape *of, const Tiling *tiling)
+{
+        const int codes = storage_info[of->storage].codes, step = codes ? codes : LANES;
+        const Tile *tile = t->tile, of_codes[] = {{t->code_rows, t->panels}, {0, 0}};
+        Text *known = text_new(a);
+        for (tile = codes ? of_codes : tile; tile->rows; tile++) {
+                if (tile->rows == tiling->rows && tile->panels == tiling->panels)
+                        break;
+                text_printf(known, "%s%d by %d", known->n ? ", " : "", tile->rows, tile->panels);
+        }
+        if (!tile->rows)
+                return arena_printf(a, "%s has no tile of %d rows by %d panels for %s, but %s", t->name,
+                                    tiling->rows, tiling->panels, storage_info[of->storage].text,
+                                    known->data);
+        if (tiling->cut > of->depth || (tiling->cut < of->depth && tiling->cut % step))
+                return arena_printf(
+                        a, "pieces of k are all of it, %" PRId64 ", or a smaller multiple of %d, not %d",
+                        of->depth, step, tiling->cut);
+        if (tiling->at_once > MOST_AT_ONCE)
+                return arena_printf(a, "at most %d rows are taken at once, not %d", MOST_AT_ONCE,
+                                    tiling->at_once);
+        return NULL;
 }

@@ -394,20 +394,6 @@ static void live(const void *context, int head, int64_t row, int64_t *low, int64
         run_list(f, &f->f->body);
 }
 
-typedef void Epilogue(const void *ctx, int64_t row, int panel, const float *acc);
-typedef void Matmul(const void *ctx, Epilogue *e, const float *x, int64_t ldx, int64_t rows, int k,
-                    const void *w, int storage, int group, const Tiling *tiling, int panel0, int panel1,
-                    float *scratch);
-typedef void MatmulActive(const void *ctx, Epilogue *e, const float *x, int64_t ldx, const int32_t *active,
-                          int64_t rows, int k, const void *w, int storage, int group, const Tiling *tiling,
-                          int panel0, int panel1, float *scratch);
-
-typedef void MatmulBlocks(const void *ctx, Epilogue *e, const void *codes, const int32_t *active,
-                          int64_t rows, int k, const void *w, int storage, int group, const Tiling *tiling,
-                          int panel0, int panel1, float *scratch);
-typedef void CodesOfRows(void *to, const float *x, int64_t ldx, const int32_t *active, int64_t rows, int k,
-                         int group);
-
 static float *scratch_of(const Frame *f)
 {
         return f->m->head.scratch + f->thread * scratch_size(f->own->plan);

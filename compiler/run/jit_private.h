@@ -39,6 +39,21 @@ const char *cc_message(const CcBuild *b); /* after CC_FAILED: what the compiler 
 void cc_free(CcBuild *b);                 /* a compiler that still runs is ended */
 void jit_cc_free(JitCode *code);
 
+/* products with weights, as runtime/kernels.c has them */
+typedef void Epilogue(const void *ctx, int64_t row, int panel, const float *acc);
+typedef void Matmul(const void *ctx, Epilogue *e, const float *x, int64_t ldx, int64_t rows, int k,
+                    const void *w, int storage, int group, const Tiling *tiling, int panel0, int panel1,
+                    float *scratch);
+typedef void MatmulActive(const void *ctx, Epilogue *e, const float *x, int64_t ldx, const int32_t *active,
+                          int64_t rows, int k, const void *w, int storage, int group, const Tiling *tiling,
+                          int panel0, int panel1, float *scratch);
+
+typedef void MatmulBlocks(const void *ctx, Epilogue *e, const void *codes, const int32_t *active,
+                          int64_t rows, int k, const void *w, int storage, int group, const Tiling *tiling,
+                          int panel0, int panel1, float *scratch);
+typedef void CodesOfRows(void *to, const float *x, int64_t ldx, const int32_t *active, int64_t rows, int k,
+                         int group);
+
 /* jit_tcc.c */
 /* "sample": runtime/sampler.h */
 typedef int SampleFunction(float temperature, int top_k, float top_p, float min_p, uint64_t *state,

@@ -78,6 +78,13 @@ engine_arena(const Engine *e); /* Plan.arena_size bytes, and the pool of pages f
 const char *engine_tier(const Engine *e);       /* "tcc", "cc" or "code" */
 double engine_compile_seconds(const Engine *e); /* of libtcc */
 
+/* time_product.c: how long a product takes in one thread, with kernels that are compiled into lathe.  NULL: no memory is left. */
+typedef struct ProductTimer ProductTimer;
+ProductTimer *product_timer_new(const Target *t, const ProductShape *of);
+void product_timer_free(ProductTimer *timer);
+double product_seconds(const ProductTimer *timer, int64_t rows,
+                       const Tiling *tiling); /* of a call of so many rows */
+
 /* The kernels compiled into lathe for a target, which code made by libtcc calls (jit_private.h). */
 bool has_kernels(const Target *t); /* those that code of libtcc calls are linked */
 
