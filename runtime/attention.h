@@ -17,7 +17,7 @@
  *      M = max(m, m_b), c = exp(m - M), c_b = exp(m_b - M)
  *      l = fma(l_b, c_b, l * c), o = fma(o_b, c_b, o * c), m = M
  *
- * At the end out = o / tree sum of l, and 0 where no key lived.  A sink, one more score whose value is 0, comes last, where a key
+ * At the end out = o / tree sum of l, and 0 (or NaN: `dead`) where no key lived.  A sink, one more score whose value is 0, comes last, where a key
  * lived: M = max(m, sink), c = exp(m - M), out = o c / fma(tree sum of l, c, exp(sink - M)).  A masked key's value is never read into a
  * sum, so that a NaN there stays there; a live NaN makes the whole row NaN.
  *
@@ -51,6 +51,7 @@ typedef struct {
         int first_head;                       /* of head 0 the number that score and live are told */
         const void *ctx;                      /* for score, live and sink */
         Sink *sink;                           /* or NULL */
+        float dead;                           /* what a row becomes for which no key lives: 0 or NaN */
 } Attention;
 
 /* The formula between scores and softmax, on 16 keys col to col + 15 of an absolute row; -inf masks.
@@ -335,7 +336,7 @@ KERNEL v16 attention_sink(const Attention *a, const AttentionTile *t, int i, v16
         return v_set1(lane[0]);
 }
 
-/* out = o / tree sum of l, or 0. */
+/* out = o / tree sum of l, or `dead`. */
 KERNEL void attention_finish(const Attention *a, const AttentionTile *t, int i)
 {
         float *out = a->out + attention_row(a, t, i) * a->out_row + attention_head(a, t, i) * a->out_head;
@@ -343,7 +344,7 @@ KERNEL void attention_finish(const Attention *a, const AttentionTile *t, int i)
         if (a->sink && t->begun[i])
                 by = attention_sink(a, t, i, &sum);
         for (int d = 0; d < a->v_dim; d += 16) {
-                v16 o = t->begun[i] ? v_mul(v_load(t->o + i * t->width + d), by) : v_set1(0);
+                v16 o = t->begun[i] ? v_mul(v_load(t->o + i * t->width + d), by) : v_set1(a->dead);
                 v_store_n(out + d, v_div(o, sum), a->v_dim - d < 16 ? a->v_dim - d : 16);
         }
 }

@@ -159,6 +159,8 @@ static void describe(Printer *p, const AttentionCall *c, Text *out)
                 (long long)c->heads, (long long)c->kv_heads, (long long)c->head_dim, (long long)c->v_dim);
         if (c->naround)
                 text_printf(out, "        .first_head = (int)around * %lld,\n", (long long)c->heads);
+        if (p->kernel->dead_nan)
+                text_printf(out, "        .dead = FLOAT_NAN,\n");
         if (c->sink)
                 text_printf(out, "        .sink = %s,\n", c->sink->name);
         text_printf(out, "        .keys = %s, .first_row = %s, .ctx = &place,\n};\n",

@@ -110,6 +110,7 @@ static const char *attr_text(Arena *a, const Graph *g, const Node *n)
                        : attr->index == ZEROS_LEFT  ? " past zeros left"
                        : attr->index == ZEROS_RIGHT ? " past zeros right"
                                                     : " past zeros";
+        case OP_SOFTMAX: return attr->index == DEAD_ROWS_NAN ? " dead rows nan" : "";
         case OP_KEEP: return arena_printf(a, " %s%s", attr->state->name, rounding_text(a, attr->state));
         case OP_KEPT: return arena_printf(a, " %s", attr->state->name);
         case OP_READ: return arena_printf(a, " %s axis %d", attr->state->name, attr->axis);

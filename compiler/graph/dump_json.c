@@ -162,6 +162,9 @@ static void print_attributes(FILE *f, const Graph *g, const Node *n, int indent)
                 fprintf(f, ", \"past_zeros\": [%s, %s]", attr->index & ZEROS_LEFT ? "true" : "false",
                         attr->index & ZEROS_RIGHT ? "true" : "false");
                 break;
+        case OP_SOFTMAX:
+                fprintf(f, ", \"dead_rows_nan\": %s", attr->index == DEAD_ROWS_NAN ? "true" : "false");
+                break;
         case OP_READ:
         case OP_APPEND: fprintf(f, ", \"axis\": %d", attr->axis); /* fall through */
         case OP_KEEP:

@@ -370,8 +370,8 @@ static double larger(double a, double b)
         return a > b ? a : b;
 }
 
-/* sink: NULL, or one more score, whose share goes nowhere */
-static void softmax_row(const double *x, const double *sink, double *y, int64_t n)
+/* sink: NULL, or one more score, whose share goes nowhere; dead: what a row without a live element becomes */
+static void softmax_row(const double *x, const double *sink, double dead, double *y, int64_t n)
 {
         double most = sink ? *sink : -INFINITY, sum = 0;
         bool live = sink && *sink != -INFINITY;
@@ -380,7 +380,7 @@ static void softmax_row(const double *x, const double *sink, double *y, int64_t 
                 live = live || x[i] != -INFINITY;
         }
         for (int64_t i = 0; i < n; i++) {
-                y[i] = live ? real_exp(x[i] - most) : 0;
+                y[i] = live ? real_exp(x[i] - most) : dead;
                 sum += y[i];
         }
         if (sink)
@@ -400,7 +400,8 @@ static void evaluate_softmax(const Node *n, const int64_t *size, const double *c
         if (loops_total(&loops) == 0)
                 return;
         do {
-                softmax_row(in[0] + loops.at[0], n->nin == 2 ? in[1] + loops.at[1] : NULL, y, count);
+                softmax_row(in[0] + loops.at[0], n->nin == 2 ? in[1] + loops.at[1] : NULL,
+                            n->attr.index == DEAD_ROWS_NAN ? NAN : 0, y, count);
                 y += count;
         } while (advance(&loops, 1));
 }

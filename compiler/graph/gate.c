@@ -71,7 +71,9 @@ static const Node *zero_off(const Node *n, int *left)
         }
         case OP_SOFTMAX: {
                 const Node *x = n->in[0];
-                return x->op == OP_WHERE && is_minus_inf(x->in[2]) ? mask_of(x->in[0], left) : NULL;
+                return n->attr.index == 0 && x->op == OP_WHERE && is_minus_inf(x->in[2])
+                               ? mask_of(x->in[0], left)
+                               : NULL;
         }
         case OP_DIV:
         case OP_NEG:

@@ -116,10 +116,11 @@ typedef struct {
 
 /* A product that passes over terms whose left or right factor is 0, whatever the other factor is: 0 x NaN is not added. */
 enum { ZEROS_LEFT = 1, ZEROS_RIGHT = 2 };
+enum { DEAD_ROWS_NAN = 1 }; /* a row that is -inf throughout becomes NaN, not 0 */
 
 typedef struct {
         int axis;          /* PAD JOIN SUM MAXOF ARGMAX READ APPEND */
-        int index;         /* INPUT CARRY RESULT; TOP: k; MATMUL: ZEROS_LEFT, ZEROS_RIGHT */
+        int index;         /* INPUT CARRY RESULT; TOP: k; MATMUL: ZEROS_LEFT, ZEROS_RIGHT; SOFTMAX: DEAD_ROWS_NAN */
         int slot;          /* WEIGHT: -1, or a slot fixed by a checkpoint entry */
         Dim dim;           /* SIZE; INDEX: what is added */
         Dim before, after; /* PAD */

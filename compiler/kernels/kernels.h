@@ -187,6 +187,7 @@ struct Kernel {
         Node *y;
         Node *q, *k, *v; /* ATTENTION operands, seen through views: q [h, T, d], k [h, d, S], v [h, S, dv] */
         Node *sink;      /* ATTENTION: the softmax's other input, or NULL */
+        bool dead_nan;   /* ATTENTION: a row without a live key becomes NaN, not 0 */
         Node *score;     /* ATTENTION: the softmax's input .. */
         Node *core;      /* .. and the MATMUL within it */
         Region *region;  /* REPEAT */

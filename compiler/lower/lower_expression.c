@@ -312,7 +312,7 @@ static int softmax_over_row(Lower *l, Node *n, const Map *m, const Map *row, int
         return value < 0 ? -1 : remember(l, n, &all_key, false, value);
 }
 
-/* exp(x - max) / sum, 0 where nothing lives */
+/* exp(x - max) / sum, where nothing lives 0 or, by a quotient as others are, NaN */
 static int softmax(Lower *l, Node *n, const Map *m)
 {
         Map row = *m;
@@ -326,7 +326,8 @@ static int softmax(Lower *l, Node *n, const Map *m)
                 return -1;
         bool lane = map_uses(m, l->lane);
         int e = define(l, lane ? l->lanes : l->row, of_two(STMT_SOFT, x, maximum));
-        return value_of(l, n, m, lane, of_two(STMT_PART, e, sum));
+        bool dead_nan = n->attr.index == DEAD_ROWS_NAN;
+        return value_of(l, n, m, lane, dead_nan ? compute(OP_DIV, false, e, sum) : of_two(STMT_PART, e, sum));
 }
 
 /* --- gather ------------------------------------------------------------------------------------------------------- */

@@ -104,7 +104,8 @@ Fact fact_of_softmax(const Facts *f, const Node *n)
                 reach_join(f, &y.reach, &sink.reach);
                 kinds |= sink.kinds;
         }
-        bool spoilt = (kinds & (PLUS_INF | NOT_A_NUMBER)) != 0;
+        bool dies = n->attr.index == DEAD_ROWS_NAN && (kinds & MINUS_INF);
+        bool spoilt = dies || (kinds & (PLUS_INF | NOT_A_NUMBER)) != 0;
         y.kinds = spoilt ? ANYTHING : ZERO | POSITIVE;
         y.exact_zero = true;
         if (!(a->stain[AT_MINUS_INF] >> last & 1)) {

@@ -6,13 +6,13 @@
  *     ...
  *     %8 = view (view x)        %8 = view x
  *
- * Each node in turn is rebuilt on its inputs' replacements, folded (fold.c), rewritten (algebra.c) and
+ * Each node in turn is rebuilt on its inputs' replacements, folded (fold.c), rewritten (algebra.c; softmax.c) and
  * looked up among the nodes before it (common.c); rounds follow until nothing changes; then what nothing
  * needs is dropped (prune.c). A value that a repeat carries unchanged through all bodies is taken from
  * outside.
  *
  * Before: any graph that verify accepts.  After: the same answers to the bit, from the interpreter and from
- * compiled code; nodes changed in place and numbered anew.  Weights that nothing reads stay in
+ * compiled code, but for a softmax that was written by hand; nodes changed in place and numbered anew.  Weights that nothing reads stay in
  * graph->weight. */
 #include "simplify_private.h"
 
@@ -80,6 +80,8 @@ static Node *simplify_node(Simplifier *s, Node *n)
                 now = fold_constants(s->g, n);
         if (!now)
                 now = rewrite(s->g, n);
+        if (now == n)
+                now = rewrite_softmax(s->g, n);
         if (now == n) {
                 now = find_common(&s->common, n);
                 if (now == n)

@@ -20,6 +20,9 @@ Node *find_common(CommonTable *t, Node *n); /* an equal node that n's body sees,
 Node *rewrite(Graph *g,
               Node *n); /* an equal node that costs less, or n, whose inputs may have lost broadcasts */
 
+/* softmax.c */
+Node *rewrite_softmax(Graph *g, Node *n); /* softmax, where n is one by hand, or n */
+
 /* prune.c */
 void prune(Graph *g); /* what no output, test, checkpoint entry or state needs goes; ids are given out anew */
 /* What the outputs need that are no taps: by id the nodes, and by id of a repeat its results (NULL: none). */

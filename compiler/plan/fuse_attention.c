@@ -128,6 +128,7 @@ void fuse_attention(Fuse *f, Node *product)
         k->v = product->in[1];
         k->core = s.core;
         k->score = softmax->in[0];
+        k->dead_nan = softmax->attr.index == DEAD_ROWS_NAN;
         k->sink = softmax->nin > 1 ? softmax->in[1] : NULL;
         for (int i = 0; i < s.n; i++)
                 f->owner[s.node[i]->id] = k;

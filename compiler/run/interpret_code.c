@@ -2,6 +2,7 @@
  * which libtcc's code calls too. */
 #include "interpret_private.h"
 
+#include <math.h>
 #include <string.h>
 
 /* --- integers and memory ------------------------------------------------------------------------------------------- */
@@ -508,6 +509,7 @@ typedef struct {
         int first_head;
         const void *ctx;
         float (*sink)(const void *ctx, int head, int64_t row);
+        float dead;
 } AttentionRun;
 typedef void AttentionKernel(const void *a,
                              void (*score)(const void *ctx, float *s, int head, int64_t row, int64_t col),
@@ -549,7 +551,8 @@ static void run_heads(Frame *f, const AttentionCall *c, int64_t around, int64_t 
                                 .first_row = begins ? f->m->first : 0,
                                 .first_head = (int)(around * c->heads),
                                 .ctx = context,
-                                .sink = c->sink ? sink : NULL};
+                                .sink = c->sink ? sink : NULL,
+                                .dead = f->kernel->dead_nan ? NAN : 0};
         ((AttentionKernel *)f->own->run.attention)(&a, score, live, (int)from, (int)to, rows, scratch_of(f));
 }
 

@@ -79,7 +79,7 @@ static int count_tables(Arena *arena, Graph *g, Op op)
 {
         const bool off[PASS_COUNT] = {false};
         find_wanted(g);
-        const Plan *p = fuse(arena, g, "it", target_find("scalar"), LENGTH, 1, off);
+        const Plan *p = fuse(arena, g, "it", target_find("scalar"), LENGTH, 1, 0, off);
         int n = 0;
         for (int i = 0; i < p->nbuffer; i++)
                 n += p->buffer[i]->table && p->buffer[i]->table->op == op;

@@ -38,6 +38,7 @@ FORMS = {
     "mask: hides what overflows": r"^# hidden$",
     "softmax: sink": r"sink: 0.5",
     "softmax: sink, a weight": r"sink: w",
+    "softmax: by hand": r"/ sum\(exp\(",
     "repeat": r"repeat",
     "repeat: one iteration": r"repeat \w+\[\w+\] : 1 ",
     "repeat: in a repeat": r"\[i2\]",

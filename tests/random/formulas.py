@@ -303,7 +303,7 @@ class Formulas:
             return None
         n = x.name
         forms = [f"softmax({n})", f"softmax({n} * 2)", f"softmax(where({self.condition(x)}, {n}, -inf))",
-                 f"softmax({n}, sink: 0.5)"]
+                 f"softmax({n}, sink: 0.5)", f"exp({n} - max({n})) / sum(exp({n} - max({n})))"]
         if len(x.shape) > 1 and isinstance(x.shape[-2], int):
             forms += [f"softmax({n}, sink: {self.weight([x.shape[-2], 1])})"]
         return self.let(self.r.pick(forms), x.shape, 1)

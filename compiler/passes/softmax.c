@@ -1,0 +1,154 @@
+/* Softmax written by hand becomes the op, so that attention around it is one kernel.
+ *
+ *   exp(x) / sum(exp(x))                              softmax(x), of which a row without a live element is 0 / 0: NaN
+ *   exp(x) * (1 / sum(exp(x)))                        the same
+ *   (exp(x) @ v) / sum(exp(x))                        softmax(x) @ v
+ *   exp(x - log(sum(exp(x))))                         softmax(x)
+ *   .. with x - max(x) for x                          the same: what is taken off every element of a row is divided out
+ *   .. with exp(x) * mask, where(mask, exp(x), 0)     softmax(where(mask, x, -inf))
+ *   .. with sum(..) + c, or + exp(s)                  softmax(x, sink: log(c), or s)
+ *
+ * This is equality of real numbers.  In floats the op is the better one: exp of its largest element is 1. */
+#include "simplify_private.h"
+
+#include <math.h>
+
+/* exp(x) in all its spellings: elements x, those where `mask` (NULL: all), and the maximum that was taken off, or NULL. */
+typedef struct {
+        Node *x, *mask, *taken_off;
+} Exponential;
+
+static Node *make(Graph *g, const Node *like, Op op, int nin, Node *const *in, const Attr *attr)
+{
+        return build(g, like->body, NULL, op, nin, in, attr, like->span, like->where);
+}
+
+static int last_axis(const Node *n)
+{
+        return n->type.rank - 1;
+}
+
+static bool is_constant(const Node *n, double value)
+{
+        double found;
+        return constant_uniform(n, &found) && found == value;
+}
+
+/* Sum or maximum of each row of `of`? */
+static bool is_fold(const Node *n, Op op, const Node *of)
+{
+        return n->op == op && n->in[0] == of && n->attr.axis == last_axis(of);
+}
+
+/* A mask of bools, as it is or as reals. */
+static Node *mask_in(Node *n)
+{
+        Node *x = n->op == OP_REAL_OF ? n->in[0] : n;
+        return x->type.dtype == BOOL ? x : NULL;
+}
+
+static bool exponential(Node *n, Exponential *e)
+{
+        if (n->op == OP_EXP) {
+                Node *x = n->in[0];
+                bool off =
+                        x->op == OP_SUB && x->in[0]->type.rank > 0 && is_fold(x->in[1], OP_MAXOF, x->in[0]);
+                *e = (Exponential){off ? x->in[0] : x, NULL, off ? x->in[1] : NULL};
+                return n->type.rank > 0 && type_equal(&e->x->type, &n->type);
+        }
+        if (n->op == OP_WHERE && is_constant(n->in[2], 0) && exponential(n->in[1], e) && !e->mask) {
+                e->mask = n->in[0];
+                return type_equal(&e->x->type, &n->type);
+        }
+        for (int i = 0; n->op == OP_MUL && i < 2; i++) {
+                Node *mask = mask_in(n->in[1 - i]);
+                if (mask && exponential(n->in[i], e) && !e->mask) {
+                        e->mask = mask;
+                        return type_equal(&e->x->type, &n->type);
+                }
+        }
+        return false;
+}
+
+/* The sink whose exponential is n, where that of x is e; NULL: there is none. */
+static Node *sink_of(Graph *g, Node *n, const Exponential *e)
+{
+        double c;
+        if (!e->taken_off && constant_uniform(n, &c) && c > 0 && isfinite(c))
+                return build_number(g, n->body, log(c), REAL, n->span, n->where);
+        if (n->op != OP_EXP)
+                return NULL;
+        Node *s = n->in[0];
+        if (!e->taken_off)
+                return s;
+        if (s->op == OP_NEG && s->in[0] == e->taken_off)
+                return build_number(g, n->body, 0, REAL, n->span, n->where);
+        return s->op == OP_SUB && s->in[1] == e->taken_off ? s->in[0] : NULL;
+}
+
+/* Of n = sum(exponential) or that and one more: the exponential, or NULL; *sink: what is more, or NULL. */
+static Node *summed(Graph *g, Node *n, Exponential *e, Node **sink)
+{
+        *sink = NULL;
+        if (n->op == OP_SUM)
+                return n->attr.axis == last_axis(n->in[0]) && exponential(n->in[0], e) ? n->in[0] : NULL;
+        for (int i = 0; n->op == OP_ADD && i < 2; i++) {
+                Node *sum = n->in[i];
+                if (sum->op != OP_SUM || sum->attr.axis != last_axis(sum->in[0]) ||
+                    !exponential(sum->in[0], e))
+                        continue;
+                *sink = sink_of(g, n->in[1 - i], e);
+                return *sink && type_equal(&n->type, &sum->type) ? sum->in[0] : NULL;
+        }
+        return NULL;
+}
+
+static Node *softmax_of(Graph *g, const Node *like, const Exponential *e, Node *sink)
+{
+        Node *minus = e->mask ? build_number(g, like->body, -INFINITY, REAL, like->span, like->where) : NULL;
+        Node *masked[] = {e->mask, e->x, minus};
+        Node *x = e->mask ? make(g, like, OP_WHERE, 3, masked, NULL) : e->x;
+        Node *in[] = {x, sink};
+        const Attr attr = {.index = sink ? 0 : DEAD_ROWS_NAN};
+        return x ? make(g, like, OP_SOFTMAX, sink ? 2 : 1, in, &attr) : NULL;
+}
+
+/* a / b: the softmax, or its product with values. */
+static Node *quotient(Graph *g, const Node *n, Node *a, Node *b)
+{
+        Exponential e;
+        Node *sink, *of = summed(g, b, &e, &sink);
+        if (!of || a->type.rank != n->type.rank)
+                return NULL;
+        if (a == of)
+                return softmax_of(g, n, &e, sink);
+        if (a->op != OP_MATMUL || a->in[0] != of || a->type.rank != of->type.rank)
+                return NULL;
+        Node *in[] = {softmax_of(g, n, &e, sink), a->in[1]};
+        return in[0] ? make(g, n, OP_MATMUL, 2, in, &a->attr) : NULL;
+}
+
+/* exp(x - log(sum(exp(x)))) */
+static Node *by_logarithm(Graph *g, const Node *n)
+{
+        const Node *difference = n->in[0];
+        if (difference->op != OP_SUB || difference->in[1]->op != OP_LOG)
+                return NULL;
+        Exponential e;
+        Node *sink, *of = summed(g, difference->in[1]->in[0], &e, &sink);
+        bool fits = of && !e.mask && !e.taken_off && e.x == difference->in[0];
+        return fits ? softmax_of(g, n, &e, sink) : NULL;
+}
+
+Node *rewrite_softmax(Graph *g, Node *n)
+{
+        Node *y = NULL;
+        if (n->op == OP_EXP)
+                y = by_logarithm(g, n);
+        if (n->op == OP_DIV)
+                y = quotient(g, n, n->in[0], n->in[1]);
+        for (int i = 0; n->op == OP_MUL && !y && i < 2; i++)
+                if (n->in[i]->op == OP_DIV && is_constant(n->in[i]->in[0], 1))
+                        y = quotient(g, n, n->in[1 - i], n->in[i]->in[1]);
+        return y && type_equal(&y->type, &n->type) ? y : n;
+}
