@@ -24,7 +24,7 @@
  * No bit depends on which rows go together: one row of a cache, chunks, or the whole sequence.  Rows of all
  * heads that share a key head form one list, so that grouped queries load keys and values once.
  *
- * Needs guard.h, a v16 header, math.h, narrow.h, kept.h, matmul.h.
+ * Needs guard.h, team.h, a v16 header, math.h, rows.h, narrow.h, kept.h, matmul.h.
  */
 
 /* Key positions in a block; a part of the definition. */
@@ -70,6 +70,58 @@ typedef void Live(const void *ctx, int head, int64_t row, int64_t *lo, int64_t *
 /* Floats of scratch that attention() needs; each thread its own. */
 #define ATTENTION_SCRATCH(head_dim, v_dim)                                                                   \
         (TILE_ROWS * ((head_dim) + ATTENTION_BLOCK + 2 * (((v_dim) + 15) / 16 * 16) + 2 * 16))
+
+/* Floats that a block keeps for one head: outputs, sums, maximum and number of live keys. */
+#define ATTENTION_PART(v_dim) (((v_dim) + 15) / 16 * 16 + 2 * 16)
+
+/*
+ * What one thread computes: some of a list of all units.  Or, of one row over many keys, some of their blocks, unit by unit, where
+ * threads share the units unevenly.  The blocks are then merged by attention_join(), for which they are kept.
+ */
+typedef struct {
+        int64_t begin, end;   /* of the list */
+        int64_t first, count; /* by blocks: the first, and how many each unit has; else 0 and 1 */
+        float *parts; /* by blocks, of all threads: [heads][count][ATTENTION_PART(v_dim)]; else NULL */
+} AttentionShare;
+
+KERNEL float *attention_part(const Attention *a, const AttentionShare *s, int64_t head, int64_t at)
+{
+        return s->parts + (head * s->count + at) * ATTENTION_PART(a->v_dim);
+}
+
+/* The blocks that the bounds of some head of row 0 touch: how many from *first on. */
+KERNEL int64_t attention_touched(const Attention *a, Live *live, int64_t *first)
+{
+        const int64_t held = a->first_key > a->first_value ? a->first_key : a->first_value;
+        int64_t from = a->keys, to = held;
+        for (int head = 0; head < a->heads; head++) {
+                int64_t lo = held, hi = a->keys;
+                live(a->ctx, a->first_head + head, a->first_row, &lo, &hi);
+                lo = lo > held ? lo : held;
+                hi = hi < a->keys ? hi : a->keys;
+                from = lo < from ? lo : from;
+                to = hi > to ? hi : to;
+        }
+        *first = from / ATTENTION_BLOCK;
+        return from < to ? (to + ATTENTION_BLOCK - 1) / ATTENTION_BLOCK - *first : 0;
+}
+
+/* The share of a thread.  parts: room for every block of a->keys of every head, or NULL.  Threads that divide the key heads have units of
+ * heads of their own: barriers are left out because of that. */
+KERNEL void attention_share(AttentionShare *s, const Attention *a, Live *live, int64_t rows, float *parts,
+                            int thread, int threads)
+{
+        const int64_t units = ATTENTION_UNITS(a->heads, a->kv_heads, rows);
+        *s = (AttentionShare){.count = 1};
+        if (parts && rows == 1 && units % threads != 0) {
+                int64_t first, count = attention_touched(a, live, &first);
+                int64_t most = (units * count + threads - 1) / threads;
+                if (most < (units + threads - 1) / threads * count)
+                        *s = (AttentionShare){.first = first, .count = count, .parts = parts};
+        }
+        s->begin = share(units * s->count, thread, threads);
+        s->end = share(units * s->count, thread + 1, threads);
+}
 
 /* One tile of rows of one key head, on its way through the blocks. */
 typedef struct {
@@ -349,36 +401,44 @@ KERNEL void attention_finish(const Attention *a, const AttentionTile *t, int i)
         }
 }
 
-/* All blocks for one tile. */
-KERNEL void attention_tile(const Attention *a, Score *score, Live *live, AttentionTile *t)
+/* Keeps row i's block for attention_join(). */
+KERNEL void attention_keep(const AttentionTile *t, int i, float *kept)
 {
-        int64_t lo = a->keys, hi = 0;
-        attention_begin(a, live, t);
-        for (int i = 0; i < t->count; i++) {
-                lo = t->lo[i] < lo ? t->lo[i] : lo;
-                hi = t->hi[i] > hi ? t->hi[i] : hi;
-        }
-        for (int64_t block = lo / ATTENTION_BLOCK * ATTENTION_BLOCK; block < hi; block += ATTENTION_BLOCK) {
+        for (int d = 0; d < t->width; d += 16)
+                v_store(kept + d, v_load(t->block_o + i * t->width + d));
+        kept += t->width;
+        v_store(kept, v_load(t->block_l + i * 16));
+        kept[16] = t->block_m[i];
+        kept[17] = (float)t->live[i];
+}
+
+/* Blocks of one tile, from key `begin` on, before key `end`. */
+KERNEL void attention_blocks(const Attention *a, Score *score, const AttentionShare *s, AttentionTile *t,
+                             int64_t begin, int64_t end)
+{
+        for (int64_t block = begin; block < end; block += ATTENTION_BLOCK) {
                 attention_scores(a, t, block);
                 for (int i = 0; i < t->count; i++)
                         if (t->from[i] < t->to[i])
                                 attention_softmax(a, score, t, i, block);
                 attention_values(a, t, block);
                 for (int i = 0; i < t->count; i++)
-                        if (t->live[i] > 0)
+                        if (s->parts)
+                                attention_keep(t, i,
+                                               attention_part(a, s, attention_head(a, t, i),
+                                                              block / ATTENTION_BLOCK - s->first));
+                        else if (t->live[i] > 0)
                                 attention_merge(t, i);
         }
-        for (int i = 0; i < t->count; i++)
-                attention_finish(a, t, i);
 }
 
 /*
- * Units unit0 to unit1 of the attention of `rows` rows, positions first_row on, over a->keys keys.
+ * A thread's share of the attention of `rows` rows, positions first_row on, over a->keys keys.
  * Dimensions, score and live are literals.  scratch is [ATTENTION_SCRATCH(head_dim, v_dim)], one for each
  * thread.  Reads keys up to the next multiple of 16 (what they hold is of no account), and values only
  * of keys that live in some row.
  */
-KERNEL void attention(const Attention *a, Score *score, Live *live, int unit0, int unit1, int64_t rows,
+KERNEL void attention(const Attention *a, Score *score, Live *live, int64_t rows, const AttentionShare *s,
                       float *scratch)
 {
         int width = (a->v_dim + 15) / 16 * 16;
@@ -391,12 +451,52 @@ KERNEL void attention(const Attention *a, Score *score, Live *live, int unit0, i
         t.block_l = t.l + TILE_ROWS * 16;
         for (int64_t j = 0; j < ATTENTION_SCRATCH(a->head_dim, a->v_dim); j++)
                 scratch[j] = 0;
-        for (int unit = unit0; unit < unit1; unit++) {
+        for (int64_t at = s->begin, next; at < s->end; at = next) {
+                const int64_t unit = at / s->count;
+                int64_t lo = a->keys, hi = 0;
+                next = (unit + 1) * s->count < s->end ? (unit + 1) * s->count : s->end;
                 t.kv = (int)(unit / tiles);
                 t.first = unit % tiles * TILE_ROWS;
                 t.count = list - t.first < TILE_ROWS ? (int)(list - t.first) : TILE_ROWS;
-                attention_tile(a, score, live, &t);
+                attention_begin(a, live, &t);
+                for (int i = 0; i < t.count; i++) {
+                        lo = t.lo[i] < lo ? t.lo[i] : lo;
+                        hi = t.hi[i] > hi ? t.hi[i] : hi;
+                }
+                if (s->parts) {
+                        lo = (s->first + at % s->count) * ATTENTION_BLOCK;
+                        hi = lo + (next - at) * ATTENTION_BLOCK;
+                }
+                attention_blocks(a, score, s, &t, lo / ATTENTION_BLOCK * ATTENTION_BLOCK, hi);
+                for (int i = 0; i < t.count && !s->parts; i++)
+                        attention_finish(a, &t, i);
         }
+}
+
+/* By blocks: when all threads have done their shares, each merges the blocks of some heads, in ascending order.  Nobody goes on before all
+ * have read what the others kept. */
+KERNEL void attention_join(const Attention *a, const AttentionShare *s, float *scratch, Team *team,
+                           int thread, int threads)
+{
+        const int width = (a->v_dim + 15) / 16 * 16, list = a->heads / a->kv_heads;
+        const int end = (int)share(a->heads, thread + 1, threads);
+        if (!s->parts)
+                return;
+        team_barrier(team);
+        for (int head = (int)share(a->heads, thread, threads); head < end; head++) {
+                AttentionTile t = {
+                        .kv = head / list, .first = head % list, .count = 1, .width = width, .o = scratch};
+                t.l = t.o + width;
+                for (int64_t at = 0; at < s->count; at++) {
+                        t.block_o = attention_part(a, s, head, at);
+                        t.block_l = t.block_o + width;
+                        t.block_m[0] = t.block_l[16];
+                        if (t.block_l[17] > 0)
+                                attention_merge(&t, 0);
+                }
+                attention_finish(a, &t, 0);
+        }
+        team_barrier(team);
 }
 
 /* Puts one key, row [head_dim], at its position into k [ceil(capacity / 16)][head_dim][16]. */

@@ -7,6 +7,7 @@
  * blocks in kernels_blocks.c, for targets differ in them that have the rest in common.
  */
 #include "../compiler/run/kernel_files_private.h"
+#include "team.h"
 #include "attention.h"
 #include "sampler.h"
 
@@ -315,7 +316,7 @@ static float any_sink(const void *context, int head, int64_t row)
 }
 static void any_attention(const Attention *given,
                           void (*score)(const void *ctx, float *s, int head, int64_t row, int64_t col),
-                          Live *live, int unit0, int unit1, int64_t rows, float *scratch)
+                          Live *live, int64_t rows, const AttentionShare *s, float *scratch)
 {
         const AnyAttention any = {given->ctx, score, live, given->sink};
         Attention a = *given;
@@ -324,16 +325,26 @@ static void any_attention(const Attention *given,
         if (a.k_storage == STORAGE_KEPT(32, 16) && a.v_storage == STORAGE_KEPT(32, 1)) {
                 a.k_storage = STORAGE_KEPT(32, 16);
                 a.v_storage = STORAGE_KEPT(32, 1);
-                attention(&a, any_score, any_live, unit0, unit1, rows, scratch);
+                attention(&a, any_score, any_live, rows, s, scratch);
         } else if (a.k_storage != a.v_storage) {
-                attention(&a, any_score, any_live, unit0, unit1, rows, scratch);
+                attention(&a, any_score, any_live, rows, s, scratch);
         } else if (a.k_storage == STORAGE_F16) {
                 a.k_storage = a.v_storage = STORAGE_F16;
-                attention(&a, any_score, any_live, unit0, unit1, rows, scratch);
+                attention(&a, any_score, any_live, rows, s, scratch);
         } else {
                 a.k_storage = a.v_storage = STORAGE_F32;
-                attention(&a, any_score, any_live, unit0, unit1, rows, scratch);
+                attention(&a, any_score, any_live, rows, s, scratch);
         }
+}
+static void any_attention_share(AttentionShare *s, const Attention *a, Live *live, int64_t rows, float *parts,
+                                int thread, int threads)
+{
+        attention_share(s, a, live, rows, parts, thread, threads);
+}
+static void any_attention_join(const Attention *a, const AttentionShare *s, float *scratch, Team *team,
+                               int thread, int threads)
+{
+        attention_join(a, s, scratch, team, thread, threads);
 }
 static void any_top_of(float *y, int64_t y_step, const float *x, int64_t x_step, int64_t n, int64_t k)
 {
@@ -448,8 +459,13 @@ const KernelSymbol JOIN(kernels_, KERNELS_ISA)[] = {
             "(float *y, const float *a, int64_t ak, const void *b, int64_t b_at, int storage, int64_t bk, int64_t bj, int n, int k, int zeros)")
         ROW(attention, void, any_attention,
             "(const void *a, void (*score)(const void *ctx, v16 s, int head, int64_t row, int64_t col), "
-            "void (*live)(const void *ctx, int head, int64_t row, int64_t *lo, int64_t *hi), int unit0, int unit1, "
-            "int64_t rows, float *scratch)")
+            "void (*live)(const void *ctx, int head, int64_t row, int64_t *lo, int64_t *hi), int64_t rows, const void *s, "
+            "float *scratch)")
+        ROW(attention_share, void, any_attention_share,
+            "(void *s, const void *a, void (*live)(const void *ctx, int head, int64_t row, int64_t *lo, int64_t *hi), int64_t rows, "
+            "float *parts, int thread, int threads)")
+        ROW(attention_join, void, any_attention_join,
+            "(const void *a, const void *s, float *scratch, Team *team, int thread, int threads)")
         ROW(top_of, void, any_top_of,
             "(float *y, int64_t y_step, const float *x, int64_t x_step, int64_t n, int64_t k)")
         ROW(argmax_of, int64_t, any_argmax_of, "(const float *x, int64_t x_step, int64_t n)")

@@ -77,7 +77,7 @@ static size_t aligned(size_t n)
 
 size_t $model_size(int threads)
 {
-        size_t floats = (size_t)ARENA_FLOATS + STATE_FLOATS + (size_t)SCRATCH * (size_t)(threads > 0 ? threads : 1);
+        size_t floats = (size_t)ARENA_FLOATS + STATE_FLOATS + (size_t)SCRATCH * (size_t)(threads > 0 ? threads : 1) + (threads > 1 ? PARTS : 0);
         return aligned(sizeof($model)) + aligned(floats * sizeof(float));
 }
 

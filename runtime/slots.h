@@ -11,7 +11,7 @@ static size_t views_size(void)
 
 size_t $model_size(int threads)
 {
-        size_t floats = (size_t)ARENA_FLOATS + (size_t)STATE_FLOATS * SLOTS + (size_t)SCRATCH * (size_t)(threads > 0 ? threads : 1);
+        size_t floats = (size_t)ARENA_FLOATS + (size_t)STATE_FLOATS * SLOTS + (size_t)SCRATCH * (size_t)(threads > 0 ? threads : 1) + (threads > 1 ? PARTS : 0);
         return aligned(sizeof($model)) + views_size() + aligned(floats * sizeof(float));
 }
 

@@ -34,7 +34,8 @@ const char *loop_tokens_text(Arena *a, const Graph *g);
  * input and each output.  given: for libtcc, the declarations of what lathe hands over (runtime/jit.h and the kernels), vectors
  * being passed by address; NULL: for the system's compiler, with all that the program needs. */
 void emit_program_alone(Plan *p, const char *given, Text *c);
-int64_t scratch_size(const Plan *p); /* floats that each thread needs */
+int64_t scratch_size(const Plan *p); /* floats that each thread needs .. */
+int64_t parts_size(const Plan *p);   /* .. and, behind those of all, that several threads need together */
 /* of an input or output: elements of one position, or all where it has no positions */
 int64_t row_elements(const Plan *p, const Type *t);
 /* its pointer moves on with the positions taken; what has another named axis stays, and counts them in `done` */

@@ -22,7 +22,8 @@ void emit_struct(const Emit *e, Text *c)
         text_printf(c,
                     "struct %s {\n        const float *weights; /* [WEIGHT_FLOATS] */\n        float *arena, "
                     "*state, *scratch; /* [ARENA_FLOATS], "
-                    "[STATE_FLOATS], [threads][SCRATCH] */\n        Team *team;\n        int threads;\n",
+                    "[STATE_FLOATS], [threads][SCRATCH] and [PARTS] */\n        Team *team;\n        int "
+                    "threads;\n",
                     e->name);
         for (int i = 0; i < e->g->nnamed; i++)
                 text_printf(c, "        int64_t %s; /* %s */\n", e->g->named[i].name,
@@ -276,6 +277,16 @@ int64_t scratch_size(const Plan *p)
         return round_up(most, LANES);
 }
 
+int64_t parts_size(const Plan *p)
+{
+        int64_t most = 0;
+        for (int i = 0; i < p->nbody; i++)
+                for (int k = 0; k < p->list[i].n; k++)
+                        if (p->list[i].kernel[k]->parts > most)
+                                most = p->list[i].kernel[k]->parts;
+        return round_up(most, LANES);
+}
+
 /* Where an engine finds what it sets before a call: see emit.h. */
 static void emit_instance_layout(const Emit *e, Text *c)
 {
@@ -319,7 +330,7 @@ void emit_program_alone(Plan *p, const char *given, Text *c)
         }
         text_printf(c, "#define SCRATCH %" PRId64 "\n\n", scratch_size(p));
         emit_tile(p, p->target, c);
-        const char *all[] = {"guard.h", KERNEL_FILES(p->target), "team.h", "pages.h", NULL},
+        const char *all[] = {"guard.h", "team.h", KERNEL_FILES(p->target), "pages.h", NULL},
                    *types[] = {"rows.h", "kept.h", "tile.h", "matmul.h", "attention.h", "pages.h", NULL};
         paste_runtime(c, given ? types : all, given, user->data);
         text_printf(c, "%s", user->data);

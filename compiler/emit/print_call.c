@@ -176,6 +176,19 @@ static const char *times_around(Printer *p, const AttentionCall *c)
         return times;
 }
 
+/* A thread's share; of one row, perhaps by blocks of keys, which are then joined. */
+static void print_share(const Kernel *k, const char *score, const char *live, const char *rows, Text *out)
+{
+        const char *parts = k->parts ? "m->scratch + m->threads * SCRATCH" : "NULL";
+        text_printf(out, "AttentionShare s;\nattention_share(&s, &a, %s, %s, %s, thread, m->threads);\n",
+                    live, rows, parts);
+        text_printf(out, "attention(&a, %s, %s, %s, &s, m->scratch + thread * SCRATCH);\n", score, live,
+                    rows);
+        if (k->parts)
+                text_printf(out, "attention_join(&a, &s, m->scratch + thread * SCRATCH, m->team, thread, "
+                                 "m->threads);\n");
+}
+
 static void print_attention(Printer *p, const AttentionCall *c, Text *out)
 {
         Text *call = text_new(p->arena), *loops = text_new(p->arena);
@@ -189,12 +202,7 @@ static void print_attention(Printer *p, const AttentionCall *c, Text *out)
         p->m = true;
         if (c->naround == 0) {
                 text_indent(out, call, 0);
-                text_printf(out, "const int64_t rows = %s;\nconst int64_t units = %s;\n", rows, units);
-                text_printf(out,
-                            "attention(&a, %s, %s, (int)share(units, thread, m->threads), "
-                            "(int)share(units, thread + 1, m->threads),\n",
-                            score, live);
-                text_printf(out, "          rows, m->scratch + thread * SCRATCH);\n");
+                print_share(p->kernel, score, live, rows, out);
                 return;
         }
         text_printf(out, "const int64_t rows = %s, units = %s, all = %s * units;\n", rows, units,
@@ -207,10 +215,11 @@ static void print_attention(Printer *p, const AttentionCall *c, Text *out)
         text_indent(out, loops, 1);
         text_printf(out, "        next = begin + units < end ? begin + units : end;\n");
         text_indent(out, call, 1);
-        text_printf(out,
-                    "        attention(&a, %s, %s, (int)(unit - begin), (int)(next - "
-                    "begin), rows, m->scratch + thread * SCRATCH);\n}\n",
-                    score, live);
+        text_printf(
+                out,
+                "        const AttentionShare s = {.begin = unit - begin, .end = next - begin, .count = 1};\n"
+                "        attention(&a, %s, %s, rows, &s, m->scratch + thread * SCRATCH);\n}\n",
+                score, live);
 }
 
 /* --- the others ---------------------------------------------------------------------------------------------------------- */

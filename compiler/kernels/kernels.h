@@ -194,7 +194,8 @@ struct Kernel {
         Kernel *active_rows; /* REPEAT: finds the rows that an iteration changes; NULL: all iterations are run, for all rows */
         bool active_only;    /* only the rows that were found are computed */
         int64_t most_active; /* FIND: most rows */
-        int64_t scratch;     /* floats that each thread needs beside the arena */
+        int64_t scratch;     /* floats that each thread needs beside the arena .. */
+        int64_t parts;       /* .. and that all need together: ATTENTION of one row by blocks of keys */
         int64_t k_size;      /* MATMUL: the contracted axis */
         double fill;         /* FILL */
         uint64_t wanted;     /* the outputs that need it (Graph.wanted) */

@@ -2,7 +2,7 @@
  *
  * Loops over heads and attention share their heads among threads.  Where the threads divide the heads of keys, thread t of T has
  * the heads from t / T of them to (t + 1) / T, in every such kernel.  What one stores at its heads' elements, it reads itself in the
- * next: no thread waits for another.
+ * next: no thread waits for another.  (Attention of one row by blocks of keys is for threads that do not divide them.)
  *
  *      element = head * step + rest, 0 <= rest < step: by what it leaves modulo heads * step, the thread is known
  *

@@ -6,7 +6,7 @@
  * a tile's panels one piece of k at a time stays in the first cache levels while many rows pass by.  A single row reads a few panels side by
  * side instead, and few rows are taken four at a time; the kernel does that by itself.
  *
- * Expects kernels; leaves the tiling of each product and the scratch of each kernel.  Changes no bit: every output adds k in order. */
+ * Expects kernels; leaves the tiling of each product, the scratch and parts of each kernel.  Changes no bit: every output adds k in order. */
 #include <inttypes.h>
 
 #include "plan_private.h"
@@ -124,12 +124,28 @@ static void tile_matmul(Plan *p, Kernel *k)
         }
 }
 
+/* Most blocks of keys that threads keep for one another in a call of one row, of all heads; 0: each unit is one thread's. */
+static int64_t blocks_kept(const Plan *p, const Kernel *k)
+{
+        const Type *q = &k->q->type, *keys = &k->k->type;
+        int64_t heads = 1;
+        for (int a = 0; a < q->rank - 2; a++)
+                heads *= dim_is_fixed(q->dim[a]) ? q->dim[a].fixed : 0;
+        int64_t blocks = (bound_of(p, keys->dim[keys->rank - 1]) + KEYS_AT_ONCE - 1) / KEYS_AT_ONCE;
+        return p->graph->past >= 0 && blocks > 1 ? heads * blocks : 0;
+}
+
 /* As runtime/attention.h has it: for each row of a tile q, scores, two outputs in whole vectors, two vectors of sums. */
-static void tile_attention(Kernel *k)
+static void tile_attention(Plan *p, Kernel *k)
 {
         int64_t head_dim = k->q->type.dim[k->q->type.rank - 1].fixed;
         int64_t v_dim = k->v->type.dim[k->v->type.rank - 1].fixed;
         k->scratch = TILE_MOST * (head_dim + KEYS_AT_ONCE + 2 * round_up(v_dim, LANES) + INT64_C(2) * LANES);
+        k->parts = blocks_kept(p, k) * (round_up(v_dim, LANES) + INT64_C(2) * LANES);
+        if (k->parts)
+                plan_explain(
+                        p, "%s: with one row, threads that share its heads unevenly share blocks of %d keys",
+                        k->name, KEYS_AT_ONCE);
 }
 
 bool pass_tile(Plan *p, Diag *diag)
@@ -141,7 +157,7 @@ bool pass_tile(Plan *p, Diag *diag)
                         if (kernel->op == K_MATMUL)
                                 tile_matmul(p, kernel);
                         if (kernel->op == K_ATTENTION)
-                                tile_attention(kernel);
+                                tile_attention(p, kernel);
                 }
         return true;
 }

@@ -114,7 +114,9 @@ static const char *take_memory(Engine *e, const float *weights, int threads)
         const Plan *p = e->plan;
         size_t own = aligned((size_t)e->code.instance[0]) + views_size(e), arena = arena_floats(p),
                state = slot_floats(p) * (size_t)p->slots;
-        e->memory_size = own + (arena + state + (size_t)scratch_size(p) * (size_t)threads) * sizeof(float);
+        size_t scratch =
+                (size_t)scratch_size(p) * (size_t)threads + (threads > 1 ? (size_t)parts_size(p) : 0);
+        e->memory_size = own + (arena + state + scratch) * sizeof(float);
         e->memory = mmap(NULL, e->memory_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (e->memory == MAP_FAILED) {
                 e->memory = NULL;

@@ -511,55 +511,60 @@ typedef struct {
         float (*sink)(const void *ctx, int head, int64_t row);
         float dead;
 } AttentionRun;
+typedef struct {
+        int64_t begin, end, first, count;
+        float *parts;
+} ShareRun;
 typedef void AttentionKernel(const void *a,
                              void (*score)(const void *ctx, float *s, int head, int64_t row, int64_t col),
                              void (*live)(const void *ctx, int head, int64_t row, int64_t *lo, int64_t *hi),
-                             int unit0, int unit1, int64_t rows, float *scratch);
+                             int64_t rows, const ShareRun *s, float *scratch);
+typedef void AttentionShare(ShareRun *s, const void *a,
+                            void (*live)(const void *ctx, int head, int64_t row, int64_t *lo, int64_t *hi),
+                            int64_t rows, float *parts, int thread, int threads);
+typedef void AttentionJoin(const void *a, const ShareRun *s, float *scratch, struct Team *team, int thread,
+                           int threads);
 
-static void run_heads(Frame *f, const AttentionCall *c, int64_t around, int64_t from, int64_t to,
-                      int64_t rows)
+static AttentionRun describe_attention(Frame *f, const AttentionCall *c, int64_t around,
+                                       const Context *context)
 {
-        Context context[3] = {context_of(f, c->score), context_of(f, c->live)};
         bool begins = c->row >= 0 && f->f->loop[c->row].from_first;
-        if (c->sink)
-                context[2] = context_of(f, c->sink);
         set_loops_in(f, c->around, c->naround, around);
-        const AttentionRun a = {.q = place(f, c->q),
-                                .q_row = c->q_row,
-                                .q_head = c->q_head,
-                                .k = place(f, c->k),
-                                .k_head = c->k_head,
-                                .k_tile = c->k_tile,
-                                .v = place(f, c->v),
-                                .v_head = c->v_head,
-                                .v_key = c->v_key,
-                                .k_storage = storage_number(c->k.buffer),
-                                .v_storage = storage_number(c->v.buffer),
-                                .first_key = size_of(f, c->first_key),
-                                .first_value = size_of(f, c->first_value),
-                                .key_pages = c->k_paged ? f->m->page_of : NULL,
-                                .value_pages = c->v_paged ? f->m->page_of : NULL,
-                                .out = place(f, c->out),
-                                .out_row = c->out_row,
-                                .out_head = c->out_head,
-                                .heads = (int)c->heads,
-                                .kv_heads = (int)c->kv_heads,
-                                .head_dim = (int)c->head_dim,
-                                .v_dim = (int)c->v_dim,
-                                .scale = 1.0f,
-                                .keys = size_of(f, c->keys),
-                                .first_row = begins ? f->m->first : 0,
-                                .first_head = (int)(around * c->heads),
-                                .ctx = context,
-                                .sink = c->sink ? sink : NULL,
-                                .dead = f->kernel->dead_nan ? NAN : 0};
-        ((AttentionKernel *)f->own->run.attention)(&a, score, live, (int)from, (int)to, rows, scratch_of(f));
+        return (AttentionRun){.q = place(f, c->q),
+                              .q_row = c->q_row,
+                              .q_head = c->q_head,
+                              .k = place(f, c->k),
+                              .k_head = c->k_head,
+                              .k_tile = c->k_tile,
+                              .v = place(f, c->v),
+                              .v_head = c->v_head,
+                              .v_key = c->v_key,
+                              .k_storage = storage_number(c->k.buffer),
+                              .v_storage = storage_number(c->v.buffer),
+                              .first_key = size_of(f, c->first_key),
+                              .first_value = size_of(f, c->first_value),
+                              .key_pages = c->k_paged ? f->m->page_of : NULL,
+                              .value_pages = c->v_paged ? f->m->page_of : NULL,
+                              .out = place(f, c->out),
+                              .out_row = c->out_row,
+                              .out_head = c->out_head,
+                              .heads = (int)c->heads,
+                              .kv_heads = (int)c->kv_heads,
+                              .head_dim = (int)c->head_dim,
+                              .v_dim = (int)c->v_dim,
+                              .scale = 1.0f,
+                              .keys = size_of(f, c->keys),
+                              .first_row = begins ? f->m->first : 0,
+                              .first_head = (int)(around * c->heads),
+                              .ctx = context,
+                              .sink = c->sink ? sink : NULL,
+                              .dead = f->kernel->dead_nan ? NAN : 0};
 }
 
-static void run_attention(Frame *f, const AttentionCall *c)
+static void run_units(Frame *f, const AttentionCall *c, const Context *context, int64_t rows)
 {
         int threads = f->m->head.threads, tile = f->own->plan->target->rows;
-        int64_t rows = c->row >= 0 ? times_of(f, c->row) : 1, times = 1;
+        int64_t times = 1;
         int64_t units = c->kv_heads * ((rows * (c->heads / c->kv_heads) + tile - 1) / tile);
         for (int i = 0; i < c->naround; i++)
                 times *= times_of(f, c->around[i]);
@@ -567,8 +572,29 @@ static void run_attention(Frame *f, const AttentionCall *c)
         for (int64_t unit = share_of(all, f->thread, threads); unit < end; unit = next) {
                 int64_t around = unit / units, begin = around * units;
                 next = begin + units < end ? begin + units : end;
-                run_heads(f, c, around, unit - begin, next - begin, rows);
+                const AttentionRun a = describe_attention(f, c, around, context);
+                const ShareRun s = {.begin = unit - begin, .end = next - begin, .count = 1};
+                ((AttentionKernel *)f->own->run.attention)(&a, score, live, rows, &s, scratch_of(f));
         }
+}
+
+static void run_attention(Frame *f, const AttentionCall *c)
+{
+        const InstanceHead *m = &f->m->head;
+        Context context[3] = {context_of(f, c->score), context_of(f, c->live)};
+        if (c->sink)
+                context[2] = context_of(f, c->sink);
+        int64_t rows = c->row >= 0 ? times_of(f, c->row) : 1;
+        if (c->naround) {
+                run_units(f, c, context, rows);
+                return;
+        }
+        const AttentionRun a = describe_attention(f, c, 0, context);
+        float *parts = f->kernel->parts ? m->scratch + m->threads * scratch_size(f->own->plan) : NULL;
+        ShareRun s;
+        ((AttentionShare *)f->own->run.attention_share)(&s, &a, live, rows, parts, f->thread, m->threads);
+        ((AttentionKernel *)f->own->run.attention)(&a, score, live, rows, &s, scratch_of(f));
+        ((AttentionJoin *)f->own->run.attention_join)(&a, &s, scratch_of(f), m->team, f->thread, m->threads);
 }
 
 typedef void TopOf(float *y, int64_t y_step, const float *x, int64_t x_step, int64_t n, int64_t k);

@@ -26,8 +26,9 @@ typedef struct {
         KernelFunction *load[STORAGE_COUNT], *load_n[STORAGE_COUNT], *strided[STORAGE_COUNT],
                 *gather[STORAGE_COUNT][2], *store[STORAGE_COUNT], *store_n[STORAGE_COUNT],
                 *store_strided[STORAGE_COUNT];
-        KernelFunction *soft, *part, *matmul, *matmul_active, *activations, *past_zeros, *attention, *top,
-                *argmax, *codes, *keep_codes, *blocks, *block_load, *block_gather[2];
+        KernelFunction *soft, *part, *matmul, *matmul_active, *activations, *past_zeros, *attention,
+                *attention_share, *attention_join, *top, *argmax, *codes, *keep_codes, *blocks, *block_load,
+                *block_gather[2];
 } Functions;
 
 typedef union {

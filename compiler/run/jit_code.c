@@ -209,6 +209,8 @@ static void find_functions(Functions *run, const Target *t)
         run->block_gather[0] = kernel_find(t, "v_gather_blocks");
         run->block_gather[1] = kernel_find(t, "v_gather_blocks_far");
         run->attention = kernel_find(t, "attention");
+        run->attention_share = kernel_find(t, "attention_share");
+        run->attention_join = kernel_find(t, "attention_join");
         run->top = kernel_find(t, "top_of");
         run->argmax = kernel_find(t, "argmax_of");
 }

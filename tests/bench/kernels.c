@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "../../runtime/guard.h"
+#include "../../runtime/team.h"
 
 #include "v16.h"
 
@@ -168,7 +169,9 @@ PREFILL(prefill_small, 128, 144, 288, STORAGE_F32)
                 a.heads = n_heads, a.kv_heads = n_kv, a.head_dim = dim, a.v_dim = dim;                       \
                 a.keys = n_keys, a.first_row = (n_keys) - (n_rows);                                          \
                 double t = now();                                                                            \
-                attention(&a, plain, causal, 0, ATTENTION_UNITS(n_heads, n_kv, n_rows), n_rows, scratch);    \
+                attention(&a, plain, causal, n_rows,                                                         \
+                          &(AttentionShare){.end = ATTENTION_UNITS(n_heads, n_kv, n_rows), .count = 1},      \
+                          scratch);                                                                          \
                 return (work) / (now() - t) * 1e-9;                                                          \
         }
 ATTENTION(attention_decode, 32, 32, 1, 4096, 64, 32 * 2 * 4096.0 * 64 * 4)

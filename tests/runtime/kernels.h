@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "../../runtime/guard.h"
+#include "../../runtime/team.h"
 
 #include "v16.h"
 

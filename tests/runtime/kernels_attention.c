@@ -282,6 +282,29 @@ static void free_case(Case *c)
         free(c->expected);
 }
 
+static int by_blocks; /* rows whose blocks threads shared */
+
+/* One row by so many threads, the last one first; false: each unit is one thread's. */
+static int call_by_blocks(const Attention *a, int threads)
+{
+        const int64_t blocks = (a->keys + ATTENTION_BLOCK - 1) / ATTENTION_BLOCK;
+        float *parts = random_floats(blocks * a->heads * ATTENTION_PART(a->v_dim));
+        float *scratch = random_floats(ATTENTION_SCRATCH(a->head_dim, a->v_dim));
+        Team alone = {.threads = 1};
+        AttentionShare s = {0};
+        for (int thread = threads; thread-- > 0;) {
+                attention_share(&s, a, live_keys, 1, parts, thread, threads);
+                if (s.parts)
+                        attention(a, biased, live_keys, 1, &s, scratch);
+        }
+        for (int thread = 0; thread < threads; thread++)
+                attention_join(a, &s, scratch, &alone, thread, threads);
+        free(parts);
+        free(scratch);
+        by_blocks += s.parts != NULL;
+        return s.parts != NULL;
+}
+
 /* Rows row to row + count with the keys that are there by then, units dealt out at random. */
 static void call(const Case *c, int row, int count)
 {
@@ -313,12 +336,15 @@ static void call(const Case *c, int row, int count)
                        .first_row = first_row,
                        .ctx = c,
                        .sink = c->sinks ? sink_of : NULL};
+        if (count == 1 && call_by_blocks(&a, 2 + random_below(4)))
+                return;
         int units = ATTENTION_UNITS(c->heads, c->kv_heads, count);
         for (int unit = 0; unit < units;) {
                 int end = unit + 1 + random_below(units - unit);
                 float *scratch = random_floats(ATTENTION_SCRATCH(c->head_dim, c->v_dim));
                 scratch[0] = NAN;
-                attention(&a, biased, live_keys, unit, end, count, scratch);
+                attention(&a, biased, live_keys, count,
+                          &(AttentionShare){.begin = unit, .end = end, .count = 1}, scratch);
                 free(scratch);
                 unit = end;
         }
@@ -472,6 +498,7 @@ int main(void)
         verdict("an infinity among codes makes its rows NaN alone", live_nan_stays_in_its_rows(2));
         verdict("attention of rows without a live key is 0", equals_definition(long_one));
         verdict("attention keeps a live NaN in its rows", live_nan_stays_in_its_rows(0));
+        verdict("blocks of keys are shared", by_blocks > 100);
         printf("# hash %016llx\n", (unsigned long long)hash_state);
         return failures != 0;
 }
