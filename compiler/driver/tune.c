@@ -159,7 +159,8 @@ static ProductShape shortened(const ProductShape *of)
 }
 
 /* The fastest, of which the first one is hard to beat: time for a row of calls with most rows and, in a batch, of one for each sequence. */
-static Tiling fastest(const ProductTimer *timer, const ProductShape *of, const Tiling *tiling, int n)
+static ProductTiling fastest(const ProductTimer *timer, const ProductShape *of, const ProductTiling *tiling,
+                             int n)
 {
         const int64_t count[2] = {of->rows, of->slots};
         const int counts = of->slots > 1 && of->slots < of->rows ? 2 : 1;
@@ -182,14 +183,14 @@ static Tiling fastest(const ProductTimer *timer, const ProductShape *of, const T
 }
 
 /* One after the other: tiles, pieces of k, rows at once. */
-static bool measure(const Target *t, const ProductShape *of, Tiling *tiling)
+static bool measure(const Target *t, const ProductShape *of, ProductTiling *tiling)
 {
         const ProductShape less = shortened(of);
         ProductTimer *timer = product_timer_new(t, &less);
         if (!timer)
                 return false;
         for (int which = 0; which < 3; which++) {
-                Tiling candidate[CANDIDATES] = {*tiling};
+                ProductTiling candidate[CANDIDATES] = {*tiling};
                 const int n = 1 + further_tilings(t, of, tiling, which, candidate + 1, CANDIDATES - 1);
                 *tiling = n > 1 ? fastest(timer, &less, candidate, n) : *tiling;
         }

@@ -26,7 +26,7 @@ typedef struct {
 /* How a product with weights is blocked; the same as runtime/matmul.h has it. */
 typedef struct {
         int rows, panels, cut, at_once;
-} Tiling;
+} ProductTiling;
 
 typedef struct {
         const char *name; /* --target NAME */
@@ -61,7 +61,7 @@ enum {
         MAX_LOOPS = 12, /* an axis each, one that is summed over, and what they are cut into */
         LANES = 16,
         TILE_MOST = 12,     /* rows of any target's tile */
-        MOST_AT_ONCE = 384, /* rows of a product with many: Tiling.at_once */
+        MOST_AT_ONCE = 384, /* rows of a product with many: ProductTiling.at_once */
         MAX_CACHES = 3,
         CODE_GROUPS = 2,
         NAMED_FIRST = MAX_NAMED - 1, /* the first row wanted as output */
@@ -164,7 +164,7 @@ typedef struct {
         int64_t n;        /* outputs */
         Store store;      /* the root, and where it goes */
         const char *name; /* of its expression's C function */
-        Tiling tiling;
+        ProductTiling tiling;
 } Segment;
 
 /* Most threads of an instance: TEAM_MAX of runtime/team.h (run/engine.c). */

@@ -23,7 +23,7 @@ typedef struct {
 typedef struct {
         const Target *target;
         ProductShape of;
-        Tiling tiling;
+        ProductTiling tiling;
         int line;
 } TunedProduct;
 typedef struct Tuned {
@@ -37,12 +37,12 @@ int product_shapes(const Plan *p, ProductShape **shape);
 const TunedProduct *tuned_find(const Tuned *tuned, const Target *t, const ProductShape *of); /* or NULL */
 
 /* tile_cost.c: the tiling that is estimated to cost least; *why: the estimates of all tiles, or "" */
-Tiling estimated_tiling(const Plan *p, const ProductShape *of, const char **why);
+ProductTiling estimated_tiling(const Plan *p, const ProductShape *of, const char **why);
 /* Others that may be faster: with other tiles (which 0), pieces of k (1), rows at once (2); how many, at most `most`. */
-int further_tilings(const Target *t, const ProductShape *of, const Tiling *tiling, int which, Tiling *further,
-                    int most);
+int further_tilings(const Target *t, const ProductShape *of, const ProductTiling *tiling, int which,
+                    ProductTiling *further, int most);
 /* NULL, or why a product can't be blocked so. */
-const char *tiling_fault(Arena *a, const Target *t, const ProductShape *of, const Tiling *tiling);
+const char *tiling_fault(Arena *a, const Target *t, const ProductShape *of, const ProductTiling *tiling);
 
 /* The passes of kinds KERNELS and NEEDED (passes.def).  False: code can't be made; diag says why, or p->alone does. */
 #define PASS(name, kind, ...) PASS_OF_##kind(name)

@@ -29,7 +29,8 @@ static int64_t codes_size(const Plan *p, const Kernel *k, int group)
                                      : 0;
 }
 
-static void explain_tiling(Plan *p, const Kernel *k, const ProductShape *of, const Tiling *t, const char *why)
+static void explain_tiling(Plan *p, const Kernel *k, const ProductShape *of, const ProductTiling *t,
+                           const char *why)
 {
         const int64_t pieces = (k->k_size + t->cut - 1) / t->cut;
         plan_explain(p,
@@ -97,7 +98,7 @@ static void tile_parts(Plan *p, Kernel *k, Storage s)
         const char *why;
         if (!of.panels)
                 return;
-        Tiling tiling = estimated_tiling(p, &of, &why);
+        ProductTiling tiling = estimated_tiling(p, &of, &why);
         if (tuned) {
                 tiling = tuned->tiling;
                 why = arena_printf(p->graph->arena, "measured, %s:%d", p->tuned->path, tuned->line);

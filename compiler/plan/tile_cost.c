@@ -81,14 +81,15 @@ static int64_t piece(Storage s, Tile tile, int64_t depth)
         return pieces == 1 ? depth : round_up((depth + pieces - 1) / pieces, of->codes ? of->codes : LANES);
 }
 
-static Tiling tiling_of(const ProductShape *of, Tile tile)
+static ProductTiling tiling_of(const ProductShape *of, Tile tile)
 {
         const int64_t cut = piece(of->storage, tile, of->depth);
         const int64_t fit = SECOND_CACHE * INT64_C(3) / 4 / (4 * cut);
-        return (Tiling){.rows = tile.rows,
-                        .panels = tile.panels,
-                        .cut = (int)cut,
-                        .at_once = (int)smaller(of->rows, smaller(larger(fit, tile.rows), MOST_AT_ONCE))};
+        return (ProductTiling){.rows = tile.rows,
+                               .panels = tile.panels,
+                               .cut = (int)cut,
+                               .at_once =
+                                       (int)smaller(of->rows, smaller(larger(fit, tile.rows), MOST_AT_ONCE))};
 }
 
 static Tile cheapest_tile(const Plan *p, const ProductShape *of, const char **why)
@@ -114,7 +115,7 @@ static Tile cheapest_tile(const Plan *p, const ProductShape *of, const char **wh
         return best;
 }
 
-Tiling estimated_tiling(const Plan *p, const ProductShape *of, const char **why)
+ProductTiling estimated_tiling(const Plan *p, const ProductShape *of, const char **why)
 {
         const Target *t = p->target;
         const bool codes = storage_info[of->storage].codes, portable = target_is_portable(t);
@@ -127,8 +128,8 @@ Tiling estimated_tiling(const Plan *p, const ProductShape *of, const char **why)
         return tiling_of(of, tile);
 }
 
-int further_tilings(const Target *t, const ProductShape *of, const Tiling *tiling, int which, Tiling *further,
-                    int most)
+int further_tilings(const Target *t, const ProductShape *of, const ProductTiling *tiling, int which,
+                    ProductTiling *further, int most)
 {
         const int codes = storage_info[of->storage].codes, step = codes ? codes : LANES;
         const int64_t cut[2] = {round_up((tiling->cut + 1) / 2, step), of->depth};
@@ -151,7 +152,7 @@ int further_tilings(const Target *t, const ProductShape *of, const Tiling *tilin
         return n;
 }
 
-const char *tiling_fault(Arena *a, const Target *t, const ProductShape *of, const Tiling *tiling)
+const char *tiling_fault(Arena *a, const Target *t, const ProductShape *of, const ProductTiling *tiling)
 {
         const int codes = storage_info[of->storage].codes, step = codes ? codes : LANES;
         const Tile *tile = t->tile, of_codes[] = {{t->code_rows, t->panels}, {0, 0}};

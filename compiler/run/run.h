@@ -83,7 +83,7 @@ typedef struct ProductTimer ProductTimer;
 ProductTimer *product_timer_new(const Target *t, const ProductShape *of);
 void product_timer_free(ProductTimer *timer);
 double product_seconds(const ProductTimer *timer, int64_t rows,
-                       const Tiling *tiling); /* of a call of so many rows */
+                       const ProductTiling *tiling); /* of a call of so many rows */
 
 /* The kernels compiled into lathe for a target, which code made by libtcc calls (jit_private.h). */
 bool has_kernels(const Target *t); /* those that code of libtcc calls are linked */

@@ -67,7 +67,7 @@ static double seconds_of_thread(void)
         return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-double product_seconds(const ProductTimer *timer, int64_t rows, const Tiling *tiling)
+double product_seconds(const ProductTimer *timer, int64_t rows, const ProductTiling *tiling)
 {
         const ProductShape *of = &timer->of;
         const double least = 0.002, begin = seconds_of_thread();
