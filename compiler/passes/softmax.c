@@ -75,7 +75,7 @@ static Node *sink_of(Graph *g, Node *n, const Exponential *e)
 {
         double c;
         if (!e->taken_off && constant_uniform(n, &c) && c > 0 && isfinite(c))
-                return build_number(g, n->body, log(c), REAL, n->span, n->where);
+                return build_number(g, n->body, real_log(c), REAL, n->span, n->where);
         if (n->op != OP_EXP)
                 return NULL;
         Node *s = n->in[0];
