@@ -22,8 +22,8 @@ typedef void CodesOfRows(void *to, const float *x, int64_t ldx, const int32_t *a
                          int group);
 typedef void Epilogue(const void *ctx, int64_t row, int panel, const float *acc);
 typedef void MatmulBlocks(const void *ctx, Epilogue *e, const void *codes, const int32_t *active,
-                          int64_t rows, int k, const void *w, int storage, int group, const Tiling *tiling,
-                          int panel0, int panel1, float *scratch);
+                          int64_t rows, int k, const void *w, int storage, int group,
+                          const ProductTiling *tiling, int panel0, int panel1, float *scratch);
 typedef float BlockAt(int storage, const void *array, int64_t at);
 
 static const struct {
@@ -202,8 +202,8 @@ static void check_product(const Product *p, const int8_t *codes, Storage s, cons
         static float scratch[SCRATCH];
         static Outputs whole, parts;
         bool close = true, same = true;
-        const Tiling long_pieces = {t->code_rows, t->panels, p->k > 512 ? 512 : p->k, 192},
-                     short_pieces = {t->code_rows, t->panels, 256, 192};
+        const ProductTiling long_pieces = {t->code_rows, t->panels, p->k > 512 ? 512 : p->k, 192},
+                            short_pieces = {t->code_rows, t->panels, 256, 192};
         matmul(&whole, put, codes, NULL, ROWS, p->k, p->panel, (int)s, 1, &long_pieces, 0, PANELS, scratch);
         for (int row = 0; row < ROWS; row++)
                 for (int n = 0; n < OUTPUTS; n++)
