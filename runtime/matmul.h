@@ -25,7 +25,7 @@ typedef struct {
         int rows,
                 panels; /* of a tile: one of TILES; of codes CODE_ROWS, and the panels that pass by together */
         int cut;        /* k is taken in pieces of so many, that a tile's panels of one piece stay in cache */
-        int at_once; /* about as many rows pass by one piece: enough that memory keeps up, few enough to stay in cache */
+        int rows_at_once; /* about as many rows pass by one piece: enough that memory keeps up, few enough to stay in cache */
 } Tiling;
 
 /* Bytes of a panel between asking for weights and using them, where few rows leave memory to wait for. */
@@ -33,7 +33,7 @@ typedef struct {
 
 /* Floats of scratch that matmul() needs for any k and any tile: of 12 rows at most, and of 3 panels, which in pairs are 6; each thread
  * its own. */
-#define MATMUL_SCRATCH(at_once) (((at_once) + 12) * 6 * 16)
+#define MATMUL_SCRATCH(rows_at_once) (((rows_at_once) + 12) * 6 * 16)
 
 /* The same, where a panel that is left alone is not computed twice. */
 KERNEL void tile_product_odd(float *acc, int64_t acc_row, const Factors *f, int64_t steps, int fresh,
@@ -129,13 +129,13 @@ KERNEL void matmul_finish(const Matmul *m, const void *ctx, Epilogue *epilogue, 
         }
 }
 
-/* All panels from panel0 on for the rows in even blocks of about Tiling.at_once.  With as many rows or fewer that is a single block: each
+/* All panels from panel0 on for the rows in even blocks of about Tiling.rows_at_once.  With as many rows or fewer that is a single block: each
  * weight is read once. */
 KERNEL void matmul_rows(const Matmul *m, const void *ctx, Epilogue *epilogue, int panel0, int64_t chunk,
                         int tile_rows, int panels)
 {
         int width = panels % m->group ? panels * m->group : panels;
-        int64_t blocks = (m->rows + m->tiling->at_once - 1) / m->tiling->at_once;
+        int64_t blocks = (m->rows + m->tiling->rows_at_once - 1) / m->tiling->rows_at_once;
         int64_t tiles = (m->rows + blocks * tile_rows - 1) / (blocks * tile_rows);
         int64_t block = tiles * tile_rows;
         for (int64_t row0 = 0; row0 < m->rows; row0 += block) {

@@ -134,7 +134,7 @@ static bool write_tuned(Arena *a, Tuned *tuned)
                 text_printf(text, "%s %s %" PRId64 " %" PRId64 " %" PRId64 " %d %d %d %d %d\n",
                             p->target->name, storage_info[p->of.storage].text, p->of.depth,
                             p->of.panels * LANES, p->of.rows, p->of.slots, p->tiling.rows, p->tiling.panels,
-                            p->tiling.cut, p->tiling.at_once);
+                            p->tiling.cut, p->tiling.rows_at_once);
         }
         return write_file(tuned->path, text->data, text->n);
 }

@@ -52,7 +52,7 @@ static void print_part(Printer *p, const MatmulCall *c, const MatmulPart *part, 
                     "%*s&(Tiling){%s, %d, %d}, %spart(from, %lld, %lld), %spart(to, %lld, %lld), m->scratch "
                     "+ thread * "
                     "SCRATCH);\n",
-                    (int)strlen(function) + 1, "", tile, s->tiling.cut, s->tiling.at_once, twice, first,
+                    (int)strlen(function) + 1, "", tile, s->tiling.cut, s->tiling.rows_at_once, twice, first,
                     panels, twice, first, panels);
         text_indent(out, call, asked);
 }

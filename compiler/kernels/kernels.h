@@ -25,7 +25,7 @@ typedef struct {
 
 /* How a product with weights is blocked; the same as runtime/matmul.h has it. */
 typedef struct {
-        int rows, panels, cut, at_once;
+        int rows, panels, cut, rows_at_once;
 } ProductTiling;
 
 typedef struct {
@@ -61,7 +61,7 @@ enum {
         MAX_LOOPS = 12, /* an axis each, one that is summed over, and what they are cut into */
         LANES = 16,
         TILE_MOST = 12,     /* rows of any target's tile */
-        MOST_AT_ONCE = 384, /* rows of a product with many: ProductTiling.at_once */
+        MOST_AT_ONCE = 384, /* rows of a product with many: ProductTiling.rows_at_once */
         MAX_CACHES = 3,
         CODE_GROUPS = 2,
         NAMED_FIRST = MAX_NAMED - 1, /* the first row wanted as output */
@@ -326,7 +326,7 @@ extern const int code_group[CODE_GROUPS];
 bool wants_codes(const Kernel *k, int group); /* MATMUL: does a part read its rows so? */
 
 /* As in runtime/matmul.h: floats of scratch for a product of so many rows at once. */
-#define MATMUL_SCRATCH(at_once) (INT64_C(6) * LANES * ((at_once) + TILE_MOST))
+#define MATMUL_SCRATCH(rows_at_once) (INT64_C(6) * LANES * ((rows_at_once) + TILE_MOST))
 
 /* c_names.c */
 bool is_c_word(const char *name); /* a keyword, or something of the runtime or of every emitted function */

@@ -38,7 +38,7 @@ static void explain_tiling(Plan *p, const Kernel *k, const ProductShape *of, con
                      " piece%s of %d, %d rows at once%s%s",
                      k->name, k->k_size, of->panels * LANES, storage_info[of->storage].text, t->rows,
                      (storage_info[of->storage].codes ? 1 : t->panels) * LANES, pieces,
-                     pieces == 1 ? "" : "s", t->cut, t->at_once, *why ? ": " : "", why);
+                     pieces == 1 ? "" : "s", t->cut, t->rows_at_once, *why ? ": " : "", why);
 }
 
 /* All parts whose weights have this storage; panels 0: there are none. */
@@ -112,13 +112,13 @@ static void tile_parts(Plan *p, Kernel *k, Storage s)
 
 static void tile_matmul(Plan *p, Kernel *k)
 {
-        int64_t at_once = 0;
+        int64_t rows_at_once = 0;
         for (Storage s = 0; s < WEIGHT_STORAGES; s++)
                 tile_parts(p, k, s);
         for (int i = 0; i < k->nsegment; i++)
-                if (k->segment[i].tiling.at_once > at_once)
-                        at_once = k->segment[i].tiling.at_once;
-        k->scratch = MATMUL_SCRATCH(at_once);
+                if (k->segment[i].tiling.rows_at_once > rows_at_once)
+                        rows_at_once = k->segment[i].tiling.rows_at_once;
+        k->scratch = MATMUL_SCRATCH(rows_at_once);
         for (int i = 0; i < CODE_GROUPS; i++) {
                 k->codes[i] = k->scratch;
                 k->scratch += codes_size(p, k, code_group[i]);

@@ -88,7 +88,7 @@ static ProductTiling tiling_of(const ProductShape *of, Tile tile)
         return (ProductTiling){.rows = tile.rows,
                                .panels = tile.panels,
                                .cut = (int)cut,
-                               .at_once =
+                               .rows_at_once =
                                        (int)smaller(of->rows, smaller(larger(fit, tile.rows), MOST_AT_ONCE))};
 }
 
@@ -133,7 +133,8 @@ int further_tilings(const Target *t, const ProductShape *of, const ProductTiling
 {
         const int codes = storage_info[of->storage].codes, step = codes ? codes : LANES;
         const int64_t cut[2] = {round_up((tiling->cut + 1) / 2, step), of->depth};
-        const int64_t at_once[2] = {tiling->at_once / 2, smaller(2 * tiling->at_once, of->rows)};
+        const int64_t rows_at_once[2] = {tiling->rows_at_once / 2,
+                                         smaller(2 * tiling->rows_at_once, of->rows)};
         int n = 0;
         for (const Tile *tile = t->tile; which == 0 && !codes && tile->rows && n < most; tile++)
                 if (tile->rows != tiling->rows || tile->panels != tiling->panels)
@@ -144,10 +145,10 @@ int further_tilings(const Target *t, const ProductShape *of, const ProductTiling
                         further[n++].cut = (int)cut[i];
                 }
         for (int i = 0; which == 2 && i < 2 && n < most; i++)
-                if (at_once[i] != tiling->at_once && at_once[i] >= tiling->rows &&
-                    at_once[i] <= MOST_AT_ONCE) {
+                if (rows_at_once[i] != tiling->rows_at_once && rows_at_once[i] >= tiling->rows &&
+                    rows_at_once[i] <= MOST_AT_ONCE) {
                         further[n] = *tiling;
-                        further[n++].at_once = (int)at_once[i];
+                        further[n++].rows_at_once = (int)rows_at_once[i];
                 }
         return n;
 }
@@ -170,8 +171,8 @@ const char *tiling_fault(Arena *a, const Target *t, const ProductShape *of, cons
                 return arena_printf(
                         a, "pieces of k are all of it, %" PRId64 ", or a smaller multiple of %d, not %d",
                         of->depth, step, tiling->cut);
-        if (tiling->at_once > MOST_AT_ONCE)
+        if (tiling->rows_at_once > MOST_AT_ONCE)
                 return arena_printf(a, "at most %d rows are taken at once, not %d", MOST_AT_ONCE,
-                                    tiling->at_once);
+                                    tiling->rows_at_once);
         return NULL;
 }
