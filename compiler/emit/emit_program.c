@@ -16,6 +16,26 @@ static void emit_kept(const Emit *e, Text *c)
                     e->g->fed_separately ? "                uint64_t fed;\n" : "");
 }
 
+/* What a call of several sequences adds. */
+static void emit_batch_members(const Emit *e, Text *c)
+{
+        if (is_batched(e))
+                text_printf(c,
+                            "        int slot, sequences, ranges;\n"
+                            "        /* This instance as each sequence of the call sees it: the slot's "
+                            "state, rows "
+                            "first to time - 1, row r\n"
+                            "           at position past + r; as kernels see it that compute wanted rows; "
+                            "and the "
+                            "sequence of each row. */\n"
+                            "        %s *sequence, *range; /* [sequences], [ranges] */\n"
+                            "        const %s **of;        /* [time] */\n",
+                            e->name, e->name);
+        if (has_pages(e))
+                text_printf(c, "        const int32_t *page_of; /* of the slot: the page of each block of "
+                               "positions */\n");
+}
+
 /* Its first members are those of InstanceHead in engine.c. */
 void emit_struct(const Emit *e, Text *c)
 {
@@ -39,21 +59,7 @@ void emit_struct(const Emit *e, Text *c)
                                ? "        int64_t first; /* the first row: of a sequence, or wanted */\n"
                                : "        int64_t first; /* the first position of this call whose "
                                  "outputs are wanted */\n");
-        if (is_batched(e))
-                text_printf(c,
-                            "        int slot, sequences, ranges;\n"
-                            "        /* This instance as each sequence of the call sees it: the slot's "
-                            "state, rows "
-                            "first to time - 1, row r\n"
-                            "           at position past + r; as kernels see it that compute wanted rows; "
-                            "and the "
-                            "sequence of each row. */\n"
-                            "        %s *sequence, *range; /* [sequences], [ranges] */\n"
-                            "        const %s **of;        /* [time] */\n",
-                            e->name, e->name);
-        if (has_pages(e))
-                text_printf(c, "        const int32_t *page_of; /* of the slot: the page of each block of "
-                               "positions */\n");
+        emit_batch_members(e, c);
         for (int i = 0; i < e->g->ninput; i++)
                 text_printf(c, "        const %s *input_%s;\n", c_type(&e->g->input[i]), e->g->input[i].name);
         for (int i = 0; i < e->g->noutput; i++)

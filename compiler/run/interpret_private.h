@@ -1,4 +1,5 @@
-/* What the interpreter of Code is made of: interpret_code.c runs functions, jit_code.c the program. */
+/* What the interpreter of Code is made of: interpret_code.c runs functions, interpret_call.c their calls of
+ * kernels, jit_code.c the program. */
 #ifndef INTERPRET_PRIVATE_H
 #define INTERPRET_PRIVATE_H
 #include "jit_private.h"
@@ -66,4 +67,34 @@ typedef struct {
 
 /* Runs a function whose frame is filled in but for its loops. */
 void run_function(Frame *f);
+
+/* Integers and memory of a frame: a size, an integer, where element `at` of a buffer and where an operand lie. */
+int64_t frame_size(const Frame *f, Dim d);
+int64_t frame_integer(const Frame *f, const Index *x);
+void *frame_element(const Frame *f, Buffer *b, int64_t at);
+void *frame_place(const Frame *f, Operand o);
+
+/* Loops: how often one runs, and those from `begin` to end - 1 together; these out of one number; any loops, the last lowest; lanes that are
+ * left. */
+int64_t frame_times(const Frame *f, int loop);
+int64_t frame_rows(const Frame *f, int begin, int end);
+void frame_set_loops(Frame *f, int begin, int end, int64_t number);
+void frame_set_loops_in(Frame *f, const int *loop, int n, int64_t number);
+void frame_set_rest(Frame *f, Dim size);
+
+static inline int64_t share_of(int64_t total, int thread, int threads)
+{
+        return total * thread / threads;
+}
+
+static inline int64_t part_of(int64_t end, int64_t first, int64_t count)
+{
+        int64_t n = end - first;
+        return n < 0 ? 0 : n < count ? n : count;
+}
+
+/* interpret_call.c */
+void run_matmul(Frame *f, const MatmulCall *c);
+void run_activations(const Frame *f, const ActivationCall *c);
+void run_attention(Frame *f, const AttentionCall *c);
 #endif

@@ -4,82 +4,15 @@
  *            program WEIGHTS FILE THREADS CALLS reads them: each logit that a batch, or a call of a selected slot, gives
  *                                               must be the same to the bit; then what wrong calls answer
  * Prints what differs; the exit status is 1 then. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "model.h"
-
 enum { SEQUENCES = 5, LENGTH = 80 };
-static int32_t tokens[SEQUENCES][LENGTH];
-static float expected[SEQUENCES][LENGTH][TALE_VOCAB];
-static uint64_t seed = 1;
+#include "together.h"
 
-static int64_t below(int64_t n)
-{
-        seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-        return (int64_t)((seed >> 33) % (uint64_t)n);
-}
-
-static int fail(const char *what, int64_t a, int64_t b)
-{
-        printf("%s: %ld, %ld\n", what, (long)a, (long)b);
-        return 1;
-}
-
-#ifdef ALONE
-static int run(tale *m, FILE *f)
-{
-        for (int s = 0; s < SEQUENCES; s++) {
-                tale_reset(m);
-                int error = tale_forward(m, tokens[s], LENGTH, expected[s][0]);
-                if (error)
-                        return fail(tale_error(error), s, 0);
-        }
-        return fwrite(expected, sizeof expected, 1, f) != 1;
-}
-#else
-static int64_t taken[TALE_SLOTS]; /* slot s holds sequence s */
-static int32_t input[TALE_BATCH_ROWS];
-static float given[LENGTH][TALE_VOCAB];
-
-static int compare(int slot, int64_t at, const float *logits, int64_t n)
-{
-        return n > 0 && memcmp(expected[slot][at], logits, (size_t)n * sizeof expected[0][0])
-                       ? fail("other logits: slot, position", slot, at)
-                       : 0;
-}
-
-/* Some of the slots, in any order, each with any number of positions. */
+#ifndef ALONE
 static int random_batch(tale *m)
 {
         tale_sequence s[TALE_SLOTS];
-        int n = 0, first = (int)below(TALE_SLOTS), step = 1 + (int)below(TALE_SLOTS - 1);
-        int64_t rows = 0, most = below(3) ? TALE_BATCH_ROWS : 1;
-        for (int i = 0; i < TALE_SLOTS; i++) {
-                int slot = (first + i * step) % TALE_SLOTS; /* TALE_SLOTS is prime */
-                int64_t count = LENGTH - taken[slot];
-                count = count < most ? count : most;
-                count = count < TALE_BATCH_ROWS - rows ? count : TALE_BATCH_ROWS - rows;
-                if (count == 0 || below(4) == 0)
-                        continue;
-                count = below(3) ? 1 + below(count) : count;
-                int64_t kind = below(3);
-                s[n++] = (tale_sequence){slot, count, kind == 0 ? 0 : kind == 1 ? count - 1 : below(count + 1)};
-                memcpy(input + rows, tokens[slot] + taken[slot], (size_t)count * sizeof *input);
-                rows += count;
-        }
-        int error = tale_batch(m, s, n, input, given[0]);
-        if (error)
-                return fail(tale_error(error), n, rows);
-        rows = 0;
-        for (int i = 0; i < n; i++) {
-                if (compare(s[i].slot, taken[s[i].slot] + s[i].first, given[rows], s[i].n - s[i].first))
-                        return 1;
-                rows += s[i].n - s[i].first;
-                taken[s[i].slot] += s[i].n;
-        }
-        return 0;
+        int n = choose_batch(s), error = tale_batch(m, s, n, input, given[0]);
+        return error ? fail(tale_error(error), n, 0) : compare_batch(s, n);
 }
 
 /* One slot by the functions that are about the selected one; at times it goes back. */
@@ -114,9 +47,11 @@ static int expect(int error, int wanted, int number)
 
 static int wrong_calls(tale *m)
 {
-        const tale_sequence fine[2] = {{0, 1, 0}, {1, 1, 0}}, twice[2] = {{1, 1, 0}, {1, 1, 0}}, below_0 = {-1, 1, 0},
-                            beyond = {TALE_SLOTS, 1, 0}, none = {0, 0, 0}, first = {0, 1, 2}, early = {0, 1, -1},
-                            rows[2] = {{0, TALE_BATCH_ROWS, 0}, {1, 1, 0}}, full = {2, 1, 0}, huge = {0, INT64_MAX, 0};
+        const tale_sequence fine[2] = {{0, 1, 0}, {1, 1, 0}}, twice[2] = {{1, 1, 0}, {1, 1, 0}},
+                            below_0 = {-1, 1, 0}, beyond = {TALE_SLOTS, 1, 0}, none = {0, 0, 0},
+                            first = {0, 1, 2}, early = {0, 1, -1},
+                            rows[2] = {{0, TALE_BATCH_ROWS, 0}, {1, 1, 0}}, full = {2, 1, 0},
+                            huge = {0, INT64_MAX, 0};
         int bad = 0;
         for (int slot = 0; slot < 3; slot++) {
                 bad |= tale_select(m, slot);
@@ -155,6 +90,8 @@ static int run(tale *m, FILE *f, int calls)
 {
         if (fread(expected, sizeof expected, 1, f) != 1)
                 return fail("the file is short", 0, 0);
+        for (int slot = 0; slot < TALE_SLOTS; slot++)
+                of[slot] = slot;
         for (int i = 0; i < calls; i++)
                 if (below(4) ? random_batch(m) : random_alone(m))
                         return fail("in call", i, 0);
@@ -167,11 +104,11 @@ int main(int argc, char **argv)
         int error = 1;
         for (int s = 0; s < SEQUENCES; s++)
                 for (int i = 0; i < LENGTH; i++)
-                        tokens[s][i] = (int32_t)below(TALE_VOCAB);
+                        tokens[s][i] = (int32_t)below(TOKENS);
 #ifdef ALONE
         FILE *f = argc == 3 ? fopen(argv[2], "wb") : NULL;
         tale *m = f ? tale_new(argv[1], 1, &error) : NULL;
-        error = error || run(m, f);
+        error = error || run_alone(m, f);
 #else
         FILE *f = argc == 5 ? fopen(argv[2], "rb") : NULL;
         tale *m = f ? tale_new(argv[1], atoi(argv[3]), &error) : NULL;

@@ -23,17 +23,17 @@ int main(int argc, char **argv)
 {
         static int32_t tokens[LONG];
         int error = 1;
-        tiny *m = argc == 2 ? tiny_new(argv[1], 1, &error) : NULL;
+        tale *m = argc == 2 ? tale_new(argv[1], 1, &error) : NULL;
         long before = resident();
-        for (int slot = 0; slot < TINY_SLOTS && !error; slot++) {
-                error = tiny_select(m, slot);
-                error = error ? error : tiny_prefill(m, tokens, LONG);
-                tiny_reset(m);
-                error = error ? error : tiny_prefill(m, tokens, SHORT);
+        for (int slot = 0; slot < TALE_SLOTS && !error; slot++) {
+                error = tale_select(m, slot);
+                error = error ? error : tale_prefill(m, tokens, LONG);
+                tale_reset(m);
+                error = error ? error : tale_prefill(m, tokens, SHORT);
         }
-        printf("%zu %ld\n", tiny_size(1), resident() - before);
+        printf("%zu %ld\n", tale_size(1), resident() - before);
         if (error)
-                fprintf(stderr, "%s\n", tiny_error(error));
-        tiny_free(m);
+                fprintf(stderr, "%s\n", tale_error(error));
+        tale_free(m);
         return error;
 }

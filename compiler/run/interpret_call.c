@@ -1,0 +1,279 @@
+/* Code's calls of the runtime's kernels: products and attention, and what these call back: a product's epilogue, a score, a sink, the
+ * bounds of live keys. */
+#include "interpret_private.h"
+
+#include <math.h>
+#include <string.h>
+
+/* What a function called back finds behind its context. */
+typedef struct {
+        Frame *caller, own;
+        int64_t around;
+} Context;
+
+static Context context_of(Frame *f, const Function *called)
+{
+        Context c = {.caller = f, .own = *f};
+        c.own.f = called;
+        c.own.t = f->t + f->own->vectors; /* the caller's own stay */
+        c.own.x = f->x + f->own->vectors;
+        return c;
+}
+
+static void epilogue(const void *context, int64_t row, int panel, const float *results)
+{
+        Context *c = (Context *)context;
+        Frame *f = &c->own;
+        const Function *of = f->f;
+        f->m = c->caller->m;
+        if (f->kernel->by_row && function_uses(f->own->plan, of)) {
+                int64_t inner = frame_rows(f, 1, of->nloop - 1);
+                f->m = f->m->of[row / (inner ? inner : 1)];
+        }
+        f->given = results;
+        frame_set_loops(f, 0, of->outer, c->around);
+        frame_set_loops(f, of->outer, of->nloop - 1, row);
+        f->lane = (int64_t)(of->products == 2 ? panel / 2 : panel) * LANES;
+        frame_set_rest(f, of->loop[of->lane_loop].size);
+        run_function(f);
+}
+
+static void set_head_and_row(Frame *f, int head, int64_t row)
+{
+        frame_set_loops_in(f, f->f->head, f->f->nhead, head);
+        if (f->f->row >= 0)
+                f->loop[f->f->row] = row;
+}
+
+static void score(const void *context, float *s, int head, int64_t row, int64_t col)
+{
+        Context *c = (Context *)context;
+        Frame *f = &c[0].own;
+        set_head_and_row(f, head, row);
+        f->lane = col;
+        frame_set_rest(f, f->f->loop[f->f->lane_loop].size);
+        f->given = s;
+        run_function(f);
+        memcpy(s, f->t[f->result].v, sizeof f->t->v);
+}
+
+static float sink(const void *context, int head, int64_t row)
+{
+        Context *c = (Context *)context;
+        Frame *f = &c[2].own;
+        set_head_and_row(f, head, row);
+        run_function(f);
+        return f->t[f->result].v[0];
+}
+
+static void live(const void *context, int head, int64_t row, int64_t *low, int64_t *high)
+{
+        Context *c = (Context *)context;
+        Frame *f = &c[1].own;
+        set_head_and_row(f, head, row);
+        f->low = low;
+        f->high = high;
+        run_function(f);
+}
+
+static float *scratch_of(const Frame *f)
+{
+        return f->m->head.scratch + f->thread * scratch_size(f->own->plan);
+}
+
+static bool is_asked(const Frame *f, const Segment *s)
+{
+        const Buffer *to = whole_buffer(s->store.to);
+        return to->home != IN_OUTPUT || f->m->pointer[f->own->plan->graph->ninput + to->index];
+}
+
+/* A part of a product: its panels between `from` and `to` of all. */
+static void run_part(Frame *f, const MatmulCall *c, const MatmulPart *part, int64_t around, int64_t from,
+                     int64_t to)
+{
+        const Segment *s = part->segment;
+        const Kernel *k = f->kernel;
+        int group = s->nproduct;
+        Context context = context_of(f, part->epilogue);
+        context.around = around;
+        int panel0 = group * (int)part_of(from, part->first, part->panels),
+            panel1 = group * (int)part_of(to, part->first, part->panels);
+        const float *x = frame_place(f, c->x);
+        const void *w = frame_element(f, s->w[0], 0);
+        int storage = (int)s->w[0]->storage;
+        if (!is_asked(f, s))
+                return;
+        const int32_t *active = k->active_only ? f->active : NULL;
+        int64_t rows = k->active_only ? f->count : frame_rows(f, c->outer, f->f->nloop - 1);
+        for (int i = 0; i < CODE_GROUPS; i++)
+                if (storage_info[storage].codes == code_group[i]) {
+                        ((MatmulBlocks *)f->own->run.blocks)(&context, epilogue, scratch_of(f) + k->codes[i],
+                                                             active, rows, (int)k->k_size, w, storage, group,
+                                                             &s->tiling, panel0, panel1, scratch_of(f));
+                        return;
+                }
+        if (k->active_only)
+                ((MatmulActive *)f->own->run.matmul_active)(&context, epilogue, x, c->ldx, f->active,
+                                                            f->count, (int)k->k_size, w, storage, group,
+                                                            &s->tiling, panel0, panel1, scratch_of(f));
+        else
+                ((Matmul *)f->own->run.matmul)(&context, epilogue, x, c->ldx,
+                                               frame_rows(f, c->outer, f->f->nloop - 1), (int)k->k_size, w,
+                                               storage, group, &s->tiling, panel0, panel1, scratch_of(f));
+}
+
+/* Rows as codes, for parts whose weights lie in blocks. */
+static void run_codes(const Frame *f, const MatmulCall *c)
+{
+        const Kernel *k = f->kernel;
+        const int32_t *active = k->active_only ? f->active : NULL;
+        int64_t rows = k->active_only ? f->count : frame_rows(f, c->outer, f->f->nloop - 1);
+        for (int i = 0; i < CODE_GROUPS; i++)
+                if (wants_codes(k, code_group[i]))
+                        ((CodesOfRows *)f->own->run.codes)(scratch_of(f) + k->codes[i], frame_place(f, c->x),
+                                                           c->ldx, active, rows, (int)k->k_size,
+                                                           code_group[i]);
+}
+
+void run_matmul(Frame *f, const MatmulCall *c)
+{
+        int threads = f->m->head.threads;
+        int64_t all = frame_rows(f, 0, c->outer) * c->panels;
+        int64_t begin = share_of(all, f->thread, threads), end = share_of(all, f->thread + 1, threads);
+        for (int64_t around = begin / c->panels; around * c->panels < end; around++) {
+                frame_set_loops(f, 0, c->outer, around);
+                run_codes(f, c);
+                for (int i = 0; i < c->npart; i++)
+                        run_part(f, c, &c->part[i], around, begin - around * c->panels,
+                                 end - around * c->panels);
+        }
+}
+
+typedef void MatmulActivations(float *y, int64_t y_row, const float *a, int64_t ai, int64_t ak, const void *b,
+                               int64_t b_at, int storage, int64_t bk, int64_t bj, int64_t row0, int64_t row1,
+                               int n, int k);
+typedef void PastZeros(float *y, const float *a, int64_t ak, const void *b, int64_t b_at, int storage,
+                       int64_t bk, int64_t bj, int n, int k, int zeros);
+
+void run_activations(const Frame *f, const ActivationCall *c)
+{
+        float *y = frame_place(f, c->to);
+        const float *a = frame_place(f, c->a);
+        const void *b = frame_element(f, c->b.buffer, 0);
+        int64_t at = frame_integer(f, c->b.at);
+        int storage = storage_number(c->b.buffer);
+        int n = (int)frame_size(f, c->columns->size), k = (int)frame_size(f, c->depth->size);
+        if (c->zeros)
+                ((PastZeros *)f->own->run.past_zeros)(y, a, c->a_step, b, at, storage, c->b_step, c->b_lane,
+                                                      n, k, c->zeros);
+        else
+                ((MatmulActivations *)f->own->run.activations)(y, 0, a, 0, c->a_step, b, at, storage,
+                                                               c->b_step, c->b_lane, 0, 1, n, k);
+}
+
+/* As in runtime/attention.h. */
+typedef struct {
+        const float *q;
+        int64_t q_row, q_head;
+        const void *k;
+        int64_t k_head, k_tile;
+        const void *v;
+        int64_t v_head, v_key;
+        int k_storage, v_storage;
+        int64_t first_key, first_value;
+        const int32_t *key_pages, *value_pages;
+        float *out;
+        int64_t out_row, out_head;
+        int heads, kv_heads, head_dim, v_dim;
+        float scale;
+        int64_t keys, first_row;
+        int first_head;
+        const void *ctx;
+        float (*sink)(const void *ctx, int head, int64_t row);
+        float dead;
+} AttentionRun;
+typedef struct {
+        int64_t begin, end, first, count;
+        float *parts;
+} ShareRun;
+typedef void AttentionKernel(const void *a,
+                             void (*score)(const void *ctx, float *s, int head, int64_t row, int64_t col),
+                             void (*live)(const void *ctx, int head, int64_t row, int64_t *lo, int64_t *hi),
+                             int64_t rows, const ShareRun *s, float *scratch);
+typedef void AttentionShare(ShareRun *s, const void *a,
+                            void (*live)(const void *ctx, int head, int64_t row, int64_t *lo, int64_t *hi),
+                            int64_t rows, float *parts, int thread, int threads);
+typedef void AttentionJoin(const void *a, const ShareRun *s, float *scratch, struct Team *team, int thread,
+                           int threads);
+
+static AttentionRun describe_attention(Frame *f, const AttentionCall *c, int64_t around,
+                                       const Context *context)
+{
+        bool begins = c->row >= 0 && f->f->loop[c->row].from_first;
+        frame_set_loops_in(f, c->around, c->naround, around);
+        return (AttentionRun){.q = frame_place(f, c->q),
+                              .q_row = c->q_row,
+                              .q_head = c->q_head,
+                              .k = frame_place(f, c->k),
+                              .k_head = c->k_head,
+                              .k_tile = c->k_tile,
+                              .v = frame_place(f, c->v),
+                              .v_head = c->v_head,
+                              .v_key = c->v_key,
+                              .k_storage = storage_number(c->k.buffer),
+                              .v_storage = storage_number(c->v.buffer),
+                              .first_key = frame_size(f, c->first_key),
+                              .first_value = frame_size(f, c->first_value),
+                              .key_pages = c->k_paged ? f->m->page_of : NULL,
+                              .value_pages = c->v_paged ? f->m->page_of : NULL,
+                              .out = frame_place(f, c->out),
+                              .out_row = c->out_row,
+                              .out_head = c->out_head,
+                              .heads = (int)c->heads,
+                              .kv_heads = (int)c->kv_heads,
+                              .head_dim = (int)c->head_dim,
+                              .v_dim = (int)c->v_dim,
+                              .scale = 1.0f,
+                              .keys = frame_size(f, c->keys),
+                              .first_row = begins ? f->m->first : 0,
+                              .first_head = (int)(around * c->heads),
+                              .ctx = context,
+                              .sink = c->sink ? sink : NULL,
+                              .dead = f->kernel->dead_nan ? NAN : 0};
+}
+
+static void run_units(Frame *f, const AttentionCall *c, const Context *context, int64_t rows)
+{
+        int threads = f->m->head.threads, tile = f->own->plan->target->rows;
+        int64_t times = 1;
+        int64_t units = c->kv_heads * ((rows * (c->heads / c->kv_heads) + tile - 1) / tile);
+        for (int i = 0; i < c->naround; i++)
+                times *= frame_times(f, c->around[i]);
+        int64_t all = times * units, end = share_of(all, f->thread + 1, threads), next;
+        for (int64_t unit = share_of(all, f->thread, threads); unit < end; unit = next) {
+                int64_t around = unit / units, begin = around * units;
+                next = begin + units < end ? begin + units : end;
+                const AttentionRun a = describe_attention(f, c, around, context);
+                const ShareRun s = {.begin = unit - begin, .end = next - begin, .count = 1};
+                ((AttentionKernel *)f->own->run.attention)(&a, score, live, rows, &s, scratch_of(f));
+        }
+}
+
+void run_attention(Frame *f, const AttentionCall *c)
+{
+        const InstanceHead *m = &f->m->head;
+        Context context[3] = {context_of(f, c->score), context_of(f, c->live)};
+        if (c->sink)
+                context[2] = context_of(f, c->sink);
+        int64_t rows = c->row >= 0 ? frame_times(f, c->row) : 1;
+        if (c->naround) {
+                run_units(f, c, context, rows);
+                return;
+        }
+        const AttentionRun a = describe_attention(f, c, 0, context);
+        float *parts = f->kernel->parts ? m->scratch + m->threads * scratch_size(f->own->plan) : NULL;
+        ShareRun s;
+        ((AttentionShare *)f->own->run.attention_share)(&s, &a, live, rows, parts, f->thread, m->threads);
+        ((AttentionKernel *)f->own->run.attention)(&a, score, live, rows, &s, scratch_of(f));
+        ((AttentionJoin *)f->own->run.attention_join)(&a, &s, scratch_of(f), m->team, f->thread, m->threads);
+}
