@@ -17,4 +17,14 @@ KERNEL int arm_has_dot(void)
         return 0;
 #endif
 }
+
+/* SMMLA too, products of matrices of bytes?  Only Linux is asked. */
+KERNEL int arm_has_i8mm(void)
+{
+#if defined(__linux__)
+        return arm_has_dot() && (getauxval(AT_HWCAP2) & HWCAP2_I8MM) != 0;
+#else
+        return 0;
+#endif
+}
 #endif

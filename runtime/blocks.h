@@ -213,6 +213,35 @@ KERNEL n16 block_start(int storage, int32_t sum_of_x)
                                                  : 0);
 }
 
+/* Where the target multiplies two rows at once: sums of codes before and behind the calls of add_lines(). */
+KERNEL void turn_pairs(n16 *dot, int rows)
+{
+#if DOT_PAIRS
+        UNROLL_ROWS
+        for (int i = 0; i < rows - 1; i += 2)
+                n_turn_pair(dot + i);
+#else
+        (void)dot, (void)rows;
+#endif
+}
+
+/* dot[i] += two lines of codes by the eight activations of row i from `at` on. */
+KERNEL void add_lines(n16 *dot, int with_sign, c64 low, c64 high, const int8_t *const *x, int64_t at,
+                      int rows)
+{
+        int single = 0;
+#if DOT_PAIRS
+        single = rows / 2 * 2;
+        UNROLL_ROWS
+        for (int i = 0; i < rows - 1; i += 2)
+                n_dot_pair(dot + i, low, high, x[i] + at, x[i + 1] + at);
+#endif
+        UNROLL_ROWS
+        for (int i = single; i < rows; i++)
+                dot[i] = with_sign ? n_dot_signed(n_dot_signed(dot[i], low, x[i] + at), high, x[i] + at + 4)
+                                   : n_dot_two(dot[i], low, high, x[i] + at);
+}
+
 /* sum[i] = fma(dot, d scale, sum[i]), and for q4_1 then fma(sum of codes, m scale, sum[i]), for one block of 32 steps: number `block`
  * of its panel. */
 KERNEL void add_dots(v16 *sum, int storage, const uint8_t *p, const int8_t *const *x, int k, int64_t block,
@@ -223,16 +252,11 @@ KERNEL void add_dots(v16 *sum, int storage, const uint8_t *p, const int8_t *cons
         UNROLL_ROWS
         for (int i = 0; i < rows; i++)
                 dot[i] = block_start(storage, codes_sums(x[i], k)[block]);
-        for (int j = 0; j < 4; j++) {
-                const c64 low = block_low(storage, codes, j), high = block_high(storage, codes, j);
-                UNROLL_ROWS
-                for (int i = 0; i < rows; i++) {
-                        const int8_t *at = x[i] + 32 * block + 8 * j;
-                        dot[i] = storage == STORAGE_Q8_0
-                                         ? n_dot_signed(n_dot_signed(dot[i], low, at), high, at + 4)
-                                         : n_dot_two(dot[i], low, high, at);
-                }
-        }
+        turn_pairs(dot, rows);
+        for (int j = 0; j < 4; j++)
+                add_lines(dot, storage == STORAGE_Q8_0, block_low(storage, codes, j),
+                          block_high(storage, codes, j), x, 32 * block + 8 * j, rows);
+        turn_pairs(dot, rows);
         const uint16_t *half = (const uint16_t *)(const void *)p;
         const v16 d = storage == STORAGE_MXFP4 ? v_load_bf16(half) : v_load_f16(half);
         UNROLL_ROWS
@@ -269,18 +293,16 @@ KERNEL void scaled_dots(n16 *total, int storage, const uint8_t *p, const int8_t 
                 for (int i = 0; i < rows; i++)
                         dot[i] = n_set1(storage == STORAGE_Q6_K ? -32 * codes_sums(x[i], k)[16 * block + part]
                                                                 : 0);
+                turn_pairs(dot, rows);
                 const uint8_t *codes = part_codes(storage, p, part), *upper = codes + 8 * steps;
                 UNROLL
                 for (int line = 0; line < steps / 4; line += 2) {
                         const c64 pair = c_load(codes + 32 * line);
                         const c64 low = super_line(storage, upper, line, c_low(pair));
                         const c64 high = super_line(storage, upper, line + 1, c_high(pair));
-                        UNROLL_ROWS
-                        for (int i = 0; i < rows; i++) {
-                                const int8_t *at = x[i] + 256 * block + part * steps + 4 * line;
-                                dot[i] = n_dot_two(dot[i], low, high, at);
-                        }
+                        add_lines(dot, 0, low, high, x, 256 * block + part * steps + 4 * line, rows);
                 }
+                turn_pairs(dot, rows);
                 UNROLL_ROWS
                 for (int i = 0; i < rows; i++)
                         total[i] = storage == STORAGE_Q6_K

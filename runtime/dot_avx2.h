@@ -1,6 +1,7 @@
 /* Products of codes on AVX2.  What they mean stands in dot_scalar.h. */
 
 #define DOT_OFFSET 0
+#define DOT_PAIRS 0
 
 KERNEL __m256i n_add_pairs(__m256i sum, __m256i pairs)
 {

@@ -1,6 +1,7 @@
 /* Products of codes on AVX-512 BW.  What they mean stands in dot_scalar.h. */
 
 #define DOT_OFFSET 0
+#define DOT_PAIRS 0
 
 KERNEL n16 n_dot_two(n16 sum, c64 low, c64 high, const int8_t *x)
 {

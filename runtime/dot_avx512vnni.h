@@ -2,6 +2,7 @@
 
 /* The instruction takes codes without a sign. */
 #define DOT_OFFSET 128
+#define DOT_PAIRS 0
 
 KERNEL n16 n_dot(n16 sum, c64 w, const int8_t *x)
 {

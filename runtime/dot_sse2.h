@@ -1,6 +1,7 @@
 /* Products of codes on SSE2.  What they mean stands in dot_scalar.h. */
 
 #define DOT_OFFSET 0
+#define DOT_PAIRS 0
 
 /* Eight codes by eight activations: two lanes' sums, each as two halves. */
 KERNEL __m128i n_halves(__m128i codes, __m128i x)

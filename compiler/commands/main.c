@@ -247,7 +247,7 @@ static const Command command_table[] = {
          "system's compiler, on the\n"
          "native one, with 1, 2 and 3 threads, whole, in pieces and step by step, and names the first value "
          "that differs.\n"
-         "  --target T       this one, in both ways; may be given more than once (neon and neondot "
+         "  --target T       this one, in both ways; may be given more than once (neon, neondot and neoni8mm "
          "run under qemu-aarch64)\n"
          "  --jit tcc|cc|code   only just in time, only ahead of time, only by the interpreter of kernels\n"
          "  --threads K, --chunk N   K threads instead of 3; at most N positions in one go\n"

@@ -347,6 +347,17 @@ static bool is_section(const Emit *e, const Target *t)
         return *t->machine->condition && (target_has_own_vectors(t) || has_blocks(e->plan));
 }
 
+/* A target's features in GCC's words. */
+static const char *gcc_features(const Emit *e, const Target *t)
+{
+        if (!*t->machine->base)
+                return t->features;
+        char *joined = arena_printf(e->arena, "%s%s", t->machine->base, t->features);
+        for (char *at = joined; (at = strchr(at, ','));)
+                *at = '+';
+        return joined;
+}
+
 static void emit_section(const Emit *e, const Target *t, const char *kernels, Text *c)
 {
         const char *files[] = {KERNEL_FILES(t), NULL};
@@ -359,8 +370,8 @@ static void emit_section(const Emit *e, const Target *t, const char *kernels, Te
                 text_printf(c,
                             "#include <%s>\n#if defined(__clang__)\n#pragma clang attribute "
                             "push(__attribute__((target(\"%s\"))), apply_to = function)\n"
-                            "#else\n#pragma GCC push_options\n#pragma GCC target(\"%s%s\")\n#endif\n\n",
-                            t->machine->header, t->features, t->machine->base, t->features);
+                            "#else\n#pragma GCC push_options\n#pragma GCC target(\"%s\")\n#endif\n\n",
+                            t->machine->header, t->features, gcc_features(e, t));
         paste_renamed(c, own->data, arena_printf(e->arena, "_%s", t->name));
         if (*t->features)
                 text_printf(c, "#if defined(__clang__)\n#pragma clang attribute pop\n#else\n#pragma GCC "
