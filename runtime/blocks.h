@@ -37,7 +37,8 @@ static const uint8_t mxfp4_values[16] = {12, 13, 14, 15, 16, 18, 20, 24, 12, 11,
 
 /* --- activations --- */
 
-/* Bytes of a row's codes: [k] of 8 bits, scales [k / group], sums [k / 32] of each 32 or, with groups of 256, [k / 16] of each 16. */
+/* Bytes of a row's codes: [k] of 8 bits, scales [k / group], and behind the room for as many of groups of 32 sums: [k / 32] of each 32 or,
+ * with groups of 256, in 16 bits, [k / 16] of each 16 and [k / 32] of each 32. */
 #define CODES_BYTES(k) ((int64_t)(k)*3 / 2)
 
 KERNEL const float *codes_scales(const int8_t *codes, int k)
@@ -50,8 +51,18 @@ KERNEL const int32_t *codes_sums(const int8_t *codes, int k)
         return (const int32_t *)(const void *)(codes + k + k / 8);
 }
 
-/* A group of a row; gives its scale. */
-KERNEL float codes_of_group(int8_t *codes, int32_t *sums, const float *x, int group)
+KERNEL const int16_t *codes_sums_of_16(const int8_t *codes, int k)
+{
+        return (const int16_t *)(const void *)(codes + k + k / 8);
+}
+
+KERNEL const int16_t *codes_sums_of_32(const int8_t *codes, int k)
+{
+        return codes_sums_of_16(codes, k) + k / 16;
+}
+
+/* A group of a row; gives its scale.  sum [group / 16]: of each 16. */
+KERNEL float codes_of_group(int8_t *codes, int32_t *sum, const float *x, int group)
 {
         v16 most = v_set1(0), zeros = v_set1(0);
         for (int i = 0; i < group; i += 16) {
@@ -64,13 +75,25 @@ KERNEL float codes_of_group(int8_t *codes, int32_t *sums, const float *x, int gr
         const v16 times = v_set1(used ? 127.0f / a : 0);
         for (int i = 0; i < group; i += 16) {
                 v16 some = used ? v_mul(v_load(x + i), times) : v_set1(0);
-                int32_t sum = n_codes(codes + i, some);
-                if (group == 256)
-                        sums[i / 16] = sum;
-                else
-                        sums[0] = i ? sums[0] + sum : sum;
+                sum[i / 16] = n_codes(codes + i, some);
         }
         return finite ? used ? a / 127.0f : 0 : FLOAT_NAN;
+}
+
+/* Keeps the sums of group g of a row. */
+KERNEL void codes_keep_sums(int8_t *codes, int k, int g, const int32_t *sum, int group)
+{
+        if (group == 32) {
+                ((int32_t *)(uintptr_t)codes_sums(codes, k))[g] = sum[0] + sum[1];
+                return;
+        }
+        int16_t *of_16 = (int16_t *)(uintptr_t)codes_sums_of_16(codes, k) + 16 * g;
+        int16_t *of_32 = (int16_t *)(uintptr_t)codes_sums_of_32(codes, k) + 8 * g;
+        for (int i = 0; i < 8; i++) {
+                of_16[2 * i] = (int16_t)sum[2 * i];
+                of_16[2 * i + 1] = (int16_t)sum[2 * i + 1];
+                of_32[i] = (int16_t)(sum[2 * i] + sum[2 * i + 1]);
+        }
 }
 
 /*
@@ -83,11 +106,12 @@ KERNEL void codes_of_rows(void *to, const float *x, int64_t ldx, const int32_t *
         for (int64_t row = 0; row < rows; row++) {
                 int8_t *codes = (int8_t *)to + row * CODES_BYTES(k);
                 float *scale = (float *)(void *)(codes + k);
-                int32_t *sums = (int32_t *)(void *)(codes + k + k / 8);
                 const float *from = x + row_at(active, row) * ldx;
-                for (int g = 0; g < k / group; g++)
-                        scale[g] = codes_of_group(codes + g * group, sums + (group == 256 ? 16 * g : g),
-                                                  from + g * group, group);
+                for (int g = 0; g < k / group; g++) {
+                        int32_t sum[16];
+                        scale[g] = codes_of_group(codes + g * group, sum, from + g * group, group);
+                        codes_keep_sums(codes, k, g, sum, group);
+                }
         }
 }
 
@@ -253,6 +277,7 @@ KERNEL void add_dots(v16 *sum, int storage, const uint8_t *p, const int8_t *cons
         for (int i = 0; i < rows; i++)
                 dot[i] = block_start(storage, codes_sums(x[i], k)[block]);
         turn_pairs(dot, rows);
+        UNROLL
         for (int j = 0; j < 4; j++)
                 add_lines(dot, storage == STORAGE_Q8_0, block_low(storage, codes, j),
                           block_high(storage, codes, j), x, 32 * block + 8 * j, rows);
@@ -273,42 +298,106 @@ KERNEL void add_dots(v16 *sum, int storage, const uint8_t *p, const int8_t *cons
 KERNEL c64 super_line(int storage, const uint8_t *upper, int line, c64 code)
 {
         if (storage == STORAGE_Q5_K)
-                return c_or(code, c_bits(upper + 8 * line));
+                return c_with_bit(code, upper + 8 * line);
         if (storage == STORAGE_Q6_K)
-                return c_or(code, c_two_bits(c_load(upper), 2 * line));
+                return c_with_two_bits(code, c_load(upper), 2 * line);
         return code;
+}
+
+/* The largest code of a block of 256. */
+KERNEL int most_code(int storage)
+{
+        return storage == STORAGE_Q4_K ? 15 : storage == STORAGE_Q5_K ? 31 : 63;
+}
+
+/* Lines first to first + n - 1 of a part, n even. */
+KERNEL void super_lines(c64 *line, int storage, const uint8_t *p, int part, int first, int n)
+{
+        const uint8_t *codes = part_codes(storage, p, part), *upper = codes + 8 * part_steps(storage);
+        UNROLL
+        for (int i = 0; i < n; i += 2) {
+                const c64 pair = c_load(codes + 32 * (first + i));
+                line[i] = super_line(storage, upper, first + i, c_low(pair));
+                line[i + 1] = super_line(storage, upper, first + i + 1, c_high(pair));
+        }
+}
+
+/* total[i] += the dots of a part, whose activations begin at `at`, times its scales. */
+#if DOT_LINES
+KERNEL void add_part(n16 *total, int storage, const uint8_t *p, int part, c64 scale, const int8_t *const *x,
+                     int64_t at, int rows)
+{
+        const int all = part_steps(storage) / 4, lines = all < DOT_LINES ? all : DOT_LINES;
+        UNROLL
+        for (int first = 0; first < all; first += lines) {
+                c64 line[DOT_LINES];
+                super_lines(line, storage, p, part, first, lines);
+                UNROLL_ROWS
+                for (int i = 0; i < rows; i++)
+                        total[i] = n_scaled_dots(total[i], line, lines, most_code(storage),
+                                                 x[i] + at + 4 * first, scale);
+        }
+}
+#else
+KERNEL void add_part(n16 *total, int storage, const uint8_t *p, int part, c64 scale, const int8_t *const *x,
+                     int64_t at, int rows)
+{
+        const int most = most_code(storage), all = part_steps(storage) / 4,
+                  lines = all < dot_lines(most) ? all : dot_lines(most);
+        UNROLL
+        for (int first = 0; first < all; first += lines) {
+                n16 dot[12];
+                UNROLL_ROWS
+                for (int i = 0; i < rows; i++)
+                        dot[i] = n_set1(0);
+                turn_pairs(dot, rows);
+                UNROLL
+                for (int j = first; j < first + lines; j += 2) {
+                        c64 line[2];
+                        super_lines(line, storage, p, part, j, 2);
+                        add_lines(dot, 0, line[0], line[1], x, at + 4 * j, rows);
+                }
+                turn_pairs(dot, rows);
+                UNROLL_ROWS
+                for (int i = 0; i < rows; i++)
+                        total[i] = n_scaled(total[i], dot[i], scale, most);
+        }
+}
+#endif
+
+/* total[i] += the sum of so many bytes of each lane, 16 after 16 at p, by the sums of row i's activations at sums[i]. */
+KERNEL void add_sums(n16 *total, const uint8_t *p, int n, int with_sign, const int16_t *const *sums, int rows)
+{
+        for (int j = 0; j < n; j += 2) {
+                const c64 pairs = c_pairs(p + 16 * j, p + 16 * j + 16, with_sign);
+                UNROLL_ROWS
+                for (int i = 0; i < rows; i++)
+                        total[i] = n_add_pairs(total[i], pairs, sums[i] + j);
+        }
 }
 
 /* total[i] = the sum over a block of 256 of the dots of each part times its scales. */
 KERNEL void scaled_dots(n16 *total, int storage, const uint8_t *p, const int8_t *const *x, int k,
                         int64_t block, int rows)
 {
-        const int steps = part_steps(storage), parts = 256 / steps;
+        const int steps = part_steps(storage), with_sign = storage == STORAGE_Q6_K;
+        const uint8_t *scales = p + (with_sign ? 32 : 64);
         UNROLL_ROWS
         for (int i = 0; i < rows; i++)
                 total[i] = n_set1(0);
-        for (int part = 0; part < parts; part++) {
-                n16 dot[12];
+        if (storage == STORAGE_Q6_K) {
+                const int16_t *sums[12];
                 UNROLL_ROWS
                 for (int i = 0; i < rows; i++)
-                        dot[i] = n_set1(storage == STORAGE_Q6_K ? -32 * codes_sums(x[i], k)[16 * block + part]
-                                                                : 0);
-                turn_pairs(dot, rows);
-                const uint8_t *codes = part_codes(storage, p, part), *upper = codes + 8 * steps;
-                UNROLL
-                for (int line = 0; line < steps / 4; line += 2) {
-                        const c64 pair = c_load(codes + 32 * line);
-                        const c64 low = super_line(storage, upper, line, c_low(pair));
-                        const c64 high = super_line(storage, upper, line + 1, c_high(pair));
-                        add_lines(dot, 0, low, high, x, 256 * block + part * steps + 4 * line, rows);
-                }
-                turn_pairs(dot, rows);
+                        sums[i] = codes_sums_of_16(x[i], k) + 16 * block;
+                add_sums(total, scales, 16, 1, sums, rows);
                 UNROLL_ROWS
                 for (int i = 0; i < rows; i++)
-                        total[i] = storage == STORAGE_Q6_K
-                                           ? n_scaled_signed(total[i], dot[i],
-                                                             (const int8_t *)p + 32 + 16 * part)
-                                           : n_scaled(total[i], dot[i], p + 64 + 16 * part);
+                        total[i] = n_minus_32_times(total[i]);
+        }
+        for (int part = 0; part < 256 / steps; part++) {
+                const c64 scale = c_scales(scales + 16 * part, with_sign);
+                add_part(total, storage, p, part, scale, x, 256 * block + part * steps, rows);
         }
 }
 
@@ -326,16 +415,13 @@ KERNEL void add_scaled_dots(v16 *sum, int storage, const uint8_t *p, const int8_
                                v_mul(v_load_f16(half), v_set1(codes_scales(x[i], k)[block])), sum[i]);
         if (storage == STORAGE_Q6_K)
                 return;
+        const int16_t *sums[12];
         UNROLL_ROWS
-        for (int i = 0; i < rows; i++)
+        for (int i = 0; i < rows; i++) {
                 total[i] = n_set1(0);
-        for (int part = 0; part < 8; part++) {
-                UNROLL_ROWS
-                for (int i = 0; i < rows; i++) {
-                        const int32_t *two = codes_sums(x[i], k) + 16 * block + 2 * part;
-                        total[i] = n_scaled(total[i], n_set1(two[0] + two[1]), p + 192 + 16 * part);
-                }
+                sums[i] = codes_sums_of_32(x[i], k) + 8 * block;
         }
+        add_sums(total, p + 192, 8, 0, sums, rows);
         UNROLL_ROWS
         for (int i = 0; i < rows; i++)
                 sum[i] = v_fma(v_neg(v_of_n(total[i])),
@@ -360,7 +446,7 @@ KERNEL void tile_blocks(float *acc, int64_t acc_row, const Factors *f, int64_t s
                         const uint8_t *block =
                                 (const uint8_t *)f->w + (j * f->w_panel + p) * step_bytes(f->storage);
                         for (int64_t at = 0; at < f->next_step; at += 64)
-                                v_prefetch(f->next + j * f->next_panel + p * f->next_step + at);
+                                v_prefetch_near(f->next + j * f->next_panel + p * f->next_step + at);
                         if (step_values(f->storage) == 256)
                                 add_scaled_dots(sum, f->storage, block, x, f->k, f->first + p, rows);
                         else

@@ -2,18 +2,39 @@
 
 #define DOT_OFFSET 0
 #define DOT_PAIRS 0
+#define DOT_LINES 4
 
-KERNEL __m256i n_add_pairs(__m256i sum, __m256i pairs)
+KERNEL c64 n_ones(void)
 {
-        return _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
+        return (c64){_mm256_set1_epi16(1), _mm256_set1_epi16(1)};
+}
+
+/* Sums of two products each, in 16 bits. */
+KERNEL n16 n_words(const c64 *line, int lines, const int8_t *x)
+{
+        n16 sum = {_mm256_setzero_si256(), _mm256_setzero_si256()};
+        UNROLL
+        for (int i = 0; i < lines; i++) {
+                const __m256i four = n_four(x + 4 * i);
+                sum.lo = _mm256_add_epi16(sum.lo, _mm256_maddubs_epi16(line[i].lo, four));
+                sum.hi = _mm256_add_epi16(sum.hi, _mm256_maddubs_epi16(line[i].hi, four));
+        }
+        return sum;
 }
 
 KERNEL n16 n_dot_two(n16 sum, c64 low, c64 high, const int8_t *x)
 {
-        __m256i a = n_four(x), b = n_four(x + 4);
-        __m256i lo = _mm256_add_epi16(_mm256_maddubs_epi16(low.lo, a), _mm256_maddubs_epi16(high.lo, b));
-        __m256i hi = _mm256_add_epi16(_mm256_maddubs_epi16(low.hi, a), _mm256_maddubs_epi16(high.hi, b));
-        return (n16){n_add_pairs(sum.lo, lo), n_add_pairs(sum.hi, hi)};
+        const c64 line[2] = {low, high};
+        return n_add_words(sum, n_words(line, 2, x), n_ones());
+}
+
+KERNEL n16 n_scaled_dots(n16 total, const c64 *line, int lines, int most, const int8_t *x, c64 scales)
+{
+        const int fit = lines * most * 254 <= INT16_MAX ? lines : 2;
+        UNROLL
+        for (int i = 0; i < lines; i += fit)
+                total = n_add_words(total, n_words(line + i, fit, x + 4 * i), scales);
+        return total;
 }
 
 /* The size of the codes by activations with their signs: an activation is never -128. */
@@ -22,5 +43,5 @@ KERNEL n16 n_dot_signed(n16 sum, c64 w, const int8_t *x)
         __m256i four = n_four(x);
         __m256i lo = _mm256_maddubs_epi16(_mm256_abs_epi8(w.lo), _mm256_sign_epi8(four, w.lo));
         __m256i hi = _mm256_maddubs_epi16(_mm256_abs_epi8(w.hi), _mm256_sign_epi8(four, w.hi));
-        return (n16){n_add_pairs(sum.lo, lo), n_add_pairs(sum.hi, hi)};
+        return n_add_words(sum, (n16){lo, hi}, n_ones());
 }

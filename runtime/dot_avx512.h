@@ -2,12 +2,49 @@
 
 #define DOT_OFFSET 0
 #define DOT_PAIRS 0
+#define DOT_LINES 8
+
+/* sum + products of words, two and two of them added up. */
+KERNEL n16 n_add_words(n16 sum, __m512i words, __m512i by)
+{
+        return _mm512_add_epi32(sum, _mm512_madd_epi16(words, by));
+}
+
+KERNEL n16 n_add_pairs(n16 sum, c64 pairs, const int16_t x[2])
+{
+        int32_t two;
+        memcpy(&two, x, 4);
+        return n_add_words(sum, pairs, _mm512_set1_epi32(two));
+}
+
+KERNEL c64 c_scales(const uint8_t scale[16], int with_sign)
+{
+        return c_pairs(scale, scale, with_sign);
+}
+
+/* Sums of two products each, in 16 bits. */
+KERNEL __m512i n_words(const c64 *line, int lines, const int8_t *x)
+{
+        __m512i sum = _mm512_setzero_si512();
+        UNROLL
+        for (int i = 0; i < lines; i++)
+                sum = _mm512_add_epi16(sum, _mm512_maddubs_epi16(line[i], n_four(x + 4 * i)));
+        return sum;
+}
 
 KERNEL n16 n_dot_two(n16 sum, c64 low, c64 high, const int8_t *x)
 {
-        __m512i pairs = _mm512_add_epi16(_mm512_maddubs_epi16(low, n_four(x)),
-                                         _mm512_maddubs_epi16(high, n_four(x + 4)));
-        return _mm512_add_epi32(sum, _mm512_madd_epi16(pairs, _mm512_set1_epi16(1)));
+        const c64 line[2] = {low, high};
+        return n_add_words(sum, n_words(line, 2, x), _mm512_set1_epi16(1));
+}
+
+KERNEL n16 n_scaled_dots(n16 total, const c64 *line, int lines, int most, const int8_t *x, c64 scales)
+{
+        const int fit = lines * most * 254 <= INT16_MAX ? lines : most * 1016 <= INT16_MAX ? 4 : 2;
+        UNROLL
+        for (int i = 0; i < lines; i += fit)
+                total = n_add_words(total, n_words(line + i, fit, x + 4 * i), scales);
+        return total;
 }
 
 /* The size of the codes by activations with their signs: an activation is never -128. */
@@ -15,6 +52,5 @@ KERNEL n16 n_dot_signed(n16 sum, c64 w, const int8_t *x)
 {
         __m512i four = n_four(x);
         __m512i turned = _mm512_mask_sub_epi8(four, _mm512_movepi8_mask(w), _mm512_setzero_si512(), four);
-        __m512i pairs = _mm512_maddubs_epi16(_mm512_abs_epi8(w), turned);
-        return _mm512_add_epi32(sum, _mm512_madd_epi16(pairs, _mm512_set1_epi16(1)));
+        return n_add_words(sum, _mm512_maddubs_epi16(_mm512_abs_epi8(w), turned), _mm512_set1_epi16(1));
 }

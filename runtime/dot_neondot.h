@@ -2,6 +2,7 @@
 
 #define DOT_OFFSET 0
 #define DOT_PAIRS 0
+#define DOT_LINES 0
 
 /* In the assembler's words: clang before 16 has the intrinsic only where the whole file is for such processors. */
 KERNEL n16 n_dot_signed(n16 sum, c64 w, const int8_t *x)

@@ -2,6 +2,7 @@
 
 #define DOT_OFFSET 0
 #define DOT_PAIRS 1
+#define DOT_LINES 0
 
 /* Single rows: as dot_neondot.h has them. */
 KERNEL n16 n_dot_signed(n16 sum, c64 w, const int8_t *x)

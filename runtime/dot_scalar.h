@@ -4,6 +4,7 @@
 
 #define DOT_OFFSET 0
 #define DOT_PAIRS 0
+#define DOT_LINES 0
 
 /* sum + the eight codes of each lane, 0 to 63, four of each line, by the eight activations at x: two products of each line fit 16 bits
  * together. */

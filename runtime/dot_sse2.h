@@ -2,6 +2,7 @@
 
 #define DOT_OFFSET 0
 #define DOT_PAIRS 0
+#define DOT_LINES 0
 
 /* Eight codes by eight activations: two lanes' sums, each as two halves. */
 KERNEL __m128i n_halves(__m128i codes, __m128i x)

@@ -28,8 +28,9 @@ typedef struct {
         int rows_at_once; /* about as many rows pass by one piece: enough that memory keeps up, few enough to stay in cache */
 } Tiling;
 
-/* Bytes of a panel between asking for weights and using them, where few rows leave memory to wait for. */
+/* Bytes of a panel between asking for weights and using them, where few rows leave memory to wait for: of numbers, and of codes. */
 #define MATMUL_AHEAD 2048
+#define CODES_AHEAD 8192
 
 /* Floats of scratch that matmul() needs for any k and any tile: of 12 rows at most, and of 3 panels, which in pairs are 6; each thread
  * its own. */
@@ -60,7 +61,7 @@ typedef struct {
         int storage, group, k, panel1;
         const Tiling *tiling;
         float *scratch; /* [tile][tile's row][panel of the group][16] */
-        int streamed;   /* weights are read in the order in which they lie: nothing is asked for */
+        int streamed;   /* weights are read in the order in which they lie */
 } Matmul;
 
 /* Rows row0 to row1 by the `panels` panels from `panel` on, whose neighbours begin every `width` vectors of
@@ -75,11 +76,13 @@ KERNEL void matmul_panels(const Matmul *m, int64_t row0, int64_t row1, int panel
         const char *w = (const char *)m->w + panel * depth * bytes;
         for (int64_t first = 0; first < depth; first += chunk) {
                 int64_t steps = depth - first < chunk ? depth - first : chunk;
-                int64_t ahead = first + chunk < depth ? first + chunk : panels * depth;
+                int64_t ahead = m->streamed
+                                        ? CODES_AHEAD
+                                        : (first + chunk < depth ? chunk : panels * depth - first) * bytes;
                 for (int64_t t = 0; t < tiles; t++) {
                         int64_t row = row0 + t * tile_rows, last = m->rows - tile_rows;
                         int64_t start = row < last ? row : last > 0 ? last : 0;
-                        int64_t share = (bytes + tiles - 1) / tiles;
+                        int64_t share = !m->streamed ? (bytes + tiles - 1) / tiles : t == 0 ? bytes : 0;
                         Factors f = {.x_row = m->ldx,
                                      .x_step = 1,
                                      .first = first,
@@ -90,9 +93,9 @@ KERNEL void matmul_panels(const Matmul *m, int64_t row0, int64_t row1, int panel
                                      .w_step = values > 1 ? 1 : 16,
                                      .panels = present,
                                      .storage = m->storage,
-                                     .next = w + ahead * bytes + t * share * steps,
+                                     .next = w + first * bytes + ahead + t * share * steps,
                                      .next_panel = depth * bytes,
-                                     .next_step = m->streamed ? 0 : share};
+                                     .next_step = share};
                         if (values > 1) {
                                 f.codes = m->codes + start * CODES_BYTES(m->k);
                         } else {
@@ -174,8 +177,8 @@ KERNEL void matmul_all(const Matmul *m, const void *ctx, Epilogue *epilogue, int
         TILES(OF_TILE)
 }
 
-/* The same of codes.  With few rows panels are read one after the other from end to end: memory runs faster so than along several panels,
- * or when asked ahead, and a block is long enough to have work beside it. */
+/* The same of codes.  With few rows panels are read one after the other from end to end, and asked for further ahead: several panels side
+ * by side kept some processors from reading ahead by themselves. */
 KERNEL void matmul_codes(Matmul *m, const void *ctx, Epilogue *epilogue, int panel0)
 {
         const Tiling *t = m->tiling;

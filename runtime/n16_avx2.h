@@ -54,9 +54,14 @@ KERNEL __m256i c_two_bits_of(__m256i x, int from)
         return _mm256_and_si256(up, _mm256_set1_epi8(48));
 }
 
-KERNEL c64 c_two_bits(c64 x, int from)
+KERNEL c64 c_or(c64 a, c64 b)
 {
-        return (c64){c_two_bits_of(x.lo, from), c_two_bits_of(x.hi, from)};
+        return (c64){_mm256_or_si256(a.lo, b.lo), _mm256_or_si256(a.hi, b.hi)};
+}
+
+KERNEL c64 c_with_two_bits(c64 code, c64 x, int from)
+{
+        return c_or(code, (c64){c_two_bits_of(x.lo, from), c_two_bits_of(x.hi, from)});
 }
 
 /* 32 bits spread: each byte takes its own, all else away. */
@@ -71,14 +76,9 @@ KERNEL __m256i c_bits_of(const uint8_t *bit)
         return _mm256_and_si256(_mm256_cmpeq_epi8(spread, own), _mm256_set1_epi8(16));
 }
 
-KERNEL c64 c_bits(const uint8_t *bit)
+KERNEL c64 c_with_bit(c64 code, const uint8_t *bit)
 {
-        return (c64){c_bits_of(bit), c_bits_of(bit + 4)};
-}
-
-KERNEL c64 c_or(c64 a, c64 b)
-{
-        return (c64){_mm256_or_si256(a.lo, b.lo), _mm256_or_si256(a.hi, b.hi)};
+        return c_or(code, (c64){c_bits_of(bit), c_bits_of(bit + 4)});
 }
 
 /* Four activations in every lane. */
@@ -89,22 +89,39 @@ KERNEL __m256i n_four(const int8_t *x)
         return _mm256_set1_epi32(four);
 }
 
-KERNEL n16 n_add_products(n16 sum, n16 x, __m256i lo, __m256i hi)
+KERNEL c64 c_pairs(const uint8_t a[16], const uint8_t b[16], int with_sign)
 {
-        return (n16){_mm256_add_epi32(sum.lo, _mm256_mullo_epi32(x.lo, lo)),
-                     _mm256_add_epi32(sum.hi, _mm256_mullo_epi32(x.hi, hi))};
+        const __m128i one = _mm_loadu_si128((const __m128i *)(const void *)a),
+                      two = _mm_loadu_si128((const __m128i *)(const void *)b);
+        const __m128i lo = _mm_unpacklo_epi8(one, two), hi = _mm_unpackhi_epi8(one, two);
+        return with_sign ? (c64){_mm256_cvtepi8_epi16(lo), _mm256_cvtepi8_epi16(hi)}
+                         : (c64){_mm256_cvtepu8_epi16(lo), _mm256_cvtepu8_epi16(hi)};
 }
 
-KERNEL n16 n_scaled(n16 sum, n16 x, const uint8_t scale[16])
+/* sum + products of words, two and two of them added up. */
+KERNEL n16 n_add_words(n16 sum, n16 words, c64 by)
 {
-        __m128i s = _mm_loadu_si128((const __m128i *)(const void *)scale);
-        return n_add_products(sum, x, _mm256_cvtepu8_epi32(s), _mm256_cvtepu8_epi32(_mm_srli_si128(s, 8)));
+        return (n16){_mm256_add_epi32(sum.lo, _mm256_madd_epi16(words.lo, by.lo)),
+                     _mm256_add_epi32(sum.hi, _mm256_madd_epi16(words.hi, by.hi))};
 }
 
-KERNEL n16 n_scaled_signed(n16 sum, n16 x, const int8_t scale[16])
+KERNEL c64 c_scales(const uint8_t scale[16], int with_sign)
 {
-        __m128i s = _mm_loadu_si128((const __m128i *)(const void *)scale);
-        return n_add_products(sum, x, _mm256_cvtepi8_epi32(s), _mm256_cvtepi8_epi32(_mm_srli_si128(s, 8)));
+        return c_pairs(scale, scale, with_sign);
+}
+
+KERNEL n16 n_add_pairs(n16 sum, c64 pairs, const int16_t x[2])
+{
+        int32_t two;
+        memcpy(&two, x, 4);
+        return n_add_words(sum, n_set1(two), pairs);
+}
+
+KERNEL n16 n_minus_32_times(n16 x)
+{
+        const __m256i none = _mm256_setzero_si256();
+        return (n16){_mm256_sub_epi32(none, _mm256_slli_epi32(x.lo, 5)),
+                     _mm256_sub_epi32(none, _mm256_slli_epi32(x.hi, 5))};
 }
 
 KERNEL int32_t n_codes(int8_t *to, v16 x)

@@ -43,25 +43,20 @@ KERNEL c64 c_look(const uint8_t table[16], c64 x)
 }
 
 /* Counts are literals: those that are not cost an instruction each. */
-KERNEL c64 c_two_bits(c64 x, int from)
+KERNEL c64 c_with_two_bits(c64 code, c64 x, int from)
 {
         __m512i moved = from == 0   ? _mm512_slli_epi16(x, 4)
                         : from == 2 ? _mm512_slli_epi16(x, 2)
                         : from == 4 ? x
                                     : _mm512_srli_epi16(x, 2);
-        return _mm512_and_si512(moved, _mm512_set1_epi8(48));
+        return _mm512_ternarylogic_epi32(code, moved, _mm512_set1_epi8(48), 0xf8); /* code | moved & 48 */
 }
 
-KERNEL c64 c_bits(const uint8_t *bit)
+KERNEL c64 c_with_bit(c64 code, const uint8_t *bit)
 {
         uint64_t mask;
         memcpy(&mask, bit, 8);
-        return _mm512_maskz_set1_epi8(mask, 16);
-}
-
-KERNEL c64 c_or(c64 a, c64 b)
-{
-        return _mm512_or_si512(a, b);
+        return _mm512_mask_add_epi8(code, mask, code, _mm512_set1_epi8(16));
 }
 
 /* Four activations in every lane. */
@@ -72,16 +67,18 @@ KERNEL __m512i n_four(const int8_t *x)
         return _mm512_set1_epi32(four);
 }
 
-KERNEL n16 n_scaled(n16 sum, n16 x, const uint8_t scale[16])
+KERNEL c64 c_pairs(const uint8_t a[16], const uint8_t b[16], int with_sign)
 {
-        __m512i s = _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)(const void *)scale));
-        return _mm512_add_epi32(sum, _mm512_mullo_epi32(x, s));
+        const __m128i one = _mm_loadu_si128((const __m128i *)(const void *)a),
+                      two = _mm_loadu_si128((const __m128i *)(const void *)b);
+        const __m256i both = _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_unpacklo_epi8(one, two)),
+                                                     _mm_unpackhi_epi8(one, two), 1);
+        return with_sign ? _mm512_cvtepi8_epi16(both) : _mm512_cvtepu8_epi16(both);
 }
 
-KERNEL n16 n_scaled_signed(n16 sum, n16 x, const int8_t scale[16])
+KERNEL n16 n_minus_32_times(n16 x)
 {
-        __m512i s = _mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)(const void *)scale));
-        return _mm512_add_epi32(sum, _mm512_mullo_epi32(x, s));
+        return _mm512_sub_epi32(_mm512_setzero_si512(), _mm512_slli_epi32(x, 5));
 }
 
 KERNEL int32_t n_codes(int8_t *to, v16 x)

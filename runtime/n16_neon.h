@@ -54,30 +54,24 @@ KERNEL c64 c_look(const uint8_t table[16], c64 x)
         return x;
 }
 
-KERNEL c64 c_two_bits(c64 x, int from)
+KERNEL c64 c_with_two_bits(c64 code, c64 x, int from)
 {
-        for (int i = 0; i < 4; i++)
-                x.q[i] = vandq_u8(vshlq_u8(x.q[i], vdupq_n_s8((int8_t)(4 - from))), vdupq_n_u8(48));
-        return x;
+        for (int i = 0; i < 4; i++) {
+                const uint8x16_t up = vshlq_u8(x.q[i], vdupq_n_s8((int8_t)(4 - from)));
+                code.q[i] = vorrq_u8(code.q[i], vandq_u8(up, vdupq_n_u8(48)));
+        }
+        return code;
 }
 
 /* 16 bits spread: each byte takes its own, all else away. */
-KERNEL c64 c_bits(const uint8_t *bit)
+KERNEL c64 c_with_bit(c64 code, const uint8_t *bit)
 {
         static const uint8_t own[16] = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
-        c64 r;
         for (int i = 0; i < 4; i++) {
                 uint8x16_t spread = vcombine_u8(vdup_n_u8(bit[2 * i]), vdup_n_u8(bit[2 * i + 1]));
-                r.q[i] = vandq_u8(vtstq_u8(spread, vld1q_u8(own)), vdupq_n_u8(16));
+                code.q[i] = vorrq_u8(code.q[i], vandq_u8(vtstq_u8(spread, vld1q_u8(own)), vdupq_n_u8(16)));
         }
-        return r;
-}
-
-KERNEL c64 c_or(c64 a, c64 b)
-{
-        for (int i = 0; i < 4; i++)
-                a.q[i] = vorrq_u8(a.q[i], b.q[i]);
-        return a;
+        return code;
 }
 
 /* Four activations in every lane. */
@@ -88,26 +82,55 @@ KERNEL int8x16_t n_four(const int8_t *x)
         return vreinterpretq_s8_s32(vdupq_n_s32(four));
 }
 
-KERNEL n16 n_add_products(n16 sum, n16 x, int16x8_t lo, int16x8_t hi)
+KERNEL c64 c_pairs(const uint8_t a[16], const uint8_t b[16], int with_sign)
 {
-        sum.q[0] = vmlaq_s32(sum.q[0], x.q[0], vmovl_s16(vget_low_s16(lo)));
-        sum.q[1] = vmlaq_s32(sum.q[1], x.q[1], vmovl_high_s16(lo));
-        sum.q[2] = vmlaq_s32(sum.q[2], x.q[2], vmovl_s16(vget_low_s16(hi)));
-        sum.q[3] = vmlaq_s32(sum.q[3], x.q[3], vmovl_high_s16(hi));
+        const uint8x16_t half[2] = {vzip1q_u8(vld1q_u8(a), vld1q_u8(b)), vzip2q_u8(vld1q_u8(a), vld1q_u8(b))};
+        c64 r;
+        for (int i = 0; i < 4; i++) {
+                const uint8x8_t from = i % 2 ? vget_high_u8(half[i / 2]) : vget_low_u8(half[i / 2]);
+                r.q[i] = with_sign ? vreinterpretq_u8_s16(vmovl_s8(vreinterpret_s8_u8(from)))
+                                   : vreinterpretq_u8_u16(vmovl_u8(from));
+        }
+        return r;
+}
+
+KERNEL c64 c_scales(const uint8_t scale[16], int with_sign)
+{
+        return c_pairs(scale, scale, with_sign);
+}
+
+KERNEL n16 n_add_pairs(n16 sum, c64 pairs, const int16_t x[2])
+{
+        int32_t two;
+        memcpy(&two, x, 4);
+        const int16x8_t by = vreinterpretq_s16_s32(vdupq_n_s32(two));
+        for (int i = 0; i < 4; i++) {
+                const int16x8_t p = vreinterpretq_s16_u8(pairs.q[i]);
+                sum.q[i] = vaddq_s32(sum.q[i], vpaddq_s32(vmull_s16(vget_low_s16(p), vget_low_s16(by)),
+                                                          vmull_high_s16(p, by)));
+        }
         return sum;
 }
 
-KERNEL n16 n_scaled(n16 sum, n16 x, const uint8_t scale[16])
+KERNEL int dot_lines(int most)
 {
-        const uint8x16_t s = vld1q_u8(scale);
-        return n_add_products(sum, x, vreinterpretq_s16_u16(vmovl_u8(vget_low_u8(s))),
-                              vreinterpretq_s16_u16(vmovl_high_u8(s)));
+        (void)most;
+        return 8;
 }
 
-KERNEL n16 n_scaled_signed(n16 sum, n16 x, const int8_t scale[16])
+KERNEL n16 n_scaled(n16 sum, n16 x, c64 scales, int most)
 {
-        const int8x16_t s = vld1q_s8(scale);
-        return n_add_products(sum, x, vmovl_s8(vget_low_s8(s)), vmovl_high_s8(s));
+        (void)most;
+        for (int i = 0; i < 4; i++)
+                sum.q[i] = vmlaq_s32(sum.q[i], x.q[i], vshrq_n_s32(vreinterpretq_s32_u8(scales.q[i]), 16));
+        return sum;
+}
+
+KERNEL n16 n_minus_32_times(n16 x)
+{
+        for (int i = 0; i < 4; i++)
+                x.q[i] = vnegq_s32(vshlq_n_s32(x.q[i], 5));
+        return x;
 }
 
 KERNEL int32_t n_codes(int8_t *to, v16 x)

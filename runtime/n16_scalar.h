@@ -2,7 +2,7 @@
  * Sums of products of small integers, in plain C.
  *
  * An n16 holds sixteen 32-bit integers, a lane for each of 16 outputs; a c64 four codes for each lane, code i of lane l at byte
- * 4 l + i.  All of it is exact, so every instruction set gives the same numbers.  Activations are codes from -127 to 127.
+ * 4 l + i, or two numbers of 16 bits.  All of it is exact, so every instruction set gives the same numbers.  Activations are codes from -127 to 127.
  */
 
 #include <stdint.h>
@@ -66,43 +66,74 @@ KERNEL c64 c_look(const uint8_t table[16], c64 x)
         return x;
 }
 
-/* Two bits of each byte, from bit `from` on, as bits 4 and 5. */
-KERNEL c64 c_two_bits(c64 x, int from)
+/* Codes below 16 with two more bits, 4 and 5: of each byte of x those from bit `from` on. */
+KERNEL c64 c_with_two_bits(c64 code, c64 x, int from)
 {
         for (int i = 0; i < 64; i++)
-                x.byte[i] = (uint8_t)((x.byte[i] >> from & 3) << 4);
-        return x;
+                code.byte[i] |= (uint8_t)((x.byte[i] >> from & 3) << 4);
+        return code;
 }
 
-/* 16 in each byte whose bit is set, of 64 bits in the order of the bytes. */
-KERNEL c64 c_bits(const uint8_t *bit)
+/* The same with one more bit, 4, of 64 bits in the order of the bytes. */
+KERNEL c64 c_with_bit(c64 code, const uint8_t *bit)
 {
-        c64 r;
         for (int i = 0; i < 64; i++)
-                r.byte[i] = (uint8_t)((bit[i / 8] >> i % 8 & 1) << 4);
+                code.byte[i] |= (uint8_t)((bit[i / 8] >> i % 8 & 1) << 4);
+        return code;
+}
+
+/* Two numbers of 16 bits for each lane: those of a and of b, bytes without a sign or with one. */
+KERNEL c64 c_pairs(const uint8_t a[16], const uint8_t b[16], int with_sign)
+{
+        int16_t two[32];
+        c64 r;
+        for (int i = 0; i < 16; i++) {
+                two[2 * i] = with_sign ? (int8_t)a[i] : a[i];
+                two[2 * i + 1] = with_sign ? (int8_t)b[i] : b[i];
+        }
+        memcpy(r.byte, two, 64);
         return r;
 }
 
-KERNEL c64 c_or(c64 a, c64 b)
+/* The scale of each lane, twice. */
+KERNEL c64 c_scales(const uint8_t scale[16], int with_sign)
 {
-        for (int i = 0; i < 64; i++)
-                a.byte[i] |= b.byte[i];
-        return a;
+        return c_pairs(scale, scale, with_sign);
 }
 
-/* sum + x * scale, by lane; scales are 0 to 255, and -128 to 127. */
-KERNEL n16 n_scaled(n16 sum, n16 x, const uint8_t scale[16])
+/* sum + the two numbers of each lane by the two at x. */
+KERNEL n16 n_add_pairs(n16 sum, c64 pairs, const int16_t x[2])
 {
+        int16_t two[32];
+        memcpy(two, pairs.byte, 64);
         for (int i = 0; i < 16; i++)
-                sum.lane[i] += x.lane[i] * scale[i];
+                sum.lane[i] += two[2 * i] * x[0] + two[2 * i + 1] * x[1];
         return sum;
 }
 
-KERNEL n16 n_scaled_signed(n16 sum, n16 x, const int8_t scale[16])
+/* Lines of codes of 0 to most, up to 8, that are added up before n_scaled(). */
+KERNEL int dot_lines(int most)
+{
+        (void)most;
+        return 8;
+}
+
+/* sum + x * scale, by lane, of the sum x of so many lines. */
+KERNEL n16 n_scaled(n16 sum, n16 x, c64 scales, int most)
+{
+        (void)most;
+        int16_t two[32];
+        memcpy(two, scales.byte, 64);
+        for (int i = 0; i < 16; i++)
+                sum.lane[i] += x.lane[i] * two[2 * i + 1];
+        return sum;
+}
+
+KERNEL n16 n_minus_32_times(n16 x)
 {
         for (int i = 0; i < 16; i++)
-                sum.lane[i] += x.lane[i] * scale[i];
-        return sum;
+                x.lane[i] *= -32;
+        return x;
 }
 
 /* The lanes of x, at most 127 in size, rounded to even become codes at `to`; gives their sum. */

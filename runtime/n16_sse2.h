@@ -60,55 +60,76 @@ KERNEL c64 c_look(const uint8_t table[16], c64 x)
         return c_load(byte);
 }
 
-KERNEL c64 c_two_bits(c64 x, int from)
+KERNEL c64 c_with_two_bits(c64 code, c64 x, int from)
 {
         for (int i = 0; i < 4; i++) {
                 __m128i up = from < 4 ? _mm_slli_epi16(x.q[i], 4 - from) : _mm_srli_epi16(x.q[i], from - 4);
-                x.q[i] = _mm_and_si128(up, _mm_set1_epi8(48));
+                code.q[i] = _mm_or_si128(code.q[i], _mm_and_si128(up, _mm_set1_epi8(48)));
         }
-        return x;
+        return code;
 }
 
-KERNEL c64 c_bits(const uint8_t *bit)
+KERNEL c64 c_with_bit(c64 code, const uint8_t *bit)
 {
         uint8_t byte[64];
+        memcpy(byte, &code, 64);
         for (int i = 0; i < 64; i++)
-                byte[i] = (uint8_t)((bit[i / 8] >> i % 8 & 1) << 4);
+                byte[i] |= (uint8_t)((bit[i / 8] >> i % 8 & 1) << 4);
         return c_load(byte);
 }
 
-KERNEL c64 c_or(c64 a, c64 b)
+KERNEL c64 c_pairs(const uint8_t a[16], const uint8_t b[16], int with_sign)
 {
-        for (int i = 0; i < 4; i++)
-                a.q[i] = _mm_or_si128(a.q[i], b.q[i]);
-        return a;
+        const __m128i none = _mm_setzero_si128();
+        c64 r;
+        for (int i = 0; i < 4; i++) {
+                const __m128i half = i < 2 ? _mm_unpacklo_epi8(n_load(a), n_load(b))
+                                           : _mm_unpackhi_epi8(n_load(a), n_load(b));
+                const __m128i up = i % 2 ? _mm_unpackhi_epi8(none, half) : _mm_unpacklo_epi8(none, half);
+                r.q[i] = with_sign ? _mm_srai_epi16(up, 8) : _mm_srli_epi16(up, 8);
+        }
+        return r;
 }
 
-KERNEL n16 n_add_products(n16 sum, n16 x, const int32_t scale[16])
+KERNEL c64 c_scales(const uint8_t scale[16], int with_sign)
 {
+        return c_pairs(scale, scale, with_sign);
+}
+
+KERNEL n16 n_add_pairs(n16 sum, c64 pairs, const int16_t x[2])
+{
+        int32_t two;
+        memcpy(&two, x, 4);
+        for (int i = 0; i < 4; i++)
+                sum.q[i] = _mm_add_epi32(sum.q[i], _mm_madd_epi16(pairs.q[i], _mm_set1_epi32(two)));
+        return sum;
+}
+
+KERNEL int dot_lines(int most)
+{
+        (void)most;
+        return 8;
+}
+
+KERNEL n16 n_scaled(n16 sum, n16 x, c64 scales, int most)
+{
+        (void)most;
         int32_t s[16], v[16];
+        int16_t two[32];
         memcpy(s, &sum, 64);
         memcpy(v, &x, 64);
+        memcpy(two, &scales, 64);
         for (int i = 0; i < 16; i++)
-                s[i] += v[i] * scale[i];
+                s[i] += v[i] * two[2 * i + 1];
         memcpy(&sum, s, 64);
         return sum;
 }
 
-KERNEL n16 n_scaled(n16 sum, n16 x, const uint8_t scale[16])
+KERNEL n16 n_minus_32_times(n16 x)
 {
-        int32_t wide[16];
-        for (int i = 0; i < 16; i++)
-                wide[i] = scale[i];
-        return n_add_products(sum, x, wide);
-}
-
-KERNEL n16 n_scaled_signed(n16 sum, n16 x, const int8_t scale[16])
-{
-        int32_t wide[16];
-        for (int i = 0; i < 16; i++)
-                wide[i] = scale[i];
-        return n_add_products(sum, x, wide);
+        for (int i = 0; i < 4; i++)
+                x.q[i] = _mm_sub_epi32(_mm_setzero_si128(), _mm_slli_epi32(x.q[i], 5));
+        return x;
 }
 
 KERNEL int32_t n_codes(int8_t *to, v16 x)

@@ -148,6 +148,11 @@ KERNEL void v_prefetch(const void *p)
         __builtin_prefetch(p);
 }
 
+KERNEL void v_prefetch_near(const void *p)
+{
+        __builtin_prefetch(p, 0, 2);
+}
+
 KERNEL v16 v_set1(float value)
 {
         float32x4_t x = vdupq_n_f32(value);

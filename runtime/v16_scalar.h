@@ -269,6 +269,12 @@ KERNEL void v_prefetch(const void *p)
         (void)p;
 }
 
+/* The same into the second cache alone, which has room for more requests under way. */
+KERNEL void v_prefetch_near(const void *p)
+{
+        (void)p;
+}
+
 KERNEL v16 v_set1(float value)
 {
         v16 x;

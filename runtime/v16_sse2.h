@@ -175,6 +175,11 @@ KERNEL void v_prefetch(const void *p)
         _mm_prefetch((const char *)p, _MM_HINT_T0);
 }
 
+KERNEL void v_prefetch_near(const void *p)
+{
+        _mm_prefetch((const char *)p, _MM_HINT_T1);
+}
+
 KERNEL v16 v_set1(float value)
 {
         __m128 four = _mm_set1_ps(value);

@@ -1,6 +1,6 @@
 /*
  * How near the kernels come to the machine: decoding in GB/s beside a measured read ceiling, prefill and
- * attention in GF/s beside a measured fma peak, all in one run and on one thread.  Compiled once for each
+ * attention in GF/s beside a measured peak of fma or dot products, all in one run and on one thread.  Compiled once for each
  * instruction set, like the tests (tests/runtime/run-kernels).  Every figure is the best of several short
  * passes, and every pass of the ceilings is taken between passes of the kernels, so that a neighbour's load
  * hits both.  Time is that of the process, for the same reason.
@@ -54,6 +54,9 @@ static void *filled(int64_t bytes)
         return p;
 }
 
+static float *buffer, *x, *y, *scratch;
+static volatile float sink;
+
 /* The sum of four streams, each prefetched 1 KB ahead. */
 static float read_streams(const float *p, int64_t n)
 {
@@ -88,6 +91,25 @@ static float fma_chains(int64_t n)
         return v_sum(sum[0]);
 }
 
+/* The same of dot products of codes. */
+static int32_t dot_chains(int64_t n)
+{
+        n16 sum[10];
+        const c64 low = c_load((const uint8_t *)buffer), high = c_load((const uint8_t *)buffer + 64);
+        UNROLL
+        for (int s = 0; s < CHAINS; s++)
+                sum[s] = n_set1(s);
+        for (int64_t i = 0; i < n; i++) {
+                UNROLL
+                for (int s = 0; s < CHAINS; s++)
+                        sum[s] = n_dot_two(sum[s], low, high, (const int8_t *)buffer + 8 * s);
+        }
+        float all = 0;
+        for (int s = 0; s < CHAINS; s++)
+                all += v_sum(v_of_n(sum[s]));
+        return (int32_t)all;
+}
+
 typedef struct {
         float *y;
         int64_t ldy;
@@ -110,9 +132,6 @@ KERNEL void causal(const void *ctx, int head, int64_t row, int64_t *lo, int64_t 
         (void)ctx, (void)head, (void)lo;
         *hi = row + 1 < *hi ? row + 1 : *hi;
 }
-
-static float *buffer, *x, *y, *scratch;
-static volatile float sink;
 
 /* The target's first tile. */
 #define FIRST(rows, panels) {rows, panels, 512, 192},
@@ -152,6 +171,40 @@ PREFILL(prefill_128, 128, 3072, 768, STORAGE_F32)
 PREFILL(prefill_128_bf16, 128, 3072, 768, STORAGE_BF16)
 PREFILL(prefill_512, 512, 2048, 2048, STORAGE_F32)
 PREFILL(prefill_small, 128, 144, 288, STORAGE_F32)
+
+/* Both with weights in blocks; x as codes lies at y's end. */
+#define BLOCKS_TILING(n_k) (&(const Tiling){CODE_ROWS, 2, n_k, 192})
+#define PRODUCTS(rows, n, k, storage, limit)                                                                 \
+        int64_t bytes = (int64_t)(n) / 16 * ((k) / step_values(storage)) * step_bytes(storage), count = 0;   \
+        void *codes = y + (int64_t)2048 * 2048;                                                              \
+        codes_of_rows(codes, x, k, NULL, rows, k, step_values(storage) == 256 ? 256 : 32);                   \
+        double t = now();                                                                                    \
+        for (int64_t at = 0; at + bytes <= (limit); at += bytes, count++)                                    \
+                matmul_blocks(&(Target){y, n}, store, codes, NULL, rows, k, (char *)buffer + at, storage, 1, \
+                              BLOCKS_TILING(k), 0, (n) / 16, scratch);
+#define BLOCKS(name, storage)                                                                                \
+        static double decode_##name(void)                                                                    \
+        {                                                                                                    \
+                PRODUCTS(1, 2048, 2048, storage, WEIGHT_BYTES)                                               \
+                return (double)(count * bytes) / (now() - t) * 1e-9;                                         \
+        }                                                                                                    \
+        static double few_##name(void)                                                                       \
+        {                                                                                                    \
+                PRODUCTS(4, 2048, 2048, storage, WEIGHT_BYTES)                                               \
+                return (double)(count * bytes) / (now() - t) * 1e-9;                                         \
+        }                                                                                                    \
+        static double prefill_##name(void)                                                                   \
+        {                                                                                                    \
+                PRODUCTS(128, 2048, 2048, storage, (int64_t)16 << 20)                                        \
+                return 2.0 * 128 * 2048 * 2048 * (double)count / (now() - t) * 1e-9;                         \
+        }
+BLOCKS(q8_0, STORAGE_Q8_0)
+BLOCKS(q4_0, STORAGE_Q4_0)
+BLOCKS(q4_1, STORAGE_Q4_1)
+BLOCKS(mxfp4, STORAGE_MXFP4)
+BLOCKS(q4_k, STORAGE_Q4_K)
+BLOCKS(q5_k, STORAGE_Q5_K)
+BLOCKS(q6_k, STORAGE_Q6_K)
 
 /* Attention of `rows` rows at the end of `keys` keys; bytes of keys and values, and flops, a second. */
 #define ATTENTION(name, n_heads, n_kv, n_rows, n_keys, dim, work)                                            \
@@ -193,12 +246,19 @@ static double fma_peak(void)
         return 2e5 * CHAINS * 32 / (now() - t) * 1e-9;
 }
 
+static double dot_peak(void)
+{
+        double t = now();
+        sink = (float)dot_chains(200000);
+        return 2e5 * CHAINS * 2 * 2 * 64 / (now() - t) * 1e-9;
+}
+
 typedef struct {
         const char *name, *unit;
         double (*pass)(void), (*ceiling)(void);
 } Figure;
 
-int main(void)
+int main(int argc, char **argv)
 {
         static const Figure figures[] = {
                 {"decode f32 2048", "GB/s", decode_f32, read_ceiling},
@@ -211,7 +271,13 @@ int main(void)
                 {"prefill bf16 128x3072x768", "GF/s", prefill_128_bf16, fma_peak},
                 {"prefill f32 512x2048x2048", "GF/s", prefill_512, fma_peak},
                 {"prefill f32 128x144x288", "GF/s", prefill_small, fma_peak},
-                {"attention 1 row, 4096 keys", "GB/s", attention_decode, read_ceiling},
+#define OF_BLOCKS(name)                                                                                      \
+        {"decode " #name, "GB/s", decode_##name, read_ceiling},                                              \
+                {"4 rows " #name, "GB/s", few_##name, read_ceiling},                                         \
+                {"prefill " #name " 128x2048x2048", "Gop/s", prefill_##name, dot_peak},
+                OF_BLOCKS(q8_0) OF_BLOCKS(q4_0) OF_BLOCKS(q4_1) OF_BLOCKS(mxfp4) OF_BLOCKS(q4_k)
+                        OF_BLOCKS(q5_k) OF_BLOCKS(q6_k){"attention 1 row, 4096 keys", "GB/s",
+                                                        attention_decode, read_ceiling},
                 {"attention 4 heads grouped", "GB/s", attention_grouped, read_ceiling},
                 {"attention 2048 x 2048 causal", "GF/s", attention_prefill, fma_peak},
                 {"attention 128 x 128, dim 48", "GF/s", attention_short, fma_peak},
@@ -222,6 +288,8 @@ int main(void)
         scratch = filled(4 * (MATMUL_SCRATCH(192) + ATTENTION_SCRATCH(256, 256)));
         for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
                 double best = 0, ceiling = 0;
+                if (argc > 1 && !strstr(figures[i].name, argv[1]))
+                        continue;
                 for (int pass = 0; pass < PASSES; pass++) {
                         double c = figures[i].ceiling(), f = figures[i].pass();
                         ceiling = c > ceiling ? c : ceiling;
