@@ -36,6 +36,9 @@ typedef struct {
  * its own. */
 #define MATMUL_SCRATCH(rows_at_once) (((rows_at_once) + 12) * 6 * 16)
 
+/* With weights of 16 bits, behind these: a piece of as many panels as a tile may have, in f32. */
+#define MATMUL_WIDE(cut) ((cut)*4 * 16)
+
 /* The same, where a panel that is left alone is not computed twice. */
 KERNEL void tile_product_odd(float *acc, int64_t acc_row, const Factors *f, int64_t steps, int fresh,
                              int rows, int panels)
@@ -61,14 +64,26 @@ typedef struct {
         int storage, group, k, panel1;
         const Tiling *tiling;
         float *scratch; /* [tile][tile's row][panel of the group][16] */
+        float *wide;    /* [MATMUL_WIDE], of weights of 16 bits */
         int streamed;   /* weights are read in the order in which they lie */
 } Matmul;
 
+/* Steps of some panels of 16 bits in f32: to [panels][steps][16]. */
+KERNEL void widen_panels(float *to, int storage, const char *w, int64_t panel_bytes, int panels,
+                         int64_t steps)
+{
+        for (int j = 0; j < panels; j++) {
+                const Factors f = {.w = w + j * panel_bytes, .storage = storage};
+                for (int64_t p = 0; p < steps; p++)
+                        v_store(to + (j * steps + p) * 16, load_columns(&f, p * 16, v_set1(0)));
+        }
+}
+
 /* Rows row0 to row1 by the `panels` panels from `panel` on, whose neighbours begin every `width` vectors of
  * scratch: chunk after chunk along k, tile after tile down the rows.  The last tile begins early where rows
- * run out. */
+ * run out.  `widen`: weights of 16 bits become f32 once for all tiles. */
 KERNEL void matmul_panels(const Matmul *m, int64_t row0, int64_t row1, int panel, int slot, int width,
-                          int64_t chunk, int tile_rows, int panels)
+                          int64_t chunk, int tile_rows, int panels, int widen)
 {
         int64_t bytes = step_bytes(m->storage), values = step_values(m->storage), depth = m->k / values;
         int64_t tiles = (row1 - row0 + tile_rows - 1) / tile_rows;
@@ -79,6 +94,8 @@ KERNEL void matmul_panels(const Matmul *m, int64_t row0, int64_t row1, int panel
                 int64_t ahead = m->streamed
                                         ? CODES_AHEAD
                                         : (first + chunk < depth ? chunk : panels * depth - first) * bytes;
+                if (widen)
+                        widen_panels(m->wide, m->storage, w + first * bytes, depth * bytes, present, steps);
                 for (int64_t t = 0; t < tiles; t++) {
                         int64_t row = row0 + t * tile_rows, last = m->rows - tile_rows;
                         int64_t start = row < last ? row : last > 0 ? last : 0;
@@ -92,10 +109,14 @@ KERNEL void matmul_panels(const Matmul *m, int64_t row0, int64_t row1, int panel
                                      .w_panel = values > 1 ? depth : depth * 16,
                                      .w_step = values > 1 ? 1 : 16,
                                      .panels = present,
-                                     .storage = m->storage,
+                                     .storage = widen ? STORAGE_F32 : m->storage,
                                      .next = w + first * bytes + ahead + t * share * steps,
                                      .next_panel = depth * bytes,
                                      .next_step = share};
+                        if (widen) {
+                                f.w = m->wide;
+                                f.w_panel = steps * 16;
+                        }
                         if (values > 1) {
                                 f.codes = m->codes + start * CODES_BYTES(m->k);
                         } else {
@@ -135,7 +156,7 @@ KERNEL void matmul_finish(const Matmul *m, const void *ctx, Epilogue *epilogue, 
 /* All panels from panel0 on for the rows in even blocks of about Tiling.rows_at_once.  With as many rows or fewer that is a single block: each
  * weight is read once. */
 KERNEL void matmul_rows(const Matmul *m, const void *ctx, Epilogue *epilogue, int panel0, int64_t chunk,
-                        int tile_rows, int panels)
+                        int tile_rows, int panels, int widen)
 {
         int width = panels % m->group ? panels * m->group : panels;
         int64_t blocks = (m->rows + m->tiling->rows_at_once - 1) / m->tiling->rows_at_once;
@@ -145,7 +166,8 @@ KERNEL void matmul_rows(const Matmul *m, const void *ctx, Epilogue *epilogue, in
                 int64_t row1 = m->rows - row0 < block ? m->rows : row0 + block;
                 for (int panel = panel0; panel < m->panel1; panel += width) {
                         for (int j = 0; j < width && panel + j < m->panel1; j += panels)
-                                matmul_panels(m, row0, row1, panel + j, j, width, chunk, tile_rows, panels);
+                                matmul_panels(m, row0, row1, panel + j, j, width, chunk, tile_rows, panels,
+                                              widen);
                         matmul_finish(m, ctx, epilogue, row0, row1, panel, width, tile_rows);
                 }
         }
@@ -161,19 +183,19 @@ KERNEL int has_few_rows(const Matmul *m)
 
 /* A branch of matmul_all() for one of TILES. */
 #define OF_TILE(tile_rows, tile_panels)                                                                      \
-        else if (m->rows > 1 && t->rows == (tile_rows) && t->panels == (tile_panels))                        \
-                matmul_rows(m, ctx, epilogue, panel0, chunk, tile_rows, tile_panels);
+        else if (m->rows > 1 && t->rows == (tile_rows) && t->panels == (tile_panels)) matmul_rows(           \
+                m, ctx, epilogue, panel0, t->cut, tile_rows, tile_panels, storage_bytes(m->storage) == 2);
 
 /* With many rows in the product's tiles; with few, or one, a few panels side by side.  Few rows leave memory to wait for: chunks of weights
  * are short then, and asked for one ahead. */
 KERNEL void matmul_all(const Matmul *m, const void *ctx, Epilogue *epilogue, int panel0)
 {
         const Tiling *t = m->tiling;
-        const int64_t ahead = MATMUL_AHEAD / step_bytes(m->storage), chunk = m->rows > 8 ? t->cut : ahead;
+        const int64_t ahead = MATMUL_AHEAD / step_bytes(m->storage);
         if (m->rows == 1)
-                matmul_rows(m, ctx, epilogue, panel0, ahead, 1, 4);
+                matmul_rows(m, ctx, epilogue, panel0, ahead, 1, 4, 0);
         else if (m->rows > 1 && has_few_rows(m))
-                matmul_rows(m, ctx, epilogue, panel0, chunk, 4, FEW_PANELS);
+                matmul_rows(m, ctx, epilogue, panel0, m->rows > 8 ? t->cut : ahead, 4, FEW_PANELS, 0);
         TILES(OF_TILE)
 }
 
@@ -185,11 +207,11 @@ KERNEL void matmul_codes(Matmul *m, const void *ctx, Epilogue *epilogue, int pan
         const int64_t values = step_values(m->storage), chunk = t->cut / values, depth = m->k / values;
         m->streamed = has_few_rows(m);
         if (!m->streamed)
-                matmul_rows(m, ctx, epilogue, panel0, chunk > 0 ? chunk : 1, CODE_ROWS, t->panels);
+                matmul_rows(m, ctx, epilogue, panel0, chunk > 0 ? chunk : 1, CODE_ROWS, t->panels, 0);
         else if (m->rows > 1)
-                matmul_rows(m, ctx, epilogue, panel0, depth, 4, 1);
+                matmul_rows(m, ctx, epilogue, panel0, depth, 4, 1, 0);
         else if (m->rows == 1)
-                matmul_rows(m, ctx, epilogue, panel0, depth, 1, 1);
+                matmul_rows(m, ctx, epilogue, panel0, depth, 1, 1, 0);
 }
 
 /* As matmul(), of the rows active[0 .. rows - 1] of x alone; the epilogue is given x's own row numbers.  active NULL: the
@@ -208,7 +230,8 @@ KERNEL void matmul_active(const void *ctx, Epilogue *epilogue, const float *x, i
                     .tiling = tiling,
                     .k = k,
                     .panel1 = panel1,
-                    .scratch = scratch};
+                    .scratch = scratch,
+                    .wide = scratch + MATMUL_SCRATCH(tiling->rows_at_once)};
         matmul_all(&m, ctx, epilogue, panel0);
 }
 
@@ -236,7 +259,7 @@ KERNEL void matmul_blocks(const void *ctx, Epilogue *epilogue, const void *codes
  *      x [rows][ldx], its first k columns; w packed [panels][k][16] in `storage`; panels panel0 to panel1.
  *
  * storage, group (1 or 2), tiling, k, ldx and epilogue are literals.  panel0 and panel1 are multiples of group.
- * Threads share a product by panels, each with its own scratch [MATMUL_SCRATCH].  Never reads past x or past
+ * Threads share a product by panels, each with its own scratch [MATMUL_SCRATCH], with weights of 16 bits [MATMUL_WIDE] more.  Never reads past x or past
  * its panels, though it may ask for cache lines behind them.  An ldx that is a multiple
  * of 1024 makes rows fall into the same cache sets: pad it by 16.
  */

@@ -110,15 +110,20 @@ static void tile_parts(Plan *p, Kernel *k, Storage s)
                 explain_tiling(p, k, &of, &tiling, why);
 }
 
+static int64_t matmul_scratch(Storage s, const ProductTiling *t)
+{
+        return MATMUL_SCRATCH(t->rows_at_once) + (storage_info[s].bytes == 2 ? MATMUL_WIDE(t->cut) : 0);
+}
+
 static void tile_matmul(Plan *p, Kernel *k)
 {
-        int64_t rows_at_once = 0;
+        k->scratch = 0;
         for (Storage s = 0; s < WEIGHT_STORAGES; s++)
                 tile_parts(p, k, s);
-        for (int i = 0; i < k->nsegment; i++)
-                if (k->segment[i].tiling.rows_at_once > rows_at_once)
-                        rows_at_once = k->segment[i].tiling.rows_at_once;
-        k->scratch = MATMUL_SCRATCH(rows_at_once);
+        for (int i = 0; i < k->nsegment; i++) {
+                const int64_t size = matmul_scratch(k->segment[i].w[0]->storage, &k->segment[i].tiling);
+                k->scratch = size > k->scratch ? size : k->scratch;
+        }
         for (int i = 0; i < CODE_GROUPS; i++) {
                 k->codes[i] = k->scratch;
                 k->scratch += codes_size(p, k, code_group[i]);

@@ -285,7 +285,7 @@ int main(int argc, char **argv)
         buffer = filled(WEIGHT_BYTES + 8192);
         x = filled((int64_t)2048 * 2048 * 4);
         y = filled((int64_t)2048 * 3072 * 4);
-        scratch = filled(4 * (MATMUL_SCRATCH(192) + ATTENTION_SCRATCH(256, 256)));
+        scratch = filled(4 * (MATMUL_SCRATCH(192) + MATMUL_WIDE(512) + ATTENTION_SCRATCH(256, 256)));
         for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
                 double best = 0, ceiling = 0;
                 if (argc > 1 && !strstr(figures[i].name, argv[1]))

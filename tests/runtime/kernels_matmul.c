@@ -107,7 +107,7 @@ static const Tiling *tiling = tilings; /* of the next call */
 static void call(Target target, const float *x, int64_t ldx, int64_t rows, int k, const void *w, int storage,
                  int group, int panel0, int panel1)
 {
-        float *scratch = zero_floats(MATMUL_SCRATCH(tiling->rows_at_once));
+        float *scratch = zero_floats(MATMUL_SCRATCH(tiling->rows_at_once) + MATMUL_WIDE(tiling->cut));
         if (group == 2)
                 CALL(add_pair, 2, STORAGE_F32);
         else if (storage == STORAGE_F32)
