@@ -1,9 +1,7 @@
 /* Quantisers: floats to the blocks of packed types (types.def), whose bytes types.c makes floats again.
  *
- * A quantiser looks for the block of least weighted loss, sum of weight * (x - value)^2.  The weights are the caller's; or 1 for types
- * with a base, where 0 is no special value, and x * x for others.  With x * x it takes no block whose plain loss, sum of (x - value)^2,
- * is above that of plain rounding: large values are worth more, but small ones do not pay for it.  So a block is never worse than that
- * of plain rounding, in the first loss nor in the second.
+ * A quantiser looks for the block of least loss, sum of weight * (x - value)^2.  The weights are the caller's, or 1.  A block never loses
+ * more than that of plain rounding.
  *
  * For a step and a base the best codes are the nearest.  So the search is one for steps:
  *
@@ -54,40 +52,37 @@ static double inverse_of(double step)
 }
 
 /* A value is rounded to a float, as in types.c: that changes those which have a base. */
-static Loss group_loss(const Group *group, double step, double base)
+static double group_loss(const Group *group, double step, double base)
 {
-        double inverse = inverse_of(step), weighted[STRIPES] = {0}, plain[STRIPES] = {0}, q[STRIPES];
+        double inverse = inverse_of(step), loss[STRIPES] = {0}, q[STRIPES];
         for (int at = 0; at < group->n; at += STRIPES) {
                 const double *restrict x = group->x + at, *restrict weight = group->weight + at;
                 nearest(group, x, inverse, base, q);
                 for (int i = 0; i < STRIPES; i++) {
                         double error = x[i] - (double)(float)(step * q[i] + base);
-                        error *= error;
-                        plain[i] += error;
-                        weighted[i] += weight[i] * error;
+                        loss[i] += weight[i] * (error * error);
                 }
         }
-        return (Loss){total(weighted), group->own ? total(plain) : 0};
+        return total(loss);
 }
 
 /* Less by what is more than rounding. */
-bool loss_improved(Loss found, Loss best, Loss limit)
+bool loss_improved(double found, double best)
 {
-        return found.weighted < best.weighted * (1 - 1e-9) && found.plain <= limit.plain;
+        return found < best * (1 - 1e-9);
 }
 
 Fit fit_begin(const Group *group, double step, double base)
 {
-        Loss loss = group_loss(group, step, base);
-        return (Fit){step, base, loss, loss};
+        return (Fit){step, base, group_loss(group, step, base)};
 }
 
 bool fit_improve(const Group *group, Fit *fit, double step, double base)
 {
-        Loss loss = group_loss(group, step, base);
-        if (!loss_improved(loss, fit->loss, fit->limit))
+        double loss = group_loss(group, step, base);
+        if (!loss_improved(loss, fit->loss))
                 return false;
-        *fit = (Fit){step, base, loss, fit->limit};
+        *fit = (Fit){step, base, loss};
         return true;
 }
 
@@ -174,7 +169,7 @@ void write_f16(unsigned char *at, double f16)
 
 static Group small_group(const BlockFloats *from, double low, double high)
 {
-        return (Group){from->x, from->weight, SMALL, low, high, from->own};
+        return (Group){from->x, from->weight, SMALL, low, high};
 }
 
 /* Codes from 0 on: those of the first 16 values are lower nibbles, the others upper ones. */
@@ -263,14 +258,12 @@ static double mxfp4_half(int exponent)
         return ldexp(1, exponent - 128);
 }
 
-static Loss mxfp4_loss(const BlockFloats *from, int exponent)
+static double mxfp4_loss(const BlockFloats *from, int exponent)
 {
-        double half = mxfp4_half(exponent);
-        Loss loss = {0, 0};
+        double half = mxfp4_half(exponent), loss = 0;
         for (int i = 0; i < SMALL; i++) {
                 double x = fabs(from->x[i]), error = x - half * near_twice(x / half);
-                loss.weighted += from->weight[i] * (error * error);
-                loss.plain += from->own ? error * error : 0;
+                loss += from->weight[i] * (error * error);
         }
         return loss;
 }
@@ -285,10 +278,10 @@ static void quantise_mxfp4(const BlockFloats *from, unsigned char *block)
                 frexp(largest, &exponent);
         exponent = largest > 0 && exponent + 124 > 0 ? exponent + 124 : 0;
         int plain = exponent;
-        Loss best = mxfp4_loss(from, exponent), limit = best;
+        double best = mxfp4_loss(from, exponent);
         for (int other = plain > 0 ? plain - 1 : 1; other <= plain + 1; other++) {
-                Loss loss = mxfp4_loss(from, other);
-                if (loss_improved(loss, best, limit)) {
+                double loss = mxfp4_loss(from, other);
+                if (loss_improved(loss, best)) {
                         best = loss;
                         exponent = other;
                 }
@@ -315,19 +308,14 @@ bool can_quantise(CkType type)
         return quantisers[type];
 }
 
-static bool has_base(CkType type)
-{
-        return type == CK_Q4_1 || type == CK_Q4_K || type == CK_Q5_K;
-}
-
 bool quantise_block(CkType type, const float *x, const float *weight, void *block)
 {
         if (!quantisers[type])
                 return false;
-        BlockFloats from = {.own = !weight};
+        BlockFloats from;
         for (int i = 0; i < ck_type_values(type); i++) {
                 from.x[i] = x[i];
-                from.weight[i] = weight ? weight[i] : has_base(type) ? 1 : from.x[i] * from.x[i];
+                from.weight[i] = weight ? weight[i] : 1;
                 if (!isfinite(x[i]) || !(from.weight[i] >= 0 && from.weight[i] < INFINITY))
                         return false;
         }

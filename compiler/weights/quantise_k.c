@@ -28,7 +28,7 @@ typedef struct {
         double d, dmin; /* f16 */
         int scale[MOST_GROUPS], minimum[MOST_GROUPS];
         Fit fit[MOST_GROUPS];
-        Loss loss; /* of all groups */
+        double loss; /* of all groups */
 } Block;
 
 typedef struct {
@@ -49,11 +49,9 @@ static double over(double x, double y)
 
 static void add_up(const Parts *parts, Block *block)
 {
-        block->loss = (Loss){0, 0};
-        for (int j = 0; j < parts->division->groups; j++) {
-                block->loss.weighted += block->fit[j].loss.weighted;
-                block->loss.plain += block->fit[j].loss.plain;
-        }
+        block->loss = 0;
+        for (int j = 0; j < parts->division->groups; j++)
+                block->loss += block->fit[j].loss;
 }
 
 /* The step and the least value of a group for itself. */
@@ -154,22 +152,17 @@ static void improve_groups(const Parts *parts, Block *block, int below, int abov
         add_up(parts, block);
 }
 
-static void improve_block(const Parts *parts, Block *best, Loss limit)
+static void improve_block(const Parts *parts, Block *best)
 {
         Block tried = *best;
         improve_groups(parts, &tried, 8, parts->division->high_minimum ? 3 : 8);
-        while (loss_improved(tried.loss, best->loss, limit)) {
+        while (loss_improved(tried.loss, best->loss)) {
                 *best = tried;
                 if (!refit(parts, &tried))
                         return;
-                for (int j = 0; j < parts->division->groups; j++) {
-                        Fit *fit = &tried.fit[j];
-                        Loss group_limit = fit->limit;
-                        *fit = fit_begin(&parts->group[j], tried.d * tried.scale[j],
-                                         -tried.dmin * tried.minimum[j]);
-                        if (fit->limit.plain < group_limit.plain)
-                                fit->limit = group_limit;
-                }
+                for (int j = 0; j < parts->division->groups; j++)
+                        tried.fit[j] = fit_begin(&parts->group[j], tried.d * tried.scale[j],
+                                                 -tried.dmin * tried.minimum[j]);
                 improve_groups(parts, &tried, 1, 1);
         }
 }
@@ -179,14 +172,13 @@ static void search(const Parts *parts, Block *best)
 {
         static const double few = 0x1p-20, apart = 0x1p-24;
         begin(parts, best, 0);
-        Loss limit = best->loss;
-        improve_block(parts, best, limit);
+        improve_block(parts, best);
         if (best->d == 0 || best->d >= few)
                 return;
         Block other;
         begin(parts, &other, apart);
-        improve_block(parts, &other, limit);
-        if (loss_improved(other.loss, best->loss, limit))
+        improve_block(parts, &other);
+        if (loss_improved(other.loss, best->loss))
                 *best = other;
 }
 
@@ -196,8 +188,8 @@ static void quantise(const Division *division, const BlockFloats *from, Block *b
         Parts parts = {.division = division};
         int n = LARGE / division->groups;
         for (int j = 0; j < division->groups; j++)
-                parts.group[j] = (Group){from->x + n * j, from->weight + n * j, n,
-                                         division->low,   division->high,       from->own};
+                parts.group[j] =
+                        (Group){from->x + n * j, from->weight + n * j, n, division->low, division->high};
         search(&parts, block);
         for (int j = 0; j < division->groups; j++)
                 fit_codes(&parts.group[j], &block->fit[j], code + n * j);

@@ -8,7 +8,6 @@ enum { MOST_VALUES = 256 }; /* of a block */
 /* A block's floats. */
 typedef struct {
         double x[MOST_VALUES], weight[MOST_VALUES];
-        bool own; /* the weights are x * x */
 } BlockFloats;
 
 /* Floats that share a step and a base: x becomes step * code + base. */
@@ -16,24 +15,18 @@ typedef struct {
         const double *x, *weight; /* [n] */
         int n;                    /* a multiple of 8 */
         double low, high;         /* codes: whole numbers in between */
-        bool own;
 } Group;
-
-typedef struct {
-        double weighted; /* sum of weight * (x - value)^2 */
-        double plain;    /* sum of (x - value)^2; 0 with weights of the caller's */
-} Loss;
 
 /* The best step and base so far, with the nearest codes. */
 typedef struct {
         double step, base;
-        Loss loss, limit; /* limit: what the loss was at first */
+        double loss; /* sum of weight * (x - value)^2 */
 } Fit;
 
 Fit fit_begin(const Group *group, double step, double base);
-/* Takes a step and a base if they are better: of less weighted loss, and within the limit of the plain one. */
+/* Takes a step and a base if they are of less loss. */
 bool fit_improve(const Group *group, Fit *fit, double step, double base);
-bool loss_improved(Loss found, Loss best, Loss limit);
+bool loss_improved(double found, double best);
 void fit_codes(const Group *group, const Fit *fit, int8_t *code);
 
 /* Sums over a group, each times its weight. */

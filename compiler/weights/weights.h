@@ -39,7 +39,7 @@ const char *ck_type_why(CkType type); /* it is not readable, as what it holds; N
 /* quantise.c */
 
 bool can_quantise(CkType type);
-/* One block, as a GGUF file has it, of least weighted error: x [values], weight [values] or NULL for x * x.  False, with nothing
+/* One block, as a GGUF file has it, of least weighted error: x [values], weight [values] or NULL where all are 1.  False, with nothing
  * written: lathe has no quantiser of the type, or x is not finite, or a weight is negative or not finite.  Floats beyond
  * what the type holds become the largest that it does. */
 bool quantise_block(CkType type, const float *x, const float *weight, void *block);

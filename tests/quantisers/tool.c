@@ -282,26 +282,19 @@ static uint64_t hash_of(const void *from, int64_t n, int size)
         return sum;
 }
 
-/* Floats, and how much the error of each counts for the type where nobody says. */
-static void make(int distribution, CkType type, float *x, double *weight)
+static void make(int distribution, float *x)
 {
-        int base = type == CK_Q4_1 || type == CK_Q4_K || type == CK_Q5_K;
-        for (int i = 0; i < N; i++) {
+        for (int i = 0; i < N; i++)
                 x[i] = float_of(distribution, (uint64_t)i);
-                weight[i] = base ? 1 : (double)x[i] * (double)x[i];
-        }
 }
 
-static void check_losses(int distribution, CkType type, const float *x, const double *weight,
-                         const float *value, double package)
+static void check_losses(int distribution, CkType type, const float *x, const float *value, double package)
 {
         const char *of = distributions[distribution].name, *name = ck_type_name(type);
-        Compared weighted = compare(type, x, value, weight), even = compare(type, x, value, NULL);
-        verdict(!weighted.worse, "no block of more weighted error than by plain rounding", name, of);
-        verdict(!even.worse, "no block of more error than by plain rounding", name, of);
+        Compared all = compare(type, x, value, NULL);
+        verdict(!all.worse, "no block of more error than by plain rounding", name, of);
         if (!distributions[distribution].same)
-                verdict(weighted.ours < weighted.plain && even.ours < even.plain,
-                        "less error than by plain rounding", name, of);
+                verdict(all.ours < all.plain, "less error than by plain rounding", name, of);
         if (package >= 0)
                 verdict(loss(x, value, NULL, N) / N <= package, "no more error than the package gguf makes",
                         name, of);
@@ -324,7 +317,7 @@ static void check_given_weights(int distribution, CkType type, const float *x)
 
 /* A line of the record: TYPE DISTRIBUTION FLOATS BYTES VALUES ERROR, hashes of the floats, the blocks and what the package has them
  * for, and the squared error a weight of its own quantiser, -1 if it has none. */
-static void check_recorded(FILE *record, int distribution, CkType type, const float *x, const double *weight)
+static void check_recorded(FILE *record, int distribution, CkType type, const float *x)
 {
         static unsigned char block[N * 2];
         static float value[N];
@@ -341,7 +334,7 @@ static void check_recorded(FILE *record, int distribution, CkType type, const fl
         verdict(hash_of(block, N / ck_type_values(type) * bytes_of(type), 1) == bytes,
                 "the bytes that were recorded", name, of);
         verdict(hash_of(value, N, 4) == values, "read as the package gguf reads them", name, of);
-        check_losses(distribution, type, x, weight, value, package);
+        check_losses(distribution, type, x, value, package);
 }
 
 static void check_zero(CkType type)
@@ -399,13 +392,12 @@ static void check_types(void)
 static void check(const char *path)
 {
         static float x[N];
-        static double weight[N];
         FILE *record = fopen(path, "r");
         need(record, "no record");
         for (int t = 0; t < TYPES; t++) {
                 for (int d = 0; d < DISTRIBUTIONS; d++) {
-                        make(d, type_of[t], x, weight);
-                        check_recorded(record, d, type_of[t], x, weight);
+                        make(d, x);
+                        check_recorded(record, d, type_of[t], x);
                         check_given_weights(d, type_of[t], x);
                 }
                 check_zero(type_of[t]);
@@ -422,30 +414,27 @@ static void check(const char *path)
 static void each(bool losses)
 {
         static float x[N], value[N];
-        static double weight[N];
         static unsigned char block[N * 2];
         for (int i = 0; i < TYPES * DISTRIBUTIONS; i++) {
                 CkType type = type_of[i / DISTRIBUTIONS];
                 int d = i % DISTRIBUTIONS;
-                make(d, type, x, weight);
+                make(d, x);
                 quantised(type, x, NULL, block);
                 if (!losses) {
                         fwrite(block, 1, (size_t)(N / ck_type_values(type) * bytes_of(type)), stdout);
                         continue;
                 }
                 widened(type, block, N, value);
-                Compared weighted = compare(type, x, value, weight), even = compare(type, x, value, NULL);
-                printf("%-5s %-8s weighted %.3f  plain %.3f\n", ck_type_name(type), distributions[d].name,
-                       weighted.ours / weighted.plain, even.ours / even.plain);
+                Compared all = compare(type, x, value, NULL);
+                printf("%-5s %-8s %.3f\n", ck_type_name(type), distributions[d].name, all.ours / all.plain);
         }
 }
 
 static void time_types(void)
 {
         static float x[N];
-        static double weight[N];
         static unsigned char block[N * 2];
-        make(0, CK_Q8_0, x, weight);
+        make(0, x);
         for (int t = 0; t < TYPES; t++) {
                 clock_t begun = clock();
                 int times = 0;
