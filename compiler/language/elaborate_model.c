@@ -178,6 +178,8 @@ bool pending_value(Elaborator *e, const char *name, Value *value)
         Pending *p = find_pending(e, name);
         if (!p)
                 return false;
+        if (!p->evaluated && e->asks)
+                return *value = POISON, true;
         if (!p->evaluated)
                 force(e, p);
         Binding *b = vars_find(e->model_scope->vars, name);

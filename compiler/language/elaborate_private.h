@@ -69,6 +69,8 @@ Node *weight_node(Elaborator *e, const char *name, const Type *type, double cent
                   const double *centre_values, Span span);
 int64_t changes_mark(const Elaborator *e);
 void changes_undo(Elaborator *e, int64_t mark, int64_t instances);
+/* Makes those from `from` to before `to` once more, `further` iterations on of the repeat in `depth` others. */
+void changes_repeat(Elaborator *e, int64_t from, int64_t to, int depth, int64_t further);
 void instance_names_pop(Elaborator *e, int64_t mark);
 bool list_instance(Elaborator *e, const PathScope *path);
 PathNode *path_tree(Elaborator *e);
@@ -85,6 +87,8 @@ typedef struct {
         int first;          /* the id that the iteration's first node got */
         Node *const *asked; /* [nasked] values that are named after the repeat, NULL where there is none */
         int nasked;
+        const Value *answers; /* index_uses.c; or NULL */
+        int64_t iteration, change, changes; /* its number; which changes it made, from `change` to before `changes` */
 } Iteration;
 enum { MAX_VARYING = 64 };
 typedef struct {
@@ -93,6 +97,12 @@ typedef struct {
 } Varying;
 bool body_match(Iteration kept, Iteration fresh, int64_t iterations, Varying *varying);
 void body_merge(Arena *arena, const Region *region, Body *kept, const Body *fresh, int64_t iteration);
+
+/* index_uses.c */
+typedef struct IndexUses IndexUses;
+IndexUses *index_uses_new(Elaborator *e, const Ast *repeat);
+const Value *index_uses_answers(Elaborator *e, IndexUses *u, Scope *around, int64_t iteration);
+bool index_uses_same(const IndexUses *u, const Value *a, const Value *b);
 
 /* elaborate_iterations.c */
 Iterations *iterations_begin(Elaborator *e, const Ast *repeat, int64_t n);

@@ -5,7 +5,9 @@
  * elaborated again to stay.  So a repeat costs time for each iteration, and memory for each distinct body.
  *
  * Where bodies differ only in where slices start (gate[.., e..e + 1]), the repeat begins anew with those
- * slices written as gathers by a constant index, which may differ: then they are one body. */
+ * slices written as gathers by a constant index, which may differ: then they are one body.
+ *
+ * An iteration whose body is known beforehand (index_uses.c) is not run: it takes the slots of weights that the known one took. */
 #include "elaborate_private.h"
 
 #include <string.h>
@@ -28,6 +30,7 @@ typedef struct {
         int64_t identity;
         Iteration kept[MAX_BODIES];
         Iterations *iterations;
+        IndexUses *uses;
         Arena scratch; /* of the iteration that is tried */
         Node **asked;  /* of the iteration that was elaborated last */
         int nreturned;
@@ -181,17 +184,23 @@ static bool leave_asked(Elaborator *e, Repeat *r, const Scope *scope, int64_t it
         return !again;
 }
 
+static PathScope *path_of_iteration(Elaborator *e, const Repeat *r, int64_t iteration)
+{
+        PathScope *path = path_new(e, r->region->name, r->each->span);
+        path->identity = r->identity;
+        path->region = r->region;
+        path->iteration = iteration;
+        return path;
+}
+
 /* Elaborates an iteration into e->arena; NULL after a mistake. */
 static Body *run_iteration(Elaborator *e, Repeat *r, int64_t iteration)
 {
         Body *outer_body = e->body, *body = body_new(e->g, r->region);
-        PathScope *outer_path = e->path, *path = path_new(e, r->region->name, r->each->span);
+        PathScope *outer_path = e->path, *path = path_of_iteration(e, r, iteration);
         Value returned = e->returned;
         bool has_returned = e->has_returned, may_return = e->may_return;
         int errors = e->diag->count;
-        path->identity = r->identity;
-        path->region = r->region;
-        path->iteration = iteration;
         body->next = NEW_ARRAY(e->arena, Node *, r->region->ncarry);
         e->body = body;
         e->path = path;
@@ -214,7 +223,8 @@ static Body *run_iteration(Elaborator *e, Repeat *r, int64_t iteration)
 
 static Iteration as_iteration(const Repeat *r, const Body *body, int first)
 {
-        return (Iteration){body, first, r->asked, iterations_asked(r->iterations)};
+        return (Iteration){
+                .body = body, .first = first, .asked = r->asked, .nasked = iterations_asked(r->iterations)};
 }
 
 static int find_body(const Repeat *r, const Body *fresh, int first)
@@ -253,7 +263,40 @@ static bool find_varying(Elaborator *e, const Repeat *r, const Body *fresh, int 
         return found;
 }
 
-static bool keep_body(Elaborator *e, Repeat *r, Body *body, int first, int64_t iteration)
+/* What the body asks about the iteration; NULL: it can't be said, or bodies depend on something else too. */
+static const Value *answers_of(Elaborator *e, Repeat *r, int64_t iteration)
+{
+        for (int i = 0; i < r->ncarried; i++)
+                if (r->carried[i].carry < 0)
+                        return NULL;
+        if (iterations_asked(r->iterations) > 0)
+                return NULL;
+        Body *body = e->body;
+        PathScope *path = e->path;
+        e->body = body_new(e->g, r->region);
+        e->path = path_of_iteration(e, r, iteration);
+        const Value *answers = index_uses_answers(e, r->uses, r->scope, iteration);
+        e->body = body;
+        e->path = path;
+        return answers;
+}
+
+/* An iteration with a body that is known without running it; false: there is none. */
+static bool repeat_known(Elaborator *e, Repeat *r, int64_t iteration)
+{
+        const Value *answers = answers_of(e, r, iteration);
+        for (int i = 0; answers && i < r->region->nbody; i++) {
+                const Iteration *known = &r->kept[i];
+                if (!index_uses_same(r->uses, known->answers, answers))
+                        continue;
+                changes_repeat(e, known->change, known->changes, e->nregion - 1, iteration - known->iteration);
+                r->region->body_of[iteration] = (uint8_t)i;
+                return true;
+        }
+        return false;
+}
+
+static bool keep_body(Elaborator *e, Repeat *r, Body *body, int first, int64_t iteration, int64_t change)
 {
         Region *region = r->region;
         int capacity = region->nbody;
@@ -264,7 +307,12 @@ static bool keep_body(Elaborator *e, Repeat *r, Body *body, int first, int64_t i
         if ((capacity & (capacity - 1)) == 0)
                 region->body = arena_grow(e->arena, region->body, capacity * (int64_t)sizeof(Body *),
                                           (capacity ? 2 * capacity : 1) * (int64_t)sizeof(Body *));
-        r->kept[region->nbody] = as_iteration(r, body, first);
+        Iteration *kept = &r->kept[region->nbody];
+        *kept = as_iteration(r, body, first);
+        kept->answers = answers_of(e, r, iteration);
+        kept->iteration = iteration;
+        kept->change = change;
+        kept->changes = changes_mark(e);
         region->body_of[iteration] = (uint8_t)region->nbody;
         region->body[region->nbody++] = body;
         return true;
@@ -291,8 +339,11 @@ static int try_iteration(Elaborator *e, Repeat *r, int64_t iteration)
                 return 0;
         r->scratch.out_of_memory = outer->out_of_memory;
         set_arena(e, &r->scratch);
-        Body *body = run_iteration(e, r, iteration);
+        bool repeats = repeat_known(e, r, iteration);
+        Body *body = repeats ? NULL : run_iteration(e, r, iteration);
         set_arena(e, outer);
+        if (repeats)
+                return arena_clear(&r->scratch), 1;
         if (body)
                 found = find_body(r, body, first);
         r->again = r->again || (body && found < 0 && find_varying(e, r, body, first));
@@ -321,6 +372,7 @@ static bool run_iterations(Elaborator *e, Repeat *r)
                 if (done)
                         continue;
                 int first = e->g->nnode;
+                int64_t change = changes_mark(e);
                 Body *body = run_iteration(e, r, iteration);
                 if (!body)
                         return false;
@@ -332,7 +384,7 @@ static bool run_iterations(Elaborator *e, Repeat *r)
                         body_merge(e->arena, r->region, r->region->body[found], body, iteration);
                         r->region->body_of[iteration] = (uint8_t)found;
                         e->g->nnode = first;
-                } else if (!keep_body(e, r, body, first, iteration)) {
+                } else if (!keep_body(e, r, body, first, iteration, change)) {
                         return false;
                 }
         }
@@ -421,6 +473,7 @@ static Repeat *repeat_new(Elaborator *e, Scope *scope, const Ast *ast, int64_t i
         r->region->iterations = iterations;
         r->region->body_of = NEW_ARRAY(e->arena, uint8_t, iterations);
         r->iterations = iterations_begin(e, ast, iterations);
+        r->uses = index_uses_new(e, ast);
         return r;
 }
 

@@ -224,6 +224,18 @@ void changes_undo(Elaborator *e, int64_t mark, int64_t instances)
         instance_names_pop(e, instances);
 }
 
+void changes_repeat(Elaborator *e, int64_t from, int64_t to, int depth, int64_t further)
+{
+        for (int64_t i = from; i < to; i++) {
+                Weight *w = e->change[i].weight;
+                int64_t step = further;
+                for (int r = depth + 1; r < w->nregion; r++)
+                        step *= w->region[r]->iterations;
+                if (w->nregion > depth) /* else it is shared by the iterations */
+                        take_slot(e, w, e->change[i].index + step);
+        }
+}
+
 /* ---- numbering ---- */
 
 /* Whether these iterations come by the regions of w: a repeat that stands in two distinct bodies of the one around

@@ -443,6 +443,7 @@ struct Elaborator {
         Value returned; /* of the block that is elaborated, once has_returned */
         bool has_returned, may_return, returned_several;
         bool in_test, in_structure;
+        bool asks; /* see index_uses.c: what is not yet known has no value */
 
         Weight **by_path; /* hash table of weights by their interned path */
         int64_t by_path_slots;
