@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALIGNMENT = 16, CHUNK_SIZE = 1 << 16, LARGEST_CHUNK = 1 << 20, FIRST_SLOTS = 256 };
+enum { ALIGNMENT = 16, FIRST_CHUNK = 1 << 13, CHUNK_SIZE = 1 << 16, LARGEST_CHUNK = 1 << 20, FIRST_SLOTS = 256 };
 
 struct ArenaChunk {
         ArenaChunk *next;
@@ -60,7 +60,7 @@ static ArenaChunk *chunk_for(Arena *arena, int64_t size)
         if (newest && newest->size - newest->used >= size)
                 return newest;
         bool own = newest && size > CHUNK_SIZE / 4;
-        int64_t usual = arena->total < CHUNK_SIZE      ? CHUNK_SIZE
+        int64_t usual = arena->total < FIRST_CHUNK     ? FIRST_CHUNK
                         : arena->total < LARGEST_CHUNK ? arena->total
                                                        : LARGEST_CHUNK;
         ArenaChunk *chunk = chunk_new(arena, own || size > usual ? size : usual);
@@ -198,4 +198,9 @@ const char *intern(Interner *interner, const char *text, int len)
                 interner->used++;
         }
         return *slot;
+}
+
+bool is_interned(const Interner *interner, const char *text, int len)
+{
+        return interner->slots && *find_slot(interner, text, len < 0 ? strlen(text) : (size_t)len);
 }

@@ -82,6 +82,7 @@ typedef struct Interner {
 
 /* Start with `Interner names = {.arena = &arena};`. len bytes of text without a NUL, or all of it where len < 0. */
 const char *intern(Interner *interner, const char *text, int len);
+bool is_interned(const Interner *interner, const char *text, int len); /* and stays as it is */
 
 /* Diagnostics: where in a source something is, and what is wrong there, as gcc and clang print it.
  *
@@ -153,6 +154,7 @@ typedef struct Text {
 Text *text_new(Arena *a);
 void text_printf(Text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void text_add(Text *t, const char *bytes, int64_t n);
+void text_put(Text *t, const char *text); /* a whole text, which may be long */
 /* every line of `from`, indented by `levels` of 8 columns */
 void text_indent(Text *t, const Text *from, int levels);
 /* a float as a C literal that has these very bits: "0x1.8p+1f", "-FLOAT_INF" */
@@ -179,6 +181,24 @@ typedef struct {
 const char *next_name(CScan *s, int64_t *n);
 /* The same from *at on; *at moves behind it. */
 const char *next_identifier(const char **at, const char *end, int64_t *n);
+
+/* A top-level declaration with the comment above it; or a comment, an include, a check. */
+typedef struct {
+        const char *text;
+        int64_t n;
+        bool comment_only;
+} CChunk;
+bool next_chunk(const char **at, CChunk *chunk); /* of a text that ends with a NUL; false: there is none */
+
+/* Start with `CDeclared d = {.text = text};`. */
+typedef struct {
+        const char *text; /* of which no chunk was taken yet; NULL: there is none */
+        CScan scan;
+        const char *before; /* the identifier before */
+        int64_t nbefore;
+        bool in_enum;
+} CDeclared;
+const char *next_declared(CDeclared *d, int64_t *n); /* as next_name(), the next that a text declares at its outermost level */
 
 /* JSON, by jansson. */
 
@@ -211,11 +231,39 @@ const Format *format_of_file(const char *path); /* the same of what is no file, 
 typedef struct {
         const char *name; /* "matmul.h", "decoder.model" */
         const char *text;
+        int chunk, chunks; /* of a header: its first, and how many */
 } EmbeddedFile;
 
-/* made from runtime/ and models/lib/ when lathe is built; ends with a NULL name */
+/* Of the runtime's headers, read when lathe is built, by embed.c. */
+typedef struct {
+        int at, n; /* in its file's text */
+        int file;
+        int use, uses; /* words in it: the first of embedded_use, and how many */
+        bool declares; /* some name */
+        bool comment_only;
+} EmbeddedChunk;
+
+typedef struct {
+        int at, n;                   /* in embedded_words; n 0: no word has this place */
+        int declaration, declarations; /* chunks that declare it: the first of embedded_declaration, and how many */
+        bool outer;                  /* a function, a macro or a type; else a variable or a member */
+        bool named;                  /* it stands somewhere without the `$` of what a model names */
+} EmbeddedWord;
+
+enum { EMBEDDED_WORDS = 1 << 13 }; /* places of a hash table, mostly free */
+
+/* made from runtime/ and models/lib/ when lathe is built; the files end with a NULL name */
 extern const EmbeddedFile embedded_file[];
-const char *embedded_text(const char *name); /* NULL: there is none */
+extern const EmbeddedChunk embedded_chunk[];
+extern const EmbeddedWord embedded_word[EMBEDDED_WORDS];
+extern const int embedded_use[], embedded_declaration[]; /* places of words; chunks */
+extern const char embedded_words[];
+extern const int embedded_chunks;
+
+const EmbeddedFile *embedded_find(const char *name);
+const char *embedded_text(const char *name);              /* NULL: there is none */
+/* Where the word stands in such a table, or would: words, its texts. */
+int word_place(const EmbeddedWord *table, const char *words, const char *name, int64_t n);
 
 /* Files are written aside; those of one output_finish() take their places when all of them are complete. */
 

@@ -3,10 +3,16 @@
 #include <stddef.h>
 #include <string.h>
 
-const char *embedded_text(const char *name)
+const EmbeddedFile *embedded_find(const char *name)
 {
         for (const EmbeddedFile *f = embedded_file; f->name; f++)
                 if (!strcmp(f->name, name))
-                        return f->text;
+                        return f;
         return NULL;
+}
+
+const char *embedded_text(const char *name)
+{
+        const EmbeddedFile *f = embedded_find(name);
+        return f ? f->text : NULL;
 }

@@ -28,6 +28,11 @@ void text_add(Text *t, const char *bytes, int64_t n)
         t->data[t->n] = 0;
 }
 
+void text_put(Text *t, const char *text)
+{
+        text_add(t, text, (int64_t)strlen(text));
+}
+
 void text_printf(Text *t, const char *format, ...)
 {
         char small[512];

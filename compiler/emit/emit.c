@@ -364,7 +364,7 @@ static void emit_section(const Emit *e, const Target *t, const char *kernels, Te
         Text *own = text_new(e->arena);
         emit_tile(e->plan, t, own);
         paste_runtime(own, files, NULL, kernels);
-        text_printf(own, "%s", kernels);
+        text_put(own, kernels);
         text_printf(c, "/* The same kernels for %s. */\n#if %s\n", t->name, t->machine->condition);
         if (*t->features)
                 text_printf(c,
@@ -437,7 +437,8 @@ static void emit_instance(const Emit *e, Text *c)
                 emit_slots(e, c);
                 rest = strstr(rest, "APART int init(");
         }
-        text_printf(c, "%s\n", rest);
+        text_put(c, rest);
+        text_put(c, "\n");
         if (e->causal)
                 emit_causal_interface(e, c);
         else
@@ -458,7 +459,7 @@ static void emit_command(const Emit *e, Text *c)
                    *command = arena_printf(e->arena, "%s\n%s%s%s", chosen_text(e, texts),
                                            chosen_text(e, "main.h"), *talk ? "\n" : "", talk);
         paste_runtime(c, files, NULL, command);
-        text_printf(c, "%s", command);
+        text_put(c, command);
 }
 
 static void emit_all(const Emit *e, Text *c)
@@ -491,9 +492,11 @@ static void emit_all(const Emit *e, Text *c)
                                "conversation.h",
                                NULL};
         emit_tile(e->plan, t, c);
-        text_printf(user, "%s%s%s", before->data, kernels->data, after->data);
+        text_put(user, before->data);
+        text_put(user, kernels->data);
+        text_put(user, after->data);
         paste_runtime(c, files, NULL, user->data);
-        text_printf(c, "%s", user->data);
+        text_put(c, user->data);
 }
 
 bool is_batched(const Emit *e)

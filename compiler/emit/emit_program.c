@@ -329,7 +329,7 @@ void emit_program_alone(Plan *p, const char *given, Text *c)
         emit_program(&e, user);
         emit_instance_layout(&e, user);
         if (given) {
-                text_printf(c, "%s", given);
+                text_put(c, given);
         } else {
                 text_printf(c, "#define _POSIX_C_SOURCE 200809L\n#include <stddef.h>\n#include <stdint.h>\n");
                 emit_guard_macros(&e, c);
@@ -339,6 +339,6 @@ void emit_program_alone(Plan *p, const char *given, Text *c)
         const char *all[] = {"guard.h", "team.h", KERNEL_FILES(p->target), "pages.h", NULL},
                    *types[] = {"rows.h", "kept.h", "tile.h", "matmul.h", "attention.h", "pages.h", NULL};
         paste_runtime(c, given ? types : all, given, user->data);
-        text_printf(c, "%s", user->data);
+        text_put(c, user->data);
         p->by_address = false;
 }

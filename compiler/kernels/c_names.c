@@ -42,72 +42,11 @@ static bool is_letter(char c)
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/* "} v16;" or "typedef __m512 v16;" */
-static bool ends_typedef(const char *text, const char *at, int64_t n)
-{
-        if (at[n] != ';' || at - text < 2 || at[-1] != ' ')
-                return false;
-        const char *line = at;
-        while (line > text && line[-1] != '\n')
-                line--;
-        return at[-2] == '}' || !strncmp(line, "typedef ", 8);
-}
-
-/* A macro, as far as a name tells: "NULL", "TILE_ROWS" */
-static bool is_capital(const char *at, int64_t n)
-{
-        for (int64_t i = 0; i < n; i++)
-                if (at[i] >= 'a' && at[i] <= 'z')
-                        return false;
-        return n > 1 && (at[0] < '0' || at[0] > '9');
-}
-
-/* --- words of the runtime: a hash table, filled at the first question ----------------------------------------- */
-
-enum { WORDS = 8192 };
-
-typedef struct {
-        const char *at;
-        int64_t n;
-        bool outer; /* a function, a macro or a type; else a variable or a member */
-} Word;
-
-static Word runtime_word[WORDS];
-static int runtime_words;
-
-/* Where a word stands, or would. */
-static Word *place_of(const char *at, int64_t n)
-{
-        uint64_t h = hash_bytes(HASH_START, at, (size_t)n);
-        for (h %= WORDS; runtime_word[h].at; h = (h + 1) % WORDS)
-                if (runtime_word[h].n == n && !memcmp(runtime_word[h].at, at, (size_t)n))
-                        break;
-        return &runtime_word[h];
-}
-
-static void gather_words(const char *text)
-{
-        const char *next = text, *end = text + strlen(text), *at;
-        int64_t n;
-        while ((at = next_identifier(&next, end, &n)) && runtime_words < WORDS / 2) {
-                if (at > text && at[-1] == '$') /* the model's own */
-                        continue;
-                Word *place = place_of(at, n);
-                runtime_words += !place->at;
-                bool outer = *next == '(' || is_capital(at, n) || ends_typedef(text, at, n);
-                *place = (Word){at, n, place->outer || outer};
-        }
-}
-
 /* NULL: the runtime does not have it. */
-static const Word *runtime_word_of(const char *name)
+static const EmbeddedWord *runtime_word_of(const char *name)
 {
-        if (!runtime_words)
-                for (const EmbeddedFile *file = embedded_file; file->name; file++)
-                        if (!strstr(file->name, ".model"))
-                                gather_words(file->text);
-        const Word *word = place_of(name, (int64_t)strlen(name));
-        return word->at ? word : NULL;
+        int at = word_place(embedded_word, embedded_words, name, (int64_t)strlen(name));
+        return embedded_word[at].named ? &embedded_word[at] : NULL;
 }
 
 #define IS_AMONG(list, name) is_among(list, sizeof(list) / sizeof *(list), name)
@@ -130,7 +69,7 @@ bool is_c_word(const char *name)
         bool numbered = (name[0] == 't' || name[0] == 'i' || name[0] == 'x' || name[0] == 'c') &&
                         name[1] >= '0' && name[1] <= '9';
         bool reserved = name[0] == '_' && (name[1] == '_' || (name[1] >= 'A' && name[1] <= 'Z'));
-        const Word *known = runtime_word_of(name);
+        const EmbeddedWord *known = runtime_word_of(name);
         return numbered || reserved || (known && known->outer);
 }
 

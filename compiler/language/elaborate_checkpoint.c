@@ -197,7 +197,7 @@ static int64_t find_iterations(Elaborator *e, const Ast *ast, const char *name)
 static const char *name_part(Elaborator *e, Scope *scope, const Ast *right, const char *name)
 {
         Value v;
-        if (!scope_find(e, scope, name, false, &v))
+        if (!scope_find_nearby(e, scope, name, false, &v))
                 return NULL;
         if (v.kind == V_TEXT)
                 return v.text;

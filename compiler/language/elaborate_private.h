@@ -24,6 +24,8 @@ bool dim_at_least(const Graph *g, Dim d, int64_t least); /* for all sizes of the
 
 /* scope.c */
 bool scope_find(Elaborator *e, Scope *scope, const char *name, bool callable, Value *value);
+/* The same without the library, whose modules are parsed when they are first sought in: it has blocks alone. */
+bool scope_find_nearby(Elaborator *e, Scope *scope, const char *name, bool callable, Value *value);
 Binding *scope_local(Scope *scope, const char *name); /* up to the block's own scope */
 int scope_names(Elaborator *e, Scope *scope, const char ***name);
 

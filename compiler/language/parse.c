@@ -222,7 +222,7 @@ ParseResult parse_lines(Arena *arena, Interner *names, Diag *diag, const Source 
 /* All of a file, NUL behind it; NULL with errno set, EFBIG above the limit. */
 static char *read_all(Arena *arena, FILE *file, int64_t *length)
 {
-        int64_t room = 1 << 16;
+        int64_t room = 1 << 13;
         char *text = arena_alloc(arena, room);
         for (*length = 0;;) {
                 size_t got = fread(text + *length, 1, (size_t)(room - *length), file);

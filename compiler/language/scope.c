@@ -58,9 +58,7 @@ static bool outside_find(Elaborator *e, const Scope *scope, const char *name, Va
         return outside && outside->find(outside->from, e, name, value);
 }
 
-/* The value of a name.  Where a callee is sought, variables that can't be called are passed over, so that
- * `output mean = mean(x)` does not hide the block. */
-bool scope_find(Elaborator *e, Scope *scope, const char *name, bool callable, Value *value)
+bool scope_find_nearby(Elaborator *e, Scope *scope, const char *name, bool callable, Value *value)
 {
         for (; scope; scope = scope->outer) {
                 if (!scope->vars) {
@@ -78,7 +76,14 @@ bool scope_find(Elaborator *e, Scope *scope, const char *name, bool callable, Va
                     pending_value(e, name, value) && (!callable || is_callable(*value)))
                         return true;
         }
-        if (builtin_find(e, name, value))
+        return builtin_find(e, name, value);
+}
+
+/* The value of a name.  Where a callee is sought, variables that can't be called are passed over, so that
+ * `output mean = mean(x)` does not hide the block. */
+bool scope_find(Elaborator *e, Scope *scope, const char *name, bool callable, Value *value)
+{
+        if (scope_find_nearby(e, scope, name, callable, value))
                 return true;
         Definition *d = library_find(e->program, name);
         if (!is_value_definition(d))
