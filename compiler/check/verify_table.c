@@ -100,7 +100,7 @@ static bool drop_acausal(Table *t)
         Graph *g = hoist(simplify(m->graph));
         int time = growing_dimension(g);
         while (time >= 0) {
-                CausalResult proof = causal_prove(&m->arena, g, time);
+                CausalResult proof = causal_prove(&m->arena, graph_facts(&m->arena, g, time));
                 if (!proof.causal || !proof.tap_why)
                         break;
                 drop_tap(t, g->output[proof.output].tap);

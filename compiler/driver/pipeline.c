@@ -186,11 +186,12 @@ static bool pass_causal(Model *m, const Options *o)
         int time = growing_dimension(m->graph);
         if (time < 0)
                 return true;
-        CausalResult proof = causal_prove(&m->arena, m->graph, time);
+        GraphFacts *facts = graph_facts(&m->arena, m->graph, time);
+        CausalResult proof = causal_prove(&m->arena, facts);
         Stuck stuck = {proof.culprit, proof.why};
         if (proof.causal && proof.tap_why)
                 return refuse_tap(m, &m->graph->output[proof.output], proof.tap_why);
-        Graph *steps = proof.causal ? incremental(m->graph, time, &stuck) : NULL;
+        Graph *steps = proof.causal ? incremental(m->graph, facts, &stuck) : NULL;
         m->not_causal = steps ? NULL : stuck.node;
         m->why_not = steps ? NULL : proof.causal ? no_state_of(m, &stuck) : proof.why;
         const Output *last = m->graph->noutput ? &m->graph->output[m->graph->noutput - 1] : NULL;

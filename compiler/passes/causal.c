@@ -189,9 +189,10 @@ static void judge_tap(Arena *a, const Facts *f, int output, CausalResult *result
 }
 
 /* Whether the proof holds whatever the values are. */
-static void judge_any(Arena *arena, const Graph *g, int time, CausalResult *result)
+static void judge_any(Arena *arena, GraphFacts *facts, CausalResult *result)
 {
-        const Facts *f = facts_of(arena, g, time, ANY_VALUES);
+        const Facts *f = facts_under(facts, ANY_VALUES);
+        const Graph *g = f->graph;
         for (int i = 0; !result->rests && i < g->noutput; i++) {
                 if (g->output[i].tap)
                         continue;
@@ -203,9 +204,10 @@ static void judge_any(Arena *arena, const Graph *g, int time, CausalResult *resu
         }
 }
 
-CausalResult causal_prove(Arena *arena, const Graph *g, int time)
+CausalResult causal_prove(Arena *arena, GraphFacts *facts)
 {
-        const Facts *f = facts_of(arena, g, time, FINITE_VALUES);
+        const Facts *f = facts_under(facts, FINITE_VALUES);
+        const Graph *g = f->graph;
         CausalResult result = {.causal = true};
         for (int i = 0; result.causal && i < g->noutput; i++)
                 if (!g->output[i].tap)
@@ -214,7 +216,7 @@ CausalResult causal_prove(Arena *arena, const Graph *g, int time)
                 if (g->output[i].tap)
                         judge_tap(arena, f, i, &result);
         if (result.causal)
-                judge_any(arena, g, time, &result);
+                judge_any(arena, facts, &result);
         return result;
 }
 

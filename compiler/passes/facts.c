@@ -534,7 +534,7 @@ static void body_facts(Facts *f, const Body *body, const Fact *carry)
         }
 }
 
-Facts *facts_of(Arena *arena, const Graph *g, int time, Assume values)
+static Facts *facts_of(Arena *arena, const Graph *g, int time, Assume values)
 {
         Facts *f = NEW(arena, Facts);
         *f = (Facts){.graph = g, .arena = arena, .time = time, .values = values};
@@ -543,4 +543,18 @@ Facts *facts_of(Arena *arena, const Graph *g, int time, Assume values)
         f->guard = NEW_ARRAY(arena, Guard, g->nnode);
         body_facts(f, g->top, NULL);
         return f;
+}
+
+GraphFacts *graph_facts(Arena *arena, const Graph *g, int time)
+{
+        GraphFacts *facts = NEW(arena, GraphFacts);
+        *facts = (GraphFacts){.graph = g, .arena = arena, .time = time};
+        return facts;
+}
+
+const Facts *facts_under(GraphFacts *facts, Assume values)
+{
+        if (!facts->under[values])
+                facts->under[values] = facts_of(facts->arena, facts->graph, facts->time, values);
+        return facts->under[values];
 }

@@ -77,7 +77,14 @@ struct Facts {
         Guard *guard;   /* [nnode] of ANY_VALUES; under FINITE_VALUES none is needed */
 };
 
-Facts *facts_of(Arena *arena, const Graph *g, int time, Assume values);
+struct GraphFacts {
+        const Graph *graph;
+        Arena *arena;
+        int time;
+        Facts *under[ANY_VALUES + 1]; /* by what is assumed; NULL: not yet asked for */
+};
+
+const Facts *facts_under(GraphFacts *facts, Assume values);
 
 /* Whether an axis of this size grows by one with each step of time. */
 bool is_growing(const Facts *f, Dim dim);

@@ -534,11 +534,12 @@ static void want_body(Forms *forms, const Body *body)
         }
 }
 
-Forms *forms_wanted(Arena *scratch, const Graph *g, int time)
+Forms *forms_wanted(Arena *scratch, GraphFacts *facts)
 {
+        const Graph *g = facts->graph;
         Forms *forms = NEW(scratch, Forms);
-        *forms = (Forms){.arena = scratch, .graph = g, .time = time};
-        forms->facts = facts_of(scratch, g, time, FINITE_VALUES);
+        *forms = (Forms){.arena = scratch, .graph = g, .time = facts->time};
+        forms->facts = facts_under(facts, FINITE_VALUES);
         forms->of = NEW_ARRAY(scratch, Form *, g->nnode);
         forms->border = NEW_ARRAY(scratch, int64_t *, g->nnode);
         for (int i = 0; i < g->noutput; i++) {

@@ -41,7 +41,7 @@ typedef struct {
 } Forms;
 
 /* All that the outputs of g want; check ->stuck. */
-Forms *forms_wanted(Arena *scratch, const Graph *g, int time);
+Forms *forms_wanted(Arena *scratch, GraphFacts *facts);
 Form *form_find(const Forms *forms, const Node *n, unsigned all, int64_t border);
 FormWay form_way(const Forms *forms, const Node *n, const Form *form, Form *from); /* from: of BY_SLICE */
 /* The form of input i that n is computed from. */

@@ -513,10 +513,12 @@ static void hide_later(const Rewrite *m, const Node *old, Output *o)
         o->node->name = n->name;
 }
 
-static Graph *make_graph(const Graph *old, int time, Forms *forms)
+static Graph *make_graph(const Graph *old, GraphFacts *facts, Forms *forms)
 {
-        const Facts *facts = facts_of(forms->arena, old, time, ANY_VALUES);
-        Rewrite m = {.old = old, .g = graph_like(old, time), .forms = forms, .guard = facts->guard};
+        Rewrite m = {.old = old,
+                     .g = graph_like(old, facts->time),
+                     .forms = forms,
+                     .guard = facts_under(facts, ANY_VALUES)->guard};
         m.region = NEW_ARRAY(forms->arena, Region *, old->nnode);
         copy_weights(&m);
         make_body(&m, old->top, m.g->top);
@@ -531,16 +533,16 @@ static Graph *make_graph(const Graph *old, int time, Forms *forms)
         return m.g;
 }
 
-Graph *incremental(Graph *g, int time, Stuck *stuck)
+Graph *incremental(Graph *g, GraphFacts *facts, Stuck *stuck)
 {
         Arena scratch = {.out_of_memory = g->arena->out_of_memory};
         *stuck = (Stuck){NULL, NULL};
-        Forms *forms = forms_wanted(&scratch, g, time);
+        Forms *forms = forms_wanted(&scratch, facts);
         Graph *steps = NULL;
         if (forms->stuck)
                 *stuck = (Stuck){forms->stuck, arena_strdup(g->arena, forms->why_stuck)};
         else
-                steps = make_graph(g, time, forms);
+                steps = make_graph(g, facts, forms);
         arena_free(&scratch);
         return steps;
 }

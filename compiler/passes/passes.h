@@ -23,6 +23,11 @@ void find_wanted(Graph *g); /* Graph.wanted, after all passes: no other may foll
  * In place, before any pass. */
 void split_mixtures(Graph *g, const uint8_t *const *kind);
 
+/* What is known of a graph's values: worked out when it is first asked for, so that the proof and the state form ask once. */
+typedef struct GraphFacts GraphFacts;
+/* time: a named dimension of g, which must not change any more. */
+GraphFacts *graph_facts(Arena *arena, const Graph *g, int time);
+
 /* The causal proof: whether every output, at index i of `time`, is a function of the inputs up to i alone. */
 
 typedef struct {
@@ -36,8 +41,8 @@ typedef struct {
         const char *why_rests;
 } CausalResult;
 
-/* time: a named dimension of g. The text lives in arena. */
-CausalResult causal_prove(Arena *arena, const Graph *g, int time);
+/* The text lives in arena. */
+CausalResult causal_prove(Arena *arena, GraphFacts *facts);
 
 /* The growing dimension of a model: one that an input and an output have as an axis, the last declared; -1: none. */
 int growing_dimension(const Graph *g);
@@ -51,8 +56,8 @@ typedef struct {
 } Stuck;
 
 /* A new graph, in which `time` counts the new rows and graph->past names the rows before; NULL where an op cannot be
- * taken apart so, and *stuck tells which.  g must be causal (causal_prove), and stays as it is. */
-Graph *incremental(Graph *g, int time, Stuck *stuck);
+ * taken apart so, and *stuck tells which.  g, whose facts they are, must be causal (causal_prove), and stays as it is. */
+Graph *incremental(Graph *g, GraphFacts *facts, Stuck *stuck);
 
 /* Phases: values that depend only on separately fed inputs are computed once, when those arrive. */
 

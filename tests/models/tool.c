@@ -84,7 +84,8 @@ static bool print_cost(const Session *s, int64_t n)
 static bool print_cache(Session *s)
 {
         Stuck stuck;
-        Graph *g = simplify(s->g), *steps = incremental(g, growing_dimension(g), &stuck);
+        Graph *g = simplify(s->g),
+              *steps = incremental(g, graph_facts(g->arena, g, growing_dimension(g)), &stuck);
         if (!steps)
                 return printf("no state form\n"), false;
         int64_t *all = NEW_ARRAY(steps->arena, int64_t, steps->nstate);
