@@ -147,40 +147,6 @@ void engine_forget(Engine *e)
         memset(arena, 0x4b, n < MOST_NOISE ? n : MOST_NOISE); /* 13323083, which stays finite */
 }
 
-/* While the program is compiled, a thread touches the weights: the first call then finds the pages of a mapped file in place. */
-typedef struct {
-        const float *weights;
-        int64_t size;
-        atomic_bool compiled; /* enough of that */
-        bool started;
-        pthread_t thread;
-} Toucher;
-
-static void *touch(void *arg)
-{
-        enum { AROUND = 1 << 16 }; /* bytes that a fault in a file's page maps */
-        Toucher *t = arg;
-        const volatile char *at = (const volatile char *)t->weights;
-        for (int64_t i = 0; i < t->size && !atomic_load(&t->compiled); i += AROUND)
-                (void)at[i];
-        return NULL;
-}
-
-static const char *make_code(Engine *e, const float *weights)
-{
-        Toucher toucher = {.weights = weights, .size = e->plan->weights_size};
-        double begin = seconds();
-        toucher.started = !pthread_create(&toucher.thread, NULL, touch, &toucher);
-        const char *why = e->mode == JIT_CC     ? compile_now(e)
-                          : e->mode == JIT_CODE ? jit_code(e->plan, &e->code)
-                                                : jit_tcc(e->plan, &e->code);
-        atomic_store(&toucher.compiled, true);
-        if (toucher.started)
-                pthread_join(toucher.thread, NULL);
-        e->compile_seconds = seconds() - begin;
-        return why;
-}
-
 Engine *engine_new(Plan *p, const float *weights, int threads, JitMode mode, const char **why)
 {
         Engine *e = calloc(1, sizeof *e);
@@ -207,7 +173,11 @@ Engine *engine_new(Plan *p, const float *weights, int threads, JitMode mode, con
                 if (p->buffer[i]->cache >= 0 || (p->buffer[i]->paged && !p->buffer[i]->part_of))
                         e->held[n++] = cached_state(p->buffer[i]);
         pages_begin(&e->pages, e->numbers, p->slots, blocks, p->pages);
-        *why = make_code(e, weights);
+        double begin = seconds();
+        *why = mode == JIT_CC     ? compile_now(e)
+               : mode == JIT_CODE ? jit_code(p, &e->code)
+                                  : jit_tcc(p, &e->code);
+        e->compile_seconds = seconds() - begin;
         if (!*why)
                 *why = take_memory(e, weights, threads);
         if (!*why) {
