@@ -67,14 +67,15 @@ static bool is_capital(const char *at, int64_t n)
 
 static void gather_words(const char *text)
 {
-        const char *next = text, *end = text + strlen(text), *at;
+        CScan s = {.at = text, .end = text + strlen(text)};
+        const char *at;
         int64_t n;
-        while ((at = next_identifier(&next, end, &n))) {
+        while ((at = next_name(&s, &n))) {
                 if (at > text && at[-1] == '$') /* the model's own */
                         continue;
                 EmbeddedWord *w = &word[place_of(at, n)];
                 w->named = true;
-                w->outer = w->outer || *next == '(' || is_capital(at, n) || ends_typedef(text, at, n);
+                w->outer = w->outer || *s.at == '(' || is_capital(at, n) || ends_typedef(text, at, n);
         }
 }
 

@@ -11,7 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALIGNMENT = 16, FIRST_CHUNK = 1 << 13, CHUNK_SIZE = 1 << 16, LARGEST_CHUNK = 1 << 20, FIRST_SLOTS = 256 };
+enum {
+        ALIGNMENT = 16,
+        FIRST_CHUNK = 1 << 13,
+        CHUNK_SIZE = 1 << 16,
+        LARGEST_CHUNK = 1 << 20,
+        FIRST_SLOTS = 256
+};
 
 struct ArenaChunk {
         ArenaChunk *next;
@@ -113,13 +119,17 @@ char *arena_strdup(Arena *arena, const char *text)
 
 char *arena_vprintf(Arena *arena, const char *format, va_list args)
 {
+        char small[256];
         va_list again;
         va_copy(again, args);
-        int length = vsnprintf(NULL, 0, format, args);
+        int length = vsnprintf(small, sizeof small, format, args);
         if (length < 0)
                 arena_fail(arena);
         char *text = arena_alloc(arena, (int64_t)length + 1);
-        vsnprintf(text, (size_t)length + 1, format, again);
+        if (length < (int)sizeof small)
+                memcpy(text, small, (size_t)length);
+        else
+                vsnprintf(text, (size_t)length + 1, format, again);
         va_end(again);
         return text;
 }

@@ -179,8 +179,6 @@ typedef struct {
 /* The next identifier at or after s->at, [*n], comments, strings and characters passed over; NULL at the end.  Counts braces and
  * parentheses on the way. */
 const char *next_name(CScan *s, int64_t *n);
-/* The same from *at on; *at moves behind it. */
-const char *next_identifier(const char **at, const char *end, int64_t *n);
 
 /* A top-level declaration with the comment above it; or a comment, an include, a check. */
 typedef struct {
@@ -198,7 +196,9 @@ typedef struct {
         int64_t nbefore;
         bool in_enum;
 } CDeclared;
-const char *next_declared(CDeclared *d, int64_t *n); /* as next_name(), the next that a text declares at its outermost level */
+const char *
+next_declared(CDeclared *d,
+              int64_t *n); /* as next_name(), the next that a text declares at its outermost level */
 
 /* JSON, by jansson. */
 
@@ -244,10 +244,11 @@ typedef struct {
 } EmbeddedChunk;
 
 typedef struct {
-        int at, n;                   /* in embedded_words; n 0: no word has this place */
-        int declaration, declarations; /* chunks that declare it: the first of embedded_declaration, and how many */
-        bool outer;                  /* a function, a macro or a type; else a variable or a member */
-        bool named;                  /* it stands somewhere without the `$` of what a model names */
+        int at, n; /* in embedded_words; n 0: no word has this place */
+        int declaration,
+                declarations; /* chunks that declare it: the first of embedded_declaration, and how many */
+        bool outer;           /* a function, a macro or a type; else a variable or a member */
+        bool named;           /* it stands somewhere without the `$` of what a model names */
 } EmbeddedWord;
 
 enum { EMBEDDED_WORDS = 1 << 13 }; /* places of a hash table, mostly free */
@@ -261,7 +262,7 @@ extern const char embedded_words[];
 extern const int embedded_chunks;
 
 const EmbeddedFile *embedded_find(const char *name);
-const char *embedded_text(const char *name);              /* NULL: there is none */
+const char *embedded_text(const char *name); /* NULL: there is none */
 /* Where the word stands in such a table, or would: words, its texts. */
 int word_place(const EmbeddedWord *table, const char *words, const char *name, int64_t n);
 

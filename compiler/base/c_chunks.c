@@ -59,8 +59,8 @@ static bool declares(CDeclared *d, const char *name, int64_t n)
         if (s->braces || s->parens)
                 return false;
         d->in_enum = (is_word(name, n, "enum") && mark == '{') || is_word(d->before, d->nbefore, "enum");
-        return !is_word(name, n, "enum") && !is_word(name, n, "struct") && !is_word(name, n, "__attribute__") &&
-               strchr("(;=[{", mark);
+        return !is_word(name, n, "enum") && !is_word(name, n, "struct") &&
+               !is_word(name, n, "__attribute__") && strchr("(;=[{", mark);
 }
 
 const char *next_declared(CDeclared *d, int64_t *n)

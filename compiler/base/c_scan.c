@@ -54,11 +54,3 @@ const char *next_name(CScan *s, int64_t *n)
         }
         return NULL;
 }
-
-const char *next_identifier(const char **at, const char *end, int64_t *n)
-{
-        CScan s = {.at = *at, .end = end};
-        const char *name = next_name(&s, n);
-        *at = s.at;
-        return name;
-}

@@ -59,6 +59,7 @@ static int prepare(Session *s)
 {
         const Options *o = s->o;
         int code;
+        packed_weights_begin(o, &s->packed);
         if (!model_load(&s->m, o, &code))
                 return code;
         if (!model_passes(&s->m, o))
@@ -80,6 +81,7 @@ static int prepare(Session *s)
         s->loaded = seconds();
         if (code)
                 return code;
+        packed_file_touch(&s->packed.file); /* one that was kept */
         s->engine = engine_new(s->plan, s->packed.weights, o->threads, o->jit, &why);
         return s->engine ? DONE : wrong(why);
 }

@@ -187,7 +187,9 @@ typedef struct {
         WeightPool *pool;
         int code; /* an exit code: of what was wrong */
 } PackedWeights;
-/* NULL, or what is wrong. */
+/* A packed file that the options name is mapped, and its pages are touched, before there is a plan.  Then packed_weights(). */
+void packed_weights_begin(const Options *o, PackedWeights *packed);
+/* packed: begun, or zero.  NULL, or what is wrong. */
 const char *packed_weights(Model *m, const Options *o, Plan *p, PackedWeights *packed);
 /* Of a source, from the file that is kept, which is made where there is none that fits; false: pack them, or m has messages. */
 bool packed_weights_kept(Model *m, const Options *o, Plan *p, PackedWeights *packed);

@@ -135,10 +135,19 @@ static const char *pack_now(Model *m, const Options *o, Plan *p, PackedWeights *
         return error;
 }
 
+void packed_weights_begin(const Options *o, PackedWeights *packed)
+{
+        *packed = (PackedWeights){.code = DONE};
+        if (!o->weights || o->quant)
+                return;
+        packed_file_begin(o->weights, &packed->file);
+        packed_file_touch(&packed->file);
+}
+
 const char *packed_weights(Model *m, const Options *o, Plan *p, PackedWeights *packed)
 {
         const char *why = NULL;
-        *packed = (PackedWeights){.code = DONE};
+        packed->code = DONE;
         if (o->weights && is_packed_file(o->weights, &why)) {
                 packed->code = WRONG_USAGE;
                 if (o->quant)

@@ -90,7 +90,8 @@ typedef struct {
         Node *const *asked; /* [nasked] values that are named after the repeat, NULL where there is none */
         int nasked;
         const Value *answers; /* index_uses.c; or NULL */
-        int64_t iteration, change, changes; /* its number; which changes it made, from `change` to before `changes` */
+        int64_t iteration, change,
+                changes; /* its number; which changes it made, from `change` to before `changes` */
 } Iteration;
 enum { MAX_VARYING = 64 };
 typedef struct {

@@ -22,6 +22,11 @@ static bool read_at(int file, void *to, size_t n, off_t at)
         return true;
 }
 
+static bool has_mark(const void *head)
+{
+        return !memcmp(head, "lathe 1\n", 8);
+}
+
 bool is_packed_file(const char *path, const char **why)
 {
         char head[8];
@@ -30,7 +35,7 @@ bool is_packed_file(const char *path, const char **why)
         *why = good || (file >= 0 && (errno == 0 || errno == EISDIR)) ? NULL : strerror(errno);
         if (file >= 0)
                 close(file);
-        return good && !memcmp(head, "lathe 1\n", 8);
+        return good && has_mark(head);
 }
 
 bool packed_file_storage(const char *path, const Graph *g)
@@ -70,43 +75,86 @@ uint8_t *packed_file_mixture(Arena *arena, const char *path, int64_t slots)
         return good && n == slots ? mixture : NULL;
 }
 
-const char *packed_file_open(const char *path, const Plan *p, uint64_t key, PackedFile *file)
+/* false with errno: it can't be mapped. */
+static bool map_file(int f, size_t size, const char *path, PackedFile *file)
+{
+        void *at = mmap(NULL, size, PROT_READ, MAP_PRIVATE, f, 0);
+        if (at != MAP_FAILED)
+                *file = (PackedFile){.mapped = at, .size = size, .entry = ending_mapping(at, size, path)};
+        return at != MAP_FAILED;
+}
+
+void packed_file_begin(const char *path, PackedFile *file)
+{
+        struct stat about;
+        char head[8];
+        int f = open(path, O_RDONLY | O_CLOEXEC);
+        *file = (PackedFile){0};
+        if (f < 0)
+                return;
+        if (!fstat(f, &about) && about.st_size > PACKED_HEAD && read_at(f, head, sizeof head, 0) &&
+            has_mark(head))
+                map_file(f, (size_t)about.st_size, path, file);
+        close(f);
+}
+
+enum { HEAD_WORDS = 6 }; /* [3]: bytes of the tail */
+
+static bool is_of_plan(const uint64_t *head, uint64_t size, const Plan *p, uint64_t key)
+{
+        return size > PACKED_HEAD && has_mark(head) && head[1] == layout_hash(p) &&
+               head[2] == (uint64_t)FLOATS(p->weights_size) && (!key || head[5] == key) && head[3] < size &&
+               size == PACKED_HEAD + (uint64_t)p->weights_size + head[3];
+}
+
+static const char *not_of_plan(Arena *a, const char *path)
+{
+        return arena_printf(
+                a,
+                "%s was not packed for this model and target; `lathe build` with the same options packs one",
+                path);
+}
+
+/* Of a file that is not begun.  *file then says whether it lacks something, or is mapped. */
+static const char *map_for_plan(const char *path, const Plan *p, uint64_t key, PackedFile *file)
 {
         Arena *a = p->graph->arena;
         struct stat about;
-        uint64_t head[6]; /* head[3]: bytes of the tail */
+        uint64_t head[HEAD_WORDS];
         *file = (PackedFile){.lacking = true};
         int f = open(path, O_RDONLY | O_CLOEXEC);
         if (f < 0)
                 return arena_printf(a, "%s: %s", path, strerror(errno));
         bool read = !fstat(f, &about) && (read_at(f, head, sizeof head, 0) || errno == 0);
-        bool ours = read && about.st_size > PACKED_HEAD && !memcmp(head, "lathe 1\n", 8) &&
-                    head[1] == layout_hash(p) && head[2] == (uint64_t)FLOATS(p->weights_size) &&
-                    (!key || head[5] == key) && head[3] < (uint64_t)about.st_size &&
-                    (uint64_t)about.st_size == PACKED_HEAD + (uint64_t)p->weights_size + head[3];
-        void *at = ours ? mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_PRIVATE, f, 0) : MAP_FAILED;
+        bool ours = read && is_of_plan(head, (uint64_t)about.st_size, p, key);
+        bool mapped = ours && map_file(f, (size_t)about.st_size, path, file);
         int error = errno;
         close(f);
         if (!read)
                 return arena_printf(a, "%s can't be read: %s", path, strerror(error));
         file->lacking = ours;
-        if (!ours)
-                return arena_printf(
-                        a,
-                        "%s was not packed for this model and target; `lathe build` with the same "
-                        "options packs one",
-                        path);
-        if (at == MAP_FAILED)
-                return arena_printf(a, "%s can't be mapped: %s", path, strerror(error));
-        *file = (PackedFile){.weights = (const float *)(const void *)((const char *)at + PACKED_HEAD),
-                             .mapped = at,
-                             .size = (size_t)about.st_size,
-                             .entry = ending_mapping(at, (size_t)about.st_size, path)};
+        return mapped ? NULL
+               : ours ? arena_printf(a, "%s can't be mapped: %s", path, strerror(error))
+                      : not_of_plan(a, path);
+}
+
+const char *packed_file_open(const char *path, const Plan *p, uint64_t key, PackedFile *file)
+{
+        const char *error = NULL;
+        if (!file->mapped)
+                error = map_for_plan(path, p, key, file);
+        else if (!is_of_plan(file->mapped, file->size, p, key))
+                error = not_of_plan(p->graph->arena, path);
+        if (error)
+                return error;
+        file->lacking = false;
+        file->weights = (const float *)(const void *)((const char *)file->mapped + PACKED_HEAD);
         return NULL;
 }
 
 void packed_file_close(PackedFile *file)
 {
+        stop_touching(file);
         if (file->mapped) {
                 ending_forget(file->entry);
                 munmap(file->mapped, file->size);

@@ -284,13 +284,15 @@ void pool_free(WeightPool *pool);
  * *base is then the plan's weights.  NULL, or what is wrong. */
 const char *pool_fit(WeightPool *pool, Plan *p, Weights *from, uint64_t origin, const float **base);
 
-/* A file of packed weights (`lathe build` writes it) mapped for the plan it was written for.  NULL with *why. */
+/* A file of packed weights (`lathe build` writes it) mapped for the plan it was written for. */
+typedef struct Toucher Toucher;
 typedef struct {
-        const float *weights;
+        const float *weights; /* NULL: not yet opened */
         void *mapped;
         size_t size;
-        int entry;    /* of ending.c */
-        bool lacking; /* what is wrong is the environment */
+        Toucher *toucher; /* packed_touch.c; or NULL */
+        int entry;        /* of ending.c */
+        bool lacking;     /* what is wrong is the environment */
 } PackedFile;
 enum {
         PACKED_HEAD = 4096,      /* bytes before the weights */
@@ -302,8 +304,11 @@ bool is_packed_file(const char *path, const char **why); /* *why: if that can't 
 bool packed_file_storage(const char *path, const Graph *g);
 /* The file's Graph.mixture for a graph as elaborated, of so many slots; NULL: it has none. */
 uint8_t *packed_file_mixture(Arena *arena, const char *path, int64_t slots);
-const char *packed_file_open(const char *path, const Plan *p, uint64_t key,
-                             PackedFile *file); /* key 0: any */
+/* Maps it while there is no plan yet; where that can't be, packed_file_open() says why. */
+void packed_file_begin(const char *path, PackedFile *file);
+/* file: begun, or zero.  key 0: any.  NULL, or what is wrong. */
+const char *packed_file_open(const char *path, const Plan *p, uint64_t key, PackedFile *file);
+void packed_file_touch(PackedFile *file); /* its pages, from now on; nothing where it is not mapped */
 void packed_file_close(PackedFile *file);
 
 /* Values of a model from a safetensors file that something else wrote: inputs, outputs and other values by their names
