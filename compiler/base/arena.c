@@ -16,7 +16,7 @@ enum {
         FIRST_CHUNK = 1 << 13,
         CHUNK_SIZE = 1 << 16,
         LARGEST_CHUNK = 1 << 20,
-        FIRST_SLOTS = 256
+        FIRST_SLOTS = 1024
 };
 
 struct ArenaChunk {
@@ -192,6 +192,8 @@ static void grow_slots(Interner *interner)
         int64_t old_slots = interner->slots;
         interner->slots = old_slots ? 2 * old_slots : FIRST_SLOTS;
         interner->slot = NEW_ARRAY(interner->arena, const char *, interner->slots);
+        /* written before it is read: a page that is read first is mapped to zeros, and again when it is written */
+        memset(interner->slot, 0, (size_t)interner->slots * sizeof *interner->slot);
         for (int64_t i = 0; i < old_slots; i++)
                 if (old[i])
                         *find_slot(interner, old[i], strlen(old[i])) = old[i];

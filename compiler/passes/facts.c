@@ -510,7 +510,7 @@ static Fact node_fact(const Facts *f, const Node *n, const Fact *carry)
 /* The first input from which on the future is read, or the node itself. */
 static const Node *origin_of(const Facts *f, const Node *n, const Fact *y)
 {
-        if (f->of[n->id].origin)
+        if (f->found[n->id] && f->of[n->id].origin)
                 return f->of[n->id].origin;
         if (!reads_future(f, &y->reach))
                 return NULL;
@@ -531,6 +531,7 @@ static void body_facts(Facts *f, const Body *body, const Fact *carry)
                         y.integer = NULL;
                 y.origin = origin_of(f, n, &y);
                 f->of[n->id] = y;
+                f->found[n->id] = true;
         }
 }
 
@@ -539,6 +540,7 @@ static Facts *facts_of(Arena *arena, const Graph *g, int time, Assume values)
         Facts *f = NEW(arena, Facts);
         *f = (Facts){.graph = g, .arena = arena, .time = time, .values = values};
         f->of = NEW_ARRAY(arena, Fact, g->nnode);
+        f->found = NEW_ARRAY(arena, bool, g->nnode);
         f->leaving = NEW_ARRAY(arena, Fact *, g->nnode);
         f->guard = NEW_ARRAY(arena, Guard, g->nnode);
         body_facts(f, g->top, NULL);

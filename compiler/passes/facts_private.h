@@ -73,6 +73,7 @@ struct Facts {
         int time;
         Assume values;
         Fact *of;       /* [nnode] */
+        bool *found;    /* [nnode]: it has a fact, if its repeat was followed before */
         Fact **leaving; /* [nnode] of a REPEAT: its results */
         Guard *guard;   /* [nnode] of ANY_VALUES; under FINITE_VALUES none is needed */
 };
