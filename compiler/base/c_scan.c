@@ -1,18 +1,23 @@
 /* Identifiers of C text, passing over comments, strings and characters. */
 #include "base.h"
 
-#include <ctype.h>
 #include <stddef.h>
 #include <string.h>
 
+/* By ranges, not by <ctype.h>, which asks the locale at each character. */
+static bool is_digit(char c)
+{
+        return c >= '0' && c <= '9';
+}
+
 static bool is_start(char c)
 {
-        return isalpha((unsigned char)c) || c == '_';
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
 static bool is_word(char c)
 {
-        return isalnum((unsigned char)c) || c == '_';
+        return is_start(c) || is_digit(c);
 }
 
 const char *next_name(CScan *s, int64_t *n)
@@ -37,7 +42,7 @@ const char *next_name(CScan *s, int64_t *n)
                         *n = s->at - begin;
                         return begin;
                 }
-                if (isdigit((unsigned char)c)) {
+                if (is_digit(c)) {
                         while (s->at < s->end && (is_word(*s->at) || *s->at == '.'))
                                 s->at++;
                         continue;
