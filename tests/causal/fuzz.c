@@ -228,11 +228,11 @@ static bool check_outputs(Arena *arena, const Fuzz *f, const double *x, int *pro
                 Stuck stuck;
                 Node *n = f->pool[i];
                 f->g->output[0] = (Output){.name = "y", .node = n};
-                CausalResult r = causal_prove(arena, f->g, 0);
+                CausalResult r = causal_prove(arena, graph_facts(arena, f->g, 0));
                 if (!r.causal || n->type.rank == 0 || n->type.dim[0].per[0] == 0)
                         continue;
                 ++*proved;
-                Graph *steps = incremental(f->g, 0, &stuck);
+                Graph *steps = incremental(f->g, graph_facts(f->g->arena, f->g, 0), &stuck);
                 if (!steps)
                         continue;
                 ++*stepped;
@@ -259,7 +259,7 @@ int main(int argc, char **argv)
                 g->output[0] = (Output){.name = "y", .node = f.pool[0]};
                 if (!has_extremes(g, x)) {
                         used++;
-                        ok = brute_facts(g, facts_of(&arena, g, 0, FINITE_VALUES), x) && check_outputs(&arena, &f, x, &proved, &stepped, &any);
+                        ok = brute_facts(g, facts_under(graph_facts(&arena, g, 0), FINITE_VALUES), x) && check_outputs(&arena, &f, x, &proved, &stepped, &any);
                 }
                 arena_free(&arena);
         }

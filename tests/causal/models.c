@@ -49,7 +49,7 @@ static bool mistaken(const char *what)
 static bool check_steps(Graph *g, const CausalResult *r, const double *x)
 {
         Stuck stuck;
-        Graph *early = incremental(g, growing_dimension(g), &stuck);
+        Graph *early = incremental(g, graph_facts(g->arena, g, growing_dimension(g)), &stuck);
         if (!early)
                 return mistaken("proved, but without a state form");
         verify(early, "causal");
@@ -67,13 +67,13 @@ static bool check_model(Graph *g)
 {
         verify(g, "elaborate");
         double *x = random_input(11);
-        CausalResult r = causal_prove(g->arena, g, growing_dimension(g));
+        CausalResult r = causal_prove(g->arena, graph_facts(g->arena, g, growing_dimension(g)));
         bool ok = true;
         if (!r.causal)
                 print_refusal(&r);
         if (brute_causal(g, x) != r.causal)
                 ok = mistaken("brute force says otherwise");
-        if (!brute_facts(g, facts_of(g->arena, g, growing_dimension(g), FINITE_VALUES), x))
+        if (!brute_facts(g, facts_under(graph_facts(g->arena, g, growing_dimension(g)), FINITE_VALUES), x))
                 ok = mistaken("a fact does not hold");
         if (r.causal)
                 ok = check_steps(g, &r, x) && ok;
@@ -87,10 +87,10 @@ static bool check_simplified(Graph *g, bool causal)
         g = hoist(simplify(g));
         verify(g, "stage");
         double *x = random_input(11);
-        CausalResult r = causal_prove(g->arena, g, growing_dimension(g));
+        CausalResult r = causal_prove(g->arena, graph_facts(g->arena, g, growing_dimension(g)));
         Stuck stuck;
         bool ok = r.causal == causal || mistaken("the proof changes with simplify");
-        Graph *steps = r.causal ? incremental(g, growing_dimension(g), &stuck) : NULL;
+        Graph *steps = r.causal ? incremental(g, graph_facts(g->arena, g, growing_dimension(g)), &stuck) : NULL;
         if (r.causal && (!steps || !brute_steps(g, simplify(steps), x)))
                 ok = mistaken("the state form after simplify differs from the whole");
         free(x);
@@ -113,7 +113,7 @@ static bool check_file(const char *path)
         Graph *g = load(&arena, &names, path);
         bool ok = g && check_model(g);
         if (ok) {
-                CausalResult r = causal_prove(&arena, g, growing_dimension(g));
+                CausalResult r = causal_prove(&arena, graph_facts(&arena, g, growing_dimension(g)));
                 ok = check_simplified(load(&arena, &names, path), r.causal);
         }
         arena_free(&arena);

@@ -12,14 +12,14 @@ static bool check_case(const CausalCase *c)
         Arena arena = {0};
         Graph *g = build_case(&arena, c);
         double *x = random_input(3);
-        CausalResult r = causal_prove(&arena, g, 0);
+        CausalResult r = causal_prove(&arena, graph_facts(&arena, g, 0));
         bool truth = brute_causal(g, x);
         bool ok = truth == c->causal && r.causal == c->causal && (c->causal || r.culprit->op == c->culprit);
         printf("%s %s%s%s\n", ok ? "ok" : "FAIL", c->name, r.why ? ": " : "", r.why ? r.why : "");
         if (!ok)
                 printf("     wanted %d, brute force %d, proof %d %s\n", c->causal, truth, r.causal,
                        r.culprit ? op_info[r.culprit->op].text : "");
-        ok = brute_facts(g, facts_of(&arena, g, 0, FINITE_VALUES), x) && ok;
+        ok = brute_facts(g, facts_under(graph_facts(&arena, g, 0), FINITE_VALUES), x) && ok;
         free(x);
         arena_free(&arena);
         return ok;

@@ -29,7 +29,7 @@ static bool check_case(const CausalCase *c)
         Arena arena = {0};
         Graph *g = build_case(&arena, c);
         Stuck stuck;
-        Graph *steps = incremental(g, 0, &stuck);
+        Graph *steps = incremental(g, graph_facts(g->arena, g, 0), &stuck);
         if (!steps) {
                 printf("FAIL %s: refused at %s: %s\n", c->name, op_info[stuck.node->op].text, stuck.why);
                 arena_free(&arena);
@@ -56,8 +56,8 @@ static bool check_refusal(void)
         Dim fewer = dim_sub(dim_named(0), dim_fixed(1));
         Node *x = g->top->node[0];
         g->output[0].node = view_slice(g, g->top, x, 0, dim_fixed(0), fewer, (Span){0}, NULL);
-        bool proved = causal_prove(&arena, g, 0).causal;
-        bool ok = proved && !incremental(g, 0, &stuck) && stuck.node == g->output[0].node &&
+        bool proved = causal_prove(&arena, graph_facts(&arena, g, 0)).causal;
+        bool ok = proved && !incremental(g, graph_facts(g->arena, g, 0), &stuck) && stuck.node == g->output[0].node &&
                   strstr(stuck.why, "it has fewer elements than");
         printf("%s no state form: %s\n", ok ? "ok" : "FAIL", stuck.why ? stuck.why : "none");
         arena_free(&arena);

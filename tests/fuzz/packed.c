@@ -86,7 +86,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         harness_require(code == 0 || strstr(said, "small: "), "refused without a word");
         const char *unknown = NULL;
         if (is_packed_file(path, &unknown)) {
-                PackedFile file;
+                PackedFile file = {0};
                 const char *why = packed_file_open(path, harness_small_plan(), 0, &file);
                 harness_require(!why == !code, "lathe and emitted C see it differently");
                 packed_file_close(&file);
