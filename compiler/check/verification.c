@@ -81,7 +81,7 @@ static bool compare_program(Plan *p, const Options *o, Weights *weights, TestRun
 
 static bool run_just_in_time(Model *m, const Options *o, Plan *p, JitMode mode, TestRun *t)
 {
-        PackedWeights packed;
+        PackedWeights packed = {.code = DONE};
         const char *error = packed_weights(m, o, p, &packed);
         if (!error && packed.weights)
                 error = test_run_engine(p, packed.weights, immediate_mode(mode), t);
