@@ -24,7 +24,8 @@
  * No bit depends on which rows go together: one row of a cache, chunks, or the whole sequence.  Rows of all
  * heads that share a key head form one list, so that grouped queries load keys and values once.
  *
- * Needs guard.h, team.h, a v16 header, math.h, rows.h, narrow.h, kept.h, matmul.h.
+ * Needs guard.h, team.h, a v16 header, math.h, rows.h, narrow.h, kept.h, matmul.h, and the storages of keys and values: STATES(S) is
+ * S(storage) for each.
  */
 
 /* Key positions in a block; a part of the definition. */
@@ -181,31 +182,46 @@ KERNEL int64_t attention_shift(const int32_t *pages, int64_t first_held, int64_t
 /* One product of the tile's rows, cut into register tiles; the short ones for decoding.  Keys whose scales stand side by side are taken
  * group by group. */
 KERNEL void attention_product(float *acc, int64_t acc_row, const Factors *whole, int64_t steps, int fresh,
-                              int count, int panels)
+                              int count, int panels, int storage)
 {
         Factors f = *whole;
         int width = count == 1 ? 4 : count <= 4 ? FEW_PANELS : TILE_PANELS;
-        const int64_t piece = is_kept_tiled(f.storage) ? f.storage / 16 : steps;
+        const int64_t piece = is_kept_tiled(storage) ? storage / 16 : steps;
         for (int j = 0; j < panels; j += width)
                 for (int64_t first = 0; first < steps; first += piece) {
                         const int begins = fresh && first == 0;
                         f = *whole;
+                        f.storage = storage;
                         f.x += first * f.x_step;
                         factors_skip(&f, j * f.w_panel + first * f.w_step);
-                        f.next += j * f.next_panel + first * f.next_step;
+                        f.next += bytes_of(storage, j * f.w_panel) + first * f.next_step;
                         f.panels = panels - j < width ? panels - j : width;
                         if (count == 1)
                                 tile_product(acc + 16 * j, acc_row, &f, piece, begins, 1, 4);
                         else if (TILE_ROWS > 4 && count > 4)
-                                tile_product_odd(acc + 16 * j, acc_row, &f, piece, begins, TILE_ROWS,
-                                                 TILE_PANELS);
+                                tile_rows_odd(acc + 16 * j, acc_row, &f, piece, begins, TILE_ROWS,
+                                              TILE_PANELS, 1);
                         else
                                 tile_product(acc + 16 * j, acc_row, &f, piece, begins, 4, FEW_PANELS);
                 }
 }
 
+/* Branches for one of STATES. */
+#define OF_KEYS(of)                                                                                          \
+        else if (storage == (of))                                                                            \
+                attention_product(t->s + from, ATTENTION_BLOCK, &f, a->head_dim, 1, t->count,                \
+                                  (to - from + 15) / 16, of);
+
+#define OF_VALUES(of)                                                                                        \
+        else if (storage == (of))                                                                            \
+                attention_product(t->block_o + i * t->width, t->width, &f, to - from, 0, count, a->v_dim / 16, of);
+
+#define OF_LIVE_VALUES(of)                                                                                   \
+        else if (storage == (of))                                                                            \
+                attention_values_live(a, t, block, i, whole[i] ? a->v_dim / 16 * 16 : 0, of);
+
 /* Bounds of all rows within the block that begins at `block`; scores of every key that one of them wants. */
-KERNEL void attention_scores(const Attention *a, AttentionTile *t, int64_t block)
+SHARED void attention_scores(const Attention *a, AttentionTile *t, int64_t block)
 {
         int from = ATTENTION_BLOCK, to = 0;
         for (int i = 0; i < t->count; i++) {
@@ -218,71 +234,83 @@ KERNEL void attention_scores(const Attention *a, AttentionTile *t, int64_t block
                 from = t->from[i] < from ? t->from[i] : from;
                 to = t->to[i] > to ? t->to[i] : to;
         }
+        const int storage = a->k_storage;
         if (from >= to)
                 return;
         from = from / 16 * 16;
         int64_t panel = a->k_tile, at = block + from - attention_shift(a->key_pages, a->first_key, block);
         int width = t->count == 1 ? 4 : t->count <= 4 ? FEW_PANELS : TILE_PANELS;
         Factors f = {.x = t->q,
-                     .x_row = a->head_dim,
                      .x_step = 1,
-                     .rows = TILE_ROWS,
                      .w_panel = panel,
                      .w_step = 16,
                      .storage = a->k_storage};
+        rows_at(&f, NULL, a->head_dim, TILE_ROWS, TILE_ROWS);
         f.w = (const char *)a->k +
               bytes_of(a->k_storage, t->kv * a->k_head + at / 16 * a->k_tile);
         f.next = (const char *)f.w + bytes_of(a->k_storage, width * panel);
-        f.next_panel = bytes_of(a->k_storage, panel);
         f.next_step = bytes_of(a->k_storage, 16);
-        attention_product(t->s + from, ATTENTION_BLOCK, &f, a->head_dim, 1, t->count, (to - from + 15) / 16);
+        if (0)
+                ;
+        STATES(OF_KEYS)
 }
 
-/* Scores of row i in place to probabilities; its maximum, sums and number of live keys. */
-KERNEL void attention_softmax(const Attention *a, Score *score, AttentionTile *t, int i, int64_t block)
+/* Scores of all rows in place to probabilities; their sums. */
+SHARED void attention_probabilities(AttentionTile *t)
+{
+        const v16 masked = v_set1(-FLOAT_INF), zero = v_set1(0);
+        for (int i = 0; i < t->count; i++) {
+                const int begin = t->from[i] / 16 * 16, end = t->live[i] > 0 ? t->to[i] : begin;
+                const v16 most = v_set1(t->block_m[i]);
+                float *s = t->s + i * ATTENTION_BLOCK;
+                v16 sum = zero;
+                for (int j = begin; j < end; j += 16) {
+                        v16 x = v_load(s + j);
+                        v16 p = v_where(v_le(x, masked), v_set1(-1), v_exp(v_sub(x, most)));
+                        sum = v_add(sum, v_max(zero, p));
+                        v_store(s + j, p);
+                }
+                v_store(t->block_l + i * 16, sum);
+        }
+}
+
+/* Scores of row i as the formula has them; their maximum, and the number of live keys. */
+KERNEL void attention_formula(const Attention *a, Score *score, AttentionTile *t, int i, int64_t block)
 {
         const v16 masked = v_set1(-FLOAT_INF), zero = v_set1(0);
         const v16 from = v_set1((float)t->from[i]), to = v_set1((float)t->to[i]);
-        int head = a->first_head + attention_head(a, t, i), begin = t->from[i] / 16 * 16;
-        int64_t row = a->first_row + attention_row(a, t, i);
+        const int head = a->first_head + attention_head(a, t, i), begin = t->from[i] / 16 * 16, end = t->to[i];
+        const int64_t row = a->first_row + attention_row(a, t, i);
+        const void *ctx = a->ctx;
         float *s = t->s + i * ATTENTION_BLOCK;
-        v16 most = masked, dead = zero, sum = zero;
+        v16 most = masked, dead = zero;
         int lanes = 0;
-        for (int j = begin; j < t->to[i]; j += 16, lanes += 16) {
+        for (int j = begin; j < end; j += 16, lanes += 16) {
                 v16 key = v_iota((float)j);
-                v16 x = score(a->ctx, v_load(s + j), head, row, block + j);
+                v16 x = score(ctx, v_load(s + j), head, row, block + j);
                 x = v_where_lt(key, from, masked, v_where_lt(key, to, x, masked));
                 most = v_max(most, x);
                 dead = v_add(dead, v_le(x, masked));
                 v_store(s + j, x);
         }
         t->live[i] = lanes - (int)v_sum(dead);
-        if (t->live[i] == 0)
-                return;
         t->block_m[i] = v_maxof(most);
-        for (int j = begin; j < t->to[i]; j += 16) {
-                v16 x = v_load(s + j);
-                v16 p = v_where(v_le(x, masked), v_set1(-1), v_exp(v_sub(x, v_set1(t->block_m[i]))));
-                sum = v_add(sum, v_max(zero, p));
-                v_store(s + j, p);
-        }
-        v_store(t->block_l + i * 16, sum);
 }
 
 /* Values of a key. */
-KERNEL const void *attention_value(const Attention *a, const AttentionTile *t, int64_t key)
+KERNEL const void *attention_value(const Attention *a, const AttentionTile *t, int64_t key, int storage)
 {
         const int64_t block = key / ATTENTION_BLOCK * ATTENTION_BLOCK;
         int64_t at = t->kv * a->v_head + (key - attention_shift(a->value_pages, a->first_value, block)) * a->v_key;
-        return (const char *)a->v + bytes_of(a->v_storage, at);
+        return (const char *)a->v + bytes_of(storage, at);
 }
 
 /* Columns c to c + lanes - 1 of a key's values. */
-KERNEL v16 attention_columns(const Attention *a, const void *value, int c, int lanes)
+KERNEL v16 attention_columns(const void *value, int c, int lanes, int storage)
 {
-        if (is_kept(a->v_storage))
-                return v_load_kept_strided(a->v_storage, value, c, 1, lanes);
-        if (a->v_storage == STORAGE_F16)
+        if (is_kept(storage))
+                return v_load_kept_strided(storage, value, c, 1, lanes);
+        if (storage == STORAGE_F16)
                 return v_load_f16_n((const uint16_t *)value + c, lanes);
         return v_load_n((const float *)value + c, lanes);
 }
@@ -292,24 +320,25 @@ KERNEL v16 attention_columns(const Attention *a, const void *value, int c, int l
 KERNEL void attention_values_of(const Attention *a, const AttentionTile *t, int64_t block, int i, int count,
                                 int from, int to)
 {
+        const int storage = a->v_storage;
         if (from >= to)
                 return;
         Factors f = {.x = t->s + i * ATTENTION_BLOCK + from,
-                     .x_row = ATTENTION_BLOCK,
                      .x_step = 1,
-                     .rows = TILE_ROWS,
-                     .w = attention_value(a, t, block + from),
+                     .w = attention_value(a, t, block + from, a->v_storage),
                      .w_panel = 16,
                      .w_step = a->v_key,
                      .storage = a->v_storage};
+        rows_at(&f, NULL, ATTENTION_BLOCK, TILE_ROWS, TILE_ROWS);
         f.next = (const char *)f.w + bytes_of(a->v_storage, 16 * a->v_key);
-        f.next_panel = bytes_of(a->v_storage, 16);
         f.next_step = bytes_of(a->v_storage, a->v_key);
-        attention_product(t->block_o + i * t->width, t->width, &f, to - from, 0, count, a->v_dim / 16);
+        if (0)
+                ;
+        STATES(OF_VALUES)
 }
 
 /* block_o[i] from column c on: the chain over row i's live keys, one by one. */
-KERNEL void attention_values_live(const Attention *a, const AttentionTile *t, int64_t block, int i, int c)
+KERNEL void attention_values_live(const Attention *a, const AttentionTile *t, int64_t block, int i, int c, int storage)
 {
         const float *p = t->s + i * ATTENTION_BLOCK;
         for (; c < a->v_dim; c += 16) {
@@ -318,7 +347,7 @@ KERNEL void attention_values_live(const Attention *a, const AttentionTile *t, in
                 for (int j = t->from[i]; j < t->to[i]; j++)
                         if (!(p[j] < 0))
                                 sum = v_fma(v_set1(p[j]),
-                                            attention_columns(a, attention_value(a, t, block + j), c, lanes),
+                                            attention_columns(attention_value(a, t, block + j, storage), c, lanes, storage),
                                             sum);
                 v_store(t->block_o + i * t->width + c, sum);
         }
@@ -327,8 +356,9 @@ KERNEL void attention_values_live(const Attention *a, const AttentionTile *t, in
 /* The values of a block of keys weighed by the probabilities.  Keys that live in every row go
  * through the register tile, those before and behind row by row; a row with holes, and columns beyond the
  * whole vectors, key by key. */
-KERNEL void attention_values(const Attention *a, const AttentionTile *t, int64_t block)
+SHARED void attention_values(const Attention *a, const AttentionTile *t, int64_t block)
 {
+        const int storage = a->v_storage;
         int first = 0, end = 0, whole[12] = {0}, rows = t->count == 1 ? 1 : t->count <= 4 ? 4 : TILE_ROWS;
         for (int i = 0; i < t->count; i++) {
                 whole[i] = t->live[i] > 0 && t->live[i] == t->to[i] - t->from[i];
@@ -348,9 +378,11 @@ KERNEL void attention_values(const Attention *a, const AttentionTile *t, int64_t
                 if (common || whole[i])
                         attention_values_of(a, t, block, i, common ? t->count : 1, from, to);
         }
-        for (int i = 0; i < t->count; i++)
-                if (t->live[i] > 0)
-                        attention_values_live(a, t, block, i, whole[i] ? a->v_dim / 16 * 16 : 0);
+        for (int i = 0; i < t->count; i++) {
+                if (t->live[i] == 0)
+                        continue;
+                STATES(OF_LIVE_VALUES)
+        }
 }
 
 /* Takes the block into row i. */
@@ -412,6 +444,23 @@ KERNEL void attention_keep(const AttentionTile *t, int i, float *kept)
         kept[17] = (float)t->live[i];
 }
 
+/* Takes the block into all rows, or keeps it. */
+SHARED void attention_take(const Attention *a, const AttentionShare *s, AttentionTile *t, int64_t block)
+{
+        for (int i = 0; i < t->count; i++)
+                if (s->parts)
+                        attention_keep(t, i,
+                                       attention_part(a, s, attention_head(a, t, i), block / ATTENTION_BLOCK - s->first));
+                else if (t->live[i] > 0)
+                        attention_merge(t, i);
+}
+
+SHARED void attention_finish_rows(const Attention *a, const AttentionTile *t)
+{
+        for (int i = 0; i < t->count; i++)
+                attention_finish(a, t, i);
+}
+
 /* Blocks of one tile, from key `begin` on, before key `end`. */
 KERNEL void attention_blocks(const Attention *a, Score *score, const AttentionShare *s, AttentionTile *t,
                              int64_t begin, int64_t end)
@@ -420,15 +469,10 @@ KERNEL void attention_blocks(const Attention *a, Score *score, const AttentionSh
                 attention_scores(a, t, block);
                 for (int i = 0; i < t->count; i++)
                         if (t->from[i] < t->to[i])
-                                attention_softmax(a, score, t, i, block);
+                                attention_formula(a, score, t, i, block);
+                attention_probabilities(t);
                 attention_values(a, t, block);
-                for (int i = 0; i < t->count; i++)
-                        if (s->parts)
-                                attention_keep(t, i,
-                                               attention_part(a, s, attention_head(a, t, i),
-                                                              block / ATTENTION_BLOCK - s->first));
-                        else if (t->live[i] > 0)
-                                attention_merge(t, i);
+                attention_take(a, s, t, block);
         }
 }
 
@@ -468,14 +512,14 @@ KERNEL void attention(const Attention *a, Score *score, Live *live, int64_t rows
                         hi = lo + (next - at) * ATTENTION_BLOCK;
                 }
                 attention_blocks(a, score, s, &t, lo / ATTENTION_BLOCK * ATTENTION_BLOCK, hi);
-                for (int i = 0; i < t.count && !s->parts; i++)
-                        attention_finish(a, &t, i);
+                if (!s->parts)
+                        attention_finish_rows(a, &t);
         }
 }
 
 /* By blocks: when all threads have done their shares, each merges the blocks of some heads, in ascending order.  Nobody goes on before all
  * have read what the others kept. */
-KERNEL void attention_join(const Attention *a, const AttentionShare *s, float *scratch, Team *team,
+SHARED void attention_join(const Attention *a, const AttentionShare *s, float *scratch, Team *team,
                            int thread, int threads)
 {
         const int width = (a->v_dim + 15) / 16 * 16, list = a->heads / a->kv_heads;

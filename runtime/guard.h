@@ -40,6 +40,16 @@
 #define STEP static
 #endif
 
+/* What stands before a function that kernels share.  It is compiled once, which is most of what keeps compilation short: what a call site
+ * knows is no literal in it. */
+#if defined(__clang__)
+#define SHARED __attribute__((noinline, unused)) static
+#elif defined(__GNUC__) && !defined(__TINYC__)
+#define SHARED __attribute__((noipa, unused)) static
+#else
+#define SHARED static inline
+#endif
+
 /* The machine's floating-point state: rounding, flushing of denormals, traps.  float_enter() returns the
  * state found and sets round to nearest, no flushing, no traps; float_leave() sets what float_enter()
  * returned.  Each thread has its own.  Every entry point and every thread calls both, for a library linked

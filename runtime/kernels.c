@@ -6,6 +6,7 @@
  * and so are the bits.  What it is to be compiled with stands in kernel_files_private.h, and products with
  * blocks in kernels_blocks.c, for targets differ in them that have the rest in common.
  */
+#define STORAGES(S) S(TILES, F32) S(TILES, F16) S(TILES, BF16)
 #include "../compiler/run/kernel_files_private.h"
 #include "team.h"
 #include "attention.h"
@@ -227,19 +228,11 @@ static void any_f16_put(uint16_t *p, int64_t at, float x)
         f16_put(p, at, x);
 }
 
-/* An epilogue or a bound is called by address anyway; of the literals that matmul() is made for, this matters. */
-#define MATMUL_OF(storage)                                                                                   \
-        matmul_active(ctx, epilogue, x, ldx, active, rows, k, w, storage, group, tiling, panel0, panel1, scratch)
 static void any_matmul_active(const void *ctx, Epilogue *epilogue, const float *x, int64_t ldx,
                              const int32_t *active, int64_t rows, int k, const void *w, int storage, int group,
                              const Tiling *tiling, int panel0, int panel1, float *scratch)
 {
-        if (storage == STORAGE_F32)
-                MATMUL_OF(STORAGE_F32);
-        else if (storage == STORAGE_F16)
-                MATMUL_OF(STORAGE_F16);
-        else
-                MATMUL_OF(STORAGE_BF16);
+        matmul_active(ctx, epilogue, x, ldx, active, rows, k, w, storage, group, tiling, panel0, panel1, scratch);
 }
 
 static void any_codes_of_rows(void *to, const float *x, int64_t ldx, const int32_t *active, int64_t rows,
@@ -322,19 +315,7 @@ static void any_attention(const Attention *given,
         Attention a = *given;
         a.ctx = &any;
         a.sink = given->sink ? any_sink : NULL;
-        if (a.k_storage == STORAGE_KEPT(32, 16) && a.v_storage == STORAGE_KEPT(32, 1)) {
-                a.k_storage = STORAGE_KEPT(32, 16);
-                a.v_storage = STORAGE_KEPT(32, 1);
-                attention(&a, any_score, any_live, rows, s, scratch);
-        } else if (a.k_storage != a.v_storage) {
-                attention(&a, any_score, any_live, rows, s, scratch);
-        } else if (a.k_storage == STORAGE_F16) {
-                a.k_storage = a.v_storage = STORAGE_F16;
-                attention(&a, any_score, any_live, rows, s, scratch);
-        } else {
-                a.k_storage = a.v_storage = STORAGE_F32;
-                attention(&a, any_score, any_live, rows, s, scratch);
-        }
+        attention(&a, any_score, any_live, rows, s, scratch);
 }
 static void any_attention_share(AttentionShare *s, const Attention *a, Live *live, int64_t rows, float *parts,
                                 int thread, int threads)

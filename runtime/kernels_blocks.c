@@ -1,26 +1,17 @@
 /*
  * Products with weights in blocks, compiled into lathe once for each target: see kernels.c.
  */
+#define STORAGES(S)                                                                                          \
+        S(CODE_TILES, Q8_0)                                                                                  \
+        S(CODE_TILES, Q4_0)                                                                                  \
+        S(CODE_TILES, Q4_1) S(CODE_TILES, MXFP4) S(CODE_TILES, Q4_K) S(CODE_TILES, Q5_K) S(CODE_TILES, Q6_K)
 #include "../compiler/run/kernel_files_private.h"
 
-#define BLOCKS_OF(storage)                                                                                   \
-        case storage:                                                                                        \
-                matmul_blocks(ctx, epilogue, codes, active, rows, k, w, storage, group, tiling, panel0,      \
-                              panel1, scratch);                                                              \
-                break;
 static void any_matmul_blocks(const void *ctx, Epilogue *epilogue, const void *codes, const int32_t *active,
                               int64_t rows, int k, const void *w, int storage, int group,
                               const Tiling *tiling, int panel0, int panel1, float *scratch)
 {
-        switch (storage) {
-                BLOCKS_OF(STORAGE_Q8_0)
-                BLOCKS_OF(STORAGE_Q4_0)
-                BLOCKS_OF(STORAGE_Q4_1)
-                BLOCKS_OF(STORAGE_MXFP4)
-                BLOCKS_OF(STORAGE_Q4_K)
-                BLOCKS_OF(STORAGE_Q5_K)
-                BLOCKS_OF(STORAGE_Q6_K)
-        }
+        matmul_blocks(ctx, epilogue, codes, active, rows, k, w, storage, group, tiling, panel0, panel1, scratch);
 }
 
 /* clang-format off */

@@ -12,12 +12,20 @@
  * computes.  A single row is the same nest with a short chunk: it reads a few panels side by side at the
  * speed of memory.
  *
- * Needs blocks.h, and shapes of tiles that fill the target's registers:
+ * Weights of products are in one of STORAGES, activations in one of STATES.  Each tile is a function, Tile, that all products share: what
+ * is inlined at a call is no more than the epilogue.
+ *
+ * Needs blocks.h, and
  *
  *                                          AVX-512   AVX2   NEON   scalar
- *      TILES(T): T(rows, panels) for each tile that a product asks for, as 8 x 3 or 6 x 1
+ *      TILES(T, of): T(of, rows, panels) for each tile that a product asks for, as 8 x 3 or 6 x 1, for one row, 1 x 4, and for
  *      4 x FEW_PANELS           few rows     4 x 4   4 x 1  4 x 1   4 x 1
- *      CODE_ROWS                of codes         8       4      4       4
+ *      CODE_TILES(T, of): the same for weights in codes, with
+ *      CODE_ROWS                rows             8       4      4       4
+ *      TILE_NAME(of, rows, panels): the name of a tile's function
+ *      STORAGES(S): S(TILES, storage) or S(CODE_TILES, storage) for each in which weights are
+ *      STATES(S): S(storage) for each in which keys, values and other activations are
+ *      SCATTERED: whether some product takes the rows of a list
  */
 
 /* How a product with many rows is blocked. */
@@ -37,16 +45,16 @@ typedef struct {
 #define MATMUL_SCRATCH(rows_at_once) (((rows_at_once) + 12) * 6 * 16)
 
 /* With weights of 16 bits, behind these: a piece of as many panels as a tile may have, in f32. */
-#define MATMUL_WIDE(cut) ((cut)*4 * 16)
+#define MATMUL_WIDE(cut) ((cut) * 4 * 16)
 
 /* The same, where a panel that is left alone is not computed twice. */
-KERNEL void tile_product_odd(float *acc, int64_t acc_row, const Factors *f, int64_t steps, int fresh,
-                             int rows, int panels)
+KERNEL void tile_rows_odd(float *acc, int64_t acc_row, const Factors *f, int64_t steps, int fresh, int rows,
+                          int panels, int even)
 {
         if ((panels == 2 || panels == 3) && f->panels == 1)
-                tile_product(acc, acc_row, f, steps, fresh, rows, 1);
+                tile_rows(acc, acc_row, f, steps, fresh, rows, 1, even);
         else
-                tile_product(acc, acc_row, f, steps, fresh, rows, panels);
+                tile_rows(acc, acc_row, f, steps, fresh, rows, panels, even);
 }
 
 /* Takes the finished outputs of `group` neighbouring panels of one row, acc[0] being those of `panel`; does
@@ -54,23 +62,47 @@ KERNEL void tile_product_odd(float *acc, int64_t acc_row, const Factors *f, int6
  * any. */
 typedef void Epilogue(const void *ctx, int64_t row, int panel, const v16 *acc);
 
-/* What matmul() was asked for, handed down. */
+typedef struct Matmul Matmul;
+
+/* A chunk of k on its way through the panels of a tile. */
 typedef struct {
+        int panel, panels;    /* the first; how many of the tile's there are */
+        int64_t first, steps; /* of k */
+        float *sums;          /* [tile][its row][its panel][16] */
+        const char *
+                next; /* the first tile asks for `share` bytes a step from here on, the others for those behind them */
+        int64_t share;
+} Chunk;
+
+/* Takes all tiles of a chunk, one after the other down the block's rows. */
+typedef void Tile(const Matmul *m, const Chunk *c);
+
+/* What matmul() was asked for, and how it goes about it. */
+struct Matmul {
         const float *x;        /* [..][ldx] */
         const int8_t *codes;   /* or, for blocks: [rows] */
         const int32_t *active; /* [rows], those to be taken; NULL: the first ones */
         int64_t ldx, rows;
-        const void *w; /* [panels][k][16], or [panels][k / a block's steps] */
-        int storage, group, k, panel1;
-        const Tiling *tiling;
-        float *scratch; /* [tile][tile's row][panel of the group][16] */
-        float *wide;    /* [MATMUL_WIDE], of weights of 16 bits */
-        int streamed;   /* weights are read in the order in which they lie */
-} Matmul;
+        const void *w; /* [panels][depth] steps */
+        int storage, k, panel1;
+        float *scratch; /* [tiles of a width][tile][its row][its panel][16] */
+
+        Tile *tile;
+        int tile_rows, tile_panels, tile_storage;
+        float *wide; /* [MATMUL_WIDE]: where each chunk of weights of 16 bits is made f32, once for all tiles; NULL: they stay */
+        int width;            /* panels whose sums are finished together */
+        int64_t depth, bytes; /* steps along k; what the weights of a panel take in each */
+        int64_t chunk; /* steps with which all tiles of a block of rows are done before the next ones */
+        int streamed;  /* weights are read in the order in which they lie; the first tile asks for all */
+
+        int64_t block;      /* rows that pass by a piece of the weights */
+        int64_t row0, row1; /* of this block */
+        int64_t tiles,
+                last_tile; /* how many it has; the last row with which one begins: so early where rows run out */
+};
 
 /* Steps of some panels of 16 bits in f32: to [panels][steps][16]. */
-KERNEL void widen_panels(float *to, int storage, const char *w, int64_t panel_bytes, int panels,
-                         int64_t steps)
+KERNEL void widen_panels(float *to, int storage, const char *w, int64_t panel_bytes, int panels, int64_t steps)
 {
         for (int j = 0; j < panels; j++) {
                 const Factors f = {.w = w + j * panel_bytes, .storage = storage};
@@ -79,139 +111,203 @@ KERNEL void widen_panels(float *to, int storage, const char *w, int64_t panel_by
         }
 }
 
-/* Rows row0 to row1 by the `panels` panels from `panel` on, whose neighbours begin every `width` vectors of
- * scratch: chunk after chunk along k, tile after tile down the rows.  The last tile begins early where rows
- * run out.  `widen`: weights of 16 bits become f32 once for all tiles. */
-KERNEL void matmul_panels(const Matmul *m, int64_t row0, int64_t row1, int panel, int slot, int width,
-                          int64_t chunk, int tile_rows, int panels, int widen)
+SHARED void matmul_widen(const Matmul *m, const Chunk *c)
 {
-        int64_t bytes = step_bytes(m->storage), values = step_values(m->storage), depth = m->k / values;
-        int64_t tiles = (row1 - row0 + tile_rows - 1) / tile_rows;
-        int present = m->panel1 - panel < panels ? m->panel1 - panel : panels;
-        const char *w = (const char *)m->w + panel * depth * bytes;
-        for (int64_t first = 0; first < depth; first += chunk) {
-                int64_t steps = depth - first < chunk ? depth - first : chunk;
-                int64_t ahead = m->streamed
-                                        ? CODES_AHEAD
-                                        : (first + chunk < depth ? chunk : panels * depth - first) * bytes;
-                if (widen)
-                        widen_panels(m->wide, m->storage, w + first * bytes, depth * bytes, present, steps);
-                for (int64_t t = 0; t < tiles; t++) {
-                        int64_t row = row0 + t * tile_rows, last = m->rows - tile_rows;
-                        int64_t start = row < last ? row : last > 0 ? last : 0;
-                        int64_t share = !m->streamed ? (bytes + tiles - 1) / tiles : t == 0 ? bytes : 0;
-                        Factors f = {.x_row = m->ldx,
-                                     .x_step = 1,
-                                     .first = first,
-                                     .k = m->k,
-                                     .rows = tile_rows > 4 || m->rows >= tile_rows ? tile_rows : (int)m->rows,
-                                     .w = w + first * bytes,
-                                     .w_panel = values > 1 ? depth : depth * 16,
-                                     .w_step = values > 1 ? 1 : 16,
-                                     .panels = present,
-                                     .storage = widen ? STORAGE_F32 : m->storage,
-                                     .next = w + first * bytes + ahead + t * share * steps,
-                                     .next_panel = depth * bytes,
-                                     .next_step = share};
-                        if (widen) {
-                                f.w = m->wide;
-                                f.w_panel = steps * 16;
-                        }
-                        if (values > 1) {
-                                f.codes = m->codes + start * CODES_BYTES(m->k);
-                        } else {
-                                f.x = m->x + (m->active ? 0 : start * m->ldx) + first;
-                                f.active = m->active ? m->active + start : NULL;
-                        }
-                        float *acc = m->scratch + (t * tile_rows * width + slot) * 16;
-                        if (values > 1)
-                                tile_blocks(acc, width * 16, &f, steps, first == 0, tile_rows, present);
-                        else
-                                tile_product_odd(acc, width * 16, &f, steps, first == 0, tile_rows, panels);
+        const char *w = (const char *)m->w + (c->panel * m->depth + c->first) * m->bytes;
+        if (m->storage == STORAGE_F16)
+                widen_panels(m->wide, STORAGE_F16, w, m->depth * m->bytes, c->panels, c->steps);
+        else
+                widen_panels(m->wide, STORAGE_BF16, w, m->depth * m->bytes, c->panels, c->steps);
+}
+
+/* Tile t's share of the weights behind a chunk that was widened is asked for. */
+KERNEL void ask_for_next(const Matmul *m, const Chunk *c, int64_t t)
+{
+        const int64_t size = c->steps * m->bytes, end = size * (t + 1) / m->tiles;
+        for (int j = 0; j < c->panels; j++)
+                for (int64_t at = size * t / m->tiles; at < end; at += 64)
+                        v_prefetch_near(c->next + j * m->depth * m->bytes + at);
+}
+
+/* Tiles of so many rows take weights of 16 bits in f32. */
+KERNEL int takes_wide(int storage, int rows)
+{
+        return rows > 4 && (storage == STORAGE_F16 || storage == STORAGE_BF16);
+}
+
+/* A Tile, but for the literals. */
+KERNEL void matmul_tiles(const Matmul *m, const Chunk *c, int storage, int rows, int panels)
+{
+        if (takes_wide(storage, rows))
+                return; /* no product has it */
+        const int wide = rows > 4 && storage == STORAGE_F32 && m->wide;
+        const int64_t values = step_values(storage), depth = m->k / values;
+        Factors f = {.x_step = 1,
+                     .first = c->first,
+                     .k = m->k,
+                     .rows = rows > 4 || m->rows >= rows ? rows : (int)m->rows,
+                     .w = wide ? (const char *)m->wide
+                               : (const char *)m->w + (c->panel * depth + c->first) * step_bytes(storage),
+                     .w_panel = wide ? c->steps * 16 : values > 1 ? depth : depth * 16,
+                     .w_step = values > 1 ? 1 : 16,
+                     .panels = c->panels,
+                     .storage = storage,
+                     .next = wide ? (const char *)m->wide : c->next,
+                     .next_step = c->share};
+        rows_at(&f, NULL, m->ldx, f.rows, rows);
+        for (int64_t t = 0; t < m->tiles; t++) {
+                const int64_t begin = m->row0 + t * rows, row = begin < m->last_tile ? begin : m->last_tile;
+                float *acc = c->sums + t * rows * panels * 16;
+                if (wide)
+                        ask_for_next(m, c, t);
+                if (values > 1) {
+                        f.codes = m->codes + row * CODES_BYTES(m->k);
+                        tile_blocks(acc, panels * 16, &f, c->steps, c->first == 0, rows, c->panels);
+                } else if (SCATTERED && m->active && rows > 4) {
+                        f.x = m->x + c->first;
+                        rows_at(&f, m->active + row, m->ldx, rows, rows);
+                        tile_rows_odd(acc, panels * 16, &f, c->steps, c->first == 0, rows, panels, 0);
+                } else {
+                        f.x = m->x + (SCATTERED && m->active ? 0 : row * m->ldx) + c->first;
+                        if (SCATTERED && m->active)
+                                rows_at(&f, m->active + row, m->ldx, f.rows, rows);
+                        tile_rows_odd(acc, panels * 16, &f, c->steps, c->first == 0, rows, panels, rows > 4);
                 }
+                f.next += c->share * c->steps;
+                f.next_step = m->streamed ? 0 : c->share;
         }
 }
 
-/* Hands over the sums of rows row0 to row1 of the panels from `panel` on, `width` of them or as many as there
- * are. */
-KERNEL void matmul_finish(const Matmul *m, const void *ctx, Epilogue *epilogue, int64_t row0, int64_t row1,
-                          int panel, int width, int tile_rows)
+#define DEFINE_TILE(storage, rows, panels)                                                                   \
+        SHARED void TILE_NAME(storage, rows, panels)(const Matmul *m, const Chunk *c)                        \
+        {                                                                                                    \
+                matmul_tiles(m, c, STORAGE_##storage, rows, panels);                                         \
+        }
+#define DEFINE_TILES(tiles, storage) tiles(DEFINE_TILE, storage)
+
+STORAGES(DEFINE_TILES)
+
+#define CHOOSE_TILE(of, rows, panels)                                                                        \
+        if (m->tile_storage == STORAGE_##of && m->tile_rows == (rows) && m->tile_panels == (panels))              \
+                m->tile = TILE_NAME(of, rows, panels);
+#define CHOOSE_TILES(tiles, storage) tiles(CHOOSE_TILE, storage)
+
+/* The sums of the block's rows by the panels of a tile from `panel` on, chunk after chunk.  A single tile takes all chunks but the last
+ * at once: each asks for the one behind it, and that for the panels behind these. */
+KERNEL void matmul_chunks(const Matmul *m, float *sums, int panel)
 {
-        int group = m->group;
-        int end = m->panel1 - panel < width ? m->panel1 - panel : width;
-        for (int64_t row = row0; row < row1; row++) {
-                int64_t tile = (row - row0) / tile_rows, start = row0 + tile * tile_rows;
-                int64_t last = m->rows - tile_rows > 0 ? m->rows - tile_rows : 0;
-                int64_t at = tile * tile_rows + row - (start < last ? start : last);
-                for (int j = 0; j < end; j += group) {
-                        v16 acc[2];
-                        UNROLL
-                        for (int g = 0; g < group; g++)
-                                acc[g] = v_load(m->scratch + (at * width + j + g) * 16);
-                        epilogue(ctx, row_at(m->active, row), panel + j, acc);
-                }
+        Chunk c = {.panel = panel, .sums = sums, .share = m->wide ? 0 : m->streamed ? m->bytes : (m->bytes + m->tiles - 1) / m->tiles};
+        c.panels = m->panel1 - panel < m->tile_panels ? m->panel1 - panel : m->tile_panels;
+        for (; c.first < m->depth; c.first += c.steps) {
+                const int64_t left = m->depth - c.first;
+                const int64_t ahead = left > m->chunk ? m->chunk : m->tile_panels * m->depth - c.first;
+                c.steps = left <= m->chunk ? left : m->tiles == 1 && !m->wide ? left - m->chunk : m->chunk;
+                c.next = (const char *)m->w + (panel * m->depth + c.first) * m->bytes +
+                         (m->streamed ? CODES_AHEAD : ahead * m->bytes);
+                if (m->wide)
+                        matmul_widen(m, &c);
+                m->tile(m, &c);
         }
 }
 
-/* All panels from panel0 on for the rows in even blocks of about Tiling.rows_at_once.  With as many rows or fewer that is a single block: each
- * weight is read once. */
-KERNEL void matmul_rows(const Matmul *m, const void *ctx, Epilogue *epilogue, int panel0, int64_t chunk,
-                        int tile_rows, int panels, int widen)
+/* Floats of the sums of a block of rows by the panels of a tile. */
+KERNEL int64_t matmul_area(const Matmul *m)
 {
-        int width = panels % m->group ? panels * m->group : panels;
-        int64_t blocks = (m->rows + m->tiling->rows_at_once - 1) / m->tiling->rows_at_once;
-        int64_t tiles = (m->rows + blocks * tile_rows - 1) / (blocks * tile_rows);
-        int64_t block = tiles * tile_rows;
-        for (int64_t row0 = 0; row0 < m->rows; row0 += block) {
-                int64_t row1 = m->rows - row0 < block ? m->rows : row0 + block;
-                for (int panel = panel0; panel < m->panel1; panel += width) {
-                        for (int j = 0; j < width && panel + j < m->panel1; j += panels)
-                                matmul_panels(m, row0, row1, panel + j, j, width, chunk, tile_rows, panels,
-                                              widen);
-                        matmul_finish(m, ctx, epilogue, row0, row1, panel, width, tile_rows);
-                }
-        }
+        return m->tiles * m->tile_rows * m->tile_panels * 16;
+}
+
+/* The sums of the block's rows by as many panels from `panel` on as are finished together. */
+SHARED void matmul_sums(const Matmul *m, int panel)
+{
+        matmul_chunks(m, m->scratch, panel);
+        if (m->width > m->tile_panels && panel + m->tile_panels < m->panel1)
+                matmul_chunks(m, m->scratch + matmul_area(m), panel + m->tile_panels);
 }
 
 /* Whether tiles of four rows serve better than the product's own: there is none of those, or the last one would overlap so far that a tenth
  * more rows are computed. */
-KERNEL int has_few_rows(const Matmul *m)
+KERNEL int has_few_rows(const Matmul *m, int64_t own)
 {
-        const int64_t own = m->tiling->rows;
         return m->rows < own || 10 * ((m->rows + 3) / 4 * 4) <= 9 * ((m->rows + own - 1) / own * own);
 }
 
-/* A branch of matmul_all() for one of TILES. */
-#define OF_TILE(tile_rows, tile_panels)                                                                      \
-        else if (m->rows > 1 && t->rows == (tile_rows) && t->panels == (tile_panels)) matmul_rows(           \
-                m, ctx, epilogue, panel0, t->cut, tile_rows, tile_panels, storage_bytes(m->storage) == 2);
-
 /* With many rows in the product's tiles; with few, or one, a few panels side by side.  Few rows leave memory to wait for: chunks of weights
- * are short then, and asked for one ahead. */
-KERNEL void matmul_all(const Matmul *m, const void *ctx, Epilogue *epilogue, int panel0)
+ * are short then, and asked for one ahead.  Of codes few rows read panels one after the other from end to end: memory runs faster so than
+ * along several panels on some processors; they are asked for further ahead.
+ *
+ * Rows come in even blocks of about rows_at_once.  With as many or fewer that is a single block: each weight is read once. */
+SHARED void matmul_begin(Matmul *m, int group, const Tiling *tiling)
 {
-        const Tiling *t = m->tiling;
-        const int64_t ahead = MATMUL_AHEAD / step_bytes(m->storage);
-        if (m->rows == 1)
-                matmul_rows(m, ctx, epilogue, panel0, ahead, 1, 4, 0);
-        else if (m->rows > 1 && has_few_rows(m))
-                matmul_rows(m, ctx, epilogue, panel0, m->rows > 8 ? t->cut : ahead, 4, FEW_PANELS, 0);
-        TILES(OF_TILE)
+        const int64_t values = step_values(m->storage);
+        const int own = values > 1 ? CODE_ROWS : tiling->rows, few = m->rows == 1 || has_few_rows(m, own);
+        m->depth = m->k / values;
+        m->bytes = step_bytes(m->storage);
+        m->tile_rows = m->rows == 1 ? 1 : few ? 4 : own;
+        m->tile_panels = m->rows == 1 ? 4 : !few ? tiling->panels : values > 1 ? 1 : FEW_PANELS;
+        m->width = m->tile_panels % group ? m->tile_panels * group : m->tile_panels;
+        m->streamed = values > 1 && few;
+        m->chunk = m->streamed                 ? m->depth
+                   : values > 1 || m->rows > 8 ? tiling->cut / values
+                                               : MATMUL_AHEAD / m->bytes;
+        m->chunk = m->chunk > 0 ? m->chunk : 1;
+        m->wide = NULL;
+        m->tile_storage = m->storage;
+        if (takes_wide(m->storage, m->tile_rows)) {
+                m->wide = m->scratch + MATMUL_SCRATCH(tiling->rows_at_once);
+                m->tile_storage = STORAGE_F32;
+                m->chunk = m->chunk < tiling->cut ? m->chunk : tiling->cut;
+        }
+        m->block = m->tile_rows;
+        if (m->rows > m->tile_rows) {
+                const int64_t blocks = (m->rows + tiling->rows_at_once - 1) / tiling->rows_at_once;
+                m->block *= (m->rows + blocks * m->tile_rows - 1) / (blocks * m->tile_rows);
+        }
+        m->row1 = 0;
+        m->last_tile = m->rows > m->tile_rows ? m->rows - m->tile_rows : 0;
+        STORAGES(CHOOSE_TILES)
 }
 
-/* The same of codes.  With few rows panels are read one after the other from end to end, and asked for further ahead: several panels side
- * by side kept some processors from reading ahead by themselves. */
-KERNEL void matmul_codes(Matmul *m, const void *ctx, Epilogue *epilogue, int panel0)
+/* The next block of rows: whether there is one. */
+SHARED int matmul_next(Matmul *m)
 {
-        const Tiling *t = m->tiling;
-        const int64_t values = step_values(m->storage), chunk = t->cut / values, depth = m->k / values;
-        m->streamed = has_few_rows(m);
-        if (!m->streamed)
-                matmul_rows(m, ctx, epilogue, panel0, chunk > 0 ? chunk : 1, CODE_ROWS, t->panels, 0);
-        else if (m->rows > 1)
-                matmul_rows(m, ctx, epilogue, panel0, depth, 4, 1, 0);
-        else if (m->rows == 1)
-                matmul_rows(m, ctx, epilogue, panel0, depth, 1, 1, 0);
+        m->row0 = m->row1;
+        m->row1 = m->rows - m->row0 < m->block ? m->rows : m->row0 + m->block;
+        m->tiles = m->block == m->tile_rows ? 1 : (m->row1 - m->row0 + m->tile_rows - 1) / m->tile_rows;
+        return m->row0 < m->rows;
+}
+
+/* Hands over the sums of the block's rows of as many panels from `panel` on. */
+KERNEL void matmul_finish(const Matmul *m, const void *ctx, Epilogue *epilogue, int group, int panel)
+{
+        const int32_t *active = m->active;
+        const int panels = m->tile_panels, end = m->panel1 - panel < m->width ? m->panel1 - panel : m->width;
+        const int64_t row1 = m->row1, tile = m->row0 + (m->tiles - 1) * m->tile_rows; /* the last */
+        const int64_t over = tile > m->last_tile ? (tile - m->last_tile) * panels * 16 : 0;
+        const int64_t further = matmul_area(m) - panels * 16; /* of the second tile's panels */
+        const float *sums = m->scratch;
+        for (int64_t row = m->row0; row < row1; row++, sums += panels * 16) {
+                sums += row == tile ? over : 0;
+                for (int j = 0; j < end; j += group) {
+                        v16 acc[2];
+                        UNROLL
+                        for (int g = 0; g < group; g++)
+                                acc[g] = v_load(sums + (j + g) * 16 +
+                                                (group == 1 || j + g < panels ? 0 : further));
+                        epilogue(ctx, row_at(active, row), panel + j, acc);
+                }
+        }
+}
+
+/* All that a product has of its own. */
+KERNEL void matmul_all(Matmul *m, const void *ctx, Epilogue *epilogue, int group, const Tiling *tiling,
+                       int panel0)
+{
+        matmul_begin(m, group, tiling);
+        while (matmul_next(m))
+                for (int panel = panel0; panel < m->panel1; panel += m->width) {
+                        matmul_sums(m, panel);
+                        matmul_finish(m, ctx, epilogue, group, panel);
+                }
 }
 
 /* As matmul(), of the rows active[0 .. rows - 1] of x alone; the epilogue is given x's own row numbers.  active NULL: the
@@ -226,13 +322,10 @@ KERNEL void matmul_active(const void *ctx, Epilogue *epilogue, const float *x, i
                     .rows = rows,
                     .w = w,
                     .storage = storage,
-                    .group = group,
-                    .tiling = tiling,
                     .k = k,
                     .panel1 = panel1,
-                    .scratch = scratch,
-                    .wide = scratch + MATMUL_SCRATCH(tiling->rows_at_once)};
-        matmul_all(&m, ctx, epilogue, panel0);
+                    .scratch = scratch};
+        matmul_all(&m, ctx, epilogue, group, tiling, panel0);
 }
 
 /* The same with weights in blocks and rows as codes_of_rows() gave them, which are the active ones alone. */
@@ -245,12 +338,10 @@ KERNEL void matmul_blocks(const void *ctx, Epilogue *epilogue, const void *codes
                     .rows = rows,
                     .w = w,
                     .storage = storage,
-                    .group = group,
-                    .tiling = tiling,
                     .k = k,
                     .panel1 = panel1,
                     .scratch = scratch};
-        matmul_codes(&m, ctx, epilogue, panel0);
+        matmul_all(&m, ctx, epilogue, group, tiling, panel0);
 }
 
 /*
@@ -277,34 +368,49 @@ KERNEL int strided(int storage)
         return is_kept(storage) ? storage : storage == STORAGE_F16 ? STORAGE_STRIDED_F16 : STORAGE_STRIDED;
 }
 
+KERNEL void matmul_activations_of(float *y, int64_t y_row, const float *a, int64_t ai, int64_t ak,
+                                  const void *b, int64_t b_at, int64_t bk, int64_t bj, int64_t row0,
+                                  int64_t row1, int n, int k, int storage)
+{
+        float acc[4 * 16];
+        for (int64_t i = row0; i < row1; i += 4)
+                for (int j = 0; j < n; j += 16) {
+                        const int rows = row1 - i < 4 ? (int)(row1 - i) : 4, lanes = n - j < 16 ? n - j : 16;
+                        Factors f = {.x = a + i * ai, .x_step = ak, .w = b, .w_step = bk, .panels = 1};
+                        f.storage = storage;
+                        factors_skip(&f, b_at + j * bj);
+                        f.next = (const char *)f.w;
+                        rows_at(&f, NULL, ai, rows, 4);
+                        if (bj == 1 && lanes == 16) {
+                                tile_product(acc, 16, &f, k, 1, 4, 1);
+                        } else {
+                                f.lane_step = bj;
+                                f.lanes = lanes;
+                                f.storage = strided(storage);
+                                tile_product(acc, 16, &f, k, 1, 4, 1);
+                        }
+                        for (int r = 0; r < rows; r++)
+                                v_store_n(y + (i + r) * y_row + j, v_load(acc + 16 * r), lanes);
+                }
+}
+
+/* A branch for one of STATES. */
+#define OF_ACTIVATIONS(of)                                                                                   \
+        else if (storage == (of))                                                                            \
+                matmul_activations_of(y, y_row, a, ai, ak, b, b_at, bk, bj, row0, row1, n, k, of);
+
 /*
  * y[i][j] = sum over p < k of a[i * ai + p * ak] * b[p * bk + j * bj], for rows row0 <= i < row1 and all
  * columns j < n; y [..][y_row]; b in f32, f16 or codes with scales, by `storage`, from its element b_at on.  For activations that nothing
  * fused; the same chains as matmul().
  */
-KERNEL void matmul_activations(float *y, int64_t y_row, const float *a, int64_t ai, int64_t ak, const void *b,
+SHARED void matmul_activations(float *y, int64_t y_row, const float *a, int64_t ai, int64_t ak, const void *b,
                                int64_t b_at, int storage, int64_t bk, int64_t bj, int64_t row0, int64_t row1,
                                int n, int k)
 {
-        float acc[4 * 16];
-        for (int64_t i = row0; i < row1; i += 4)
-                for (int j = 0; j < n; j += 16) {
-                        int rows = row1 - i < 4 ? (int)(row1 - i) : 4, lanes = n - j < 16 ? n - j : 16;
-                        Factors f = {.x = a + i * ai, .x_row = ai, .x_step = ak, .rows = rows};
-                        f.w = b;
-                        f.storage = storage;
-                        factors_skip(&f, b_at + j * bj);
-                        f.w_step = bk;
-                        f.panels = 1;
-                        f.lane_step = bj;
-                        f.lanes = lanes;
-                        f.next = (const char *)f.w;
-                        if (bj != 1 || lanes != 16)
-                                f.storage = strided(storage);
-                        tile_product(acc, 16, &f, k, 1, 4, 1);
-                        for (int r = 0; r < rows; r++)
-                                v_store_n(y + (i + r) * y_row + j, v_load(acc + 16 * r), lanes);
-                }
+        if (0)
+                ;
+        STATES(OF_ACTIVATIONS)
 }
 
 /*

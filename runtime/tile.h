@@ -78,23 +78,24 @@ KERNEL int64_t step_bytes(int storage)
 
 /* What a tile multiplies: x [rows][steps] by w [panels][steps][16]. */
 typedef struct {
-        const float *x; /* row i, step p at x[i * x_row + p * x_step], or active[i] in place of i */
-        const int32_t *active;
-        int64_t x_row, x_step;
+        const float *x;   /* row i, step p at x[x_at[i] + p * x_step] */
+        int64_t x_at[12]; /* of the tile's rows: see rows_at() */
+        int64_t x_step;
         const int8_t *
                 codes; /* for blocks, in place of x: rows of codes_of_rows(), of which block `first` is meant by step 0 */
         int64_t first;
         int k;
-        int rows;      /* rows that there are; those of the tile beyond repeat the last */
+        int rows;      /* of codes, rows that there are; those of the tile beyond repeat the last */
         const void *w; /* panel j, step p: 16 columns from element, or block, j * w_panel + p * w_step on */
         int64_t w_panel, w_step;
         int64_t w_begin; /* of codes with scales: the element with which panel 0, step 0 begins */
-        int panels;      /* likewise */
+        int panels;      /* panels that there are; those of the tile beyond repeat the last */
         int storage;
         int64_t lane_step; /* of those that are strided */
         int lanes;         /* of those and of codes with scales; 0 of the latter: 16 neighbours */
-        const char *next;  /* step p asks for next_step bytes at next + j * next_panel + p * next_step */
-        int64_t next_panel, next_step;
+        const char *
+                next; /* step p asks for next_step bytes at next + p * next_step, and as far behind as the panels are apart */
+        int64_t next_step;
 } Factors;
 
 /* Bytes of a number of f32, f16 or bf16. */
@@ -150,20 +151,45 @@ KERNEL int64_t row_at(const int32_t *active, int64_t i)
         return active ? active[i] : i;
 }
 
+/* The rows of a tile lie x_row apart, or are those of `active`; beyond the `rows` that there are the last is repeated. */
+KERNEL void rows_at(Factors *f, const int32_t *active, int64_t x_row, int rows, int tile_rows)
+{
+        UNROLL
+        for (int i = 0; i < tile_rows; i++)
+                f->x_at[i] = (active ? active[i < rows ? i : rows - 1] : i < rows ? i : rows - 1) * x_row;
+}
+
+/* The compiler takes a variable's value for another one.  On x86-64 a processor adds a register times 1, 2, 4 or 8 as it loads: with three
+ * times, five times .. a stride at hand that gives all rows of a tile.  The compiler would rather keep an address for each, for which there
+ * are no registers. */
+#if defined(__GNUC__) && !defined(__TINYC__) && defined(__x86_64__)
+#define UNKNOWN(variable) __asm__("" : "+r"(variable))
+#else
+#define UNKNOWN(variable) (void)(variable)
+#endif
+
+/* i strides of which odd[n] is 2 n + 1. */
+KERNEL int64_t strides_of(const int64_t *odd, int i)
+{
+        const int times = i % 2 ? 1 : i % 4 ? 2 : i % 8 ? 4 : 8;
+        return i == 0 ? 0 : odd[i / times / 2] * times;
+}
+
 /*
  * acc[i][j] (= or +=) sum over p < steps of x[i][p] w[j][p], for rows x panels vectors; row i, panel j stands
  * at acc + i * acc_row + 16 * j.  `fresh` starts from +0, else from acc.  rows and panels are literals that
- * fit the registers; a panel repeated because there are fewer repeats in acc too.  Of codes whose scales stand side by side all steps are
- * of one group.
+ * fit the registers; even, too: all rows are as far apart as the first two.  A panel repeated because there are fewer repeats in acc too.
+ * Of codes whose scales stand side by side all steps are of one group.
  */
-KERNEL void tile_product(float *acc, int64_t acc_row, const Factors *f, int64_t steps, int fresh, int rows,
-                         int panels)
+KERNEL void tile_rows(float *acc, int64_t acc_row, const Factors *f, int64_t steps, int fresh, int rows,
+                      int panels, int even)
 {
         v16 sum[12][4], scale[4];
-        int64_t x_at[12], w_at[4], acc_at[4];
+        int64_t w_at[4], acc_at[4], odd[6];
+        const char *x = (const char *)f->x, *next = f->next;
         UNROLL
-        for (int i = 0; i < rows; i++)
-                x_at[i] = row_at(f->active, i < f->rows ? i : f->rows - 1) * f->x_row;
+        for (int i = 0; i < rows / 2; i++)
+                odd[i] = (2 * i + 1) * 4 * f->x_at[1];
         UNROLL
         for (int j = 0; j < panels; j++) {
                 w_at[j] = (j < f->panels ? j : f->panels - 1) * f->w_panel;
@@ -178,20 +204,28 @@ KERNEL void tile_product(float *acc, int64_t acc_row, const Factors *f, int64_t 
                 for (int j = 0; j < panels; j++)
                         sum[i][j] = fresh ? v_set1(0) : v_load(acc + i * acc_row + acc_at[j]);
         }
-        for (int64_t p = 0; p < steps; p++) {
+        for (int64_t p = 0, left = steps; left != 0; p++, left--) {
                 v16 w[4];
                 UNROLL
                 for (int j = 0; j < panels; j++) {
                         w[j] = load_columns(f, w_at[j] + p * f->w_step, scale[j]);
-                        v_prefetch(f->next + j * f->next_panel + p * f->next_step);
+                        v_prefetch(next + bytes_of(f->storage, w_at[j]) + p * f->next_step);
                 }
                 UNROLL
                 for (int i = 0; i < rows; i++) {
-                        v16 x = v_set1(f->x[x_at[i] + p * f->x_step]);
+                        const int64_t at = even ? strides_of(odd, i) : 4 * f->x_at[i];
+                        v16 factor = v_set1(*(const float *)(const void *)(x + at));
                         UNROLL
                         for (int j = 0; j < panels; j++)
-                                sum[i][j] = v_fma(x, w[j], sum[i][j]);
+                                sum[i][j] = v_fma(factor, w[j], sum[i][j]);
                 }
+                x += 4 * f->x_step;
+                UNKNOWN(x);
+                UNKNOWN(left);
+                UNROLL
+                for (int i = 0; i < 6; i++)
+                        if (even && i < rows / 2)
+                                UNKNOWN(odd[i]);
         }
         UNROLL
         for (int i = 0; i < rows; i++) {
@@ -199,4 +233,11 @@ KERNEL void tile_product(float *acc, int64_t acc_row, const Factors *f, int64_t 
                 for (int j = 0; j < panels; j++)
                         v_store(acc + i * acc_row + acc_at[j], sum[i][j]);
         }
+}
+
+/* The same for rows anywhere. */
+KERNEL void tile_product(float *acc, int64_t acc_row, const Factors *f, int64_t steps, int fresh, int rows,
+                         int panels)
+{
+        tile_rows(acc, acc_row, f, steps, fresh, rows, panels, 0);
 }

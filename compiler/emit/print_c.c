@@ -174,16 +174,16 @@ const char *operand_text(Printer *p, Operand o)
                 return pointer_name(p, o.buffer);
         if (o.buffer->storage == STORAGE_Q8)
                 return arena_printf(p->arena, "%s + KEPT_SIZE(%s, %s)", pointer_name(p, o.buffer),
-                                    storage_text(p, o.buffer), index_text(p, o.at));
+                                    storage_text(p->arena, o.buffer), index_text(p, o.at));
         return place_text(p, o.buffer, o.at);
 }
 
-const char *storage_text(const Printer *p, const Buffer *b)
+const char *storage_text(Arena *a, const Buffer *b)
 {
         if (b->storage == STORAGE_Q8)
-                return arena_printf(p->arena, "STORAGE_KEPT(%lld, %d)", (long long)b->group,
+                return arena_printf(a, "STORAGE_KEPT(%lld, %d)", (long long)b->group,
                                     b->layout.tiled >= 0 ? LANES : 1);
-        return arena_printf(p->arena, "STORAGE_%s", storage_info[b->storage].name);
+        return arena_printf(a, "STORAGE_%s", storage_info[b->storage].name);
 }
 
 /* A repeat's counter, which the function then needs. */
@@ -346,14 +346,14 @@ static const char *start_text(const Printer *p, const Stmt *s)
 /* An element among blocks: their type, where they begin, its number. */
 static const char *in_blocks(Printer *p, const Stmt *s)
 {
-        return arena_printf(p->arena, "%s, %s, %s", storage_text(p, s->buffer), pointer_name(p, s->buffer),
+        return arena_printf(p->arena, "%s, %s, %s", storage_text(p->arena, s->buffer), pointer_name(p, s->buffer),
                             index_text(p, s->at));
 }
 
 const char *element_number(Printer *p, Buffer *b, const Index *at)
 {
         if (b->storage == STORAGE_Q8)
-                return arena_printf(p->arena, "block_at(%s, %s, %s)", storage_text(p, b), pointer_name(p, b),
+                return arena_printf(p->arena, "block_at(%s, %s, %s)", storage_text(p->arena, b), pointer_name(p, b),
                                     index_text(p, at));
         return arena_printf(p->arena, storage_info[b->storage].one, pointer_name(p, b), index_text(p, at));
 }

@@ -118,7 +118,7 @@ static void print_activations(Printer *p, const ActivationCall *c, Text *out)
 {
         const char *to = always_placed(p, c->to), *a = always_placed(p, c->a);
         const char *b = arena_printf(p->arena, "%s, %s, %s, %lld, %lld", pointer_name(p, c->b.buffer),
-                                     index_text(p, c->b.at), storage_text(p, c->b.buffer),
+                                     index_text(p, c->b.at), storage_text(p->arena, c->b.buffer),
                                      (long long)c->b_step, (long long)c->b_lane);
         const char *sizes = arena_printf(p->arena, "(int)%s, (int)%s", size_of_loop(p, c->columns),
                                          size_of_loop(p, c->depth));
@@ -143,8 +143,8 @@ static void describe(Printer *p, const AttentionCall *c, Text *out)
                     (long long)c->k_head, (long long)c->k_tile);
         text_printf(out, "        .v = %s, .v_head = %lld, .v_key = %lld,\n", operand_text(p, c->v),
                     (long long)c->v_head, (long long)c->v_key);
-        text_printf(out, "        .k_storage = %s, .v_storage = %s,\n", storage_text(p, c->k.buffer),
-                    storage_text(p, c->v.buffer));
+        text_printf(out, "        .k_storage = %s, .v_storage = %s,\n", storage_text(p->arena, c->k.buffer),
+                    storage_text(p->arena, c->v.buffer));
         if (c->first_held)
                 text_printf(out, "        .first_key = %s, .first_value = %s,\n",
                             size_expression(p, c->first_key), size_expression(p, c->first_value));
@@ -228,7 +228,7 @@ static void print_select(Printer *p, const Stmt *s, Text *out)
 {
         const SelectCall *c = s->call.select;
         if (s->op == STMT_CODES) {
-                text_printf(out, "keep_codes(%s, %s, %s, %s, %lld);\n", storage_text(p, c->to.buffer),
+                text_printf(out, "keep_codes(%s, %s, %s, %s, %lld);\n", storage_text(p->arena, c->to.buffer),
                             pointer_name(p, c->to.buffer), index_text(p, c->to.at), always_placed(p, c->of),
                             (long long)c->of_step);
                 return;

@@ -35,6 +35,7 @@ typedef struct {
         const char *flags;      /* what the C compiler must be told */
         const char *guard;      /* macros that it then defines; the emitted C asks for them */
         const Tile *tile;       /* that products choose among, up to one without rows: tiles.def */
+        const Tile *few, *code; /* likewise the further ones of few rows; those of codes */
         int registers, vectors; /* of vectors; that 16 floats take */
         int rows, panels;       /* the tile of attention, and in portable files of products .. */
         int few_panels;         /* .. and with four rows or fewer */

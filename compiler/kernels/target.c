@@ -21,8 +21,11 @@
 #include "targets.def"
 
 #include "tiles.def"
-#define TILE(rows, panels) {rows, panels},
-#define TARGET(name, ...) static const Tile tiles_##name[] = {TILES_##name(TILE){0, 0}};
+#define TILE(of, rows, panels) {rows, panels},
+#define TARGET(name, ...)                                                                                    \
+        static const Tile tiles_##name[] = {TILES_##name(TILE, ){0, 0}},                                     \
+                          few_tiles_##name[] = {FEW_TILES_##name(TILE, ){0, 0}},                             \
+                          code_tiles_##name[] = {CODE_TILES_##name(TILE, ){0, 0}};
 #include "targets.def"
 
 #define TARGET(name, machine, vectors, flags, guard, rows, panels, few_panels, code_rows, features, test,    \
@@ -34,6 +37,8 @@
          flags,                                                                                              \
          guard,                                                                                              \
          tiles_##name,                                                                                       \
+         few_tiles_##name,                                                                                   \
+         code_tiles_##name,                                                                                  \
          VECTORS_##name,                                                                                     \
          rows,                                                                                               \
          panels,                                                                                             \
@@ -51,7 +56,7 @@ const int target_count = sizeof target_table / sizeof target_table[0];
 
 /* What the runtime takes for granted of tiles (portable has none of its own): few rows are taken four at a time, so that fewer
  * would overrun attention's scratch; its arrays have TILE_MOST rows; the scratch of products has six panels for each row. */
-#define TILE_FITS(rows, panels)                                                                              \
+#define TILE_FITS(of, rows, panels)                                                                          \
         _Static_assert((rows) >= 2 && (rows) <= TILE_MOST && (panels) >= 1 && (panels) <= 3,                 \
                        "a tile of products has 2 to 12 rows and 1 to 3 panels: " #rows " by " #panels);
 #define TARGET(name, machine, vectors, flags, guard, rows, panels, few_panels, code_rows, features, test,    \
@@ -63,7 +68,7 @@ const int target_count = sizeof target_table / sizeof target_table[0];
         _Static_assert((rows) == 0 || (panels) == 1 || (panels) == 2, "a tile has 1 or 2 panels: " #name);   \
         _Static_assert((rows) == 0 || (few_panels) == 1 || (few_panels) == 2 || (few_panels) == 4,           \
                        "a tile of few rows has 1, 2 or 4 panels: " #name);                                   \
-        TILES_##name(TILE_FITS)
+        TILES_##name(TILE_FITS, )
 #include "targets.def"
 
 bool target_is_portable(const Target *t)

@@ -55,10 +55,10 @@ static int64_t time_in(const Target *t, Storage s, Tile tile, int64_t rows, int6
         return tiles * (whole * step_time(t, s, tile) + (rest ? step_time(t, s, last) : 0));
 }
 
-/* Are its weights, numbers of 16 bits, made f32 once for all tiles of more than four rows? */
-static bool is_widened(Storage s)
+/* Are its weights, numbers of 16 bits, made f32 once for all tiles, as takes_wide() has it (runtime/matmul.h)? */
+static bool is_widened(Storage s, Tile tile)
 {
-        return storage_info[s].bytes == 2;
+        return storage_info[s].bytes == 2 && tile.rows > 4;
 }
 
 /* With the choice of has_few_rows() (runtime/matmul.h). */
@@ -67,8 +67,9 @@ static int64_t product_time(const Target *t, Storage s, Tile tile, int64_t rows,
         const bool few = rows < tile.rows || 10 * round_up(rows, 4) <= 9 * round_up(rows, tile.rows);
         if (few)
                 return time_in(t, s, (Tile){4, t->few_panels}, rows, panels);
-        const int64_t once = is_widened(s) ? panels * t->vectors * (2 + widening(s)) : 0;
-        return once + time_in(t, is_widened(s) ? STORAGE_F32 : s, tile, rows, panels);
+        const bool widened = is_widened(s, tile);
+        const int64_t once = widened ? panels * t->vectors * (2 + widening(s)) : 0;
+        return once + time_in(t, widened ? STORAGE_F32 : s, tile, rows, panels);
 }
 
 /* In hundredths of the time of the multiply-adds alone. */
@@ -84,7 +85,7 @@ static int64_t piece(Storage s, Tile tile, int64_t depth)
 {
         const StorageInfo *of = &storage_info[s];
         const int64_t row = of->codes ? CODES_BYTES(tile.rows) : INT64_C(4) * tile.rows;
-        const int64_t panel = tile.panels * LANES * (is_widened(s) ? 4 : of->bytes) / of->values;
+        const int64_t panel = tile.panels * LANES * (is_widened(s, tile) ? 4 : of->bytes) / of->values;
         const int64_t longest = smaller(FIRST_CACHE / 2 / row, SECOND_CACHE / 4 / panel);
         const int64_t pieces = (depth + longest - 1) / longest;
         return pieces == 1 ? depth : round_up((depth + pieces - 1) / pieces, of->codes ? of->codes : LANES);

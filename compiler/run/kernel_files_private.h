@@ -1,6 +1,8 @@
 /*
  * The runtime's files for the kernels of one instruction set.
  *
+ * Whoever includes this defines STORAGES, whose tiles matmul.h makes.
+ *
  * To be compiled with KERNELS_ISA, a name of kernels/targets.def, KERNELS_VECTOR, KERNELS_INTEGERS and KERNELS_DOT, its headers, and
  * the flags that stand there.
  */
@@ -29,7 +31,11 @@
 #define TILE_PANELS JOIN(PANELS_, KERNELS_ISA)
 #define FEW_PANELS JOIN(FEW_PANELS_, KERNELS_ISA)
 #define CODE_ROWS JOIN(CODE_ROWS_, KERNELS_ISA)
-#define TILES(T) JOIN(TILES_, KERNELS_ISA)(T)
+#define TILES(T, of) JOIN(TILES_, KERNELS_ISA)(T, of) JOIN(FEW_TILES_, KERNELS_ISA)(T, of)
+#define CODE_TILES(T, of) JOIN(CODE_TILES_, KERNELS_ISA)(T, of)
+#define TILE_NAME(of, rows, panels) tile_##of##_##rows##x##panels
+#define SCATTERED 1
+#define STATES(S) S(STORAGE_F32) S(STORAGE_F16) S(STORAGE_KEPT(32, 16)) S(STORAGE_KEPT(32, 1)) S(storage)
 
 #include "math.h"
 #include "rows.h"

@@ -26,6 +26,9 @@
 #include "n16.h"
 
 #include "../../runtime/blocks.h"
+#define STORAGES(S)                                                                                          \
+        S(TILES, F32) S(TILES, F16) S(TILES, BF16) S(CODE_TILES, Q8_0) S(CODE_TILES, Q4_0) S(CODE_TILES, Q4_1) \
+        S(CODE_TILES, MXFP4) S(CODE_TILES, Q4_K) S(CODE_TILES, Q5_K) S(CODE_TILES, Q6_K)
 #include "../runtime/tiles.h"
 
 #include "../../runtime/matmul.h"
@@ -134,8 +137,8 @@ KERNEL void causal(const void *ctx, int head, int64_t row, int64_t *lo, int64_t 
 }
 
 /* The target's first tile. */
-#define FIRST(rows, panels) {rows, panels, 512, 192},
-#define TILING (&((const Tiling[]){TILES(FIRST)})[0])
+#define FIRST(of, rows, panels) {rows, panels, 512, 192},
+#define TILING (&((const Tiling[]){CHOICES(FIRST, )})[0])
 
 /* Decode: products of k = 2048, one after the other through all weights. */
 #define DECODE(name, rows, k, storage)                                                                       \
@@ -173,7 +176,7 @@ PREFILL(prefill_512, 512, 2048, 2048, STORAGE_F32)
 PREFILL(prefill_small, 128, 144, 288, STORAGE_F32)
 
 /* Both with weights in blocks; x as codes lies at y's end. */
-#define BLOCKS_TILING(n_k) (&(const Tiling){CODE_ROWS, 2, n_k, 192})
+#define BLOCKS_TILING(n_k) (&(const Tiling){CODE_ROWS, TILE_PANELS, n_k, 192})
 #define PRODUCTS(rows, n, k, storage, limit)                                                                 \
         int64_t bytes = (int64_t)(n) / 16 * ((k) / step_values(storage)) * step_bytes(storage), count = 0;   \
         void *codes = y + (int64_t)2048 * 2048;                                                              \

@@ -95,8 +95,8 @@ KERNEL void add_pair(const void *ctx, int64_t row, int panel, const v16 *acc)
 }
 
 /* The target's tiles, with long pieces of k and many rows at once, and with short ones and few. */
-#define TILE(rows, panels) {rows, panels, 512, 192}, {rows, panels, 16, 24},
-static const Tiling tilings[] = {TILES(TILE)};
+#define TILE(of, rows, panels) {rows, panels, 512, 192}, {rows, panels, 16, 24},
+static const Tiling tilings[] = {CHOICES(TILE, )};
 enum { TILINGS = sizeof tilings / sizeof *tilings };
 static const Tiling *tiling = tilings; /* of the next call */
 
