@@ -43,8 +43,9 @@ typedef struct {
         int64_t v_head, v_key;
         int k_storage, v_storage;       /* STORAGE_F32, STORAGE_F16 or STORAGE_KEPT(), of keys and values */
         int64_t first_key, first_value; /* whose keys lie at k, values at v; multiples of 16 */
-        const int32_t *key_pages, *value_pages; /* or NULL; by block: it lies at k, v as if it were block number so */
-        float *out;                     /* row i of head h at out + i * out_row + h * out_head: [v_dim] */
+        const int32_t *key_pages,
+                *value_pages; /* or NULL; by block: it lies at k, v as if it were block number so */
+        float *out;           /* row i of head h at out + i * out_row + h * out_head: [v_dim] */
         int64_t out_row, out_head;
         int heads, kv_heads, head_dim, v_dim; /* heads is a multiple of kv_heads */
         float scale;                          /* of q, rounded once; 1 leaves q as it is */
@@ -208,13 +209,12 @@ KERNEL void attention_product(float *acc, int64_t acc_row, const Factors *whole,
 
 /* Branches for one of STATES. */
 #define OF_KEYS(of)                                                                                          \
-        else if (storage == (of))                                                                            \
-                attention_product(t->s + from, ATTENTION_BLOCK, &f, a->head_dim, 1, t->count,                \
-                                  (to - from + 15) / 16, of);
+        else if (storage == (of)) attention_product(t->s + from, ATTENTION_BLOCK, &f, a->head_dim, 1,        \
+                                                    t->count, (to - from + 15) / 16, of);
 
 #define OF_VALUES(of)                                                                                        \
-        else if (storage == (of))                                                                            \
-                attention_product(t->block_o + i * t->width, t->width, &f, to - from, 0, count, a->v_dim / 16, of);
+        else if (storage == (of)) attention_product(t->block_o + i * t->width, t->width, &f, to - from, 0,   \
+                                                    count, a->v_dim / 16, of);
 
 #define OF_LIVE_VALUES(of)                                                                                   \
         else if (storage == (of))                                                                            \
@@ -240,14 +240,9 @@ SHARED void attention_scores(const Attention *a, AttentionTile *t, int64_t block
         from = from / 16 * 16;
         int64_t panel = a->k_tile, at = block + from - attention_shift(a->key_pages, a->first_key, block);
         int width = t->count == 1 ? 4 : t->count <= 4 ? FEW_PANELS : TILE_PANELS;
-        Factors f = {.x = t->q,
-                     .x_step = 1,
-                     .w_panel = panel,
-                     .w_step = 16,
-                     .storage = a->k_storage};
+        Factors f = {.x = t->q, .x_step = 1, .w_panel = panel, .w_step = 16, .storage = a->k_storage};
         rows_at(&f, NULL, a->head_dim, TILE_ROWS, TILE_ROWS);
-        f.w = (const char *)a->k +
-              bytes_of(a->k_storage, t->kv * a->k_head + at / 16 * a->k_tile);
+        f.w = (const char *)a->k + bytes_of(a->k_storage, t->kv * a->k_head + at / 16 * a->k_tile);
         f.next = (const char *)f.w + bytes_of(a->k_storage, width * panel);
         f.next_step = bytes_of(a->k_storage, 16);
         if (0)
@@ -279,7 +274,8 @@ KERNEL void attention_formula(const Attention *a, Score *score, AttentionTile *t
 {
         const v16 masked = v_set1(-FLOAT_INF), zero = v_set1(0);
         const v16 from = v_set1((float)t->from[i]), to = v_set1((float)t->to[i]);
-        const int head = a->first_head + attention_head(a, t, i), begin = t->from[i] / 16 * 16, end = t->to[i];
+        const int head = a->first_head + attention_head(a, t, i), begin = t->from[i] / 16 * 16,
+                  end = t->to[i];
         const int64_t row = a->first_row + attention_row(a, t, i);
         const void *ctx = a->ctx;
         float *s = t->s + i * ATTENTION_BLOCK;
@@ -301,7 +297,8 @@ KERNEL void attention_formula(const Attention *a, Score *score, AttentionTile *t
 KERNEL const void *attention_value(const Attention *a, const AttentionTile *t, int64_t key, int storage)
 {
         const int64_t block = key / ATTENTION_BLOCK * ATTENTION_BLOCK;
-        int64_t at = t->kv * a->v_head + (key - attention_shift(a->value_pages, a->first_value, block)) * a->v_key;
+        int64_t at =
+                t->kv * a->v_head + (key - attention_shift(a->value_pages, a->first_value, block)) * a->v_key;
         return (const char *)a->v + bytes_of(storage, at);
 }
 
@@ -338,7 +335,8 @@ KERNEL void attention_values_of(const Attention *a, const AttentionTile *t, int6
 }
 
 /* block_o[i] from column c on: the chain over row i's live keys, one by one. */
-KERNEL void attention_values_live(const Attention *a, const AttentionTile *t, int64_t block, int i, int c, int storage)
+KERNEL void attention_values_live(const Attention *a, const AttentionTile *t, int64_t block, int i, int c,
+                                  int storage)
 {
         const float *p = t->s + i * ATTENTION_BLOCK;
         for (; c < a->v_dim; c += 16) {
@@ -347,7 +345,8 @@ KERNEL void attention_values_live(const Attention *a, const AttentionTile *t, in
                 for (int j = t->from[i]; j < t->to[i]; j++)
                         if (!(p[j] < 0))
                                 sum = v_fma(v_set1(p[j]),
-                                            attention_columns(attention_value(a, t, block + j, storage), c, lanes, storage),
+                                            attention_columns(attention_value(a, t, block + j, storage), c,
+                                                              lanes, storage),
                                             sum);
                 v_store(t->block_o + i * t->width + c, sum);
         }
@@ -450,7 +449,8 @@ SHARED void attention_take(const Attention *a, const AttentionShare *s, Attentio
         for (int i = 0; i < t->count; i++)
                 if (s->parts)
                         attention_keep(t, i,
-                                       attention_part(a, s, attention_head(a, t, i), block / ATTENTION_BLOCK - s->first));
+                                       attention_part(a, s, attention_head(a, t, i),
+                                                      block / ATTENTION_BLOCK - s->first));
                 else if (t->live[i] > 0)
                         attention_merge(t, i);
 }

@@ -45,16 +45,16 @@ typedef struct {
 #define MATMUL_SCRATCH(rows_at_once) (((rows_at_once) + 12) * 6 * 16)
 
 /* With weights of 16 bits, behind these: a piece of as many panels as a tile may have, in f32. */
-#define MATMUL_WIDE(cut) ((cut) * 4 * 16)
+#define MATMUL_WIDE(cut) ((cut)*4 * 16)
 
 /* The same, where a panel that is left alone is not computed twice. */
 KERNEL void tile_rows_odd(float *acc, int64_t acc_row, const Factors *f, int64_t steps, int fresh, int rows,
                           int panels, int even)
 {
         if ((panels == 2 || panels == 3) && f->panels == 1)
-                tile_rows(acc, acc_row, f, steps, fresh, rows, 1, even);
+                tile_of_rows(acc, acc_row, f, steps, fresh, rows, 1, even);
         else
-                tile_rows(acc, acc_row, f, steps, fresh, rows, panels, even);
+                tile_of_rows(acc, acc_row, f, steps, fresh, rows, panels, even);
 }
 
 /* Takes the finished outputs of `group` neighbouring panels of one row, acc[0] being those of `panel`; does
@@ -70,8 +70,8 @@ typedef struct {
         int64_t first, steps; /* of k */
         float *sums;          /* [tile][its row][its panel][16] */
         const char *
-                next; /* the first tile asks for `share` bytes a step from here on, the others for those behind them */
-        int64_t share;
+                next; /* the first tile asks for `portion` bytes a step from here on, the others for those behind them */
+        int64_t portion;
 } Chunk;
 
 /* Takes all tiles of a chunk, one after the other down the block's rows. */
@@ -102,7 +102,8 @@ struct Matmul {
 };
 
 /* Steps of some panels of 16 bits in f32: to [panels][steps][16]. */
-KERNEL void widen_panels(float *to, int storage, const char *w, int64_t panel_bytes, int panels, int64_t steps)
+KERNEL void widen_panels(float *to, int storage, const char *w, int64_t panel_bytes, int panels,
+                         int64_t steps)
 {
         for (int j = 0; j < panels; j++) {
                 const Factors f = {.w = w + j * panel_bytes, .storage = storage};
@@ -148,12 +149,14 @@ KERNEL void matmul_tiles(const Matmul *m, const Chunk *c, int storage, int rows,
                      .rows = rows > 4 || m->rows >= rows ? rows : (int)m->rows,
                      .w = wide ? (const char *)m->wide
                                : (const char *)m->w + (c->panel * depth + c->first) * step_bytes(storage),
-                     .w_panel = wide ? c->steps * 16 : values > 1 ? depth : depth * 16,
+                     .w_panel = wide         ? c->steps * 16
+                                : values > 1 ? depth
+                                             : depth * 16,
                      .w_step = values > 1 ? 1 : 16,
                      .panels = c->panels,
                      .storage = storage,
                      .next = wide ? (const char *)m->wide : c->next,
-                     .next_step = c->share};
+                     .next_step = c->portion};
         rows_at(&f, NULL, m->ldx, f.rows, rows);
         for (int64_t t = 0; t < m->tiles; t++) {
                 const int64_t begin = m->row0 + t * rows, row = begin < m->last_tile ? begin : m->last_tile;
@@ -173,8 +176,8 @@ KERNEL void matmul_tiles(const Matmul *m, const Chunk *c, int storage, int rows,
                                 rows_at(&f, m->active + row, m->ldx, f.rows, rows);
                         tile_rows_odd(acc, panels * 16, &f, c->steps, c->first == 0, rows, panels, rows > 4);
                 }
-                f.next += c->share * c->steps;
-                f.next_step = m->streamed ? 0 : c->share;
+                f.next += c->portion * c->steps;
+                f.next_step = m->streamed ? 0 : c->portion;
         }
 }
 
@@ -188,7 +191,7 @@ KERNEL void matmul_tiles(const Matmul *m, const Chunk *c, int storage, int rows,
 STORAGES(DEFINE_TILES)
 
 #define CHOOSE_TILE(of, rows, panels)                                                                        \
-        if (m->tile_storage == STORAGE_##of && m->tile_rows == (rows) && m->tile_panels == (panels))              \
+        if (m->tile_storage == STORAGE_##of && m->tile_rows == (rows) && m->tile_panels == (panels))         \
                 m->tile = TILE_NAME(of, rows, panels);
 #define CHOOSE_TILES(tiles, storage) tiles(CHOOSE_TILE, storage)
 
@@ -196,7 +199,11 @@ STORAGES(DEFINE_TILES)
  * at once: each asks for the one behind it, and that for the panels behind these. */
 KERNEL void matmul_chunks(const Matmul *m, float *sums, int panel)
 {
-        Chunk c = {.panel = panel, .sums = sums, .share = m->wide ? 0 : m->streamed ? m->bytes : (m->bytes + m->tiles - 1) / m->tiles};
+        Chunk c = {.panel = panel,
+                   .sums = sums,
+                   .portion = m->wide       ? 0
+                              : m->streamed ? m->bytes
+                                            : (m->bytes + m->tiles - 1) / m->tiles};
         c.panels = m->panel1 - panel < m->tile_panels ? m->panel1 - panel : m->tile_panels;
         for (; c.first < m->depth; c.first += c.steps) {
                 const int64_t left = m->depth - c.first;

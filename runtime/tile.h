@@ -181,8 +181,8 @@ KERNEL int64_t strides_of(const int64_t *odd, int i)
  * fit the registers; even, too: all rows are as far apart as the first two.  A panel repeated because there are fewer repeats in acc too.
  * Of codes whose scales stand side by side all steps are of one group.
  */
-KERNEL void tile_rows(float *acc, int64_t acc_row, const Factors *f, int64_t steps, int fresh, int rows,
-                      int panels, int even)
+KERNEL void tile_of_rows(float *acc, int64_t acc_row, const Factors *f, int64_t steps, int fresh, int rows,
+                         int panels, int even)
 {
         v16 sum[12][4], scale[4];
         int64_t w_at[4], acc_at[4], odd[6];
@@ -239,5 +239,5 @@ KERNEL void tile_rows(float *acc, int64_t acc_row, const Factors *f, int64_t ste
 KERNEL void tile_product(float *acc, int64_t acc_row, const Factors *f, int64_t steps, int fresh, int rows,
                          int panels)
 {
-        tile_rows(acc, acc_row, f, steps, fresh, rows, panels, 0);
+        tile_of_rows(acc, acc_row, f, steps, fresh, rows, panels, 0);
 }

@@ -330,7 +330,8 @@ static void emit_tiles(const Plan *p, const Target *t, Text *c)
         text_printf(c, "\n\n#define CODE_TILES(T, of)");
         for (const Tile *tile = t->code; tile->rows; tile++)
                 text_printf(c, " T(of, %d, %d)", tile->rows, tile->panels);
-        text_printf(c, "\n\n#define TILE_NAME(of, rows, panels) tile_##of##_##rows##x##panels##_%s\n\n", t->name);
+        text_printf(c, "\n\n#define TILE_NAME(of, rows, panels) tile_##of##_##rows##x##panels##_%s\n\n",
+                    t->name);
 }
 
 /* What the weights of products are stored in. */
@@ -341,11 +342,13 @@ static void emit_storages(const Plan *p, Text *c)
                 for (int k = 0; k < p->list[i].n; k++)
                         for (int s = 0; s < p->list[i].kernel[k]->nsegment; s++)
                                 used[p->list[i].kernel[k]->segment[s].w[0]->storage] = true;
-        used[STORAGE_F32] = used[STORAGE_F32] || used[STORAGE_F16] || used[STORAGE_BF16]; /* many rows take them wide */
+        used[STORAGE_F32] =
+                used[STORAGE_F32] || used[STORAGE_F16] || used[STORAGE_BF16]; /* many rows take them wide */
         text_printf(c, "#define STORAGES(S)");
         for (int s = 0; s < STORAGE_COUNT; s++)
                 if (used[s])
-                        text_printf(c, " S(%s, %s)", is_in_blocks(s) ? "CODE_TILES" : "TILES", storage_info[s].name);
+                        text_printf(c, " S(%s, %s)", is_in_blocks(s) ? "CODE_TILES" : "TILES",
+                                    storage_info[s].name);
         text_printf(c, "\n\n");
 }
 
@@ -355,10 +358,13 @@ static void add_states(const Plan *p, const StmtList *list, Text *states)
         for (int i = 0; i < list->n; i++) {
                 const Stmt *s = &list->stmt[i];
                 const bool attends = s->op == STMT_ATTENTION, multiplies = s->op == STMT_ACTIVATION_MATMUL;
-                const Buffer *of[] = {attends ? s->call.attention->k.buffer : multiplies ? s->call.activation->b.buffer : NULL,
+                const Buffer *of[] = {attends      ? s->call.attention->k.buffer
+                                      : multiplies ? s->call.activation->b.buffer
+                                                   : NULL,
                                       attends ? s->call.attention->v.buffer : NULL};
                 for (int j = 0; j < 2 && of[j]; j++) {
-                        const char *state = arena_printf(p->graph->arena, " S(%s)", storage_text(p->graph->arena, of[j]));
+                        const char *state =
+                                arena_printf(p->graph->arena, " S(%s)", storage_text(p->graph->arena, of[j]));
                         if (!strstr(states->data, state))
                                 text_printf(states, "%s", state);
                 }
@@ -396,7 +402,8 @@ void emit_tile(const Plan *p, const Target *t, Text *c)
                 c,
                 "/* Register tile of attention: rows by panels of 16; panels with four rows or fewer; rows "
                 "of "
-                "products of codes; tiles of products, and storages of their weights. */\n#define TILE_ROWS %d\n\n#define TILE_PANELS %d\n\n"
+                "products of codes; tiles of products, and storages of their weights. */\n#define TILE_ROWS "
+                "%d\n\n#define TILE_PANELS %d\n\n"
                 "#define FEW_PANELS %d\n\n#define CODE_ROWS %d\n\n",
                 t->rows, t->panels, t->few_panels, t->code_rows);
         emit_tiles(p, t, c);

@@ -346,15 +346,15 @@ static const char *start_text(const Printer *p, const Stmt *s)
 /* An element among blocks: their type, where they begin, its number. */
 static const char *in_blocks(Printer *p, const Stmt *s)
 {
-        return arena_printf(p->arena, "%s, %s, %s", storage_text(p->arena, s->buffer), pointer_name(p, s->buffer),
-                            index_text(p, s->at));
+        return arena_printf(p->arena, "%s, %s, %s", storage_text(p->arena, s->buffer),
+                            pointer_name(p, s->buffer), index_text(p, s->at));
 }
 
 const char *element_number(Printer *p, Buffer *b, const Index *at)
 {
         if (b->storage == STORAGE_Q8)
-                return arena_printf(p->arena, "block_at(%s, %s, %s)", storage_text(p->arena, b), pointer_name(p, b),
-                                    index_text(p, at));
+                return arena_printf(p->arena, "block_at(%s, %s, %s)", storage_text(p->arena, b),
+                                    pointer_name(p, b), index_text(p, at));
         return arena_printf(p->arena, storage_info[b->storage].one, pointer_name(p, b), index_text(p, at));
 }
 
