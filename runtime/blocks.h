@@ -37,28 +37,27 @@ static const uint8_t mxfp4_values[16] = {12, 13, 14, 15, 16, 18, 20, 24, 12, 11,
 
 /* --- activations --- */
 
-/* Bytes of a row's codes: [k] of 8 bits, scales [k / group], and behind the room for as many of groups of 32 sums: [k / 32] of each 32 or,
- * with groups of 256, in 16 bits, [k / 16] of each 16 and [k / 32] of each 32. */
-#define CODES_BYTES(k) ((int64_t)(k)*3 / 2)
+/* A row's codes are [k] of 8 bits and behind them, for each group, its scale and sums of codes: of all 32, or of each 16 and each 32. */
+#define CODES_BYTES(k) ((int64_t)(k)*5 / 4)
 
-KERNEL const float *codes_scales(const int8_t *codes, int k)
+typedef struct {
+        float scale;
+        int32_t sum;
+} CodesOf32;
+
+typedef struct {
+        float scale;
+        int16_t of_16[16], of_32[8];
+} CodesOf256;
+
+KERNEL const CodesOf32 *codes_of_32(const int8_t *codes, int k, int64_t group)
 {
-        return (const float *)(const void *)(codes + k);
+        return (const CodesOf32 *)(const void *)(codes + k) + group;
 }
 
-KERNEL const int32_t *codes_sums(const int8_t *codes, int k)
+KERNEL const CodesOf256 *codes_of_256(const int8_t *codes, int k, int64_t group)
 {
-        return (const int32_t *)(const void *)(codes + k + k / 8);
-}
-
-KERNEL const int16_t *codes_sums_of_16(const int8_t *codes, int k)
-{
-        return (const int16_t *)(const void *)(codes + k + k / 8);
-}
-
-KERNEL const int16_t *codes_sums_of_32(const int8_t *codes, int k)
-{
-        return codes_sums_of_16(codes, k) + k / 16;
+        return (const CodesOf256 *)(const void *)(codes + k) + group;
 }
 
 /* A group of a row; gives its scale.  sum [group / 16]: of each 16. */
@@ -80,20 +79,23 @@ KERNEL float codes_of_group(int8_t *codes, int32_t *sum, const float *x, int gro
         return finite ? used ? a / 127.0f : 0 : FLOAT_NAN;
 }
 
-/* Keeps the sums of group g of a row. */
-KERNEL void codes_keep_sums(int8_t *codes, int k, int g, const int32_t *sum, int group)
+/* The same, with its scale and sums, [group] of them. */
+KERNEL void keep_codes_of_256(CodesOf256 *kept, int8_t *codes, const float *x)
 {
-        if (group == 32) {
-                ((int32_t *)(uintptr_t)codes_sums(codes, k))[g] = sum[0] + sum[1];
-                return;
-        }
-        int16_t *of_16 = (int16_t *)(uintptr_t)codes_sums_of_16(codes, k) + 16 * g;
-        int16_t *of_32 = (int16_t *)(uintptr_t)codes_sums_of_32(codes, k) + 8 * g;
+        int32_t sum[16];
+        kept->scale = codes_of_group(codes, sum, x, 256);
         for (int i = 0; i < 8; i++) {
-                of_16[2 * i] = (int16_t)sum[2 * i];
-                of_16[2 * i + 1] = (int16_t)sum[2 * i + 1];
-                of_32[i] = (int16_t)(sum[2 * i] + sum[2 * i + 1]);
+                kept->of_16[2 * i] = (int16_t)sum[2 * i];
+                kept->of_16[2 * i + 1] = (int16_t)sum[2 * i + 1];
+                kept->of_32[i] = (int16_t)(sum[2 * i] + sum[2 * i + 1]);
         }
+}
+
+KERNEL void keep_codes_of_32(CodesOf32 *kept, int8_t *codes, const float *x)
+{
+        int32_t sum[2];
+        kept->scale = codes_of_group(codes, sum, x, 32);
+        kept->sum = sum[0] + sum[1];
 }
 
 /*
@@ -105,13 +107,14 @@ KERNEL void codes_of_rows(void *to, const float *x, int64_t ldx, const int32_t *
 {
         for (int64_t row = 0; row < rows; row++) {
                 int8_t *codes = (int8_t *)to + row * CODES_BYTES(k);
-                float *scale = (float *)(void *)(codes + k);
+                void *kept = codes + k;
                 const float *from = x + row_at(active, row) * ldx;
-                for (int g = 0; g < k / group; g++) {
-                        int32_t sum[16];
-                        scale[g] = codes_of_group(codes + g * group, sum, from + g * group, group);
-                        codes_keep_sums(codes, k, g, sum, group);
-                }
+                for (int g = 0; g < k / group; g++)
+                        if (group == 256)
+                                keep_codes_of_256((CodesOf256 *)kept + g, codes + g * group,
+                                                  from + g * group);
+                        else
+                                keep_codes_of_32((CodesOf32 *)kept + g, codes + g * group, from + g * group);
         }
 }
 
@@ -275,7 +278,7 @@ KERNEL void add_dots(v16 *sum, int storage, const uint8_t *p, const int8_t *cons
         n16 dot[12];
         UNROLL_ROWS
         for (int i = 0; i < rows; i++)
-                dot[i] = block_start(storage, codes_sums(x[i], k)[block]);
+                dot[i] = block_start(storage, codes_of_32(x[i], k, block)->sum);
         turn_pairs(dot, rows);
         UNROLL
         for (int j = 0; j < 4; j++)
@@ -286,10 +289,10 @@ KERNEL void add_dots(v16 *sum, int storage, const uint8_t *p, const int8_t *cons
         const v16 d = storage == STORAGE_MXFP4 ? v_load_bf16(half) : v_load_f16(half);
         UNROLL_ROWS
         for (int i = 0; i < rows; i++) {
-                const v16 scale = v_set1(codes_scales(x[i], k)[block]);
+                const v16 scale = v_set1(codes_of_32(x[i], k, block)->scale);
                 sum[i] = v_fma(v_of_n(dot[i]), v_mul(d, scale), sum[i]);
                 if (storage == STORAGE_Q4_1)
-                        sum[i] = v_fma(v_set1((float)codes_sums(x[i], k)[block]),
+                        sum[i] = v_fma(v_set1((float)codes_of_32(x[i], k, block)->sum),
                                        v_mul(v_load_f16(half + 16), scale), sum[i]);
         }
 }
@@ -389,7 +392,7 @@ KERNEL void scaled_dots(n16 *total, int storage, const uint8_t *p, const int8_t 
                 const int16_t *sums[12];
                 UNROLL_ROWS
                 for (int i = 0; i < rows; i++)
-                        sums[i] = codes_sums_of_16(x[i], k) + 16 * block;
+                        sums[i] = codes_of_256(x[i], k, block)->of_16;
                 add_sums(total, scales, 16, 1, sums, rows);
                 UNROLL_ROWS
                 for (int i = 0; i < rows; i++)
@@ -412,20 +415,21 @@ KERNEL void add_scaled_dots(v16 *sum, int storage, const uint8_t *p, const int8_
         UNROLL_ROWS
         for (int i = 0; i < rows; i++)
                 sum[i] = v_fma(v_of_n(total[i]),
-                               v_mul(v_load_f16(half), v_set1(codes_scales(x[i], k)[block])), sum[i]);
+                               v_mul(v_load_f16(half), v_set1(codes_of_256(x[i], k, block)->scale)), sum[i]);
         if (storage == STORAGE_Q6_K)
                 return;
         const int16_t *sums[12];
         UNROLL_ROWS
         for (int i = 0; i < rows; i++) {
                 total[i] = n_set1(0);
-                sums[i] = codes_sums_of_32(x[i], k) + 8 * block;
+                sums[i] = codes_of_256(x[i], k, block)->of_32;
         }
         add_sums(total, p + 192, 8, 0, sums, rows);
         UNROLL_ROWS
         for (int i = 0; i < rows; i++)
                 sum[i] = v_fma(v_neg(v_of_n(total[i])),
-                               v_mul(v_load_f16(half + 16), v_set1(codes_scales(x[i], k)[block])), sum[i]);
+                               v_mul(v_load_f16(half + 16), v_set1(codes_of_256(x[i], k, block)->scale)),
+                               sum[i]);
 }
 
 /* As tile_product(), of codes: steps are blocks, and panels need be no literal.  They take turns, so that the sums of one are in registers

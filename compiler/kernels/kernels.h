@@ -323,7 +323,7 @@ int64_t round_up(int64_t n, int64_t to);
 
 /* Activations as codes for products with blocks (runtime/blocks.h): the sizes of groups that share a scale; bytes of a row. */
 extern const int code_group[CODE_GROUPS];
-#define CODES_BYTES(k) ((int64_t)(k)*3 / 2)
+#define CODES_BYTES(k) ((int64_t)(k)*5 / 4)
 bool wants_codes(const Kernel *k, int group); /* MATMUL: does a part read its rows so? */
 
 /* As in runtime/matmul.h: floats of scratch for a product of so many rows at once. */

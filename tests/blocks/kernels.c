@@ -148,16 +148,23 @@ static bool same_float(float a, float b)
         return a == b || (isnan(a) && isnan(b));
 }
 
+/* The scale of a group of a row of codes, which stands first in what is kept of it: 8 bytes, or 52 of 256. */
+static float scale_of(const int8_t *codes, int k, int steps, int group)
+{
+        float scale;
+        memcpy(&scale, codes + k + group * (steps == 256 ? 52 : 8), sizeof scale);
+        return scale;
+}
+
 static void check_codes(const Product *p, const int8_t *codes, Storage s, const Target *t)
 {
         bool good = true;
         int code[256];
         for (int row = 0; row < ROWS; row++) {
                 const int8_t *own = codes + row * CODES_BYTES(p->k);
-                const float *scale = (const float *)(const void *)(own + p->k);
                 for (int g = 0; g < p->k / p->steps; g++) {
                         float rule = codes_by_rule(p->x + row * p->k + g * p->steps, p->steps, code);
-                        good = good && same_float(scale[g], rule);
+                        good = good && same_float(scale_of(own, p->k, p->steps, g), rule);
                         for (int i = 0; i < p->steps; i++)
                                 good = good && own[g * p->steps + i] == code[i];
                 }
@@ -185,10 +192,10 @@ static void put_pair(const void *ctx, int64_t row, int panel, const float *acc)
 static bool is_close(const Product *p, const int8_t *codes, int row, int n, float found)
 {
         const int8_t *own = codes + row * CODES_BYTES(p->k);
-        const float *scale = (const float *)(const void *)(own + p->k);
         double sum = 0, size = 0;
         for (int k = 0; k < p->k; k++) {
-                double term = (double)p->value[n * p->k + k] * own[k] * scale[k / p->steps];
+                double term =
+                        (double)p->value[n * p->k + k] * own[k] * scale_of(own, p->k, p->steps, k / p->steps);
                 sum += term;
                 size += fabs(term);
         }
