@@ -12,7 +12,7 @@
  * computes.  A single row is the same nest with a short chunk: it reads a few panels side by side at the
  * speed of memory.
  *
- * Weights of products are in one of STORAGES, activations in one of STATES.  Each tile is a function, Tile, that all products share: what
+ * Weights of products are in one of STORAGES, activations in one of STATES.  Each tile is a function, ProductTile, that all products share: what
  * is inlined at a call is no more than the epilogue.
  *
  * Needs blocks.h, and
@@ -75,7 +75,7 @@ typedef struct {
 } Chunk;
 
 /* Takes all tiles of a chunk, one after the other down the block's rows. */
-typedef void Tile(const Matmul *m, const Chunk *c);
+typedef void ProductTile(const Matmul *m, const Chunk *c);
 
 /* What matmul() was asked for, and how it goes about it. */
 struct Matmul {
@@ -87,7 +87,7 @@ struct Matmul {
         int storage, k, panel1;
         float *scratch; /* [tiles of a width][tile][its row][its panel][16] */
 
-        Tile *tile;
+        ProductTile *tile;
         int tile_rows, tile_panels, tile_storage;
         float *wide; /* [MATMUL_WIDE]: where each chunk of weights of 16 bits is made f32, once for all tiles; NULL: they stay */
         int width;            /* panels whose sums are finished together */
@@ -136,7 +136,7 @@ KERNEL int takes_wide(int storage, int rows)
         return rows > 4 && (storage == STORAGE_F16 || storage == STORAGE_BF16);
 }
 
-/* A Tile, but for the literals. */
+/* A ProductTile, but for the literals. */
 KERNEL void matmul_tiles(const Matmul *m, const Chunk *c, int storage, int rows, int panels)
 {
         if (takes_wide(storage, rows))

@@ -327,8 +327,8 @@ extern const int code_group[CODE_GROUPS];
 bool wants_codes(const Kernel *k, int group); /* MATMUL: does a part read its rows so? */
 
 /* As in runtime/matmul.h: floats of scratch for a product of so many rows at once. */
-#define MATMUL_SCRATCH(rows_at_once) (INT64_C(6) * LANES * ((rows_at_once) + TILE_MOST))
-#define MATMUL_WIDE(cut) (INT64_C(4) * LANES * (cut))
+#define PRODUCT_SCRATCH(rows_at_once) (INT64_C(6) * LANES * ((rows_at_once) + TILE_MOST))
+#define PRODUCT_WIDE(cut) (INT64_C(4) * LANES * (cut))
 
 /* c_names.c */
 bool is_c_word(const char *name); /* a keyword, or something of the runtime or of every emitted function */
