@@ -244,6 +244,7 @@ SHARED void attention_scores(const Attention *a, AttentionTile *t, int64_t block
         rows_at(&f, NULL, a->head_dim, TILE_ROWS, TILE_ROWS);
         f.w = (const char *)a->k + bytes_of(a->k_storage, t->kv * a->k_head + at / 16 * a->k_tile);
         f.next = (const char *)f.w + bytes_of(a->k_storage, width * panel);
+        f.next_panel = bytes_of(a->k_storage, panel);
         f.next_step = bytes_of(a->k_storage, 16);
         if (0)
                 ;
@@ -328,6 +329,7 @@ KERNEL void attention_values_of(const Attention *a, const AttentionTile *t, int6
                      .storage = a->v_storage};
         rows_at(&f, NULL, ATTENTION_BLOCK, TILE_ROWS, TILE_ROWS);
         f.next = (const char *)f.w + bytes_of(a->v_storage, 16 * a->v_key);
+        f.next_panel = bytes_of(a->v_storage, 16);
         f.next_step = bytes_of(a->v_storage, a->v_key);
         if (0)
                 ;

@@ -450,8 +450,7 @@ KERNEL void tile_blocks(float *acc, int64_t acc_row, const Factors *f, int64_t s
                         const uint8_t *block =
                                 (const uint8_t *)f->w + (j * f->w_panel + p) * step_bytes(f->storage);
                         for (int64_t at = 0; at < f->next_step; at += 64)
-                                v_prefetch_near(f->next + j * f->w_panel * step_bytes(f->storage) +
-                                                p * f->next_step + at);
+                                v_prefetch_near(f->next + j * f->next_panel + p * f->next_step + at);
                         if (step_values(f->storage) == 256)
                                 add_scaled_dots(sum, f->storage, block, x, f->k, f->first + p, rows);
                         else

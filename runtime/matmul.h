@@ -121,15 +121,6 @@ SHARED void matmul_widen(const Matmul *m, const Chunk *c)
                 widen_panels(m->wide, STORAGE_BF16, w, m->depth * m->bytes, c->panels, c->steps);
 }
 
-/* Tile t's share of the weights behind a chunk that was widened is asked for. */
-KERNEL void ask_for_next(const Matmul *m, const Chunk *c, int64_t t)
-{
-        const int64_t size = c->steps * m->bytes, end = size * (t + 1) / m->tiles;
-        for (int j = 0; j < c->panels; j++)
-                for (int64_t at = size * t / m->tiles; at < end; at += 64)
-                        v_prefetch_near(c->next + j * m->depth * m->bytes + at);
-}
-
 /* Tiles of so many rows take weights of 16 bits in f32. */
 KERNEL int takes_wide(int storage, int rows)
 {
@@ -155,14 +146,13 @@ KERNEL void matmul_tiles(const Matmul *m, const Chunk *c, int storage, int rows,
                      .w_step = values > 1 ? 1 : 16,
                      .panels = c->panels,
                      .storage = storage,
-                     .next = wide ? (const char *)m->wide : c->next,
+                     .next = c->next,
+                     .next_panel = m->depth * m->bytes,
                      .next_step = c->portion};
         rows_at(&f, NULL, m->ldx, f.rows, rows);
         for (int64_t t = 0; t < m->tiles; t++) {
                 const int64_t begin = m->row0 + t * rows, row = begin < m->last_tile ? begin : m->last_tile;
                 float *acc = c->sums + t * rows * panels * 16;
-                if (wide)
-                        ask_for_next(m, c, t);
                 if (values > 1) {
                         f.codes = m->codes + row * CODES_BYTES(m->k);
                         tile_blocks(acc, panels * 16, &f, c->steps, c->first == 0, rows, c->panels);
@@ -201,9 +191,7 @@ KERNEL void matmul_chunks(const Matmul *m, float *sums, int panel)
 {
         Chunk c = {.panel = panel,
                    .sums = sums,
-                   .portion = m->wide       ? 0
-                              : m->streamed ? m->bytes
-                                            : (m->bytes + m->tiles - 1) / m->tiles};
+                   .portion = m->streamed ? m->bytes : (m->bytes + m->tiles - 1) / m->tiles};
         c.panels = m->panel1 - panel < m->tile_panels ? m->panel1 - panel : m->tile_panels;
         for (; c.first < m->depth; c.first += c.steps) {
                 const int64_t left = m->depth - c.first;
@@ -387,6 +375,7 @@ KERNEL void matmul_activations_of(float *y, int64_t y_row, const float *a, int64
                         f.storage = storage;
                         factors_skip(&f, b_at + j * bj);
                         f.next = (const char *)f.w;
+                        f.next_panel = 0;
                         rows_at(&f, NULL, ai, rows, 4);
                         if (bj == 1 && lanes == 16) {
                                 tile_product(acc, 16, &f, k, 1, 4, 1);

@@ -93,9 +93,8 @@ typedef struct {
         int storage;
         int64_t lane_step; /* of those that are strided */
         int lanes;         /* of those and of codes with scales; 0 of the latter: 16 neighbours */
-        const char *
-                next; /* step p asks for next_step bytes at next + p * next_step, and as far behind as the panels are apart */
-        int64_t next_step;
+        const char *next;  /* step p asks for next_step bytes at next + j * next_panel + p * next_step */
+        int64_t next_panel, next_step;
 } Factors;
 
 /* Bytes of a number of f32, f16 or bf16. */
@@ -209,7 +208,7 @@ KERNEL void tile_of_rows(float *acc, int64_t acc_row, const Factors *f, int64_t 
                 UNROLL
                 for (int j = 0; j < panels; j++) {
                         w[j] = load_columns(f, w_at[j] + p * f->w_step, scale[j]);
-                        v_prefetch(next + bytes_of(f->storage, w_at[j]) + p * f->next_step);
+                        v_prefetch(next + j * f->next_panel + p * f->next_step);
                 }
                 UNROLL
                 for (int i = 0; i < rows; i++) {

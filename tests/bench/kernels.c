@@ -27,8 +27,9 @@
 
 #include "../../runtime/blocks.h"
 #define STORAGES(S)                                                                                          \
-        S(TILES, F32) S(TILES, F16) S(TILES, BF16) S(CODE_TILES, Q8_0) S(CODE_TILES, Q4_0) S(CODE_TILES, Q4_1) \
-        S(CODE_TILES, MXFP4) S(CODE_TILES, Q4_K) S(CODE_TILES, Q5_K) S(CODE_TILES, Q6_K)
+        S(TILES, F32)                                                                                        \
+        S(TILES, F16) S(TILES, BF16) S(CODE_TILES, Q8_0) S(CODE_TILES, Q4_0) S(CODE_TILES, Q4_1)             \
+                S(CODE_TILES, MXFP4) S(CODE_TILES, Q4_K) S(CODE_TILES, Q5_K) S(CODE_TILES, Q6_K)
 #include "../runtime/tiles.h"
 
 #include "../../runtime/matmul.h"
@@ -171,6 +172,7 @@ DECODE(decode_4_rows, 4, 2048, STORAGE_F32)
         }
 PREFILL(prefill_132, 132, 3072, 768, STORAGE_F32)
 PREFILL(prefill_128, 128, 3072, 768, STORAGE_F32)
+PREFILL(prefill_16_bf16, 16, 3072, 768, STORAGE_BF16)
 PREFILL(prefill_128_bf16, 128, 3072, 768, STORAGE_BF16)
 PREFILL(prefill_512, 512, 2048, 2048, STORAGE_F32)
 PREFILL(prefill_small, 128, 144, 288, STORAGE_F32)
@@ -272,6 +274,7 @@ int main(int argc, char **argv)
                 {"prefill f32 132x3072x768", "GF/s", prefill_132, fma_peak},
                 {"prefill f32 128x3072x768", "GF/s", prefill_128, fma_peak},
                 {"prefill bf16 128x3072x768", "GF/s", prefill_128_bf16, fma_peak},
+                {"prefill bf16 16x3072x768", "GF/s", prefill_16_bf16, fma_peak},
                 {"prefill f32 512x2048x2048", "GF/s", prefill_512, fma_peak},
                 {"prefill f32 128x144x288", "GF/s", prefill_small, fma_peak},
 #define OF_BLOCKS(name)                                                                                      \
