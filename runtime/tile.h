@@ -187,7 +187,7 @@ KERNEL void tile_of_rows(float *acc, int64_t acc_row, const Factors *f, int64_t 
         int64_t w_at[4], acc_at[4], odd[6];
         const char *x = (const char *)f->x, *next = f->next;
         UNROLL
-        for (int i = 0; i < rows / 2; i++)
+        for (int i = 0; i < 6; i++)
                 odd[i] = (2 * i + 1) * 4 * f->x_at[1];
         UNROLL
         for (int j = 0; j < panels; j++) {
