@@ -11,7 +11,8 @@ static void any_matmul_blocks(const void *ctx, Epilogue *epilogue, const void *c
                               int64_t rows, int k, const void *w, int storage, int group,
                               const Tiling *tiling, int panel0, int panel1, float *scratch)
 {
-        matmul_blocks(ctx, epilogue, codes, active, rows, k, w, storage, group, tiling, panel0, panel1, scratch);
+        matmul_blocks(ctx, epilogue, codes, active, rows, k, w, storage, group, tiling, panel0, panel1,
+                      scratch);
 }
 
 /* clang-format off */

@@ -28,6 +28,8 @@ const char *chosen_text(const Emit *e, const char *file);
 Emit emit_new(Plan *p, const EmitOptions *o);
 const char *model_text(const Emit *e, const char *text); /* with $model, $MODEL and $program replaced */
 void emit_guard_macros(const Emit *e, Text *c);
+
+/* emit_tiles.c */
 void emit_tile(const Plan *p, const Target *t, Text *c);
 
 /* emit_header.c */

@@ -28,8 +28,9 @@
 #include "../../runtime/blocks.h"
 #define STORAGES(S)                                                                                          \
         S(TILES, F32)                                                                                        \
-        S(TILES, F16) S(TILES, BF16) S(CODE_TILES, Q8_0) S(CODE_TILES, Q4_0) S(CODE_TILES, Q4_1)             \
-                S(CODE_TILES, MXFP4) S(CODE_TILES, Q4_K) S(CODE_TILES, Q5_K) S(CODE_TILES, Q6_K)
+        S(TILES, F16)                                                                                        \
+        S(TILES, BF16) S(CODE_TILES, Q8_0) S(CODE_TILES, Q4_0) S(CODE_TILES, Q4_1) S(CODE_TILES, MXFP4)      \
+                S(CODE_TILES, Q4_K) S(CODE_TILES, Q5_K) S(CODE_TILES, Q6_K)
 #include "../runtime/tiles.h"
 
 #include "../../runtime/matmul.h"

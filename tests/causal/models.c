@@ -90,7 +90,8 @@ static bool check_simplified(Graph *g, bool causal)
         CausalResult r = causal_prove(g->arena, graph_facts(g->arena, g, growing_dimension(g)));
         Stuck stuck;
         bool ok = r.causal == causal || mistaken("the proof changes with simplify");
-        Graph *steps = r.causal ? incremental(g, graph_facts(g->arena, g, growing_dimension(g)), &stuck) : NULL;
+        Graph *steps =
+                r.causal ? incremental(g, graph_facts(g->arena, g, growing_dimension(g)), &stuck) : NULL;
         if (r.causal && (!steps || !brute_steps(g, simplify(steps), x)))
                 ok = mistaken("the state form after simplify differs from the whole");
         free(x);

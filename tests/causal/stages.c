@@ -90,7 +90,8 @@ static bool test_tables(void)
 {
         Arena arena = {0};
         Stuck stuck;
-        Graph *g = build_case(&arena, case_named("rotary")), *steps = incremental(g, graph_facts(g->arena, g, 0), &stuck);
+        Graph *g = build_case(&arena, case_named("rotary")),
+              *steps = incremental(g, graph_facts(g->arena, g, 0), &stuck);
         bool ok = count_tables(&arena, g, OP_COS) == 2 && count_tables(&arena, steps, OP_COS) == 2;
         ok = ok && count_tables(&arena, g, OP_LESSEQ) == 0 && count_tables(&arena, g, OP_MATMUL) == 0;
         Graph *mean = build_case(&arena, case_named("counts time"));

@@ -57,8 +57,8 @@ static bool check_refusal(void)
         Node *x = g->top->node[0];
         g->output[0].node = view_slice(g, g->top, x, 0, dim_fixed(0), fewer, (Span){0}, NULL);
         bool proved = causal_prove(&arena, graph_facts(&arena, g, 0)).causal;
-        bool ok = proved && !incremental(g, graph_facts(g->arena, g, 0), &stuck) && stuck.node == g->output[0].node &&
-                  strstr(stuck.why, "it has fewer elements than");
+        bool ok = proved && !incremental(g, graph_facts(g->arena, g, 0), &stuck) &&
+                  stuck.node == g->output[0].node && strstr(stuck.why, "it has fewer elements than");
         printf("%s no state form: %s\n", ok ? "ok" : "FAIL", stuck.why ? stuck.why : "none");
         arena_free(&arena);
         return ok;

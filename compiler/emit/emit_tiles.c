@@ -1,0 +1,113 @@
+/* What a target's kernels are told of the model before they are pasted: register tiles, and how weights and activations are stored.  The
+ * tiles of products are shared by all of them (runtime/matmul.h), so a file has those that its products name, and no others. */
+#include <string.h>
+
+#include "emit_private.h"
+
+static bool has_tile(const Plan *p, Tile tile)
+{
+        for (int i = 0; i < p->nbody; i++)
+                for (int k = 0; k < p->list[i].n; k++)
+                        for (int s = 0; s < p->list[i].kernel[k]->nsegment; s++) {
+                                const Segment *of = &p->list[i].kernel[k]->segment[s];
+                                if (!is_in_blocks(of->w[0]->storage) && of->tiling.rows == tile.rows &&
+                                    of->tiling.panels == tile.panels)
+                                        return true;
+                        }
+        return false;
+}
+
+/* The tiles that a file's products take with weights as numbers, and those that they take with codes. */
+static void emit_tiles(const Plan *p, const Target *t, Text *c)
+{
+        text_printf(c, "#define TILES(T, of)");
+        if (target_is_portable(p->target))
+                text_printf(c, " T(of, %d, %d)", t->rows, t->panels);
+        for (const Tile *tile = p->target->tile; tile->rows; tile++)
+                if (has_tile(p, *tile))
+                        text_printf(c, " T(of, %d, %d)", tile->rows, tile->panels);
+        for (const Tile *tile = t->few; tile->rows; tile++)
+                text_printf(c, " T(of, %d, %d)", tile->rows, tile->panels);
+        text_printf(c, "\n\n#define CODE_TILES(T, of)");
+        for (const Tile *tile = t->code; tile->rows; tile++)
+                text_printf(c, " T(of, %d, %d)", tile->rows, tile->panels);
+        text_printf(c, "\n\n#define TILE_NAME(of, rows, panels) tile_##of##_##rows##x##panels##_%s\n\n",
+                    t->name);
+}
+
+/* What the weights of products are stored in. */
+static void emit_storages(const Plan *p, Text *c)
+{
+        bool used[STORAGE_COUNT] = {false};
+        for (int i = 0; i < p->nbody; i++)
+                for (int k = 0; k < p->list[i].n; k++)
+                        for (int s = 0; s < p->list[i].kernel[k]->nsegment; s++)
+                                used[p->list[i].kernel[k]->segment[s].w[0]->storage] = true;
+        used[STORAGE_F32] =
+                used[STORAGE_F32] || used[STORAGE_F16] || used[STORAGE_BF16]; /* many rows take them wide */
+        text_printf(c, "#define STORAGES(S)");
+        for (int s = 0; s < STORAGE_COUNT; s++)
+                if (used[s])
+                        text_printf(c, " S(%s, %s)", is_in_blocks(s) ? "CODE_TILES" : "TILES",
+                                    storage_info[s].name);
+        text_printf(c, "\n\n");
+}
+
+/* What keys, values and the right sides of activations' products are stored in. */
+static void add_states(const Plan *p, const StmtList *list, Text *states)
+{
+        for (int i = 0; i < list->n; i++) {
+                const Stmt *s = &list->stmt[i];
+                const bool attends = s->op == STMT_ATTENTION, multiplies = s->op == STMT_ACTIVATION_MATMUL;
+                const Buffer *of[] = {attends      ? s->call.attention->k.buffer
+                                      : multiplies ? s->call.activation->b.buffer
+                                                   : NULL,
+                                      attends ? s->call.attention->v.buffer : NULL};
+                for (int j = 0; j < 2 && of[j]; j++) {
+                        const char *state =
+                                arena_printf(p->graph->arena, " S(%s)", storage_text(p->graph->arena, of[j]));
+                        if (!strstr(states->data, state))
+                                text_printf(states, "%s", state);
+                }
+                if (s->inside)
+                        add_states(p, s->inside, states);
+        }
+}
+
+static void emit_states(const Plan *p, Text *c)
+{
+        Text *states = text_new(p->graph->arena);
+        text_printf(states, "#define STATES(S)");
+        for (int i = 0; i < p->nbody; i++)
+                for (int k = 0; k < p->list[i].n; k++) {
+                        const Code *code = p->list[i].kernel[k]->code;
+                        for (int f = 0; code && f < code->n; f++)
+                                add_states(p, &code->function[f]->body, states);
+                }
+        text_printf(c, "%s\n\n", states->data);
+}
+
+/* Whether some product takes the rows of a list. */
+static bool has_scattered_rows(const Plan *p)
+{
+        for (int i = 0; i < p->nbody; i++)
+                for (int k = 0; k < p->list[i].n; k++)
+                        if (p->list[i].kernel[k]->nsegment && p->list[i].kernel[k]->active_only)
+                                return true;
+        return false;
+}
+
+void emit_tile(const Plan *p, const Target *t, Text *c)
+{
+        text_printf(c,
+                    "/* Register tile of attention: rows by panels of 16; panels with four rows or fewer; "
+                    "rows of "
+                    "products of codes; tiles of products, and storages of their weights. */\n"
+                    "#define TILE_ROWS %d\n\n#define TILE_PANELS %d\n\n"
+                    "#define FEW_PANELS %d\n\n#define CODE_ROWS %d\n\n",
+                    t->rows, t->panels, t->few_panels, t->code_rows);
+        emit_tiles(p, t, c);
+        emit_storages(p, c);
+        emit_states(p, c);
+        text_printf(c, "#define SCATTERED %d\n\n", has_scattered_rows(p));
+}
