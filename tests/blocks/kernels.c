@@ -16,6 +16,7 @@
 #include "run/jit_private.h"
 #include "weights/weights.h"
 
+enum { LARGEST = 2 }; /* an output whose codes are the largest ones */
 enum { ROWS = 29, OUTPUTS = 70, PANELS = 6, DEPTH = 1024, SCRATCH = 6 * 16 * (192 + 12) };
 
 typedef void CodesOfRows(void *to, const float *x, int64_t ldx, const int32_t *active, int64_t rows, int k,
@@ -83,7 +84,7 @@ static Product *product_new(int kind, int k)
         p->panel = calloc(1, (size_t)storage_size(s, (int64_t)PANELS * 16 * k) + 64);
         for (int i = 0; i < OUTPUTS * depth; i++) {
                 for (int b = 0; b < bytes; b++)
-                        p->block[i * bytes + b] = (uint8_t)random_bits();
+                        p->block[i * bytes + b] = i / depth == LARGEST ? 0xff : (uint8_t)random_bits();
                 set_scales(s, p->block + i * bytes);
         }
         ck_type_widen(kinds[kind].type, p->block, OUTPUTS * depth, p->value);
@@ -103,6 +104,8 @@ static Product *product_new(int kind, int k)
                 p->x[3 * k + i] = 0;
                 p->x[4 * k + i] = 1e-31f;
         }
+        for (int i = 0; i < k; i++)
+                p->x[7 * k + i] = 1; /* its codes are all 127 */
         p->x[5 * k + 7] = NAN;
         p->x[6 * k + k - 1] = -INFINITY;
         return p;
