@@ -432,7 +432,7 @@ KERNEL void add_scaled_dots(v16 *sum, int storage, const uint8_t *p, const int8_
                                sum[i]);
 }
 
-/* As tile_product(), of codes: steps are blocks, and panels need be no literal.  They take turns, so that the sums of one are in registers
+/* As tile_of_rows(), of codes: steps are blocks, and panels need be no literal.  They take turns, so that the sums of one are in registers
  * beside its dots. */
 KERNEL void tile_blocks(float *acc, int64_t acc_row, const Factors *f, int64_t steps, int fresh, int rows,
                         int panels)

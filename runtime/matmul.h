@@ -5,7 +5,7 @@
  * of rows, panels or k changes a bit: rows come one at a time or two hundred, threads share the panels as
  * they like.
  *
- * One micro-kernel, tile_product() or, with weights of few bits, tile_blocks(), holds a tile of rows x panels of 16 columns in registers.  Around it the
+ * One micro-kernel, tile_of_rows() or, with weights of few bits, tile_blocks(), holds a tile of rows x panels of 16 columns in registers.  Around it the
  * loops of Goto and van de Geijn ("Anatomy of high-performance matrix multiplication", 2008) with the weights
  * streamed: a group of panels is cut along k into chunks that stay in cache while all rows of a block pass
  * by, the sums wait in scratch between chunks, and each chunk asks for the next one's cache lines while it
@@ -375,7 +375,6 @@ KERNEL void matmul_activations_of(float *y, int64_t y_row, const float *a, int64
                         f.storage = storage;
                         factors_skip(&f, b_at + j * bj);
                         f.next = (const char *)f.w;
-                        f.next_panel = 0;
                         rows_at(&f, NULL, ai, rows, 4);
                         if (bj == 1 && lanes == 16) {
                                 tile_product(acc, 16, &f, k, 1, 4, 1);
