@@ -1,6 +1,7 @@
 /* The pipeline: from a file to a graph, through the passes, to a plan.  Reads as the story it is.
  *
  *   parse, elaborate ─► graph ─ simplify ─ stage ─ causal ─ phases ─► graph ─ fuse ─ tile ─ plan ─ sync ─► plan */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -108,6 +109,26 @@ static const char *no_state_of(Model *m, const Stuck *stuck)
                             name ? name : op, name ? " (" : "", name ? op : "", name ? ")" : "", stuck->why);
 }
 
+/* Outputs that read a bounded future are causal if they come later by as much. */
+static void hint_delay(Model *m)
+{
+        const Graph *g = m->graph;
+        const Type *t = &g->output[0].node->type;
+        const char *before = "", *behind = "";
+        int axis = 0;
+        while (axis < t->rank - 1 && t->dim[axis].per[growing_dimension(g)] == 0)
+                axis++;
+        for (int i = axis + 1; axis > 0 && i < t->rank; i++)
+                behind = arena_printf(&m->arena, "%s, ..", behind);
+        if (axis > 0)
+                before = ".., ";
+        diag_hint(&m->diag,
+                  "it is causal if its outputs come %" PRId64
+                  " position%s later: output %s = pad(.., axis: %d, before: %" PRId64 ")[%s..-%" PRId64 "%s]",
+                  m->delay, m->delay == 1 ? "" : "s", g->output[0].name, axis, m->delay, before, m->delay,
+                  behind);
+}
+
 /* Where and why the model is not causal, as notes. */
 static void add_why_not_causal(Model *m)
 {
@@ -115,6 +136,8 @@ static void add_why_not_causal(Model *m)
         if (m->not_causal) {
                 diag_note(&m->diag, m->not_causal->span, "%s", m->why_not);
                 note_instances(&m->diag, m->not_causal->where);
+                if (m->delay > 0)
+                        hint_delay(m);
         } else if (growing_dimension(m->graph) >= 0) {
                 diag_hint(&m->diag, "the causal pass is off");
         } else if (m->graph->noutput) {
@@ -194,6 +217,7 @@ static bool pass_causal(Model *m, const Options *o)
         Graph *steps = proof.causal ? incremental(m->graph, facts, &stuck) : NULL;
         m->not_causal = steps ? NULL : stuck.node;
         m->why_not = steps ? NULL : proof.causal ? no_state_of(m, &stuck) : proof.why;
+        m->delay = proof.delay;
         const Output *last = m->graph->noutput ? &m->graph->output[m->graph->noutput - 1] : NULL;
         if (proof.causal && !steps && last && last->tap)
                 return refuse_tap(m, last, m->why_not);

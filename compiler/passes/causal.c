@@ -139,6 +139,14 @@ static const char *explain(Arena *a, const Facts *f, const Node *n)
         return folds ? arena_printf(a, "%s%s", text, why_fold_reads(a, f, n)) : text;
 }
 
+static int count_growing(const Facts *f, const Type *t)
+{
+        int growing = 0;
+        for (int axis = 0; axis < t->rank; axis++)
+                growing += is_growing(f, t->dim[axis]);
+        return growing;
+}
+
 static CausalResult refuse(const Node *culprit, int output, const char *why)
 {
         return (CausalResult){.culprit = culprit, .output = output, .why = why};
@@ -149,9 +157,7 @@ static CausalResult judge(Arena *a, const Facts *f, int output)
         const Node *n = f->graph->output[output].node;
         const Fact *y = &f->of[n->id];
         const char *name = f->graph->named[f->time].name;
-        int growing = 0;
         for (int axis = 0; axis < n->type.rank; axis++) {
-                growing += is_growing(f, n->type.dim[axis]);
                 if (n->type.dim[axis].per[f->time] != 0 && !is_growing(f, n->type.dim[axis]))
                         return refuse(n, output,
                                       arena_printf(a, "axis %d of output %s is a multiple of %s", axis,
@@ -161,7 +167,7 @@ static CausalResult judge(Arena *a, const Facts *f, int output)
                 const Node *culprit = y->origin ? y->origin : n;
                 return refuse(culprit, output, explain(a, f, culprit));
         }
-        if (growing > 1)
+        if (count_growing(f, &n->type) > 1)
                 return refuse(n, output,
                               arena_printf(a, "output %s has two axes of %s, and no rows to give one by one",
                                            f->graph->output[output].name, name));
@@ -174,17 +180,15 @@ static void judge_tap(Arena *a, const Facts *f, int output, CausalResult *result
         const Node *n = f->graph->output[output].node;
         const Fact *y = &f->of[n->id];
         const char *name = f->graph->named[f->time].name;
-        int growing = 0, odd = 0;
-        for (int axis = 0; axis < n->type.rank; axis++) {
-                growing += is_growing(f, n->type.dim[axis]);
+        int odd = 0;
+        for (int axis = 0; axis < n->type.rank; axis++)
                 odd += n->type.dim[axis].per[f->time] != 0 && !is_growing(f, n->type.dim[axis]);
-        }
         result->output = output;
         if (reads_future(f, &y->reach))
                 result->tap_why = explain(a, f, y->origin ? y->origin : n);
         else if (odd)
                 result->tap_why = arena_printf(a, "it has an axis of a multiple of %s", name);
-        else if (growing > 2)
+        else if (count_growing(f, &n->type) > 2)
                 result->tap_why = arena_printf(a, "it has more than two axes of %s", name);
 }
 
@@ -204,6 +208,28 @@ static void judge_any(Arena *arena, GraphFacts *facts, CausalResult *result)
         }
 }
 
+/* By how many positions all outputs must come later to read nothing that comes after them; 0: it is not known, it is as
+ * long as the whole sequence, or the same position is read by all. */
+static int64_t delay_of(const Facts *f)
+{
+        const Graph *g = f->graph;
+        int64_t delay = 0;
+        for (int i = 0; i < g->noutput; i++) {
+                const Reach *reach = &f->of[g->output[i].node->id].reach;
+                if (g->output[i].tap)
+                        continue;
+                if (reach->all || count_growing(f, &g->output[i].node->type) != 1)
+                        return 0;
+                for (int k = 0; k < reach->n; k++) {
+                        int64_t ahead = dim_bound(g, reach->at[k].high);
+                        if (ahead > 0 && reach->at[k].axis == NO_AXIS)
+                                return 0;
+                        delay = ahead > delay ? ahead : delay;
+                }
+        }
+        return delay < g->named[f->time].bound ? delay : 0;
+}
+
 CausalResult causal_prove(Arena *arena, GraphFacts *facts)
 {
         const Facts *f = facts_under(facts, FINITE_VALUES);
@@ -217,6 +243,8 @@ CausalResult causal_prove(Arena *arena, GraphFacts *facts)
                         judge_tap(arena, f, i, &result);
         if (result.causal)
                 judge_any(arena, facts, &result);
+        else
+                result.delay = delay_of(f);
         return result;
 }
 

@@ -39,6 +39,7 @@ typedef struct {
         const Node *
                 rests; /* causal, if values are finite: where what comes later is read if they are not; or NULL */
         const char *why_rests;
+        int64_t delay; /* not causal: every output is, as many positions later; 0: no delay makes it so */
 } CausalResult;
 
 /* The text lives in arena. */

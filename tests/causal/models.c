@@ -7,6 +7,7 @@
 #include "passes/passes.h"
 #include "language/language.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,12 +64,41 @@ static bool check_steps(Graph *g, const CausalResult *r, const double *x)
         return true;
 }
 
-static bool check_model(Graph *g)
+/* What is said of a delay must be so: each output that many positions later, with zeros before, is causal. */
+static bool check_delay(Graph *g, int64_t delay, const double *x)
+{
+        int time = growing_dimension(g);
+        printf("causal if it comes %" PRId64 " position%s later\n", delay, delay == 1 ? "" : "s");
+        for (int i = 0; i < g->noutput; i++) {
+                Node *n = g->output[i].node;
+                int axis = 0;
+                while (n->type.dim[axis].per[time] == 0)
+                        axis++;
+                Dim count = n->type.dim[axis];
+                Diag diag = {.arena = g->arena};
+                Attr attr = {.axis = axis, .before = dim_fixed(delay), .slot = -1};
+                Node *late = build(g, g->top, &diag, OP_PAD, 1, &n, &attr, n->span, n->where);
+                g->output[i].node = view_slice(g, g->top, late, axis, dim_fixed(0), count, n->span, n->where);
+        }
+        verify(g, "delay");
+        GraphFacts *facts = graph_facts(g->arena, g, time);
+        CausalResult r = causal_prove(g->arena, facts);
+        Stuck stuck;
+        Graph *steps = r.causal ? incremental(g, facts, &stuck) : NULL;
+        if (!steps)
+                return mistaken("it is not causal behind that delay");
+        return brute_steps(g, steps, x) ||
+               mistaken("the state form of what comes later differs from the whole");
+}
+
+/* *causal: what the proof says. */
+static bool check_model(Graph *g, bool *causal)
 {
         verify(g, "elaborate");
         double *x = random_input(11);
         CausalResult r = causal_prove(g->arena, graph_facts(g->arena, g, growing_dimension(g)));
         bool ok = true;
+        *causal = r.causal;
         if (!r.causal)
                 print_refusal(&r);
         if (brute_causal(g, x) != r.causal)
@@ -77,6 +107,8 @@ static bool check_model(Graph *g)
                 ok = mistaken("a fact does not hold");
         if (r.causal)
                 ok = check_steps(g, &r, x) && ok;
+        else if (r.delay > 0)
+                ok = check_delay(g, r.delay, x) && ok;
         free(x);
         return ok;
 }
@@ -112,11 +144,8 @@ static bool check_file(const char *path)
         Arena arena = {0};
         Interner names = {.arena = &arena};
         Graph *g = load(&arena, &names, path);
-        bool ok = g && check_model(g);
-        if (ok) {
-                CausalResult r = causal_prove(&arena, graph_facts(&arena, g, growing_dimension(g)));
-                ok = check_simplified(load(&arena, &names, path), r.causal);
-        }
+        bool causal,
+                ok = g && check_model(g, &causal) && check_simplified(load(&arena, &names, path), causal);
         arena_free(&arena);
         return ok;
 }
