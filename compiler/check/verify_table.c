@@ -97,7 +97,7 @@ static bool drop_acausal(Table *t)
 {
         Model *m = t->m;
         add_taps(t);
-        Graph *g = hoist(simplify(m->graph));
+        Graph *g = hoist(t->o->off[PASS_recognise] ? simplify(m->graph) : recognise(m->graph));
         int time = growing_dimension(g);
         while (time >= 0) {
                 CausalResult proof = causal_prove(&m->arena, graph_facts(&m->arena, g, time));

@@ -196,6 +196,13 @@ static bool pass_simplify(Model *m, const Options *o)
         return true;
 }
 
+static bool pass_recognise(Model *m, const Options *o)
+{
+        (void)o;
+        m->graph = recognise(m->graph);
+        return true;
+}
+
 static bool pass_stage(Model *m, const Options *o)
 {
         (void)o;

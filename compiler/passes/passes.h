@@ -17,6 +17,7 @@ typedef enum {
 
 /* simplify.c, prune.c */
 Graph *simplify(Graph *g);
+Graph *recognise(Graph *g); /* simplify, with softmax and products that were written in other ways */
 void find_wanted(Graph *g); /* Graph.wanted, after all passes: no other may follow */
 
 /* mixture.c: weights whose slots are of several kinds, kind[weight's id][slot], become weights of one kind, in bodies of their own.

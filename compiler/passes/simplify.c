@@ -6,14 +6,17 @@
  *     ...
  *     %8 = view (view x)        %8 = view x
  *
- * Each node in turn is rebuilt on its inputs' replacements, folded (fold.c), rewritten (algebra.c; softmax.c) and
+ * Each node in turn is rebuilt on its inputs' replacements, folded (fold.c), rewritten (algebra.c) and
  * looked up among the nodes before it (common.c); rounds follow until nothing changes; then what nothing
  * needs is dropped (prune.c). A value that a repeat carries unchanged through all bodies is taken from
  * outside.
  *
  * Before: any graph that verify accepts.  After: the same answers to the bit, from the interpreter and from
- * compiled code, but for a softmax that was written by hand; nodes changed in place and numbered anew.  Weights that nothing reads stay in
- * graph->weight. */
+ * compiled code; nodes changed in place and numbered anew.  Weights that nothing reads stay in
+ * graph->weight.
+ *
+ * recognise: the same, with softmax and products that were written in other ways (softmax.c, products.c).  Answers are the same
+ * but for rounding. */
 #include "simplify_private.h"
 
 enum { MAX_ROUNDS = 8 };
@@ -23,6 +26,7 @@ typedef struct {
         Node **replaced; /* by id, for ids below `limit`: what stands for the node now */
         int limit;
         CommonTable common;
+        bool recognises; /* what was written in other ways becomes softmax and products, too */
         bool changed;
 } Simplifier;
 
@@ -80,8 +84,10 @@ static Node *simplify_node(Simplifier *s, Node *n)
                 now = fold_constants(s->g, n);
         if (!now)
                 now = rewrite(s->g, n);
-        if (now == n)
+        if (now == n && s->recognises)
                 now = rewrite_softmax(s->g, n);
+        if (now == n && s->recognises)
+                now = rewrite_product(s->g, n);
         if (now == n) {
                 now = find_common(&s->common, n);
                 if (now == n)
@@ -116,10 +122,10 @@ static void replace_roots(Simplifier *s)
         }
 }
 
-static bool simplify_round(Graph *g)
+static bool simplify_round(Graph *g, bool recognises)
 {
         Arena scratch = {0};
-        Simplifier s = {.g = g, .limit = g->nnode, .common = {.arena = &scratch}};
+        Simplifier s = {.g = g, .limit = g->nnode, .common = {.arena = &scratch}, .recognises = recognises};
         s.replaced = NEW_ARRAY(&scratch, Node *, g->nnode);
         simplify_body(&s, g->top);
         replace_roots(&s);
@@ -128,9 +134,19 @@ static bool simplify_round(Graph *g)
         return s.changed;
 }
 
-Graph *simplify(Graph *g)
+static Graph *simplify_rounds(Graph *g, bool recognises)
 {
-        for (int round = 0; round < MAX_ROUNDS && simplify_round(g); round++)
+        for (int round = 0; round < MAX_ROUNDS && simplify_round(g, recognises); round++)
                 ;
         return g;
+}
+
+Graph *simplify(Graph *g)
+{
+        return simplify_rounds(g, false);
+}
+
+Graph *recognise(Graph *g)
+{
+        return simplify_rounds(g, true);
 }

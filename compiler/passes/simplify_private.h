@@ -23,6 +23,9 @@ Node *rewrite(Graph *g,
 /* softmax.c */
 Node *rewrite_softmax(Graph *g, Node *n); /* softmax, where n is one by hand, or n */
 
+/* products.c */
+Node *rewrite_product(Graph *g, Node *n); /* the same as a product, or by one that attention can take in; or n */
+
 /* prune.c */
 void prune(Graph *g); /* what no output, test, checkpoint entry or state needs goes; ids are given out anew */
 /* What the outputs need that are no taps: by id the nodes, and by id of a repeat its results (NULL: none). */

@@ -5,6 +5,9 @@
  *   (exp(x) @ v) / sum(exp(x))                        softmax(x) @ v
  *   exp(x - log(sum(exp(x))))                         softmax(x)
  *   .. with x - max(x) for x                          the same: what is taken off every element of a row is divided out
+ *   .. with 2 ^ x or c ^ x, c > 0, for exp(x)         softmax(x log c)
+ *   .. with softmax(x) * mask for exp(x)              softmax(where(mask, x, -inf)), where positions alone decide the mask
+ *   softmax(where(mask, x - max(x), -inf))            softmax(where(mask, x, -inf))
  *   .. with exp(x) * mask, where(mask, exp(x), 0)     softmax(where(mask, x, -inf))
  *   .. with sum(..) + c, or + exp(s)                  softmax(x, sink: log(c), or s)
  *
@@ -13,7 +16,8 @@
 
 #include <math.h>
 
-/* exp(x) in all its spellings: elements x, those where `mask` (NULL: all), and the maximum that was taken off, or NULL. */
+/* exp(x) in all its spellings: elements x, those where `mask` (NULL: all), and the maximum that was taken off, the softmax that divided
+ * them by their sum, or NULL. */
 typedef struct {
         Node *x, *mask, *taken_off;
 } Exponential;
@@ -47,8 +51,31 @@ static Node *mask_in(Node *n)
         return x->type.dtype == BOOL ? x : NULL;
 }
 
-static bool exponential(Node *n, Exponential *e)
+/* Is n decided by positions and constants alone? */
+static bool is_of_positions(const Node *n, int depth)
 {
+        bool leaf = n->op == OP_INDEX || n->op == OP_CONST || n->op == OP_SIZE;
+        bool inner = depth > 0 && (op_info[n->op].family == POINT || n->op == OP_VIEW);
+        for (int i = 0; inner && i < n->nin; i++)
+                inner = is_of_positions(n->in[i], depth - 1);
+        return leaf || inner;
+}
+
+/* A softmax that is masked by what data decide stays: its weights choose experts. */
+static bool masks(const Exponential *e, const Node *n)
+{
+        bool weights = e->taken_off && e->taken_off->op == OP_SOFTMAX;
+        return type_equal(&e->x->type, &n->type) && (!weights || is_of_positions(e->mask, 16));
+}
+
+static bool exponential(Graph *g, Node *n, Exponential *e)
+{
+        double base;
+        if (n->op == OP_POW && constant_uniform(n->in[0], &base) && base > 0 && isfinite(base) && base != 1) {
+                Node *in[] = {n->in[1], build_number(g, n->body, real_log(base), REAL, n->span, n->where)};
+                *e = (Exponential){make(g, n, OP_MUL, 2, in, NULL), NULL, NULL};
+                return e->x && type_equal(&e->x->type, &n->type);
+        }
         if (n->op == OP_EXP) {
                 Node *x = n->in[0];
                 bool off =
@@ -56,15 +83,19 @@ static bool exponential(Node *n, Exponential *e)
                 *e = (Exponential){off ? x->in[0] : x, NULL, off ? x->in[1] : NULL};
                 return n->type.rank > 0 && type_equal(&e->x->type, &n->type);
         }
-        if (n->op == OP_WHERE && is_constant(n->in[2], 0) && exponential(n->in[1], e) && !e->mask) {
+        if (n->op == OP_SOFTMAX && n->nin == 1) {
+                *e = (Exponential){n->in[0], NULL, n};
+                return true;
+        }
+        if (n->op == OP_WHERE && is_constant(n->in[2], 0) && exponential(g, n->in[1], e) && !e->mask) {
                 e->mask = n->in[0];
-                return type_equal(&e->x->type, &n->type);
+                return masks(e, n);
         }
         for (int i = 0; n->op == OP_MUL && i < 2; i++) {
                 Node *mask = mask_in(n->in[1 - i]);
-                if (mask && exponential(n->in[i], e) && !e->mask) {
+                if (mask && exponential(g, n->in[i], e) && !e->mask) {
                         e->mask = mask;
-                        return type_equal(&e->x->type, &n->type);
+                        return masks(e, n);
                 }
         }
         return false;
@@ -91,11 +122,11 @@ static Node *summed(Graph *g, Node *n, Exponential *e, Node **sink)
 {
         *sink = NULL;
         if (n->op == OP_SUM)
-                return n->attr.axis == last_axis(n->in[0]) && exponential(n->in[0], e) ? n->in[0] : NULL;
+                return n->attr.axis == last_axis(n->in[0]) && exponential(g, n->in[0], e) ? n->in[0] : NULL;
         for (int i = 0; n->op == OP_ADD && i < 2; i++) {
                 Node *sum = n->in[i];
                 if (sum->op != OP_SUM || sum->attr.axis != last_axis(sum->in[0]) ||
-                    !exponential(sum->in[0], e))
+                    !exponential(g, sum->in[0], e))
                         continue;
                 *sink = sink_of(g, n->in[1 - i], e);
                 return *sink && type_equal(&n->type, &sum->type) ? sum->in[0] : NULL;
@@ -140,9 +171,33 @@ static Node *by_logarithm(Graph *g, const Node *n)
         return fits ? softmax_of(g, n, &e, sink) : NULL;
 }
 
+/* x, if n is x less the maximum of each row. */
+static Node *less_maximum(const Node *n)
+{
+        return n->op == OP_SUB && is_fold(n->in[1], OP_MAXOF, n->in[0]) ? n->in[0] : NULL;
+}
+
+/* softmax(x - max(x)), with or without a mask on the difference. */
+static Node *shifted(Graph *g, const Node *n)
+{
+        const Node *x = n->in[0];
+        if (n->nin > 1 || x->type.rank == 0)
+                return NULL;
+        Node *all = less_maximum(x);
+        if (all)
+                return make(g, n, OP_SOFTMAX, 1, &all, &(Attr){.index = DEAD_ROWS_NAN});
+        bool masked = x->op == OP_WHERE && is_constant(x->in[2], -INFINITY);
+        all = masked ? less_maximum(x->in[1]) : NULL;
+        Node *in[] = {all ? x->in[0] : NULL, all, masked ? x->in[2] : NULL};
+        Node *where = all ? make(g, x, OP_WHERE, 3, in, NULL) : NULL;
+        return where ? make(g, n, OP_SOFTMAX, 1, &where, &n->attr) : NULL;
+}
+
 Node *rewrite_softmax(Graph *g, Node *n)
 {
         Node *y = NULL;
+        if (n->op == OP_SOFTMAX)
+                y = shifted(g, n);
         if (n->op == OP_EXP)
                 y = by_logarithm(g, n);
         if (n->op == OP_DIV)

@@ -24,7 +24,7 @@
 static const double most_error = 1e-5;
 #define QUICK "${QUICK_CC:-tcc}" /* compiles fast; the bits are the same */
 #define STRICT "${CC:-cc} -O1 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror"
-enum { PLAIN = 8, WAYS_MOST = PLAIN + 16, MAX_SIZES = 8 };
+enum { PLAIN = 9, WAYS_MOST = PLAIN + 16, MAX_SIZES = 8 };
 static Way model_table[WAYS_MOST] = {
         {"scalar", "scalar", QUICK, NULL, 64},
         {"in chunks of 5", "scalar", QUICK, NULL, 5},
@@ -32,6 +32,7 @@ static Way model_table[WAYS_MOST] = {
         {"without sync", "scalar", QUICK, "sync", 64},
         {"without causal", "scalar", QUICK, "causal", 64},
         {"without simplify", "scalar", QUICK, "simplify", 64},
+        {"without recognise", "scalar", QUICK, "recognise", 64},
         {"without stage", "scalar", QUICK, "stage", 64},
         {"without fuse", "scalar", QUICK, "fuse", 64},
 };
@@ -301,7 +302,11 @@ static bool left_out(const Way *w, const char *model)
 
 static bool reassociates(const Way *w)
 {
-        return w->off && (!strcmp(w->off, "fuse") || !strcmp(w->off, "simplify") || !strcmp(w->off, "stage"));
+        static const char *const reorders[] = {"fuse", "simplify", "recognise", "stage"};
+        for (size_t i = 0; w->off && i < sizeof reorders / sizeof *reorders; i++)
+                if (!strcmp(w->off, reorders[i]))
+                        return true;
+        return false;
 }
 
 static void check_variant(Compare *c, const Variant *v)
