@@ -67,7 +67,10 @@ class Blocks:
         self.line(f"{q} = split(linear({x.name}, {heads * d}) as q{q}, {heads})" + (f" * {scale}" if on == 0 else ""))
         self.line(f"{k} = split(linear({memory.name}, {groups * d}, bias: true) as k{q}, {groups})" + (f" * {scale}" if on == 1 else ""))
         self.line(f"{v} = split(linear({memory.name}, {groups * e}) as v{q}, {groups})")
-        self.line(f"{s} = {q} @ spread({k}, {heads})'" + (f" * {scale}" if on == 2 else ""))
+        small = heads * self.size(x.shape[0]) * self.size(memory.shape[0]) * d <= MOST_ELEMENTS
+        product = r.pick([f"{q} @ spread({k}, {heads})'"] * 4 + [f"(spread({k}, {heads}) @ {q}')'"] + [
+            f"sum(reshape({q}, [.., 1, {d}]) * reshape(spread({k}, {heads}), [{heads}, 1, {memory.shape[0]}, {d}]), axis: 3)"] * small)
+        self.line(f"{s} = {product}" + (f" * {scale}" if on == 2 else ""))
         if r.chance(30):
             self.line(f"{s} = {r.pick([f'softcap({s}, cap: 5)', f'{s} - 0.1 * abs(row({s}) - col({s}))', f'{s} * 0.5 + head({s}) / 8'])}")
         sink = f", sink: {self.weight([heads, 1, 1])}" if r.chance(15) else ""
@@ -79,18 +82,29 @@ class Blocks:
             p = self.fresh()
             self.line(f"{p} = {weights} * {r.pick(['0.5', '1.5'])}")
             weights = p
-        text = f"merge({weights} @ spread({v}, {heads}))"
+        text = f"merge({self.weighted(weights, f'spread({v}, {heads})', e, r.pick([0, 0, 0, 1, 2, 3]))})"
         if r.chance(60):
             return self.let(f"linear({text}, {x.shape[1]})", x.shape, memory.most * 2)
         shape = [x.shape[0], heads * e]
         return self.let(text, shape, memory.most * 2) if self.fits(shape) else None
+
+    def weighted(self, weights, values, width, spelling):
+        """Values of this width weighed, in several spellings."""
+        if spelling == 1:
+            return f"({values}' @ ({weights})')'"
+        if spelling == 2:
+            return f"({weights} @ join({values} * 2, {values}))[.., {width}..]"
+        if spelling == 3:
+            return f"({weights} @ pad({values}, before: 1, value: 1))[.., 1..]"
+        return f"{weights} @ {values}"
 
     def softmax_by_hand(self, masked, lives):
         """Scores that are far from what exp makes infinite in doubles.  lives: no row is masked whole, which would be 0 / 0."""
         m = self.fresh()
         self.line(f"{m} = {masked}")
         e, low = f"exp({m} - max({m}))", f"exp({m} * 0.02)"
-        alive = [f"{e} / sum({e})", f"{low} / sum({low})", f"{low} * (1 / sum({low}))"]
+        alive = [f"{e} / sum({e})", f"{low} / sum({low})", f"{low} * (1 / sum({low}))", f"2 ^ ({m} * 0.02) / sum(2 ^ ({m} * 0.02))",
+                 f"softmax({m} - max({m}))"]
         return self.r.pick([f"{low} / (1 + sum({low}))", f"{low} / (sum({low}) + exp({self.weight([1])} * 0.1))"] + alive * lives)
 
     def library_attention(self, x, memory, heads, groups, d):
