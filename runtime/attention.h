@@ -24,6 +24,12 @@
  * No bit depends on which rows go together: one row of a cache, chunks, or the whole sequence.  Rows of all
  * heads that share a key head form one list, so that grouped queries load keys and values once.
  *
+ * Keys lie in tiles of 16, [head_dim][16], or in rows.  Of tiles the register tile takes keys in lanes and queries as factors; of rows it
+ * takes queries in lanes, 16 of the list, and keys as factors, and the scores are turned:
+ *
+ *      tiles:   q [row][d] ── factors ─┐                      rows:   k [key][d] ── factors ─┐
+ *               k [d][16 keys] ────────┴─► s [row][key]               q [d][16 rows] ────────┴─► [key][16 rows] ─► s [row][key]
+ *
  * Needs guard.h, team.h, a v16 header, math.h, rows.h, narrow.h, kept.h, matmul.h, and the storages of keys and values: STATES(S) is
  * S(storage) for each.
  */
@@ -37,12 +43,13 @@ typedef float Sink(const void *ctx, int head, int64_t row);
 typedef struct {
         const float *q;        /* row i of head h at q + i * q_row + h * q_head: [head_dim] */
         int64_t q_row, q_head; /* floats */
-        const void *k; /* 16 keys of key head g at element g * k_head + tile * k_tile: [head_dim][16] */
-        int64_t k_head, k_tile;
+        const void *k; /* 16 keys of key head g at element g * k_head + tile * k_tile: [head_dim][16] .. */
+        int64_t k_head, k_tile,
+                k_key; /* .. or, where this is not 0, key j at element g * k_head + j * k_key: [head_dim] */
         const void *v; /* key j of key head g at element g * v_head + j * v_key: [v_dim] */
         int64_t v_head, v_key;
         int k_storage, v_storage;       /* STORAGE_F32, STORAGE_F16 or STORAGE_KEPT(), of keys and values */
-        int64_t first_key, first_value; /* whose keys lie at k, values at v; multiples of 16 */
+        int64_t first_key, first_value; /* that which lies at k, and at v; multiples of 16 */
         const int32_t *key_pages,
                 *value_pages; /* or NULL; by block: it lies at k, v as if it were block number so */
         float *out;           /* row i of head h at out + i * out_row + h * out_head: [v_dim] */
@@ -63,15 +70,20 @@ typedef v16 Score(const void *ctx, v16 s, int head, int64_t row, int64_t col);
 /* Bounds of an absolute row: keys outside [*lo, *hi) are masked.  They come in as all keys that there are. */
 typedef void Live(const void *ctx, int head, int64_t row, int64_t *lo, int64_t *hi);
 
-/* Units of work, which threads share: unit u is tile u mod T of key head u / T, where T is the number of
- * tiles of TILE_ROWS in the list of that key head's rows: row 0 of its first head, of its second, ... , row 1
- * of its first. */
-#define ATTENTION_UNITS(heads, kv_heads, rows)                                                               \
-        ((int)((kv_heads) * (((rows) * ((heads) / (kv_heads)) + TILE_ROWS - 1) / TILE_ROWS)))
+/* Rows of a tile. */
+#define ATTENTION_ROWS(k_key) ((k_key) ? 16 : TILE_ROWS)
 
-/* Floats of scratch that attention() needs; each thread its own. */
-#define ATTENTION_SCRATCH(head_dim, v_dim)                                                                   \
-        (TILE_ROWS * ((head_dim) + ATTENTION_BLOCK + 2 * (((v_dim) + 15) / 16 * 16) + 2 * 16))
+/* Units of work, which threads share: unit u is tile u mod T of key head u / T, where T is the number of
+ * tiles in the list of that key head's rows: row 0 of its first head, of its second, ... , row 1
+ * of its first. */
+#define ATTENTION_UNITS(heads, kv_heads, rows, k_key)                                                        \
+        ((int)((kv_heads) *                                                                                  \
+               (((rows) * ((heads) / (kv_heads)) + ATTENTION_ROWS(k_key) - 1) / ATTENTION_ROWS(k_key))))
+
+/* Floats of scratch that attention() needs; each thread its own.  Of keys in rows some wait there as floats, and scores to be turned. */
+#define ATTENTION_SCRATCH(head_dim, v_dim, k_key)                                                            \
+        (ATTENTION_ROWS(k_key) * ((head_dim) + ATTENTION_BLOCK + 2 * (((v_dim) + 15) / 16 * 16) + 2 * 16) +  \
+         ((k_key) ? TILE_ROWS * (head_dim) + (ATTENTION_BLOCK + TILE_ROWS) * 16 : 0))
 
 /* Floats that a block keeps for one head: outputs, sums, maximum and number of live keys. */
 #define ATTENTION_PART(v_dim) (((v_dim) + 15) / 16 * 16 + 2 * 16)
@@ -113,7 +125,7 @@ KERNEL int64_t attention_touched(const Attention *a, Live *live, int64_t *first)
 KERNEL void attention_share(AttentionShare *s, const Attention *a, Live *live, int64_t rows, float *parts,
                             int thread, int threads)
 {
-        const int64_t units = ATTENTION_UNITS(a->heads, a->kv_heads, rows);
+        const int64_t units = ATTENTION_UNITS(a->heads, a->kv_heads, rows, a->k_key);
         *s = (AttentionShare){.count = 1};
         if (parts && rows == 1 && units % threads != 0) {
                 int64_t first, count = attention_touched(a, live, &first);
@@ -129,16 +141,18 @@ KERNEL void attention_share(AttentionShare *s, const Attention *a, Live *live, i
 typedef struct {
         int kv, count, width; /* key head; rows; v_dim in whole vectors */
         int64_t first;        /* its first row's number in the key head's list */
-        int64_t lo[12], hi[12];
-        float m[12];
-        int begun[12];        /* whether a block has lived */
-        int from[12], to[12]; /* bounds within the block */
-        int live[12];         /* live keys in the block */
-        float block_m[12];
-        float *q;           /* [rows][head_dim], scaled */
+        int64_t lo[16], hi[16];
+        float m[16];
+        int begun[16];        /* whether a block has lived */
+        int from[16], to[16]; /* bounds within the block */
+        int live[16];         /* live keys in the block */
+        float block_m[16];
+        float *q;           /* [rows][head_dim], scaled; [head_dim][16] where keys lie in rows */
         float *s;           /* [rows][ATTENTION_BLOCK]: scores, then probabilities, -1 where masked */
         float *o, *block_o; /* [rows][width] */
         float *l, *block_l; /* [rows][16] */
+        float *keys;        /* [TILE_ROWS][head_dim]: keys in rows as floats */
+        float *turned; /* [ATTENTION_BLOCK + TILE_ROWS][16]: scores, from the first key on that a row wants */
 } AttentionTile;
 
 KERNEL int attention_head(const Attention *a, const AttentionTile *t, int i)
@@ -163,7 +177,10 @@ KERNEL void attention_begin(const Attention *a, Live *live, AttentionTile *t)
                 for (int d = 0; d < a->head_dim; d += 16) {
                         int lanes = a->head_dim - d < 16 ? a->head_dim - d : 16;
                         v16 scaled = v_mul(v_load_n(q + d, lanes), v_set1(a->scale));
-                        v_store_n(t->q + i * a->head_dim + d, scaled, lanes);
+                        if (a->k_key)
+                                v_store_strided(t->q + d * 16 + i, 16, scaled, lanes);
+                        else
+                                v_store_n(t->q + i * a->head_dim + d, scaled, lanes);
                 }
                 t->lo[i] = first;
                 t->hi[i] = a->keys;
@@ -212,13 +229,75 @@ KERNEL void attention_product(float *acc, int64_t acc_row, const Factors *whole,
         else if (storage == (of)) attention_product(t->s + from, ATTENTION_BLOCK, &f, a->head_dim, 1,        \
                                                     t->count, (to - from + 15) / 16, of);
 
+#define OF_KEYS_IN_ROWS(of) else if (storage == (of)) attention_widen(a, t, key, count, of);
+
 #define OF_VALUES(of)                                                                                        \
         else if (storage == (of)) attention_product(t->block_o + i * t->width, t->width, &f, to - from, 0,   \
-                                                    count, a->v_dim / 16, of);
+                                                    rows, a->v_dim / 16, of);
 
 #define OF_LIVE_VALUES(of)                                                                                   \
         else if (storage == (of))                                                                            \
                 attention_values_live(a, t, block, i, whole[i] ? a->v_dim / 16 * 16 : 0, of);
+
+/* Columns c to c + lanes - 1 of a key, or of its values, in rows. */
+KERNEL v16 attention_columns(const void *row, int c, int lanes, int storage)
+{
+        if (is_kept(storage))
+                return v_load_kept_strided(storage, row, c, 1, lanes);
+        if (storage == STORAGE_F16)
+                return v_load_f16_n((const uint16_t *)row + c, lanes);
+        if (storage == STORAGE_BF16)
+                return v_load_bf16_n((const uint16_t *)row + c, lanes);
+        return v_load_n((const float *)row + c, lanes);
+}
+
+/* A key in rows. */
+KERNEL const void *attention_key(const Attention *a, const AttentionTile *t, int64_t key, int storage)
+{
+        const int64_t block = key / ATTENTION_BLOCK * ATTENTION_BLOCK;
+        int64_t at =
+                t->kv * a->k_head + (key - attention_shift(a->key_pages, a->first_key, block)) * a->k_key;
+        return (const char *)a->k + bytes_of(storage, at);
+}
+
+/* Keys in rows, `count` from key `key` on, as floats. */
+KERNEL void attention_widen(const Attention *a, const AttentionTile *t, int64_t key, int count, int storage)
+{
+        for (int i = 0; i < count; i++) {
+                const void *row = attention_key(a, t, key + i, storage);
+                float *to = t->keys + i * a->head_dim;
+                int d = 0;
+                for (; is_kept(storage) && d + 16 <= a->head_dim; d += 16)
+                        v_store(to + d, v_load_kept(storage, row, d));
+                for (; d < a->head_dim; d += 16) {
+                        int lanes = a->head_dim - d < 16 ? a->head_dim - d : 16;
+                        v_store_n(to + d, attention_columns(row, d, lanes, storage), lanes);
+                }
+        }
+}
+
+/* Scores of keys in rows, from <= j < to of the block. */
+KERNEL void attention_scores_in_lanes(const Attention *a, const AttentionTile *t, int64_t block, int from,
+                                      int to)
+{
+        const int storage = a->k_storage;
+        for (int j = from; j < to; j += TILE_ROWS) {
+                const int64_t key = block + j;
+                const int count = to - j < TILE_ROWS ? to - j : TILE_ROWS;
+                Factors f = {.x_step = 1, .w = t->q, .w_step = 16, .panels = 1, .storage = STORAGE_F32};
+                f.x = storage == STORAGE_F32 ? attention_key(a, t, key, STORAGE_F32) : t->keys;
+                f.next = (const char *)(f.x + TILE_ROWS * a->k_key);
+                f.next_step = (int64_t)sizeof(float) * TILE_ROWS;
+                rows_at(&f, NULL, storage == STORAGE_F32 ? a->k_key : a->head_dim, count, TILE_ROWS);
+                if (storage == STORAGE_F32)
+                        ;
+                STATES(OF_KEYS_IN_ROWS)
+                tile_product(t->turned + (j - from) * 16, 16, &f, a->head_dim, 1, TILE_ROWS, 1);
+        }
+        for (int j = from; j < to; j++)
+                for (int i = 0; i < t->count; i++)
+                        t->s[i * ATTENTION_BLOCK + j] = t->turned[(j - from) * 16 + i];
+}
 
 /* Bounds of all rows within the block that begins at `block`; scores of every key that one of them wants. */
 SHARED void attention_scores(const Attention *a, AttentionTile *t, int64_t block)
@@ -237,6 +316,10 @@ SHARED void attention_scores(const Attention *a, AttentionTile *t, int64_t block
         const int storage = a->k_storage;
         if (from >= to)
                 return;
+        if (a->k_key) {
+                attention_scores_in_lanes(a, t, block, from, to);
+                return;
+        }
         from = from / 16 * 16;
         int64_t panel = a->k_tile, at = block + from - attention_shift(a->key_pages, a->first_key, block);
         int width = t->count == 1 ? 4 : t->count <= 4 ? FEW_PANELS : TILE_PANELS;
@@ -303,16 +386,6 @@ KERNEL const void *attention_value(const Attention *a, const AttentionTile *t, i
         return (const char *)a->v + bytes_of(storage, at);
 }
 
-/* Columns c to c + lanes - 1 of a key's values. */
-KERNEL v16 attention_columns(const void *value, int c, int lanes, int storage)
-{
-        if (is_kept(storage))
-                return v_load_kept_strided(storage, value, c, 1, lanes);
-        if (storage == STORAGE_F16)
-                return v_load_f16_n((const uint16_t *)value + c, lanes);
-        return v_load_n((const float *)value + c, lanes);
-}
-
 /* block_o += p_j v_j over keys from <= j < to of the block, live in each of `count` rows from row i on; whole
  * vectors of v_dim. */
 KERNEL void attention_values_of(const Attention *a, const AttentionTile *t, int64_t block, int i, int count,
@@ -321,9 +394,8 @@ KERNEL void attention_values_of(const Attention *a, const AttentionTile *t, int6
         const int storage = a->v_storage;
         if (from >= to)
                 return;
-        Factors f = {.x = t->s + i * ATTENTION_BLOCK + from,
+        Factors f = {.w = attention_value(a, t, block + from, a->v_storage),
                      .x_step = 1,
-                     .w = attention_value(a, t, block + from, a->v_storage),
                      .w_panel = 16,
                      .w_step = a->v_key,
                      .storage = a->v_storage};
@@ -331,9 +403,13 @@ KERNEL void attention_values_of(const Attention *a, const AttentionTile *t, int6
         f.next = (const char *)f.w + bytes_of(a->v_storage, 16 * a->v_key);
         f.next_panel = bytes_of(a->v_storage, 16);
         f.next_step = bytes_of(a->v_storage, a->v_key);
-        if (0)
-                ;
-        STATES(OF_VALUES)
+        for (int end = i + count; i < end; i += TILE_ROWS) {
+                const int rows = end - i < TILE_ROWS ? end - i : TILE_ROWS;
+                f.x = t->s + i * ATTENTION_BLOCK + from;
+                if (0)
+                        ;
+                STATES(OF_VALUES)
+        }
 }
 
 /* block_o[i] from column c on: the chain over row i's live keys, one by one. */
@@ -360,7 +436,10 @@ KERNEL void attention_values_live(const Attention *a, const AttentionTile *t, in
 SHARED void attention_values(const Attention *a, const AttentionTile *t, int64_t block)
 {
         const int storage = a->v_storage;
-        int first = 0, end = 0, whole[12] = {0}, rows = t->count == 1 ? 1 : t->count <= 4 ? 4 : TILE_ROWS;
+        int first = 0, end = 0, whole[16] = {0}, most = ATTENTION_ROWS(a->k_key),
+            rows = t->count == 1   ? 1
+                   : t->count <= 4 ? 4
+                                   : most;
         for (int i = 0; i < t->count; i++) {
                 whole[i] = t->live[i] > 0 && t->live[i] == t->to[i] - t->from[i];
                 if (!whole[i])
@@ -480,30 +559,32 @@ KERNEL void attention_blocks(const Attention *a, Score *score, const AttentionSh
 
 /*
  * A thread's share of the attention of `rows` rows, positions first_row on, over a->keys keys.
- * Dimensions, score and live are literals.  scratch is [ATTENTION_SCRATCH(head_dim, v_dim)], one for each
- * thread.  Reads keys up to the next multiple of 16 (what they hold is of no account), and values only
- * of keys that live in some row.
+ * Dimensions, score and live are literals.  scratch is [ATTENTION_SCRATCH(head_dim, v_dim, k_key)], one for each
+ * thread.  Reads keys in tiles up to the next multiple of 16 (what they hold is of no account), those in rows only within the bounds of
+ * some row, and values only of keys that live in some row.
  */
 KERNEL void attention(const Attention *a, Score *score, Live *live, int64_t rows, const AttentionShare *s,
                       float *scratch)
 {
-        int width = (a->v_dim + 15) / 16 * 16;
-        int64_t list = rows * (a->heads / a->kv_heads), tiles = (list + TILE_ROWS - 1) / TILE_ROWS;
+        const int width = (a->v_dim + 15) / 16 * 16, most = ATTENTION_ROWS(a->k_key);
+        int64_t list = rows * (a->heads / a->kv_heads), tiles = (list + most - 1) / most;
         AttentionTile t = {.width = width, .q = scratch};
-        t.s = t.q + TILE_ROWS * a->head_dim;
-        t.o = t.s + TILE_ROWS * ATTENTION_BLOCK;
-        t.block_o = t.o + TILE_ROWS * width;
-        t.l = t.block_o + TILE_ROWS * width;
-        t.block_l = t.l + TILE_ROWS * 16;
-        for (int64_t j = 0; j < ATTENTION_SCRATCH(a->head_dim, a->v_dim); j++)
+        t.s = t.q + most * a->head_dim;
+        t.o = t.s + most * ATTENTION_BLOCK;
+        t.block_o = t.o + most * width;
+        t.l = t.block_o + most * width;
+        t.block_l = t.l + most * 16;
+        t.keys = t.block_l + most * 16;
+        t.turned = t.keys + TILE_ROWS * a->head_dim;
+        for (int64_t j = 0; j < ATTENTION_SCRATCH(a->head_dim, a->v_dim, a->k_key); j++)
                 scratch[j] = 0;
         for (int64_t at = s->begin, next; at < s->end; at = next) {
                 const int64_t unit = at / s->count;
                 int64_t lo = a->keys, hi = 0;
                 next = (unit + 1) * s->count < s->end ? (unit + 1) * s->count : s->end;
                 t.kv = (int)(unit / tiles);
-                t.first = unit % tiles * TILE_ROWS;
-                t.count = list - t.first < TILE_ROWS ? (int)(list - t.first) : TILE_ROWS;
+                t.first = unit % tiles * most;
+                t.count = list - t.first < most ? (int)(list - t.first) : most;
                 attention_begin(a, live, &t);
                 for (int i = 0; i < t.count; i++) {
                         lo = t.lo[i] < lo ? t.lo[i] : lo;

@@ -139,8 +139,9 @@ static void describe(Printer *p, const AttentionCall *c, Text *out)
         text_printf(out, "const Attention a = {\n");
         text_printf(out, "        .q = %s, .q_row = %lld, .q_head = %lld,\n", operand_text(p, c->q),
                     (long long)c->q_row, (long long)c->q_head);
-        text_printf(out, "        .k = %s, .k_head = %lld, .k_tile = %lld,\n", operand_text(p, c->k),
-                    (long long)c->k_head, (long long)c->k_tile);
+        text_printf(out, "        .k = %s, .k_head = %lld, .%s = %lld,\n", operand_text(p, c->k),
+                    (long long)c->k_head, c->k_key ? "k_key" : "k_tile",
+                    (long long)(c->k_key ? c->k_key : c->k_tile));
         text_printf(out, "        .v = %s, .v_head = %lld, .v_key = %lld,\n", operand_text(p, c->v),
                     (long long)c->v_head, (long long)c->v_key);
         text_printf(out, "        .k_storage = %s, .v_storage = %s,\n", storage_text(p->arena, c->k.buffer),
@@ -192,8 +193,8 @@ static void print_share(const Kernel *k, const char *score, const char *live, co
 static void print_attention(Printer *p, const AttentionCall *c, Text *out)
 {
         Text *call = text_new(p->arena), *loops = text_new(p->arena);
-        const char *units = arena_printf(p->arena, "ATTENTION_UNITS(%lld, %lld, rows)", (long long)c->heads,
-                                         (long long)c->kv_heads);
+        const char *units = arena_printf(p->arena, "ATTENTION_UNITS(%lld, %lld, rows, %lld)",
+                                         (long long)c->heads, (long long)c->kv_heads, (long long)c->k_key);
         const char *rows = c->row >= 0 ? loop_size(p, c->row) : "1";
         const char *score = c->score->name, *live = c->live->name;
         describe(p, c, call);

@@ -209,10 +209,10 @@ static void check_attention(const Check *c, const AttentionCall *a)
         int64_t pool = c->plan->pages * PAGE_POSITIONS;
         int64_t held = a->k_paged ? pool : keys - size_at(c, a->first_key),
                 values = a->v_paged ? pool : keys - size_at(c, a->first_value);
+        int64_t apart = a->k_key ? most(held) * a->k_key : most((held + LANES - 1) / LANES) * a->k_tile;
         check_access(c, a->k.buffer, a->k.at,
-                     (Range){0, a->k_head * most(a->heads / share) +
-                                        most((held + LANES - 1) / LANES) * a->k_tile + a->head_dim * LANES -
-                                        1},
+                     (Range){0, a->k_head * most(a->heads / share) + apart +
+                                        a->head_dim * (a->k_key ? 1 : LANES) - 1},
                      false);
         check_access(c, a->v.buffer, a->v.at,
                      (Range){0, a->v_head * most(a->heads / share) + most(values) * a->v_key + a->v_dim - 1},

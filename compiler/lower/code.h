@@ -110,6 +110,7 @@ typedef struct {
 typedef struct {
         Operand q, k, v, out;
         int64_t q_row, q_head, k_head, k_tile, v_head, v_key, out_row, out_head;
+        int64_t k_key; /* of keys in rows, whose k_tile is 0; else 0 */
         int64_t heads, kv_heads, head_dim, v_dim;
         Dim keys, first_key, first_value;    /* whose key and value lie first in the buffers */
         bool first_held;                     /* these are not 0: a window's state */

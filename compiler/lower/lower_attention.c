@@ -89,10 +89,10 @@ static int64_t along(const Address *a, int loop)
         return loop < 0 ? 0 : a->coef[loop];
 }
 
-/* What the runtime's kernel loads keys and values from. */
+/* What the runtime's kernel loads keys and values from: numbers, and states in codes. */
 static bool is_loaded(const Buffer *b)
 {
-        return b->storage == STORAGE_F32 || is_kept_narrow(b);
+        return b->storage == STORAGE_F32 || b->storage == STORAGE_BF16 || is_kept_narrow(b);
 }
 
 /* Are the positions along which tiles or pages are counted the keys, from the first that is held on? */
@@ -119,14 +119,21 @@ static bool takes_groups(const Lower *l, const Buffer *b, const Address *a, int 
         return whole;
 }
 
+/* Keys in rows, or values: one after the other, each side by side. */
+static bool lies_in_rows(const Address *a)
+{
+        return !a->tiled || a->apart;
+}
+
 static bool fits_kernel(const Lower *l, const Walks *w)
 {
-        if (!reads_straight(w->q_buffer, &w->q) || (w->v.tiled && !w->v.apart) || !is_loaded(w->v_buffer) ||
-            w->out.tiled || w->k.dense || !w->k.tiled || w->k.apart || !is_loaded(w->k_buffer))
+        const bool rows = lies_in_rows(&w->k);
+        if (!reads_straight(w->q_buffer, &w->q) || !lies_in_rows(&w->v) || !is_loaded(w->v_buffer) ||
+            w->out.tiled || w->k.dense || !is_loaded(w->k_buffer))
                 return false;
         bool deep = !dim_is(l->domain.loop[w->depth].size, 1),
              wide = !dim_is(l->domain.loop[w->width].size, 1);
-        if (deep && (w->q.coef[w->depth] != 1 || w->k.coef[w->depth] != LANES))
+        if (deep && (w->q.coef[w->depth] != 1 || w->k.coef[w->depth] != (rows ? 1 : LANES)))
                 return false;
         if (wide && (w->v.coef[w->width] != 1 || w->out.coef[w->width] != 1))
                 return false;
@@ -135,7 +142,7 @@ static bool fits_kernel(const Lower *l, const Walks *w)
             (w->k_buffer->storage == STORAGE_Q8 &&
              l->domain.loop[w->depth].size.fixed % w->k_buffer->group != 0))
                 return false;
-        return counts_keys(l, w, w->k_buffer, &w->k) &&
+        return (!w->k.tiled || counts_keys(l, w, w->k_buffer, &w->k)) &&
                (!w->v.paged || counts_keys(l, w, w->v_buffer, &w->v));
 }
 
@@ -252,26 +259,28 @@ static AttentionCall *describe(const Lower *l, const Walks *w)
         int64_t groups = w->head >= 0 ? l->domain.loop[w->head].size.fixed : 1;
         bool all_share =
                 w->share < 0 && w->head >= 0 && along(&w->k, w->head) == 0 && along(&w->v, w->head) == 0;
-        Address q = w->q, o = w->out, v = w->v;
+        Address q = w->q, o = w->out, k = w->k, v = w->v;
         c->first_key = first_held(w->k_buffer);
         c->first_value = first_held(w->v_buffer);
         c->first_held = cache_of(w->k_buffer) >= 0 || cache_of(w->v_buffer) >= 0;
+        k.offset = dim_add(k.offset, dim_scale(c->first_key, along(&k, w->keys)));
         v.offset = dim_add(v.offset, dim_scale(c->first_value, along(&v, w->keys)));
         if (w->row >= 0 && begins_at_first(l, w->row)) {
                 q.offset = dim_add(q.offset, dim_scale(dim_named(NAMED_FIRST), along(&q, w->row)));
                 o.offset = dim_add(o.offset, dim_scale(dim_named(NAMED_FIRST), along(&o, w->row)));
         }
         c->q = operand(l, w, w->q_buffer, &q);
-        c->k = operand(l, w, w->k_buffer, &w->k);
+        c->k = operand(l, w, w->k_buffer, &k);
         c->v = operand(l, w, w->v_buffer, &v);
         c->out = operand(l, w, l->kernel->store[0].to, &o);
         c->q_row = along(&q, w->row);
         c->q_head = along(&q, inner);
-        c->k_head = along(&w->k, w->head);
-        c->k_tile = w->k.tile;
+        c->k_head = along(&k, w->head);
+        c->k_tile = lies_in_rows(&k) ? 0 : k.tile;
+        c->k_key = k.paged && k.apart ? k.apart : along(&k, w->keys);
         c->v_head = along(&v, w->head);
         c->v_key = v.paged ? v.apart : along(&v, w->keys);
-        c->k_paged = w->k.paged;
+        c->k_paged = k.paged;
         c->v_paged = v.paged;
         c->out_row = along(&o, w->row);
         c->out_head = along(&o, inner);

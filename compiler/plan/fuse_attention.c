@@ -80,6 +80,13 @@ static bool leaves(const Fuse *f, const ScoreExpression *s, const Node *softmax)
         return false;
 }
 
+/* Weights of few bits: products take their codes as they are. */
+static bool lies_in_codes(Node *n)
+{
+        const Node *base = base_of(n);
+        return base->op == OP_WEIGHT && is_in_blocks(base->attr.weight->storage);
+}
+
 static const char *match(const Fuse *f, Node *product, ScoreExpression *s)
 {
         Node *softmax = product->in[0];
@@ -103,10 +110,8 @@ static const char *match(const Fuse *f, Node *product, ScoreExpression *s)
                 return "the width of its queries is a size of the call";
         if (leaves(f, s, softmax))
                 return "its scores are used elsewhere";
-        if (base_of(s->core->in[1])->op == OP_WEIGHT || base_of(product->in[1])->op == OP_WEIGHT)
-                return "its keys or values are weights";
-        if (base_of(s->core->in[1]) == base_of(product->in[1]))
-                return "keys and values are one tensor";
+        if (lies_in_codes(s->core->in[1]) || lies_in_codes(product->in[1]))
+                return "its keys or values are weights in blocks of codes, which products alone read";
         return NULL;
 }
 

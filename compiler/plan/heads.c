@@ -181,6 +181,12 @@ static bool is_by_heads(const Plan *p, const Function *f, const AttentionCall *c
                (c->row < 0 || dim_equal(f->loop[c->row].size, dim_named(p->graph->time)));
 }
 
+/* How far apart heads of keys or values lie, where all of them lie within `step`; else 0. */
+static int64_t head_of(const Seen *s, int64_t head, int64_t step)
+{
+        return head && step % (head * s->heads) == 0 ? head : 0;
+}
+
 static bool see_attention(Seen *s, const AttentionCall *c)
 {
         if (!is_by_heads(s->plan, s->f, c))
@@ -190,9 +196,9 @@ static bool see_attention(Seen *s, const AttentionCall *c)
         see(s, c->q.buffer, c->q.at, c->q_head, c->head_dim - 1, NULL, false);
         see(s, c->out.buffer, c->out.at, c->out_head, c->v_dim - 1, NULL, false);
         s->heads = c->kv_heads;
-        bool tiles = c->k_tile % (c->k_head * s->heads) == 0, rows = c->v_key % (c->v_head * s->heads) == 0;
-        see(s, c->k.buffer, c->k.at, tiles ? c->k_head : 0, c->head_dim * LANES - 1, NULL, false);
-        see(s, c->v.buffer, c->v.at, rows ? c->v_head : 0, c->v_dim - 1, NULL, false);
+        int64_t keys = c->k_key ? c->k_key : c->k_tile, lanes = c->k_key ? 1 : LANES;
+        see(s, c->k.buffer, c->k.at, head_of(s, c->k_head, keys), c->head_dim * lanes - 1, NULL, false);
+        see(s, c->v.buffer, c->v.at, head_of(s, c->v_head, c->v_key), c->v_dim - 1, NULL, false);
         return true;
 }
 

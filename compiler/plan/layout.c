@@ -69,6 +69,63 @@ static const char *value_name(const Plan *p, const Node *n)
         return name ? name : op_info[n->op].text;
 }
 
+/* --- keys -------------------------------------------------------------------------------------------------- */
+
+/* Which axis of the tensor under attention's keys counts positions; -1: no walk of it is affine. */
+static int key_axis(const Plan *p, Node *keys, Node **base)
+{
+        Domain d;
+        Map m;
+        if (!map_operand(p, keys, &d, &m, base))
+                return -1;
+        int j = d.n - 1;
+        for (int a = 0; a < m.rank; a++)
+                if (m.axis[a].coef[j] == 1 && dim_is(m.axis[a].offset, 0))
+                        return a;
+        return -1;
+}
+
+/* Do both name the same memory? */
+static bool lie_together(const Node *a, const Node *b)
+{
+        return a == b || (a->op == OP_KEPT && b->op == OP_KEPT && a->attr.state == b->attr.state) ||
+               (a->op == OP_WEIGHT && b->op == OP_WEIGHT && a->attr.weight == b->attr.weight);
+}
+
+/* Are the keys under `base` the values of some attention too?  These lie in rows. */
+static bool is_values(const Fuse *f, const Node *base)
+{
+        for (int i = 0; i < f->nkernel; i++) {
+                const Node *v = f->kernel[i]->v;
+                while (v && v->op == OP_VIEW && !f->plan->copy[v->id])
+                        v = v->in[0];
+                if (f->kernel[i]->op == K_ATTENTION && lie_together(v, base))
+                        return true;
+        }
+        return false;
+}
+
+/* By id: the axis in which a value is tiled because attention reads keys from it, or -1: it lies in rows. */
+static int *find_tiled_keys(const Fuse *f)
+{
+        int *tiled = NEW_ARRAY(f->arena, int, f->plan->graph->nnode);
+        for (int i = 0; i < f->plan->graph->nnode; i++)
+                tiled[i] = -1;
+        for (int i = 0; i < f->nkernel; i++) {
+                Node *base;
+                if (f->kernel[i]->op != K_ATTENTION)
+                        continue;
+                int axis = key_axis(f->plan, f->kernel[i]->k, &base);
+                bool read_otherwise =
+                        f->forced[base->id] && !f->plan->copy[base->id] && op_info[base->op].family != STATE;
+                if (base->op == OP_WEIGHT)
+                        read_otherwise = !is_for_attention(f, base);
+                if (axis >= 0 && !read_otherwise && !is_values(f, base))
+                        tiled[base->id] = axis;
+        }
+        return tiled;
+}
+
 /* --- weights, tables, inputs --------------------------------------------------------------------------- */
 
 static Buffer *weight_buffer(Plan *p, Weight *w, Storage storage, int tiled)
@@ -198,8 +255,8 @@ static bool is_operand(const Fuse *f, const Weight *w)
 {
         for (int i = 0; i < f->nkernel; i++) {
                 const Kernel *k = f->kernel[i];
-                if (is_weight(k->x, w) || is_weight(k->y, w) || is_weight(k->q, w) || is_weight(k->k, w) ||
-                    is_weight(k->v, w) || (k->op == K_SELECT && is_weight(k->store[0].node->in[0], w)))
+                if (is_weight(k->x, w) || is_weight(k->y, w) || is_weight(k->q, w) ||
+                    (k->op == K_SELECT && is_weight(k->store[0].node->in[0], w)))
                         return true;
         }
         return false;
@@ -214,16 +271,34 @@ static Buffer *read_weight(const Fuse *f, const Node *n)
         return weight_buffer(f->plan, w, storage, is_in_blocks(storage) ? 1 - w->contracted : -1);
 }
 
-static void lay_leaf(Fuse *f, Node *n)
+/* Is a weight the keys or the values of attention? */
+static bool is_attended(const Fuse *f, const Weight *w)
+{
+        for (int i = 0; i < f->nkernel; i++)
+                if (is_weight(f->kernel[i]->k, w) || is_weight(f->kernel[i]->v, w))
+                        return true;
+        return false;
+}
+
+/* In the tiles of keys, which are the panels of a product's weights, or in rows. */
+static Buffer *attended_weight(const Fuse *f, Weight *w, int tiled)
+{
+        Buffer *b = find_weight(f->plan, w, tiled >= 0, tiled);
+        return b && b->storage == w->storage ? b : weight_buffer(f->plan, w, w->storage, tiled);
+}
+
+static void lay_leaf(Fuse *f, Node *n, const int *tiled)
 {
         Plan *p = f->plan;
         Node *same = p->graph->stands_for ? p->graph->stands_for[n->id] : NULL;
         if (same && n->op != OP_WEIGHT && f->table[same->id] == f->table[n->id]) {
                 if (!p->value[same->id])
-                        lay_leaf(f, same);
+                        lay_leaf(f, same, tiled);
                 p->value[n->id] = p->value[same->id];
         } else if (p->value[n->id]) {
                 return;
+        } else if (n->op == OP_WEIGHT && is_attended(f, n->attr.weight)) {
+                p->value[n->id] = attended_weight(f, n->attr.weight, tiled[n->id]);
         } else if (n->op == OP_WEIGHT) {
                 Buffer *b = find_weight(p, n->attr.weight, false, -1);
                 for (int axis = 0; !b && !f->forced[n->id] && axis < n->type.rank; axis++)
@@ -287,39 +362,6 @@ static void lay_input(Fuse *f, Node *n)
 }
 
 /* --- states, outputs ------------------------------------------------------------------------------- */
-
-/* Which axis of the tensor under attention's keys counts positions; -1: no walk of it is affine. */
-static int key_axis(const Plan *p, Node *keys, Node **base)
-{
-        Domain d;
-        Map m;
-        if (!map_operand(p, keys, &d, &m, base))
-                return -1;
-        int j = d.n - 1;
-        for (int a = 0; a < m.rank; a++)
-                if (m.axis[a].coef[j] == 1 && dim_is(m.axis[a].offset, 0))
-                        return a;
-        return -1;
-}
-
-/* By id: the axis in which a value must be tiled because attention reads keys from it, or -1. */
-static int *find_tiled_keys(const Fuse *f)
-{
-        int *tiled = NEW_ARRAY(f->arena, int, f->plan->graph->nnode);
-        for (int i = 0; i < f->plan->graph->nnode; i++)
-                tiled[i] = -1;
-        for (int i = 0; i < f->nkernel; i++) {
-                Node *base;
-                if (f->kernel[i]->op != K_ATTENTION)
-                        continue;
-                int axis = key_axis(f->plan, f->kernel[i]->k, &base);
-                bool read_otherwise =
-                        f->forced[base->id] && !f->plan->copy[base->id] && op_info[base->op].family != STATE;
-                if (axis >= 0 && !read_otherwise)
-                        tiled[base->id] = axis;
-        }
-        return tiled;
-}
 
 /* A state is kept as the graph says. */
 static void keep_as(const Plan *p, Buffer *b, const Node *n)
@@ -501,14 +543,14 @@ void layout(Fuse *f)
         for (int i = 0; i < f->nkernel; i++)
                 if (f->kernel[i]->op == K_MATMUL)
                         lay_product_weights(p, f->kernel[i]);
+        int *tiled = find_tiled_keys(f);
         for (int i = 0; i < f->uses->n; i++) {
                 Node *n = f->uses->all[i];
                 if (n->op == OP_INPUT)
                         lay_input(f, n);
                 else if (n->op != OP_WEIGHT || read_by_expression(f, n))
-                        lay_leaf(f, n);
+                        lay_leaf(f, n, tiled);
         }
-        int *tiled = find_tiled_keys(f);
         for (int i = 0; i < f->uses->n; i++)
                 if (f->uses->all[i]->op == OP_APPEND)
                         lay_state(f, f->uses->all[i], tiled[f->uses->all[i]->id]);

@@ -141,12 +141,18 @@ static int64_t blocks_kept(const Plan *p, const Kernel *k)
         return p->graph->past >= 0 && blocks > 1 ? heads * blocks : 0;
 }
 
-/* As runtime/attention.h has it: for each row of a tile q, scores, two outputs in whole vectors, two vectors of sums. */
+/* As runtime/attention.h has it: for each row of a tile q, scores, two outputs in whole vectors, two vectors of sums.  Of keys in rows some
+ * as floats, and scores to be turned. */
 static void tile_attention(Plan *p, Kernel *k)
 {
+        const Function *f = k->code->function[k->code->n - 1];
+        bool in_rows = f->body.stmt[0].call.attention->k_key != 0;
         int64_t head_dim = k->q->type.dim[k->q->type.rank - 1].fixed;
         int64_t v_dim = k->v->type.dim[k->v->type.rank - 1].fixed;
-        k->scratch = TILE_MOST * (head_dim + KEYS_AT_ONCE + 2 * round_up(v_dim, LANES) + INT64_C(2) * LANES);
+        k->scratch = (in_rows ? LANES : TILE_MOST) *
+                     (head_dim + KEYS_AT_ONCE + 2 * round_up(v_dim, LANES) + INT64_C(2) * LANES);
+        if (in_rows)
+                k->scratch += TILE_MOST * head_dim + INT64_C(1) * (KEYS_AT_ONCE + TILE_MOST) * LANES;
         k->parts = blocks_kept(p, k) * (round_up(v_dim, LANES) + INT64_C(2) * LANES);
         if (k->parts)
                 plan_explain(

@@ -176,7 +176,7 @@ typedef struct {
         const float *q;
         int64_t q_row, q_head;
         const void *k;
-        int64_t k_head, k_tile;
+        int64_t k_head, k_tile, k_key;
         const void *v;
         int64_t v_head, v_key;
         int k_storage, v_storage;
@@ -217,6 +217,7 @@ static AttentionRun describe_attention(Frame *f, const AttentionCall *c, int64_t
                               .k = frame_place(f, c->k),
                               .k_head = c->k_head,
                               .k_tile = c->k_tile,
+                              .k_key = c->k_key,
                               .v = frame_place(f, c->v),
                               .v_head = c->v_head,
                               .v_key = c->v_key,
@@ -244,7 +245,7 @@ static AttentionRun describe_attention(Frame *f, const AttentionCall *c, int64_t
 
 static void run_units(Frame *f, const AttentionCall *c, const Context *context, int64_t rows)
 {
-        int threads = f->m->head.threads, tile = f->own->plan->target->rows;
+        int threads = f->m->head.threads, tile = c->k_key ? LANES : f->own->plan->target->rows;
         int64_t times = 1;
         int64_t units = c->kv_heads * ((rows * (c->heads / c->kv_heads) + tile - 1) / tile);
         for (int i = 0; i < c->naround; i++)

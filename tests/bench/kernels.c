@@ -29,8 +29,9 @@
 #define STORAGES(S)                                                                                          \
         S(TILES, F32)                                                                                        \
         S(TILES, F16)                                                                                        \
-        S(TILES, BF16) S(CODE_TILES, Q8_0) S(CODE_TILES, Q4_0) S(CODE_TILES, Q4_1) S(CODE_TILES, MXFP4)      \
-                S(CODE_TILES, Q4_K) S(CODE_TILES, Q5_K) S(CODE_TILES, Q6_K)
+        S(TILES, BF16)                                                                                       \
+        S(CODE_TILES, Q8_0) S(CODE_TILES, Q4_0) S(CODE_TILES, Q4_1) S(CODE_TILES, MXFP4) S(CODE_TILES, Q4_K) \
+                S(CODE_TILES, Q5_K) S(CODE_TILES, Q6_K)
 #include "../runtime/tiles.h"
 
 #include "../../runtime/matmul.h"
@@ -81,14 +82,14 @@ static float read_streams(const float *p, int64_t n)
 /* Independent chains of fma, nothing else; as many as hide the latency and fit the registers. */
 static float fma_chains(int64_t n)
 {
-        v16 sum[10], x = v_mul(v_iota(1), v_set1(0.03125f));
+        v16 sum[10], factor = v_mul(v_iota(1), v_set1(0.03125f));
         UNROLL
         for (int s = 0; s < CHAINS; s++)
                 sum[s] = v_iota((float)s);
         for (int64_t i = 0; i < n; i++) {
                 UNROLL
                 for (int s = 0; s < CHAINS; s++)
-                        sum[s] = v_fma(sum[s], x, x);
+                        sum[s] = v_fma(sum[s], factor, factor);
         }
         UNROLL
         for (int s = 1; s < CHAINS; s++)
@@ -212,8 +213,9 @@ BLOCKS(q4_k, STORAGE_Q4_K)
 BLOCKS(q5_k, STORAGE_Q5_K)
 BLOCKS(q6_k, STORAGE_Q6_K)
 
-/* Attention of `rows` rows at the end of `keys` keys; bytes of keys and values, and flops, a second. */
-#define ATTENTION(name, n_heads, n_kv, n_rows, n_keys, dim, work)                                            \
+/* Attention of `rows` rows at the end of `keys` keys; bytes of keys and values, and flops, a second.  in_rows: keys lie so; where values are
+ * narrower than keys they are their first columns. */
+#define ATTENTION_OF(name, n_heads, n_kv, n_rows, n_keys, dim, wide, in_rows, work)                          \
         static double name(void)                                                                             \
         {                                                                                                    \
                 int64_t cache = (int64_t)(n_keys) * (dim);                                                   \
@@ -222,21 +224,29 @@ BLOCKS(q6_k, STORAGE_Q6_K)
                                .q_head = dim,                                                                \
                                .k = buffer,                                                                  \
                                .k_head = cache,                                                              \
-                               .k_tile = 16 * (dim)};                                                        \
-                a.v = buffer + (n_kv)*cache, a.v_head = cache, a.v_key = dim;                                \
-                a.out = y, a.out_row = (n_heads) * (dim), a.out_head = dim, a.scale = 0.125f;                \
-                a.heads = n_heads, a.kv_heads = n_kv, a.head_dim = dim, a.v_dim = dim;                       \
+                               .k_tile = (in_rows) ? 0 : 16 * (dim),                                         \
+                               .k_key = (in_rows) ? (dim) : 0};                                              \
+                a.v = buffer + ((wide) < (dim) ? 0 : (n_kv)*cache), a.v_head = cache, a.v_key = dim;         \
+                a.out = y, a.out_row = (n_heads) * (wide), a.out_head = wide, a.scale = 0.125f;              \
+                a.heads = n_heads, a.kv_heads = n_kv, a.head_dim = dim, a.v_dim = wide;                      \
                 a.keys = n_keys, a.first_row = (n_keys) - (n_rows);                                          \
                 double t = now();                                                                            \
                 attention(&a, plain, causal, n_rows,                                                         \
-                          &(AttentionShare){.end = ATTENTION_UNITS(n_heads, n_kv, n_rows), .count = 1},      \
+                          &(AttentionShare){.end = ATTENTION_UNITS(n_heads, n_kv, n_rows, a.k_key),          \
+                                            .count = 1},                                                     \
                           scratch);                                                                          \
                 return (work) / (now() - t) * 1e-9;                                                          \
         }
+#define ATTENTION(name, n_heads, n_kv, n_rows, n_keys, dim, work)                                            \
+        ATTENTION_OF(name, n_heads, n_kv, n_rows, n_keys, dim, dim, 0, work)                                 \
+        ATTENTION_OF(name##_in_rows, n_heads, n_kv, n_rows, n_keys, dim, dim, 1, work)
 ATTENTION(attention_decode, 32, 32, 1, 4096, 64, 32 * 2 * 4096.0 * 64 * 4)
 ATTENTION(attention_grouped, 32, 8, 1, 4096, 64, 8 * 2 * 4096.0 * 64 * 4)
 ATTENTION(attention_prefill, 4, 4, 2048, 2048, 64, 4 * 2048.0 * 2049 / 2 * 64 * 4)
 ATTENTION(attention_short, 6, 6, 128, 128, 48, 6 * 128.0 * 129 / 2 * 48 * 4)
+ATTENTION_OF(latent_16, 16, 1, 1, 4096, 576, 512, 1, 16 * 4096.0 * (576 + 512) * 2)
+ATTENTION_OF(latent_128, 128, 1, 1, 4096, 576, 512, 1, 128 * 4096.0 * (576 + 512) * 2)
+ATTENTION_OF(latent_prefill, 16, 1, 64, 1024, 576, 512, 1, 16 * 64 * (1024.0 - 31.5) * (576 + 512) * 2)
 
 static double read_ceiling(void)
 {
@@ -288,11 +298,18 @@ int main(int argc, char **argv)
                 {"attention 4 heads grouped", "GB/s", attention_grouped, read_ceiling},
                 {"attention 2048 x 2048 causal", "GF/s", attention_prefill, fma_peak},
                 {"attention 128 x 128, dim 48", "GF/s", attention_short, fma_peak},
+                {"attention 1 row, keys in rows", "GB/s", attention_decode_in_rows, read_ceiling},
+                {"attention grouped, in rows", "GB/s", attention_grouped_in_rows, read_ceiling},
+                {"attention causal, in rows", "GF/s", attention_prefill_in_rows, fma_peak},
+                {"attention dim 48, in rows", "GF/s", attention_short_in_rows, fma_peak},
+                {"attention latent, 16 heads", "GF/s", latent_16, fma_peak},
+                {"attention latent, 128 heads", "GF/s", latent_128, fma_peak},
+                {"attention latent, 64 rows", "GF/s", latent_prefill, fma_peak},
         };
         buffer = filled(WEIGHT_BYTES + 8192);
         x = filled((int64_t)2048 * 2048 * 4);
         y = filled((int64_t)2048 * 3072 * 4);
-        scratch = filled(4 * (MATMUL_SCRATCH(192) + MATMUL_WIDE(512) + ATTENTION_SCRATCH(256, 256)));
+        scratch = filled(4 * (MATMUL_SCRATCH(192) + MATMUL_WIDE(512) + ATTENTION_SCRATCH(576, 512, 1)));
         for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
                 double best = 0, ceiling = 0;
                 if (argc > 1 && !strstr(figures[i].name, argv[1]))

@@ -11,11 +11,12 @@
 /* One attention with its inputs in plain layouts, and the mask as a table. */
 typedef struct {
         int heads, kv_heads, head_dim, v_dim, rows, keys, window, holes, all, sinks;
+        int in_rows; /* keys lie in rows, or 2: and their first columns are the values */
         float scale;
         float *q, *k, *v; /* [rows][heads][head_dim], [keys][kv_heads][head_dim], [keys][kv_heads][v_dim] */
         float *packed;    /* [kv_heads][ceil(keys / 16)][head_dim][16] */
         int narrow;       /* keys and values are in f16, or 2: in codes with scales: */
-        void *narrow_k, *narrow_v; /* packed and v */
+        void *narrow_k, *narrow_v; /* packed, or k, and v */
         float *mask;               /* [rows][MAX_KEYS]: 1 where masked within the bounds */
         float *out, *expected;     /* [rows][heads][v_dim] */
 } Case;
@@ -253,18 +254,22 @@ static void fill_case(Case *c)
                         c->v[j * c->kv_heads * c->v_dim + d] = d % 2 ? NAN : INFINITY;
         }
         if (c->narrow == 2) {
-                c->narrow_k = kept(c->k, c->keys, c->kv_heads, c->head_dim, 1);
+                c->narrow_k = kept(c->k, c->keys, c->kv_heads, c->head_dim, !c->in_rows);
                 c->narrow_v = kept(c->v, c->keys, c->kv_heads, c->v_dim, 0);
         } else if (c->narrow) {
-                free(narrowed(c->k, (int64_t)c->keys * c->kv_heads * c->head_dim));
+                c->narrow_k = narrowed(c->k, (int64_t)c->keys * c->kv_heads * c->head_dim);
                 c->narrow_v = narrowed(c->v, (int64_t)c->keys * c->kv_heads * c->v_dim);
         }
+        for (int64_t i = 0; c->in_rows == 2 && i < (int64_t)c->keys * c->kv_heads; i++)
+                memcpy(c->v + i * c->v_dim, c->k + i * c->head_dim, (size_t)c->v_dim * sizeof(float));
         for (int j = 0; j < c->keys; j++)
                 for (int g = 0; g < c->kv_heads; g++)
                         store_k16(c->packed + g * groups * 16 * c->head_dim, j,
                                   c->k + (j * c->kv_heads + g) * c->head_dim, c->head_dim);
-        if (c->narrow == 1)
+        if (c->narrow == 1 && !c->in_rows) {
+                free(c->narrow_k);
                 c->narrow_k = narrowed(c->packed, packed_floats(c));
+        }
         for (int r = 0; r < c->rows; r++)
                 for (int h = 0; h < c->heads; h++)
                         define_row(c, r, h);
@@ -290,7 +295,7 @@ static int call_by_blocks(const Attention *a, int threads)
 {
         const int64_t blocks = (a->keys + ATTENTION_BLOCK - 1) / ATTENTION_BLOCK;
         float *parts = random_floats(blocks * a->heads * ATTENTION_PART(a->v_dim));
-        float *scratch = random_floats(ATTENTION_SCRATCH(a->head_dim, a->v_dim));
+        float *scratch = random_floats(ATTENTION_SCRATCH(a->head_dim, a->v_dim, a->k_key));
         Team alone = {.threads = 1};
         AttentionShare s = {0};
         for (int thread = threads; thread-- > 0;) {
@@ -313,8 +318,10 @@ static void call(const Case *c, int row, int count)
         Attention a = {.q = c->q + (int64_t)row * c->heads * c->head_dim,
                        .q_row = (int64_t)c->heads * c->head_dim,
                        .q_head = c->head_dim,
-                       .k = c->narrow ? c->narrow_k : c->packed,
-                       .k_storage = c->narrow == 2 ? storage_of(c->head_dim, 16)
+                       .k = c->narrow    ? c->narrow_k
+                            : c->in_rows ? c->k
+                                         : c->packed,
+                       .k_storage = c->narrow == 2 ? storage_of(c->head_dim, c->in_rows ? 1 : 16)
                                     : c->narrow    ? STORAGE_F16
                                                    : STORAGE_F32,
                        .v_storage = c->narrow == 2 ? storage_of(c->v_dim, 1)
@@ -337,12 +344,23 @@ static void call(const Case *c, int row, int count)
                        .first_row = first_row,
                        .ctx = c,
                        .sink = c->sinks ? sink_of : NULL};
+        if (c->in_rows) {
+                a.k_tile = 0;
+                a.k_head = c->head_dim;
+                a.k_key = (int64_t)c->kv_heads * c->head_dim;
+        }
+        if (c->in_rows == 2) {
+                a.v = a.k;
+                a.v_storage = a.k_storage;
+                a.v_head = a.k_head;
+                a.v_key = a.k_key;
+        }
         if (count == 1 && call_by_blocks(&a, 2 + random_below(4)))
                 return;
-        int units = ATTENTION_UNITS(c->heads, c->kv_heads, count);
+        int units = ATTENTION_UNITS(c->heads, c->kv_heads, count, c->in_rows);
         for (int unit = 0; unit < units;) {
                 int end = unit + 1 + random_below(units - unit);
-                float *scratch = random_floats(ATTENTION_SCRATCH(c->head_dim, c->v_dim));
+                float *scratch = random_floats(ATTENTION_SCRATCH(c->head_dim, c->v_dim, c->in_rows));
                 scratch[0] = NAN;
                 attention(&a, biased, live_keys, count,
                           &(AttentionShare){.begin = unit, .end = end, .count = 1}, scratch);
@@ -352,7 +370,7 @@ static void call(const Case *c, int row, int count)
 }
 
 /* The whole at once, row by row, and in random chunks. */
-static int equals_definition(Case c)
+static int equals_as_laid(Case c)
 {
         int good = 1;
         int64_t n = (int64_t)c.rows * c.heads * c.v_dim;
@@ -368,9 +386,11 @@ static int equals_definition(Case c)
                 }
                 int same = same_bits(c.out, c.expected, n);
                 if (!same)
-                        printf("# heads %d/%d dim %d/%d rows %d keys %d window %d holes %d sinks %d way %d\n",
+                        printf("# heads %d/%d dim %d/%d rows %d keys %d window %d holes %d sinks %d in rows "
+                               "%d "
+                               "narrow %d way %d\n",
                                c.heads, c.kv_heads, c.head_dim, c.v_dim, c.rows, c.keys, c.window, c.holes,
-                               c.sinks, way);
+                               c.sinks, c.in_rows, c.narrow, way);
                 good &= same;
         }
         for (int64_t i = 0; i < n && c.holes; i++)
@@ -379,6 +399,18 @@ static int equals_definition(Case c)
         free_case(&c);
         random_state = next; /* for the number of units depends on the target */
         return good;
+}
+
+/* Of keys in tiles, in rows, and, where that can be, in rows that are the values too: whole groups of codes. */
+static int equals_definition(Case c)
+{
+        int good = equals_as_laid(c);
+        c.in_rows = 1;
+        good &= equals_as_laid(c);
+        c.in_rows = 2;
+        return c.v_dim > c.head_dim || (c.narrow == 2 && c.v_dim % group_of(c.head_dim) != 0)
+                       ? good
+                       : good & equals_as_laid(c);
 }
 
 /* A NaN among a row's live keys makes that row NaN and no other; narrow: so does an infinity among codes. */
@@ -440,11 +472,11 @@ static struct {
 
 static void compare_shapes(void)
 {
-        static const int dims[][2] = {{8, 8}, {64, 64}, {80, 80}, {128, 128}, {16, 48}, {7, 19}};
-        static const int heads[][2] = {{1, 1}, {6, 6}, {8, 2}, {5, 1}};
+        static const int dims[][2] = {{8, 8}, {64, 64}, {80, 80}, {128, 128}, {16, 48}, {7, 19}, {96, 64}};
+        static const int heads[][2] = {{1, 1}, {6, 6}, {8, 2}, {5, 1}, {17, 1}};
         static const int keys[] = {1, 15, 17, 31, 257, 523};
-        for (int d = 0; d < 6; d++)
-                for (int h = d % 2; h < 4; h += 2) {
+        for (int d = 0; d < 7; d++)
+                for (int h = d % 2; h < 5; h += 2) {
                         Case c = {.heads = heads[h][0],
                                   .kv_heads = heads[h][1],
                                   .head_dim = dims[d][0],
