@@ -1,12 +1,14 @@
 /*
  * Memory of an instance that holds several sequences: each slot has a state of its own, and for a call two views of the
- * instance.  $model and $MODEL stand for the model's name; lines that begin with $pages are for states in pages alone.
+ * instance.  $model and $MODEL stand for the model's name; lines that begin with $pages are for states in pages alone, with $causal
+ * for causal models, with $whole for others, whose sequences have no state and one view.
  *
  * Needs aligned() of model.h, the model's struct, SLOTS and ROWS.
  */
 static size_t views_size(void)
 {
-        return aligned(2 * SLOTS * sizeof($model)) + aligned(ROWS * sizeof(const $model *));
+$causal        return aligned(2 * SLOTS * sizeof($model)) + aligned(ROWS * sizeof(const $model *));
+$whole        return aligned(SLOTS * sizeof($model));
 }
 
 size_t $model_size(int threads)
@@ -20,8 +22,8 @@ static void lay_out($model *m)
 {
         char *memory = (char *)m + aligned(sizeof *m);
         m->sequence = ($model *)(void *)memory;
-        m->range = m->sequence + SLOTS;
-        m->of = (const $model **)(void *)(memory + aligned(2 * SLOTS * sizeof *m));
+$causal        m->range = m->sequence + SLOTS;
+$causal        m->of = (const $model **)(void *)(memory + aligned(2 * SLOTS * sizeof *m));
         m->arena = (float *)(void *)(memory + views_size());
         m->state = m->arena + ARENA_FLOATS;
         m->scratch = m->state + (size_t)STATE_FLOATS * SLOTS;

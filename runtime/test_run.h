@@ -180,6 +180,44 @@ static int batch($model *m, float *const *output)
 }
 #endif
 
+#if WHOLE
+static int shown; /* the sequence whose outputs count */
+
+/* Whole sequences of several sizes in one call; but for the one shown, their inputs are those from the last to the first. */
+static int batch($model *m, float *const *output)
+{
+        int64_t at[INPUTS] = {0}, before[OUTPUTS] = {0}, size[SLOTS] = {0};
+        float *all[OUTPUTS];
+        int n = 0;
+        for (int i = 0; i < SLOTS; i++) {
+                if (length[shown][i] == 0)
+                        continue;
+                for (int o = 0; o < OUTPUTS && i < shown; o++)
+                        before[o] += whole_output(o, length[shown][i]);
+                put_whole(at, length[shown][i], i != shown);
+                size[n++] = length[shown][i];
+        }
+        memcpy(all, given, sizeof all);
+        for (int o = 0; o < OUTPUTS; o++) {
+                given[o] = malloc(sizeof(float) * (size_t)(SLOTS * count(o, N, N)));
+                if (!given[o])
+                        exit(1);
+        }
+#if SIZED
+        $model_sequence s[SLOTS];
+        for (int i = 0; i < n; i++)
+                s[i].n = size[i];
+#endif
+        int error = $model_batch(m, $sequences$together$outputs);
+        for (int o = 0; o < OUTPUTS; o++) {
+                memcpy(output[o], given[o] + before[o], sizeof(float) * (size_t)count(o, N, N));
+                free(given[o]);
+        }
+        memcpy(given, all, sizeof all);
+        return error;
+}
+#endif
+
 #if STEPS
 static int32_t likeliest(const float *logits, int64_t vocab)
 {
@@ -292,7 +330,7 @@ static int call(int r, const char *weights, float **output)
                 if (!given[i] || !output[i])
                         exit(1);
         }
-#if SEQUENTIAL && SLOTS > 1
+#if (SEQUENTIAL && SLOTS > 1) || WHOLE
         shown = (run[r].threads - 1) % SLOTS;
 #endif
         if (m)

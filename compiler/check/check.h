@@ -46,7 +46,7 @@ typedef struct {
         float *state; /* malloc'd; NULL: nothing was kept */
 } KeptState;
 /* In a batch every slot takes positions at a pace of its own: slot threads - 1
- * the inputs, which is compared, the others the same ones from the last to the first. */
+ * the inputs, which is compared, the others the same ones from the last to the first.  Whole sequences have sizes of their own. */
 typedef struct {
         const int64_t *size; /* [MAX_NAMED] */
         bool caches;         /* states are window caches */
@@ -70,6 +70,8 @@ typedef struct {
 /* Whether a plan and its inputs are run so. */
 bool test_run_applies(const TestRunCase *run, const Plan *p, const TestRun *t);
 int test_run_threads(const TestRun *t, const TestRunCase *run);
+/* Of a batch of whole sequences: the size of the i-th one, for all of which there is room; 0: it is left out. */
+int64_t test_run_length(const Plan *p, const TestRun *t, int i, int shown);
 bool is_later_spoilt(TestRunCall call);
 /* Storage k of input i in such a call. */
 double test_run_input(const Graph *g, const TestRun *t, TestRunCall call, int i, int64_t k);

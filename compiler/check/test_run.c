@@ -21,7 +21,7 @@ bool test_run_applies(const TestRunCase *run, const Plan *p, const TestRun *t)
         switch (run->call) {
         case TEST_WHOLE: return true;
         case TEST_HALVES: return p->graph->noutput > 1;
-        case TEST_BATCH: return t->sequential && p->slots > 1;
+        case TEST_BATCH: return p->slots > 1 && (t->sequential || has_whole_sequences(p));
         case TEST_LATER_NAN: return t->sequential && !t->finite;
         default: return t->sequential;
         }
@@ -49,6 +49,15 @@ double test_run_input(const Graph *g, const TestRun *t, TestRunCall call, int i,
                 return x;
         int64_t n = t->size[g->time], row = type_count(&in->type, t->size) / n;
         return k < n / 2 * row ? x : spoilt(in, t->finite, call, k, x);
+}
+
+int64_t test_run_length(const Plan *p, const TestRun *t, int i, int shown)
+{
+        const int size = varying_size(p->graph);
+        if (size < 0)
+                return 1;
+        int64_t n = t->size[size], some = 1 + (7 * i + n / 2) % n, room = (p->rows - n) / p->slots;
+        return i == shown ? n : some < room ? some : room;
 }
 
 int test_run_threads(const TestRun *t, const TestRunCase *run)

@@ -49,10 +49,26 @@ static bool take_outputs(TestRunJit *t)
         return true;
 }
 
+/* Room for a batch of whole sequences. */
+static bool take_batch_wholes(TestRunJit *t)
+{
+        const int slots = t->plan->slots;
+        bool good = true;
+        for (int i = 0; i < t->g->ninput; i++)
+                good &= (t->together[i] =
+                                 malloc((size_t)(slots * elements(t, &t->g->input[i].type) + 1) * 4)) != NULL;
+        for (int i = 0; i < t->g->noutput; i++)
+                good &= (t->given[i] = malloc((size_t)(slots * elements(t, &t->g->output[i].node->type) + 1) *
+                                              4)) != NULL;
+        return good;
+}
+
 /* Room for the rows of a batch. */
 static bool take_batch_rows(TestRunJit *t)
 {
-        int64_t rows = t->plan->bound[t->g->time];
+        if (has_whole_sequences(t->plan))
+                return take_batch_wholes(t);
+        int64_t rows = t->plan->rows;
         bool good = true;
         for (int i = 0; i < t->g->ninput; i++)
                 good &= (t->together[i] = malloc((size_t)(rows * row(t, &t->g->input[i].type) + 1) * 4)) !=
@@ -156,7 +172,7 @@ static int plan_batch(TestRunJit *t, TestRunBatch *b, int call, EngineSequence *
         for (int i = 0; i < slots; i++) {
                 int slot = (i + call) % slots;
                 int64_t pace = 1 + (call + slot) % 3 * (5 * slot + call) % TEST_PIECE,
-                        rest = positions(t) - b->at[slot], room = t->plan->bound[t->g->time] - rows;
+                        rest = positions(t) - b->at[slot], room = t->plan->rows - rows;
                 pace = pace < rest ? pace : rest;
                 pace = pace < room ? pace : room;
                 if (pace == 0)
@@ -215,6 +231,48 @@ static const char *run_batch(TestRunJit *t, int shown)
                 if (!error)
                         take_batch(t, &b, s, n);
         }
+        return error;
+}
+
+/* The inputs of a whole sequence of that size, behind those of others: all of them, or as many from the last one back. */
+static void put_whole(TestRunJit *t, int64_t *at, const int64_t *size, bool backwards)
+{
+        for (int i = 0; i < t->g->ninput; i++) {
+                const Type *type = &t->g->input[i].type;
+                int64_t n = type_count(type, size), all = elements(t, type);
+                for (int64_t k = 0; k < n; k++)
+                        memcpy((char *)t->together[i] + 4 * (at[i] + k),
+                               (char *)t->input[i] + 4 * (backwards ? all - 1 - k : k), 4);
+                at[i] += n;
+                t->input_at[i] = t->together[i];
+        }
+}
+
+/* Whole sequences of several sizes in one call. */
+static const char *run_wholes(TestRunJit *t, int shown)
+{
+        Arena *a = t->g->arena;
+        const int slots = t->plan->slots, which = varying_size(t->g);
+        EngineSequence *s = NEW_ARRAY(a, EngineSequence, slots);
+        int64_t *at = NEW_ARRAY(a, int64_t, t->g->ninput), *before = NEW_ARRAY(a, int64_t, t->g->noutput);
+        int64_t size[MAX_NAMED] = {0};
+        int n = 0;
+        engine_forget(t->engine);
+        for (int i = 0; i < slots; i++) {
+                s[n].n = test_run_length(t->plan, t->test_run, i, shown);
+                if (which >= 0)
+                        size[which] = s[n].n;
+                for (int o = 0; o < t->g->noutput && i < shown && s[n].n; o++)
+                        before[o] += type_count(&t->g->output[o].node->type, size);
+                if (s[n].n)
+                        put_whole(t, at, size, i != shown);
+                n += s[n].n > 0;
+        }
+        const char *error =
+                engine_batch(t->engine, s, n, &(EngineCall){t->input_at, t->given, t->test_run->size});
+        for (int o = 0; o < t->g->noutput && !error; o++)
+                memcpy(t->output[o], t->given[o] + before[o],
+                       (size_t)elements(t, &t->g->output[o].node->type) * sizeof(float));
         return error;
 }
 
@@ -328,7 +386,8 @@ static const char *run_all(TestRunJit *t)
                 error = engine_set_threads(t->engine, test_run_threads(t->test_run, &test_run_case[i]));
                 if (!error)
                         error = test_run_case[i].call == TEST_BATCH
-                                        ? run_batch(t, (test_run_case[i].threads - 1) % t->plan->slots)
+                                        ? (has_whole_sequences(t->plan) ? run_wholes : run_batch)(
+                                                  t, (test_run_case[i].threads - 1) % t->plan->slots)
                                 : test_run_case[i].call == TEST_HALVES ? run_halves(t)
                                                                        : run_calls(t, test_run_case[i].call);
                 if (!error && i == 0)

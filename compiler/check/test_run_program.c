@@ -101,11 +101,63 @@ static void add_sizes(const Writer *w, Text *t)
                         text_printf(t, ", %" PRId64, w->test_run->size[i]);
 }
 
+/* "(4 + n) * 768": elements of a sequence of size n */
+static const char *count_text(const Writer *w, const Type *type)
+{
+        Arena *a = w->p->graph->arena;
+        const int size = varying_size(w->g);
+        const char *count = "1";
+        for (int i = 0; i < type->rank; i++)
+                count = arena_printf(a, "%s * (%" PRId64 " + %" PRId64 " * n)", count, type->dim[i].fixed,
+                                     size < 0 ? 0 : type->dim[i].per[size]);
+        return count;
+}
+
+/* The inputs of a batch of whole sequences, how one's are put behind others', and how large its outputs are. */
+static void add_wholes(const Writer *w, Text *t)
+{
+        Text *copies = text_new(w->p->graph->arena);
+        for (int i = 0; i < w->g->ninput; i++) {
+                const Type *type = &w->g->input[i].type;
+                int64_t all = elements(w, type);
+                text_printf(t, "static %s together_%d[SLOTS * %" PRId64 "];\n",
+                            type->dtype == REAL ? "float" : "int32_t", i, all);
+                text_printf(copies,
+                            "        for (int64_t k = 0, count = %s; k < count; k++)\n"
+                            "                together_%d[at[%d]++] = input_%d[backwards ? %" PRId64
+                            " - 1 - k : k];\n",
+                            count_text(w, type), i, i, i, all);
+        }
+        text_printf(
+                t,
+                "static void put_whole(int64_t *at, int64_t n, int backwards)\n{\n        (void)n;\n%s}\n\n",
+                copies->data);
+        text_printf(
+                t,
+                "static int64_t whole_output(int i, int64_t n)\n{\n        (void)n;\n        switch (i) {\n");
+        for (int i = 0; i < w->g->noutput; i++)
+                text_printf(t, "        case %d:\n                return %s;\n", i,
+                            count_text(w, output_type(w, i)));
+        text_printf(t, "        default:\n                return 0;\n        }\n}\n\n");
+        text_printf(t, "static const int64_t length[SLOTS][SLOTS] = { /* [shown] */\n");
+        for (int shown = 0; shown < w->p->slots; shown++) {
+                text_printf(t, "        {");
+                for (int i = 0; i < w->p->slots; i++)
+                        text_printf(t, "%" PRId64 ", ", test_run_length(w->p, w->test_run, i, shown));
+                text_printf(t, "},\n");
+        }
+        text_printf(t, "};\n#define SIZED %d\nenum { INPUTS = %d };\n", varying_size(w->g) >= 0,
+                    w->g->ninput);
+}
+
 /* The inputs of a batch, row after row, and how a sequence's are put there. */
 static void add_batch(const Writer *w, Text *t)
 {
         text_printf(t, "#define SLOTS %d\n", w->p->slots);
-        if (w->p->slots == 1)
+        text_printf(t, "#define WHOLE %d\n", has_whole_sequences(w->p));
+        if (has_whole_sequences(w->p))
+                add_wholes(w, t);
+        if (w->p->slots == 1 || has_whole_sequences(w->p))
                 return;
         Text *copies = text_new(w->p->graph->arena);
         for (int i = 0; i < w->g->ninput; i++) {
@@ -211,6 +263,8 @@ static void add_word(const Writer *w, const char *word, size_t n, Text *t)
         else if (!strncmp(word, "$again", n))
                 text_printf(t, "%s%s", w->g->past >= 0 ? w->p->c_name : "",
                             w->g->past >= 0 ? "_reset(m);" : "");
+        else if (!strncmp(word, "$sequences", n))
+                text_printf(t, varying_size(w->g) < 0 ? "n" : "s, n");
         else if (!strncmp(word, "$together", n))
                 add_together(w, t);
         else if (!strncmp(word, "$runs", n))
@@ -226,7 +280,7 @@ static void add_arrays(const Writer *w, Text *t)
                     "#define SEQUENTIAL %d\n#define FINITE %d\n#define OUTPUTS %d\nenum { N = %" PRId64
                     ", PIECE = %d, ROWS = %" PRId64 " };\n",
                     w->test_run->sequential, w->test_run->finite, w->g->noutput, w->n, TEST_PIECE,
-                    w->g->time >= 0 ? w->p->bound[w->g->time] : 1);
+                    w->p->slots > 1 && w->g->past >= 0 ? w->p->rows : 1);
         for (int i = 0; i < w->g->ninput; i++) {
                 const Input *in = &w->g->input[i];
                 text_printf(t, "static %s input_%d[%" PRId64 "];\n",

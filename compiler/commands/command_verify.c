@@ -319,8 +319,9 @@ static bool compare_bits(Verify *v, const TestRun *t, const char *target, const 
         *said = v->first ? arena_printf(a, "as %s", v->first_target)
                 : t->sequential && v->o->slots > 1
                         ? "the same by 1, 2 and 3 threads, whole, in pieces and in batches"
-                : t->sequential ? "the same by 1, 2 and 3 threads, whole and in pieces"
-                                : "the same by 1, 2 and 3 threads";
+                : v->o->slots > 1 && g->past < 0 ? "the same by 1, 2 and 3 threads, alone and in batches"
+                : t->sequential                  ? "the same by 1, 2 and 3 threads, whole and in pieces"
+                                                 : "the same by 1, 2 and 3 threads";
         if (!v->first) {
                 v->first = t->output;
                 v->first_target = target;

@@ -359,7 +359,8 @@ static void explain_states(const Graph *g, Storage storage)
 
 Plan *model_plan(Model *m, const Options *o, const Target *t)
 {
-        if (o->given['c'] && m->graph->past < 0 && !o->off[PASS_causal]) {
+        if (o->given['c'] && m->graph->past < 0 && !o->off[PASS_causal] &&
+            (o->slots == 1 || !m->graph->nnamed)) {
                 fprintf(stderr, "lathe: --chunk has no effect: %s is not causal, a call takes all of it\n",
                         m->graph->name);
                 note_not_causal(m);

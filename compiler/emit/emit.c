@@ -32,7 +32,7 @@ uint64_t layout_hash(const Plan *p)
 }
 
 /* Text with $model and $MODEL replaced by the model's name, $program by what threads run, $time and $past by the members
- * that count new rows and positions taken. */
+ * that count new rows and positions taken, $size by that of the size that differs between sequences. */
 const char *model_text(const Emit *e, const char *text)
 {
         Text *t = text_new(e->arena);
@@ -45,16 +45,17 @@ const char *model_text(const Emit *e, const char *text)
                 text_add(t, at, dollar - at);
                 bool lower = !strncmp(dollar, "$model", 6), upper = !strncmp(dollar, "$MODEL", 6),
                      program = !strncmp(dollar, "$program", 8), past = !strncmp(dollar, "$past", 5),
-                     time = !strncmp(dollar, "$time", 5);
+                     time = !strncmp(dollar, "$time", 5), size = !strncmp(dollar, "$size", 5);
                 text_printf(t, "%s",
                             lower         ? e->name
                             : past        ? e->g->named[e->g->past].name
                             : time        ? e->g->named[e->g->time].name
+                            : size        ? e->g->named[varying_size(e->g)].name
                             : upper       ? e->upper
                             : !program    ? "$"
                             : e->portable ? "best_program()"
                                           : "program");
-                at = dollar + (lower || upper ? 6 : program ? 8 : past || time ? 5 : 1);
+                at = dollar + (lower || upper ? 6 : program ? 8 : past || time || size ? 5 : 1);
         }
         return t->data;
 }
@@ -164,7 +165,9 @@ const char *chosen_text(const Emit *e, const char *file)
         const struct {
                 const char *word;
                 bool taken;
-        } kind[] = {{"$note", false}, {"$talk", talks}, {"$mute", !talks}, {"$pages", has_pages(e)}};
+        } kind[] = {{"$note", false},         {"$talk", talks},         {"$mute", !talks},
+                    {"$pages", has_pages(e)}, {"$causal", e->causal},   {"$whole", !e->causal},
+                    {"$sized", e->g->nnamed}, {"$fixed", !e->g->nnamed}};
         Text *t = text_new(e->arena);
         for (const char *at = embedded_text(file), *end; *at; at = end) {
                 end = at + strcspn(at, "\n");
@@ -176,6 +179,7 @@ const char *chosen_text(const Emit *e, const char *file)
                                 continue;
                         taken = kind[i].taken;
                         at += n;
+                        at += at[0] == ' ' && at[1] != ' ';
                         break;
                 }
                 if (taken)
@@ -233,7 +237,10 @@ static void emit_comment(const Emit *e, Text *c)
                         ? arena_printf(e->arena, " for each of %d sequences%s", p->slots, pages_comment(e))
                         : "",
                 1e-6 * (double)p->arena_size,
-                e->causal ? arena_printf(e->arena, " at %" PRId64 " positions a call", p->chunk) : "");
+                e->causal || (is_batched(e) && p->rows)
+                        ? arena_printf(e->arena, " at %" PRId64 " positions a call",
+                                       e->causal ? p->chunk : p->rows)
+                        : "");
         for (int i = 0; i < p->ncache; i++)
                 text_printf(c,
                             " * Of what is read %" PRId64 " positions back the cache holds %" PRId64
@@ -284,11 +291,14 @@ static const char *batch_constants(const Emit *e)
                                             "\n#define PAGE_TABLE %" PRId64 "\n",
                                             p->pages, page_blocks(p), FLOATS(pool_offset(p) + p->pool_size))
                              : "";
-        return arena_printf(e->arena,
-                            "#define SLOTS %d\n#define ROWS %" PRId64 "\n#define POSITIONS %" PRId64
-                            "\n#define TAILS_APART %d\n%s",
-                            p->slots, p->bound[e->g->time], e->g->named[e->g->time].bound, p->tails_apart,
-                            pages);
+        const int size = varying_size(e->g);
+        const char *rows =
+                size < 0 ? ""
+                         : arena_printf(e->arena, "#define ROWS %" PRId64 "\n#define POSITIONS %" PRId64 "\n",
+                                        p->rows, e->g->named[size].bound);
+        const char *tails =
+                e->causal ? arena_printf(e->arena, "#define TAILS_APART %d\n", p->tails_apart) : "";
+        return arena_printf(e->arena, "#define SLOTS %d\n%s%s%s", p->slots, rows, tails, pages);
 }
 
 static void emit_constants(const Emit *e, Text *c)
@@ -378,12 +388,20 @@ static void emit_errors(const Emit *e, const char *text, int64_t n, Text *c)
         text_add(c, text, rest - text);
         text_printf(
                 c, "%s",
-                model_text(e, "        case $MODEL_ERROR_SLOT:\n                return \"there is no such "
-                              "slot\";\n"
-                              "        case $MODEL_ERROR_TWICE:\n                return \"a slot stands "
-                              "twice in a batch\";\n"
-                              "        case $MODEL_ERROR_ROWS:\n                return \"more positions in a "
-                              "batch than a call takes\";\n"));
+                model_text(e,
+                           e->causal
+                                   ? "        case $MODEL_ERROR_SLOT:\n                return \"there is no "
+                                     "such slot\";\n"
+                                     "        case $MODEL_ERROR_TWICE:\n                return \"a slot "
+                                     "stands twice in a batch\";\n"
+                                   : "        case $MODEL_ERROR_SLOT:\n                return \"more "
+                                     "sequences in a batch than there are slots\";\n"));
+        if (varying_size(e->g) >= 0)
+                text_printf(c,
+                            "        case %s_ERROR_ROWS:\n                return \"more positions in a batch "
+                            "than a "
+                            "call takes\";\n",
+                            e->upper);
         if (has_pages(e))
                 text_printf(c,
                             "        case %s_ERROR_PAGES:\n                return \"too few pages are left: "

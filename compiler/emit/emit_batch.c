@@ -60,6 +60,8 @@ static void move_members(const Emit *e, const char *from, const char *to, Text *
 void emit_slots(const Emit *e, Text *c)
 {
         text_printf(c, "%s\n", strstr(chosen_text(e, "slots.h"), "*/\n") + 3);
+        if (!e->causal)
+                return;
         text_printf(c,
                     "/* The selected slot's position into what the slot keeps. */\nstatic void keep_slot(%s "
                     "*m)\n{\n",
@@ -147,4 +149,115 @@ void emit_batch(const Emit *e, Text *c)
         if (has_pages(e))
                 emit_pages(e, c);
         emit_batch_call(e, c);
+}
+
+/* --- whole sequences, of a model that is not causal ----------------------------------------------------------------- */
+
+/* "const bert_sequence *s, int sequences", or as arguments */
+static const char *sequence_list(const Emit *e, bool types)
+{
+        const char *list = !e->g->nnamed ? "int sequences"
+                           : types       ? "const $model_sequence *s, int sequences"
+                                         : "s, sequences";
+        return model_text(e, types || e->g->nnamed ? list : "sequences");
+}
+
+void declare_whole_batch(const Emit *e, Text *h)
+{
+        const int size = varying_size(e->g);
+        if (size >= 0)
+                text_printf(h,
+                            "\n/* One sequence of a batch. */\ntypedef struct {\n        int64_t n; /* its "
+                            "%s: 1 to %" PRId64 " */\n} %s_sequence;\n",
+                            e->g->named[size].name, e->g->named[size].bound, e->name);
+        text_printf(
+                h, "%s",
+                model_text(
+                        e,
+                        size >= 0
+                                ? "/* The whole model for several sequences at once, at most $MODEL_SLOTS, "
+                                  "of at "
+                                  "most $MODEL_BATCH_ROWS positions\n * together; weights are read once for "
+                                  "all.  What is taken and given lies one sequence after another, each with "
+                                  "the "
+                                  "shape\n * above.  Each sequence is given the same bits as alone. */\n"
+                                : "/* The whole model for several inputs at once, at most $MODEL_SLOTS; "
+                                  "weights "
+                                  "are read once for all.  What is taken\n * and given lies one after "
+                                  "another, "
+                                  "each with the shape above.  Each is given the same bits as alone. */\n"));
+        text_printf(h, "int %s_batch(%s *m, %s%s%s);\n", e->name, e->name, sequence_list(e, true),
+                    input_list(e, CALLS, true, false), output_list(e, true, false));
+}
+
+void emit_sequence_of(const Emit *e, Text *c)
+{
+        text_put(c, model_text(e, strstr(embedded_text("sequence_of.h"), "*/\n") + 3));
+}
+
+/* A view of a sequence becomes one that takes and gives what lies behind that. */
+static void emit_next_sequence(const Emit *e, Text *c)
+{
+        text_printf(
+                c,
+                "/* What the sequence behind this one takes and gives lies behind what this one does. */\n"
+                "static void next_sequence(%s *m)\n{\n",
+                e->name);
+        for (int i = 0; i < e->g->ninput; i++)
+                text_printf(c, "        m->input_%s += %s;\n", e->g->input[i].name,
+                            element_count(e, &e->g->input[i].type));
+        for (int i = 0; i < e->g->noutput; i++)
+                text_printf(c, "        if (m->output_%s)\n                m->output_%s += %s;\n",
+                            e->g->output[i].name, e->g->output[i].name,
+                            element_count(e, &e->g->output[i].node->type));
+        text_printf(c, "}\n\n");
+}
+
+static void emit_check_sequence(const Emit *e, Text *c)
+{
+        text_printf(c,
+                    "/* Whether a sequence's inputs are in range. */\nstatic int check_sequence(const %s "
+                    "*m)\n{\n",
+                    e->name);
+        for (int i = 0; i < e->g->ninput; i++)
+                text_printf(c, "        const %s *%s = m->input_%s;\n", c_type(&e->g->input[i]),
+                            e->g->input[i].name, e->g->input[i].name);
+        emit_checks(e, CALLS, c, "        ");
+        text_printf(c, "        return %s_OK;\n}\n\n", e->upper);
+}
+
+/* A sequence alone is a batch of one. */
+static void emit_whole_forward(const Emit *e, Text *c)
+{
+        const int size = varying_size(e->g);
+        text_printf(c, "int %s_forward(%s *m%s%s%s)\n{\n", e->name, e->name, size_list(e, CALLS, true),
+                    input_list(e, CALLS, true, false), output_list(e, true, false));
+        if (size >= 0)
+                text_printf(c, "        const %s_sequence s = {%s};\n", e->name, e->g->named[size].name);
+        text_printf(c, "        return %s_batch(m%s, 1%s%s);\n}\n\n", e->name, size >= 0 ? ", &s" : "",
+                    input_list(e, CALLS, false, false), output_list(e, false, false));
+}
+
+void emit_whole_batch(const Emit *e, Text *c)
+{
+        emit_next_sequence(e, c);
+        emit_check_sequence(e, c);
+        text_printf(c, "%s\n", strstr(chosen_text(e, "batch_whole.h"), "*/\n") + 3);
+        text_printf(c, "int %s_batch(%s *m, %s%s%s)\n{\n", e->name, e->name, sequence_list(e, true),
+                    input_list(e, CALLS, true, false), output_list(e, true, false));
+        emit_renewal(e, c);
+        text_printf(c,
+                    "        int wrong = check_sequences(%s);\n        if (wrong || sequences == 0)\n        "
+                    "        return wrong;\n",
+                    sequence_list(e, false));
+        for (int i = 0; i < e->g->ninput; i++)
+                text_printf(c, "        if (!%s)\n                return %s_ERROR_RANGE;\n",
+                            e->g->input[i].name, e->upper);
+        emit_pointers(e, CALLS, c, "        ");
+        text_printf(c,
+                    "        wrong = see_sequences(m, %s);\n        if (wrong || !%s)\n                "
+                    "return wrong;\n"
+                    "        run(m);\n        return %s_OK;\n}\n\n",
+                    sequence_list(e, false), wanted_outputs(e), e->upper);
+        emit_whole_forward(e, c);
 }

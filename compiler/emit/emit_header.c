@@ -87,7 +87,8 @@ static void declare_sizes(const Emit *e, Text *h)
         }
         if (is_batched(e)) {
                 emit_size(e, "slots", e->plan->slots, &sizes);
-                emit_size(e, "batch_rows", e->plan->bound[e->g->time], &sizes);
+                if (varying_size(e->g) >= 0)
+                        emit_size(e, "batch_rows", e->plan->rows, &sizes);
         }
         if (has_pages(e)) {
                 emit_size(e, "pages", e->plan->pages, &sizes);
@@ -175,6 +176,16 @@ static void declare_texts(const Emit *e, Text *h)
                                   "int64_t $model_decode_end($model_text *text, char *out);\n\n"));
 }
 
+static const char *batch_errors(const Emit *e)
+{
+        if (!is_batched(e))
+                return "";
+        return model_text(e, e->causal      ? "        $MODEL_ERROR_SLOT,\n        $MODEL_ERROR_TWICE,\n"
+                                              "        $MODEL_ERROR_ROWS,\n"
+                             : e->g->nnamed ? "        $MODEL_ERROR_SLOT,\n        $MODEL_ERROR_ROWS,\n"
+                                            : "        $MODEL_ERROR_SLOT,\n");
+}
+
 void emit_header(const Emit *e, Text *h)
 {
         text_printf(h,
@@ -198,10 +209,7 @@ void emit_header(const Emit *e, Text *h)
                                   "$MODEL_ERROR_CONTEXT,\n        $MODEL_ERROR_FLOAT,\n        "
                                   "$MODEL_ERROR_UNFED,\n        $MODEL_ERROR_REWIND,\n        "
                                   "$MODEL_ERROR_CPU,\n"),
-                    is_batched(e) ? model_text(e, "        $MODEL_ERROR_SLOT,\n        $MODEL_ERROR_TWICE,\n"
-                                                  "        $MODEL_ERROR_ROWS,\n")
-                                  : "",
-                    has_pages(e) ? model_text(e, "        $MODEL_ERROR_PAGES,\n") : "");
+                    batch_errors(e), has_pages(e) ? model_text(e, "        $MODEL_ERROR_PAGES,\n") : "");
         text_printf(
                 h, "%s",
                 model_text(e,
@@ -224,6 +232,8 @@ void emit_header(const Emit *e, Text *h)
                             e->g->fed_separately ? ", but for what was computed when it was fed" : "",
                             e->name, e->name, size_list(e, CALLS, true), input_list(e, CALLS, true, false),
                             output_list(e, true, false));
+        if (!e->causal && is_batched(e))
+                declare_whole_batch(e, h);
         if (e->o->tables)
                 declare_texts(e, h);
         text_printf(h, "const char *%s_error(int code);\n\n#ifdef __cplusplus\n}\n#endif\n#endif\n", e->name);

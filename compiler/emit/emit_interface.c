@@ -14,7 +14,7 @@ int64_t row_elements(const Plan *p, const Type *t)
 }
 
 /* "n * (m->source) * 6": elements in a call */
-static const char *element_count(const Emit *e, const Type *t)
+const char *element_count(const Emit *e, const Type *t)
 {
         Text *count = text_new(e->arena);
         for (int a = 0; a < t->rank; a++) {
@@ -189,7 +189,7 @@ bool has_dense(const Plan *p)
 }
 
 /* "logits || hidden" */
-static const char *any_output(const Emit *e)
+const char *wanted_outputs(const Emit *e)
 {
         Text *t = text_new(e->arena);
         for (int i = 0; i < e->g->noutput; i++)
@@ -405,11 +405,11 @@ void emit_causal_interface(const Emit *e, Text *c)
                     "int %s_forward(%s *m%s%s, int64_t n%s)\n{\n        return advance(m%s%s, n, %s ? 0 : "
                     "n%s);\n}\n\n",
                     e->name, e->name, size_list(e, CALLS, true), input_list(e, CALLS, true, false),
-                    output_list(e, true, false), sizes, input_list(e, CALLS, false, false), any_output(e),
+                    output_list(e, true, false), sizes, input_list(e, CALLS, false, false), wanted_outputs(e),
                     output_list(e, false, false));
         text_printf(c, "int %s_step(%s *m%s%s%s)\n{\n        return advance(m%s%s, 1, %s ? 0 : 1%s);\n}\n\n",
                     e->name, e->name, size_list(e, CALLS, true), input_list(e, CALLS, true, true),
-                    output_list(e, true, false), sizes, input_list(e, CALLS, false, true), any_output(e),
+                    output_list(e, true, false), sizes, input_list(e, CALLS, false, true), wanted_outputs(e),
                     output_list(e, false, false));
         text_printf(c, "int64_t %s_position(const %s *m)\n{\n        return m->%s;\n}\n\n", e->name, e->name,
                     past);
@@ -424,6 +424,10 @@ void emit_causal_interface(const Emit *e, Text *c)
 
 void emit_plain_interface(const Emit *e, Text *c)
 {
+        if (is_batched(e)) {
+                emit_whole_batch(e, c);
+                return;
+        }
         emit_feeds(e, c);
         text_printf(c, "int %s_forward(%s *m%s%s%s)\n{\n", e->name, e->name, size_list(e, CALLS, true),
                     input_list(e, CALLS, true, false), output_list(e, true, false));
@@ -431,7 +435,7 @@ void emit_plain_interface(const Emit *e, Text *c)
         emit_fed_check(e, c);
         emit_sizes(e, CALLS, c);
         emit_checks(e, CALLS, c, "        ");
-        text_printf(c, "        if (!%s)\n                return %s_OK;\n", any_output(e), e->upper);
+        text_printf(c, "        if (!%s)\n                return %s_OK;\n", wanted_outputs(e), e->upper);
         emit_pointers(e, CALLS, c, "        ");
         text_printf(c, "        run(m);\n        return %s_OK;\n}\n\n", e->upper);
 }

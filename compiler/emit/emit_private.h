@@ -39,6 +39,8 @@ void emit_header(const Emit *e, Text *h);
 void emit_causal_interface(const Emit *e, Text *c);
 void emit_plain_interface(const Emit *e, Text *c);
 const char *c_type(const Input *in);
+const char *element_count(const Emit *e, const Type *t); /* in a call */
+const char *wanted_outputs(const Emit *e);
 bool has_dense(const Plan *p);
 enum { CALLS = -1 }; /* for a group of inputs: those that calls bring, where others are fed separately */
 const char *input_list(const Emit *e, int group, bool types, bool one); /* ", const int32_t *tokens" */
@@ -53,8 +55,11 @@ const char *group_name(const Emit *e, int group); /* of inputs that are fed toge
 
 /* emit_batch.c: several sequences in a call */
 void declare_batch(const Emit *e, Text *h);
-void emit_slots(const Emit *e, Text *c); /* memory */
-void emit_batch(const Emit *e, Text *c); /* calls */
+void declare_whole_batch(const Emit *e, Text *h); /* of a model that is not causal */
+void emit_slots(const Emit *e, Text *c);          /* memory */
+void emit_batch(const Emit *e, Text *c);          /* calls */
+void emit_whole_batch(const Emit *e, Text *c);
+void emit_sequence_of(const Emit *e, Text *c); /* which kernels call */
 
 /* emit_program.c */
 void emit_struct(const Emit *e, Text *c);

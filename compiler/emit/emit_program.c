@@ -19,6 +19,15 @@ static void emit_kept(const Emit *e, Text *c)
 /* What a call of several sequences adds. */
 static void emit_batch_members(const Emit *e, Text *c)
 {
+        if (has_whole_sequences(e->plan)) {
+                text_printf(c,
+                            "        int slot, sequences;\n"
+                            "        %s *sequence; /* [sequences]: this instance as each sequence of the "
+                            "call sees "
+                            "it */\n",
+                            e->name);
+                return;
+        }
         if (is_batched(e))
                 text_printf(c,
                             "        int slot, sequences, ranges;\n"
@@ -55,7 +64,9 @@ void emit_struct(const Emit *e, Text *c)
         if (has_dense(e->plan))
                 text_printf(c, "        int64_t whole, done; /* positions of the caller's whole call; of it, "
                                "those taken */\n");
-        text_printf(c, is_batched(e)
+        text_printf(c, has_whole_sequences(e->plan)
+                               ? "        int64_t first; /* of a sequence: positions of those before it */\n"
+                       : is_batched(e)
                                ? "        int64_t first; /* the first row: of a sequence, or wanted */\n"
                                : "        int64_t first; /* the first position of this call whose "
                                  "outputs are wanted */\n");
@@ -79,7 +90,7 @@ void emit_struct(const Emit *e, Text *c)
                             e->plan->ncache);
         if (!e->alone)
                 text_printf(c, "        Team members;\n        void *mapped;\n        size_t mapped_size;\n");
-        if (!e->alone && is_batched(e))
+        if (!e->alone && is_batched(e) && e->causal)
                 emit_kept(e, c);
         if (!e->alone && has_pages(e))
                 text_printf(c, "        PageTable page_table;\n");
@@ -237,9 +248,21 @@ static const char *names_of_groups(const Emit *e, uint64_t groups)
         return names;
 }
 
+/* Does an epilogue look up the whole sequence of its row? */
+static bool any_looks_up(const Plan *p)
+{
+        for (int i = 0; i < p->nbody; i++)
+                for (int j = 0; j < p->list[i].n; j++)
+                        if (has_whole_sequences(p) && p->list[i].kernel[j]->by_row)
+                                return true;
+        return false;
+}
+
 void emit_program(const Emit *e, Text *c)
 {
         emit_wants_taps(e, c);
+        if (any_looks_up(e->plan))
+                emit_sequence_of(e, c);
         emit_body(e, 0, c);
         Text *calls = text_new(e->arena);
         if (is_timed(e->plan))
@@ -302,9 +325,13 @@ static void emit_instance_layout(const Emit *e, Text *c)
         text_printf(c, whole, e->name, e->name);
         text_printf(c, e->g->fed_separately ? ", offsetof(%s, fed_part)" : ", -1", e->name);
         for (int i = 0; i < 6; i++) {
-                static const char *const member[] = {"slot",     "sequences", "ranges",
-                                                     "sequence", "range",     "of"};
-                text_printf(c, is_batched(e) ? ", offsetof(%s, %s)" : ", -1", e->name, member[i]);
+                static const struct {
+                        const char *name;
+                        bool causal;
+                } member[] = {{"slot", false},     {"sequences", false}, {"ranges", true},
+                              {"sequence", false}, {"range", true},      {"of", true}};
+                bool has = is_batched(e) && (e->causal || !member[i].causal);
+                text_printf(c, has ? ", offsetof(%s, %s)" : ", -1", e->name, member[i].name);
         }
         text_printf(c, has_pages(e) ? ", offsetof(%s, page_of)" : ", -1", e->name);
         text_printf(c, e->plan->ncache ? ", offsetof(%s, base)" : ", -1", e->name);

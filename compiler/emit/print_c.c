@@ -39,6 +39,31 @@ const char *size_expression(Printer *p, Dim d)
         return dim_expression(p->arena, p->plan->graph, d);
 }
 
+const char *loop_end(Printer *p, const CodeLoop *loop)
+{
+        Dim rest = loop->size;
+        if (!loop->together || !rest.fixed)
+                return size_expression(p, rest);
+        rest.fixed = 0;
+        p->m = true;
+        const char *each = arena_printf(p->arena, "%lld * m->sequences", (long long)loop->size.fixed);
+        return dim_is_fixed(rest) ? each : arena_printf(p->arena, "%s + %s", size_expression(p, rest), each);
+}
+
+const char *rows_before(Printer *p, Dim rows)
+{
+        const int size = varying_size(p->plan->graph);
+        Dim named = {.fixed = 0};
+        if (size >= 0)
+                named.per[NAMED_FIRST] = rows.per[size];
+        const char *first = size_expression(p, named);
+        p->m = true;
+        if (!rows.fixed)
+                return first;
+        const char *each = arena_printf(p->arena, "%lld * m->slot", (long long)rows.fixed);
+        return dim_is_fixed(named) ? each : arena_printf(p->arena, "%s + %s", first, each);
+}
+
 /* How tightly an expression binds: what stands around it may want it in brackets. */
 typedef enum { CHOICE, ADDITION, PRODUCT, ATOM } Binding;
 
@@ -263,6 +288,16 @@ static const char *shape_comment(const Printer *p, const Buffer *b)
         return arena_printf(p->arena, "%s, tiled by 16 along axis %d", t, b->layout.tiled);
 }
 
+/* " + 768 * m->first": what lies before a sequence's rows; of tiles, a sequence begins with one of its own. */
+static const char *before_text(Printer *p, const Buffer *whole)
+{
+        const char *rows = rows_before(p, sequence_rows(whole));
+        if (whole->layout.tiled >= 0)
+                rows = arena_printf(p->arena, "(%s) / 16 + m->slot", rows);
+        return arena_printf(p->arena, " + (%s) * %lld", rows,
+                            (long long)FLOATS(buffer_size(whole, sequence_row(whole))));
+}
+
 /* Where a buffer of the arena, the weights or the state begins. */
 static const char *home_text(Printer *p, Buffer *b, const char *constant, const char *slot)
 {
@@ -270,6 +305,8 @@ static const char *home_text(Printer *p, Buffer *b, const char *constant, const 
         Buffer *own = whole_buffer(b);
         while (own->alias)
                 own = own->alias;
+        if (own->home == IN_ARENA && sees_sequence(p->plan, p->kernel, p->f))
+                slot = arena_printf(p->arena, "%s%s", slot, before_text(p, own));
         if (own->apart)
                 slot = arena_printf(p->arena, "%s + m->slot * %lld", slot,
                                     (long long)(FLOATS(own->size) / p->plan->slots));
@@ -466,9 +503,9 @@ static void print_accumulate(const Printer *p, const Stmt *s, Text *out)
 }
 
 /* "const int n = m->time - j < 16 ? .." */
-void print_rest(Printer *p, Dim size, Text *out)
+void print_rest(Printer *p, const CodeLoop *lanes, Text *out)
 {
-        const char *e = size_expression(p, size);
+        const char *e = loop_end(p, lanes);
         text_printf(out, "const int n = %s - j < 16 ? (int)(%s - j) : 16;\n", e, e);
 }
 
@@ -477,11 +514,11 @@ static void print_lanes(Printer *p, const Stmt *s, Text *out)
         bool lane = p->lane, rest = p->rest;
         Text *inner = text_new(p->arena);
         if (s->lanes == REST_LANES)
-                print_rest(p, s->over->size, inner);
+                print_rest(p, s->over, inner);
         print_statements(p, s->inside, inner);
         p->m |= s->over->from_first;
         text_printf(out, "for (int64_t j = %s; j < %s; j += 16) {\n", s->over->from_first ? "m->first" : "0",
-                    size_expression(p, s->over->size));
+                    loop_end(p, s->over));
         text_indent(out, inner, 1);
         text_printf(out, "}\n");
         p->lane = lane;

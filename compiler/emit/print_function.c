@@ -34,8 +34,10 @@ const char *loop_size(Printer *p, int loop)
                 p->active = true;
                 return "count";
         }
-        Dim size = l->from_first ? dim_sub(l->size, dim_named(NAMED_FIRST)) : l->size;
-        const char *e = size_expression(p, size);
+        CodeLoop from_0 = *l;
+        if (l->from_first)
+                from_0.size = dim_sub(l->size, dim_named(NAMED_FIRST));
+        const char *e = loop_end(p, &from_0);
         return strchr(e, ' ') ? arena_printf(p->arena, "(%s)", e) : e;
 }
 
@@ -56,6 +58,8 @@ void print_loops_of(Printer *p, int begin, int end, const char *from, Text *out)
                         p->m = true;
                         text_printf(e, " + m->first");
                 }
+                if (i == 0 && p->kernel->by_row && sees_sequence(p->plan, p->kernel, p->f))
+                        text_printf(e, " - (%s)", rows_before(p, l->size));
                 p->active |= l->active;
                 text_printf(out,
                             l->active ? "const int64_t i%d = active[%s];\n" : "const int64_t i%d = %s;\n", i,
@@ -237,7 +241,12 @@ static const char *instance_of_row(Printer *p)
         text_printf(row, "row");
         for (int i = 1; i < p->f->nloop - 1; i++)
                 text_printf(row, " / %s", loop_size(p, i));
-        return arena_printf(p->arena, "place->m->of[%s]", row->data);
+        if (!has_whole_sequences(p->plan))
+                return arena_printf(p->arena, "place->m->of[%s]", row->data);
+        const int size = varying_size(p->plan->graph);
+        const Dim rows = p->f->loop[0].size;
+        return arena_printf(p->arena, "sequence_of(place->m, %s, %lld, %lld)", row->data,
+                            (long long)rows.fixed, (long long)(size < 0 ? 0 : rows.per[size]));
 }
 
 /* What a function called back finds behind its context: the instance and the iterations, as far as it uses them. */
@@ -298,7 +307,7 @@ static void print_epilogue(Printer *p, Text *out)
         text_indent(body, loops, 0);
         text_printf(body, "const int64_t j = (int64_t)panel%s * 16;\n", f->products == 2 ? " / 2" : "");
         if (p->rest)
-                print_rest(p, f->loop[f->lane_loop].size, body);
+                print_rest(p, &f->loop[f->lane_loop], body);
         text_indent(body, rest, 0);
         print_called_back(p,
                           arena_printf(p->arena,
@@ -328,7 +337,7 @@ static void print_score(Printer *p, Text *out)
         text_indent(body, loops, 0);
         text_printf(body, p->lane || p->rest ? "const int64_t j = col;\n" : "(void)col;\n");
         if (p->rest)
-                print_rest(p, f->loop[f->lane_loop].size, body);
+                print_rest(p, &f->loop[f->lane_loop], body);
         text_indent(body, rest, 0);
         print_called_back(
                 p,

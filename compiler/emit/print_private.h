@@ -25,13 +25,17 @@ typedef struct {
 } Printer;
 
 const char *size_expression(Printer *p, Dim d);
+const char *loop_end(Printer *p, const CodeLoop *loop);
+const char *
+rows_before(Printer *p,
+            Dim rows); /* those of the sequences before the one at hand, each of which has so many */
 const char *index_text(Printer *p, const Index *x);
 const char *pointer_name(Printer *p, Buffer *b);
 const char *operand_text(Printer *p, Operand o);                    /* "x + 64 * i0" */
 const char *storage_text(Arena *a, const Buffer *b);                /* "STORAGE_F16" */
 const char *element_number(Printer *p, Buffer *b, const Index *at); /* as a number */
 void print_pointers(Printer *p, Text *out);
-void print_rest(Printer *p, Dim size, Text *out);
+void print_rest(Printer *p, const CodeLoop *lanes, Text *out);
 void print_statements(Printer *p, const StmtList *b, Text *out);
 
 /* print_call.c */

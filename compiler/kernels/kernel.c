@@ -46,6 +46,44 @@ int64_t bound_of(const Plan *p, Dim d)
         return n;
 }
 
+bool has_whole_sequences(const Plan *p)
+{
+        return p->slots > 1 && p->graph->past < 0;
+}
+
+int varying_size(const Graph *g)
+{
+        return g->past >= 0 ? g->time : g->nnamed - 1;
+}
+
+/* -1: a single element */
+static int outermost_axis(const Buffer *b)
+{
+        int axis = b->layout.tiled;
+        for (int a = 0; a < b->type.rank && b->layout.tiled < 0; a++)
+                if (!dim_is(b->type.dim[a], 1) && (axis < 0 || b->layout.stride[a] > b->layout.stride[axis]))
+                        axis = a;
+        return axis;
+}
+
+Dim sequence_rows(const Buffer *b)
+{
+        int axis = outermost_axis(b);
+        return axis < 0 ? dim_fixed(1) : b->type.dim[axis];
+}
+
+int64_t sequence_row(const Buffer *b)
+{
+        int axis = outermost_axis(b);
+        return axis < 0 ? 1 : axis == b->layout.tiled ? b->layout.tile : b->layout.stride[axis];
+}
+
+int64_t all_rows(const Plan *p, Dim one)
+{
+        int size = varying_size(p->graph);
+        return (one.fixed > 0 ? one.fixed * p->slots : 0) + (size < 0 ? 0 : one.per[size] * p->rows);
+}
+
 bool is_kept_narrow(const Buffer *b)
 {
         return b->storage == STORAGE_F16 || b->storage == STORAGE_Q8;

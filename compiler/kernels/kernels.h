@@ -233,6 +233,7 @@ typedef struct {
         bool by_address;    /* emitted for libtcc: vectors are arrays, handed over by address */
         int64_t chunk;      /* most new rows a call */
         int slots;          /* most sequences a call */
+        int64_t rows;       /* most rows of all of them */
         int64_t pages;     /* that their states share (runtime/pages.h); 0: each has room for all positions */
         int64_t heads;     /* own: by which attention counts its heads of keys, all kernels' */
         const char *alone; /* batch: why a call can't take several sequences; NULL: it can */
@@ -318,6 +319,14 @@ int64_t pool_offset(const Plan *p);
 /* how many buffers are states of window caches: those whose `cache` is not -1 */
 int cached_states(const Plan *p);
 int64_t bound_of(const Plan *p, Dim d);
+/* A batch of a model that is not causal: a call takes whole sequences.  The memory of a value has their rows one after another along
+ * the outermost axis: those of sequence i begin behind `fixed` for each one before it, and `per` for each position of these.  Rows in
+ * tiles of 16 begin with a tile of their own. */
+bool has_whole_sequences(const Plan *p);
+int varying_size(const Graph *g); /* the size that differs between the sequences of a batch; -1: none does */
+Dim sequence_rows(const Buffer *b);              /* how many rows a sequence has in a whole buffer .. */
+int64_t sequence_row(const Buffer *b);           /* .. elements of each, or of 16 that are a tile */
+int64_t all_rows(const Plan *p, Dim one);        /* most rows of all sequences */
 int64_t own_row(const Plan *p, const Buffer *b); /* elements from one row of an own buffer to the next */
 int body_number(const Plan *p, const Body *b);
 int64_t round_up(int64_t n, int64_t to);

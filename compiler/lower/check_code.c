@@ -29,6 +29,8 @@ typedef struct {
         const Function *function;
         Kind *kind;              /* by number, of what is defined here */
         int64_t size[MAX_NAMED]; /* the corner */
+        int64_t sequences, rows; /* there, of a batch of whole sequences: those of all */
+        bool sees;               /* the function is about one of them */
         Range loop[MAX_LOOPS], lane;
         bool bound[MAX_LOOPS], has_lane;
         int64_t *place; /* by number: most of an integer x; -1: not bounded */
@@ -53,6 +55,18 @@ static int64_t size_at(const Check *c, Dim d)
         for (int i = 0; i < MAX_NAMED; i++)
                 n += d.per[i] * c->size[i];
         return n;
+}
+
+/* Of all sequences, each of which has so many. */
+static int64_t together_at(const Check *c, Dim one)
+{
+        int size = varying_size(c->plan->graph);
+        return one.fixed * c->sequences + (size < 0 ? 0 : one.per[size] * c->rows);
+}
+
+static int64_t end_at(const Check *c, const CodeLoop *l)
+{
+        return l->together && !c->sees ? together_at(c, l->size) : size_at(c, l->size);
 }
 
 static Range hull(int64_t a, int64_t b, int64_t x, int64_t y)
@@ -142,8 +156,14 @@ static Range range_of(const Check *c, const Index *x)
 static int64_t room_of(const Check *c, Buffer *b)
 {
         const Buffer *own = pointed_buffer(b);
-        if (own->home == IN_INPUT || own->home == IN_OUTPUT)
+        bool given = own->home == IN_INPUT || own->home == IN_OUTPUT, whole = has_whole_sequences(c->plan);
+        if (given && (!whole || c->sees))
                 return type_count(&own->type, c->size);
+        if (whole && (given || (own->home == IN_ARENA && !own->part_of))) {
+                Dim one = sequence_rows(own);
+                int64_t rows = c->sees ? size_at(c, one) : together_at(c, one);
+                return sequence_row(own) * (own->layout.tiled < 0 ? rows : (rows + LANES - 1) / LANES);
+        }
         int64_t bytes = own->size ? own->size : own->slot_stride;
         if (whole_buffer((Buffer *)own)->apart)
                 bytes /= c->plan->slots;
@@ -178,7 +198,7 @@ static int64_t most(int64_t n)
 static int64_t times_at(const Check *c, int loop)
 {
         const CodeLoop *l = &c->function->loop[loop];
-        return size_at(c, l->size) - (l->from_first ? c->size[NAMED_FIRST] : 0);
+        return end_at(c, l) - (l->from_first ? c->size[NAMED_FIRST] : 0);
 }
 
 static void check_matmul(const Check *c, const MatmulCall *m)
@@ -279,7 +299,7 @@ static void check_inside(Check *c, const StmtList *b)
 
 static Range loop_range(const Check *c, const CodeLoop *l)
 {
-        return (Range){l->from_first ? c->size[NAMED_FIRST] : 0, most(size_at(c, l->size))};
+        return (Range){l->from_first ? c->size[NAMED_FIRST] : 0, most(end_at(c, l))};
 }
 
 static void check_loops(Check *c, const Stmt *s)
@@ -288,7 +308,7 @@ static void check_loops(Check *c, const Stmt *s)
         for (int i = s->begin; i < s->end; i++) {
                 c->loop[i] = loop_range(c, &c->function->loop[i]);
                 c->bound[i] = true;
-                empty |= size_at(c, c->function->loop[i].size) < 1;
+                empty |= end_at(c, &c->function->loop[i]) < 1;
         }
         if (!empty)
                 check_inside(c, s->inside);
@@ -302,7 +322,7 @@ static void check_lanes(Check *c, const Stmt *s)
         bool had = c->has_lane;
         c->lane = s->op == STMT_ONE ? (Range){0, 0} : loop_range(c, s->over);
         c->has_lane = true;
-        if (s->op == STMT_ONE || size_at(c, s->over->size) > 0)
+        if (s->op == STMT_ONE || end_at(c, s->over) > 0)
                 check_inside(c, s->inside);
         c->lane = lane;
         c->has_lane = had;
@@ -354,7 +374,8 @@ static void give_loops(Check *c)
         int end = f->role == EPILOGUE ? f->nloop - 1 : 0;
         for (int i = 0; i < end; i++) {
                 c->loop[i] = loop_range(c, &f->loop[i]);
-                if (i == 0 && c->kernel->by_row) /* the instance is the row's sequence as its row sees it */
+                if (i == 0 && c->kernel->by_row &&
+                    !has_whole_sequences(c->plan)) /* the instance is the row's sequence as its row sees it */
                         c->loop[i].low = c->size[NAMED_FIRST];
                 c->bound[i] = true;
         }
@@ -385,6 +406,7 @@ static void give_loops(Check *c)
 static void check_function(Check *c, const Function *f)
 {
         c->function = f;
+        c->sees = sees_sequence(c->plan, c->kernel, f);
         memset(c->bound, 0, sizeof c->bound);
         memset(c->kind, 0, (size_t)f->vectors * sizeof *c->kind);
         give_loops(c);
@@ -431,7 +453,14 @@ static void check_corners(Check *c, int named)
         if (named == g->nnamed && g->past >= 0) {
                 check_positions(c);
         } else if (named == g->nnamed) {
+                int size = varying_size(g);
+                c->sequences = 1;
+                c->rows = size < 0 ? 0 : c->size[size];
                 check_functions(c);
+                c->sequences = c->plan->slots;
+                c->rows = c->plan->rows;
+                if (c->sequences > 1)
+                        check_functions(c);
         } else if (g->past >= 0 && (named == g->time || named == g->past)) {
                 check_corners(c, named + 1);
         } else {

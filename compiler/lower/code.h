@@ -64,10 +64,11 @@ typedef enum {
 } StmtOp;
 extern const char *const stmt_text[STMT_END];
 
-/* A loop: from 0, or from the first wanted row, up to its size; or over the rows that were active. */
+/* A loop: from 0, or from the first wanted row, up to its size; or over the rows that were active; or over the rows of all sequences,
+ * of which each has that many. */
 typedef struct {
         Dim size;
-        bool from_first, active;
+        bool from_first, active, together;
 } CodeLoop;
 
 enum { ALL_LANES = 16, ONE_LANE = 1, REST_LANES = 0 /* n of them */ };
@@ -176,7 +177,12 @@ struct Function {
         int vectors; /* how many vectors and integers it numbers */
 };
 
-enum { USES_POSITION = 1, USES_STATE = 2, USES_SLOT = 4 };
+enum {
+        USES_POSITION = 1,
+        USES_STATE = 2,
+        USES_SLOT = 4,
+        USES_ROW = 8 /* in a batch of whole sequences: rows are not all treated alike, each by itself */
+};
 
 typedef struct Code {
         Function **function; /* those that are called back first; the kernel's own last */
@@ -197,6 +203,10 @@ void code_facts(const Plan *p, Code *code);
 bool code_reads(const Code *c, const Buffer *b);
 bool code_writes(const Code *c, const Buffer *b);
 unsigned function_uses(const Plan *p, const Function *f);
+/* code_rows.c: does the function treat each row of whole sequences by itself, and all alike? */
+bool rows_are_alike(const Function *f);
+/* Of whole sequences: is the kernel's function run for one of them, whose rows it counts from 0? */
+bool sees_sequence(const Plan *p, const Kernel *k, const Function *f);
 /* The output that the kernel alone fills, asked for by itself; NULL: it fills others too, or none. */
 const Output *own_output(const Plan *p, const Kernel *k);
 bool may_be_unwanted(const Plan *p, const Kernel *k); /* is there an output that does without it? */

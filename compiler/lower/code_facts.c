@@ -151,12 +151,19 @@ static unsigned see_function(const Plan *p, const Function *of, Code *code)
         Sight f = {.plan = p, .code = code};
         see_block(&f, of, &of->body);
         see_given_loops(&f, of);
-        return f.uses;
+        if (!has_whole_sequences(p))
+                return f.uses;
+        return rows_are_alike(of) ? 0 : USES_ROW;
 }
 
 unsigned function_uses(const Plan *p, const Function *f)
 {
         return see_function(p, f, NULL);
+}
+
+bool sees_sequence(const Plan *p, const Kernel *k, const Function *f)
+{
+        return has_whole_sequences(p) && (k->by_sequence || (k->by_row && function_uses(p, f)));
 }
 
 void code_facts(const Plan *p, Code *code)

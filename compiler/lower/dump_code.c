@@ -116,7 +116,7 @@ static void dump_operand(const Dump *d, const char *name, Operand o)
 static void dump_loop(const Dump *d, const char *name, const CodeLoop *l)
 {
         bool first = true;
-        fprintf(d->file, " %s%s < ", l->from_first ? "first <= " : "", name);
+        fprintf(d->file, " %s%s < %s", l->from_first ? "first <= " : "", name, l->together ? "all " : "");
         if (l->active)
                 fprintf(d->file, "active");
         else

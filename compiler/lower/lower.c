@@ -32,14 +32,16 @@ bool begins_at_first(const Lower *l, int loop)
         const Kernel *k = l->kernel;
         const Graph *g = l->plan->graph;
         return k->tail ? loop == 0
-                       : k->by_sequence && dim_equal(l->domain.loop[loop].size, dim_named(g->time));
+                       : k->by_sequence && g->past >= 0 &&
+                                 dim_equal(l->domain.loop[loop].size, dim_named(g->time));
 }
 
 static CodeLoop code_loop(const Lower *l, int loop)
 {
         return (CodeLoop){.size = l->domain.loop[loop].size,
                           .from_first = begins_at_first(l, loop),
-                          .active = loop == 0 && l->active_only};
+                          .active = loop == 0 && l->active_only,
+                          .together = loop == 0 && has_whole_sequences(l->plan) && !l->kernel->by_sequence};
 }
 
 const CodeLoop *new_loop(const Lower *l, int loop)

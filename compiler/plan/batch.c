@@ -11,8 +11,15 @@
  *
  * Whether a kernel looks at positions or state its Code tells.
  *
+ * A model that is not causal takes whole sequences, which have no state.  Each pointer of a kernel that is handed one begins at its rows,
+ * which it counts from 0 (sequence_rows()); the others run once over the rows of all:
+ *
+ *      a kernel to which all rows are alike                    once
+ *      a product whose results lie in tiles, or know their row once; a finished row's sequence says where they go
+ *      attention, tables of positions, pooled vectors          for each sequence
+ *
  * Expects: kernels and buffers, before they are placed.  Leaves: by_sequence and by_row of kernels, apart of buffers: an
- * arena buffer without rows of its own for each sequence becomes one for each slot. */
+ * arena buffer without rows of its own for each sequence becomes one for each slot.  Of whole sequences: memory for the rows of all. */
 #include "plan.h"
 
 typedef struct {
@@ -21,10 +28,14 @@ typedef struct {
         bool changed;
 } Batch;
 
+enum { LINE = 64 }; /* bytes of a cache line: buffers begin at one */
+
 /* Can the row of a finished result be told from the number that the product's epilogue is given? */
 static bool rows_are_outermost(const Plan *p, const Kernel *k)
 {
         Domain d = domain_of(p->graph, &k->segment[0].product[0]->type);
+        if (has_whole_sequences(p)) /* the kernel's own function treats rows alike */
+                return true;
         for (int i = 1; i < d.n; i++)
                 if (!dim_is_fixed(d.loop[i].size))
                         return false;
@@ -34,7 +45,7 @@ static bool rows_are_outermost(const Plan *p, const Kernel *k)
 /* An output's rows are told from the first wanted one, which kernels of wanted rows alone know. */
 static const Output *output_among_others(const Plan *p, const Kernel *k)
 {
-        for (int i = 0; i < k->nstore + k->nsegment && !k->tail; i++) {
+        for (int i = 0; i < k->nstore + k->nsegment && !k->tail && p->graph->past >= 0; i++) {
                 const Buffer *to = i < k->nstore ? k->store[i].to : k->segment[i - k->nstore].store.to;
                 if (to && whole_buffer((Buffer *)to)->home == IN_OUTPUT)
                         return &p->graph->output[whole_buffer((Buffer *)to)->index];
@@ -60,7 +71,7 @@ static bool judge(Batch *b, Kernel *k)
 /* A kernel that runs by sequence stores into memory that no row tells apart. */
 static void set_apart(Batch *b, const Kernel *k)
 {
-        for (int i = 0; i < k->nstore + k->nsegment && k->by_sequence; i++) {
+        for (int i = 0; i < k->nstore + k->nsegment && k->by_sequence && !has_whole_sequences(b->plan); i++) {
                 Buffer *to =
                         whole_buffer(i < k->nstore ? k->store[i].to : k->segment[i - k->nstore].store.to);
                 if (to->home != IN_ARENA || to->apart || type_has_positions(b->plan->graph, &to->type))
@@ -110,7 +121,7 @@ static void judge_repeat(Batch *b, Kernel *repeat)
         if (!repeat->active_rows)
                 return;
         lower(p, repeat->active_rows);
-        bool apart = repeat->active_rows->code->uses != 0;
+        bool apart = repeat->active_rows->code->uses != 0 || has_whole_sequences(p);
         const KernelList *l = &p->list[body_number(p, r->body[0])];
         for (int i = 0; i < l->n; i++)
                 apart |= l->kernel[i]->active_only && (l->kernel[i]->by_sequence || l->kernel[i]->by_row);
@@ -139,7 +150,7 @@ static void judge_body(Batch *b, int body)
                                                       "the output %s is computed along with what every "
                                                       "position needs",
                                                       output_name(o));
-                        if (k->by_sequence && has_rows_within(p, k))
+                        if (k->by_sequence && p->graph->past >= 0 && has_rows_within(p, k))
                                 b->why = arena_printf(p->graph->arena,
                                                       "%s computes with positions along an inner axis",
                                                       k->name);
@@ -157,11 +168,29 @@ static bool is_of_rows(const Plan *p, const Type *t)
         return t->rank > 0 && dim_is_positions(p->graph, t->dim[0]);
 }
 
+/* Of a model that is not causal. */
+static const char *why_not_whole(const Plan *p)
+{
+        const Graph *g = p->graph;
+        if (g->fed_separately)
+                return arena_printf(
+                        g->arena,
+                        "%s is not causal, and takes inputs that are fed separately: one sequence a call",
+                        g->name);
+        if (g->nnamed > 1)
+                return arena_printf(
+                        g->arena,
+                        "%s is not causal, and two of its sizes vary, %s and %s: the sequences of a call "
+                        "may differ in one",
+                        g->name, g->named[0].name, g->named[1].name);
+        return NULL;
+}
+
 static const char *why_alone(const Plan *p)
 {
         const Graph *g = p->graph;
         if (g->past < 0)
-                return arena_printf(g->arena, "%s is not causal, and takes one sequence a call", g->name);
+                return why_not_whole(p);
         for (int i = 0; i < g->ninput; i++) {
                 const Input *in = &g->input[i];
                 bool apart = is_fed_separately(g, in->group);
@@ -186,6 +215,17 @@ static const char *why_alone(const Plan *p)
         return NULL;
 }
 
+/* Memory for the rows of all sequences. */
+static void spread(const Plan *p, Buffer *b)
+{
+        int64_t rows = all_rows(p, sequence_rows(b));
+        if (b->home != IN_ARENA || b->part_of)
+                return;
+        if (b->layout.tiled >= 0)
+                rows = rows / LANES + p->slots;
+        b->size = round_up(buffer_size(b, round_up(rows * sequence_row(b), LANES)), LINE);
+}
+
 bool pass_batch(Plan *p, Diag *diag)
 {
         (void)diag; /* p->alone says why not */
@@ -196,6 +236,8 @@ bool pass_batch(Plan *p, Diag *diag)
                 b.changed = false;
                 judge_body(&b, 0);
         }
+        for (int i = 0; i < p->nbuffer && has_whole_sequences(p); i++)
+                spread(p, p->buffer[i]);
         p->alone = b.why;
         return !b.why;
 }

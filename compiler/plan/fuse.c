@@ -462,18 +462,25 @@ static bool relieve(Fuse *f, Node *stuck)
         return next[root->id] = true;
 }
 
-/* How many rows a call has at most: a chunk, in which a step of each slot has room, and no more than all slots hold. */
+/* How many rows a call has at most: a chunk, in which a step of each slot has room, and no more than all slots hold; of a model that
+ * is not causal a whole sequence has room. */
 static void bound_calls(Plan *p, int64_t chunk)
 {
         const Graph *g = p->graph;
+        const int size = varying_size(g);
         for (int i = 0; i < g->nnamed; i++)
                 p->bound[i] = g->named[i].bound;
         p->chunk = chunk > p->slots ? chunk : p->slots;
+        if (size < 0)
+                return;
+        int64_t whole = g->named[size].bound, least = g->past < 0 ? whole : 0, all = p->slots * whole;
+        p->rows = p->chunk > least ? p->chunk : least;
+        p->rows = p->rows < all ? p->rows : all;
         if (g->past < 0)
                 return;
-        int64_t all = p->slots * g->named[g->time].bound, most_pages = p->slots * page_blocks(p);
+        int64_t most_pages = p->slots * page_blocks(p);
         p->pages = p->pages < most_pages ? p->pages : most_pages;
-        p->bound[g->time] = p->chunk < all ? p->chunk : all;
+        p->bound[g->time] = p->rows;
 }
 
 Plan *fuse(Arena *a, Graph *g, const char *c_name, const Target *target, int64_t chunk, int slots,

@@ -17,8 +17,12 @@ enum { KEYS_AT_ONCE = 256 };
 static int64_t rows_of(const Plan *p, const Kernel *k)
 {
         int64_t rows = 1;
-        for (int a = 0; a + 1 < k->x->type.rank; a++)
-                rows *= bound_of(p, k->x->type.dim[a]);
+        bool outermost = has_whole_sequences(p);
+        for (int a = 0; a + 1 < k->x->type.rank; a++) {
+                Dim d = k->x->type.dim[a];
+                rows *= outermost ? all_rows(p, d) : bound_of(p, d);
+                outermost &= dim_is(d, 1);
+        }
         return rows;
 }
 

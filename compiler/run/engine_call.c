@@ -251,16 +251,12 @@ static const char *set_sizes(Engine *e, const EngineCall *call)
         return NULL;
 }
 
-/* n: positions, where there are any. */
-static const char *check_inputs(const Engine *e, const EngineCall *call, int64_t n)
+/* Whether ids are in range: of the inputs where they lie, and these sizes. */
+static const char *check_ids(const Graph *g, const void *const *input, const int64_t *size)
 {
-        const Graph *g = e->plan->graph;
-        int64_t size[MAX_NAMED] = {0};
-        for (int i = 0; i < g->nnamed; i++)
-                size[i] = g->past >= 0 && i == g->time ? n : g->past >= 0 && i == g->past ? 0 : call->size[i];
         for (int i = 0; i < g->ninput; i++) {
                 const Input *in = &g->input[i];
-                const int32_t *id = call->input[i];
+                const int32_t *id = input[i];
                 int64_t count = in->bound ? type_count(&in->type, size) : 0;
                 for (int64_t k = 0; k < count; k++)
                         if (id[k] < 0 || id[k] >= in->bound)
@@ -269,6 +265,16 @@ static const char *check_inputs(const Engine *e, const EngineCall *call, int64_t
                                                     (long long)in->bound - 1);
         }
         return NULL;
+}
+
+/* n: positions, where there are any. */
+static const char *check_inputs(const Engine *e, const EngineCall *call, int64_t n)
+{
+        const Graph *g = e->plan->graph;
+        int64_t size[MAX_NAMED] = {0};
+        for (int i = 0; i < g->nnamed; i++)
+                size[i] = g->past >= 0 && i == g->time ? n : g->past >= 0 && i == g->past ? 0 : call->size[i];
+        return check_ids(g, call->input, size);
 }
 
 static const char *begin_call(Engine *e, const EngineCall *call, int64_t n)
@@ -371,11 +377,92 @@ const char *engine_advance(Engine *e, const EngineCall *call, int64_t n, int64_t
         return NULL;
 }
 
+/* --- several whole sequences ---------------------------------------------------------------------------------------- */
+
+static const char *check_wholes(const Engine *e, const EngineSequence *s, int sequences)
+{
+        const Plan *p = e->plan;
+        const int size = varying_size(p->graph);
+        int64_t rows = 0;
+        if (sequences > p->slots)
+                return "more sequences in a batch than there are slots";
+        for (int i = 0; i < sequences && size >= 0; i++) {
+                if (s[i].n < 1 || s[i].n > p->graph->named[size].bound)
+                        return arena_printf(p->graph->arena, "%s is 1 to %lld, not %lld",
+                                            p->graph->named[size].name,
+                                            (long long)p->graph->named[size].bound, (long long)s[i].n);
+                rows += s[i].n;
+        }
+        return rows > p->rows ? "more positions in a batch than a call takes" : NULL;
+}
+
+/* What a view takes and gives lies behind what the one before it does, whose sizes these are; *input: where. */
+static void point_behind(const Engine *e, char *view, const int64_t *size, bool first, const void **input)
+{
+        const Graph *g = e->plan->graph;
+        for (int i = 0; i < g->ninput + g->noutput; i++) {
+                const Type *t = i < g->ninput ? &g->input[i].type : &g->output[i - g->ninput].node->type;
+                char *at = view + e->code.instance[AT_NAMED + g->nnamed + i], *to;
+                memcpy(&to, at, sizeof to);
+                to = to && !first ? to + 4 * type_count(t, size) : to; /* ids and floats have 4 bytes each */
+                memcpy(at, &to, sizeof to);
+                if (i < g->ninput)
+                        input[i] = to;
+        }
+}
+
+/* The views for a call of these sequences: see batch_whole.h of the runtime, which does the same for emitted C. */
+static const char *see_wholes(Engine *e, const EngineSequence *s, int sequences)
+{
+        const Graph *g = e->plan->graph;
+        const int which = varying_size(g);
+        const size_t bytes = (size_t)e->code.instance[0];
+        char *view = e->instance + aligned(bytes);
+        const void **input = NEW_ARRAY(g->arena, const void *, g->ninput);
+        int64_t row = 0, size[MAX_NAMED] = {0};
+        set_int(e, e->instance, AT_SEQUENCES, sequences);
+        set_pointer(e, AT_SEQUENCE, view);
+        for (int i = 0; i < sequences; i++, view += bytes) {
+                memcpy(view, i ? view - bytes : e->instance, bytes);
+                point_behind(e, view, size, i == 0, input);
+                set_int(e, view, AT_SLOT, i);
+                set_in(e, view, AT_FIRST, row);
+                if (which >= 0) {
+                        size[which] = s[i].n;
+                        set_in(e, view, AT_NAMED + which, s[i].n);
+                        row += s[i].n;
+                }
+                const char *wrong = check_ids(g, input, size);
+                if (wrong)
+                        return wrong;
+        }
+        if (which >= 0)
+                set_number(e, AT_NAMED + which, row);
+        return NULL;
+}
+
+static const char *run_wholes(Engine *e, const EngineSequence *s, int sequences, const EngineCall *call)
+{
+        const char *wrong = check_wholes(e, s, sequences);
+        if (wrong || sequences == 0)
+                return wrong;
+        if (atomic_load(&e->interrupted))
+                return "interrupted";
+        second_tier(e);
+        point(e, call, 0, 0);
+        wrong = see_wholes(e, s, sequences);
+        if (!wrong)
+                run(e);
+        return wrong;
+}
+
 const char *engine_batch(Engine *e, const EngineSequence *s, int sequences, const EngineCall *call)
 {
         int64_t n;
         if (e->plan->slots == 1)
                 return "this plan is for one sequence a call";
+        if (has_whole_sequences(e->plan))
+                return run_wholes(e, s, sequences, call);
         keep_slot(e);
         const char *wrong = check_sequences(e, s, sequences, &n);
         if (!wrong && n > 0)
@@ -401,6 +488,10 @@ const char *engine_forward(Engine *e, const EngineCall *call)
 {
         if (e->plan->graph->past >= 0)
                 return "this model is causal: it advances";
+        if (has_whole_sequences(e->plan)) {
+                const int size = varying_size(e->plan->graph);
+                return run_wholes(e, &(EngineSequence){.n = size < 0 ? 0 : call->size[size]}, 1, call);
+        }
         const char *wrong = begin_call(e, call, 0);
         if (wrong)
                 return wrong;

@@ -20,21 +20,41 @@ static Context context_of(Frame *f, const Function *called)
         return c;
 }
 
+/* The sequence that a row belongs to: as in batch_whole.h of the runtime. */
+static const CodeInstance *sequence_of(const Frame *f, int64_t row)
+{
+        const Plan *p = f->own->plan;
+        const CodeInstance *m = f->m;
+        int low = 0, high = m->sequences - 1;
+        while (low < high) {
+                int middle = (low + high + 1) / 2;
+                m = view_at(f->m->sequence, f->own, middle);
+                if (frame_rows_before(p, m, f->f->loop[0].size) <= row)
+                        low = middle;
+                else
+                        high = middle - 1;
+        }
+        return view_at(f->m->sequence, f->own, low);
+}
+
 static void epilogue(const void *context, int64_t row, int panel, const float *results)
 {
         Context *c = (Context *)context;
         Frame *f = &c->own;
         const Function *of = f->f;
+        const Plan *p = f->own->plan;
         f->m = c->caller->m;
-        if (f->kernel->by_row && function_uses(f->own->plan, of)) {
-                int64_t inner = frame_rows(f, 1, of->nloop - 1);
-                f->m = f->m->of[row / (inner ? inner : 1)];
+        if (f->kernel->by_row && function_uses(p, of)) {
+                int64_t inner = frame_rows(f, 1, of->nloop - 1), at = row / (inner ? inner : 1);
+                f->sees = has_whole_sequences(p);
+                f->m = f->sees ? sequence_of(f, at) : f->m->of[at];
+                row -= f->sees ? inner * frame_rows_before(p, f->m, of->loop[0].size) : 0;
         }
         f->given = results;
         frame_set_loops(f, 0, of->outer, c->around);
         frame_set_loops(f, of->outer, of->nloop - 1, row);
         f->lane = (int64_t)(of->products == 2 ? panel / 2 : panel) * LANES;
-        frame_set_rest(f, of->loop[of->lane_loop].size);
+        frame_set_rest(f, &of->loop[of->lane_loop]);
         run_function(f);
 }
 
@@ -51,7 +71,7 @@ static void score(const void *context, float *s, int head, int64_t row, int64_t 
         Frame *f = &c[0].own;
         set_head_and_row(f, head, row);
         f->lane = col;
-        frame_set_rest(f, f->f->loop[f->f->lane_loop].size);
+        frame_set_rest(f, &f->f->loop[f->f->lane_loop]);
         f->given = s;
         run_function(f);
         memcpy(s, f->t[f->result].v, sizeof f->t->v);

@@ -74,6 +74,12 @@ static int64_t slot_of(const Frame *f, const Buffer *b)
         return (b->slot_of ? b->slot_of[iteration] : iteration) * b->slot_stride;
 }
 
+int64_t frame_rows_before(const Plan *p, const CodeInstance *m, Dim rows)
+{
+        int size = varying_size(p->graph);
+        return rows.fixed * m->slot + (size < 0 ? 0 : rows.per[size] * m->first);
+}
+
 /* Where element `at` of a buffer lies. */
 void *frame_element(const Frame *f, Buffer *b, int64_t at)
 {
@@ -91,6 +97,12 @@ void *frame_element(const Frame *f, Buffer *b, int64_t at)
         case IN_INPUT: return (char *)m->pointer[own->index] + from;
         case IN_OUTPUT: return (char *)m->pointer[g->ninput + own->index] + from;
         case IN_LITERAL: return (char *)f->own->literal[own->id] + slot_of(f, own) + from;
+        }
+        if (f->sees && own->home == IN_ARENA) {
+                int64_t rows = frame_rows_before(f->own->plan, m, sequence_rows(whole));
+                if (whole->layout.tiled >= 0)
+                        rows = rows / LANES + m->slot;
+                offset += buffer_size(whole, rows * sequence_row(whole));
         }
         if (own->own && m->named[g->time] == 1)
                 offset += f->thread * storage_size(own->storage, own_row(f->own->plan, own));
@@ -272,10 +284,16 @@ static int64_t index_within(double x, int64_t n)
 
 static void run_list(Frame *f, const StmtList *b);
 
+static int64_t frame_end(const Frame *f, const CodeLoop *loop)
+{
+        int64_t more = loop->together ? f->m->sequences - 1 : 0;
+        return frame_size(f, loop->size) + more * loop->size.fixed;
+}
+
 int64_t frame_times(const Frame *f, int loop)
 {
         const CodeLoop *l = &f->f->loop[loop];
-        return l->active ? f->count : frame_size(f, l->size) - (l->from_first ? f->m->first : 0);
+        return l->active ? f->count : frame_end(f, l) - (l->from_first ? f->m->first : 0);
 }
 
 int64_t frame_rows(const Frame *f, int begin, int end)
@@ -307,9 +325,9 @@ void frame_set_loops_in(Frame *f, const int *loop, int n, int64_t number)
         }
 }
 
-void frame_set_rest(Frame *f, Dim size)
+void frame_set_rest(Frame *f, const CodeLoop *lanes)
 {
-        int64_t left = frame_size(f, size) - f->lane;
+        int64_t left = frame_end(f, lanes) - f->lane;
         f->rest = (int)(left < LANES ? left : LANES);
 }
 
@@ -356,7 +374,7 @@ static void run_move(const Frame *f, const MoveCall *c)
 
 static void run_lanes(Frame *f, const Stmt *s)
 {
-        int64_t lane = f->lane, n = frame_size(f, s->over->size);
+        int64_t lane = f->lane, n = frame_end(f, s->over);
         int rest = f->rest;
         for (f->lane = s->over->from_first ? f->m->first : 0; f->lane < n; f->lane += LANES) {
                 f->rest = (int)(n - f->lane < LANES ? n - f->lane : LANES);

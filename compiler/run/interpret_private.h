@@ -53,6 +53,7 @@ typedef struct {
         const Kernel *kernel;
         const Function *f;
         int thread;
+        bool sees; /* sees_sequence() */
         int64_t iteration[MAX_NEST];
         int64_t loop[MAX_LOOPS], lane, row, *x;
         int rest;
@@ -80,7 +81,9 @@ int64_t frame_times(const Frame *f, int loop);
 int64_t frame_rows(const Frame *f, int begin, int end);
 void frame_set_loops(Frame *f, int begin, int end, int64_t number);
 void frame_set_loops_in(Frame *f, const int *loop, int n, int64_t number);
-void frame_set_rest(Frame *f, Dim size);
+void frame_set_rest(Frame *f, const CodeLoop *lanes);
+/* The rows of the sequences before this one, each of which has so many. */
+int64_t frame_rows_before(const Plan *p, const CodeInstance *m, Dim rows);
 
 static inline int64_t share_of(int64_t total, int thread, int threads)
 {
@@ -91,6 +94,12 @@ static inline int64_t part_of(int64_t end, int64_t first, int64_t count)
 {
         int64_t n = end - first;
         return n < 0 ? 0 : n < count ? n : count;
+}
+
+/* View i of those that stand one after another. */
+static inline const CodeInstance *view_at(const CodeInstance *views, const Interpreter *own, int i)
+{
+        return (const CodeInstance *)(const void *)((const char *)views + i * own->layout[0]);
 }
 
 /* interpret_call.c */

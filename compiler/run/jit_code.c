@@ -53,6 +53,7 @@ run_kernel(const Run *r, const CodeInstance *m, const Kernel *k, const int32_t *
                    .kernel = k,
                    .f = k->code->function[k->code->n - 1],
                    .thread = r->thread,
+                   .sees = k->by_sequence && has_whole_sequences(r->own->plan),
                    .x = r->x,
                    .t = r->t,
                    .active = active,
@@ -98,9 +99,7 @@ static void run_call(Run *r, const CodeInstance *m, const Kernel *k, const int32
                 return;
         }
         for (int i = 0; i < views; i++)
-                run_kernel(r,
-                           (const CodeInstance *)(const void *)((const char *)view + i * r->own->layout[0]),
-                           k, active, NULL, count);
+                run_kernel(r, view_at(view, r->own, i), k, active, NULL, count);
 }
 
 static int which_wait(const Plan *p, const CodeInstance *m)

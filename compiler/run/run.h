@@ -53,12 +53,13 @@ const char *engine_rewind(Engine *e, int64_t n); /* back to the first n */
 
 /* Of a plan for several slots: the functions above are about the slot that was selected last, 0 at first. */
 const char *engine_select(Engine *e, int slot);
-/* One sequence of a batch: it takes n positions more; outputs are those of its positions `first` to n. */
+/* One sequence of a batch: it takes n positions more; outputs are those of its positions `first` to n.  Of a model that is not causal n
+ * is the sequence's size, and the others are not read. */
 typedef struct {
         int slot;
         int64_t n, first;
 } EngineSequence;
-/* Takes positions of several sequences at once, at most plan->chunk together.  Inputs lie one sequence after another, as do the
+/* Takes positions of several sequences at once, at most plan->rows together.  Inputs lie one sequence after another, as do the
  * outputs that are wanted.  What is fed separately is taken by engine_advance, which begins a sequence. */
 const char *engine_batch(Engine *e, const EngineSequence *s, int sequences, const EngineCall *call);
 
