@@ -83,6 +83,7 @@ typedef struct {
         const Node *not_causal; /* where the proof failed; NULL: causal, or nothing grows */
         const char *why_not;
         int64_t delay; /* as of CausalResult */
+        CutLines cut;      /* what the cut pass says that it did */
         const Node *rests; /* causal, if values are finite: where it rests on that; or NULL */
         const char *why_rests;
         bool storage_known; /* the graph's weights have the storage that they will be packed in */

@@ -210,6 +210,13 @@ static bool pass_stage(Model *m, const Options *o)
         return true;
 }
 
+static bool pass_cut(Model *m, const Options *o)
+{
+        m->cut = (CutLines){0};
+        m->graph = cut_state(m->graph, !o->off[PASS_simplify], &m->cut);
+        return true;
+}
+
 /* Gives a model that is proved causal its state; false: a tap of it can't be had, which is reported. */
 static bool pass_causal(Model *m, const Options *o)
 {
@@ -393,6 +400,8 @@ Plan *model_plan(Model *m, const Options *o, const Target *t)
                 show_mixture(stderr, &m->arena, m->graph);
         if (o->explain)
                 explain_states(m->graph, o->kv);
+        for (int i = 0; o->explain && i < m->cut.n; i++)
+                fprintf(stderr, "%s\n", m->cut.line[i]);
         if (o->explain)
                 for (int i = 0; i < p->nexplain; i++)
                         fprintf(stderr, "%s\n", p->explain[i]);

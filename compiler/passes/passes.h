@@ -49,6 +49,14 @@ CausalResult causal_prove(Arena *arena, GraphFacts *facts);
 /* The growing dimension of a model: one that an input and an output have as an axis, the last declared; -1: none. */
 int growing_dimension(const Graph *g);
 
+/* cut.c: what is kept of a sequence is made less, see there.  simplified: the graph is, and becomes so again.  explain: lines that say
+ * what was moved, and what was not.  Changes g. */
+typedef struct {
+        const char **line;
+        int n, cap;
+} CutLines;
+Graph *cut_state(Graph *g, bool simplified, CutLines *explain);
+
 /* The state form of a causal graph: what each call computes of the rows it is given, and what it keeps of those before. */
 
 /* What stands in the way of a state form. */

@@ -130,6 +130,33 @@ static bool check_simplified(Graph *g, bool causal)
         return ok;
 }
 
+/* What the cut pass makes of it, and the state that follows; against the graph as it was elaborated. */
+static bool check_cut(const Graph *g, Graph *to_cut)
+{
+        CutLines lines = {0};
+        Stuck stuck;
+        Graph *before = hoist(simplify(to_cut));
+        int nodes = before->nnode;
+        Graph *after = cut_state(before, true, &lines);
+        if (after->nnode == nodes && lines.n == 0)
+                return true;
+        verify(after, "cut");
+        for (int i = 0; i < lines.n; i++)
+                printf("cut: %s\n", lines.line[i]);
+        if (after->nnode == nodes)
+                return true;
+        double *x = random_input(11);
+        Graph *steps = incremental(after, graph_facts(after->arena, after, growing_dimension(after)), &stuck);
+        for (int i = 0; steps && i < steps->nstate; i++)
+                printf("cut state %s %s\n", steps->state[i]->name,
+                       type_text(steps->arena, steps, &steps->state[i]->type));
+        bool ok = steps ? brute_steps(g, simplify(steps), x) ||
+                                  mistaken("the state form after cut differs from the whole")
+                        : mistaken("cut, but without a state form");
+        free(x);
+        return ok;
+}
+
 static Graph *load(Arena *arena, Interner *names, const char *path)
 {
         Diag diag = {.arena = arena};
@@ -146,6 +173,8 @@ static bool check_file(const char *path)
         Graph *g = load(&arena, &names, path);
         bool causal,
                 ok = g && check_model(g, &causal) && check_simplified(load(&arena, &names, path), causal);
+        if (ok && causal)
+                ok = check_cut(g, load(&arena, &names, path));
         arena_free(&arena);
         return ok;
 }

@@ -44,6 +44,9 @@ FORMS = {
     "product: a sum": r"sum\(reshape\(v\d+, \[\.\., 1,",
     "product: a part": r"join\(\w+\(\w+, \d+\) \* 2",
     "product: beside ones": r"before: 1, value: 1\)\)\[",
+    "latents: keys joined with another part": r"join\(t?v\d+, t?v\d+\).* @ join\(",
+    "latents: a sum of products": r"@ v\d+'\).* [+-] tv\d+ @",
+    "latents: two softmaxes": r"\(softmax.* - .* \* softmax",
     "repeat": r"repeat",
     "repeat: one iteration": r"repeat \w+\[\w+\] : 1 ",
     "repeat: in a repeat": r"\[i2\]",
@@ -138,7 +141,7 @@ class Coverage:
         text = Model(seed).write()
         with open(path, "w") as f:
             f.write(text)
-        options = ["--no-" + p for p in ("simplify", "stage", "causal", "accumulate", "phases")]
+        options = ["--no-" + p for p in ("simplify", "stage", "cut", "causal", "accumulate", "phases")]
         graphs = self.show(path, "graph", *options) + self.show(path, "graph")
         found = {("op", o) for o in re.findall(r"^ *%\d+ = (\w+)", graphs, re.M)}
         plan = self.show(path, "plan").split("\nbuffers\n")[0]

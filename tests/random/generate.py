@@ -20,12 +20,13 @@ from core import MOST_ELEMENTS, SIZES, Core, Random
 from families import Families
 from formulas import Formulas
 from hidden import Hidden
+from latents import Latents
 from library import Library
 from pairs import Pairs
 from iterations import Iterations
 
 
-class Model(Core, Formulas, Blocks, Library, Families, Pairs, Ahead, Hidden, Iterations):
+class Model(Core, Formulas, Blocks, Library, Families, Pairs, Ahead, Hidden, Iterations, Latents):
     def __init__(self, seed):
         super().__init__(seed)
         self.imports, self.before = [], []
@@ -201,6 +202,7 @@ class Model(Core, Formulas, Blocks, Library, Families, Pairs, Ahead, Hidden, Ite
             for _ in range(3 + self.r.below(4) if self.long else 5 + self.r.below(10)):
                 self.step()
             self.apart_from_others("far", 30, self.do_far)
+            self.apart_from_others("latents", 35 if self.time else 8, self.do_latents)
             if self.iterations:
                 self.apart_from_others("iterations", 60, self.do_iterations)
             if self.time and not self.causal:

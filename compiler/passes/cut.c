@@ -1,0 +1,313 @@
+/* Cut: what of a sequence is kept between calls is made as little as the graph allows, before there is a state form.
+ *
+ *   1. sums of products that become scores are one product, differences of softmaxes are taken behind the values (cut_sums.c)
+ *   2. products of weights go to the other side of the contraction that reads them, where that pays (cut_move.c)
+ *   3. a value that is part of a join which is read whole is read as a slice of it:
+ *
+ *          J = join(c, r) axis 1                         J = join(c, r) axis 1
+ *          s = q @ J'                                    s = q @ J'
+ *          y = softmax(s) @ c                            y = softmax(s) @ J[.., 0..512]
+ *
+ *      so that J alone is kept.
+ *
+ * What then is kept, of all that lies between what a call computes and these contractions, the causal pass chooses (forms_cut.c).
+ *
+ * Before: a verified graph without state.  After: the same answers within rounding; nodes that nothing needs any more are left. */
+#include "cut_private.h"
+
+/* --- a graph with other nodes ------------------------------------------------------------------------------------ */
+
+static Node *current(const Replacing *r, Node *n)
+{
+        return n && n->id < r->limit && r->replaced[n->id] ? r->replaced[n->id] : n;
+}
+
+static void replace_in(Replacing *r, Body *body);
+
+static void replace_in_region(Replacing *r, const Region *region)
+{
+        for (int k = 0; k < region->nbody; k++) {
+                Body *body = region->body[k];
+                replace_in(r, body);
+                for (int i = 0; i < region->ncarry; i++)
+                        body->next[i] = current(r, body->next[i]);
+                for (int i = 0; i < region->nstack; i++)
+                        body->stack[i] = current(r, body->stack[i]);
+        }
+}
+
+static void replace_in(Replacing *r, Body *body)
+{
+        Node **node = body->node;
+        int nnode = body->nnode;
+        body->node = NULL;
+        body->nnode = body->cap = 0;
+        for (int i = 0; i < nnode; i++) {
+                Node *n = node[i];
+                for (int k = 0; k < n->nin; k++)
+                        n->in[k] = current(r, n->in[k]);
+                if (n->op == OP_REPEAT)
+                        replace_in_region(r, n->attr.region);
+                Node *now = r->rewrite(r->of, n);
+                if (now == n)
+                        body_append(r->g, body, n);
+                else if (!now->name)
+                        now->name = n->name;
+                r->replaced[n->id] = now;
+        }
+}
+
+void replace_nodes(Replacing *r)
+{
+        Graph *g = r->g;
+        Arena scratch = {.out_of_memory = g->arena->out_of_memory};
+        r->limit = g->nnode;
+        r->replaced = NEW_ARRAY(&scratch, Node *, g->nnode);
+        replace_in(r, g->top);
+        for (int i = 0; i < g->noutput; i++)
+                g->output[i].node = current(r, g->output[i].node);
+        for (int i = 0; i < g->nrequire; i++) {
+                g->require[i].left = current(r, g->require[i].left);
+                g->require[i].right = current(r, g->require[i].right);
+        }
+        arena_free(&scratch);
+}
+
+/* --- moves ------------------------------------------------------------------------------------------------------- */
+
+Node *node_shown(Node *n)
+{
+        while (n->op == OP_VIEW)
+                n = n->in[0];
+        return n;
+}
+
+Node *slice_last(Graph *g, Body *b, Node *x, int64_t first, int64_t count, const Node *like)
+{
+        int last = x->type.rank - 1;
+        int64_t at = 0;
+        if (x->op == OP_JOIN && x->attr.axis == last)
+                for (int i = 0; i < x->nin; i++) {
+                        int64_t n = x->in[i]->type.dim[last].fixed;
+                        if (first >= at && first + count <= at + n)
+                                return slice_last(g, b, x->in[i], first - at, count, like);
+                        at += n;
+                }
+        return view_slice(g, b, x, last, dim_fixed(first), dim_fixed(count), like->span, like->where);
+}
+
+Node *join_last(Graph *g, Body *b, Node *const *x, int n, const Node *like)
+{
+        const Attr attr = {.axis = x[0]->type.rank - 1, .slot = -1};
+        return n == 1 ? x[0] : build(g, b, NULL, OP_JOIN, n, x, &attr, like->span, like->where);
+}
+
+Node *turn_last(Graph *g, Body *b, Node *x, const Node *like)
+{
+        int perm[MAX_RANK], rank = x->type.rank;
+        for (int i = 0; i < rank; i++)
+                perm[i] = i < rank - 2 ? i : 2 * rank - 3 - i;
+        return view_transpose(g, b, x, perm, like->span, like->where);
+}
+
+static bool leads_to_softmax(const Uses *u, const Node *n, int depth)
+{
+        enum { DEEPEST = 64 };
+        for (int i = 0; i < u->nuser[n->id] && depth < DEEPEST; i++) {
+                const Node *user = u->user[n->id][i];
+                if (user->op == OP_SOFTMAX && user->in[0] == n)
+                        return true;
+                bool passes =
+                        user->op == OP_VIEW || (op_info[user->op].family == POINT && user->op != OP_TOP);
+                if (passes && leads_to_softmax(u, user, depth + 1))
+                        return true;
+        }
+        return false;
+}
+
+bool is_attention_score(const Uses *u, const Node *n)
+{
+        return leads_to_softmax(u, n, 0);
+}
+
+/* --- parts ------------------------------------------------------------------------------------------------------- */
+
+/* The axis of a product's operand that its result's axis is, or -1: it has none, or repeats. */
+static int operand_axis(const Node *product, int side, int axis)
+{
+        const Type *t = &product->in[side]->type;
+        int rank = product->type.rank, own = axis - (rank - t->rank);
+        if (axis == rank - 2 + side)
+                return t->rank - 2 + side;
+        if (axis >= rank - 2 || own < 0 || !dim_equal(t->dim[own], product->type.dim[axis]))
+                return -1;
+        return own;
+}
+
+/* Whether the operand, seen as `v` in a product of a latent and a weight, has its positions from the latent alone and its width from
+ * the weight alone. */
+static bool can_move(const Parts *p, const Node *n, const View *v)
+{
+        if (n->op != OP_MATMUL || n->attr.index || n->in[0]->type.rank < 2 || n->in[1]->type.rank < 2 ||
+            node_shown(n->in[1])->op != OP_WEIGHT || n->in[0]->type.dtype != REAL ||
+            !dim_is_fixed(n->in[0]->type.dim[n->in[0]->type.rank - 1]) || v->natom + 2 > MAX_ATOM)
+                return false;
+        for (int i = 0; i < v->natom; i++) {
+                const Atom *a = &v->atom[i];
+                if (a->axis < 0)
+                        continue;
+                bool of_latent = operand_axis(n, 0, a->axis) >= 0,
+                     of_weight = operand_axis(n, 1, a->axis) >= 0;
+                bool positions = a->axis == n->type.rank - 2;
+                if (positions != (a->out == p->along) || (a->out == p->along && of_weight) ||
+                    (a->out == p->wide && of_latent))
+                        return false;
+        }
+        return true;
+}
+
+static bool add_parts(Parts *p, Node *n, View v, Dim width);
+
+/* The atom that alone counts through the cut axis, by whole steps along `axis` of what it shows; or -1. */
+static int sole_atom(const Parts *p, const View *v, int axis)
+{
+        int found = -1;
+        for (int i = 0; i < v->natom; i++) {
+                bool is = v->atom[i].axis == axis, wide = v->atom[i].out == p->wide;
+                if (is != wide || (is && (found >= 0 || v->atom[i].stride != 1)))
+                        return -1;
+                found = is ? i : found;
+        }
+        return found;
+}
+
+/* A view of a join becomes views of those inputs that it shows. */
+static bool add_joined(Parts *p, const Node *join, const View *v, int atom)
+{
+        int axis = join->attr.axis;
+        int64_t first = v->offset[axis].fixed, end = first + v->atom[atom].size.fixed, at = 0;
+        for (int i = 0; i < join->nin; i++) {
+                int64_t n = join->in[i]->type.dim[axis].fixed, from = first > at ? first - at : 0,
+                        to = end < at + n ? end - at : n;
+                at += n;
+                if (from >= to)
+                        continue;
+                View part = *v;
+                part.offset[axis] = dim_fixed(from);
+                part.atom[atom].size = dim_fixed(to - from);
+                if (!add_parts(p, join->in[i], part, dim_fixed(to - from)))
+                        return false;
+        }
+        return true;
+}
+
+static bool add_parts(Parts *p, Node *n, View v, Dim width)
+{
+        View one;
+        while (n->op == OP_VIEW && view_compose(p->arena, &v, n->attr.view, &n->type, &one)) {
+                v = one;
+                n = n->in[0];
+        }
+        int atom = n->op == OP_JOIN && dim_is_fixed(n->type.dim[n->attr.axis])
+                           ? sole_atom(p, &v, n->attr.axis)
+                           : -1;
+        if (atom >= 0 && dim_is_fixed(v.offset[n->attr.axis]))
+                return add_joined(p, n, &v, atom);
+        if (p->n == MOST_PARTS)
+                return false;
+        p->part[p->n++] = (Part){n, v, width, can_move(p, n, &v)};
+        return true;
+}
+
+bool operand_parts(Parts *p, Arena *arena, Node *operand, int wide, int along)
+{
+        *p = (Parts){.arena = arena, .rank = operand->type.rank, .wide = wide, .along = along};
+        return add_parts(p, operand, *view_identity(arena, &operand->type), operand->type.dim[wide]);
+}
+
+/* --- slices of joins --------------------------------------------------------------------------------------------- */
+
+typedef struct {
+        Graph *g;
+        int time, limit;  /* ids up to here are known: */
+        const int *place; /* by id: where a node stands in its body */
+        Node **joined;    /* by id: the join that is read whole of which it is a part, or NULL */
+} Slicing;
+
+/* The right operand of a product, if it has positions. */
+static Node *read_operand(int time, const Node *n)
+{
+        if (n->op != OP_MATMUL || n->in[1]->type.rank < 2)
+                return NULL;
+        const Type *t = &n->in[1]->type;
+        return t->dim[t->rank - 1].per[time] || t->dim[t->rank - 2].per[time] ? n->in[1] : NULL;
+}
+
+/* The operand, or what it is a view of, as a slice of the join that this is a part of; NULL: it is part of none. */
+static Node *as_slice(const Slicing *s, const Node *n, const Node *operand)
+{
+        bool viewed = operand->op == OP_VIEW && !s->joined[operand->id];
+        const Node *x = viewed ? operand->in[0] : operand;
+        Node *join = s->joined[x->id];
+        if (!join || join->body != n->body || s->place[join->id] > s->place[n->id])
+                return NULL;
+        int axis = join->attr.axis;
+        Dim at = dim_fixed(0);
+        for (int i = 0; join->in[i] != x; i++)
+                at = dim_add(at, join->in[i]->type.dim[axis]);
+        Node *slice = view_slice(s->g, n->body, join, axis, at, x->type.dim[axis], n->span, n->where);
+        return viewed ? view_apply(s->g, n->body, slice, operand->attr.view, operand->type.rank,
+                                   operand->span, operand->where)
+                      : slice;
+}
+
+static Node *read_slice(const void *of, Node *n)
+{
+        const Slicing *s = of;
+        const Node *operand = read_operand(s->time, n);
+        Node *slice = operand && operand->id < s->limit ? as_slice(s, n, operand) : NULL;
+        if (slice)
+                n->in[1] = slice;
+        return n;
+}
+
+/* Joins along another axis than that of positions. */
+static void note_parts(Slicing *s, Node *operand)
+{
+        Node *join = node_shown(operand);
+        if (join->op != OP_JOIN || join->type.dim[join->attr.axis].per[s->time])
+                return;
+        for (int i = 0; i < join->nin; i++)
+                if (!s->joined[join->in[i]->id])
+                        s->joined[join->in[i]->id] = join;
+}
+
+static void slice_joins(Graph *g, int time)
+{
+        Arena scratch = {.out_of_memory = g->arena->out_of_memory};
+        Uses *u = uses_of(&scratch, g);
+        Slicing s = {g, time, g->nnode, u->place, NEW_ARRAY(&scratch, Node *, g->nnode)};
+        bool any = false;
+        for (int i = 0; i < u->n; i++) {
+                Node *operand = read_operand(time, u->all[i]);
+                if (operand)
+                        note_parts(&s, operand);
+        }
+        for (int i = 0; i < s.limit; i++)
+                any |= s.joined[i] != NULL;
+        Replacing r = {.g = g, .of = &s, .rewrite = read_slice};
+        if (any)
+                replace_nodes(&r);
+        arena_free(&scratch);
+}
+
+Graph *cut_state(Graph *g, bool simplified, CutLines *explain)
+{
+        int time = growing_dimension(g);
+        if (time < 0)
+                return g;
+        if (move_products(g, time, explain) && simplified)
+                g = simplify(g);
+        slice_joins(g, time);
+        return g;
+}
