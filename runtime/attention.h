@@ -276,11 +276,26 @@ KERNEL void attention_widen(const Attention *a, const AttentionTile *t, int64_t 
         }
 }
 
+/* Turns scores of 16 keys by 16 rows, [key][16], of which count rows are wanted: to [row][ATTENTION_BLOCK]. */
+KERNEL void attention_turn(float *to, const float *turned, int count)
+{
+        for (int row = 0; row < count; row += 4) {
+                v16 x[4];
+                UNROLL
+                for (int i = 0; i < 4; i++)
+                        x[i] = v_load_quarters(turned + i * 16 + row, 4 * 16);
+                v_turn_quarters(x);
+                UNROLL
+                for (int i = 0; i < 4; i++)
+                        v_store(to + (row + i) * ATTENTION_BLOCK, x[i]);
+        }
+}
+
 /* Scores of keys in rows, from <= j < to of the block. */
 KERNEL void attention_scores_in_lanes(const Attention *a, const AttentionTile *t, int64_t block, int from,
                                       int to)
 {
-        const int storage = a->k_storage;
+        const int storage = a->k_storage, begin = from / 16 * 16;
         for (int j = from; j < to; j += TILE_ROWS) {
                 const int64_t key = block + j;
                 const int count = to - j < TILE_ROWS ? to - j : TILE_ROWS;
@@ -292,11 +307,10 @@ KERNEL void attention_scores_in_lanes(const Attention *a, const AttentionTile *t
                 if (storage == STORAGE_F32)
                         ;
                 STATES(OF_KEYS_IN_ROWS)
-                tile_product(t->turned + (j - from) * 16, 16, &f, a->head_dim, 1, TILE_ROWS, 1);
+                tile_product(t->turned + (j - begin) * 16, 16, &f, a->head_dim, 1, TILE_ROWS, 1);
         }
-        for (int j = from; j < to; j++)
-                for (int i = 0; i < t->count; i++)
-                        t->s[i * ATTENTION_BLOCK + j] = t->turned[(j - from) * 16 + i];
+        for (int j = begin; j < to; j += 16)
+                attention_turn(t->s + j, t->turned + (j - begin) * 16, t->count);
 }
 
 /* Bounds of all rows within the block that begins at `block`; scores of every key that one of them wants. */

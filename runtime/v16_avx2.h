@@ -58,6 +58,31 @@ KERNEL v16 v_load_strided(const float *p, ptrdiff_t stride, int n)
         return v_load(lane);
 }
 
+/* Four times four neighbours: lane 4 i + j is p[i * step + j]. */
+KERNEL v16 v_load_quarters(const float *p, ptrdiff_t step)
+{
+        return (v16){_mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(p)), _mm_loadu_ps(p + step), 1),
+                     _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(p + 2 * step)),
+                                          _mm_loadu_ps(p + 3 * step), 1)};
+}
+
+KERNEL void v_turn_two_quarters(__m256 *a, __m256 *b, __m256 *c, __m256 *d)
+{
+        const __m256 upper = _mm256_unpacklo_ps(*a, *b), right = _mm256_unpackhi_ps(*a, *b),
+                     lower = _mm256_unpacklo_ps(*c, *d), last = _mm256_unpackhi_ps(*c, *d);
+        *a = _mm256_shuffle_ps(upper, lower, 0x44);
+        *b = _mm256_shuffle_ps(upper, lower, 0xee);
+        *c = _mm256_shuffle_ps(right, last, 0x44);
+        *d = _mm256_shuffle_ps(right, last, 0xee);
+}
+
+/* Of four vectors each quarter is four rows of four: lane 4 i + j of x[k] and lane 4 i + k of x[j] change places. */
+KERNEL void v_turn_quarters(v16 x[4])
+{
+        v_turn_two_quarters(&x[0].lo, &x[1].lo, &x[2].lo, &x[3].lo);
+        v_turn_two_quarters(&x[0].hi, &x[1].hi, &x[2].hi, &x[3].hi);
+}
+
 /* p[i * stride] becomes lane i for i < n. */
 KERNEL void v_store_strided(float *p, ptrdiff_t stride, v16 x, int n)
 {

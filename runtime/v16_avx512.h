@@ -57,6 +57,26 @@ KERNEL v16 v_load_strided(const float *p, ptrdiff_t stride, int n)
         return v_load(lane);
 }
 
+/* Four times four neighbours: lane 4 i + j is p[i * step + j]. */
+KERNEL v16 v_load_quarters(const float *p, ptrdiff_t step)
+{
+        v16 x = _mm512_castps128_ps512(_mm_loadu_ps(p));
+        x = _mm512_insertf32x4(x, _mm_loadu_ps(p + step), 1);
+        x = _mm512_insertf32x4(x, _mm_loadu_ps(p + 2 * step), 2);
+        return _mm512_insertf32x4(x, _mm_loadu_ps(p + 3 * step), 3);
+}
+
+/* Of four vectors each quarter is four rows of four: lane 4 i + j of x[k] and lane 4 i + k of x[j] change places. */
+KERNEL void v_turn_quarters(v16 x[4])
+{
+        const v16 upper = _mm512_unpacklo_ps(x[0], x[1]), right = _mm512_unpackhi_ps(x[0], x[1]),
+                  lower = _mm512_unpacklo_ps(x[2], x[3]), last = _mm512_unpackhi_ps(x[2], x[3]);
+        x[0] = _mm512_shuffle_ps(upper, lower, 0x44);
+        x[1] = _mm512_shuffle_ps(upper, lower, 0xee);
+        x[2] = _mm512_shuffle_ps(right, last, 0x44);
+        x[3] = _mm512_shuffle_ps(right, last, 0xee);
+}
+
 /* p[i * stride] becomes lane i for i < n. */
 KERNEL void v_store_strided(float *p, ptrdiff_t stride, v16 x, int n)
 {

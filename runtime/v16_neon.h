@@ -58,6 +58,30 @@ KERNEL v16 v_load_n(const float *p, int n)
         return v_load_strided(p, 1, n);
 }
 
+/* Four times four neighbours: lane 4 i + j is p[i * step + j]. */
+KERNEL v16 v_load_quarters(const float *p, ptrdiff_t step)
+{
+        return (v16){vld1q_f32(p), vld1q_f32(p + step), vld1q_f32(p + 2 * step), vld1q_f32(p + 3 * step)};
+}
+
+KERNEL void v_turn_quarter(float32x4_t *a, float32x4_t *b, float32x4_t *c, float32x4_t *d)
+{
+        const float32x4x2_t upper = vtrnq_f32(*a, *b), lower = vtrnq_f32(*c, *d);
+        *a = vcombine_f32(vget_low_f32(upper.val[0]), vget_low_f32(lower.val[0]));
+        *b = vcombine_f32(vget_low_f32(upper.val[1]), vget_low_f32(lower.val[1]));
+        *c = vcombine_f32(vget_high_f32(upper.val[0]), vget_high_f32(lower.val[0]));
+        *d = vcombine_f32(vget_high_f32(upper.val[1]), vget_high_f32(lower.val[1]));
+}
+
+/* Of four vectors each quarter is four rows of four: lane 4 i + j of x[k] and lane 4 i + k of x[j] change places. */
+KERNEL void v_turn_quarters(v16 x[4])
+{
+        v_turn_quarter(&x[0].a, &x[1].a, &x[2].a, &x[3].a);
+        v_turn_quarter(&x[0].b, &x[1].b, &x[2].b, &x[3].b);
+        v_turn_quarter(&x[0].c, &x[1].c, &x[2].c, &x[3].c);
+        v_turn_quarter(&x[0].d, &x[1].d, &x[2].d, &x[3].d);
+}
+
 /* The first n lanes (0 <= n <= 16); writes no more than n. */
 KERNEL void v_store_n(float *p, v16 x, int n)
 {

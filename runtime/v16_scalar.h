@@ -186,6 +186,26 @@ KERNEL v16 v_load_strided(const float *p, ptrdiff_t stride, int n)
         return x;
 }
 
+/* Four times four neighbours: lane 4 i + j is p[i * step + j]. */
+KERNEL v16 v_load_quarters(const float *p, ptrdiff_t step)
+{
+        v16 x;
+        for (int i = 0; i < 16; i++)
+                x.lane[i] = p[i / 4 * step + i % 4];
+        return x;
+}
+
+/* Of four vectors each quarter is four rows of four: lane 4 i + j of x[k] and lane 4 i + k of x[j] change places. */
+KERNEL void v_turn_quarters(v16 x[4])
+{
+        for (int i = 0; i < 16; i++)
+                for (int k = 0; k < i % 4; k++) {
+                        float lane = x[k].lane[i];
+                        x[k].lane[i] = x[i % 4].lane[i / 4 * 4 + k];
+                        x[i % 4].lane[i / 4 * 4 + k] = lane;
+                }
+}
+
 /* p[i * stride] becomes lane i for i < n. */
 KERNEL void v_store_strided(float *p, ptrdiff_t stride, v16 x, int n)
 {

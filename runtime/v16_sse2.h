@@ -39,6 +39,22 @@ KERNEL v16 v_load_strided(const float *p, ptrdiff_t stride, int n)
         return v_load(lane);
 }
 
+/* Four times four neighbours: lane 4 i + j is p[i * step + j]. */
+KERNEL v16 v_load_quarters(const float *p, ptrdiff_t step)
+{
+        return (v16){_mm_loadu_ps(p), _mm_loadu_ps(p + step), _mm_loadu_ps(p + 2 * step),
+                     _mm_loadu_ps(p + 3 * step)};
+}
+
+/* Of four vectors each quarter is four rows of four: lane 4 i + j of x[k] and lane 4 i + k of x[j] change places. */
+KERNEL void v_turn_quarters(v16 x[4])
+{
+        _MM_TRANSPOSE4_PS(x[0].a, x[1].a, x[2].a, x[3].a);
+        _MM_TRANSPOSE4_PS(x[0].b, x[1].b, x[2].b, x[3].b);
+        _MM_TRANSPOSE4_PS(x[0].c, x[1].c, x[2].c, x[3].c);
+        _MM_TRANSPOSE4_PS(x[0].d, x[1].d, x[2].d, x[3].d);
+}
+
 /* p[i * stride] becomes lane i for i < n. */
 KERNEL void v_store_strided(float *p, ptrdiff_t stride, v16 x, int n)
 {

@@ -305,6 +305,10 @@ bool model_passes(Model *m, const Options *o)
         if (!integers_fit(m))
                 return false;
         far_operands_as_reals(m->graph);
+        if (!o->off[PASS_fuse]) {
+                scores_apart(m->graph);
+                verify(m->graph, "scores apart");
+        }
         taps_apart(m->graph);
         verify(m->graph, "taps apart");
         find_wanted(m->graph);

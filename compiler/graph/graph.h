@@ -386,6 +386,7 @@ bool type_is_bounded(const Graph *g, const Type *t,
                      int64_t times); /* at most 2^42 elements in all `times` of it */
 bool type_is_fixed(const Type *t);
 bool type_equal(const Type *a, const Type *b);                /* dtype and shape */
+bool same_dims(const Type *a, const Type *b);                 /* shape */
 bool type_broadcast(const Type *a, const Type *b, Type *out); /* shapes right-aligned; false: do not fit */
 const char *dim_text(Arena *a, const Graph *g, Dim d);        /* "time + 4" */
 const char *type_text(Arena *a, const Graph *g,
@@ -644,6 +645,17 @@ typedef struct {
         const char *path; /* what stands before the names of its body: "layer[2]." */
 } Attention;
 bool attention_find(Graph *g, Arena *a, int which, Attention *found, int *n); /* *n: how many there are */
+
+/* The scores of a softmax, whose weights a product multiplies by values: scores.c. */
+typedef struct {
+        Node **node; /* from the softmax's input to .. */
+        int n;
+        Node *core; /* .. the product of two tensors */
+} Scores;
+bool scores_hold(const Scores *s, const Node *n);
+/* NULL, or why no attention can be made of the product, whose left side is a softmax.  stored: by id, what is no part of an
+ * expression; or NULL. */
+const char *find_scores(Arena *a, const Graph *g, const Node *product, const bool *stored, Scores *s);
 
 /* Its weights as the last output; its index, or -1 with *why.  Before passes, as taps. */
 int attention_tap_add(Graph *g, int which, const char **why);

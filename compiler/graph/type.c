@@ -207,7 +207,12 @@ bool type_is_fixed(const Type *t)
 
 bool type_equal(const Type *a, const Type *b)
 {
-        if (a->dtype != b->dtype || a->rank != b->rank)
+        return a->dtype == b->dtype && same_dims(a, b);
+}
+
+bool same_dims(const Type *a, const Type *b)
+{
+        if (a->rank != b->rank)
                 return false;
         for (int i = 0; i < a->rank; i++)
                 if (!dim_equal(a->dim[i], b->dim[i]))

@@ -1,16 +1,6 @@
 /* What kernels, buffers and sizes are asked. */
 #include "kernels.h"
 
-bool same_dims(const Type *a, const Type *b)
-{
-        if (a->rank != b->rank)
-                return false;
-        for (int i = 0; i < a->rank; i++)
-                if (!dim_equal(a->dim[i], b->dim[i]))
-                        return false;
-        return true;
-}
-
 int body_number(const Plan *p, const Body *b)
 {
         for (int i = 0; i < p->nbody; i++)

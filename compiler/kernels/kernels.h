@@ -302,7 +302,6 @@ MapResult address_through(const Plan *p, const Domain *d, const Map *m, Node *n,
                           Address *at, Buffer **b, Refine *refine);
 
 /* kernel.c */
-bool same_dims(const Type *a, const Type *b);
 /* A state of keys or values in fewer bits. */
 bool is_kept_narrow(const Buffer *b);
 /* Bytes of so many elements, whole blocks of those with scales; elements in so many bytes. */

@@ -32,16 +32,6 @@ typedef struct {
 
 /* --- what is inside attention ------------------------------------------------------------------------------------- */
 
-static bool same_shape(const Node *a, const Node *b)
-{
-        if (a->type.rank != b->type.rank)
-                return false;
-        for (int i = 0; i < a->type.rank; i++)
-                if (!dim_equal(a->type.dim[i], b->type.dim[i]))
-                        return false;
-        return true;
-}
-
 /* Lies in memory, and is used by taps as it is. */
 static bool is_stored(const Node *n)
 {
@@ -59,7 +49,7 @@ static void mark_keys(Apart *p, const Node *n)
 
 static void mark_scores(Apart *p, const Node *n, const Node *weights)
 {
-        if (!same_shape(n, weights) || p->inside[n->id])
+        if (!same_dims(&n->type, &weights->type) || p->inside[n->id])
                 return;
         bool product = n->op == OP_MATMUL, formula = op_info[n->op].family == POINT;
         p->inside[n->id] = product || formula || n == weights;

@@ -427,17 +427,6 @@ static void mark_tails(Plan *p)
         }
 }
 
-/* What is read otherwise too can't lie in the tiles that attention wants of its keys: these become a copy. */
-static void copy_keys(Fuse *f, const Node *n)
-{
-        for (int i = 0; i < f->nkernel; i++) {
-                const Node *keys = f->kernel[i]->k;
-                if (f->kernel[i]->op != K_ATTENTION || keys->op != OP_VIEW || base_of(f->kernel[i]->k) != n)
-                        continue;
-                f->forced[keys->id] = f->plan->copy[keys->id] = true;
-        }
-}
-
 /* Makes the next attempt easier where the last was stuck at a node: it gets a buffer, or the kernel does less.  False: nothing
  * is left to try. */
 static bool relieve(Fuse *f, Node *stuck)
@@ -448,7 +437,6 @@ static bool relieve(Fuse *f, Node *stuck)
         if (k->op != K_ATTENTION && !f->forced[stuck->id]) {
                 f->forced[stuck->id] = true;
                 f->plan->copy[stuck->id] = stuck->op == OP_VIEW;
-                copy_keys(f, stuck);
                 return true;
         }
         if (next[root->id])

@@ -105,7 +105,7 @@ static bool is_values(const Fuse *f, const Node *base)
         return false;
 }
 
-/* By id: the axis in which a value is tiled because attention reads keys from it, or -1: it lies in rows. */
+/* By id: the axis in which a value is tiled because attention alone reads it, as keys, or -1: it lies in rows. */
 static int *find_tiled_keys(const Fuse *f)
 {
         int *tiled = NEW_ARRAY(f->arena, int, f->plan->graph->nnode);
@@ -116,11 +116,7 @@ static int *find_tiled_keys(const Fuse *f)
                 if (f->kernel[i]->op != K_ATTENTION)
                         continue;
                 int axis = key_axis(f->plan, f->kernel[i]->k, &base);
-                bool read_otherwise =
-                        f->forced[base->id] && !f->plan->copy[base->id] && op_info[base->op].family != STATE;
-                if (base->op == OP_WEIGHT)
-                        read_otherwise = !is_for_attention(f, base);
-                if (axis >= 0 && !read_otherwise && !is_values(f, base))
+                if (axis >= 0 && is_for_attention(f, base) && !is_values(f, base))
                         tiled[base->id] = axis;
         }
         return tiled;

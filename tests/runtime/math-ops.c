@@ -120,6 +120,20 @@ static void unary(Report *report, v16 a, v16 b)
         record(report, "maxof", v_set1(v_maxof(a)));
 }
 
+static void turned(Report *report, v16 a, v16 b, v16 c)
+{
+        v16 x[4] = {a, b, c, v_sub(a, c)};
+        float lane[64];
+        for (int i = 0; i < 4; i++)
+                v_store(lane + 16 * i, x[i]);
+        v_turn_quarters(x);
+        for (int i = 0; i < 4; i++) {
+                record(report, "turn_quarters", x[i]);
+                record(report, "load_quarters", v_load_quarters(lane + 4 * i, 16));
+                record(report, "load_quarters apart", v_load_quarters(lane + 3 * i, 17));
+        }
+}
+
 static void logic(Report *report, v16 a, v16 b, v16 c)
 {
         v16 lt = v_lt(a, b), le = v_le(b, c), eq = v_eq(a, b);
@@ -215,6 +229,7 @@ int main(void)
                 v16 a = v_load(operands), b = v_load(operands + 16), c = v_load(operands + 32);
                 report.next = 0;
                 arithmetic(&report, a, b, c);
+                turned(&report, a, b, c);
                 unary(&report, a, b);
                 logic(&report, a, b, c);
                 choices(&report, a, b, c);

@@ -1,0 +1,100 @@
+/* The scores of a softmax: one product of two tensors, and the elementwise expression between it and the softmax.
+ *
+ *        q     k'
+ *         \   /
+ *          core ── scale, cap, bias, mask ── softmax ── product ── v
+ *          └────────── Scores.node ───────┘
+ *
+ * Attention is found by this shape alone: fuse makes one kernel of it (plan/fuse_attention.c), and what else uses a part of it is computed
+ * apart before (passes/scores_apart.c). */
+#include "graph.h"
+
+bool scores_hold(const Scores *s, const Node *n)
+{
+        for (int i = 0; i < s->n; i++)
+                if (s->node[i] == n)
+                        return true;
+        return false;
+}
+
+typedef struct {
+        const Type *type;   /* of the scores */
+        const bool *stored; /* by id: no part of an expression; or NULL */
+        uint8_t *known;     /* by id: Answer */
+} Search;
+
+typedef enum { UNKNOWN, NO, YES } Answer;
+
+/* Does n depend on a product of two tensors of the scores' shape?  Then the path to it is the expression. */
+static bool reaches_core(const Search *s, const Node *n)
+{
+        if (s->known[n->id])
+                return s->known[n->id] == YES;
+        bool reaches = n->op == OP_MATMUL && same_dims(&n->type, s->type);
+        bool elementwise = op_info[n->op].family == POINT && n->op != OP_TOP &&
+                           same_dims(&n->type, s->type) && !(s->stored && s->stored[n->id]);
+        for (int i = 0; elementwise && !reaches && i < n->nin; i++)
+                reaches = reaches_core(s, n->in[i]);
+        s->known[n->id] = reaches ? YES : NO;
+        return reaches;
+}
+
+/* Collects the expression from n down to the core.  NULL, or why not. */
+static const char *collect(const Search *search, Scores *s, Node *n)
+{
+        if (scores_hold(s, n))
+                return NULL;
+        if (n->op == OP_MATMUL && s->core && s->core != n)
+                return "its scores are made of two products";
+        s->node[s->n++] = n;
+        if (n->op == OP_MATMUL) {
+                s->core = n;
+                return NULL;
+        }
+        for (int i = 0; i < n->nin; i++) {
+                if (!reaches_core(search, n->in[i]))
+                        continue;
+                if (n->in[i]->body != n->body)
+                        return "its scores come from outside the repeat";
+                const char *why = collect(search, s, n->in[i]);
+                if (why)
+                        return why;
+        }
+        return NULL;
+}
+
+static Dim last_dim(const Node *n)
+{
+        return n->type.dim[n->type.rank - 1];
+}
+
+/* Weights of few bits: products take their codes as they are. */
+static bool lies_in_codes(const Node *n)
+{
+        while (n->op == OP_VIEW)
+                n = n->in[0];
+        return n->op == OP_WEIGHT && is_in_blocks(n->attr.weight->storage);
+}
+
+const char *find_scores(Arena *a, const Graph *g, const Node *product, const bool *stored, Scores *s)
+{
+        const Node *softmax = product->in[0];
+        *s = (Scores){.node = NEW_ARRAY(a, Node *, g->nnode)};
+        const Search search = {&softmax->type, stored, NEW_ARRAY(a, uint8_t, g->nnode)};
+        if (softmax->type.rank < 2)
+                return "it has no rows";
+        if (product->in[1]->type.rank > softmax->type.rank)
+                return "the values have more axes than the scores";
+        if (!dim_is_fixed(last_dim(product)))
+                return "the width of its values is a size of the call";
+        if (!reaches_core(&search, softmax->in[0]))
+                return "its scores are no expression of one product";
+        const char *why = collect(&search, s, softmax->in[0]);
+        if (why)
+                return why;
+        if (!dim_is_fixed(last_dim(s->core->in[0])))
+                return "the width of its queries is a size of the call";
+        if (lies_in_codes(s->core->in[1]) || lies_in_codes(product->in[1]))
+                return "its keys or values are weights in blocks of codes, which products alone read";
+        return NULL;
+}

@@ -1,0 +1,199 @@
+/* Scores apart: attention whose weights or scores are used elsewhere too computes them again for itself, and stays one kernel.
+ *
+ *   before                                    after
+ *
+ *   s = q k'                                  s = q k'                   s' = q k'
+ *   w = softmax(s)   <- used elsewhere        w = softmax(s)  <- used    w' = softmax(s')
+ *   y = w v                                                              y = w' v
+ *
+ * What else uses them finds them stored, as before.  Where only other attention uses them, as of two softmaxes of one product or two
+ * products with one softmax, each has its own, and they are stored nowhere.
+ *
+ * Before: a graph whose passes are done, but for taps.  After: the scores of such attention have no other user, but where a second product
+ * costs more than it saves.  No pass may follow that joins
+ * equal nodes. */
+#include <string.h>
+
+#include "simplify_private.h"
+
+/* A product of a softmax's weights with values: what may be one kernel. */
+typedef struct {
+        Node *product, *softmax;
+        Scores scores;
+        bool stored; /* something that is no attention uses its scores or weights */
+        bool apart;  /* it gets scores of its own: */
+        Node **own; /* by id, the copy; NULL: none */
+} Site;
+
+typedef struct {
+        Graph *g;
+        Arena scratch;
+        Uses *uses;
+        Needed needed; /* what taps need has copies of its own */
+        int limit; /* ids of copies are not below it */
+        Site *site;
+        int nsite, cap_site;
+} Apart;
+
+static bool covers(const Site *s, const Node *n)
+{
+        return n == s->softmax || scores_hold(&s->scores, n);
+}
+
+static void find_sites(Apart *p, const Body *b)
+{
+        for (int i = 0; i < b->nnode; i++) {
+                Node *n = b->node[i];
+                Site s = {.product = n, .softmax = n->nin ? n->in[0] : NULL};
+                for (int k = 0; n->op == OP_REPEAT && k < n->attr.region->nbody; k++)
+                        find_sites(p, n->attr.region->body[k]);
+                if (n->op != OP_MATMUL || s.softmax->op != OP_SOFTMAX || s.softmax->body != n->body ||
+                    !p->needed.node[n->id] || find_scores(&p->scratch, p->g, n, NULL, &s.scores))
+                        continue;
+                GROW(&p->scratch, p->site, p->nsite, p->cap_site);
+                p->site[p->nsite++] = s;
+        }
+}
+
+static bool is_output(const Graph *g, const Node *n)
+{
+        for (int i = 0; i < g->noutput; i++)
+                if (g->output[i].node == n && !g->output[i].tap)
+                        return true;
+        return false;
+}
+
+/* Does some attention use n for this user? */
+static bool is_for_site(const Apart *p, const Node *n, const Node *user)
+{
+        for (int i = 0; i < p->nsite; i++)
+                if (covers(&p->site[i], n) && (covers(&p->site[i], user) || p->site[i].product == user))
+                        return true;
+        return false;
+}
+
+static bool is_stored(const Apart *p, const Node *n)
+{
+        bool stored = p->uses->leaves[n->id] || is_output(p->g, n);
+        for (int i = 0; i < p->uses->nuser[n->id] && !stored; i++) {
+                const Node *user = p->uses->user[n->id][i];
+                stored = p->needed.node[user->id] && !is_for_site(p, n, user);
+        }
+        return stored;
+}
+
+static bool share_a_node(const Site *a, const Site *b)
+{
+        bool share = a->softmax == b->softmax;
+        for (int i = 0; i < a->scores.n && !share; i++)
+                share = covers(b, a->scores.node[i]);
+        return share;
+}
+
+static int64_t last_size(const Node *n)
+{
+        return n->type.dim[n->type.rank - 1].fixed;
+}
+
+/* A second product costs no more than what the kernel saves of the product with values: this reads stored weights, masked ones too. */
+static bool pays(const Site *s)
+{
+        return last_size(s->scores.core->in[0]) <= last_size(s->product);
+}
+
+/* Of attention that shares scores the first one has those that there are, unless they are stored for something else. */
+static void decide(Apart *p)
+{
+        for (int i = 0; i < p->nsite; i++) {
+                Site *s = &p->site[i];
+                s->stored = is_stored(p, s->softmax);
+                for (int k = 0; k < s->scores.n; k++)
+                        s->stored |= is_stored(p, s->scores.node[k]);
+                s->apart = s->stored && pays(s);
+        }
+        for (int i = 0; i < p->nsite; i++) {
+                Site *s = &p->site[i];
+                for (int k = 0; k < p->nsite && !s->stored; k++)
+                        s->apart |= k != i && (k < i || p->site[k].stored) && share_a_node(s, &p->site[k]);
+        }
+}
+
+/* By id: what of the site's scores something else uses too, or what of those uses it. */
+static bool *find_shared(Apart *p, const Site *s)
+{
+        bool *shared = NEW_ARRAY(&p->scratch, bool, p->limit);
+        const Body *b = s->product->body;
+        for (int i = p->uses->place[s->softmax->id]; i >= 0; i--) {
+                const Node *n = b->node[i];
+                if (!covers(s, n))
+                        continue;
+                shared[n->id] = p->uses->leaves[n->id] || is_output(p->g, n);
+                for (int k = 0; k < p->uses->nuser[n->id]; k++) {
+                        const Node *user = p->uses->user[n->id][k];
+                        shared[n->id] |= shared[user->id] || (!covers(s, user) && user != s->product &&
+                                                              p->needed.node[user->id]);
+                }
+        }
+        return shared;
+}
+
+static void take_own(const Apart *p, const Site *s, Node *n)
+{
+        for (int i = 0; i < n->nin; i++)
+                if (n->in[i]->id < p->limit && s->own[n->in[i]->id])
+                        n->in[i] = s->own[n->in[i]->id];
+}
+
+/* Copies of what is shared; what the site alone uses reads them. */
+static void make_own(Apart *p, Site *s)
+{
+        const bool *shared = find_shared(p, s);
+        const Body *b = s->product->body;
+        s->own = NEW_ARRAY(&p->scratch, Node *, p->limit);
+        for (int i = 0; b->node[i] != s->product; i++) {
+                Node *n = b->node[i];
+                if (!covers(s, n))
+                        continue;
+                if (shared[n->id]) {
+                        Node *copy = s->own[n->id] = NEW(p->g->arena, Node);
+                        *copy = *n;
+                        copy->id = p->g->nnode++;
+                        copy->in = NEW_ARRAY(p->g->arena, Node *, n->nin);
+                        memcpy(copy->in, n->in, (size_t)n->nin * sizeof(Node *));
+                        n = copy;
+                }
+                take_own(p, s, n);
+        }
+        take_own(p, s, s->product);
+}
+
+/* Copies stand right behind what they are copies of: there all that they read has its value. */
+static void insert(Apart *p, Body *b)
+{
+        const Body old = *b;
+        b->node = NULL;
+        b->nnode = b->cap = 0;
+        for (int i = 0; i < old.nnode; i++) {
+                Node *n = old.node[i];
+                for (int k = 0; n->op == OP_REPEAT && k < n->attr.region->nbody; k++)
+                        insert(p, n->attr.region->body[k]);
+                body_append(p->g, b, n);
+                for (int k = 0; k < p->nsite; k++)
+                        if (p->site[k].own && p->site[k].own[n->id])
+                                body_append(p->g, b, p->site[k].own[n->id]);
+        }
+}
+
+void scores_apart(Graph *g)
+{
+        Apart p = {.g = g, .limit = g->nnode, .scratch = {.out_of_memory = g->arena->out_of_memory}};
+        p.uses = uses_of(&p.scratch, g);
+        p.needed = outputs_need(&p.scratch, g);
+        find_sites(&p, g->top);
+        decide(&p);
+        for (int i = 0; i < p.nsite; i++)
+                if (p.site[i].apart)
+                        make_own(&p, &p.site[i]);
+        insert(&p, g->top);
+        arena_free(&p.scratch);
+}
