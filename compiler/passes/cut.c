@@ -304,9 +304,13 @@ static void slice_joins(Graph *g, int time)
 Graph *cut_state(Graph *g, bool simplified, CutLines *explain)
 {
         int time = growing_dimension(g);
+        bool changed = join_sums(g);
+        if (changed && simplified)
+                g = simplify(g);
         if (time < 0)
                 return g;
-        if (move_products(g, time, explain) && simplified)
+        changed = move_products(g, time, explain);
+        if (changed && simplified)
                 g = simplify(g);
         slice_joins(g, time);
         return g;

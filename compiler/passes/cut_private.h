@@ -39,8 +39,8 @@ Node *slice_last(Graph *g, Body *b, Node *x, int64_t first, int64_t count, const
 Node *join_last(Graph *g, Body *b, Node *const *x, int n, const Node *like);
 Node *turn_last(Graph *g, Body *b, Node *x, const Node *like); /* its last two axes */
 
-/* cut_sums.c: scores that are sums of products, and differences of softmaxes.  Changes g. */
-void join_sums(Graph *g);
+/* cut_sums.c: scores that are sums of products, and differences of softmaxes.  Changes g; false: it did not. */
+bool join_sums(Graph *g);
 
 /* cut_move.c: products of weights go to the other side.  explain: what was moved and what was not.  Changes g; false: it did not. */
 bool move_products(Graph *g, int time, CutLines *explain);
