@@ -21,6 +21,8 @@
  * lived: M = max(m, sink), c = exp(m - M), out = o c / fma(tree sum of l, c, exp(sink - M)).  A masked key's value is never read into a
  * sum, so that a NaN there stays there; a live NaN makes the whole row NaN.
  *
+ * Or scores are weights as they are (`plain`): p_j = s_j where live, blocks are added, o = o + o_b, and out = o.
+ *
  * No bit depends on which rows go together: one row of a cache, chunks, or the whole sequence.  Rows of all
  * heads that share a key head form one list, so that grouped queries load keys and values once.
  *
@@ -61,6 +63,7 @@ typedef struct {
         const void *ctx;                      /* for score, live and sink */
         Sink *sink;                           /* or NULL */
         float dead;                           /* what a row becomes for which no key lives: 0 or NaN */
+        int plain;                            /* scores are the weights: no maximum, no sum */
 } Attention;
 
 /* The formula between scores and softmax, on 16 keys col to col + 15 of an absolute row; -inf masks.
@@ -148,7 +151,7 @@ typedef struct {
         int live[16];         /* live keys in the block */
         float block_m[16];
         float *q;           /* [rows][head_dim], scaled; [head_dim][16] where keys lie in rows */
-        float *s;           /* [rows][ATTENTION_BLOCK]: scores, then probabilities, -1 where masked */
+        float *s;           /* [rows][ATTENTION_BLOCK]: scores, then probabilities, -inf where masked */
         float *o, *block_o; /* [rows][width] */
         float *l, *block_l; /* [rows][16] */
         float *keys;        /* [TILE_ROWS][head_dim]: keys in rows as floats */
@@ -349,17 +352,17 @@ SHARED void attention_scores(const Attention *a, AttentionTile *t, int64_t block
 }
 
 /* Scores of all rows in place to probabilities; their sums. */
-SHARED void attention_probabilities(AttentionTile *t)
+SHARED void attention_probabilities(const Attention *a, AttentionTile *t)
 {
         const v16 masked = v_set1(-FLOAT_INF), zero = v_set1(0);
-        for (int i = 0; i < t->count; i++) {
+        for (int i = 0; i < t->count && !a->plain; i++) {
                 const int begin = t->from[i] / 16 * 16, end = t->live[i] > 0 ? t->to[i] : begin;
                 const v16 most = v_set1(t->block_m[i]);
                 float *s = t->s + i * ATTENTION_BLOCK;
                 v16 sum = zero;
                 for (int j = begin; j < end; j += 16) {
                         v16 x = v_load(s + j);
-                        v16 p = v_where(v_le(x, masked), v_set1(-1), v_exp(v_sub(x, most)));
+                        v16 p = v_where(v_le(x, masked), masked, v_exp(v_sub(x, most)));
                         sum = v_add(sum, v_max(zero, p));
                         v_store(s + j, p);
                 }
@@ -435,7 +438,7 @@ KERNEL void attention_values_live(const Attention *a, const AttentionTile *t, in
                 int lanes = a->v_dim - c < 16 ? a->v_dim - c : 16;
                 v16 sum = v_set1(0);
                 for (int j = t->from[i]; j < t->to[i]; j++)
-                        if (!(p[j] < 0))
+                        if (!(p[j] <= -FLOAT_INF))
                                 sum = v_fma(v_set1(p[j]),
                                             attention_columns(attention_value(a, t, block + j, storage), c,
                                                               lanes, storage),
@@ -480,7 +483,7 @@ SHARED void attention_values(const Attention *a, const AttentionTile *t, int64_t
 }
 
 /* Takes the block into row i. */
-KERNEL void attention_merge(AttentionTile *t, int i)
+KERNEL void attention_merge(const Attention *a, AttentionTile *t, int i)
 {
         float *o = t->o + i * t->width, *l = t->l + i * 16;
         const float *block_o = t->block_o + i * t->width, *block_l = t->block_l + i * 16;
@@ -490,6 +493,11 @@ KERNEL void attention_merge(AttentionTile *t, int i)
                 v_store(l, v_load(block_l));
                 for (int d = 0; d < t->width; d += 16)
                         v_store(o + d, v_load(block_o + d));
+                return;
+        }
+        if (a->plain) {
+                for (int d = 0; d < t->width; d += 16)
+                        v_store(o + d, v_add(v_load(o + d), v_load(block_o + d)));
                 return;
         }
         float m = t->m[i] > t->block_m[i] ? t->m[i] : t->block_m[i];
@@ -518,7 +526,7 @@ KERNEL v16 attention_sink(const Attention *a, const AttentionTile *t, int i, v16
 KERNEL void attention_finish(const Attention *a, const AttentionTile *t, int i)
 {
         float *out = a->out + attention_row(a, t, i) * a->out_row + attention_head(a, t, i) * a->out_head;
-        v16 sum = t->begun[i] ? v_set1(v_sum(v_load(t->l + i * 16))) : v_set1(1), by = v_set1(1);
+        v16 sum = t->begun[i] && !a->plain ? v_set1(v_sum(v_load(t->l + i * 16))) : v_set1(1), by = v_set1(1);
         if (a->sink && t->begun[i])
                 by = attention_sink(a, t, i, &sum);
         for (int d = 0; d < a->v_dim; d += 16) {
@@ -547,7 +555,7 @@ SHARED void attention_take(const Attention *a, const AttentionShare *s, Attentio
                                        attention_part(a, s, attention_head(a, t, i),
                                                       block / ATTENTION_BLOCK - s->first));
                 else if (t->live[i] > 0)
-                        attention_merge(t, i);
+                        attention_merge(a, t, i);
 }
 
 SHARED void attention_finish_rows(const Attention *a, const AttentionTile *t)
@@ -565,7 +573,7 @@ KERNEL void attention_blocks(const Attention *a, Score *score, const AttentionSh
                 for (int i = 0; i < t->count; i++)
                         if (t->from[i] < t->to[i])
                                 attention_formula(a, score, t, i, block);
-                attention_probabilities(t);
+                attention_probabilities(a, t);
                 attention_values(a, t, block);
                 attention_take(a, s, t, block);
         }
@@ -633,7 +641,7 @@ SHARED void attention_join(const Attention *a, const AttentionShare *s, float *s
                         t.block_l = t.block_o + width;
                         t.block_m[0] = t.block_l[16];
                         if (t.block_l[17] > 0)
-                                attention_merge(&t, 0);
+                                attention_merge(a, &t, 0);
                 }
                 attention_finish(a, &t, 0);
         }

@@ -17,8 +17,8 @@ typedef struct {
 
 #define V_QUARTERS2(op, x, y) ((v16){op((x).a, (y).a), op((x).b, (y).b), op((x).c, (y).c), op((x).d, (y).d)})
 
-#define V_QUARTERS3(op, x, y, z)                                                          \
-        ((v16){op((x).a, (y).a, (z).a), op((x).b, (y).b, (z).b), op((x).c, (y).c, (z).c), \
+#define V_QUARTERS3(op, x, y, z)                                                                             \
+        ((v16){op((x).a, (y).a, (z).a), op((x).b, (y).b, (z).b), op((x).c, (y).c, (z).c),                    \
                op((x).d, (y).d, (z).d)})
 
 KERNEL v16 v_load(const float *p)

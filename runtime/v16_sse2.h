@@ -103,7 +103,8 @@ KERNEL __m128 v_widen_f16(__m128i half)
 {
         __m128i magnitude = _mm_and_si128(half, _mm_set1_epi32(0x7fff));
         __m128i sign = _mm_slli_epi32(_mm_and_si128(half, _mm_set1_epi32(0x8000)), 16);
-        __m128i special = _mm_and_si128(_mm_cmpgt_epi32(magnitude, _mm_set1_epi32(0x7bff)), _mm_set1_epi32(0x7f800000));
+        __m128i special =
+                _mm_and_si128(_mm_cmpgt_epi32(magnitude, _mm_set1_epi32(0x7bff)), _mm_set1_epi32(0x7f800000));
         __m128 wide = _mm_mul_ps(_mm_castsi128_ps(_mm_slli_epi32(magnitude, 13)), _mm_set1_ps(0x1p112f));
         return _mm_or_ps(wide, _mm_castsi128_ps(_mm_or_si128(sign, special)));
 }
@@ -170,9 +171,10 @@ KERNEL v16 v_load_i8(const int8_t *p)
 KERNEL v16 v_load_bf16(const uint16_t *p)
 {
         __m128i zero = _mm_setzero_si128(), lo = v_load_words(p), hi = v_load_words(p + 8);
-        return (v16){
-                _mm_castsi128_ps(_mm_unpacklo_epi16(zero, lo)), _mm_castsi128_ps(_mm_unpackhi_epi16(zero, lo)),
-                _mm_castsi128_ps(_mm_unpacklo_epi16(zero, hi)), _mm_castsi128_ps(_mm_unpackhi_epi16(zero, hi))};
+        return (v16){_mm_castsi128_ps(_mm_unpacklo_epi16(zero, lo)),
+                     _mm_castsi128_ps(_mm_unpackhi_epi16(zero, lo)),
+                     _mm_castsi128_ps(_mm_unpacklo_epi16(zero, hi)),
+                     _mm_castsi128_ps(_mm_unpackhi_epi16(zero, hi))};
 }
 
 /* Lane i is base[index[i] * stride]; the indices are whole numbers below 2^24. */
@@ -279,7 +281,8 @@ KERNEL __m128d v_odd_sum(__m128d p, __m128d c)
 KERNEL __m128 v_fma_odd(__m128 a, __m128 b, __m128 c)
 {
         VDoubles x = v_doubles(a), y = v_doubles(b), z = v_doubles(c);
-        return v_floats((VDoubles){v_odd_sum(_mm_mul_pd(x.lo, y.lo), z.lo), v_odd_sum(_mm_mul_pd(x.hi, y.hi), z.hi)});
+        return v_floats(
+                (VDoubles){v_odd_sum(_mm_mul_pd(x.lo, y.lo), z.lo), v_odd_sum(_mm_mul_pd(x.hi, y.hi), z.hi)});
 }
 
 /* not KERNEL: seldom called, from many places */

@@ -306,6 +306,8 @@ bool model_passes(Model *m, const Options *o)
                 return false;
         far_operands_as_reals(m->graph);
         if (!o->off[PASS_fuse]) {
+                masked_weights(m->graph);
+                verify(m->graph, "masked weights");
                 scores_apart(m->graph);
                 verify(m->graph, "scores apart");
         }

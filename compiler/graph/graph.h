@@ -119,10 +119,10 @@ enum { ZEROS_LEFT = 1, ZEROS_RIGHT = 2 };
 enum { DEAD_ROWS_NAN = 1 }; /* a row that is -inf throughout becomes NaN, not 0 */
 
 typedef struct {
-        int axis;          /* PAD JOIN SUM MAXOF ARGMAX READ APPEND */
-        int index;         /* INPUT CARRY RESULT; TOP: k; MATMUL: ZEROS_LEFT, ZEROS_RIGHT; SOFTMAX: DEAD_ROWS_NAN */
-        int slot;          /* WEIGHT: -1, or a slot fixed by a checkpoint entry */
-        Dim dim;           /* SIZE; INDEX: what is added */
+        int axis;  /* PAD JOIN SUM MAXOF ARGMAX READ APPEND */
+        int index; /* INPUT CARRY RESULT; TOP: k; MATMUL: ZEROS_LEFT, ZEROS_RIGHT; SOFTMAX: DEAD_ROWS_NAN */
+        int slot;  /* WEIGHT: -1, or a slot fixed by a checkpoint entry */
+        Dim dim;   /* SIZE; INDEX: what is added */
         Dim before, after; /* PAD */
         double value;      /* PAD */
         View *view;        /* VIEW */
@@ -646,16 +646,20 @@ typedef struct {
 } Attention;
 bool attention_find(Graph *g, Arena *a, int which, Attention *found, int *n); /* *n: how many there are */
 
-/* The scores of a softmax, whose weights a product multiplies by values: scores.c. */
+/* The scores whose weights a product multiplies by values: scores.c. */
 typedef struct {
-        Node **node; /* from the softmax's input to .. */
+        Node **node; /* all from the weights to .. */
         int n;
         Node *core; /* .. the product of two tensors */
 } Scores;
+Node *scores_under(
+        const Node
+                *weights); /* a softmax's, or those that stand for themselves; NULL: these are no weights */
 bool scores_hold(const Scores *s, const Node *n);
-/* NULL, or why no attention can be made of the product, whose left side is a softmax.  stored: by id, what is no part of an
+/* NULL, or why no attention can be made of the product, whose left side has these scores.  stored: by id, what is no part of an
  * expression; or NULL. */
-const char *find_scores(Arena *a, const Graph *g, const Node *product, const bool *stored, Scores *s);
+const char *find_scores(Arena *a, const Graph *g, const Node *product, Node *scores, const bool *stored,
+                        Scores *s);
 
 /* Its weights as the last output; its index, or -1 with *why.  Before passes, as taps. */
 int attention_tap_add(Graph *g, int which, const char **why);

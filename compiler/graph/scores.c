@@ -1,13 +1,33 @@
-/* The scores of a softmax: one product of two tensors, and the elementwise expression between it and the softmax.
+/* The scores of attention: one product of two tensors, and the elementwise expression between it and the weights.
  *
  *        q     k'
  *         \   /
- *          core ── scale, cap, bias, mask ── softmax ── product ── v
+ *          core ── scale, cap, bias, mask ── weights ── product ── v
  *          └────────── Scores.node ───────┘
+ *
+ * Weights are a softmax of scores, or the scores themselves but for those that are -inf, which stand for 0 (passes/masked_weights.c).
  *
  * Attention is found by this shape alone: fuse makes one kernel of it (plan/fuse_attention.c), and what else uses a part of it is computed
  * apart before (passes/scores_apart.c). */
 #include "graph.h"
+
+#include <math.h>
+
+static bool is_number(const Node *n, double value)
+{
+        return n->op == OP_CONST && n->attr.literal->count == 1 && n->attr.literal->iterations == 1 &&
+               n->attr.literal->value[0] == value;
+}
+
+Node *scores_under(const Node *weights)
+{
+        if (weights->op == OP_SOFTMAX)
+                return weights->in[0];
+        if (weights->op != OP_WHERE || !is_number(weights->in[1], 0) || weights->in[0]->op != OP_EQUAL ||
+            weights->in[0]->in[0] != weights->in[2] || !is_number(weights->in[0]->in[1], -INFINITY))
+                return NULL;
+        return weights->in[2];
+}
 
 bool scores_hold(const Scores *s, const Node *n)
 {
@@ -76,22 +96,25 @@ static bool lies_in_codes(const Node *n)
         return n->op == OP_WEIGHT && is_in_blocks(n->attr.weight->storage);
 }
 
-const char *find_scores(Arena *a, const Graph *g, const Node *product, const bool *stored, Scores *s)
+const char *find_scores(Arena *a, const Graph *g, const Node *product, Node *scores, const bool *stored,
+                        Scores *s)
 {
-        const Node *softmax = product->in[0];
-        *s = (Scores){.node = NEW_ARRAY(a, Node *, g->nnode)};
-        const Search search = {&softmax->type, stored, NEW_ARRAY(a, uint8_t, g->nnode)};
-        if (softmax->type.rank < 2)
+        const Node *weights = product->in[0];
+        *s = (Scores){.node = NEW_ARRAY(a, Node *, g->nnode + 1)};
+        const Search search = {&weights->type, stored, NEW_ARRAY(a, uint8_t, g->nnode)};
+        if (weights->type.rank < 2)
                 return "it has no rows";
-        if (product->in[1]->type.rank > softmax->type.rank)
+        if (product->in[1]->type.rank > weights->type.rank)
                 return "the values have more axes than the scores";
         if (!dim_is_fixed(last_dim(product)))
                 return "the width of its values is a size of the call";
-        if (!reaches_core(&search, softmax->in[0]))
+        if (!reaches_core(&search, scores))
                 return "its scores are no expression of one product";
-        const char *why = collect(&search, s, softmax->in[0]);
+        const char *why = collect(&search, s, scores);
         if (why)
                 return why;
+        if (weights->op == OP_WHERE && weights != scores)
+                s->node[s->n++] = weights->in[0]; /* which asks whether they are -inf */
         if (!dim_is_fixed(last_dim(s->core->in[0])))
                 return "the width of its queries is a size of the call";
         if (lies_in_codes(s->core->in[1]) || lies_in_codes(product->in[1]))

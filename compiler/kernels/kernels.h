@@ -190,7 +190,8 @@ struct Kernel {
         Node *q, *k, *v; /* ATTENTION operands, seen through views: q [h, T, d], k [h, d, S], v [h, S, dv] */
         Node *sink;      /* ATTENTION: the softmax's other input, or NULL */
         bool dead_nan;   /* ATTENTION: a row without a live key becomes NaN, not 0 */
-        Node *score;     /* ATTENTION: the softmax's input .. */
+        bool plain;      /* ATTENTION: scores are weights, without a softmax */
+        Node *score;     /* ATTENTION: the scores .. */
         Node *core;      /* .. and the MATMUL within it */
         Region *region;  /* REPEAT */
         Kernel *active_rows; /* REPEAT: finds the rows that an iteration changes; NULL: all iterations are run, for all rows */

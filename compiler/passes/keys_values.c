@@ -41,7 +41,8 @@ static bool find_weights(const Reading *r, const Node *n)
                 if (is_tapped(r->g, user))
                         continue;
                 bool passes = user->op == OP_VIEW || op_info[user->op].family == POINT,
-                     ends = user->op == OP_SOFTMAX && user->in[0] == n;
+                     ends = (user->op == OP_SOFTMAX && user->in[0] == n) ||
+                            (user->op == OP_WHERE && scores_under(user));
                 if (!ends && (!passes || !becomes_weights(r, user)))
                         return false;
                 any = true;
@@ -140,7 +141,7 @@ static int read_by_user(const Reading *r, const Node *n, const Node *user)
                 return 0;
         if (user->op != OP_MATMUL || user->in[0] == n)
                 return OTHERWISE;
-        bool values = through_views(user->in[0])->op == OP_SOFTMAX;
+        bool values = scores_under(through_views(user->in[0])) != NULL;
         if (!values && !becomes_weights(r, user))
                 return OTHERWISE;
         int rank = n->type.rank; /* of a vector: its one axis is summed over */

@@ -2,7 +2,7 @@
  *
  * Simplification (simplify.c with algebra.c, fold.c, common.c, prune.c), the causal proof (causal.c on facts*.c and affine*.c), the
  * state form that follows from it (incremental.c, forms.c), and what is cut out or moved before kernels are made (phases.c,
- * accumulate.c, scores_apart.c, taps_apart.c, mixture.c).  A pass returns a new graph or the same one. */
+ * accumulate.c, masked_weights.c, scores_apart.c, taps_apart.c, mixture.c).  A pass returns a new graph or the same one. */
 #ifndef PASSES_H
 #define PASSES_H
 #include "graph/graph.h"
@@ -83,6 +83,9 @@ Graph *accumulate(Graph *g);
 
 /* keys_values.c: states that attention alone reads are kept in this storage, the others in floats. */
 void keep_keys_values(Graph *g, Storage storage);
+
+/* masked_weights.c: after all graph passes: weights that a mask makes 0 are scores that it makes -inf. */
+void masked_weights(Graph *g);
 
 /* scores_apart.c: after all graph passes: attention whose weights or scores are used elsewhere has its own. */
 void scores_apart(Graph *g);

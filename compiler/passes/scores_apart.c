@@ -18,11 +18,11 @@
 
 /* A product of a softmax's weights with values: what may be one kernel. */
 typedef struct {
-        Node *product, *softmax;
+        Node *product, *weights;
         Scores scores;
         bool stored; /* something that is no attention uses its scores or weights */
         bool apart;  /* it gets scores of its own: */
-        Node **own; /* by id, the copy; NULL: none */
+        Node **own;  /* by id, the copy; NULL: none */
 } Site;
 
 typedef struct {
@@ -30,25 +30,26 @@ typedef struct {
         Arena scratch;
         Uses *uses;
         Needed needed; /* what taps need has copies of its own */
-        int limit; /* ids of copies are not below it */
+        int limit;     /* ids of copies are not below it */
         Site *site;
         int nsite, cap_site;
 } Apart;
 
 static bool covers(const Site *s, const Node *n)
 {
-        return n == s->softmax || scores_hold(&s->scores, n);
+        return n == s->weights || scores_hold(&s->scores, n);
 }
 
 static void find_sites(Apart *p, const Body *b)
 {
         for (int i = 0; i < b->nnode; i++) {
                 Node *n = b->node[i];
-                Site s = {.product = n, .softmax = n->nin ? n->in[0] : NULL};
+                Site s = {.product = n, .weights = n->nin ? n->in[0] : NULL};
+                Node *top;
                 for (int k = 0; n->op == OP_REPEAT && k < n->attr.region->nbody; k++)
                         find_sites(p, n->attr.region->body[k]);
-                if (n->op != OP_MATMUL || s.softmax->op != OP_SOFTMAX || s.softmax->body != n->body ||
-                    !p->needed.node[n->id] || find_scores(&p->scratch, p->g, n, NULL, &s.scores))
+                if (n->op != OP_MATMUL || !(top = scores_under(s.weights)) || s.weights->body != n->body ||
+                    !p->needed.node[n->id] || find_scores(&p->scratch, p->g, n, top, NULL, &s.scores))
                         continue;
                 GROW(&p->scratch, p->site, p->nsite, p->cap_site);
                 p->site[p->nsite++] = s;
@@ -84,7 +85,7 @@ static bool is_stored(const Apart *p, const Node *n)
 
 static bool share_a_node(const Site *a, const Site *b)
 {
-        bool share = a->softmax == b->softmax;
+        bool share = a->weights == b->weights;
         for (int i = 0; i < a->scores.n && !share; i++)
                 share = covers(b, a->scores.node[i]);
         return share;
@@ -106,7 +107,7 @@ static void decide(Apart *p)
 {
         for (int i = 0; i < p->nsite; i++) {
                 Site *s = &p->site[i];
-                s->stored = is_stored(p, s->softmax);
+                s->stored = is_stored(p, s->weights);
                 for (int k = 0; k < s->scores.n; k++)
                         s->stored |= is_stored(p, s->scores.node[k]);
                 s->apart = s->stored && pays(s);
@@ -123,15 +124,15 @@ static bool *find_shared(Apart *p, const Site *s)
 {
         bool *shared = NEW_ARRAY(&p->scratch, bool, p->limit);
         const Body *b = s->product->body;
-        for (int i = p->uses->place[s->softmax->id]; i >= 0; i--) {
+        for (int i = p->uses->place[s->weights->id]; i >= 0; i--) {
                 const Node *n = b->node[i];
                 if (!covers(s, n))
                         continue;
                 shared[n->id] = p->uses->leaves[n->id] || is_output(p->g, n);
                 for (int k = 0; k < p->uses->nuser[n->id]; k++) {
                         const Node *user = p->uses->user[n->id][k];
-                        shared[n->id] |= shared[user->id] || (!covers(s, user) && user != s->product &&
-                                                              p->needed.node[user->id]);
+                        shared[n->id] |= shared[user->id] ||
+                                         (!covers(s, user) && user != s->product && p->needed.node[user->id]);
                 }
         }
         return shared;

@@ -63,7 +63,7 @@ static void find_attention(Apart *p, const Body *b)
 {
         for (int i = 0; i < b->nnode; i++) {
                 const Node *n = b->node[i];
-                if (n->op == OP_MATMUL && n->in[0]->op == OP_SOFTMAX)
+                if (n->op == OP_MATMUL && scores_under(n->in[0]))
                         mark_scores(p, n->in[0], n->in[0]);
                 for (int k = 0; n->op == OP_REPEAT && k < n->attr.region->nbody; k++)
                         find_attention(p, n->attr.region->body[k]);

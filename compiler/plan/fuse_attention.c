@@ -1,4 +1,4 @@
-/* Attention, found by its shape alone: softmax(expression(q @ k')) @ v.
+/* Attention, found by its shape alone: softmax(expression(q @ k')) @ v, or without a softmax, expression(q @ k') @ v where it is masked.
  *
  *        q     k'                     one kernel: for each row the scores of a block of keys, their maximum and sum, and the
  *         \   /                       weighted values, merged block by block (online softmax, Milakov and Gimelshein 2018;
@@ -12,14 +12,14 @@
 #include "plan_private.h"
 
 /* Does anything else use the scores? */
-static bool leaves(const Fuse *f, const Scores *s, const Node *softmax)
+static bool leaves(const Fuse *f, const Scores *s, const Node *weights)
 {
         for (int i = 0; i < s->n; i++) {
                 const Node *n = s->node[i];
                 if (f->uses->pinned[n->id] || f->owner[n->id])
                         return true;
                 for (int k = 0; k < f->uses->nuser[n->id]; k++)
-                        if (!scores_hold(s, f->uses->user[n->id][k]) && f->uses->user[n->id][k] != softmax)
+                        if (!scores_hold(s, f->uses->user[n->id][k]) && f->uses->user[n->id][k] != weights)
                                 return true;
         }
         return false;
@@ -27,27 +27,26 @@ static bool leaves(const Fuse *f, const Scores *s, const Node *softmax)
 
 static const char *match(const Fuse *f, const Node *product, Scores *s)
 {
-        const Node *softmax = product->in[0];
+        const Node *weights = product->in[0];
         if (f->apart[product->id])
                 return "its operands can't be read where they lie";
-        if (f->uses->nuser[softmax->id] != 1 || f->uses->pinned[softmax->id])
+        if (f->uses->nuser[weights->id] != 1 || f->uses->pinned[weights->id])
                 return "its weights are used elsewhere";
-        const char *why = find_scores(f->arena, f->plan->graph, product, f->forced, s);
-        return why                    ? why
-               : leaves(f, s, softmax) ? "its scores are used elsewhere"
-                                      : NULL;
+        const char *why = find_scores(f->arena, f->plan->graph, product, scores_under(weights), f->forced, s);
+        return why ? why : leaves(f, s, weights) ? "its scores are used elsewhere" : NULL;
 }
 
 void fuse_attention(Fuse *f, Node *product)
 {
-        Node *softmax = product->in[0];
+        Node *weights = product->in[0];
+        const bool plain = weights->op != OP_SOFTMAX;
         Scores s;
-        if (softmax->op != OP_SOFTMAX || f->owner[product->id])
+        if (!scores_under(weights) || f->owner[product->id])
                 return;
         const char *why = match(f, product, &s);
         if (why) {
-                plan_explain(f->plan, "softmax at line %d: not one attention kernel: %s",
-                             span_line(softmax->span), why);
+                plan_explain(f->plan, "%s at line %d: not one attention kernel: %s",
+                             plain ? "masked weights" : "softmax", span_line(weights->span), why);
                 return;
         }
         Kernel *k = fuse_kernel(f, K_ATTENTION, product);
@@ -55,13 +54,15 @@ void fuse_attention(Fuse *f, Node *product)
         k->k = s.core->in[1];
         k->v = product->in[1];
         k->core = s.core;
-        k->score = softmax->in[0];
-        k->dead_nan = softmax->attr.index == DEAD_ROWS_NAN;
-        k->sink = softmax->nin > 1 ? softmax->in[1] : NULL;
+        k->score = scores_under(weights);
+        k->plain = plain;
+        k->dead_nan = !plain && weights->attr.index == DEAD_ROWS_NAN;
+        k->sink = !plain && weights->nin > 1 ? weights->in[1] : NULL;
         for (int i = 0; i < s.n; i++)
                 f->owner[s.node[i]->id] = k;
-        f->owner[softmax->id] = f->owner[product->id] = k;
+        f->owner[weights->id] = f->owner[product->id] = k;
         f->must[base_of(k->q)->id] = f->must[base_of(k->k)->id] = f->must[base_of(k->v)->id] = true;
-        plan_explain(f->plan, "%s: one attention kernel, %d node%s in its score expression", k->name, s.n - 1,
-                     s.n == 2 ? "" : "s");
+        const int nodes = s.n - 1 - plain;
+        plan_explain(f->plan, "%s: one attention kernel%s, %d node%s in its score expression", k->name,
+                     plain ? " without a softmax" : "", nodes, nodes == 1 ? "" : "s");
 }

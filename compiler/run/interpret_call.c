@@ -211,6 +211,7 @@ typedef struct {
         const void *ctx;
         float (*sink)(const void *ctx, int head, int64_t row);
         float dead;
+        int plain;
 } AttentionRun;
 typedef struct {
         int64_t begin, end, first, count;
@@ -260,7 +261,8 @@ static AttentionRun describe_attention(Frame *f, const AttentionCall *c, int64_t
                               .first_head = (int)(around * c->heads),
                               .ctx = context,
                               .sink = c->sink ? sink : NULL,
-                              .dead = f->kernel->dead_nan ? NAN : 0};
+                              .dead = f->kernel->dead_nan ? NAN : 0,
+                              .plain = f->kernel->plain};
 }
 
 static void run_units(Frame *f, const AttentionCall *c, const Context *context, int64_t rows)

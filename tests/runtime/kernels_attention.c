@@ -11,6 +11,7 @@
 /* One attention with its inputs in plain layouts, and the mask as a table. */
 typedef struct {
         int heads, kv_heads, head_dim, v_dim, rows, keys, window, holes, all, sinks;
+        int plain;   /* scores are weights */
         int in_rows; /* keys lie in rows, or 2: and their first columns are the values */
         float scale;
         float *q, *k, *v; /* [rows][heads][head_dim], [keys][kv_heads][head_dim], [keys][kv_heads][v_dim] */
@@ -86,12 +87,17 @@ typedef struct {
         float m, l[16], o[256];
 } Sums;
 
-static void merge_blocks(Sums *whole, const Sums *block, int v_dim)
+static void merge_blocks(const Case *of, Sums *whole, const Sums *block)
 {
+        const int v_dim = of->v_dim;
         if (!whole->begun) {
                 *whole = *block;
                 return;
         }
+        for (int d = 0; d < v_dim && of->plain; d++)
+                whole->o[d] = whole->o[d] + block->o[d];
+        if (of->plain)
+                return;
         float m = whole->m > block->m ? whole->m : block->m;
         float c = exp_of(whole->m - m), block_c = exp_of(block->m - m);
         whole->m = m;
@@ -119,7 +125,7 @@ static void sum_block(const Case *c, int kv, const float *s, int begin, int end,
         for (int j = begin; j < end; j++) {
                 if (s[j] == -INFINITY)
                         continue;
-                float p = exp_of(s[j] - block->m);
+                float p = c->plain ? s[j] : exp_of(s[j] - block->m);
                 const float *v = c->v + ((int64_t)j * c->kv_heads + kv) * c->v_dim;
                 block->l[j % 16] += p;
                 for (int d = 0; d < c->v_dim; d++)
@@ -149,9 +155,9 @@ static void define_row(const Case *c, int row, int head)
                 int end = begin + ATTENTION_BLOCK < c->keys ? begin + ATTENTION_BLOCK : c->keys;
                 sum_block(c, kv, s, begin, end, &block);
                 if (block.begun)
-                        merge_blocks(&whole, &block, c->v_dim);
+                        merge_blocks(c, &whole, &block);
         }
-        float sum = tree_sum(whole.l), by = 1;
+        float sum = c->plain ? 1 : tree_sum(whole.l), by = 1;
         if (c->sinks && whole.begun) {
                 float sink = sink_of(c, head, absolute), m = whole.m > sink ? whole.m : sink;
                 by = exp_of(whole.m - m);
@@ -343,7 +349,8 @@ static void call(const Case *c, int row, int count)
                        .keys = first_row + count,
                        .first_row = first_row,
                        .ctx = c,
-                       .sink = c->sinks ? sink_of : NULL};
+                       .sink = c->sinks ? sink_of : NULL,
+                       .plain = c->plain};
         if (c->in_rows) {
                 a.k_tile = 0;
                 a.k_head = c->head_dim;
@@ -387,10 +394,10 @@ static int equals_as_laid(Case c)
                 int same = same_bits(c.out, c.expected, n);
                 if (!same)
                         printf("# heads %d/%d dim %d/%d rows %d keys %d window %d holes %d sinks %d in rows "
-                               "%d "
+                               "%d plain %d "
                                "narrow %d way %d\n",
                                c.heads, c.kv_heads, c.head_dim, c.v_dim, c.rows, c.keys, c.window, c.holes,
-                               c.sinks, c.in_rows, c.narrow, way);
+                               c.sinks, c.in_rows, c.plain, c.narrow, way);
                 good &= same;
         }
         for (int64_t i = 0; i < n && c.holes; i++)
@@ -467,8 +474,8 @@ static int codes_are_defined(void)
 
 /* Whether attention is its definition: within bounds, with holes, in a window, of keys and values in f16 and in codes, with a sink. */
 static struct {
-        int bounded, holes, window, narrow, codes, sinks;
-} equal = {1, 1, 1, 1, 1, 1};
+        int bounded, holes, window, narrow, codes, sinks, plain;
+} equal = {1, 1, 1, 1, 1, 1, 1};
 
 static void compare_shapes(void)
 {
@@ -500,6 +507,12 @@ static void compare_shapes(void)
                         equal.sinks &= equals_definition(c);
                         c.holes = 1;
                         equal.sinks &= equals_definition(c);
+                        c.sinks = 0;
+                        c.plain = 1;
+                        equal.plain &= equals_definition(c);
+                        c.narrow = 2;
+                        c.holes = 0;
+                        equal.plain &= equals_definition(c);
                 }
 }
 
@@ -530,6 +543,9 @@ static Case compare_long(void)
         long_one.sinks = 2;
         equal.sinks &= equals_definition(long_one);
         long_one.sinks = 0;
+        long_one.plain = 1;
+        equal.plain &= equals_definition(long_one);
+        long_one.plain = 0;
         long_one.holes = 2;
         return long_one;
 }
@@ -544,6 +560,7 @@ int main(void)
         verdict("attention of keys and values in f16 is its definition", equal.narrow);
         verdict("attention of keys and values in codes is its definition", equal.codes);
         verdict("attention with a sink is its definition", equal.sinks);
+        verdict("attention without a softmax is its definition", equal.plain);
         verdict("codes of keys and values are their definition", codes_are_defined());
         verdict("an infinity among codes makes its rows NaN alone", live_nan_stays_in_its_rows(2));
         verdict("attention of rows without a live key is 0", equals_definition(long_one));

@@ -1,0 +1,149 @@
+/* Masked weights: scores without a denominator, said so that attention finds them.
+ *
+ *   before                                    after
+ *
+ *   w = where(mask, f(q k'), 0)               s = where(mask, w, -inf)
+ *   y = w v                                   y = where(s == -inf, 0, s) v
+ *
+ * What the mask leaves out is said by -inf, as of a softmax's scores: one kernel can then leave out whole blocks of keys, reads their bounds
+ * off the mask, and stores no weights.  f is any expression, which the mask may stand in too, as in sigmoid(where(mask, s, -inf)): its weights are 0
+ * there.  Of what is linear in the product nothing is changed: it has better forms.
+ *
+ * Before: a graph whose passes are done, whose products pass over what a mask makes 0 (Attr.index).  After: the same values. */
+#include "simplify_private.h"
+
+#include <math.h>
+
+typedef struct {
+        const Scores *scores;
+        const Node *where; /* whose value is `value` */
+        double value;
+        double *known; /* by id */
+        bool *done;
+} Masked;
+
+/* The value of n with that of a `where` given; NaN: it depends on more. */
+static double value_of(const Masked *m, const Node *n)
+{
+        double uniform, of[3] = {0};
+        if (n == m->where)
+                return m->value;
+        if (!scores_hold(m->scores, n))
+                return constant_uniform(n, &uniform) ? uniform : NAN;
+        if (n == m->scores->core || n->nin > 3)
+                return NAN;
+        if (m->done[n->id])
+                return m->known[n->id];
+        for (int i = 0; i < n->nin; i++)
+                of[i] = value_of(m, n->in[i]);
+        m->done[n->id] = true;
+        return m->known[n->id] = op_of(n->op, of[0], of[1], of[2]);
+}
+
+/* Which side of a `where` within the scores is masked, so that the weights are 0 there: 1 or 2; 0: neither. */
+static int masked_side(Arena *scratch, const Graph *g, const Scores *s, const Node *weights, const Node *n)
+{
+        double value;
+        if (n->op != OP_WHERE || scores_hold(s, n->in[0]))
+                return 0;
+        for (int side = 1; side <= 2; side++) {
+                if (!constant_uniform(n->in[side], &value) || (value != 0 && value != -INFINITY))
+                        continue;
+                const Masked m = {s, n, value, NEW_ARRAY(scratch, double, g->nnode),
+                                  NEW_ARRAY(scratch, bool, g->nnode)};
+                if (value_of(&m, weights) == 0)
+                        return side;
+        }
+        return 0;
+}
+
+static bool is_linear(const Scores *s)
+{
+        for (int i = 0; i < s->n; i++) {
+                const Node *n = s->node[i];
+                bool linear = n == s->core || n->op == OP_ADD || n->op == OP_SUB || n->op == OP_NEG;
+                if (n->op == OP_MUL)
+                        linear = !scores_hold(s, n->in[0]) || !scores_hold(s, n->in[1]);
+                if (n->op == OP_DIV)
+                        linear = !scores_hold(s, n->in[1]);
+                if (n->op == OP_WHERE)
+                        linear = !scores_hold(s, n->in[0]);
+                if (!linear)
+                        return false;
+        }
+        return true;
+}
+
+static Node *make(Graph *g, const Node *like, Op op, int nin, Node *const *in)
+{
+        const Attr attr = {.slot = -1};
+        return build(g, like->body, NULL, op, nin, in, &attr, like->span, like->where);
+}
+
+/* The condition under which (or under which not: *yes) a `where` takes its second operand, of a mask in numbers the mask itself. */
+static Node *condition_of(Node *c, bool *yes)
+{
+        double of, then, other;
+        for (;;)
+                if (c->op == OP_NOT) {
+                        *yes = !*yes;
+                        c = c->in[0];
+                } else if (c->op == OP_EQUAL && c->in[0]->op == OP_WHERE && constant_uniform(c->in[1], &of) &&
+                           constant_uniform(c->in[0]->in[1], &then) &&
+                           constant_uniform(c->in[0]->in[2], &other) && (then == of) != (other == of)) {
+                        *yes = *yes == (then == of);
+                        c = c->in[0]->in[0];
+                } else {
+                        return c;
+                }
+}
+
+/* The weights with -inf where a `where` masks them. */
+static Node *mask(Graph *g, const Node *product, Node *scores, Node *where, int side)
+{
+        bool lives = side == 2;
+        Node *c = condition_of(where->in[0], &lives),
+             *minus = build_number(g, product->body, -INFINITY, REAL, product->span, product->where);
+        Node *in[] = {c, lives ? scores : minus, lives ? minus : scores};
+        return make(g, product, OP_WHERE, 3, in);
+}
+
+static void mask_weights(Graph *g, Node *product, const Scores *s, Arena *scratch)
+{
+        Node *weights = product->in[0], *scores = weights;
+        for (int i = 0; i < s->n; i++) {
+                int side = masked_side(scratch, g, s, weights, s->node[i]);
+                if (side)
+                        scores = mask(g, product, scores, s->node[i], side);
+        }
+        if (scores == weights)
+                return;
+        Node *minus = build_number(g, product->body, -INFINITY, REAL, product->span, product->where);
+        Node *zero = build_number(g, product->body, 0, REAL, product->span, product->where);
+        Node *equal = make(g, product, OP_EQUAL, 2, (Node *[]){scores, minus});
+        product->in[0] = make(g, product, OP_WHERE, 3, (Node *[]){equal, zero, scores});
+}
+
+static void look_at(Graph *g, Body *b, Arena *scratch)
+{
+        const Body old = *b;
+        b->node = NULL;
+        b->nnode = b->cap = 0;
+        for (int i = 0; i < old.nnode; i++) {
+                Node *n = old.node[i];
+                Scores s;
+                for (int k = 0; n->op == OP_REPEAT && k < n->attr.region->nbody; k++)
+                        look_at(g, n->attr.region->body[k], scratch);
+                if (n->op == OP_MATMUL && n->attr.index == ZEROS_LEFT && n->in[0]->body == b &&
+                    !find_scores(scratch, g, n, n->in[0], NULL, &s) && !is_linear(&s))
+                        mask_weights(g, n, &s, scratch);
+                body_append(g, b, n);
+        }
+}
+
+void masked_weights(Graph *g)
+{
+        Arena scratch = {.out_of_memory = g->arena->out_of_memory};
+        look_at(g, g->top, &scratch);
+        arena_free(&scratch);
+}
