@@ -131,6 +131,8 @@ static bool fits_kernel(const Lower *l, const Walks *w)
         if (!reads_straight(w->q_buffer, &w->q) || !lies_in_rows(&w->v) || !is_loaded(w->v_buffer) ||
             w->out.tiled || w->k.dense || !is_loaded(w->k_buffer))
                 return false;
+        if (rows && !w->k.paged && w->k.coef[w->keys] == 0 && !dim_is(l->domain.loop[w->keys].size, 1))
+                return false; /* all the same: k_key would say that they lie in tiles */
         bool deep = !dim_is(l->domain.loop[w->depth].size, 1),
              wide = !dim_is(l->domain.loop[w->width].size, 1);
         if (deep && (w->q.coef[w->depth] != 1 || w->k.coef[w->depth] != (rows ? 1 : LANES)))
@@ -260,6 +262,7 @@ static AttentionCall *describe(const Lower *l, const Walks *w)
         bool all_share =
                 w->share < 0 && w->head >= 0 && along(&w->k, w->head) == 0 && along(&w->v, w->head) == 0;
         Address q = w->q, o = w->out, k = w->k, v = w->v;
+        const bool in_rows = lies_in_rows(&k);
         c->first_key = first_held(w->k_buffer);
         c->first_value = first_held(w->v_buffer);
         c->first_held = cache_of(w->k_buffer) >= 0 || cache_of(w->v_buffer) >= 0;
@@ -276,8 +279,10 @@ static AttentionCall *describe(const Lower *l, const Walks *w)
         c->q_row = along(&q, w->row);
         c->q_head = along(&q, inner);
         c->k_head = along(&k, w->head);
-        c->k_tile = lies_in_rows(&k) ? 0 : k.tile;
-        c->k_key = k.paged && k.apart ? k.apart : along(&k, w->keys);
+        c->k_tile = in_rows ? 0 : k.tile;
+        c->k_key = !in_rows ? 0 : k.paged ? k.apart : along(&k, w->keys);
+        if (in_rows && !c->k_key)
+                c->k_key = l->domain.loop[w->depth].size.fixed; /* there is one alone */
         c->v_head = along(&v, w->head);
         c->v_key = v.paged ? v.apart : along(&v, w->keys);
         c->k_paged = k.paged;
