@@ -47,7 +47,7 @@ static void print_part(Printer *p, const MatmulCall *c, const MatmulPart *part, 
                 text_printf(out, "if (m->output_%s) /* wanted */\n", p->plan->graph->output[to->index].name);
         text_printf(call, "%s(&place, %s, %s, %s, %lld, %s, STORAGE_%s, %d,\n", function, s->name, x,
                     storage->codes || k->active_only ? rows_text(k) : "rows", (long long)k->k_size,
-                    pointer_name(p, s->w[0]), storage->name, s->nproduct);
+                    operand_text(p, (Operand){s->w[0], part->w_at}), storage->name, s->nproduct);
         text_printf(call,
                     "%*s&(Tiling){%s, %d, %d}, %spart(from, %lld, %lld), %spart(to, %lld, %lld), m->scratch "
                     "+ thread * "

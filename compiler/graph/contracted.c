@@ -21,6 +21,35 @@ Node *product_weight(Node *right, int *contracted)
         return turned ? right->in[0] : NULL;
 }
 
+bool weight_by_heads(const Node *right, WeightByHeads *w)
+{
+        const View *v = right->attr.view;
+        int rank = right->type.rank, depth = rank - 2, outputs = rank - 1;
+        if (right->op != OP_VIEW || rank < 3 || right->in[0]->op != OP_WEIGHT ||
+            right->in[0]->type.rank != 2 || v->natom != rank)
+                return false;
+        const Type *from = &right->in[0]->type;
+        *w = (WeightByHeads){.weight = right->in[0], .axis = -1};
+        for (int i = 0; i < rank; i++) {
+                const Atom *a = &v->atom[i];
+                bool part = i < depth;
+                if (a->axis < 0 ? !part || !dim_is(a->size, 1) : !part && a->stride != 1)
+                        return false;
+                if (a->axis >= 0 && part && w->axis >= 0 && a->axis != w->axis)
+                        return false;
+                w->axis = a->axis >= 0 && part ? a->axis : w->axis;
+                w->step[i] = part && a->axis >= 0 ? a->stride : 0;
+        }
+        if (w->axis < 0 || v->atom[depth].axis == v->atom[outputs].axis)
+                return false;
+        int whole = v->atom[depth].axis == w->axis ? outputs : depth;
+        w->is_depth = whole == outputs;
+        w->first = v->offset[w->axis].fixed;
+        w->depth = right->type.dim[depth].fixed;
+        w->outputs = right->type.dim[outputs].fixed;
+        return dim_equal(right->type.dim[whole], from->dim[1 - w->axis]) && dim_is(v->offset[1 - w->axis], 0);
+}
+
 /* Products of rows that two sizes of the call count are computed in turns, each over a part of them. */
 static bool has_rows_in_turns(const Node *left)
 {

@@ -488,8 +488,18 @@ double op_of(Op op, double a, double b, double c);
 
 /* contracted.c: the weight that a product's right operand is, whole, straight or turned, and the axis that it sums over; or NULL */
 Node *product_weight(Node *right, int *contracted);
-void find_contracted(const Graph *g); /* sets Weight.contracted of all */
-void find_roles(const Graph *g);      /* roles.c: sets Weight.role of all, of a graph as elaborated */
+/* A product's right operand [heads.., depth, outputs] that is a weight seen by heads: for each of them another part of `axis`, which is
+ * the one that is summed over (depth) or that of the outputs; the weight's other axis is whole. */
+typedef struct {
+        Node *weight;
+        int axis;                      /* of the weight: that of which each head has a part */
+        bool is_depth;                 /* it is summed over */
+        int64_t first, step[MAX_RANK]; /* a part begins at first + step * index, by axes in front */
+        int64_t depth, outputs;
+} WeightByHeads;
+bool weight_by_heads(const Node *right, WeightByHeads *found); /* contracted.c */
+void find_contracted(const Graph *g);                          /* sets Weight.contracted of all */
+void find_roles(const Graph *g); /* roles.c: sets Weight.role of all, of a graph as elaborated */
 
 /* uses.c: who uses what */
 typedef struct {

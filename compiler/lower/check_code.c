@@ -212,8 +212,9 @@ static void check_matmul(const Check *c, const MatmulCall *m)
                 const Segment *s = m->part[i].segment;
                 int64_t elements = m->part[i].panels * s->nproduct * c->kernel->k_size * LANES;
                 Buffer *own = pointed_buffer(s->w[0]);
+                Range at = range_of(c, m->part[i].w_at);
                 check_list(c, s->w[0], false);
-                if (storage_elements(own->storage, own->slot_stride) < elements)
+                if (at.low < 0 || storage_elements(own->storage, own->slot_stride) < at.high + elements)
                         fault(c, "a product reads beyond its weights");
         }
 }

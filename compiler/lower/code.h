@@ -91,6 +91,7 @@ typedef struct {
         const Function *epilogue;
         int64_t first,
                 panels; /* of all the call's panels, which threads share; each of 16 columns (or twice, with two products) */
+        const Index *w_at; /* of a weight by heads: where the panels begin, by the loops around */
 } MatmulPart;
 typedef struct {
         Operand x; /* rows, `ldx` floats apart */

@@ -4,12 +4,29 @@
 
 /* --- products with weights ---------------------------------------------------------------------------------------- */
 
+/* The loops of a product; of one with a weight by heads those over heads come first, and those over rows behind them. */
+static Domain product_domain(const Plan *p, const Node *product)
+{
+        Domain d = domain_of(p->graph, &product->type), ordered = d;
+        const int rows = product->type.rank - 2;
+        if (product->in[1]->type.rank == 2)
+                return d;
+        ordered.n = 0;
+        for (int turn = 0; turn < 3; turn++)
+                for (int i = 0; i < d.n; i++) {
+                        int own = d.loop[i].axis < rows ? 0 : d.loop[i].axis == rows ? 1 : 2;
+                        if (own == turn)
+                                ordered.loop[ordered.n++] = d.loop[i];
+                }
+        return ordered;
+}
+
 /* The function that takes a product's finished results, and what it stores. */
 static Node *lower_epilogue(Plan *p, Kernel *k, const Segment *s, int outer, Code *code)
 {
         Lower l = lower_new(p, k, EPILOGUE, s->name);
         Node *root = s->store.node;
-        l.domain = domain_of(p->graph, &root->type);
+        l.domain = product_domain(p, s->product[0]);
         l.loops = l.domain.n;
         set_lane(&l, l.domain.n - 1);
         for (int i = 0; i < s->nproduct; i++)
@@ -37,6 +54,36 @@ static int first_even(const Domain *d, const Address *a, int end)
         return i;
 }
 
+/* The outermost loops that run over the heads of a weight; 0: it is not seen so. */
+static int loops_over_heads(const Lower *l)
+{
+        const Node *product = l->kernel->segment[0].product[0];
+        int n = 0;
+        while (product->in[1]->type.rank > 2 && n < l->loops &&
+               l->domain.loop[n].axis < product->type.rank - 2)
+                n++;
+        return n;
+}
+
+/* Where the panels of a head begin. */
+static const Index *head_at(const Lower *l, const Segment *s, int outer)
+{
+        WeightByHeads w;
+        const Layout *lies = &s->w[0]->layout;
+        const Node *right = s->product[0]->in[1];
+        int64_t coef[MAX_LOOPS] = {0};
+        if (!weight_by_heads(right, &w))
+                return affine_index(l, dim_fixed(0), coef, false);
+        int64_t unit = w.is_depth ? w.depth : LANES, apart = w.is_depth ? lies->stride[w.axis] : lies->tile;
+        int before = s->product[0]->type.rank - right->type.rank;
+        for (int i = 0; i < outer; i++) {
+                int axis = l->domain.loop[i].axis - before;
+                if (axis >= 0)
+                        coef[i] = w.step[axis] / unit * apart * l->domain.loop[i].stride;
+        }
+        return affine_index(l, dim_fixed(w.first / unit * apart), coef, false);
+}
+
 /* The rows of the left operand.  Where two sizes of the call run over them, as over positions and keys, the runtime's product takes
  * those of the inner one; the loops before it stand around the call.  False: they are not evenly spaced. */
 static bool row_walk(Lower *l, Node *x, MatmulCall *call)
@@ -56,9 +103,11 @@ static bool row_walk(Lower *l, Node *x, MatmulCall *call)
         if (!reads_straight(call->x.buffer, &a) || a.coef[k] != 1)
                 return false;
         call->ldx = rows ? a.coef[rows - 1] : 0;
+        int heads = loops_over_heads(l);
         call->outer = first_even(&d, &a, rows);
-        if (call->outer && dim_is_fixed(d.loop[call->outer].size))
+        if (call->outer > heads && (heads || dim_is_fixed(d.loop[call->outer].size)))
                 return false; /* a copy has them even */
+        call->outer = call->outer > heads ? call->outer : heads;
         Dim offset = a.offset;
         if (rows && begins_at_first(l, call->outer))
                 offset = dim_add(offset, dim_scale(dim_named(NAMED_FIRST), a.coef[call->outer]));
@@ -73,7 +122,7 @@ static bool row_walk(Lower *l, Node *x, MatmulCall *call)
 Node *lower_matmul(Plan *p, Kernel *k, Code *code)
 {
         Lower l = lower_new(p, k, WHOLE_KERNEL, k->name);
-        l.domain = domain_of(p->graph, &k->segment[0].product[0]->type);
+        l.domain = product_domain(p, k->segment[0].product[0]);
         l.loops = l.domain.n;
         set_lane(&l, l.loops - 1);
         MatmulCall *call = NEW(l.arena, MatmulCall);
@@ -87,7 +136,7 @@ Node *lower_matmul(Plan *p, Kernel *k, Code *code)
                         return stuck;
                 MatmulPart *part = &call->part[call->npart];
                 *part = (MatmulPart){s, code->function[code->n - 1], call->panels,
-                                     round_up(s->n, LANES) / LANES};
+                                     round_up(s->n, LANES) / LANES, head_at(&l, s, call->outer)};
                 call->panels += part->panels;
                 names_buffer(&l, s->w[0]);
         }

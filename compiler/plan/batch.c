@@ -39,7 +39,8 @@ static bool rows_are_outermost(const Plan *p, const Kernel *k)
         for (int i = 1; i < d.n; i++)
                 if (!dim_is_fixed(d.loop[i].size))
                         return false;
-        return d.n > 1 && dim_is_positions(p->graph, d.loop[0].size);
+        bool by_heads = k->segment[0].product[0]->in[1]->type.rank > 2;
+        return d.n > 1 && !by_heads && dim_is_positions(p->graph, d.loop[0].size);
 }
 
 /* An output's rows are told from the first wanted one, which kernels of wanted rows alone know. */

@@ -154,7 +154,7 @@ static void find_products(Fuse *f)
                         fuse_attention(f, f->uses->all[i]);
         for (int i = 0; i < f->uses->n; i++) {
                 Node *n = f->uses->all[i];
-                if (n->op != OP_MATMUL || f->owner[n->id] || fuse_matmul(f, n))
+                if (n->op != OP_MATMUL || f->owner[n->id] || fuse_matmul(f, n) || fuse_by_heads(f, n))
                         continue;
                 Kernel *k = fuse_kernel(f, K_ACTIVATION_MATMUL, n);
                 k->x = n->in[0];
@@ -390,6 +390,8 @@ static bool walks_time(const Plan *p, const Kernel *k)
                 Domain d = domain_of(p->graph, &root->type);
                 if (k->op == K_MATMUL && i < k->nstore)
                         continue;
+                if (k->op == K_MATMUL && k->segment[0].product[0]->in[1]->type.rank > 2)
+                        return false; /* heads stand around */
                 bool rows = k->op != K_ATTENTION || d.loop[0].axis == root->type.rank - 2;
                 if (d.n < (k->op == K_LOOP ? 1 : 2) || !rows ||
                     !dim_equal(d.loop[0].size, dim_named(p->graph->time)))

@@ -187,6 +187,34 @@ bool fuse_matmul(Fuse *f, Node *product)
         return true;
 }
 
+/* A product with a weight seen by heads, whose parts lie in panels of their own: whole panels where heads have some of the outputs, and
+ * where they have some of what is summed over, parts of one width side by side. */
+bool fuse_by_heads(Fuse *f, Node *product)
+{
+        WeightByHeads w;
+        if (f->bare[product->id] || !weight_by_heads(product->in[1], &w))
+                return false;
+        int64_t unit = w.is_depth ? w.depth : LANES, parts = w.weight->type.dim[w.axis].fixed;
+        bool even = w.first % unit == 0 && (!w.is_depth || parts % unit == 0);
+        for (int i = 0; i < product->in[1]->type.rank - 2; i++)
+                even &= w.step[i] % unit == 0;
+        if (!even)
+                return false;
+        Kernel *k = fuse_kernel(f, K_MATMUL, product);
+        Segment *segment = NEW(f->arena, Segment);
+        *segment = (Segment){.product = {product}, .nproduct = 1, .n = w.outputs, .store = {.node = product}};
+        f->owner[product->id] = k;
+        k->segment = segment;
+        k->nsegment = 1;
+        name_kernel(f, k);
+        segment->name = arena_printf(f->arena, "%s_epilogue", k->name);
+        k->x = product->in[0];
+        k->k_size = w.depth;
+        f->must[base_of(k->x)->id] = true;
+        plan_explain(f->plan, "%s: a product with a weight by heads", k->name);
+        return true;
+}
+
 /* Is every input of k's expression there before node `before` in its body? */
 static bool ready_before(const Fuse *f, const Kernel *k, const Node *before)
 {
@@ -210,7 +238,8 @@ static bool can_merge(const Fuse *f, const Kernel *a, const Kernel *b)
 {
         if (f->uses->pinned[a->store[0].node->id] || f->uses->pinned[b->store[0].node->id])
                 return false;
-        if (a->op != K_MATMUL || b->op != K_MATMUL ||
+        if (a->op != K_MATMUL || b->op != K_MATMUL || a->segment[0].product[0]->in[1]->type.rank > 2 ||
+            b->segment[0].product[0]->in[1]->type.rank > 2 ||
             (a->wanted == WANTED_BY_TAPS) != (b->wanted == WANTED_BY_TAPS))
                 return false;
         const Node *first = a->segment[0].store.node, *second = b->segment[0].store.node;

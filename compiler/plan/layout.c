@@ -141,7 +141,7 @@ static Buffer *find_weight(const Plan *p, const Weight *w, bool tiled, int axis)
 {
         for (int i = 0; i < p->nbuffer; i++) {
                 Buffer *b = p->buffer[i];
-                if (b->weight == w && (b->layout.tiled >= 0) == tiled &&
+                if (b->weight == w && b->type.rank == w->type.rank && (b->layout.tiled >= 0) == tiled &&
                     (!tiled || b->layout.tiled == axis) && !b->part_of)
                         return b;
         }
@@ -225,10 +225,47 @@ void explain_storage(Plan *p)
         }
 }
 
+/* Parts of what is summed over, as a weight [parts, depth, outputs] or, where that is its other axis, [outputs, parts, depth]: the
+ * panels of a part lie one after another. */
+static Buffer *parts_of_depth(Plan *p, const WeightByHeads *h)
+{
+        Weight *w = h->weight->attr.weight;
+        int parts = h->axis, outputs = h->axis == 0 ? 2 : 0;
+        Type t = {.dtype = REAL, .rank = 3};
+        t.dim[parts] = dim_fixed(w->type.dim[h->axis].fixed / h->depth);
+        t.dim[parts + 1] = dim_fixed(h->depth);
+        t.dim[outputs] = dim_fixed(h->outputs);
+        for (int i = 0; i < p->nbuffer; i++)
+                if (p->buffer[i]->weight == w && type_equal(&p->buffer[i]->type, &t))
+                        return p->buffer[i];
+        Buffer *b = weight_buffer(p, w, is_in_blocks(w->storage) ? STORAGE_F32 : w->storage, -1);
+        b->type = t;
+        b->layout = (Layout){.rank = 3, .tiled = outputs, .tile = h->depth * LANES};
+        b->layout.stride[parts + 1] = LANES;
+        b->layout.stride[parts] = round_up(h->outputs, LANES) * h->depth;
+        b->size = b->slot_stride =
+                round_up(buffer_size(b, t.dim[parts].fixed * b->layout.stride[parts]), LINE);
+        return b;
+}
+
+static Buffer *weight_of_heads(Plan *p, const WeightByHeads *h)
+{
+        Weight *w = h->weight->attr.weight;
+        Buffer *b = h->is_depth ? parts_of_depth(p, h) : find_weight(p, w, true, h->axis);
+        return b && !is_in_blocks(b->storage)
+                       ? b
+                       : weight_buffer(p, w, is_in_blocks(w->storage) ? STORAGE_F32 : w->storage, h->axis);
+}
+
 static void lay_product_weights(Plan *p, Kernel *k)
 {
         for (int i = 0; i < k->nsegment; i++) {
                 Segment *s = &k->segment[i];
+                WeightByHeads heads;
+                if (weight_by_heads(s->product[0]->in[1], &heads)) {
+                        s->w[0] = weight_of_heads(p, &heads);
+                        continue;
+                }
                 if (s->nproduct == 2) {
                         pair_weights(p, s);
                         continue;

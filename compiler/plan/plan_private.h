@@ -29,6 +29,7 @@ void name_kernel(Fuse *f, Kernel *k);        /* kernel_names.c: by what it compu
 bool is_table(const Fuse *f, const Node *n); /* depends on constants and indices alone */
 void fuse_attention(Fuse *f, Node *product); /* fuse_attention.c: if it is the product of one */
 bool fuse_matmul(Fuse *f, Node *product);    /* fuse_matmul.c: false if its right side is no weight */
+bool fuse_by_heads(Fuse *f, Node *product);
 void merge_matmuls(Fuse *f);
 
 /* plan.c: numbers kernels in the order in which they run, and says when each buffer is live */

@@ -119,7 +119,7 @@ static void run_part(Frame *f, const MatmulCall *c, const MatmulPart *part, int6
         int panel0 = group * (int)part_of(from, part->first, part->panels),
             panel1 = group * (int)part_of(to, part->first, part->panels);
         const float *x = frame_place(f, c->x);
-        const void *w = frame_element(f, s->w[0], 0);
+        const void *w = frame_element(f, s->w[0], frame_integer(f, part->w_at));
         int storage = (int)s->w[0]->storage;
         if (!is_asked(f, s))
                 return;

@@ -215,10 +215,11 @@ static bool pack_slot(Packing *k, const Buffer *b, Weights *from, int64_t slot, 
 {
         const Weight *w = b->weight;
         int64_t dim[MAX_RANK];
-        for (int a = 0; a < w->type.rank; a++)
-                dim[a] = w->type.dim[a].fixed;
+        const Type *t = &b->type; /* the weight's, or the same elements with an axis in two */
+        for (int a = 0; a < t->rank; a++)
+                dim[a] = t->dim[a].fixed;
         PackedSlot s = {.packing = k, .slot = to, .floats = FLOATS(b->slot_stride)};
-        placed_begin(&s.placed, b, w->type.rank, dim, to);
+        placed_begin(&s.placed, b, t->rank, dim, to);
         bool good = true;
         if (is_in_blocks(b->storage)) {
                 good = pack_blocks(b, from, slot, (char *)to);
