@@ -2,7 +2,7 @@
  * Several sequences in a call: what each of them takes lies row after row.  $model and $MODEL stand for the model's name,
  * $time and $past for the members that count rows and positions.
  *
- * Needs model.h, keep_slot(), take_slot(), skip_outputs(), SLOTS, ROWS, POSITIONS and TAILS_APART.
+ * Needs model.h, keep_slot(), take_slot(), skip_rows(), SLOTS, ROWS and POSITIONS.
  */
 int $model_select($model *m, int slot)
 {
@@ -34,14 +34,16 @@ static int check_sequences(const $model *m, const $model_sequence *s, int sequen
         return *rows > ROWS ? $MODEL_ERROR_ROWS : $MODEL_OK;
 }
 
-/* What kernels see of the rows from `row` on that belong to a sequence. */
-static void see_sequence($model *m, $model *view, const $model_sequence *s, int64_t row)
+/* What kernels see of sequence s, whose rows and wanted outputs lie behind those of others. */
+static void see_sequence($model *m, $model *view, const $model_sequence *s, int number, int64_t before, int64_t given)
 {
         memcpy(view, m, offsetof($model, members));
         take_slot(m, view, s->slot);
-        view->$past -= row;
-        view->first = row;
-        view->$time = row + s->n;
+        view->number = number;
+        view->before = before;
+        view->$time = s->n;
+        view->first = s->first;
+        skip_rows(view, before, given);
 }
 
 /* The views for a call of these sequences; runs of wanted rows that meet are one range. */
@@ -51,21 +53,18 @@ static void see_sequences($model *m, const $model_sequence *s, int sequences)
         m->sequences = sequences;
         m->ranges = 0;
         for (int i = 0; i < sequences; i++) {
-                $model *own = &m->sequence[i];
-                see_sequence(m, own, &s[i], row);
-                for (; row < own->$time; row++)
-                        m->of[row] = own;
-                if (s[i].first == s[i].n)
-                        continue;
+                see_sequence(m, &m->sequence[i], &s[i], i, row, given);
                 $model *range = &m->range[m->ranges];
-                if (!TAILS_APART && m->ranges > 0 && s[i].first == 0 && range[-1].$time == own->first) {
-                        range[-1].$time = row;
-                } else {
-                        memcpy(range, own, offsetof($model, members));
-                        range->first += s[i].first;
-                        skip_outputs(range, given);
+                if (m->ranges > 0 && s[i].first == 0 && range[-1].$time == row) {
+                        range[-1].$time = row + s[i].n;
+                } else if (s[i].first < s[i].n) {
+                        memcpy(range, m, offsetof($model, members));
+                        range->first = row + s[i].first;
+                        range->$time = row + s[i].n;
+                        skip_rows(range, 0, given);
                         m->ranges++;
                 }
+                row += s[i].n;
                 given += s[i].n - s[i].first;
         }
         m->$time = row;

@@ -38,8 +38,8 @@ $fixed static int see_sequences($model *m, int sequences)
                 memcpy(own, i ? own - 1 : m, offsetof($model, members));
                 if (i)
                         next_sequence(own);
-                own->slot = i;
-                own->first = row;
+                own->number = i;
+                own->before = row;
 $sized                own->$size = s[i].n;
 $sized                row += s[i].n;
                 int wrong = check_sequence(own);

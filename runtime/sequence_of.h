@@ -1,5 +1,5 @@
 /*
- * Which of the whole sequences in a call a row belongs to.  $model stands for the model's name.
+ * Which of the sequences in a call a row belongs to.  $model stands for the model's name.
  *
  * Needs the model's struct.
  */
@@ -9,7 +9,7 @@ static inline const $model *sequence_of(const $model *m, int64_t row, int64_t fi
         int low = 0, high = m->sequences - 1;
         while (low < high) {
                 const int middle = (low + high + 1) / 2;
-                if (fixed * middle + per * m->sequence[middle].first <= row)
+                if (fixed * middle + per * m->sequence[middle].before <= row)
                         low = middle;
                 else
                         high = middle - 1;

@@ -3,11 +3,11 @@
  * instance.  $model and $MODEL stand for the model's name; lines that begin with $pages are for states in pages alone, with $causal
  * for causal models, with $whole for others, whose sequences have no state and one view.
  *
- * Needs aligned() of model.h, the model's struct, SLOTS and ROWS.
+ * Needs aligned() of model.h, the model's struct and SLOTS.
  */
 static size_t views_size(void)
 {
-$causal        return aligned(2 * SLOTS * sizeof($model)) + aligned(ROWS * sizeof(const $model *));
+$causal        return aligned(2 * SLOTS * sizeof($model));
 $whole        return aligned(SLOTS * sizeof($model));
 }
 
@@ -23,7 +23,6 @@ static void lay_out($model *m)
         char *memory = (char *)m + aligned(sizeof *m);
         m->sequence = ($model *)(void *)memory;
 $causal        m->range = m->sequence + SLOTS;
-$causal        m->of = (const $model **)(void *)(memory + aligned(2 * SLOTS * sizeof *m));
         m->arena = (float *)(void *)(memory + views_size());
         m->state = m->arena + ARENA_FLOATS;
         m->scratch = m->state + (size_t)STATE_FLOATS * SLOTS;

@@ -327,7 +327,8 @@ static int show_cost(Model *m, const Options *o)
         }
         if (g->nstate) {
                 const int64_t *held = positions_held(m, o);
-                show_bytes(a, arena_printf(a, "cache for %s positions", grouped(a, bound)),
+                const char *slots = o->slots > 1 ? arena_printf(a, " in each of %d slots", o->slots) : "";
+                show_bytes(a, arena_printf(a, "cache for %s positions%s", grouped(a, bound), slots),
                            cache_count(g, held));
                 if (o->kv)
                         show_state_storage(a, g, held);

@@ -296,9 +296,7 @@ static const char *batch_constants(const Emit *e)
                 size < 0 ? ""
                          : arena_printf(e->arena, "#define ROWS %" PRId64 "\n#define POSITIONS %" PRId64 "\n",
                                         p->rows, e->g->named[size].bound);
-        const char *tails =
-                e->causal ? arena_printf(e->arena, "#define TAILS_APART %d\n", p->tails_apart) : "";
-        return arena_printf(e->arena, "#define SLOTS %d\n%s%s%s", p->slots, rows, tails, pages);
+        return arena_printf(e->arena, "#define SLOTS %d\n%s%s", p->slots, rows, pages);
 }
 
 static void emit_constants(const Emit *e, Text *c)

@@ -55,6 +55,8 @@ static void move_members(const Emit *e, const char *from, const char *to, Text *
                                     e->g->named[i].name);
         if (e->g->fed_separately)
                 text_printf(c, "        %sfed = %sfed;\n", to, from);
+        if (e->plan->ncache)
+                text_printf(c, "        memcpy(%sbase, %sbase, sizeof %sbase);\n", to, from, to);
 }
 
 void emit_slots(const Emit *e, Text *c)
@@ -80,14 +82,21 @@ void emit_slots(const Emit *e, Text *c)
         text_printf(c, "}\n\n");
 }
 
-/* Where the outputs of a range of wanted rows lie, behind those of the rows wanted before it. */
-static void emit_skip_outputs(const Emit *e, Text *c)
+/* What a view takes and gives lies behind rows of others. */
+static void emit_skip_rows(const Emit *e, Text *c)
 {
-        text_printf(c, "static void skip_outputs(%s *range, int64_t rows)\n{\n", e->name);
+        text_printf(c,
+                    "/* What the view takes and gives lies behind these rows, and these outputs. */\n"
+                    "static void skip_rows(%s *view, int64_t rows, int64_t outputs)\n{\n",
+                    e->name);
+        for (int i = 0; i < e->g->ninput; i++)
+                if (!is_fed_separately(e->g, e->g->input[i].group))
+                        text_printf(c, "        view->input_%s += rows * %" PRId64 ";\n", e->g->input[i].name,
+                                    row_elements(e->plan, &e->g->input[i].type));
         for (int i = 0; i < e->g->noutput; i++) {
                 const Output *o = &e->g->output[i];
                 text_printf(c,
-                            "        if (range->output_%s)\n                range->output_%s += rows * "
+                            "        if (view->output_%s)\n                view->output_%s += outputs * "
                             "%" PRId64 ";\n",
                             o->name, o->name, row_elements(e->plan, &o->node->type));
         }
@@ -118,10 +127,28 @@ static void emit_batch_call(const Emit *e, Text *c)
         emit_pointers(e, CALLS, c, "        ");
         text_printf(
                 c,
-                "        see_sequences(m, s, sequences);\n        run(m);\n        for (int i = 0; i < "
+                "%s        see_sequences(m, s, sequences);\n        run(m);\n        for (int i = 0; i < "
                 "sequences; i++)\n                m->kept[s[i].slot].past += s[i].n;\n        take_slot(m, "
                 "m, m->slot);\n        return %s_OK;\n}\n\n",
+                e->plan->ncache ? "        for (int i = 0; i < sequences; i++)\n                make_room(m, "
+                                  "s[i].slot, s[i].n);\n"
+                                : "",
                 e->upper);
+}
+
+/* Room in a slot's window caches for what a call brings. */
+static void emit_make_room(const Emit *e, Text *c)
+{
+        if (e->plan->ncache)
+                text_printf(
+                        c,
+                        "static void make_room(%s *m, int slot, int64_t n)\n{\n"
+                        "        for (int i = 0; i < %d; i++)\n"
+                        "                cache_make_room(&caches[i], i, &m->kept[slot].base[i], held, %d,\n"
+                        "                                m->arena + ARENA_FLOATS + (int64_t)slot * "
+                        "STATE_FLOATS, "
+                        "m->kept[slot].past, n);\n}\n\n",
+                        e->name, e->plan->ncache, cached_states(e->plan));
 }
 
 /* The states that lie in pages, as a table, and what takes pages. */
@@ -144,10 +171,11 @@ static void emit_pages(const Emit *e, Text *c)
 
 void emit_batch(const Emit *e, Text *c)
 {
-        emit_skip_outputs(e, c);
+        emit_skip_rows(e, c);
         text_printf(c, "%s\n", model_text(e, strstr(embedded_text("batch.h"), "*/\n") + 3));
         if (has_pages(e))
                 emit_pages(e, c);
+        emit_make_room(e, c);
         emit_batch_call(e, c);
 }
 

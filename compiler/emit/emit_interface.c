@@ -393,9 +393,9 @@ void emit_causal_interface(const Emit *e, Text *c)
 {
         const char *past = e->g->named[e->g->past].name, *sizes = size_list(e, CALLS, false);
         emit_feeds(e, c);
+        emit_caches(e, c);
         if (is_batched(e))
                 emit_batch(e, c);
-        emit_caches(e, c);
         emit_advance(e, c);
         text_printf(c,
                     "int %s_prefill(%s *m%s%s, int64_t n)\n{\n        return advance(m%s%s, n, n%s);\n}\n\n",

@@ -12,6 +12,8 @@ static void emit_kept(const Emit *e, Text *c)
         for (int i = 0; i < e->g->nnamed; i++)
                 if (is_kept(e, i))
                         text_printf(c, "                int64_t %s;\n", e->g->named[i].name);
+        if (e->plan->ncache)
+                text_printf(c, "                int64_t base[%d];\n", e->plan->ncache);
         text_printf(c, "%s        } kept[SLOTS]; /* of the slots, but for the selected one */\n",
                     e->g->fed_separately ? "                uint64_t fed;\n" : "");
 }
@@ -19,27 +21,22 @@ static void emit_kept(const Emit *e, Text *c)
 /* What a call of several sequences adds. */
 static void emit_batch_members(const Emit *e, Text *c)
 {
-        if (has_whole_sequences(e->plan)) {
-                text_printf(c,
-                            "        int slot, sequences;\n"
-                            "        %s *sequence; /* [sequences]: this instance as each sequence of the "
-                            "call sees "
-                            "it */\n",
-                            e->name);
-                return;
-        }
         if (is_batched(e))
+                text_printf(
+                        c,
+                        "        int number, sequences; /* of a sequence: which of the call's */\n"
+                        "        int64_t before;        /* of a sequence: the rows of those before it */\n"
+                        "        %s *sequence;  /* [sequences]: this instance as each of them sees it, with "
+                        "its "
+                        "own %s */\n",
+                        e->name, e->causal ? "state, position and rows" : "size");
+        if (is_batched(e) && e->causal)
                 text_printf(c,
-                            "        int slot, sequences, ranges;\n"
-                            "        /* This instance as each sequence of the call sees it: the slot's "
-                            "state, rows "
-                            "first to time - 1, row r\n"
-                            "           at position past + r; as kernels see it that compute wanted rows; "
-                            "and the "
-                            "sequence of each row. */\n"
-                            "        %s *sequence, *range; /* [sequences], [ranges] */\n"
-                            "        const %s **of;        /* [time] */\n",
-                            e->name, e->name);
+                            "        int slot, ranges;\n"
+                            "        %s *range; /* [ranges]: as kernels see it that compute wanted rows: "
+                            "those from "
+                            "`first` on */\n",
+                            e->name);
         if (has_pages(e))
                 text_printf(c, "        const int32_t *page_of; /* of the slot: the page of each block of "
                                "positions */\n");
@@ -64,12 +61,8 @@ void emit_struct(const Emit *e, Text *c)
         if (has_dense(e->plan))
                 text_printf(c, "        int64_t whole, done; /* positions of the caller's whole call; of it, "
                                "those taken */\n");
-        text_printf(c, has_whole_sequences(e->plan)
-                               ? "        int64_t first; /* of a sequence: positions of those before it */\n"
-                       : is_batched(e)
-                               ? "        int64_t first; /* the first row: of a sequence, or wanted */\n"
-                               : "        int64_t first; /* the first position of this call whose "
-                                 "outputs are wanted */\n");
+        text_printf(
+                c, "        int64_t first; /* the first position of this call whose outputs are wanted */\n");
         emit_batch_members(e, c);
         for (int i = 0; i < e->g->ninput; i++)
                 text_printf(c, "        const %s *input_%s;\n", c_type(&e->g->input[i]), e->g->input[i].name);
@@ -153,10 +146,10 @@ static void emit_call(const Emit *e, const Kernel *k, Text *t)
 {
         const char *iterations = iteration_parameters(e->arena, k->body, false),
                    *rows = row_parameters(k, false);
+        const char *views = k->by_sequence ? "sequence" : "range";
         if (is_batched(e) && (k->tail || k->by_sequence))
                 text_printf(t, "for (int i = 0; i < m->%ss; i++)\n        %s(&m->%s[i]%s%s, thread);\n",
-                            k->tail ? "range" : "sequence", k->name, k->tail ? "range" : "sequence",
-                            iterations, rows);
+                            views, k->name, views, iterations, rows);
         else
                 text_printf(t, "%s(m%s%s, thread);\n", k->name, iterations, rows);
 }
@@ -248,12 +241,12 @@ static const char *names_of_groups(const Emit *e, uint64_t groups)
         return names;
 }
 
-/* Does an epilogue look up the whole sequence of its row? */
+/* Does an epilogue look up the sequence of its row? */
 static bool any_looks_up(const Plan *p)
 {
         for (int i = 0; i < p->nbody; i++)
                 for (int j = 0; j < p->list[i].n; j++)
-                        if (has_whole_sequences(p) && p->list[i].kernel[j]->by_row)
+                        if (p->list[i].kernel[j]->by_row)
                                 return true;
         return false;
 }
@@ -324,12 +317,12 @@ static void emit_instance_layout(const Emit *e, Text *c)
         text_printf(c, ", ");
         text_printf(c, whole, e->name, e->name);
         text_printf(c, e->g->fed_separately ? ", offsetof(%s, fed_part)" : ", -1", e->name);
-        for (int i = 0; i < 6; i++) {
+        for (int i = 0; i < 7; i++) {
                 static const struct {
                         const char *name;
                         bool causal;
-                } member[] = {{"slot", false},     {"sequences", false}, {"ranges", true},
-                              {"sequence", false}, {"range", true},      {"of", true}};
+                } member[] = {{"slot", true},  {"sequences", false}, {"ranges", true}, {"sequence", false},
+                              {"range", true}, {"number", false},    {"before", false}};
                 bool has = is_batched(e) && (e->causal || !member[i].causal);
                 text_printf(c, has ? ", offsetof(%s, %s)" : ", -1", e->name, member[i].name);
         }

@@ -53,15 +53,13 @@ const char *loop_end(Printer *p, const CodeLoop *loop)
 const char *rows_before(Printer *p, Dim rows)
 {
         const int size = varying_size(p->plan->graph);
-        Dim named = {.fixed = 0};
-        if (size >= 0)
-                named.per[NAMED_FIRST] = rows.per[size];
-        const char *first = size_expression(p, named);
+        const long long per = size < 0 ? 0 : rows.per[size], fixed = rows.fixed;
+        const char *named = per == 1 ? "m->before" : arena_printf(p->arena, "%lld * m->before", per);
         p->m = true;
-        if (!rows.fixed)
-                return first;
-        const char *each = arena_printf(p->arena, "%lld * m->slot", (long long)rows.fixed);
-        return dim_is_fixed(named) ? each : arena_printf(p->arena, "%s + %s", first, each);
+        if (!fixed)
+                return named;
+        const char *each = arena_printf(p->arena, "%lld * m->number", fixed);
+        return per ? arena_printf(p->arena, "%s + %s", named, each) : each;
 }
 
 /* How tightly an expression binds: what stands around it may want it in brackets. */
@@ -291,9 +289,9 @@ static const char *shape_comment(const Printer *p, const Buffer *b)
 /* " + 768 * m->first": what lies before a sequence's rows; of tiles, a sequence begins with one of its own. */
 static const char *before_text(Printer *p, const Buffer *whole)
 {
-        const char *rows = rows_before(p, sequence_rows(whole));
+        const char *rows = rows_before(p, sequence_rows(p->plan, whole));
         if (whole->layout.tiled >= 0)
-                rows = arena_printf(p->arena, "(%s) / 16 + m->slot", rows);
+                rows = arena_printf(p->arena, "(%s) / 16 + m->number", rows);
         return arena_printf(p->arena, " + (%s) * %lld", rows,
                             (long long)FLOATS(buffer_size(whole, sequence_row(whole))));
 }
@@ -307,9 +305,6 @@ static const char *home_text(Printer *p, Buffer *b, const char *constant, const 
                 own = own->alias;
         if (own->home == IN_ARENA && sees_sequence(p->plan, p->kernel, p->f))
                 slot = arena_printf(p->arena, "%s%s", slot, before_text(p, own));
-        if (own->apart)
-                slot = arena_printf(p->arena, "%s + m->slot * %lld", slot,
-                                    (long long)(FLOATS(own->size) / p->plan->slots));
         if (b->own)
                 slot = arena_printf(p->arena, "%s + (%s == 1 ? thread * %lld : 0)", slot, call_rows(p->plan),
                                     (long long)FLOATS(storage_size(b->storage, own_row(p->plan, b))));

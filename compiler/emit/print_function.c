@@ -241,8 +241,6 @@ static const char *instance_of_row(Printer *p)
         text_printf(row, "row");
         for (int i = 1; i < p->f->nloop - 1; i++)
                 text_printf(row, " / %s", loop_size(p, i));
-        if (!has_whole_sequences(p->plan))
-                return arena_printf(p->arena, "place->m->of[%s]", row->data);
         const int size = varying_size(p->plan->graph);
         const Dim rows = p->f->loop[0].size;
         return arena_printf(p->arena, "sequence_of(place->m, %s, %lld, %lld)", row->data,
@@ -257,8 +255,8 @@ static void print_context(Printer *p, Text *out)
         Text *lines = text_new(p->arena);
         if (p->m)
                 text_printf(lines, "        const %s *m = %s;\n", p->plan->c_name,
-                            p->kernel->by_row && function_uses(p->plan, p->f) ? instance_of_row(p)
-                                                                              : "place->m");
+                            p->kernel->by_row && sees_sequence(p->plan, p->kernel, p->f) ? instance_of_row(p)
+                                                                                         : "place->m");
         for (int i = 0; i < n; i++)
                 if (p->iterations >> i & 1)
                         text_printf(lines, "        const int64_t %s = place->iteration[%d];\n",

@@ -34,7 +34,7 @@ static const char *const library_word[] = {
 };
 
 /* .. of an instance for several sequences */
-static const char *const batch_word[] = {"sequence", "sequences", "range", "ranges",  "of",
+static const char *const batch_word[] = {"sequence", "sequences", "range", "ranges",  "number",    "before",
                                          "slot",     "kept",      "fed",   "page_of", "page_table"};
 
 static bool is_letter(char c)

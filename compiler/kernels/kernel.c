@@ -56,10 +56,14 @@ static int outermost_axis(const Buffer *b)
         return axis;
 }
 
-Dim sequence_rows(const Buffer *b)
+/* Rows that the new positions do not count, as those of the past, have room for the most that there can be. */
+Dim sequence_rows(const Plan *p, const Buffer *b)
 {
-        int axis = outermost_axis(b);
-        return axis < 0 ? dim_fixed(1) : b->type.dim[axis];
+        int axis = outermost_axis(b), size = varying_size(p->graph);
+        Dim rows = axis < 0 ? dim_fixed(1) : b->type.dim[axis], rest = rows;
+        if (size >= 0)
+                rest.per[size] = 0;
+        return dim_is_fixed(rest) ? rows : dim_fixed(bound_of(p, rows));
 }
 
 int64_t sequence_row(const Buffer *b)

@@ -132,9 +132,8 @@ struct Buffer {
         Node *table;            /* .. or a node that depends on constants and indices alone, precomputed */
         int shift_axis; /* -1, or the axis whose index i is stored at i + shift: rows of the past stand before */
         Dim shift;
-        int index;  /* IN_INPUT, IN_OUTPUT: which; IN_STATE: which StateVar */
-        bool apart; /* IN_ARENA: each slot of a batch has its own, `size / slots` bytes apart */
-        bool own;   /* IN_ARENA: in a call of one row each thread has one, row `thread` of it */
+        int index; /* IN_INPUT, IN_OUTPUT: which; IN_STATE: which StateVar */
+        bool own;  /* IN_ARENA: in a call of one row each thread has one, row `thread` of it */
         bool dense; /* IN_INPUT, IN_OUTPUT: an inner axis is named, so strides follow from the sizes of the call */
         int64_t offset;  /* plan: bytes from the start of its home */
         int first, last; /* plan: the span of kernels in which it is live */
@@ -205,6 +204,7 @@ struct Kernel {
         int tail;            /* 1: only the rows wanted as output are computed */
         bool by_sequence;    /* batch: runs for each sequence by itself, over its rows .. */
         bool by_row;         /* .. MATMUL: over all rows at once, whose epilogue finds the row's sequence */
+        bool together;       /* .. over all rows at once, by_row or not */
         uint64_t part;       /* of the top body: the groups that it waits for; 0: the calls (Graph.part) */
         bool own;            /* in a call of one row every thread computes all of it, for itself */
         bool by_heads;       /* in such a call threads share all that it stores by heads: heads.c */
@@ -238,7 +238,6 @@ typedef struct {
         int64_t pages;     /* that their states share (runtime/pages.h); 0: each has room for all positions */
         int64_t heads;     /* own: by which attention counts its heads of keys, all kernels' */
         const char *alone; /* batch: why a call can't take several sequences; NULL: it can */
-        bool tails_apart;  /* batch: a kernel of wanted rows looks at the sequence */
         int64_t bound[MAX_NAMED];      /* most of each named dimension within one call */
         const Interval *interval;      /* by node id: bounds of its values */
         Buffer **value;                /* by node id: where it is stored, or NULL */
@@ -319,15 +318,14 @@ int64_t pool_offset(const Plan *p);
 /* how many buffers are states of window caches: those whose `cache` is not -1 */
 int cached_states(const Plan *p);
 int64_t bound_of(const Plan *p, Dim d);
-/* A batch of a model that is not causal: a call takes whole sequences.  The memory of a value has their rows one after another along
- * the outermost axis: those of sequence i begin behind `fixed` for each one before it, and `per` for each position of these.  Rows in
- * tiles of 16 begin with a tile of their own. */
-bool has_whole_sequences(const Plan *p);
-int varying_size(const Graph *g); /* the size that differs between the sequences of a batch; -1: none does */
-Dim sequence_rows(const Buffer *b);              /* how many rows a sequence has in a whole buffer .. */
-int64_t sequence_row(const Buffer *b);           /* .. elements of each, or of 16 that are a tile */
-int64_t all_rows(const Plan *p, Dim one);        /* most rows of all sequences */
-int64_t own_row(const Plan *p, const Buffer *b); /* elements from one row of an own buffer to the next */
+/* Batches: the memory of a value has the rows of all sequences of a call one after another along its outermost axis.  Those of a sequence
+ * begin behind `fixed` for each one before it, and `per` for each position of these.  Rows in tiles of 16 begin with a tile of their own. */
+bool has_whole_sequences(const Plan *p); /* of a model that is not causal, which takes no pieces of them */
+int varying_size(const Graph *g);        /* the size that differs between the sequences; -1: none does */
+Dim sequence_rows(const Plan *p, const Buffer *b); /* how many rows a sequence has in a whole buffer .. */
+int64_t sequence_row(const Buffer *b);             /* .. elements of each, or of 16 that are a tile */
+int64_t all_rows(const Plan *p, Dim one);          /* most rows of all sequences, each of which has so many */
+int64_t own_row(const Plan *p, const Buffer *b);   /* elements from one row of an own buffer to the next */
 int body_number(const Plan *p, const Body *b);
 int64_t round_up(int64_t n, int64_t to);
 

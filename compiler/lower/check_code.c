@@ -29,7 +29,7 @@ typedef struct {
         const Function *function;
         Kind *kind;              /* by number, of what is defined here */
         int64_t size[MAX_NAMED]; /* the corner */
-        int64_t sequences, rows; /* there, of a batch of whole sequences: those of all */
+        int64_t sequences;       /* of a batch, there; the sizes are theirs together */
         bool sees;               /* the function is about one of them */
         Range loop[MAX_LOOPS], lane;
         bool bound[MAX_LOOPS], has_lane;
@@ -60,8 +60,7 @@ static int64_t size_at(const Check *c, Dim d)
 /* Of all sequences, each of which has so many. */
 static int64_t together_at(const Check *c, Dim one)
 {
-        int size = varying_size(c->plan->graph);
-        return one.fixed * c->sequences + (size < 0 ? 0 : one.per[size] * c->rows);
+        return size_at(c, one) + one.fixed * (c->sequences - 1);
 }
 
 static int64_t end_at(const Check *c, const CodeLoop *l)
@@ -156,17 +155,16 @@ static Range range_of(const Check *c, const Index *x)
 static int64_t room_of(const Check *c, Buffer *b)
 {
         const Buffer *own = pointed_buffer(b);
-        bool given = own->home == IN_INPUT || own->home == IN_OUTPUT, whole = has_whole_sequences(c->plan);
-        if (given && (!whole || c->sees))
+        bool batched = c->kernel->together || c->kernel->by_sequence;
+        bool given = own->home == IN_INPUT || own->home == IN_OUTPUT;
+        if (given && (!batched || c->sees || c->kernel->tail))
                 return type_count(&own->type, c->size);
-        if (whole && (given || (own->home == IN_ARENA && !own->part_of))) {
-                Dim one = sequence_rows(own);
+        if (batched && (given || (own->home == IN_ARENA && !own->part_of))) {
+                Dim one = sequence_rows(c->plan, own);
                 int64_t rows = c->sees ? size_at(c, one) : together_at(c, one);
                 return sequence_row(own) * (own->layout.tiled < 0 ? rows : (rows + LANES - 1) / LANES);
         }
         int64_t bytes = own->size ? own->size : own->slot_stride;
-        if (whole_buffer((Buffer *)own)->apart)
-                bytes /= c->plan->slots;
         return buffer_elements(own, bytes);
 }
 
@@ -375,9 +373,6 @@ static void give_loops(Check *c)
         int end = f->role == EPILOGUE ? f->nloop - 1 : 0;
         for (int i = 0; i < end; i++) {
                 c->loop[i] = loop_range(c, &f->loop[i]);
-                if (i == 0 && c->kernel->by_row &&
-                    !has_whole_sequences(c->plan)) /* the instance is the row's sequence as its row sees it */
-                        c->loop[i].low = c->size[NAMED_FIRST];
                 c->bound[i] = true;
         }
         for (int i = 0; i < f->nhead; i++) {
@@ -414,37 +409,68 @@ static void check_function(Check *c, const Function *f)
         check_body(c, &f->body);
 }
 
-static void check_functions(Check *c)
+static void check_functions(Check *c, bool sees)
 {
         for (int i = 0; i < c->code->n; i++)
-                check_function(c, c->code->function[i]);
+                if (sees_sequence(c->plan, c->kernel, c->code->function[i]) == sees)
+                        check_function(c, c->code->function[i]);
 }
 
 /* --- corners of the sizes --------------------------------------------------------------------------------------------- */
 
-/* Positions of a call: rows first to time - 1, after `past` such that row r is at position past + r. */
+static void check_windows(Check *c)
+{
+        const Graph *g = c->plan->graph;
+        for (int r = 0; r < c->plan->ncache; r++) {
+                int64_t end = c->size[g->past] + c->size[g->time], held = c->plan->cache[r].size;
+                c->size[NAMED_BASE + r] = end > held ? (end - held + 15) / 16 * 16 : 0;
+        }
+}
+
+/* Positions of a call, or of one sequence of it: rows first to time - 1, of which row r is at position past + r. */
 static void check_positions(Check *c)
 {
         const Graph *g = c->plan->graph;
         int64_t call = c->plan->bound[g->time], context = g->named[g->time].bound;
+        int64_t one = call < context ? call : context;
         const struct {
                 int64_t first, time;
-        } rows[] = {{0, 1}, {0, call < context ? call : context}, {call - 1, call}};
+        } rows[] = {{0, 1}, {0, one}, {one - 1, one}};
+        c->sequences = 1;
         for (int i = 0; i < 3; i++)
                 for (int full = 0; full < 2; full++) {
-                        int64_t n = rows[i].time - rows[i].first;
                         c->size[NAMED_FIRST] = rows[i].first;
                         c->size[g->time] = rows[i].time;
-                        c->size[g->past] =
-                                (full ? context - n : 0) - (c->plan->slots > 1 ? rows[i].first : 0);
-                        if (c->plan->slots == 1 && c->size[g->past] + rows[i].time > context)
-                                c->size[g->past] = context - rows[i].time;
-                        for (int r = 0; r < c->plan->ncache; r++) {
-                                int64_t end = c->size[g->past] + rows[i].time, held = c->plan->cache[r].size;
-                                c->size[NAMED_BASE + r] = end > held ? (end - held + 15) / 16 * 16 : 0;
-                        }
-                        check_functions(c);
+                        c->size[g->past] = full ? context - rows[i].time : 0;
+                        check_windows(c);
+                        check_functions(c, true);
+                        check_functions(c, false);
                 }
+        c->sequences = c->plan->slots;
+        c->size[g->past] = 0;
+        c->size[g->time] = call;
+        for (int last = 0; last < 2 && c->sequences > 1; last++) {
+                c->size[NAMED_FIRST] = last ? call - 1 : 0;
+                check_functions(c, false);
+        }
+}
+
+/* Sizes of one sequence, and of all together. */
+static void check_wholes(Check *c)
+{
+        const int size = varying_size(c->plan->graph);
+        const int64_t one = size < 0 ? 0 : c->size[size];
+        c->sequences = 1;
+        check_functions(c, true);
+        check_functions(c, false);
+        if (c->plan->slots == 1)
+                return;
+        c->sequences = c->plan->slots;
+        if (size >= 0)
+                c->size[size] = c->plan->rows;
+        check_functions(c, false);
+        if (size >= 0)
+                c->size[size] = one;
 }
 
 /* Each named size at its least and its most. */
@@ -454,14 +480,7 @@ static void check_corners(Check *c, int named)
         if (named == g->nnamed && g->past >= 0) {
                 check_positions(c);
         } else if (named == g->nnamed) {
-                int size = varying_size(g);
-                c->sequences = 1;
-                c->rows = size < 0 ? 0 : c->size[size];
-                check_functions(c);
-                c->sequences = c->plan->slots;
-                c->rows = c->plan->rows;
-                if (c->sequences > 1)
-                        check_functions(c);
+                check_wholes(c);
         } else if (g->past >= 0 && (named == g->time || named == g->past)) {
                 check_corners(c, named + 1);
         } else {

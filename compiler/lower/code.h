@@ -178,19 +178,15 @@ struct Function {
         int vectors; /* how many vectors and integers it numbers */
 };
 
-enum {
-        USES_POSITION = 1,
-        USES_STATE = 2,
-        USES_SLOT = 4,
-        USES_ROW = 8 /* in a batch of whole sequences: rows are not all treated alike, each by itself */
-};
+enum { USES_POSITION = 1, USES_STATE = 2 };
 
 typedef struct Code {
         Function **function; /* those that are called back first; the kernel's own last */
         int n;
         Buffer **read, **written; /* whole buffers */
         int nread, nwritten;
-        unsigned uses, own_uses; /* what differs between sequences: all functions'; the kernel's own */
+        unsigned uses;         /* what differs between sequences */
+        bool alike, own_alike; /* rows_are_alike(): all functions, the kernel's own */
 } Code;
 
 /* lower.c: makes Kernel.code anew, as the kernel's marks and buffers now are.  NULL, or the node that must have a buffer of its own
@@ -200,13 +196,12 @@ bool pass_lower(Plan *p, Diag *diag); /* every kernel, once its marks are settle
 Buffer *
 pointed_buffer(Buffer *b); /* whose pointer serves b: the whole, or a part that has slots of its own */
 /* code_facts.c: what a function reads, writes and depends on */
-void code_facts(const Plan *p, Code *code);
+void code_facts(const Plan *p, const Kernel *k, Code *code);
 bool code_reads(const Code *c, const Buffer *b);
 bool code_writes(const Code *c, const Buffer *b);
-unsigned function_uses(const Plan *p, const Function *f);
-/* code_rows.c: does the function treat each row of whole sequences by itself, and all alike? */
-bool rows_are_alike(const Function *f);
-/* Of whole sequences: is the kernel's function run for one of them, whose rows it counts from 0? */
+/* code_rows.c: does the kernel's function treat each row by itself, and all alike, whichever sequence of a batch it belongs to? */
+bool rows_are_alike(const Plan *p, const Kernel *k, const Function *f);
+/* Of a batch: is the kernel's function run for one sequence, whose rows it counts from 0? */
 bool sees_sequence(const Plan *p, const Kernel *k, const Function *f);
 /* The output that the kernel alone fills, asked for by itself; NULL: it fills others too, or none. */
 const Output *own_output(const Plan *p, const Kernel *k);

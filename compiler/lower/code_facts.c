@@ -45,8 +45,6 @@ static void see_buffer(Sight *f, Buffer *b, bool written)
         Buffer *whole = whole_buffer(b);
         if (whole->home == IN_STATE)
                 f->uses |= USES_STATE;
-        if (whole->home == IN_ARENA && whole->apart)
-                f->uses |= USES_SLOT;
         if (c && written)
                 add_buffer(f->plan->graph->arena, &c->written, &c->nwritten, b);
         else if (c)
@@ -151,26 +149,21 @@ static unsigned see_function(const Plan *p, const Function *of, Code *code)
         Sight f = {.plan = p, .code = code};
         see_block(&f, of, &of->body);
         see_given_loops(&f, of);
-        if (!has_whole_sequences(p))
-                return f.uses;
-        return rows_are_alike(of) ? 0 : USES_ROW;
-}
-
-unsigned function_uses(const Plan *p, const Function *f)
-{
-        return see_function(p, f, NULL);
+        return f.uses;
 }
 
 bool sees_sequence(const Plan *p, const Kernel *k, const Function *f)
 {
-        return has_whole_sequences(p) && (k->by_sequence || (k->by_row && function_uses(p, f)));
+        return k->by_sequence || (k->by_row && !rows_are_alike(p, k, f));
 }
 
-void code_facts(const Plan *p, Code *code)
+void code_facts(const Plan *p, const Kernel *k, Code *code)
 {
+        code->alike = true;
         for (int i = 0; i < code->n; i++) {
-                code->own_uses = see_function(p, code->function[i], code);
-                code->uses |= code->own_uses;
+                code->uses |= see_function(p, code->function[i], code);
+                code->own_alike = p->slots > 1 && rows_are_alike(p, k, code->function[i]);
+                code->alike &= code->own_alike;
         }
 }
 

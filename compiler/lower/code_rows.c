@@ -1,89 +1,71 @@
-/* Whether a function treats each row of a batch of whole sequences by itself, and all rows alike: then it may run once over the rows of
- * all of them, whose sizes and places it never sees.
+/* Whether a function treats each row of a batch by itself, and all rows alike: then it may run once over the rows of all sequences, whose
+ * sizes and places it never sees.
  *
  *      y[i] = x[i] * gain            rows i of x and of y, nothing else of i: alike
  *      y[i] = x[i] + place[i]        a table knows no sequences: by sequence
  *      y[i] = x[i + 1], y[i] = i     by sequence
  *
- * The first loop counts rows.  Every element of a sequence's memory that is touched must lie in the same row of a buffer that has as
- * many rows; all else may not know the row, nor a size of the call. */
+ * The first loop counts rows.  Every element of a sequence's memory that is touched must lie in a buffer that has as many rows, the
+ * row's number times their size behind its beginning: then it lies in that row, for all rows lie within the buffer.  All else may
+ * know neither the row nor a size of the call. */
 #include "code.h"
 
 typedef struct {
+        const Plan *plan;
+        const Kernel *kernel;
         const Function *function;
         bool rows_in_lanes; /* the lanes at hand run over the rows */
-        int64_t lanes;      /* else over so many elements; 0: nobody says how many */
 } Rows;
 
-/* An integer: `row` times the row's number, and low to high more; anywhere: more by what a value says. */
+/* An integer: `row` times the row's number, `first` times the first wanted row's, and what knows neither: loops within a row, and
+ * numbers that values give. */
 typedef struct {
-        int64_t row, low, high;
-        bool anywhere;
-} Reach;
+        int64_t row, first;
+} Place;
 
-static bool reach_of(const Rows *r, const Index *x, Reach *reach);
+static bool place_of(const Rows *r, const Index *x, Place *place);
 
-static bool reach_of_loop(const Rows *r, int loop, Reach *reach)
+static bool place_of_sum(const Rows *r, const Index *x, Place *place)
 {
-        Dim size = r->function->loop[loop].size;
-        *reach = loop == 0 ? (Reach){.row = 1} : (Reach){.high = size.fixed - 1};
-        return loop == 0 || dim_is_fixed(size);
-}
-
-static bool reach_of_sum(const Rows *r, const Index *x, Reach *reach)
-{
-        *reach = (Reach){.low = x->offset.fixed, .high = x->offset.fixed};
+        Dim offset = x->offset;
+        *place = (Place){.first = offset.per[NAMED_FIRST]};
+        offset.per[NAMED_FIRST] = 0;
         for (int i = 0; i < x->nterm; i++) {
-                int64_t k = x->term[i].coef;
-                Reach term;
-                if (!reach_of(r, x->term[i].of, &term))
+                Place term;
+                if (!place_of(r, x->term[i].of, &term))
                         return false;
-                reach->row += k * term.row;
-                reach->anywhere |= term.anywhere;
-                reach->low += k * (k > 0 ? term.low : term.high);
-                reach->high += k * (k > 0 ? term.high : term.low);
+                place->row += x->term[i].coef * term.row;
+                place->first += x->term[i].coef * term.first;
         }
-        return dim_is_fixed(x->offset);
+        return dim_is_fixed(offset);
 }
 
-/* Sums; and quotients and the like, of what knows no row. */
-static bool reach_of(const Rows *r, const Index *x, Reach *reach)
+/* False: it knows a size of the call, or more of the row than a multiple. */
+static bool place_of(const Rows *r, const Index *x, Place *place)
 {
-        Reach a = {0}, b = {0};
-        if ((x->a && !reach_of(r, x->a, &a)) || (x->b && !reach_of(r, x->b, &b)))
+        Place a = {0}, b = {0};
+        if ((x->a && !place_of(r, x->a, &a)) || (x->b && !place_of(r, x->b, &b)))
                 return false;
-        bool anywhere = a.anywhere || b.anywhere;
-        bool fixed = !a.row && !b.row && !b.anywhere && b.low == b.high && b.low > 0 && a.low >= 0;
+        *place = (Place){a.row + b.row, a.first + b.first};
         switch (x->op) {
-        case INDEX_SUM: return reach_of_sum(r, x, reach);
-        case INDEX_LOOP: return reach_of_loop(r, x->number, reach);
-        case INDEX_LANE:
-                *reach = r->rows_in_lanes ? (Reach){.row = 1} : (Reach){.high = r->lanes - 1};
-                return r->rows_in_lanes || r->lanes > 0;
-        case INDEX_PLACE: *reach = (Reach){.anywhere = true}; return true;
-        case INDEX_PLUS:
-                *reach = (Reach){a.row + b.row, a.low + b.low, a.high + b.high, anywhere};
-                return true;
-        case INDEX_TIMES: *reach = (Reach){0, a.low * b.low, a.high * b.low, anywhere}; return fixed;
-        case INDEX_QUOTIENT: *reach = (Reach){0, a.low / b.low, a.high / b.low, anywhere}; return fixed;
-        case INDEX_REMAINDER: *reach = (Reach){0, 0, b.low - 1, false}; return fixed;
+        case INDEX_SUM: return place_of_sum(r, x, place);
+        case INDEX_LOOP: place->row = x->number == 0; return true;
+        case INDEX_LANE: place->row = r->rows_in_lanes; return true;
+        case INDEX_PLACE:
+        case INDEX_PLUS: return true;
+        case INDEX_TIMES:
+        case INDEX_QUOTIENT:
+        case INDEX_REMAINDER:
+        case INDEX_LEAST:
+        case INDEX_MOST: return !a.row && !b.row && !a.first && !b.first;
         default: return false;
         }
 }
 
-/* An integer that is no place in a sequence's memory. */
 static bool knows_no_row(const Rows *r, const Index *x)
 {
-        Reach reach;
-        return !x || (reach_of(r, x, &reach) && reach.row == 0);
-}
-
-/* Has the memory of b a row for each of the first loop's, in an order of its own?  What iterations stack has one behind the other. */
-static bool has_its_rows(const Rows *r, Buffer *b)
-{
-        const Buffer *whole = whole_buffer(b);
-        return !pointed_buffer(b)->part_of && !whole->dense && whole->layout.tiled < 0 &&
-               dim_equal(sequence_rows(whole), r->function->loop[0].size);
+        Place place;
+        return !x || (place_of(r, x, &place) && place.row == 0 && place.first == 0);
 }
 
 static bool is_shared(Buffer *b)
@@ -92,28 +74,28 @@ static bool is_shared(Buffer *b)
         return home == IN_WEIGHTS || home == IN_LITERAL;
 }
 
-/* Elements of b from `at` on, up to `further` behind it. */
-static bool is_own_row(const Rows *r, Buffer *b, const Index *at, int64_t further)
+/* Has the memory of b a row for each of the first loop's, in an order of its own?  What iterations stack has one behind the other. */
+static bool has_its_rows(const Rows *r, Buffer *b)
 {
-        Reach reach;
-        if (!reach_of(r, at, &reach))
-                return false;
+        const Buffer *whole = whole_buffer(b);
+        return whole->home != IN_STATE && !pointed_buffer(b)->part_of && !whole->dense &&
+               whole->layout.tiled < 0 && dim_equal(sequence_rows(r->plan, whole), r->function->loop[0].size);
+}
+
+static bool is_own_row(const Rows *r, Buffer *b, const Index *at)
+{
+        Place place;
         if (is_shared(b))
-                return reach.row == 0;
+                return knows_no_row(r, at);
         int64_t row = sequence_row(whole_buffer(b));
-        return has_its_rows(r, b) && !reach.anywhere && reach.row == row && reach.low >= 0 && further >= 0 &&
-               reach.high + further < row;
+        bool wanted = r->kernel->tail && whole_buffer(b)->home == IN_OUTPUT; /* from the first one on */
+        return has_its_rows(r, b) && place_of(r, at, &place) && place.row == row &&
+               place.first == (wanted ? -row : 0);
 }
 
-static bool is_operand_alike(const Rows *r, Operand o, int64_t further)
+static bool is_operand_alike(const Rows *r, Operand o)
 {
-        return is_own_row(r, o.buffer, o.at, further);
-}
-
-/* Times a loop of fixed size is run; 0: it is of another. */
-static int64_t times(const CodeLoop *loop)
-{
-        return dim_is_fixed(loop->size) && !loop->together ? loop->size.fixed : 0;
+        return is_own_row(r, o.buffer, o.at);
 }
 
 /* The runtime's product counts rows: those of the first loop and the fixed ones behind it together. */
@@ -121,41 +103,37 @@ static bool is_matmul_alike(const Rows *r, const MatmulCall *c)
 {
         const Function *f = r->function;
         int64_t row = c->ldx;
-        Reach reach;
+        Place place;
         for (int i = 1; i < f->nloop - 1; i++)
-                row *= times(&f->loop[i]);
+                row *= dim_is_fixed(f->loop[i].size) ? f->loop[i].size.fixed : 0;
         return c->outer == 0 && f->nloop > 1 && !is_shared(c->x.buffer) && has_its_rows(r, c->x.buffer) &&
-               row > 0 && row == sequence_row(whole_buffer(c->x.buffer)) && reach_of(r, c->x.at, &reach) &&
-               !reach.anywhere && reach.row == 0 && reach.low >= 0 && reach.high < row;
+               row > 0 && row == sequence_row(whole_buffer(c->x.buffer)) && place_of(r, c->x.at, &place) &&
+               place.row == 0 && place.first == (r->kernel->tail ? row : 0);
+}
+
+/* A loop within a row. */
+static bool is_fixed(const CodeLoop *loop)
+{
+        return dim_is_fixed(loop->size) && !loop->together;
 }
 
 static bool is_call_alike(const Rows *r, const Stmt *s)
 {
         const ActivationCall *p = s->call.activation;
         const SelectCall *l = s->call.select;
-        int64_t n, k;
         switch (s->op) {
         case STMT_MATMUL: return is_matmul_alike(r, s->call.matmul);
         case STMT_ACTIVATION_MATMUL:
-                n = times(p->columns);
-                k = times(p->depth);
-                return n && k && is_operand_alike(r, p->to, n - 1) &&
-                       is_operand_alike(r, p->a, (k - 1) * p->a_step) &&
-                       is_operand_alike(r, p->b, (k - 1) * p->b_step + (n - 1) * p->b_lane);
+                return is_fixed(p->columns) && is_fixed(p->depth) && is_operand_alike(r, p->to) &&
+                       is_operand_alike(r, p->a) && is_operand_alike(r, p->b);
         case STMT_TOP:
         case STMT_ARGMAX:
-                n = times(l->over);
-                return n && is_operand_alike(r, l->to, s->op == STMT_TOP ? (n - 1) * l->to_step : 0) &&
-                       is_operand_alike(r, l->of, (n - 1) * l->of_step);
+                return is_fixed(l->over) && is_operand_alike(r, l->to) && is_operand_alike(r, l->of);
         case STMT_MOVE:
-                return is_operand_alike(r, s->call.move->to, 0) && is_operand_alike(r, s->call.move->from, 0);
-        case STMT_ATTENTION:
-        case STMT_CODES: return false;
-        default: return true;
+                return is_operand_alike(r, s->call.move->to) && is_operand_alike(r, s->call.move->from);
+        default: return !s->call.matmul; /* of other kernels of the runtime nothing is known */
         }
 }
-
-static bool is_list_alike(const Rows *r, const StmtList *b);
 
 static bool are_loops_alike(const Rows *r, const Stmt *s)
 {
@@ -165,13 +143,13 @@ static bool are_loops_alike(const Rows *r, const Stmt *s)
         return !s->over || s->over->together || dim_is_fixed(s->over->size);
 }
 
+static bool is_list_alike(const Rows *r, const StmtList *b);
+
 static bool is_inside_alike(const Rows *r, const Stmt *s)
 {
         Rows inner = *r;
-        if (s->op == STMT_LANES || s->op == STMT_ONE) {
+        if (s->op == STMT_LANES || s->op == STMT_ONE)
                 inner.rows_in_lanes = s->over->together;
-                inner.lanes = times(s->over);
-        }
         return is_list_alike(&inner, s->inside);
 }
 
@@ -179,9 +157,7 @@ static bool is_stmt_alike(const Rows *r, const Stmt *s)
 {
         if (!are_loops_alike(r, s) || !is_call_alike(r, s))
                 return false;
-        bool alike = s->buffer ? is_own_row(r, s->buffer, s->at, 0) : knows_no_row(r, s->at);
-        if (s->op == STMT_GATHER && !is_shared(s->buffer)) /* anywhere in what the buffer holds */
-                return false;
+        bool alike = s->buffer ? is_own_row(r, s->buffer, s->at) : knows_no_row(r, s->at);
         return alike && knows_no_row(r, s->high) && (!s->inside || is_inside_alike(r, s));
 }
 
@@ -193,19 +169,19 @@ static bool is_list_alike(const Rows *r, const StmtList *b)
         return true;
 }
 
-bool rows_are_alike(const Function *f)
+/* An epilogue's loops come from the numbers that it is called with. */
+static bool are_given_loops_alike(const Function *f)
 {
-        const Dim columns = f->loop[f->lane_loop < 0 ? 0 : f->lane_loop].size;
-        Rows r = {.function = f};
+        for (int i = 1; i < f->nloop; i++)
+                if (!dim_is_fixed(f->loop[i].size))
+                        return false;
+        return f->outer == 0 && f->nloop > 1;
+}
+
+bool rows_are_alike(const Plan *p, const Kernel *k, const Function *f)
+{
+        const Rows r = {.plan = p, .kernel = k, .function = f};
         if (f->role == SCORE || f->role == LIVE || f->role == SINK || f->nloop < 1)
                 return false;
-        if (f->role == EPILOGUE) {
-                r.lanes = f->lane_loop > 0 && dim_is_fixed(columns) ? columns.fixed : 0;
-                for (int i = 1; i < f->nloop - 1; i++)
-                        if (!dim_is_fixed(f->loop[i].size))
-                                return false;
-                if (f->outer || f->nloop < 2)
-                        return false;
-        }
-        return is_list_alike(&r, &f->body);
+        return (f->role != EPILOGUE || are_given_loops_alike(f)) && is_list_alike(&r, &f->body);
 }

@@ -267,8 +267,8 @@ static void dump_uses(FILE *f, const Code *c)
         fprintf(f, "; writes");
         for (int i = 0; i < c->nwritten; i++)
                 fprintf(f, " %s", c->written[i]->name);
-        fprintf(f, "%s%s%s\n", c->uses & USES_POSITION ? "; depends on positions" : "",
-                c->uses & USES_STATE ? "; on state" : "", c->uses & USES_SLOT ? "; on the slot" : "");
+        fprintf(f, "%s%s\n", c->uses & USES_POSITION ? "; depends on positions" : "",
+                c->uses & USES_STATE ? "; on state" : "");
 }
 
 static void dump_function(FILE *f, const Plan *p, const Function *of)

@@ -26,14 +26,10 @@ void set_lane(Lower *l, int loop)
         l->whole_lanes = dim_is_fixed(size) && size.fixed % LANES == 0;
 }
 
-/* Wanted rows alone, or those of one sequence of a batch? */
+/* Wanted rows alone? */
 bool begins_at_first(const Lower *l, int loop)
 {
-        const Kernel *k = l->kernel;
-        const Graph *g = l->plan->graph;
-        return k->tail ? loop == 0
-                       : k->by_sequence && g->past >= 0 &&
-                                 dim_equal(l->domain.loop[loop].size, dim_named(g->time));
+        return l->kernel->tail && loop == 0;
 }
 
 static CodeLoop code_loop(const Lower *l, int loop)
@@ -41,7 +37,7 @@ static CodeLoop code_loop(const Lower *l, int loop)
         return (CodeLoop){.size = l->domain.loop[loop].size,
                           .from_first = begins_at_first(l, loop),
                           .active = loop == 0 && l->active_only,
-                          .together = loop == 0 && has_whole_sequences(l->plan) && !l->kernel->by_sequence};
+                          .together = loop == 0 && l->kernel->together};
 }
 
 const CodeLoop *new_loop(const Lower *l, int loop)
@@ -270,7 +266,7 @@ Node *lower(Plan *p, Kernel *k)
         Node *stuck = lower_kind(p, k, code);
         k->code = code;
         if (!stuck)
-                code_facts(p, code);
+                code_facts(p, k, code);
         return stuck;
 }
 

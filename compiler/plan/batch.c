@@ -1,25 +1,20 @@
 /* Batch: which kernels of a call of several sequences run once, and which for each sequence.
  *
- * The rows of the sequences lie one after another, rows first to time - 1 being those of one.  A kernel is handed the instance
- * as one sequence sees it (a view): its own state, and `past` such that row r is at position past + r, as in a call of that
- * sequence alone.  So one text serves both; what differs is which view a kernel is given.
+ * The rows of the sequences lie one after another in every value's memory (sequence_rows()).  A kernel that runs for each sequence
+ * is handed the instance as that one sees it (a view): its own state and position, as many new rows as it takes, and pointers
+ * that begin at its rows, which the kernel counts from 0, as in a call of that sequence alone.  So one text serves both; what
+ * differs is which view a kernel is given.
  *
- *      a kernel that looks at neither positions nor state      once over all rows: weights are read once
- *      a product whose results go to state                     once; a finished row's view says where they go
- *      attention, rotations, whatever else looks at them       for each sequence, over its rows
- *      a kernel of wanted rows                                 for each run of them
+ *      a kernel to which all rows are alike                    once over the rows of all: weights are read once
+ *      a product whose results go to state or into tiles       once; a finished row's view says where they go
+ *      attention, rotations, whatever else knows its row       for each sequence, over its rows
+ *      a kernel of wanted rows                                 for each run of them, or for each sequence
  *
- * Whether a kernel looks at positions or state its Code tells.
+ * Whether rows are alike its Code tells (lower/code_rows.c).  Sequences of a model that is not causal have no state and are taken
+ * whole.
  *
- * A model that is not causal takes whole sequences, which have no state.  Each pointer of a kernel that is handed one begins at its rows,
- * which it counts from 0 (sequence_rows()); the others run once over the rows of all:
- *
- *      a kernel to which all rows are alike                    once
- *      a product whose results lie in tiles, or know their row once; a finished row's sequence says where they go
- *      attention, tables of positions, pooled vectors          for each sequence
- *
- * Expects: kernels and buffers, before they are placed.  Leaves: by_sequence and by_row of kernels, apart of buffers: an
- * arena buffer without rows of its own for each sequence becomes one for each slot.  Of whole sequences: memory for the rows of all. */
+ * Expects: kernels and buffers, before they are placed.  Leaves: by_sequence, by_row and together of kernels; memory for the rows
+ * of all sequences. */
 #include "plan.h"
 
 typedef struct {
@@ -29,19 +24,6 @@ typedef struct {
 } Batch;
 
 enum { LINE = 64 }; /* bytes of a cache line: buffers begin at one */
-
-/* Can the row of a finished result be told from the number that the product's epilogue is given? */
-static bool rows_are_outermost(const Plan *p, const Kernel *k)
-{
-        Domain d = domain_of(p->graph, &k->segment[0].product[0]->type);
-        if (has_whole_sequences(p)) /* the kernel's own function treats rows alike */
-                return true;
-        for (int i = 1; i < d.n; i++)
-                if (!dim_is_fixed(d.loop[i].size))
-                        return false;
-        bool by_heads = k->segment[0].product[0]->in[1]->type.rank > 2;
-        return d.n > 1 && !by_heads && dim_is_positions(p->graph, d.loop[0].size);
-}
 
 /* An output's rows are told from the first wanted one, which kernels of wanted rows alone know. */
 static const Output *output_among_others(const Plan *p, const Kernel *k)
@@ -58,39 +40,15 @@ static const Output *output_among_others(const Plan *p, const Kernel *k)
 static bool judge(Batch *b, Kernel *k)
 {
         Plan *p = b->plan;
+        k->together = !k->by_sequence;
         lower(p, k); /* as it is marked by now */
-        if (k->by_sequence || !k->code->uses)
+        if (k->by_sequence || k->code->alike)
                 return false;
-        if (k->op == K_MATMUL && !k->tail && !k->code->own_uses && rows_are_outermost(p, k)) {
-                bool first = !k->by_row;
-                return first && (k->by_row = true);
-        }
+        const bool by_heads = k->op == K_MATMUL && k->segment[0].product[0]->in[1]->type.rank > 2;
+        if (k->op == K_MATMUL && !k->tail && !by_heads && k->code->own_alike)
+                return !k->by_row && (k->by_row = true);
         k->by_row = false;
         return k->by_sequence = true;
-}
-
-/* A kernel that runs by sequence stores into memory that no row tells apart. */
-static void set_apart(Batch *b, const Kernel *k)
-{
-        for (int i = 0; i < k->nstore + k->nsegment && k->by_sequence && !has_whole_sequences(b->plan); i++) {
-                Buffer *to =
-                        whole_buffer(i < k->nstore ? k->store[i].to : k->segment[i - k->nstore].store.to);
-                if (to->home != IN_ARENA || to->apart || type_has_positions(b->plan->graph, &to->type))
-                        continue;
-                to->apart = b->changed = true;
-                to->size *= b->plan->slots;
-        }
-}
-
-/* Positions along an axis whose loop always begins at 0. */
-static bool has_rows_within(const Plan *p, const Kernel *k)
-{
-        const Type *t = &(k->op == K_MATMUL ? k->segment[0].product[0] : k->store[0].node)->type;
-        bool within = false;
-        for (int a = 0; a < t->rank && k->op == K_ATTENTION; a++)
-                within |= a != t->rank - 2 && dim_is_positions(p->graph, t->dim[a]);
-        return within || (t->rank > 0 && dim_is_positions(p->graph, t->dim[t->rank - 1]) &&
-                          (k->op == K_MATMUL || k->op == K_ACTIVATION_MATMUL));
 }
 
 /* All iterations are run, for all rows: what finds the rows would have to find them for each sequence. */
@@ -121,8 +79,10 @@ static void judge_repeat(Batch *b, Kernel *repeat)
                 judge_body(b, body_number(p, r->body[i]));
         if (!repeat->active_rows)
                 return;
+        repeat->active_rows->together = true;
         lower(p, repeat->active_rows);
-        bool apart = repeat->active_rows->code->uses != 0 || has_whole_sequences(p);
+        bool apart = !repeat->active_rows->code->alike ||
+                     has_whole_sequences(p); /* more than a list has room for */
         const KernelList *l = &p->list[body_number(p, r->body[0])];
         for (int i = 0; i < l->n; i++)
                 apart |= l->kernel[i]->active_only && (l->kernel[i]->by_sequence || l->kernel[i]->by_row);
@@ -143,18 +103,12 @@ static void judge_body(Batch *b, int body)
                         judge_repeat(b, k);
                 } else if (k->op != K_ACTIVE) {
                         b->changed |= judge(b, k);
-                        set_apart(b, k);
-                        p->tails_apart |= k->tail && k->by_sequence;
                         const Output *o = output_among_others(p, k);
                         if (o)
                                 b->why = arena_printf(p->graph->arena,
                                                       "the output %s is computed along with what every "
                                                       "position needs",
                                                       output_name(o));
-                        if (k->by_sequence && p->graph->past >= 0 && has_rows_within(p, k))
-                                b->why = arena_printf(p->graph->arena,
-                                                      "%s computes with positions along an inner axis",
-                                                      k->name);
                 }
         }
 }
@@ -205,26 +159,30 @@ static const char *why_alone(const Plan *p)
                         return arena_printf(g->arena, "the output %s %s is not a row for each position",
                                             output_name(&g->output[i]), type_text(g->arena, g, t));
         }
-        for (int i = 0; i < p->nbuffer; i++) {
-                const Type *t = &p->buffer[i]->type;
-                for (int a = 0; a < t->rank; a++)
-                        if (t->dim[a].per[g->time] && !t->dim[a].per[g->past] &&
-                            !dim_is_positions(p->graph, t->dim[a]))
-                                return arena_printf(g->arena, "%s has rows beside those of positions: %s",
-                                                    p->buffer[i]->name, type_text(g->arena, g, t));
-        }
         return NULL;
 }
 
 /* Memory for the rows of all sequences. */
 static void spread(const Plan *p, Buffer *b)
 {
-        int64_t rows = all_rows(p, sequence_rows(b));
-        if (b->home != IN_ARENA || b->part_of)
+        int64_t rows = all_rows(p, sequence_rows(p, b));
+        if (b->home != IN_ARENA)
                 return;
         if (b->layout.tiled >= 0)
                 rows = rows / LANES + p->slots;
         b->size = round_up(buffer_size(b, round_up(rows * sequence_row(b), LANES)), LINE);
+}
+
+/* Of what the calls compute, not what is computed when inputs are fed. */
+static void spread_all(Plan *p)
+{
+        for (int i = 0; i < p->nbody; i++)
+                for (int k = 0; k < p->list[i].n; k++) {
+                        const Kernel *kernel = p->list[i].kernel[k];
+                        for (int w = 0;
+                             w < kernel->code->nwritten && (kernel->together || kernel->by_sequence); w++)
+                                spread(p, kernel->code->written[w]);
+                }
 }
 
 bool pass_batch(Plan *p, Diag *diag)
@@ -237,8 +195,8 @@ bool pass_batch(Plan *p, Diag *diag)
                 b.changed = false;
                 judge_body(&b, 0);
         }
-        for (int i = 0; i < p->nbuffer && has_whole_sequences(p); i++)
-                spread(p, p->buffer[i]);
         p->alone = b.why;
+        if (!b.why)
+                spread_all(p);
         return !b.why;
 }

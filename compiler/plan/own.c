@@ -13,7 +13,7 @@
 /* Rows of positions outermost, so that one of them is a part that a thread can have. */
 static bool has_rows(const Plan *p, const Buffer *b)
 {
-        if (b->home != IN_ARENA || b->part_of || b->region || b->slots != 1 || b->apart || b->dense ||
+        if (b->home != IN_ARENA || b->part_of || b->region || b->slots != 1 || b->dense ||
             b->shift_axis >= 0 || b->layout.tiled >= 0 || b->layout.offset)
                 return false;
         int found = 0, outermost = 0;

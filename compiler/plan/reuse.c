@@ -151,8 +151,8 @@ static bool is_given_back(const Plan *p, const KernelList *l, const Kernel *k, c
 /* Do the rows of a batch's sequences begin at the same places in both? */
 static bool same_sequences(const Plan *p, const Buffer *a, const Buffer *b)
 {
-        return !has_whole_sequences(p) ||
-               (dim_equal(sequence_rows(a), sequence_rows(b)) && sequence_row(a) == sequence_row(b));
+        return p->slots == 1 ||
+               (dim_equal(sequence_rows(p, a), sequence_rows(p, b)) && sequence_row(a) == sequence_row(b));
 }
 
 static bool takes_place(const Plan *p, const KernelList *l, const Kernel *k, Buffer *to, const Buffer *from)
@@ -160,8 +160,8 @@ static bool takes_place(const Plan *p, const KernelList *l, const Kernel *k, Buf
         const Buffer *place = place_of((Buffer *)from);
         return may_share(to) && to->first == k->step && from->home == IN_ARENA && !from->part_of &&
                may_share(place) && place != to && to->size == place->size && to->storage == place->storage &&
-               same_sequences(p, to, place) && to->apart == place->apart && to->own == place->own &&
-               is_in_place(k, from, to) && (place->last == k->step || is_given_back(p, l, k, to, place));
+               same_sequences(p, to, place) && to->own == place->own && is_in_place(k, from, to) &&
+               (place->last == k->step || is_given_back(p, l, k, to, place));
 }
 
 static void share_places(const Plan *p, const KernelList *l, const Kernel *k)

@@ -17,10 +17,11 @@ enum { KEYS_AT_ONCE = 256 };
 static int64_t rows_of(const Plan *p, const Kernel *k)
 {
         int64_t rows = 1;
-        bool outermost = has_whole_sequences(p);
+        bool outermost = p->slots > 1;
         for (int a = 0; a + 1 < k->x->type.rank; a++) {
                 Dim d = k->x->type.dim[a];
-                rows *= outermost ? all_rows(p, d) : bound_of(p, d);
+                int64_t all = outermost ? all_rows(p, d) : 0, one = bound_of(p, d);
+                rows *= all > one ? all : one;
                 outermost &= dim_is(d, 1);
         }
         return rows;

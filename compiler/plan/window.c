@@ -7,7 +7,7 @@
  *
  *   [context, width] rows 0 to context      ->      [size, width] rows base to base + size,      size = about window + 2 chunks
  *
- * An instance of several sequences keeps all of them.
+ * Of several sequences each has its own first positions.  With pages (runtime/pages.h) states hold what they have pages for.
  *
  * Expects kernels that have not been laid out.  Leaves Plan.cache and Plan.cache_of, for layout. */
 #include <stdlib.h>
@@ -86,7 +86,7 @@ void window_caches(Fuse *f)
         p->cache_of = NEW_ARRAY(p->graph->arena, int, p->graph->nstate);
         for (int i = 0; i < p->graph->nstate; i++)
                 p->cache_of[i] = -1;
-        for (int i = 0; !p->off[PASS_window] && p->slots == 1 && i < f->uses->n; i++) {
+        for (int i = 0; !p->off[PASS_window] && !p->pages && i < f->uses->n; i++) {
                 const Node *append = f->uses->all[i];
                 if (append->op != OP_APPEND || !suits(f, append))
                         continue;

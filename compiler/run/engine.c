@@ -100,13 +100,11 @@ static size_t arena_floats(const Plan *p)
         return (size_t)FLOATS(pool_offset(p) + p->pool_size);
 }
 
-/* Of several sequences: two views for each, and a pointer for each row. */
+/* Of several sequences: two views for each. */
 static size_t views_size(const Engine *e)
 {
         const Plan *p = e->plan;
-        return p->slots == 1 ? 0
-                             : aligned(2 * (size_t)p->slots * (size_t)e->code.instance[0]) +
-                                       aligned((size_t)p->chunk * sizeof(void *));
+        return p->slots == 1 ? 0 : aligned(2 * (size_t)p->slots * (size_t)e->code.instance[0]);
 }
 
 static const char *take_memory(Engine *e, const float *weights, int threads)

@@ -16,7 +16,8 @@ enum {
         AT_RANGES,
         AT_SEQUENCE,
         AT_RANGE,
-        AT_OF,
+        AT_NUMBER,
+        AT_BEFORE,
         AT_PAGE_OF,
         AT_BASE,
         AT_NAMED
@@ -89,11 +90,10 @@ const char *engine_rewind(Engine *e, int64_t n)
         return NULL;
 }
 
-static void make_room(Engine *e, int64_t past, int64_t n)
+/* In the window caches of a state. */
+static void make_room(const Engine *e, float *state, int64_t *base, int64_t past, int64_t n)
 {
         const Plan *p = e->plan;
-        int64_t *base = number_at(e, AT_BASE);
-        float *state = ((const InstanceHead *)e->memory)->state;
         for (int i = 0; i < p->ncache; i++)
                 cache_make_room(&p->cache[i], i, &base[i], e->held, cached_states(p), state, past, n);
 }
@@ -107,36 +107,54 @@ static void run(Engine *e)
 
 /* --- several sequences ------------------------------------------------------------------------------------------- */
 
+/* Bytes of the first positions that window caches hold. */
+static size_t base_bytes(const Engine *e)
+{
+        return (size_t)e->plan->ncache * sizeof(int64_t);
+}
+
 static void keep_slot(Engine *e)
 {
         e->kept[e->slot].past = *position(e);
+        if (e->plan->ncache)
+                memcpy(e->kept[e->slot].base, number_at(e, AT_BASE), base_bytes(e));
 }
 
-/* The instance, or a view of it, becomes one of the slot; row 0 is at position past - row. */
-static void take_slot(const Engine *e, char *instance, int slot, int64_t row)
+static float *state_of(const Engine *e, int slot)
+{
+        return e->state + (size_t)slot * slot_floats(e->plan);
+}
+
+/* The instance, or a view of it, becomes one of the slot. */
+static void take_slot(const Engine *e, char *instance, int slot)
 {
         const Graph *g = e->plan->graph;
         InstanceHead *head = (InstanceHead *)(void *)instance;
-        head->state = e->state + (size_t)slot * slot_floats(e->plan);
+        head->state = state_of(e, slot);
+        if (e->plan->ncache)
+                memcpy(instance + e->code.instance[AT_BASE], e->kept[slot].base, base_bytes(e));
         set_int(e, instance, AT_SLOT, slot);
         const int32_t *page_of = e->pages.page_of + slot * e->pages.page_blocks;
         if (e->code.instance[AT_PAGE_OF] >= 0)
                 memcpy(instance + e->code.instance[AT_PAGE_OF], &page_of, sizeof page_of);
-        set_in(e, instance, AT_NAMED + g->past, e->kept[slot].past - row);
+        set_in(e, instance, AT_NAMED + g->past, e->kept[slot].past);
         for (int i = 0; i < g->nnamed && g->fed_separately; i++)
                 if (i != g->time && i != g->past)
                         set_in(e, instance, AT_NAMED + i, e->kept[slot].size[i]);
 }
 
-/* A range's outputs lie behind those of the rows wanted before it. */
-static void skip_outputs(const Engine *e, char *view, int64_t rows)
+/* What a view takes and gives lies behind these rows, and these outputs. */
+static void skip_rows(const Engine *e, char *view, int64_t rows, int64_t outputs)
 {
         const Graph *g = e->plan->graph;
-        for (int i = 0; i < g->noutput; i++) {
-                char *at = view + e->code.instance[AT_NAMED + g->nnamed + g->ninput + i];
-                float *to;
-                memcpy(&to, at, sizeof to);
-                to = to ? to + rows * row_elements(e->plan, &g->output[i].node->type) : NULL;
+        for (int i = 0; i < g->ninput + g->noutput; i++) {
+                bool in = i < g->ninput;
+                const Type *t = in ? &g->input[i].type : &g->output[i - g->ninput].node->type;
+                char *at = view + e->code.instance[AT_NAMED + g->nnamed + i], *to;
+                if (in && is_fed_separately(g, g->input[i].group))
+                        continue;
+                memcpy(&to, at, sizeof to); /* ids and floats have 4 bytes each */
+                to = to ? to + 4 * (in ? rows : outputs) * row_elements(e->plan, t) : to;
                 memcpy(at, &to, sizeof to);
         }
 }
@@ -147,29 +165,28 @@ static void see_sequences(Engine *e, const EngineSequence *s, int sequences)
         const Plan *p = e->plan;
         size_t size = (size_t)e->code.instance[0];
         char *sequence = e->instance + aligned(size), *range = sequence + (size_t)p->slots * size;
-        const void **of = (const void **)(void *)(sequence + aligned(2 * (size_t)p->slots * size));
         int64_t row = 0, given = 0, end = -1;
         int ranges = 0, at_time = AT_NAMED + p->graph->time;
         for (int i = 0; i < sequences; i++) {
                 char *own = sequence + (size_t)i * size, *wanted = range + (size_t)ranges * size;
-                int64_t first = row + s[i].first;
                 memcpy(own, e->instance, size);
-                take_slot(e, own, s[i].slot, row);
-                set_in(e, own, AT_FIRST, row);
-                set_in(e, own, at_time, row + s[i].n);
-                for (int64_t k = 0; k < s[i].n; k++)
-                        of[row++] = own;
-                if (s[i].first == s[i].n)
-                        continue;
-                if (!p->tails_apart && end == first) {
-                        set_in(e, wanted - size, at_time, row);
-                } else {
-                        memcpy(wanted, own, size);
-                        set_in(e, wanted, AT_FIRST, first);
-                        skip_outputs(e, wanted, given);
+                take_slot(e, own, s[i].slot);
+                set_int(e, own, AT_NUMBER, i);
+                set_in(e, own, AT_BEFORE, row);
+                set_in(e, own, at_time, s[i].n);
+                set_in(e, own, AT_FIRST, s[i].first);
+                skip_rows(e, own, row, given);
+                if (s[i].first == 0 && end == row) {
+                        set_in(e, wanted - size, at_time, row + s[i].n);
+                } else if (s[i].first < s[i].n) {
+                        memcpy(wanted, e->instance, size);
+                        set_in(e, wanted, AT_FIRST, row + s[i].first);
+                        set_in(e, wanted, at_time, row + s[i].n);
+                        skip_rows(e, wanted, 0, given);
                         ranges++;
                 }
-                end = row;
+                row += s[i].n;
+                end = s[i].first < s[i].n ? row : -1;
                 given += s[i].n - s[i].first;
         }
         set_number(e, at_time, row);
@@ -177,7 +194,6 @@ static void see_sequences(Engine *e, const EngineSequence *s, int sequences)
         set_int(e, e->instance, AT_RANGES, ranges);
         set_pointer(e, AT_SEQUENCE, sequence);
         set_pointer(e, AT_RANGE, range);
-        set_pointer(e, AT_OF, of);
 }
 
 const char *engine_select(Engine *e, int slot)
@@ -187,7 +203,7 @@ const char *engine_select(Engine *e, int slot)
         if (e->plan->slots == 1)
                 return NULL;
         keep_slot(e);
-        take_slot(e, e->instance, e->slot = slot, 0);
+        take_slot(e, e->instance, e->slot = slot);
         return NULL;
 }
 
@@ -366,9 +382,9 @@ const char *engine_advance(Engine *e, const EngineCall *call, int64_t n, int64_t
                 set_number(e, AT_NAMED + g->time, chunk);
                 set_number(e, AT_FIRST, unwanted);
                 choose_part(e, *past);
+                make_room(e, state_of(e, e->slot), number_at(e, AT_BASE), *past, chunk);
                 if (p->slots > 1)
                         see_alone(e, call, chunk, unwanted);
-                make_room(e, *past, chunk);
                 run(e);
                 *past += chunk;
                 taken += chunk;
@@ -425,8 +441,8 @@ static const char *see_wholes(Engine *e, const EngineSequence *s, int sequences)
         for (int i = 0; i < sequences; i++, view += bytes) {
                 memcpy(view, i ? view - bytes : e->instance, bytes);
                 point_behind(e, view, size, i == 0, input);
-                set_int(e, view, AT_SLOT, i);
-                set_in(e, view, AT_FIRST, row);
+                set_int(e, view, AT_NUMBER, i);
+                set_in(e, view, AT_BEFORE, row);
                 if (which >= 0) {
                         size[which] = s[i].n;
                         set_in(e, view, AT_NAMED + which, s[i].n);
@@ -476,11 +492,14 @@ const char *engine_batch(Engine *e, const EngineSequence *s, int sequences, cons
                 return wrong;
         point(e, call, 0, 0);
         choose_part(e, -1);
+        for (int i = 0; i < sequences; i++)
+                make_room(e, state_of(e, s[i].slot), e->kept[s[i].slot].base, e->kept[s[i].slot].past,
+                          s[i].n);
         see_sequences(e, s, sequences);
         run(e);
         for (int i = 0; i < sequences; i++)
                 e->kept[s[i].slot].past += s[i].n;
-        take_slot(e, e->instance, e->slot, 0);
+        take_slot(e, e->instance, e->slot);
         return NULL;
 }
 

@@ -10,7 +10,7 @@
 
 /* What a slot keeps from call to call, but for the selected one, whose position is the instance's. */
 typedef struct {
-        int64_t past, size[MAX_NAMED];
+        int64_t past, size[MAX_NAMED], base[MAX_CACHES];
 } Kept;
 
 struct Engine {

@@ -44,11 +44,11 @@ static void epilogue(const void *context, int64_t row, int panel, const float *r
         const Function *of = f->f;
         const Plan *p = f->own->plan;
         f->m = c->caller->m;
-        if (f->kernel->by_row && function_uses(p, of)) {
+        f->sees = c->caller->sees || sees_sequence(p, f->kernel, of);
+        if (f->sees && f->kernel->by_row) {
                 int64_t inner = frame_rows(f, 1, of->nloop - 1), at = row / (inner ? inner : 1);
-                f->sees = has_whole_sequences(p);
-                f->m = f->sees ? sequence_of(f, at) : f->m->of[at];
-                row -= f->sees ? inner * frame_rows_before(p, f->m, of->loop[0].size) : 0;
+                f->m = sequence_of(f, at);
+                row -= inner * frame_rows_before(p, f->m, of->loop[0].size);
         }
         f->given = results;
         frame_set_loops(f, 0, of->outer, c->around);

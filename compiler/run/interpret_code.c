@@ -77,7 +77,7 @@ static int64_t slot_of(const Frame *f, const Buffer *b)
 int64_t frame_rows_before(const Plan *p, const CodeInstance *m, Dim rows)
 {
         int size = varying_size(p->graph);
-        return rows.fixed * m->slot + (size < 0 ? 0 : rows.per[size] * m->first);
+        return rows.fixed * m->number + (size < 0 ? 0 : rows.per[size] * m->before);
 }
 
 /* Where element `at` of a buffer lies. */
@@ -99,15 +99,13 @@ void *frame_element(const Frame *f, Buffer *b, int64_t at)
         case IN_LITERAL: return (char *)f->own->literal[own->id] + slot_of(f, own) + from;
         }
         if (f->sees && own->home == IN_ARENA) {
-                int64_t rows = frame_rows_before(f->own->plan, m, sequence_rows(whole));
+                int64_t rows = frame_rows_before(f->own->plan, m, sequence_rows(f->own->plan, whole));
                 if (whole->layout.tiled >= 0)
-                        rows = rows / LANES + m->slot;
+                        rows = rows / LANES + m->number;
                 offset += buffer_size(whole, rows * sequence_row(whole));
         }
         if (own->own && m->named[g->time] == 1)
                 offset += f->thread * storage_size(own->storage, own_row(f->own->plan, own));
-        if (whole->apart)
-                offset += m->slot * (whole->size / f->own->plan->slots);
         return home + offset + from;
 }
 

@@ -11,9 +11,9 @@ struct CodeInstance {
         InstanceHead head;
         const struct Interpreter *interpreter;
         int64_t first, whole, done;
-        int fed_part, slot, sequences, ranges;
+        int fed_part, slot, number, sequences, ranges;
+        int64_t before;
         CodeInstance *sequence, *range;
-        const CodeInstance **of;
         const int32_t *page_of;
         int64_t base[MAX_CACHES];
         int64_t named[MAX_NAMED];

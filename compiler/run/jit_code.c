@@ -53,7 +53,7 @@ run_kernel(const Run *r, const CodeInstance *m, const Kernel *k, const int32_t *
                    .kernel = k,
                    .f = k->code->function[k->code->n - 1],
                    .thread = r->thread,
-                   .sees = k->by_sequence && has_whole_sequences(r->own->plan),
+                   .sees = k->by_sequence,
                    .x = r->x,
                    .t = r->t,
                    .active = active,
@@ -92,8 +92,8 @@ static void run_repeat(Run *r, const CodeInstance *m, const Kernel *k, int depth
 static void run_call(Run *r, const CodeInstance *m, const Kernel *k, const int32_t *active, int64_t count)
 {
         bool apart = r->own->plan->slots > 1 && (k->tail || k->by_sequence);
-        const CodeInstance *view = k->tail ? m->range : m->sequence;
-        int views = k->tail ? m->ranges : m->sequences;
+        const CodeInstance *view = k->by_sequence ? m->sequence : m->range;
+        int views = k->by_sequence ? m->sequences : m->ranges;
         if (!apart) {
                 run_kernel(r, m, k, active, NULL, count);
                 return;
@@ -245,7 +245,8 @@ static int64_t *layout_of(Arena *a, const Plan *p)
                                  offsetof(CodeInstance, ranges),
                                  offsetof(CodeInstance, sequence),
                                  offsetof(CodeInstance, range),
-                                 offsetof(CodeInstance, of),
+                                 offsetof(CodeInstance, number),
+                                 offsetof(CodeInstance, before),
                                  offsetof(CodeInstance, page_of),
                                  offsetof(CodeInstance, base)};
         const int64_t n = sizeof fixed / sizeof *fixed;
