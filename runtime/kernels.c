@@ -10,6 +10,8 @@
 #include "../compiler/run/kernel_files_private.h"
 #include "team.h"
 #include "attention.h"
+#include "scan_state.h"
+#include "scan.h"
 #include "sampler.h"
 
 #define UNARY_LIST(X)                                                                                        \
@@ -327,6 +329,10 @@ static void any_attention_join(const Attention *a, const AttentionShare *s, floa
 {
         attention_join(a, s, scratch, team, thread, threads);
 }
+static void any_scan(const Scan *s, float *state, int unit, int64_t position, int64_t rows, float *scratch)
+{
+        scan(s, state, unit, position, rows, scratch);
+}
 static void any_top_of(float *y, int64_t y_step, const float *x, int64_t x_step, int64_t n, int64_t k)
 {
         top_of(y, y_step, x, x_step, n, k);
@@ -447,6 +453,8 @@ const KernelSymbol JOIN(kernels_, KERNELS_ISA)[] = {
             "float *parts, int thread, int threads)")
         ROW(attention_join, void, any_attention_join,
             "(const void *a, const void *s, float *scratch, Team *team, int thread, int threads)")
+        ROW(scan, void, any_scan,
+            "(const void *s, float *state, int unit, int64_t position, int64_t rows, float *scratch)")
         ROW(top_of, void, any_top_of,
             "(float *y, int64_t y_step, const float *x, int64_t x_step, int64_t n, int64_t k)")
         ROW(argmax_of, int64_t, any_argmax_of, "(const float *x, int64_t x_step, int64_t n)")

@@ -31,7 +31,7 @@ const char *$model_error(int code)
         case $MODEL_ERROR_FLOAT:
                 return "this build does not round as it must: compile with -std=c11 and without -ffast-math or -ffp-contract=fast";
         case $MODEL_ERROR_REWIND:
-                return "the positions before are no longer held: windows have moved on";
+                return "the positions before are no longer held: windows or sums have moved on";
         case $MODEL_ERROR_UNFED:
                 return "inputs that are fed separately have not been fed yet";
         case $MODEL_ERROR_CPU:

@@ -86,6 +86,7 @@ typedef struct {
         CutLines cut;      /* what the cut pass says that it did */
         const Node *rests; /* causal, if values are finite: where it rests on that; or NULL */
         const char *why_rests;
+        Text *recurrences;  /* what the recur pass said; NULL: nothing */
         bool storage_known; /* the graph's weights have the storage that they will be packed in */
         bool is_split;      /* its weights have one storage each: split_storages() */
         bool lacking;       /* open_weights() or load_tokenizer() failed by the environment */
@@ -120,7 +121,7 @@ bool model_open_text(Model *m, const char *path, const char *text);
 bool model_elaborate(Model *m, const Options *o, const char *which);
 /* Both, for the first file and the model that the options name. */
 bool model_load(Model *m, const Options *o, int *code);
-/* The graph passes: simplify, stage, causal.  want_steps: an error if the model is not causal. */
+/* The graph passes: simplify, stage, recur, causal.  want_steps: an error if the model is not causal. */
 bool model_passes(Model *m, const Options *o);
 /* Prints where and why a model is not causal, if it is not: below a message that says so. */
 void note_not_causal(Model *m);

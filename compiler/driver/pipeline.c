@@ -1,6 +1,6 @@
 /* The pipeline: from a file to a graph, through the passes, to a plan.  Reads as the story it is.
  *
- *   parse, elaborate ─► graph ─ simplify ─ stage ─ causal ─ phases ─► graph ─ fuse ─ tile ─ plan ─ sync ─► plan */
+ *   parse, elaborate ─► graph ─ simplify ─ recognise ─ stage ─ cut ─ recur ─ causal ─ phases ─► graph ─ fuse ─ tile ─ plan ─ sync ─► plan */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -45,6 +45,7 @@ bool model_elaborate(Model *m, const Options *o, const char *which)
 {
         m->not_causal = NULL;
         m->rests = NULL;
+        m->recurrences = NULL;
         m->storage_known = m->is_split = false;
         m->graph = m->oracle = elaborate_model(m->program, which, o->override, o->noverride, &m->diag);
         diag_print(&m->diag, stderr);
@@ -217,6 +218,15 @@ static bool pass_cut(Model *m, const Options *o)
         return true;
 }
 
+static bool pass_recur(Model *m, const Options *o)
+{
+        int time = growing_dimension(m->graph);
+        m->recurrences = text_new(&m->arena);
+        if (time >= 0 && recur(m->graph, time, m->recurrences) && !o->off[PASS_simplify])
+                m->graph = simplify(m->graph);
+        return true;
+}
+
 /* Gives a model that is proved causal its state; false: a tap of it can't be had, which is reported. */
 static bool pass_causal(Model *m, const Options *o)
 {
@@ -370,6 +380,17 @@ static void explain_states(const Graph *g, Storage storage)
                                 g->state[i]->name);
 }
 
+/* What the recur pass said, a line each, is explained with what was fused. */
+static void explain_recurrences(Model *m, Plan *p)
+{
+        char *end, *line = m->recurrences ? arena_strdup(&m->arena, m->recurrences->data) : "";
+        for (; (end = strchr(line, '\n')); line = end + 1) {
+                *end = 0;
+                GROW(&m->arena, p->explain, p->nexplain, p->cap_explain);
+                p->explain[p->nexplain++] = line;
+        }
+}
+
 Plan *model_plan(Model *m, const Options *o, const Target *t)
 {
         if (o->given['c'] && m->graph->past < 0 && !o->off[PASS_causal] &&
@@ -391,6 +412,7 @@ Plan *model_plan(Model *m, const Options *o, const Target *t)
                 diag_print(&m->diag, stderr);
                 return NULL;
         }
+        explain_recurrences(m, p);
         if ((o->tune && !tune(m, o, p)) || !plan_passes(m, o, p))
                 return NULL;
         if (p->pages && !paged_states(p)) {

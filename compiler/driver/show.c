@@ -293,6 +293,8 @@ static void show_states(Arena *a, const Graph *g, const int64_t *held)
                         printf(", late by %" PRId64, s->late);
                 if (s->window)
                         printf(", of which %" PRId64 " positions are read", s->window);
+                if (s->axis < 0 && !s->groups)
+                        printf(", of any number of positions");
                 if (held[i])
                         printf(" and %" PRId64 " held", held[i]);
                 printf(": %s values%s\n", grouped(a, state_count(g, s, held[i])),

@@ -100,6 +100,12 @@ static void declare_sizes(const Emit *e, Text *h)
 /* How far back positions can be taken where windows move on. */
 static const char *rewind_text(const Emit *e)
 {
+        if (scan_buffer(e->plan))
+                return arena_printf(
+                        e->arena,
+                        ".  Sums over all positions\n * go on by blocks of %d: back to where the last block "
+                        "began is always possible;\n * further back is %s_ERROR_REWIND, and changes nothing",
+                        SCAN_BLOCK, e->upper);
         if (!e->plan->ncache)
                 return "";
         return arena_printf(e->arena,

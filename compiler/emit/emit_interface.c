@@ -385,6 +385,12 @@ static void emit_rewind(const Emit *e, Text *c)
                             "                if (!cache_reaches(&caches[i], m->base[i], n))\n"
                             "                        return %s_ERROR_REWIND;\n",
                             e->name, e->plan->ncache, e->upper);
+        const Buffer *scan = scan_buffer(e->plan);
+        if (scan)
+                text_printf(c,
+                            "        if (!scan_reaches(m->state + %" PRId64
+                            ", n))\n                return %s_ERROR_REWIND;\n",
+                            FLOATS(scan->offset), e->upper);
         emit_pages_back(e, "n", c);
         text_printf(c, "        m->%s = n;\n        return %s_OK;\n}\n\n", past, e->upper);
 }

@@ -275,7 +275,7 @@ static bool is_stored(const Kernel *k, const Buffer *b)
                 if (to && pointed_buffer(to) == b)
                         return true;
         }
-        return false;
+        return k->kept == b;
 }
 
 static const char *shape_comment(const Printer *p, const Buffer *b)

@@ -225,6 +225,49 @@ static void print_attention(Printer *p, const AttentionCall *c, Text *out)
                 score, live);
 }
 
+/* --- scans --------------------------------------------------------------------------------------------------------------- */
+
+/* Threads share the units of all heads. */
+static void print_scan(Printer *p, const ScanCall *c, Text *out)
+{
+        static const char *const member[] = {"q", "k", "v", "out"};
+        const Operand of[] = {c->q, c->k, c->v, c->out};
+        const int64_t row[] = {c->q_row, c->k_row, c->v_row, c->out_row};
+        const long long units = SCAN_UNITS(c->width), floats = SCAN_FLOATS(c->depth, c->width);
+        Text *call = text_new(p->arena), *loops = text_new(p->arena);
+        text_printf(call, "const Scan s = {\n");
+        for (int i = 0; i < 4; i++)
+                if (of[i].buffer)
+                        text_printf(call, "        .%s = %s, .%s_row = %lld,\n", member[i],
+                                    operand_text(p, of[i]), member[i], (long long)row[i]);
+        if (c->powers.buffer)
+                text_printf(call, "        .powers = %s,\n", operand_text(p, c->powers));
+        text_printf(call, "        .depth = %lld, .width = %lld,\n};\n", (long long)c->depth,
+                    (long long)c->width);
+        p->m = true;
+        if (c->state.buffer)
+                text_printf(call,
+                            "scan(&s, %s + unit * %lld, (int)(unit %% %lld), %s, rows, m->scratch + thread * "
+                            "SCRATCH);\n",
+                            operand_text(p, c->state), floats, units, size_expression(p, c->position));
+        else
+                text_printf(call,
+                            "float *scratch = m->scratch + thread * SCRATCH;\n"
+                            "scan(&s, scratch, (int)(unit %% %lld), 0, rows, scratch + %lld);\n",
+                            units, floats);
+        print_loops_in(p, c->around, c->naround, "head", loops);
+        print_pointers(p, out);
+        text_printf(out,
+                    "const int64_t rows = %s, end = share(%lld, thread + 1, m->threads);\n"
+                    "for (int64_t unit = share(%lld, thread, m->threads); unit < end; unit++) {\n",
+                    loop_size(p, c->row), (long long)c->heads * units, (long long)c->heads * units);
+        if (loops->n)
+                text_printf(out, "        const int64_t head = unit / %lld;\n", units);
+        text_indent(out, loops, 1);
+        text_indent(out, call, 1);
+        text_printf(out, "}\n");
+}
+
 /* --- the others ---------------------------------------------------------------------------------------------------------- */
 
 static void print_select(Printer *p, const Stmt *s, Text *out)
@@ -262,6 +305,7 @@ void print_call(Printer *p, const Stmt *s, Text *out)
         case STMT_MATMUL: print_matmul(p, s->call.matmul, out); break;
         case STMT_ACTIVATION_MATMUL: print_activations(p, s->call.activation, out); break;
         case STMT_ATTENTION: print_attention(p, s->call.attention, out); break;
+        case STMT_SCAN: print_scan(p, s->call.scan, out); break;
         case STMT_TOP:
         case STMT_ARGMAX:
         case STMT_CODES: print_select(p, s, out); break;

@@ -291,6 +291,37 @@ static bool infer_softmax(const Context *c, Type *type)
                     shape(c, input(c, 1)), shape(c, type), shape(c, &row));
 }
 
+static bool infer_scan(const Context *c, Type *type)
+{
+        Type lead = {.dtype = REAL}, rows = *input(c, 0);
+        int nin = c->draft->nin;
+        bool fits = rows.rank >= 2 && dim_is_fixed(rows.dim[rows.rank - 1]);
+        for (int i = 0; i < nin && fits; i++) {
+                Type t = *input(c, i), joined;
+                Dim last = t.rank >= 2 ? t.dim[t.rank - 1] : dim_fixed(0),
+                    row = t.rank >= 2 ? t.dim[t.rank - 2] : last;
+                bool powers = i == nin - 1 && nin % 2 == 0;
+                fits = t.dtype == REAL && t.rank >= 2 &&
+                       dim_equal(row, powers ? dim_fixed(1) : rows.dim[rows.rank - 2]) &&
+                       (!powers || dim_is(last, SCAN_POWERS)) &&
+                       (powers || i < 1 ||
+                        (dim_is_fixed(last) && dim_equal(last, input(c, 1)->dim[input(c, 1)->rank - 1])));
+                t.rank = t.rank >= 2 ? t.rank - 2 : 0;
+                t.dtype = REAL;
+                fits = fits && type_broadcast(&lead, &t, &joined);
+                lead = fits ? joined : lead;
+        }
+        for (int a = 0; a < lead.rank; a++)
+                fits = fits && dim_is_fixed(lead.dim[a]);
+        if (!fits || lead.rank + 2 > MAX_RANK)
+                return fail(c, "values %s do not fit what they are weighed by", shape(c, input(c, 0)));
+        *type = lead;
+        type->dtype = REAL;
+        type->dim[type->rank++] = rows.dim[rows.rank - 2];
+        type->dim[type->rank++] = rows.dim[rows.rank - 1];
+        return true;
+}
+
 /* --- state --- */
 
 static bool infer_read(const Context *c, Type *type)
@@ -375,6 +406,7 @@ static bool infer_op(const Context *c, Type *type)
         case OP_TOP: return infer_top(c, type);
         case OP_MATMUL: return infer_matmul(c, type);
         case OP_SOFTMAX: return infer_softmax(c, type);
+        case OP_SCAN: return infer_scan(c, type);
         case OP_READ: return infer_read(c, type);
         case OP_KEEP: return *type = c->draft->in[0]->type, true;
         case OP_KEPT: return *type = c->draft->attr.state->type, true;

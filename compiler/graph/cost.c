@@ -78,6 +78,18 @@ static bool is_computed(const Count *c, const Node *n)
         return c->stage[n->id].groups || c->stage[n->id].state;
 }
 
+/* Of each row: scores of a block of keys, what these weigh, the sum before the block, and what the row adds to the next one. */
+static void count_scan(Count *c, const Node *n, int64_t iterations)
+{
+        ScanInputs s = scan_of(n);
+        Polynomial rows = {.factor = {s.heads}};
+        rows = times_dim(c, &rows, n->type.dim[n->type.rank - 2]);
+        int64_t each =
+                s.q ? plus(times(4 * s.depth, s.width), times(2 * (SCAN_POWERS - 1), plus(s.depth, s.width)))
+                    : 2 * s.width;
+        polynomial_add(s.q ? &c->flops.pair : &c->flops.pointwise, &rows, times(each, iterations));
+}
+
 static void count_node(Count *c, const Node *n, int64_t iterations)
 {
         if (!is_computed(c, n))
@@ -91,6 +103,10 @@ static void count_node(Count *c, const Node *n, int64_t iterations)
                 if (n->op == OP_SOFTMAX) {
                         cost = elements(c, &n->type, 5);
                         break;
+                }
+                if (n->op == OP_SCAN) {
+                        count_scan(c, n, iterations);
+                        return;
                 }
                 cost = elements(c, &n->type, 2);
                 cost = times_dim(c, &cost, n->in[0]->type.dim[n->in[0]->type.rank - 1]);

@@ -165,6 +165,10 @@ static void print_attributes(FILE *f, const Graph *g, const Node *n, int indent)
         case OP_SOFTMAX:
                 fprintf(f, ", \"dead_rows_nan\": %s", attr->index == DEAD_ROWS_NAN ? "true" : "false");
                 break;
+        case OP_SCAN:
+                if (attr->state)
+                        fprintf(f, ", \"state\": %d", attr->state->id);
+                break;
         case OP_READ:
         case OP_APPEND: fprintf(f, ", \"axis\": %d", attr->axis); /* fall through */
         case OP_KEEP:

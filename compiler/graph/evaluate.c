@@ -9,6 +9,7 @@
  *   matmul         past zeros (attr.index), a term whose left, or right, factor is 0 adds nothing, even if
  *                  the other is infinite or NaN: a masked position, of weight 0, does not leak what
  *                  stands there
+ *   scan           row after row, the sum of those before times c first
  *   gather         an index below 0 reads element 0, one beyond the axis the last element
  *   equal          NaN equals NaN
  *   pow            exponents -1, -1/2, 1/2, 1, 2 and 3 are 1 / a, 1 / sqrt a, sqrt a, a, a a and (a a) a */
@@ -406,6 +407,14 @@ static void evaluate_softmax(const Node *n, const int64_t *size, const double *c
         } while (advance(&loops, 1));
 }
 
+/* Without a past. */
+static void evaluate_scan_alone(const Node *n, const int64_t *size, const double *const *in, double *y)
+{
+        Arena scratch = {0};
+        evaluate_scan(n, size, in, NEW_ARRAY(&scratch, double, scan_sums(n)), y);
+        arena_free(&scratch);
+}
+
 /* --- all ops --- */
 
 void evaluate(const Node *n, const int64_t *size, const double *const *in, double *out)
@@ -437,6 +446,8 @@ void evaluate(const Node *n, const int64_t *size, const double *const *in, doubl
         case CONTRACT:
                 if (n->op == OP_MATMUL)
                         evaluate_matmul(n, size, in, out);
+                else if (n->op == OP_SCAN)
+                        evaluate_scan_alone(n, size, in, out);
                 else
                         evaluate_softmax(n, size, in, out);
                 return;

@@ -128,7 +128,7 @@ typedef struct {
         View *view;        /* VIEW */
         Weight *weight;    /* WEIGHT */
         Literal *literal;  /* CONST */
-        StateVar *state;   /* READ APPEND */
+        StateVar *state;   /* READ APPEND; SCAN: NULL, or what it goes on from */
         Region *region;    /* REPEAT */
 } Attr;
 
@@ -242,7 +242,7 @@ struct StateVar {
         int id;
         const char *name;       /* "layer.attn.k" */
         Type type;              /* of the whole history: the axis has the bound of time */
-        int axis;               /* -1: no history but one value, of what is fed separately: */
+        int axis;               /* -1: no history but one value, a scan's or of what is fed separately: */
         uint64_t groups;        /* the groups that it depends on */
         int64_t late;           /* row i is of position i - late: what is kept looks ahead by that much */
         int64_t window;         /* 0: all of the past; else only this many positions back are read */
@@ -352,8 +352,10 @@ int64_t iteration_slots(Arena *a, const Body *body, const int32_t **slot_of);
 void body_append(Graph *g, Body *body, Node *n); /* for passes that move nodes; node_new does it itself */
 /* An output's bit in sets of outputs; all taps are one, WANTED_BY_TAPS. */
 uint64_t output_bit(const Graph *g, int output);
-bool is_tapped(const Graph *g, const Node *n);         /* computed for taps alone */
-bool is_fed_separately(const Graph *g, int group);     /* its inputs are given once for many calls */
+bool is_tapped(const Graph *g, const Node *n);     /* computed for taps alone */
+bool is_fed_separately(const Graph *g, int group); /* its inputs are given once for many calls */
+/* Whether it leaves something to the next call, or is computed from what one left: a SCAN in state form. */
+bool keeps_scan(const Node *n);
 bool is_visible_from(const Node *n, const Body *from); /* n stands in `from` or in a body around it */
 /* the text of a setting of `loop generate`; NULL: it has none */
 const char *loop_text(const Graph *g, const char *name);
@@ -482,6 +484,20 @@ void tensor_free(Tensor *t);
  * sizes and its attributes alone: SIZE, INDEX and the families MOVE, POINT, REDUCE and CONTRACT.  in[i] and out: row-major,
  * of the nodes' types. */
 void evaluate(const Node *n, const int64_t *size, const double *const *in, double *out);
+
+/* scan.c: what a SCAN reads, seen through its inputs' order */
+typedef struct {
+        Node *v, *q, *k, *powers; /* [.., T, width], [.., T, depth] or NULL, [.., 1, SCAN_POWERS] or NULL */
+        int64_t heads, depth, width; /* heads: all leading axes together; depth 0: without q and k */
+} ScanInputs;
+enum { SCAN_POWERS = 65 }; /* c^0 to c^64 */
+ScanInputs scan_of(const Node *n);
+Type scan_state(
+        const Node
+                *n); /* of what an instance keeps for it: [units, floats], as runtime/scan_state.h has it */
+int64_t scan_sums(const Node *n); /* elements of `sums` */
+/* sums: of all rows before, for each head [depth][width]; they become those with these rows. */
+void evaluate_scan(const Node *n, const int64_t *size, const double *const *in, double *sums, double *y);
 
 /* The meaning of an op on numbers, for whoever computes, folds or proves; NaN for what is not pointwise. */
 double op_of(Op op, double a, double b, double c);

@@ -19,7 +19,7 @@ void interpret_fail(Interp *it, const char *error)
                 it->error = error;
 }
 
-static Value *value_new(Interp *it, int64_t count)
+Value *interpreted_new(Interp *it, int64_t count)
 {
         Value *v = NULL;
         if (count >= 0 && (uint64_t)count < (SIZE_MAX - sizeof *v) / sizeof(double) / 2)
@@ -72,7 +72,7 @@ static bool holds_append(const Body *body)
 {
         for (int i = 0; i < body->nnode; i++) {
                 const Node *n = body->node[i];
-                if (n->op == OP_APPEND || n->op == OP_KEEP)
+                if (n->op == OP_APPEND || n->op == OP_KEEP || keeps_scan(n))
                         return true;
                 for (int k = 0; n->op == OP_REPEAT && k < n->attr.region->nbody; k++)
                         if (holds_append(n->attr.region->body[k]))
@@ -83,7 +83,7 @@ static bool holds_append(const Body *body)
 
 static bool keeps_state(const Node *n)
 {
-        if (n->op == OP_APPEND || n->op == OP_KEEP)
+        if (n->op == OP_APPEND || n->op == OP_KEEP || keeps_scan(n))
                 return true;
         for (int k = 0; n->op == OP_REPEAT && k < n->attr.region->nbody; k++)
                 if (holds_append(n->attr.region->body[k]))
@@ -234,7 +234,7 @@ static void interpret_body(Interp *it, const Body *body);
 /* in: the inputs' values.  An append joins its inputs as JOIN does. */
 static Value *run_op(Interp *it, const Node *n)
 {
-        Value *out = value_new(it, type_count(&n->type, it->size));
+        Value *out = interpreted_new(it, type_count(&n->type, it->size));
         if (!out)
                 return NULL;
         const double *in[256];
@@ -262,6 +262,11 @@ static Value *run_op(Interp *it, const Node *n)
                 interpret_append(it, n, out);
                 break;
         }
+        case OP_SCAN:
+                if (n->attr.state) {
+                        interpret_scan(it, n, in, out->data);
+                        break;
+                } /* fall through */
         default: evaluate(n, it->size, in, out->data); break;
         }
         for (int64_t i = 0; it->rounded && n->type.dtype == REAL && i < out->count; i++)
@@ -309,7 +314,7 @@ static void run_repeat(Interp *it, const Node *n)
                 result[i] = interpreted_share(it->value[n->in[i]->id]);
         for (int i = 0; i < region->nstack; i++) {
                 int64_t count = type_count(&region->body[0]->stack[i]->type, it->size);
-                result[region->ncarry + i] = value_new(it, region->iterations * count);
+                result[region->ncarry + i] = interpreted_new(it, region->iterations * count);
         }
         for (int64_t iteration = 0; !it->error && iteration < region->iterations; iteration++)
                 run_iteration(it, region, iteration, result, result + region->ncarry);

@@ -61,6 +61,7 @@ typedef struct {
 } Interp;
 /* interpret.c */
 void interpret_fail(Interp *it, const char *error);
+Value *interpreted_new(Interp *it, int64_t count);
 Value *interpreted_share(Value *v);
 void interpreted_drop(Value *v);
 int64_t interpreted_iteration(const Frame *frame, const Region *region);
@@ -70,5 +71,7 @@ int64_t interpreted_iteration(const Frame *frame, const Region *region);
 void interpret_read_state(Interp *it, const Node *n, double *out);
 void interpret_read_kept(Interp *it, const Node *n, Value *out);
 void interpret_append(Interp *it, const Node *n, Value *value);
+/* A scan goes on from the sums that its state holds, and leaves new ones. */
+void interpret_scan(Interp *it, const Node *n, const double *const *in, double *y);
 void interpret_settle(Interp *it);
 #endif

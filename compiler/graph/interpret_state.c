@@ -218,6 +218,28 @@ void interpret_append(Interp *it, const Node *n, Value *value)
         it->pending = pending;
 }
 
+void interpret_scan(Interp *it, const Node *n, const double *const *in, double *y)
+{
+        Kept *kept = kept_slot(it, n->attr.state, n->body->region);
+        Value *sums = kept ? interpreted_new(it, scan_sums(n)) : NULL;
+        Pending *pending = sums ? malloc(sizeof *pending) : NULL;
+        int64_t past = it->size[it->g->past];
+        if (!pending) {
+                interpret_fail(it, no_memory);
+                return;
+        }
+        *pending = (Pending){it->pending, kept, sums, past + it->size[it->g->time], 0};
+        it->pending = pending;
+        memset(sums->data, 0, (size_t)sums->count * sizeof *sums->data);
+        if (past > 0 && (kept->rows != past || kept->count != sums->count))
+                interpret_fail(it,
+                               arena_printf(it->g->arena, "state %s does not hold what the past of %lld left",
+                                            n->attr.state->name, (long long)past));
+        else if (past > 0)
+                memcpy(sums->data, kept->data, (size_t)sums->count * sizeof *sums->data);
+        evaluate_scan(n, it->size, in, sums->data, y);
+}
+
 static bool keep_pending(const Pending *p)
 {
         double *data = malloc((size_t)p->value->count * sizeof *data + 1);

@@ -95,6 +95,10 @@ static Stage own_stage(const Graph *g, const Node *n)
                 s.state = true;
                 s.iterations = n->body->region != NULL;
                 break;
+        case OP_SCAN:
+                s.state = n->attr.state != NULL;
+                s.iterations = s.state && n->body->region != NULL;
+                break;
         default: break;
         }
         return s;
@@ -177,7 +181,7 @@ Stage *stage_of(Arena *arena, const Graph *g)
 static bool is_bound(const Node *n)
 {
         return n->op == OP_CARRY || n->op == OP_REPEAT || n->op == OP_RESULT || n->op == OP_READ ||
-               n->op == OP_APPEND || n->op == OP_KEEP || n->op == OP_KEPT;
+               n->op == OP_APPEND || n->op == OP_KEEP || n->op == OP_KEPT || keeps_scan(n);
 }
 
 static bool stands_in(const Node *n, const Body *body)

@@ -157,9 +157,9 @@ static void check_state(const Verifier *v, const Node *n)
         const StateVar *s = n->attr.state;
         check(v, n, s->id >= 0 && s->id < v->g->nstate && v->g->state[s->id] == s,
               "a state that is not the graph's");
+        bool value = n->op == OP_KEEP || n->op == OP_KEPT || n->op == OP_SCAN;
         check(v, n, n->attr.axis == s->axis && s->axis < s->type.rank, "a state's axis");
-        check(v, n, (s->axis < 0) == (n->op == OP_KEEP || n->op == OP_KEPT),
-              "a history is appended, a value kept");
+        check(v, n, (s->axis < 0) == value, "a history is appended, a value kept");
         const int32_t *slot_of;
         Arena scratch = {0};
         int64_t slots = iteration_slots(&scratch, n->body, &slot_of);
@@ -224,6 +224,10 @@ static void check_leaf(const Verifier *v, const Node *n)
         case OP_APPEND:
         case OP_KEEP:
         case OP_KEPT: check_state(v, n); break;
+        case OP_SCAN:
+                if (n->attr.state)
+                        check_state(v, n);
+                break;
         case OP_CARRY: check_carry(v, n); break;
         default: break;
         }

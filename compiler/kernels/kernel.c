@@ -118,6 +118,15 @@ CachedState cached_state(const Buffer *b)
                              .tile = FLOATS(buffer_size(b, tile))};
 }
 
+const Buffer *scan_buffer(const Plan *p)
+{
+        for (int i = 0; i < p->nbody; i++)
+                for (int k = 0; k < p->list[i].n; k++)
+                        if (p->list[i].kernel[k]->kept)
+                                return p->list[i].kernel[k]->kept;
+        return NULL;
+}
+
 int cached_states(const Plan *p)
 {
         int n = 0;

@@ -8,6 +8,7 @@
 #define KERNELS_H
 #include "../../runtime/window_cache.h"
 #include "../../runtime/pages.h"
+#include "../../runtime/scan_state.h"
 #include "passes/passes.h"
 
 /* Targets: the instruction sets that lathe writes C for, one row each. */
@@ -151,6 +152,7 @@ typedef enum {
         K_MATMUL,            /* x @ packed weights, and a fused expression on what comes out */
         K_ACTIVATION_MATMUL, /* matmul of two tensors that are both computed */
         K_ATTENTION,         /* softmax(expression(q @ k')) @ v, online */
+        K_SCAN,              /* causal sums over all rows before */
         K_SELECT,            /* top, argmax */
         K_ACTIVE,            /* the rows where a condition holds: those that an iteration changes */
         K_FILL,              /* a constant into a buffer (what pad leaves around) */
@@ -187,6 +189,7 @@ struct Kernel {
         Node *x; /* MATMUL: the left operand, a value with a buffer (perhaps through views); PLAIN: both */
         Node *y;
         Node *q, *k, *v; /* ATTENTION operands, seen through views: q [h, T, d], k [h, d, S], v [h, S, dv] */
+        Buffer *kept;    /* SCAN: what it goes on from and leaves; NULL: nothing, each call is the whole */
         Node *sink;      /* ATTENTION: the softmax's other input, or NULL */
         bool dead_nan;   /* ATTENTION: a row without a live key becomes NaN, not 0 */
         bool plain;      /* ATTENTION: scores are weights, without a softmax */
@@ -315,6 +318,8 @@ CachedState cached_state(const Buffer *b);
 int paged_states(const Plan *p);
 int64_t page_blocks(const Plan *p);
 int64_t pool_offset(const Plan *p);
+/* A state of scans (runtime/scan_state.h); NULL: there is none. */
+const Buffer *scan_buffer(const Plan *p);
 /* how many buffers are states of window caches: those whose `cache` is not -1 */
 int cached_states(const Plan *p);
 int64_t bound_of(const Plan *p, Dim d);

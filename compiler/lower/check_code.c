@@ -238,6 +238,27 @@ static void check_attention(const Check *c, const AttentionCall *a)
                      false);
 }
 
+/* Rows of an operand of a scan. */
+static void check_rows(const Check *c, Operand o, int64_t row, int64_t rows, int64_t width, bool written)
+{
+        if (o.buffer)
+                check_access(c, o.buffer, o.at, (Range){0, row * most(rows) + most(width)}, written);
+}
+
+static void check_scan(const Check *c, const ScanCall *s)
+{
+        int64_t rows = times_at(c, s->row);
+        check_rows(c, s->q, s->q_row, rows, s->depth, false);
+        check_rows(c, s->k, s->k_row, rows, s->depth, false);
+        check_rows(c, s->v, s->v_row, rows, s->width, false);
+        check_rows(c, s->powers, 0, 1, SCAN_POWERS, false);
+        check_rows(c, s->out, s->out_row, rows, s->width, true);
+        check_rows(c, s->state, 0, 1, s->heads * SCAN_UNITS(s->width) * SCAN_FLOATS(s->depth, s->width),
+                   true);
+        if (s->state.buffer)
+                check_list(c, s->state.buffer, false);
+}
+
 static void check_call(const Check *c, const Stmt *s)
 {
         const ActivationCall *p = s->call.activation;
@@ -245,6 +266,7 @@ static void check_call(const Check *c, const Stmt *s)
         switch (s->op) {
         case STMT_MATMUL: check_matmul(c, s->call.matmul); break;
         case STMT_ATTENTION: check_attention(c, s->call.attention); break;
+        case STMT_SCAN: check_scan(c, s->call.scan); break;
         case STMT_ACTIVATION_MATMUL: {
                 int64_t n = most(size_at(c, p->columns->size)), k = most(size_at(c, p->depth->size));
                 check_access(c, p->to.buffer, p->to.at, (Range){0, n}, true);
@@ -391,6 +413,12 @@ static void give_loops(Check *c)
         if (f->role == WHOLE_KERNEL && f->body.n == 1 && f->body.stmt[0].op == STMT_ATTENTION)
                 for (int i = 0; i < f->body.stmt[0].call.attention->naround; i++) {
                         int loop = f->body.stmt[0].call.attention->around[i];
+                        c->loop[loop] = loop_range(c, &f->loop[loop]);
+                        c->bound[loop] = true;
+                }
+        if (f->role == WHOLE_KERNEL && f->body.n == 1 && f->body.stmt[0].op == STMT_SCAN)
+                for (int i = 0; i < f->body.stmt[0].call.scan->naround; i++) {
+                        int loop = f->body.stmt[0].call.scan->around[i];
                         c->loop[loop] = loop_range(c, &f->loop[loop]);
                         c->bound[loop] = true;
                 }

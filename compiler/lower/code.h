@@ -123,6 +123,16 @@ typedef struct {
 } AttentionCall;
 
 typedef struct {
+        Operand q, k, v, powers, out; /* buffer NULL: there is none */
+        Operand state;                /* likewise: it begins anew in each call, in scratch */
+        int64_t q_row, k_row, v_row, out_row;
+        int64_t depth, width, heads;
+        Dim position;                   /* of the first row */
+        int row;                        /* loop of the rows */
+        int around[MAX_LOOPS], naround; /* loops of the heads, outermost first */
+} ScanCall;
+
+typedef struct {
         Operand to, of;
         int64_t to_step, of_step;
         const CodeLoop *over;
@@ -154,6 +164,7 @@ struct Stmt {
                 const MatmulCall *matmul;
                 const ActivationCall *activation;
                 const AttentionCall *attention;
+                const ScanCall *scan;
                 const SelectCall *select;
                 const MoveCall *move;
         } call;

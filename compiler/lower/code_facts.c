@@ -76,6 +76,21 @@ static void see_attention(Sight *f, const Function *of, const AttentionCall *c)
         see_size(f, c->keys);
 }
 
+static void see_scan(Sight *f, const Function *of, const ScanCall *c)
+{
+        for (int i = 0; i < c->naround; i++)
+                see_loop(f, &of->loop[c->around[i]]);
+        see_loop(f, &of->loop[c->row]);
+        see_operand(f, c->q, false);
+        see_operand(f, c->k, false);
+        see_operand(f, c->v, false);
+        see_operand(f, c->powers, false);
+        see_operand(f, c->state, false);
+        see_operand(f, c->state, true);
+        see_operand(f, c->out, true);
+        see_size(f, c->position);
+}
+
 static void see_block(Sight *f, const Function *of, const StmtList *b);
 
 static void see_matmul(Sight *f, const Function *of, const MatmulCall *c)
@@ -99,6 +114,7 @@ static void see_call(Sight *f, const Function *of, const Stmt *s)
                 see_loop(f, s->call.activation->depth);
                 break;
         case STMT_ATTENTION: see_attention(f, of, s->call.attention); break;
+        case STMT_SCAN: see_scan(f, of, s->call.scan); break;
         case STMT_TOP:
         case STMT_ARGMAX:
         case STMT_CODES:

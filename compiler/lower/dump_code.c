@@ -150,6 +150,19 @@ static void dump_attention(const Dump *d, const AttentionCall *c)
                 dump_numbered(d, c->around[i]);
 }
 
+static void dump_scan(const Dump *d, const ScanCall *c)
+{
+        static const char *const name[] = {" v", ", q", ", k", ", powers", ", out", ", state"};
+        const Operand of[] = {c->v, c->q, c->k, c->powers, c->out, c->state};
+        for (int i = 0; i < 6; i++)
+                if (of[i].buffer)
+                        dump_operand(d, name[i], of[i]);
+        fprintf(d->file, "; %" PRId64 " heads, %" PRId64 " by %" PRId64, c->heads, c->depth, c->width);
+        dump_numbered(d, c->row);
+        for (int i = 0; i < c->naround; i++)
+                dump_numbered(d, c->around[i]);
+}
+
 static void dump_call(const Dump *d, const Stmt *s)
 {
         switch (s->op) {
@@ -169,6 +182,7 @@ static void dump_call(const Dump *d, const Stmt *s)
                 dump_operand(d, ", b", s->call.activation->b);
                 break;
         case STMT_ATTENTION: dump_attention(d, s->call.attention); break;
+        case STMT_SCAN: dump_scan(d, s->call.scan); break;
         case STMT_TOP:
         case STMT_ARGMAX:
         case STMT_CODES:

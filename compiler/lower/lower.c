@@ -253,6 +253,7 @@ static Node *lower_kind(Plan *p, Kernel *k, Code *code)
         case K_MATMUL: return lower_matmul(p, k, code);
         case K_ACTIVATION_MATMUL: return lower_activations(p, k, code);
         case K_ATTENTION: return lower_attention(p, k, code);
+        case K_SCAN: return lower_scan(p, k, code);
         case K_SELECT: return lower_select(p, k, code);
         case K_ACTIVE: return lower_active(p, k, code);
         case K_REPEAT: return NULL;

@@ -75,6 +75,7 @@ Node *lower_move(Plan *p, Kernel *k, Code *code);
 Node *lower_matmul(Plan *p, Kernel *k, Code *code);
 Node *lower_activations(Plan *p, Kernel *k, Code *code);
 Node *lower_attention(Plan *p, Kernel *k, Code *code);
+Node *lower_scan(Plan *p, Kernel *k, Code *code);
 Node *lower_codes(Plan *p, Kernel *k, Code *code);
 void add_function(Plan *p, Code *code, Function *f);
 #endif

@@ -95,7 +95,7 @@ static void grow(CommonTable *t)
 
 Node *find_common(CommonTable *t, Node *n)
 {
-        if (n->op == OP_REPEAT || n->op == OP_APPEND || n->op == OP_KEEP)
+        if (n->op == OP_REPEAT || n->op == OP_APPEND || n->op == OP_KEEP || keeps_scan(n))
                 return n;
         if (2 * t->used >= t->slots)
                 grow(t);

@@ -494,6 +494,7 @@ static Fact node_fact(const Facts *f, const Node *n, const Fact *carry)
         case OP_TOP: return fold_fact(f, n);
         case OP_MATMUL: return fact_of_matmul(f, n);
         case OP_SOFTMAX: return fact_of_softmax(f, n);
+        case OP_SCAN: return fact_of_scan(f, n);
         case OP_CARRY: return carry[n->attr.index];
         case OP_RESULT: return result_fact(f, n);
         case OP_REPEAT: return unknown;

@@ -153,6 +153,30 @@ Fact fact_of_matmul(const Facts *f, const Node *n)
         return fact_rename(f, &y, map, to);
 }
 
+/* Row i reads what rows up to i of its operands read. */
+Fact fact_of_scan(const Facts *f, const Node *n)
+{
+        Fact y = fact_unknown();
+        unsigned kinds = 0;
+        int rows = n->type.rank - 2;
+        for (int i = 0; i < n->nin; i++) {
+                Fact in = fact_aligned(f, n, i, n->type.rank - n->in[i]->type.rank, AXES);
+                kinds |= in.kinds;
+                y.reach.all |= in.reach.all;
+                for (int k = 0; k < in.reach.n; k++) {
+                        Read read = in.reach.at[k];
+                        if (read.axis == rows) {
+                                read.open = true;
+                                read.low = read.high;
+                        }
+                        reach_add(f, &y.reach, read);
+                }
+        }
+        y.kinds = kinds & ~(unsigned)FINITE ? ANYTHING : kinds_of_sum(f, REAL, FINITE);
+        y.exact_zero = true;
+        return y;
+}
+
 const Cond *fold_condition(const Facts *f, const Node *n, Dim *dim, int *axis)
 {
         if (n->op == OP_MATMUL) {

@@ -322,6 +322,12 @@ Fact fact_binary(const Facts *f, const Pair *p, Guard *guard)
         return y;
 }
 
+/* Of a fact that says nothing of where a value is special, no stain either. */
+static unsigned stain_of(const Fact *a, Special v)
+{
+        return cond_is_true(a->unless[v]) ? 0 : a->stain[v];
+}
+
 Fact fact_where(const Facts *f, const Fact *c, const Fact *a, const Fact *b)
 {
         Maker m = facts_maker(f);
@@ -330,7 +336,7 @@ Fact fact_where(const Facts *f, const Fact *c, const Fact *a, const Fact *b)
         reach_join(f, &y.reach, &c->reach);
         for (Special v = AT_0; v < NSPECIAL; v++) {
                 y.unless[v] = cond_or(m, cond_and(m, if_a, a->unless[v]), cond_and(m, if_b, b->unless[v]));
-                y.stain[v] = cond_is_true(y.unless[v]) ? 0 : a->stain[v] | b->stain[v];
+                y.stain[v] = cond_is_true(y.unless[v]) ? 0 : stain_of(a, v) | stain_of(b, v);
         }
         y.integer = cases_choose(m, if_a, a->integer, if_b, b->integer);
         return y;

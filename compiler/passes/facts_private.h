@@ -142,6 +142,7 @@ Fact fact_of_largest(const Facts *f, const Fact *a, const Type *t, int axis);
 Fact fact_of_argmax(const Facts *f, const Fact *a, const Type *t, int axis);
 Fact fact_of_softmax(const Facts *f, const Node *n);
 Fact fact_of_matmul(const Facts *f, const Node *n);
+Fact fact_of_scan(const Facts *f, const Node *n);
 
 /* Of the ops that move elements; the facts of their inputs are known. */
 Fact fact_view(const Facts *f, const Node *n);

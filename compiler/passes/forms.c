@@ -164,7 +164,7 @@ FormWay form_way(const Forms *forms, const Node *n, const Form *form, Form *from
         if (is_handed(n) && all == whole)
                 return handed_way(forms, n, form, from);
         if (all == 0 || !fed)
-                return n->op == OP_INPUT && form->border > 0 ? IMPOSSIBLE : BY_OP;
+                return form->border > 0 && (n->op == OP_INPUT || n->op == OP_SCAN) ? IMPOSSIBLE : BY_OP;
         if (all == growing && one)
                 return kept ? BY_STATE : IMPOSSIBLE;
         return n->op == OP_INPUT || is_handed(n) ? IMPOSSIBLE : BY_OP;

@@ -169,23 +169,30 @@ static int lowest_axis(unsigned axes)
         return axis;
 }
 
-/* late: its row i is row i - late of n. */
-static StateVar *state_new(Rewrite *m, const Node *n, const Form *form, int64_t late)
+static StateVar *state_new(Rewrite *m, const Node *n, const Form *form, Type type)
 {
         Graph *g = m->g;
         StateVar *s = NEW(g->arena, StateVar);
         const Region *r = n->body->region;
         s->id = g->nstate;
         s->name = state_path(m, n, form);
-        s->axis = lowest_axis(form->all);
-        s->type = n->type;
-        s->type.dim[s->axis] = dim_fixed(dim_bound(m->old, n->type.dim[s->axis]) + late);
-        s->late = late;
-        s->window = form->back < 0 ? 0 : form->back - late > 1 ? form->back - late : 1;
+        s->axis = -1;
+        s->type = type;
         s->region = r ? m->region[r->repeat->id] : NULL;
         s->slots = iteration_slots(g->arena, n->body, &s->slot_of);
         GROW(g->arena, g->state, g->nstate, m->cap_state);
         g->state[g->nstate++] = s;
+        return s;
+}
+
+/* late: its row i is row i - late of n. */
+static StateVar *history_new(Rewrite *m, const Node *n, const Form *form, int64_t late)
+{
+        StateVar *s = state_new(m, n, form, n->type);
+        s->axis = lowest_axis(form->all);
+        s->type.dim[s->axis] = dim_fixed(dim_bound(m->old, n->type.dim[s->axis]) + late);
+        s->late = late;
+        s->window = form->back < 0 ? 0 : form->back - late > 1 ? form->back - late : 1;
         return s;
 }
 
@@ -209,7 +216,7 @@ static Node *make_state(Rewrite *m, Body *body, const Node *n, const Form *form)
         int64_t late = rows_ahead(m->forms, n);
         Form *own = form_find(m->forms, n, 0, late);
         Node *rows = make(m, body, n, own);
-        StateVar *s = state_new(m, n, form, late);
+        StateVar *s = history_new(m, n, form, late);
         Attr attr = {.axis = s->axis, .state = s, .slot = -1};
         Type type = n->type, all = type_in_form(g, &n->type, form);
         Dim count = all.dim[s->axis];
@@ -355,10 +362,14 @@ static Node *make_by_op(Rewrite *m, Body *body, const Node *n, const Form *form)
         }
         if (n->op == OP_REPEAT)
                 attr.region = make_region(m, n);
+        if (n->op == OP_SCAN) { /* its new rows go on from what it left */
+                attr.state = state_new(m, n, form, scan_state(n));
+                attr.axis = attr.state->axis;
+        }
         Node *made = node_like(m, body, n, n->op, n->nin, in, attr, type_in_form(m->g, &n->type, form));
         if (n->op == OP_REPEAT)
                 attr.region->repeat = made;
-        return n->op == OP_MATMUL ? made : make_guards(m, body, n, in, made);
+        return n->op == OP_MATMUL || n->op == OP_SCAN ? made : make_guards(m, body, n, in, made);
 }
 
 static Node *make(Rewrite *m, Body *body, const Node *n, Form *form)

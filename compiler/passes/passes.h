@@ -1,6 +1,6 @@
 /* passes: from a graph to a graph.
  *
- * Simplification (simplify.c with algebra.c, fold.c, common.c, prune.c), the causal proof (causal.c on facts*.c and affine*.c), the
+ * Simplification (simplify.c with algebra.c, fold.c, common.c, prune.c), recurrences (recur.c), the causal proof (causal.c on facts*.c and affine*.c), the
  * state form that follows from it (incremental.c, forms.c), and what is cut out or moved before kernels are made (phases.c,
  * accumulate.c, masked_weights.c, scores_apart.c, taps_apart.c, mixture.c).  A pass returns a new graph or the same one. */
 #ifndef PASSES_H
@@ -28,6 +28,9 @@ void split_mixtures(Graph *g, const uint8_t *const *kind);
 typedef struct GraphFacts GraphFacts;
 /* time: a named dimension of g, which must not change any more. */
 GraphFacts *graph_facts(Arena *arena, const Graph *g, int time);
+
+/* recur.c: scans in place of masked products.  said: a line for each, and for what is almost one, why not.  Whether there are any.  Changes g. */
+bool recur(Graph *g, int time, Text *said);
 
 /* The causal proof: whether every output, at index i of `time`, is a function of the inputs up to i alone. */
 

@@ -76,7 +76,7 @@ static void mark_appends(Pruner *p, const Body *body)
 {
         for (int i = 0; i < body->nnode; i++) {
                 Node *n = body->node[i];
-                if (n->op == OP_APPEND || n->op == OP_KEEP)
+                if (n->op == OP_APPEND || n->op == OP_KEEP || keeps_scan(n))
                         mark(p, n);
                 for (int k = 0; n->op == OP_REPEAT && k < n->attr.region->nbody; k++)
                         mark_appends(p, n->attr.region->body[k]);

@@ -36,7 +36,7 @@ typedef struct {
 static bool is_stored(const Node *n)
 {
         return n->op == OP_CARRY || n->op == OP_READ || n->op == OP_APPEND || n->op == OP_REPEAT ||
-               n->op == OP_RESULT;
+               n->op == OP_RESULT || keeps_scan(n);
 }
 
 /* The keys of a product of scores, with the views through which it reads them. */
@@ -110,7 +110,7 @@ static Node *instead(Apart *p, Node *n, bool shown)
         if (n->id >= p->limit || !p->needed.node[n->id])
                 return n;
         if (is_stored(n))
-                return shown && n->op == OP_APPEND ? same(p, n, n) : n;
+                return shown && (n->op == OP_APPEND || keeps_scan(n)) ? same(p, n, n) : n;
         bool own = shown && (p->inside[n->id] || (n->op == OP_VIEW && under_views(n)->op == OP_APPEND));
         Node **copy = &p->copy[own][n->id];
         if (*copy)

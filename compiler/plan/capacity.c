@@ -92,6 +92,10 @@ static int64_t counted_size(const Plan *p, const Kernel *k)
                         size[2] *= bound_of(p, product->type.dim[a]);
                 size[3] = last_size(p, k->k, 0);
         }
+        if (k->op == K_SCAN) {
+                size[0] = scan_of(product).depth;
+                size[1] = scan_of(product).width;
+        }
         for (int i = 0; i < 4; i++)
                 most = size[i] > most ? size[i] : most;
         return most;

@@ -102,7 +102,7 @@ static bool holds_append(const Body *b)
                 for (int k = 0; n->op == OP_REPEAT && k < n->attr.region->nbody; k++)
                         if (holds_append(n->attr.region->body[k]))
                                 return true;
-                if (n->op == OP_APPEND)
+                if (n->op == OP_APPEND || keeps_scan(n))
                         return true;
         }
         return false;

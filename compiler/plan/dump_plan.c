@@ -5,8 +5,8 @@
 
 static const char *const kernel_word[] = {
         [K_LOOP] = "loop",           [K_MATMUL] = "matmul", [K_ACTIVATION_MATMUL] = "value matmul",
-        [K_ATTENTION] = "attention", [K_SELECT] = "select", [K_ACTIVE] = "active",
-        [K_FILL] = "fill",           [K_REPEAT] = "repeat"};
+        [K_ATTENTION] = "attention", [K_SCAN] = "scan",     [K_SELECT] = "select",
+        [K_ACTIVE] = "active",       [K_FILL] = "fill",     [K_REPEAT] = "repeat"};
 static const char *const home_word[] = {
         [IN_ARENA] = "arena", [IN_WEIGHTS] = "weights", [IN_STATE] = "state",
         [IN_INPUT] = "input", [IN_OUTPUT] = "output",   [IN_LITERAL] = "literal"};

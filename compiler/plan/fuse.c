@@ -147,6 +147,18 @@ static void mark_operands(Fuse *f)
         }
 }
 
+static void find_scans(Fuse *f)
+{
+        for (int i = 0; i < f->uses->n; i++) {
+                Node *n = f->uses->all[i];
+                if (n->op != OP_SCAN)
+                        continue;
+                f->owner[n->id] = fuse_kernel(f, K_SCAN, n);
+                for (int k = 0; k < n->nin; k++)
+                        f->must[base_of(n->in[k])->id] = true;
+        }
+}
+
 static void find_products(Fuse *f)
 {
         for (int i = 0; i < f->uses->n; i++)
@@ -244,7 +256,7 @@ static bool can_inline(const Fuse *f, const Node *n, const Kernel *k, bool viewe
         const Type *domain = &k->store[0].node->type;
         if (f->must[n->id] || n->op == OP_TOP || n->op == OP_ARGMAX)
                 return false;
-        if (k->op == K_ACTIVATION_MATMUL || k->op == K_SELECT)
+        if (k->op == K_ACTIVATION_MATMUL || k->op == K_SELECT || k->op == K_SCAN)
                 return false;
         bool is_fold = op_info[n->op].family == REDUCE || n->op == OP_SOFTMAX;
         if (is_fold) {
@@ -365,6 +377,7 @@ static Node *attempt(Fuse *f)
         p->value = NEW_ARRAY(p->graph->arena, Buffer *, p->graph->nnode);
         mark_operands(f);
         find_products(f);
+        find_scans(f);
         group(f);
         add_repeats(f);
         window_caches(f);
@@ -397,7 +410,7 @@ static bool walks_time(const Plan *p, const Kernel *k)
                     !dim_equal(d.loop[0].size, dim_named(p->graph->time)))
                         return false;
         }
-        return k->op != K_REPEAT;
+        return k->op != K_REPEAT && !k->kept; /* what a state goes on from wants all rows */
 }
 
 static bool only_tails_touch(const Plan *p, const Kernel *writer, const Buffer *b)

@@ -450,6 +450,22 @@ static void lay_state(Fuse *f, Node *append, int tiled)
         place_value(f, append->in[1], rows, append->body, 4 * f->uses->place[append->id] + 2);
 }
 
+/* What a scan keeps, of which its kernel knows the parts. */
+static void lay_scan(Fuse *f, Kernel *k)
+{
+        const Node *n = k->store[0].node;
+        const StateVar *s = n->attr.state;
+        if (k->op != K_SCAN || !s)
+                return;
+        Buffer *b = k->kept = buffer_new(f->plan, IN_STATE, &s->type, s->name);
+        lay_out(f->plan, b, -1);
+        b->index = s->id;
+        b->slots = s->slots;
+        b->slot_of = s->slot_of;
+        b->slot_stride = b->size;
+        b->region = n->body->region;
+}
+
 /* What is fed separately: one buffer, which its part fills and others read, each with the iterations of its own repeats. */
 static void lay_kept(Fuse *f, Node *keep, const int *tiled)
 {
@@ -589,6 +605,8 @@ void layout(Fuse *f)
                         lay_state(f, f->uses->all[i], tiled[f->uses->all[i]->id]);
                 else if (f->uses->all[i]->op == OP_KEEP)
                         lay_kept(f, f->uses->all[i], tiled);
+        for (int i = 0; i < f->nkernel; i++)
+                lay_scan(f, f->kernel[i]);
         for (int i = 0; i < f->uses->n; i++)
                 if (f->uses->all[i]->op == OP_REPEAT)
                         lay_repeat(f, f->uses->all[i]);

@@ -171,6 +171,8 @@ static bool is_stored_in(const Fuse *f, const Node *n, const Buffer *to)
         Storage storage = to->storage;
         bool narrow = storage == STORAGE_F16;
         const Kernel *k = f->owner[n->id];
+        if (to->home == IN_OUTPUT && keeps_scan(n)) /* it has to be run, wanted or not */
+                return false;
         if (storage == STORAGE_F32 && !to->paged)
                 return true;
         if (storage == STORAGE_Q8) /* a group is made of all its numbers */

@@ -165,6 +165,14 @@ static void tile_attention(Plan *p, Kernel *k)
                         k->name, KEYS_AT_ONCE);
 }
 
+/* As runtime/scan.h has it; without a state, that is scratch too. */
+static void tile_scan(Kernel *k)
+{
+        ScanInputs s = scan_of(k->store[0].node);
+        k->scratch = INT64_C(12) * (s.depth + SCAN_BLOCK + SCAN_WIDTH(s.width)) + 80 + SCAN_BLOCK * s.depth;
+        k->scratch = round_up(k->scratch, LANES) + (k->kept ? 0 : SCAN_FLOATS(s.depth, s.width));
+}
+
 bool pass_tile(Plan *p, Diag *diag)
 {
         (void)diag;
@@ -175,6 +183,8 @@ bool pass_tile(Plan *p, Diag *diag)
                                 tile_matmul(p, kernel);
                         if (kernel->op == K_ATTENTION)
                                 tile_attention(p, kernel);
+                        if (kernel->op == K_SCAN)
+                                tile_scan(kernel);
                 }
         return true;
 }

@@ -132,6 +132,13 @@ static double flops_of(const Kernel *k, const int64_t *size)
                        (1 + (double)dim_value(v->dim[v->rank - 1], size) /
                                     (double)dim_value(q->dim[q->rank - 1], size));
         }
+        case K_SCAN: {
+                const ScanInputs s = scan_of(k->store[0].node);
+                const double pairs = s.q ? 4 * (double)s.depth * (double)s.width +
+                                                     2 * SCAN_BLOCK * (double)(s.depth + s.width)
+                                         : 2 * (double)s.width;
+                return count(&k->store[0].node->type, size) / (double)s.width * pairs;
+        }
         case K_LOOP:
         case K_SELECT:
         case K_FILL:

@@ -84,6 +84,12 @@ const char *engine_rewind(Engine *e, int64_t n)
                                             "position %lld can't be gone back to: what it reads of the %lld "
                                             "positions before is no longer held",
                                             (long long)n, (long long)p->cache[i].back);
+        const Buffer *scan = scan_buffer(p);
+        if (scan &&
+            !scan_reaches(((const InstanceHead *)(void *)e->instance)->state + FLOATS(scan->offset), n))
+                return arena_printf(p->graph->arena,
+                                    "position %lld can't be gone back to: sums have gone on from there",
+                                    (long long)n);
         if (p->pages)
                 pages_give(&e->pages, e->slot, *position(e), n);
         *position(e) = n;

@@ -300,3 +300,48 @@ void run_attention(Frame *f, const AttentionCall *c)
         ((AttentionKernel *)f->own->run.attention)(&a, score, live, rows, &s, scratch_of(f));
         ((AttentionJoin *)f->own->run.attention_join)(&a, &s, scratch_of(f), m->team, f->thread, m->threads);
 }
+
+/* As in runtime/scan.h. */
+typedef struct {
+        const float *q, *k, *v;
+        float *out;
+        int64_t q_row, k_row, v_row, out_row;
+        const float *powers;
+        int depth, width;
+} ScanRun;
+typedef void ScanKernel(const ScanRun *s, float *state, int unit, int64_t position, int64_t rows,
+                        float *scratch);
+
+static void *place_or_none(const Frame *f, Operand o)
+{
+        return o.buffer ? frame_place(f, o) : NULL;
+}
+
+void run_scan(Frame *f, const ScanCall *c)
+{
+        const int threads = f->m->head.threads;
+        const int64_t units = SCAN_UNITS(c->width), floats = SCAN_FLOATS(c->depth, c->width),
+                      rows = frame_times(f, c->row);
+        const int64_t end = share_of(c->heads * units, f->thread + 1, threads);
+        for (int64_t unit = share_of(c->heads * units, f->thread, threads); unit < end; unit++) {
+                frame_set_loops_in(f, c->around, c->naround, unit / units);
+                const ScanRun s = {.q = place_or_none(f, c->q),
+                                   .k = place_or_none(f, c->k),
+                                   .v = frame_place(f, c->v),
+                                   .out = frame_place(f, c->out),
+                                   .q_row = c->q_row,
+                                   .k_row = c->k_row,
+                                   .v_row = c->v_row,
+                                   .out_row = c->out_row,
+                                   .powers = place_or_none(f, c->powers),
+                                   .depth = (int)c->depth,
+                                   .width = (int)c->width};
+                float *state = place_or_none(f, c->state), *scratch = scratch_of(f);
+                ScanKernel *scan = (ScanKernel *)f->own->run.scan;
+                if (state)
+                        scan(&s, state + unit * floats, (int)(unit % units), frame_size(f, c->position), rows,
+                             scratch);
+                else
+                        scan(&s, scratch, (int)(unit % units), 0, rows, scratch + floats);
+        }
+}

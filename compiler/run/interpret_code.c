@@ -451,6 +451,7 @@ static void run_stmt(Frame *f, const Stmt *s)
         case STMT_MATMUL: run_matmul(f, s->call.matmul); break;
         case STMT_ACTIVATION_MATMUL: run_activations(f, s->call.activation); break;
         case STMT_ATTENTION: run_attention(f, s->call.attention); break;
+        case STMT_SCAN: run_scan(f, s->call.scan); break;
         case STMT_TOP:
         case STMT_ARGMAX:
         case STMT_CODES: run_select(f, s); break;

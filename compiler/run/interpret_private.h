@@ -28,8 +28,8 @@ typedef struct {
                 *gather[STORAGE_COUNT][2], *store[STORAGE_COUNT], *store_n[STORAGE_COUNT],
                 *store_strided[STORAGE_COUNT];
         KernelFunction *soft, *part, *matmul, *matmul_active, *activations, *past_zeros, *attention,
-                *attention_share, *attention_join, *top, *argmax, *codes, *keep_codes, *blocks, *block_load,
-                *block_gather[2];
+                *attention_share, *attention_join, *scan, *top, *argmax, *codes, *keep_codes, *blocks,
+                *block_load, *block_gather[2];
 } Functions;
 
 typedef union {
@@ -106,4 +106,5 @@ static inline const CodeInstance *view_at(const CodeInstance *views, const Inter
 void run_matmul(Frame *f, const MatmulCall *c);
 void run_activations(const Frame *f, const ActivationCall *c);
 void run_attention(Frame *f, const AttentionCall *c);
+void run_scan(Frame *f, const ScanCall *c);
 #endif

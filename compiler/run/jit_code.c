@@ -210,6 +210,7 @@ static void find_functions(Functions *run, const Target *t)
         run->attention = kernel_find(t, "attention");
         run->attention_share = kernel_find(t, "attention_share");
         run->attention_join = kernel_find(t, "attention_join");
+        run->scan = kernel_find(t, "scan");
         run->top = kernel_find(t, "top_of");
         run->argmax = kernel_find(t, "argmax_of");
 }

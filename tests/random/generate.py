@@ -23,10 +23,11 @@ from hidden import Hidden
 from latents import Latents
 from library import Library
 from pairs import Pairs
+from recurrent import Recurrent
 from iterations import Iterations
 
 
-class Model(Core, Formulas, Blocks, Library, Families, Pairs, Ahead, Hidden, Iterations, Latents):
+class Model(Core, Formulas, Blocks, Library, Families, Pairs, Ahead, Hidden, Iterations, Latents, Recurrent):
     def __init__(self, seed):
         super().__init__(seed)
         self.imports, self.before = [], []
@@ -209,6 +210,7 @@ class Model(Core, Formulas, Blocks, Library, Families, Pairs, Ahead, Hidden, Ite
                 self.apart_from_others("positions", 30, self.do_positions)
             self.pairs()
             self.hidden()
+            self.recurrent()
             self.outputs()
             options = self.options()
         text = [f"# seed {self.seed}"] + ["# hidden"] * self.hides + ([f"# verify: {' '.join(options)}"] if options else [])

@@ -1,0 +1,145 @@
+/* Scans: strides read off the maps of what is summed, and of the output.
+ *
+ * The kernel's domain is the loops of its root (heads, rows, width) with two more: the width of a key, and the powers of the decay.  The
+ * runtime's kernel takes all rows of one head; heads are loops in the emitted function, which threads share. */
+#include "lower_private.h"
+
+typedef struct {
+        Address at;
+        Buffer *buffer;
+} Walk;
+
+enum { VALUES, QUERIES, KEYS, POWERS, OUTPUT, WALKS };
+
+typedef struct {
+        Walk of[WALKS];
+        int row, width, depth, power; /* loops */
+        int around[MAX_LOOPS], naround;
+} Walks;
+
+/* An operand at the rows' own place, with `last` along its last axis. */
+static MapResult walk(Lower *l, Node *x, const Map *root, int last, Walk *w)
+{
+        Map m = {.rank = x->type.rank};
+        for (int a = 0; a < x->type.rank - 1; a++)
+                if (!dim_is(x->type.dim[a], 1))
+                        m.axis[a] = root->axis[a + root->rank - x->type.rank];
+        m.axis[x->type.rank - 1].coef[last] = 1;
+        return address_through(l->plan, &l->domain, &m, x, NULL, &w->at, &w->buffer, &l->refine);
+}
+
+/* Heads, then one loop of rows and one of columns; false: an axis is cut otherwise. */
+static bool find_loops(const Lower *l, int rank, Walks *w)
+{
+        w->naround = 0;
+        w->row = w->width = -1;
+        for (int i = 0; i < l->loops; i++) {
+                int axis = l->domain.loop[i].axis, *own = axis == rank - 1   ? &w->width
+                                                          : axis == rank - 2 ? &w->row
+                                                                             : NULL;
+                if (own && *own >= 0)
+                        return false;
+                if (own)
+                        *own = i;
+                else
+                        w->around[w->naround++] = i;
+        }
+        return w->row >= 0 && w->width >= 0;
+}
+
+/* Floats of a row that stand side by side? */
+static bool is_even(const Lower *l, const Walk *w, int last)
+{
+        return reads_straight(w->buffer, &w->at) &&
+               (dim_is(l->domain.loop[last].size, 1) || w->at.coef[last] == 1);
+}
+
+/* NULL, or what has to have a buffer first. */
+static Node *find_walks(Lower *l, const Kernel *k, Walks *w)
+{
+        Node *root = k->store[0].node;
+        ScanInputs s = scan_of(root);
+        Domain loops = domain_of(l->plan->graph, &root->type);
+        for (;;) {
+                if (loops.n + 2 > MAX_LOOPS)
+                        return root;
+                l->domain = loops;
+                l->loops = loops.n;
+                w->depth = l->domain.n++;
+                w->power = l->domain.n++;
+                l->domain.loop[w->depth] = (DomainLoop){dim_fixed(s.depth), -1, 1};
+                l->domain.loop[w->power] = (DomainLoop){dim_fixed(SCAN_POWERS), -1, 1};
+                if (!find_loops(l, root->type.rank, w))
+                        return root;
+                Map m = map_identity(&loops, &root->type);
+                Node *const in[] = {s.v, s.q, s.k, s.powers};
+                const int last[] = {w->width, w->depth, w->depth, w->power, w->width};
+                bool cut = false;
+                for (int i = 0; i < OUTPUT && !cut; i++) {
+                        MapResult r = in[i] ? walk(l, in[i], &m, last[i], &w->of[i]) : MAP_OK;
+                        cut = r == MAP_REFINE && l->refine.loop < loops.n && l->refine.loop != w->row;
+                        if (!cut && in[i] && (r != MAP_OK || !is_even(l, &w->of[i], last[i])))
+                                return in[i]->op == OP_VIEW && !l->plan->copy[in[i]->id] ? in[i]
+                                                                                         : base_of(in[i]);
+                }
+                if (!cut) {
+                        w->of[OUTPUT] = (Walk){address_of(k->store[0].to, &m), k->store[0].to};
+                        return is_even(l, &w->of[OUTPUT], w->width) ? NULL : root;
+                }
+                domain_refine(&loops, l->refine);
+        }
+}
+
+/* Where an operand begins, by the heads. */
+static Operand operand(Lower *l, const Walks *w, int which)
+{
+        const Walk *of = &w->of[which];
+        int64_t coef[MAX_LOOPS] = {0};
+        if (!of->buffer)
+                return (Operand){0};
+        Dim offset = of->at.offset;
+        for (int i = 0; i < w->naround; i++)
+                coef[w->around[i]] = of->at.coef[w->around[i]];
+        if (begins_at_first(l, w->row))
+                offset = dim_add(offset, dim_scale(dim_named(NAMED_FIRST), of->at.coef[w->row]));
+        names_buffer(l, of->buffer);
+        return (Operand){of->buffer, affine_index(l, offset, coef, false)};
+}
+
+Node *lower_scan(Plan *p, Kernel *k, Code *code)
+{
+        Lower l = lower_new(p, k, WHOLE_KERNEL, k->name);
+        Walks w = {0};
+        l.lane = -1;
+        Node *stuck = find_walks(&l, k, &w);
+        if (stuck)
+                return stuck;
+        ScanInputs s = scan_of(k->store[0].node);
+        ScanCall *call = NEW(l.arena, ScanCall);
+        *call = (ScanCall){.q = operand(&l, &w, QUERIES),
+                           .k = operand(&l, &w, KEYS),
+                           .v = operand(&l, &w, VALUES),
+                           .powers = operand(&l, &w, POWERS),
+                           .out = operand(&l, &w, OUTPUT),
+                           .q_row = w.of[QUERIES].at.coef[w.row],
+                           .k_row = w.of[KEYS].at.coef[w.row],
+                           .v_row = w.of[VALUES].at.coef[w.row],
+                           .out_row = w.of[OUTPUT].at.coef[w.row],
+                           .depth = s.depth,
+                           .width = s.width,
+                           .heads = s.heads,
+                           .row = w.row};
+        for (; call->naround < w.naround; call->naround++)
+                call->around[call->naround] = w.around[call->naround];
+        if (k->kept) {
+                names_buffer(&l, k->kept);
+                call->state = (Operand){k->kept, index_number(l.arena, 0)};
+                call->position = dim_named(p->graph->past);
+                if (begins_at_first(&l, w.row))
+                        call->position = dim_add(call->position, dim_named(NAMED_FIRST));
+        }
+        add_stmt(&l, l.row, (Stmt){.op = STMT_SCAN, .call.scan = call});
+        close_function(&l);
+        add_function(p, code, l.function);
+        return NULL;
+}

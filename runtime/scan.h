@@ -1,0 +1,214 @@
+/*
+ * Causal sums over all positions before: y_i = sum over j <= i of c^(i - j) (q_i . k_j) v_j, without a row of the past but those of a
+ * block.  Chunkwise as in RetNet (Sun et al., 2023), on fixed blocks of 64 absolute positions, with every bit defined.  For row i of the
+ * block that begins at b, with r = i - b, and M [depth][width] the sum before the block (scan_state.h):
+ *
+ *      s_j  = fma chain over d ascending, from +0, of q_i[d] k_j[d],           for j from b to i
+ *      p_j  = s_j c^(i - j)
+ *      y[e] = fma chain from +0: of (q_i[d] c^r) M[d][e] over d ascending, if b > 0, then of p_j v_j[e] over j ascending
+ *
+ *      M'[d][e] = fma chain from M[d][e] c^64 (from +0 if b = 0), of (k_j[d] c^(64 - (j - b))) v_j[e] over j ascending
+ *
+ * c^n are floats that are given; without them nothing is multiplied.  Without q and k a row follows from the row before,
+ *
+ *      y_i[e] = fma(y_{i-1}[e], c, v_i[e]), from +0; or y_{i-1}[e] + v_i[e]
+ *
+ * and M is y of the row before the block.  No bit depends on which rows come in a call.
+ *
+ * Needs guard.h, a v16 header, tile.h, matmul.h and scan_state.h.
+ */
+
+/* Rows of one head, all columns. */
+typedef struct {
+        const float *q, *k; /* row i at q + i * q_row, k + i * k_row: [depth]; or NULL */
+        const float *v;     /* row i at v + i * v_row: [width] */
+        float *out;         /* the same */
+        int64_t q_row, k_row, v_row, out_row;
+        const float *powers; /* c^0 to c^64, or NULL */
+        int depth, width;
+} Scan;
+
+/* Floats of scratch that scan() needs; each thread its own. */
+#define SCAN_SCRATCH(depth, width)                                                                           \
+        (12 * ((depth) + SCAN_BLOCK + SCAN_WIDTH(width)) + 80 + SCAN_BLOCK * (depth))
+
+/* A unit on its way through its blocks. */
+typedef struct {
+        int depth, width; /* width: in whole vectors, in memory */
+        int columns, first; /* there are so many, from column `first` of the head on */
+        int64_t at;       /* where the block begins */
+        float *sum, *keys, *values;
+        float *q, *p, *acc; /* of a tile: [12][depth], [12][SCAN_BLOCK], [12][width] */
+        float *down;        /* c^64, c^63, .. c^0, then zeros: [80] */
+        float *scaled;      /* keys times powers: [4][depth][16] */
+} ScanUnit;
+
+/* One product of at most 12 rows, `x_row` apart, of which there may be fewer than a tile has. */
+SHARED void scan_product(float *acc, int64_t acc_row, const float *x, int64_t x_row, const float *w, int64_t w_panel, int64_t w_step,
+                         int64_t steps, int fresh, int rows, int panels)
+{
+        const int width = rows == 1 ? 4 : rows <= 4 ? FEW_PANELS : TILE_PANELS;
+        for (int j = 0; j < panels; j += width) {
+                Factors f = {.x = x, .x_step = 1, .w = w + j * w_panel, .w_panel = w_panel, .w_step = w_step, .storage = STORAGE_F32};
+                f.panels = panels - j < width ? panels - j : width;
+                f.next = (const char *)f.w;
+                f.next_panel = f.next_step = 0;
+                rows_at(&f, NULL, x_row, rows, 12);
+                if (rows == 1)
+                        tile_product(acc + 16 * j, acc_row, &f, steps, fresh, 1, 4);
+                else if (TILE_ROWS > 4 && rows > 4)
+                        tile_rows_odd(acc + 16 * j, acc_row, &f, steps, fresh, TILE_ROWS, TILE_PANELS, 0);
+                else
+                        tile_product(acc + 16 * j, acc_row, &f, steps, fresh, 4, FEW_PANELS);
+        }
+}
+
+/* Rows of the tile that scan_product() takes at once. */
+KERNEL int scan_rows(int64_t left)
+{
+        const int most = TILE_ROWS > 4 ? TILE_ROWS : 4;
+        return left < most ? (int)left : most;
+}
+
+/* The block, which is full, goes into the sum. */
+SHARED void scan_absorb(const Scan *s, ScanUnit *u)
+{
+        const int panels = u->width / 16;
+        const float *keys = s->powers ? u->scaled : u->keys;
+        for (int j = 0; s->powers && j < SCAN_BLOCK; j += 16)
+                for (int d = 0; d < u->depth; d++) {
+                        const int at = (j / 16 * u->depth + d) * 16;
+                        v_store(u->scaled + at, v_mul(v_load(u->keys + at), v_load(u->down + j)));
+                }
+        for (int i = 0; i < 12 * u->width; i += 16) /* rows of a tile that there are not */
+                v_store(u->acc + i, v_set1(0));
+        for (int d = 0, rows; d < u->depth; d += rows) {
+                float *sum = u->sum + d * u->width;
+                rows = scan_rows(u->depth - d);
+                for (int i = 0; i < rows * u->width; i += 16)
+                        v_store(u->acc + i, s->powers ? v_mul(v_load(sum + i), v_set1(u->down[0])) : v_load(sum + i));
+                for (int j = 0; j < SCAN_BLOCK; j += 16)
+                        scan_product(u->acc, u->width, keys + (j / 16 * u->depth + d) * 16, 16, u->values + j * u->width, 16, u->width, 16,
+                                     u->at == 0 && j == 0, rows, panels);
+                for (int i = 0; i < rows * u->width; i += 16)
+                        v_store(sum + i, v_load(u->acc + i));
+        }
+        u->at += SCAN_BLOCK;
+}
+
+/* `rows` rows of the tile that begins with row r of the block; row `from` of the call. */
+SHARED void scan_tile(const Scan *s, const ScanUnit *u, int r, int rows, int64_t from)
+{
+        const int panels = u->width / 16, keys = (r + rows - 1) / 16 + 1;
+        for (int i = 0; i < rows; i++)
+                memcpy(u->q + i * u->depth, s->q + (from + i) * s->q_row, sizeof *u->q * (size_t)u->depth);
+        scan_product(u->p, SCAN_BLOCK, u->q, u->depth, u->keys, (int64_t)u->depth * 16, 16, u->depth, 1, rows, keys);
+        for (int i = 0; s->powers && i < rows; i++) {
+                for (int j = 0; j <= r + i; j += 16)
+                        v_store(u->p + i * SCAN_BLOCK + j,
+                                v_mul(v_load(u->p + i * SCAN_BLOCK + j), v_load(u->down + SCAN_BLOCK - r - i + j)));
+                for (int d = 0; d < u->depth; d++)
+                        u->q[i * u->depth + d] *= s->powers[r + i];
+        }
+        if (u->at > 0)
+                scan_product(u->acc, u->width, u->q, u->depth, u->sum, 16, u->width, u->depth, 1, rows, panels);
+        scan_product(u->acc, u->width, u->p, SCAN_BLOCK, u->values, 16, u->width, r + 1, u->at == 0, rows, panels);
+        for (int i = 1; i < rows; i++)
+                scan_product(u->acc + i * u->width, u->width, u->p + i * SCAN_BLOCK + r + 1, 0, u->values + (r + 1) * u->width, 16, u->width, i,
+                             0, 1, panels);
+        for (int i = 0; i < rows; i++)
+                for (int e = 0; e < u->columns; e += 16)
+                        v_store_n(s->out + (from + i) * s->out_row + u->first + e, v_load(u->acc + i * u->width + e),
+                                  u->columns - e < 16 ? u->columns - e : 16);
+}
+
+/* Row `from` of the call becomes row r of the block. */
+KERNEL void scan_keep(const Scan *s, const ScanUnit *u, int r, int64_t from)
+{
+        float *key = u->keys + r / 16 * 16 * u->depth + r % 16;
+        for (int d = 0; d < u->depth; d++)
+                key[d * 16] = s->k[from * s->k_row + d];
+        for (int e = 0; e < u->width; e += 16) {
+                const int lanes = u->columns - e < 16 ? u->columns - e : 16;
+                const v16 v = lanes > 0 ? v_load_n(s->v + from * s->v_row + u->first + e, lanes) : v_set1(0);
+                v_store(u->values + r * u->width + e, v);
+        }
+}
+
+/* Without queries and keys: rows r to r + rows - 1 of the block, all values being there; a full block leaves its last row. */
+KERNEL void scan_sums(const Scan *s, const ScanUnit *u, int r, int rows, int64_t from)
+{
+        const v16 c = v_set1(s->powers ? s->powers[1] : 1);
+        for (int e = 0; e < u->columns; e += 16) {
+                v16 sum = u->at > 0 ? v_load(u->sum + e) : v_set1(0);
+                for (int j = 0; j < r + rows; j++) {
+                        const v16 v = v_load(u->values + j * u->width + e);
+                        sum = s->powers ? v_fma(sum, c, v) : v_add(sum, v);
+                        if (j >= r)
+                                v_store_n(s->out + (from + j - r) * s->out_row + u->first + e, sum,
+                                          u->columns - e < 16 ? u->columns - e : 16);
+                }
+        }
+}
+
+KERNEL void scan_absorb_sums(const Scan *s, ScanUnit *u)
+{
+        const v16 c = v_set1(s->powers ? s->powers[1] : 1);
+        for (int e = 0; e < u->width; e += 16) {
+                v16 sum = u->at > 0 ? v_load(u->sum + e) : v_set1(0);
+                for (int j = 0; j < SCAN_BLOCK; j++) {
+                        const v16 v = v_load(u->values + j * u->width + e);
+                        sum = s->powers ? v_fma(sum, c, v) : v_add(sum, v);
+                }
+                v_store(u->sum + e, sum);
+        }
+        u->at += SCAN_BLOCK;
+}
+
+/* Where a unit's parts lie in its state and in scratch. */
+KERNEL ScanUnit scan_unit(const Scan *s, float *state, int unit, float *scratch)
+{
+        ScanUnit u = {.depth = s->q ? s->depth : 0, .width = SCAN_WIDTH(s->width), .first = unit * SCAN_COLUMNS};
+        const int left = s->width - u.first;
+        u.columns = left < SCAN_COLUMNS ? left : SCAN_COLUMNS;
+        u.sum = state + SCAN_FRONT;
+        u.keys = u.sum + (s->q ? u.depth : 1) * u.width;
+        u.values = u.keys + SCAN_BLOCK * u.depth;
+        u.q = scratch;
+        u.p = u.q + 12 * u.depth;
+        u.acc = u.p + 12 * SCAN_BLOCK;
+        u.down = u.acc + 12 * u.width;
+        u.scaled = u.down + 80;
+        return u;
+}
+
+/*
+ * `rows` rows from `position` on of one unit of a head, whose state [SCAN_FLOATS(depth, width)] they go on from and leave.  Sizes are
+ * literals.  scratch is [SCAN_SCRATCH(depth, width)].
+ */
+KERNEL void scan(const Scan *s, float *state, int unit, int64_t position, int64_t rows, float *scratch)
+{
+        ScanUnit u = scan_unit(s, state, unit, scratch);
+        if (position == 0)
+                memset(state, 0, sizeof *state * (size_t)SCAN_FLOATS(u.depth, s->width));
+        for (int i = 0; s->powers && i < 80; i++)
+                u.down[i] = i <= SCAN_BLOCK ? s->powers[SCAN_BLOCK - i] : 0;
+        memcpy(&u.at, state, sizeof u.at);
+        for (int64_t from = 0, n; from < rows; from += n) {
+                if (position + from - u.at == SCAN_BLOCK && s->q)
+                        scan_absorb(s, &u);
+                else if (position + from - u.at == SCAN_BLOCK)
+                        scan_absorb_sums(s, &u);
+                const int r = (int)(position + from - u.at);
+                n = rows - from < SCAN_BLOCK - r ? rows - from : SCAN_BLOCK - r;
+                for (int i = 0; i < n; i++)
+                        scan_keep(s, &u, r + i, from + i);
+                if (!s->q)
+                        scan_sums(s, &u, r, (int)n, from);
+                for (int i = 0, tile; s->q && i < n; i += tile) {
+                        tile = scan_rows(n - i);
+                        scan_tile(s, &u, r + i, tile, from + i);
+                }
+        }
+        memcpy(state, &u.at, sizeof u.at);
+}

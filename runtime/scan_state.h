@@ -1,0 +1,41 @@
+/*
+ * What a causal sum over all positions before keeps between calls: no row of them, but their sum up to where a block of 64 begins, and
+ * the rows since then.
+ *
+ *      of each unit:  the position `at` where the block begins | sum [depth][columns] before it | keys [4][depth][16], values [64][columns]
+ *
+ * A unit is 128 columns of the values of one head, or fewer.  Sums without keys have neither depth nor keys.  A block is taken into the
+ * sum when the first row after it comes: so positions can be taken back to where the last row's block begins.
+ */
+#include <stdint.h>
+#include <string.h>
+
+#define SCAN_BLOCK 64
+
+#define SCAN_COLUMNS 128
+
+/* Floats in front of the sum: room for `at`. */
+#define SCAN_FRONT 16
+
+/* Columns of a unit in whole vectors; units of a head. */
+#define SCAN_WIDTH(width) (((width) < SCAN_COLUMNS ? (width) + 15 : SCAN_COLUMNS) / 16 * 16)
+
+#define SCAN_UNITS(width) (((width) + SCAN_COLUMNS - 1) / SCAN_COLUMNS)
+
+/* Floats of a unit; depth 0: without keys. */
+#define SCAN_FLOATS(depth, width)                                                                            \
+        (SCAN_FRONT + ((depth) > 0 ? (depth) : 1) * SCAN_WIDTH(width) + SCAN_BLOCK * ((depth) + SCAN_WIDTH(width)))
+
+/* Where the block of a unit begins, after a call. */
+static inline int64_t scan_begins(const float *unit)
+{
+        int64_t at;
+        memcpy(&at, unit, sizeof at);
+        return at;
+}
+
+/* Whether a state that begins with this unit can go back to the first n positions. */
+static inline int scan_reaches(const float *unit, int64_t n)
+{
+        return n == 0 || n >= scan_begins(unit);
+}
