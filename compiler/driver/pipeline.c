@@ -250,6 +250,8 @@ static bool pass_causal(Model *m, const Options *o)
         m->rests = proof.rests;
         m->why_rests = proof.why_rests;
         m->graph = steps;
+        if (steps)
+                fronts(m->graph);
         after_pass(m->graph, o, PASS_causal);
         if (!o->off[PASS_simplify])
                 m->graph = simplify(m->graph);

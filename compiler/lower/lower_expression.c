@@ -386,8 +386,18 @@ static int lane_offsets(Lower *l, const Node *n, bool far, const int *v, const i
         return e;
 }
 
+/* The number of a row among those that b holds: of a window, no earlier than the first. */
+static const Index *row_held(const Lower *l, const Buffer *b, int axis, const Index *x)
+{
+        int cache = cache_of(b);
+        if (cache < 0 || axis != whole_buffer((Buffer *)b)->shift_axis)
+                return x;
+        return index_two(l->arena, INDEX_MOST, x, index_size(l->arena, dim_named(NAMED_BASE + cache)));
+}
+
 /* The place in the table of an element, or of a row of them, that the same index chooses for all lanes. */
-static const Index *place_in_table(Lower *l, const Node *n, const int *v, const Address *from)
+static const Index *place_in_table(Lower *l, const Node *n, const int *v, const Buffer *b,
+                                   const Address *from)
 {
         const Node *t = n->in[0];
         Address rest = *from;
@@ -398,7 +408,8 @@ static const Index *place_in_table(Lower *l, const Node *n, const int *v, const 
                 Stmt place = {
                         .op = STMT_PLACE, .far = is_far_here(l, n->in[i + 1]), .from = {v[i]}, .nfrom = 1};
                 place.at = index_size(l->arena, t->type.dim[i]);
-                const Index *x = index_leaf(l->arena, INDEX_PLACE, define(l, l->row, place));
+                const Index *x =
+                        row_held(l, b, i, index_leaf(l->arena, INDEX_PLACE, define(l, l->row, place)));
                 at = tile_step[i] ? tiled_index(l->arena, at, x, from->tile)
                                   : index_two(l->arena, INDEX_PLUS, at,
                                               index_two(l->arena, INDEX_TIMES, x,
@@ -434,7 +445,7 @@ static int gather(Lower *l, Node *n, const Map *m)
             (in_lanes && (from.tiled || from.coef[l->lane])))
                 return fail(l, t);
         if (!in_lanes)
-                return load_elements(l, n, m, b, place_in_table(l, n, v, &from), from.coef[l->lane]);
+                return load_elements(l, n, m, b, place_in_table(l, n, v, b, &from), from.coef[l->lane]);
         const int64_t *step = from.coef + l->domain.n;
         bool far = b->storage == STORAGE_F64 || spans_far(l, t, indexed, step);
         int e = lane_offsets(l, n, far, v, step);

@@ -81,6 +81,9 @@ Graph *phases(Graph *g);
 /* [g->nnode], by id, for nodes of the top body: the set of groups whose part the node belongs to; 0: the calls. */
 uint64_t *entry_parts(Arena *arena, const Graph *g);
 
+/* fronts.c: histories that are padded in front are read where they lie.  Changes g, which has state. */
+void fronts(Graph *g);
+
 /* accumulate.c: see there.  Changes g. */
 Graph *accumulate(Graph *g);
 

@@ -1,7 +1,8 @@
 /* Window caches: which states hold a window and not the whole context.
  *
  * A state says how far back its rows are read (StateVar.window, which the causal pass found).  Where attention alone reads
- * them, as its keys or values, which it takes from any position on that is a multiple of 16, the state holds that much, what a
+ * them, as its keys or values, which it takes from any position on that is a multiple of 16, or where they are read by their numbers
+ * from past - window on, as by a convolution, the state holds that much, what a
  * call brings, and as much again: so that positions can be taken back, and rows need not be moved in each call
  * (runtime/window_cache.h).  States of one window make up one window cache, with one first position.
  *
@@ -34,6 +35,32 @@ bool is_for_attention(const Fuse *f, const Node *n)
         return true;
 }
 
+/* A read at the numbers of positions from past - back on, or 0 where there are none (passes/fronts.c)? */
+static bool is_read_near(const Plan *p, const Node *n, const Node *append)
+{
+        if (n->op != OP_GATHER || n->nin != 2 || n->in[0] != append || n->in[1]->op != OP_MAX)
+                return false;
+        const Node *const *of = (const Node *const *)n->in[1]->in;
+        const Node *index = of[0]->op == OP_INDEX ? of[0] : of[1],
+                   *none = of[0]->op == OP_INDEX ? of[1] : of[0];
+        if (index->op != OP_INDEX || none->op != OP_CONST || none->attr.literal->count != 1 ||
+            none->attr.literal->iterations != 1 || none->attr.literal->value[0] != 0)
+                return false;
+        Dim from = dim_sub(index->attr.dim, dim_named(p->graph->past));
+        return dim_is_fixed(from) && -from.fixed <= append->attr.state->window;
+}
+
+static bool is_read_near_alone(const Fuse *f, const Node *append)
+{
+        const Uses *uses = f->uses;
+        if (uses->pinned[append->id] || uses->nuser[append->in[0]->id] > 1 || append->attr.axis != 0)
+                return false;
+        for (int i = 0; i < uses->nuser[append->id]; i++)
+                if (!is_read_near(f->plan, uses->user[append->id][i], append))
+                        return false;
+        return uses->nuser[append->id] > 0;
+}
+
 static WindowCache cache_for(const Plan *p, int64_t back)
 {
         int64_t chunk = p->bound[p->graph->time];
@@ -55,7 +82,8 @@ static bool suits(const Fuse *f, const Node *append)
         const Graph *g = p->graph;
         const StateVar *s = append->attr.state;
         return s->window > 0 && is_all_positions(p, append) &&
-               cache_for(p, s->window).size < g->named[g->time].bound && is_for_attention(f, append);
+               cache_for(p, s->window).size < g->named[g->time].bound &&
+               (is_for_attention(f, append) || is_read_near_alone(f, append));
 }
 
 static int ascending(const void *a, const void *b)

@@ -1,0 +1,135 @@
+/* Fronts: a history that is padded in front, as the past of a convolution is, and then read from the new rows on, is read where it lies.
+ *
+ *      p = pad(all rows of x, 2 before)             [2 + past + time, d]: a copy of all that was
+ *      .. p[past..], p[past + 1..], p[past + 2..]
+ *   ->
+ *      i = past - 2, .. past + time - 1
+ *      p = where(i >= 0, x[max(i, 0)], 0)           [time + 2, d]
+ *      .. p[0..], p[1..], p[2..]
+ *
+ * So a call moves as many rows as it takes, and of x no more needs to be kept than its taps look back on (plan/window.c).  Nothing is
+ * computed otherwise: no bit changes.
+ *
+ * Before: a graph with state.  After: pads that something reads from elsewhere as they are. */
+#include "simplify_private.h"
+
+#include <string.h>
+
+typedef struct {
+        Graph *g;
+        const Uses *uses;
+} Fronts;
+
+/* The last row that a view reads of axis 0, counted from the first; false: that is no sum of sizes. */
+static bool last_row(const View *v, Dim *last)
+{
+        *last = dim_fixed(0);
+        for (int i = 0; i < v->natom; i++)
+                if (v->atom[i].axis == 0) {
+                        if (v->atom[i].stride < 0)
+                                return false;
+                        *last = dim_add(*last,
+                                        dim_scale(dim_sub(v->atom[i].size, dim_fixed(1)), v->atom[i].stride));
+                }
+        return true;
+}
+
+/* The rows past + first to past + last that all users of the pad read; false: one reads others. */
+static bool rows_read(const Fronts *f, const Node *pad, int64_t *first, Dim *last)
+{
+        const Graph *g = f->g;
+        const int users = f->uses->nuser[pad->id];
+        for (int i = 0; i < users; i++) {
+                const Node *view = f->uses->user[pad->id][i];
+                Dim from, end;
+                if (view->op != OP_VIEW || view->body != pad->body || !last_row(view->attr.view, &end))
+                        return false;
+                from = dim_sub(view->attr.view->offset[0], dim_named(g->past));
+                if (!dim_is_fixed(from) || from.fixed < 0)
+                        return false;
+                end = dim_add(end, from);
+                Dim further = i ? dim_sub(end, *last) : dim_fixed(0);
+                if (!dim_is_fixed(further))
+                        return false;
+                *first = i && *first < from.fixed ? *first : from.fixed;
+                *last = i && further.fixed < 0 ? *last : end;
+        }
+        return users > 0 && last->per[g->time] == 1;
+}
+
+static bool suits(const Fronts *f, const Node *n)
+{
+        if (n->op != OP_PAD || n->attr.axis != 0 || f->uses->pinned[n->id] || !dim_is_fixed(n->attr.before) ||
+            n->in[0]->op != OP_APPEND)
+                return false;
+        Dim all = dim_add(dim_named(f->g->past), dim_named(f->g->time));
+        return n->attr.before.fixed > 0 && dim_equal(n->in[0]->type.dim[0], all);
+}
+
+static Node *made(Graph *g, const Node *like, Op op, int nin, Node *const *in)
+{
+        return build(g, like->body, NULL, op, nin, in, NULL, like->span, like->where);
+}
+
+/* The rows in place of the pad's, from its row past + first on. */
+static Node *rows_from(Graph *g, Node *pad, int64_t first, Dim count)
+{
+        Body *b = pad->body;
+        Dim from = dim_add(dim_named(g->past), dim_fixed(first - pad->attr.before.fixed));
+        Type of_index = {.dtype = INT, .rank = 1, .dim = {count}},
+             column = {.dtype = INT, .rank = pad->type.rank};
+        for (int a = 0; a < column.rank; a++)
+                column.dim[a] = a ? dim_fixed(1) : count;
+        Node *index = node_new(g, b, OP_INDEX, 0, NULL, (Attr){.dim = from}, of_index, pad->span, pad->where);
+        Node *none = build_number(g, b, 0, INT, pad->span, pad->where);
+        Node *front = build_number(g, b, pad->attr.value, pad->type.dtype, pad->span, pad->where);
+        Node *at = made(g, pad, OP_MAX, 2, (Node *[]){index, none});
+        Node *rows = made(g, pad, OP_GATHER, 2, (Node *[]){pad->in[0], at});
+        Node *each = view_reshape(g, b, index, &column, pad->span, pad->where);
+        Node *inside = made(g, pad, OP_LESSEQ, 2, (Node *[]){none, each});
+        Node *all = made(g, pad, OP_WHERE, 3, (Node *[]){inside, rows, front});
+        all->name = pad->name;
+        return all;
+}
+
+/* What was made goes behind the pad. */
+static void move_behind(Graph *g, Body *b, int made_from, const Node *pad)
+{
+        int n = b->nnode - made_from, at = 0;
+        Node **tail = NEW_ARRAY(g->arena, Node *, n);
+        while (b->node[at] != pad)
+                at++;
+        at++;
+        memcpy(tail, b->node + made_from, (size_t)n * sizeof *tail);
+        memmove(b->node + at + n, b->node + at, (size_t)(made_from - at) * sizeof *tail);
+        memcpy(b->node + at, tail, (size_t)n * sizeof *tail);
+}
+
+static void read_in_place(const Fronts *f, Node *pad)
+{
+        int64_t first = 0;
+        Dim last;
+        if (!suits(f, pad) || !rows_read(f, pad, &first, &last))
+                return;
+        int before = pad->body->nnode;
+        Node *rows = rows_from(f->g, pad, first, dim_sub(dim_add(last, dim_fixed(1)), dim_fixed(first)));
+        move_behind(f->g, pad->body, before, pad);
+        for (int i = 0; i < f->uses->nuser[pad->id]; i++) {
+                Node *view = f->uses->user[pad->id][i];
+                View *v = NEW(f->g->arena, View);
+                *v = *view->attr.view;
+                v->offset[0] = dim_sub(v->offset[0], dim_add(dim_named(f->g->past), dim_fixed(first)));
+                view->in[0] = rows;
+                view->attr.view = v;
+        }
+}
+
+void fronts(Graph *g)
+{
+        Arena scratch = {.out_of_memory = g->arena->out_of_memory};
+        Fronts f = {g, uses_of(&scratch, g)};
+        for (int i = 0; i < f.uses->n; i++)
+                read_in_place(&f, f.uses->all[i]);
+        prune(g);
+        arena_free(&scratch);
+}
