@@ -116,7 +116,7 @@ static int *find_tiled_keys(const Fuse *f)
                 if (f->kernel[i]->op != K_ATTENTION)
                         continue;
                 int axis = key_axis(f->plan, f->kernel[i]->k, &base);
-                if (axis >= 0 && is_for_attention(f, base) && !is_values(f, base))
+                if (axis >= 0 && is_for_attention(f, base, true) && !is_values(f, base))
                         tiled[base->id] = axis;
         }
         return tiled;
@@ -414,7 +414,7 @@ static bool suits_pages(const Fuse *f, const Node *append, int tiled)
         if (!p->pages || !is_all_positions(p, append))
                 return false;
         bool read = f->uses->nuser[append->in[0]->id] > 1; /* what was there before, by itself */
-        if (named == 1 && !read && (tiled < 0 || tiled == axis) && is_for_attention(f, append))
+        if (named == 1 && !read && (tiled < 0 || tiled == axis) && is_for_attention(f, append, false))
                 return true;
         plan_explain(f->plan,
                      "%s: each slot has room for all positions: attention alone does not read it, as keys or "

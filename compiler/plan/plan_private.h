@@ -47,8 +47,8 @@ void conditional_iterations(Fuse *f);
 /* window.c: states that need not hold the whole context */
 void window_caches(Fuse *f);
 bool is_all_positions(const Plan *p, const Node *append); /* keeps a row for each, before its last axis */
-bool is_for_attention(const Fuse *f,
-                      const Node *n); /* attention alone reads n, as it stands and through views */
+/* attention alone reads n, as it stands and through views */
+bool is_for_attention(const Fuse *f, const Node *n, bool but_for_taps);
 
 /* layout.c: a buffer for every value that needs one */
 void layout(Fuse *f);

@@ -15,15 +15,17 @@
 
 #include "plan_private.h"
 
-bool is_for_attention(const Fuse *f, const Node *n)
+bool is_for_attention(const Fuse *f, const Node *n, bool but_for_taps)
 {
         if (f->uses->pinned[n->id])
                 return false;
         for (int i = 0; i < f->uses->nuser[n->id]; i++) {
                 const Node *user = f->uses->user[n->id][i];
                 const Kernel *k = f->owner[user->id];
+                if (but_for_taps && is_tapped(f->plan->graph, user))
+                        continue;
                 if (user->op == OP_VIEW && !f->plan->copy[user->id]) {
-                        if (!is_for_attention(f, user))
+                        if (!is_for_attention(f, user, but_for_taps))
                                 return false;
                         continue;
                 }
@@ -83,7 +85,7 @@ static bool suits(const Fuse *f, const Node *append)
         const StateVar *s = append->attr.state;
         return s->window > 0 && is_all_positions(p, append) &&
                cache_for(p, s->window).size < g->named[g->time].bound &&
-               (is_for_attention(f, append) || is_read_near_alone(f, append));
+               (is_for_attention(f, append, false) || is_read_near_alone(f, append));
 }
 
 static int ascending(const void *a, const void *b)
