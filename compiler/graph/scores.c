@@ -13,7 +13,7 @@
 
 #include <math.h>
 
-static bool is_number(const Node *n, double value)
+static bool is_value_of(const Node *n, double value)
 {
         return n->op == OP_CONST && n->attr.literal->count == 1 && n->attr.literal->iterations == 1 &&
                n->attr.literal->value[0] == value;
@@ -23,8 +23,8 @@ Node *scores_under(const Node *weights)
 {
         if (weights->op == OP_SOFTMAX)
                 return weights->in[0];
-        if (weights->op != OP_WHERE || !is_number(weights->in[1], 0) || weights->in[0]->op != OP_EQUAL ||
-            weights->in[0]->in[0] != weights->in[2] || !is_number(weights->in[0]->in[1], -INFINITY))
+        if (weights->op != OP_WHERE || !is_value_of(weights->in[1], 0) || weights->in[0]->op != OP_EQUAL ||
+            weights->in[0]->in[0] != weights->in[2] || !is_value_of(weights->in[0]->in[1], -INFINITY))
                 return NULL;
         return weights->in[2];
 }
