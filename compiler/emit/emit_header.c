@@ -97,22 +97,24 @@ static void declare_sizes(const Emit *e, Text *h)
                 text_printf(h, "enum {\n%s};\n\n", sizes.text->data);
 }
 
-/* How far back positions can be taken where windows move on. */
+/* How far back positions can be taken where windows or sums move on. */
 static const char *rewind_text(const Emit *e)
 {
+        const char *text = "";
+        if (e->plan->ncache)
+                text = arena_printf(e->arena,
+                                    ".  Caches of windows\n * move on: the last %" PRId64
+                                    " positions can be taken back, and what is still held before them",
+                                    e->plan->cache[0].spare);
         if (scan_buffer(e->plan))
-                return arena_printf(
+                text = arena_printf(
                         e->arena,
-                        ".  Sums over all positions\n * go on by blocks of %d: back to where the last block "
-                        "began is always possible;\n * further back is %s_ERROR_REWIND, and changes nothing",
-                        SCAN_BLOCK, e->upper);
-        if (!e->plan->ncache)
-                return "";
-        return arena_printf(e->arena,
-                            ".  Caches of windows\n * move on: the last %" PRId64
-                            " positions can be taken back, and what is still held before them;\n"
-                            " * further back is %s_ERROR_REWIND, and changes nothing",
-                            e->plan->cache[0].spare, e->upper);
+                        "%s.  Sums over all positions\n * move on by blocks of %d positions: back to "
+                        "where the last one's block begins",
+                        text, SCAN_BLOCK);
+        return *text ? arena_printf(e->arena, "%s;\n * further back is %s_ERROR_REWIND, and changes nothing",
+                                    text, e->upper)
+                     : "";
 }
 
 static void declare_feeds(const Emit *e, Text *h)

@@ -7,7 +7,7 @@
  * operand is made of, factor by factor:
  *
  *      where(col <= row, x, 0), real(col <= row)      triangle           by the exact affine forms of the causal facts
- *      decay^(row - col), exp((row - col) log decay)  decay              constant, a number for each head, from 0 to 1
+ *      decay^(row - col), exp((row - col) log decay)  decay              a number for each head: constant, from 0 to 1, or of weights
  *      q @ k'                                         queries and keys   one product at most; without one, running sums
  *      what does not vary along columns, or rows      r, c               also below a line of division
  *
@@ -210,7 +210,8 @@ static bool take_decay(Match *m, Node *base, Node *x)
         if (m->ndecay == 4)
                 return refuse(m, "it has too many decays");
         if (base && (varies(base, 0) || varies(base, 1)))
-                return refuse(m, "its decay is another one in each row or column");
+                return refuse(m, "its decay is another one in each row or column: such gates are no "
+                                 "recurrence that is derived");
         *d = (Decay){.base = base, .steps = 1};
         for (int i = 1; !base && x->op == OP_WHERE && i < 3; i++)
                 if (is_constant(x->in[i], -INFINITY)) {
@@ -358,8 +359,7 @@ static Node *table_of(Match *m, const Node *of, Type type, int64_t each,
                 for (int64_t i = 0; i < count; i++) {
                         if (!c || !(c[i] >= 0 && c[i] <= 1))
                                 return refuse(m, c ? "its decay is not from 0 to 1"
-                                                   : "its decay is not constant: gates that data decides are "
-                                                     "no recurrence that is derived");
+                                                   : "its decay is no constant");
                         for (int64_t k = 0; k < each; k++)
                                 l->value[t * l->count + i * each + k] = number(c[i], k);
                 }
@@ -382,11 +382,40 @@ static double itself(double c, int64_t i)
         return c;
 }
 
+/* The same for all positions of a sequence: weights decide it, or what is fed once. */
+static bool is_still(const Match *m, const Node *n)
+{
+        const Reach *reach = n->id < m->r->limit ? &m->r->facts->of[n->id].reach : NULL;
+        return reach && !reach->all && reach->n == 0;
+}
+
+/* Powers of what is known only when it is run: still, and never negative. */
+static Node *powers_of_still(Match *m, Node *c)
+{
+        for (int i = 0; i < m->ndecay; i++) {
+                const Decay *d = &m->decay[i];
+                bool still = !d->base || is_still(m, d->base);
+                for (int k = 0; k < d->by.n; k++)
+                        still = still && is_still(m, d->by.at[k].node);
+                if (!still)
+                        return refuse(m,
+                                      "data decide its decay: such gates are no recurrence that is derived");
+                if (d->base && m->r->facts->of[d->base->id].kinds & ~(unsigned)(ZERO | POSITIVE))
+                        return refuse(m, "its decay may be negative");
+        }
+        Type type = {.dtype = INT, .rank = 1, .dim = {dim_fixed(SCAN_POWERS)}};
+        Node *exponent = node_new(m->r->g, m->at, OP_INDEX, 0, NULL, (Attr){.slot = -1}, type, m->root->span,
+                                  m->root->where);
+        return make(m, OP_POW, c, as_real(m, exponent));
+}
+
 static Node *powers_of(Match *m)
 {
         Node *c = one_step(m);
         if (!c)
                 return NULL;
+        if (!number_of(m, c, 0))
+                return powers_of_still(m, as_real(m, c));
         Type type = c->type;
         type.dtype = REAL;
         type.dim[type.rank - 1] = dim_fixed(SCAN_POWERS);

@@ -61,7 +61,11 @@ static int random_alone(tale *m)
                 return fail("position of a selected slot", slot, tale_position(m));
         if (at == LENGTH || below(4) == 0) {
                 taken[slot] = at ? below(at) : 0;
-                return tale_rewind(m, taken[slot]);
+                error = tale_rewind(m, taken[slot]);
+                if (error != TALE_ERROR_REWIND || tale_position(m) != at)
+                        return error;
+                taken[slot] = 0; /* sums have gone on */
+                return tale_rewind(m, 0);
         }
         int64_t n = 1 + below(LENGTH - at);
         error = tale_forward(m, tokens[of[slot]] + at, n, given[0]);
