@@ -10,7 +10,7 @@
  *
  *      so that J alone is kept.
  *
- * What then is kept, of all that lies between what a call computes and these contractions, the causal pass chooses (forms_cut.c).
+ * What then is kept, of all that lies between what a call computes and these contractions, the causal pass chooses: forms_cut.c.
  *
  * Before: a verified graph without state.  After: the same answers within rounding; nodes that nothing needs any more are left. */
 #include "cut_private.h"

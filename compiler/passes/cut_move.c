@@ -331,8 +331,11 @@ static void keep(Cost *c, const Kept *k)
         c->floats += k->floats;
 }
 
+/* Of a view that shows less than all of a value, that view: see forms_cut.c. */
 static Kept kept_whole(const Moving *m, const Node *n)
 {
+        const Node *shown = node_shown((Node *)n);
+        n = per_position(m, n) < per_position(m, shown) ? n : shown;
         return (Kept){.base = {n}, .n = 1, .floats = per_position(m, n)};
 }
 
@@ -369,7 +372,7 @@ static void count_moved(const Moving *m, Cost *c, const Site *s)
 static void count_whole(const Moving *m, Cost *c, const Site *s)
 {
         const Node *right = s->product->in[1];
-        Kept k = kept_whole(m, node_shown(s->product->in[1]));
+        Kept k = kept_whole(m, s->product->in[1]);
         keep(c, &k);
         c->work +=
                 lead_count(m, s) *
@@ -404,7 +407,7 @@ static void find_cost(const Moving *m, int group, unsigned sides, Cost *c)
                 const Site *s = &m->site[i];
                 if (s->group != group)
                         continue;
-                Kept whole = kept_whole(m, node_shown(s->product->in[1])), latent;
+                Kept whole = kept_whole(m, s->product->in[1]), latent;
                 if (is_read_elsewhere(m, group, whole.base[0]))
                         keep(c, &whole);
                 for (int k = 0; k < s->parts.n; k++)

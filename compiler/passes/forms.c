@@ -9,6 +9,8 @@
  * so of what they are made of, back to nodes that look ahead no more, whose rows are kept. */
 #include "forms_private.h"
 
+#include <string.h>
+
 /* --- axes --- */
 
 static bool is_growing_dim(const Forms *forms, Dim d)
@@ -153,6 +155,8 @@ FormWay form_way(const Forms *forms, const Node *n, const Form *form, Form *from
         *from = (Form){.all = all | whole, .border = form->border};
         if (whole & ~all)
                 return BY_SLICE;
+        if (n->op == OP_VIEW && forms->kept_view && forms->kept_view[n->id] && all == growing && one)
+                return BY_STATE;
         if (n->op == OP_VIEW || n->op == OP_PAD || (whole && !stacked))
                 return BY_OP;
         bool fed = is_fed(forms, n), kept = one && can_be_kept(forms, &n->type);
@@ -165,7 +169,7 @@ FormWay form_way(const Forms *forms, const Node *n, const Form *form, Form *from
                 return handed_way(forms, n, form, from);
         if (all == 0 || !fed)
                 return form->border > 0 && (n->op == OP_INPUT || n->op == OP_SCAN) ? IMPOSSIBLE : BY_OP;
-        if (all == growing && one)
+        if (all == growing && one && !(forms->by_parts && forms->by_parts[n->id]))
                 return kept ? BY_STATE : IMPOSSIBLE;
         return n->op == OP_INPUT || is_handed(n) ? IMPOSSIBLE : BY_OP;
 }
@@ -534,6 +538,25 @@ static void want_body(Forms *forms, const Body *body)
         }
 }
 
+static void want_outputs(Forms *forms)
+{
+        const Graph *g = forms->graph;
+        for (int i = 0; i < g->noutput; i++) {
+                want(forms, g->output[i].node, leaving(forms, g->output[i].node, 0));
+                if (!can_be_kept(forms, &g->output[i].node->type))
+                        stand(forms, g->output[i].node);
+        }
+        want_body(forms, g->top);
+}
+
+static void want_anew(Forms *forms)
+{
+        const Graph *g = forms->graph;
+        memset(forms->of, 0, (size_t)g->nnode * sizeof *forms->of);
+        memset(forms->border, 0, (size_t)g->nnode * sizeof *forms->border);
+        want_outputs(forms);
+}
+
 Forms *forms_wanted(Arena *scratch, GraphFacts *facts)
 {
         const Graph *g = facts->graph;
@@ -542,11 +565,10 @@ Forms *forms_wanted(Arena *scratch, GraphFacts *facts)
         forms->facts = facts_under(facts, FINITE_VALUES);
         forms->of = NEW_ARRAY(scratch, Form *, g->nnode);
         forms->border = NEW_ARRAY(scratch, int64_t *, g->nnode);
-        for (int i = 0; i < g->noutput; i++) {
-                want(forms, g->output[i].node, leaving(forms, g->output[i].node, 0));
-                if (!can_be_kept(forms, &g->output[i].node->type))
-                        stand(forms, g->output[i].node);
-        }
-        want_body(forms, g->top);
+        want_outputs(forms);
+        if (!forms->stuck && choose_views(forms))
+                want_anew(forms);
+        if (!forms->stuck && choose_parts(forms))
+                want_anew(forms);
         return forms;
 }

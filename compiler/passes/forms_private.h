@@ -32,16 +32,21 @@ typedef struct {
         const Graph *graph;
         const Facts *facts;
         int time;
-        Form **of;             /* [nnode] the forms wanted of each node */
-        int64_t **border;      /* [nnode] of a REPEAT: the border of each value that it carries or stacks */
-        bool widened;          /* one of these has grown */
-        bool more;             /* a form is wanted that was not, or is read further back */
+        Form **of;        /* [nnode] the forms wanted of each node */
+        int64_t **border; /* [nnode] of a REPEAT: the border of each value that it carries or stacks */
+        bool widened;     /* one of these has grown */
+        bool more;        /* a form is wanted that was not, or is read further back */
+        bool *kept_view;  /* by id: a view that is kept, and not what it shows; NULL: nothing is chosen yet */
+        bool *by_parts;   /* by id: a join whose parts are kept */
         const Node *stuck;     /* the first node without a way to one of its forms, */
         const char *why_stuck; /* and why */
 } Forms;
 
 /* All that the outputs of g want; check ->stuck. */
 Forms *forms_wanted(Arena *scratch, GraphFacts *facts);
+/* forms_cut.c: which values are kept; false: those that were.  Else what is wanted is to be found anew. */
+bool choose_views(Forms *forms);
+bool choose_parts(Forms *forms); /* after it */
 Form *form_find(const Forms *forms, const Node *n, unsigned all, int64_t border);
 FormWay form_way(const Forms *forms, const Node *n, const Form *form, Form *from); /* from: of BY_SLICE */
 /* The form of input i that n is computed from. */

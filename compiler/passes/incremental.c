@@ -112,8 +112,10 @@ static const char *weight_path(Arena *a, const Node *product)
 static const char *state_path(const Rewrite *m, const Node *n, const Form *form)
 {
         Arena *a = m->g->arena;
+        bool shown = n->op == OP_VIEW && !n->name; /* is kept by the name of what it shows */
+        n = shown ? n->in[0] : n;
         const Node *product = product_behind(m, n);
-        const char *path = product ? weight_path(a, product) : NULL, *name = form->name;
+        const char *path = product && n->op != OP_VIEW ? weight_path(a, product) : NULL, *name = form->name;
         const Instance *where = form->where;
         if (path)
                 return path;
@@ -185,12 +187,13 @@ static StateVar *state_new(Rewrite *m, const Node *n, const Form *form, Type typ
         return s;
 }
 
-/* late: its row i is row i - late of n. */
-static StateVar *history_new(Rewrite *m, const Node *n, const Form *form, int64_t late)
+/* Of n, or of n with its last two axes turned.  late: its row i is row i - late of n. */
+static StateVar *history_new(Rewrite *m, const Node *n, const Form *form, const Type *type, int axis,
+                             int64_t late)
 {
-        StateVar *s = state_new(m, n, form, n->type);
-        s->axis = lowest_axis(form->all);
-        s->type.dim[s->axis] = dim_fixed(dim_bound(m->old, n->type.dim[s->axis]) + late);
+        StateVar *s = state_new(m, n, form, *type);
+        s->axis = axis;
+        s->type.dim[axis] = dim_fixed(dim_bound(m->old, type->dim[axis]) + late);
         s->late = late;
         s->window = form->back < 0 ? 0 : form->back - late > 1 ? form->back - late : 1;
         return s;
@@ -208,27 +211,44 @@ static Node *node_like(const Rewrite *m, Body *body, const Node *n, Op op, int n
         return made;
 }
 
+static Node *turned(Graph *g, Body *body, const Node *n, Node *x)
+{
+        int perm[MAX_RANK], rank = n->type.rank;
+        for (int i = 0; i < rank; i++)
+                perm[i] = i < rank - 2 ? i : 2 * rank - 3 - i;
+        return view_transpose(g, body, x, perm, n->span, n->where);
+}
+
 /* What was read, then the new rows.  Those of a node that looks ahead begin as many rows before `past`: so its state is
- * late by that, and the last of them are not read again but new again in the next call. */
+ * late by that, and the last of them are not read again but new again in the next call.  A view of keys as columns is kept by rows. */
 static Node *make_state(Rewrite *m, Body *body, const Node *n, const Form *form)
 {
         Graph *g = m->g;
         int64_t late = rows_ahead(m->forms, n);
-        Form *own = form_find(m->forms, n, 0, late);
-        Node *rows = make(m, body, n, own);
-        StateVar *s = history_new(m, n, form, late);
-        Attr attr = {.axis = s->axis, .state = s, .slot = -1};
+        Node *rows = make(m, body, n, form_find(m->forms, n, 0, late));
         Type type = n->type, all = type_in_form(g, &n->type, form);
-        Dim count = all.dim[s->axis];
-        type.dim[s->axis] = dim_named(g->past);
-        all.dim[s->axis] = dim_add(count, dim_fixed(late));
+        int axis = lowest_axis(form->all), last = type.rank - 1;
+        bool turns = n->op == OP_VIEW && axis == last && last > 0;
+        if (turns) {
+                Dim width = type.dim[last - 1];
+                type.dim[last - 1] = type.dim[last];
+                all.dim[last - 1] = all.dim[last];
+                type.dim[last] = all.dim[last] = width;
+                rows = turned(g, body, n, rows);
+                axis--;
+        }
+        StateVar *s = history_new(m, n, form, &type, axis, late);
+        Attr attr = {.axis = axis, .state = s, .slot = -1};
+        Dim count = all.dim[axis];
+        type.dim[axis] = dim_named(g->past);
+        all.dim[axis] = dim_add(count, dim_fixed(late));
         Node *in[] = {node_like(m, body, n, OP_READ, 0, NULL, attr, type), rows};
-        Node *append = node_like(m, body, n, OP_APPEND, 2, in, attr, all);
-        if (late == 0)
-                return append;
-        Node *x = view_slice(g, body, append, s->axis, dim_fixed(late), count, n->span, n->where);
-        x->name = n->name;
-        return x;
+        Node *x = node_like(m, body, n, OP_APPEND, 2, in, attr, all);
+        if (late) {
+                x = view_slice(g, body, x, axis, dim_fixed(late), count, n->span, n->where);
+                x->name = n->name;
+        }
+        return turns ? turned(g, body, n, x) : x;
 }
 
 /* The last rows of a form with more axes whole, or a wider border.  Before row 0 of a whole axis stand zeros. */

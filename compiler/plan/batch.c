@@ -44,8 +44,7 @@ static bool judge(Batch *b, Kernel *k)
         lower(p, k); /* as it is marked by now */
         if (k->by_sequence || k->code->alike)
                 return false;
-        const bool by_heads = k->op == K_MATMUL && k->segment[0].product[0]->in[1]->type.rank > 2;
-        if (k->op == K_MATMUL && !k->tail && !by_heads && k->code->own_alike)
+        if (k->op == K_MATMUL && !k->tail && k->code->own_alike)
                 return !k->by_row && (k->by_row = true);
         k->by_row = false;
         return k->by_sequence = true;

@@ -1,0 +1,129 @@
+/* What is kept of a causal graph, of all that lies between what a call computes and the contractions that read the past.
+ *
+ *   qkv = x @ W'         [time, 3 d]        read whole through views k and v alone: these are kept, 2 d a position, not qkv
+ *   k, v = views of it
+ *
+ *   J = join(c, r)                          read whole: J is kept, but where its parts are kept anyway, need no state (weights, indices), or
+ *                                           repeat a smaller value: then these are, and J is put together in each call
+ *
+ * Both by floats a position, views first.  What is put together in each call counts half of what is kept: it is written and read once more.
+ *
+ * Before: the forms that are wanted, if every value that is no view is kept (forms.c).  After: Forms.kept_view and Forms.by_parts. */
+#include "forms_private.h"
+
+static double floats(const Forms *forms, const Node *n)
+{
+        double count = 1;
+        for (int i = 0; i < n->type.rank; i++)
+                if (!n->type.dim[i].per[forms->time])
+                        count *= (double)dim_bound(forms->graph, n->type.dim[i]);
+        return count;
+}
+
+/* Is the node wanted whole along its only growing axis, and kept for that? */
+static bool is_state(const Forms *forms, const Node *n)
+{
+        Form from;
+        for (const Form *form = forms->of[n->id]; form; form = form->next)
+                if (form->all && form_way(forms, n, form, &from) == BY_STATE)
+                        return true;
+        return false;
+}
+
+/* Does n want its input i whole? */
+static bool wants_whole(const Forms *forms, const Node *n, int i)
+{
+        Form from;
+        for (const Form *form = forms->of[n->id]; form; form = form->next)
+                if (form_way(forms, n, form, &from) == BY_OP && form_of_input(forms, n, i, form).all)
+                        return true;
+        return false;
+}
+
+/* A view that shows position i at index i of one axis. */
+static bool shows_positions(const Forms *forms, const Node *n)
+{
+        const View *v = n->attr.view;
+        int growing = 0;
+        for (int i = 0; i < v->natom; i++) {
+                const Atom *a = &v->atom[i];
+                if (!a->size.per[forms->time])
+                        continue;
+                if (growing++ || a->axis < 0 || a->stride != 1 || !dim_is(v->offset[a->axis], 0) ||
+                    !dim_equal(a->size, n->in[0]->type.dim[a->axis]) ||
+                    !dim_equal(a->size, n->type.dim[a->out]))
+                        return false;
+        }
+        return growing == 1;
+}
+
+/* Where views alone want a state whole, and all of them show less than it holds, they are kept. */
+static bool keep_views(Forms *forms, const Uses *u, const Node *n)
+{
+        double all = 0;
+        int views = 0;
+        if (n->op == OP_CARRY || n->op == OP_RESULT || n->op == OP_INPUT)
+                return false;
+        for (int k = 0; k < u->nuser[n->id]; k++) {
+                const Node *user = u->user[n->id][k];
+                bool whole = false;
+                for (int i = 0; i < user->nin; i++)
+                        whole |= user->in[i] == n && wants_whole(forms, user, i);
+                if (!whole)
+                        continue;
+                if (user->op != OP_VIEW || user->body != n->body || !shows_positions(forms, user))
+                        return false;
+                all += floats(forms, user);
+                views++;
+        }
+        if (!views || all >= floats(forms, n))
+                return false;
+        for (int k = 0; k < u->nuser[n->id]; k++) {
+                const Node *user = u->user[n->id][k];
+                forms->kept_view[user->id] |= user->op == OP_VIEW && wants_whole(forms, user, 0);
+        }
+        return true;
+}
+
+/* Where its parts are kept for less than half of what the join holds, it is put together. */
+static bool keep_parts(Forms *forms, const Uses *u, const Node *join)
+{
+        (void)u;
+        double cost = floats(forms, join) / 2;
+        if (join->op != OP_JOIN || join->type.dim[join->attr.axis].per[forms->time])
+                return false;
+        for (int i = 0; i < join->nin; i++) {
+                const Node *base = join->in[i];
+                bool known = false;
+                while (base->op == OP_VIEW && !forms->kept_view[base->id])
+                        base = base->in[0];
+                for (int k = 0; k < i; k++)
+                        known |= join->in[k] == base;
+                const Reach *reach = &forms->facts->of[base->id].reach;
+                bool fed = reach->all || reach->n > 0 || base->op == OP_CARRY || base->op == OP_RESULT;
+                cost += known || !fed || is_state(forms, base) ? 0 : floats(forms, base);
+        }
+        return forms->by_parts[join->id] = cost < floats(forms, join);
+}
+
+static bool choose(Forms *forms, bool (*keep)(Forms *forms, const Uses *u, const Node *n))
+{
+        const Uses *u = uses_of(forms->arena, forms->graph);
+        bool any = false;
+        for (int i = 0; i < u->n; i++)
+                if (is_state(forms, u->all[i]))
+                        any |= keep(forms, u, u->all[i]);
+        return any;
+}
+
+bool choose_views(Forms *forms)
+{
+        forms->kept_view = NEW_ARRAY(forms->arena, bool, forms->graph->nnode);
+        return choose(forms, keep_views);
+}
+
+bool choose_parts(Forms *forms)
+{
+        forms->by_parts = NEW_ARRAY(forms->arena, bool, forms->graph->nnode);
+        return choose(forms, keep_parts);
+}
