@@ -1,6 +1,6 @@
 /*
  * Causal sums over all positions before: y_i = sum over j <= i of c^(i - j) (q_i . k_j) v_j, without a row of the past but those of a
- * block.  Chunkwise as in RetNet (Sun et al., 2023), on fixed blocks of 64 absolute positions, with every bit defined.  For row i of the
+ * block.  Chunkwise as in Sun et al. (2023), on fixed blocks of 64 absolute positions, with every bit defined.  For row i of the
  * block that begins at b, with r = i - b, and M [depth][width] the sum before the block (scan_state.h):
  *
  *      s_j  = fma chain over d ascending, from +0, of q_i[d] k_j[d],           for j from b to i

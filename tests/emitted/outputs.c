@@ -25,9 +25,9 @@ static const int width[OUTPUTS] = {72, 3, 135};
 #include "causal.h"
 #define CALLED(name) causal_heads_##name
 typedef causal_heads model;
-enum { OUTPUTS = 5, ROWS = 40 };
-static const int width[OUTPUTS] = {23, 16, 16, 16, 1};
-#define ALL(o) (o)[0], (o)[1], (o)[2], (o)[3], (o)[4]
+enum { OUTPUTS = 6, ROWS = 40 };
+static const int width[OUTPUTS] = {23, 16, 16, 16, 1, 16};
+#define ALL(o) (o)[0], (o)[1], (o)[2], (o)[3], (o)[4], (o)[5]
 #endif
 
 static float expected[OUTPUTS][ROWS * 135], found[OUTPUTS][ROWS * 135], *wanted[OUTPUTS];
