@@ -110,16 +110,16 @@ Node *turn_last(Graph *g, Body *b, Node *x, const Node *like)
         return view_transpose(g, b, x, perm, like->span, like->where);
 }
 
-static bool leads_to_softmax(const Uses *u, const Node *n, int depth)
+/* left: users that may still be looked at; ways through them may be many. */
+static bool leads_to_softmax(const Uses *u, const Node *n, int *left)
 {
-        enum { DEEPEST = 64 };
-        for (int i = 0; i < u->nuser[n->id] && depth < DEEPEST; i++) {
+        for (int i = 0; i < u->nuser[n->id] && --*left >= 0; i++) {
                 const Node *user = u->user[n->id][i];
                 if (user->op == OP_SOFTMAX && user->in[0] == n)
                         return true;
                 bool passes =
                         user->op == OP_VIEW || (op_info[user->op].family == POINT && user->op != OP_TOP);
-                if (passes && leads_to_softmax(u, user, depth + 1))
+                if (passes && leads_to_softmax(u, user, left))
                         return true;
         }
         return false;
@@ -127,7 +127,7 @@ static bool leads_to_softmax(const Uses *u, const Node *n, int depth)
 
 bool is_attention_score(const Uses *u, const Node *n)
 {
-        return leads_to_softmax(u, n, 0);
+        return leads_to_softmax(u, n, &(int){256});
 }
 
 /* --- parts ------------------------------------------------------------------------------------------------------- */
