@@ -21,7 +21,7 @@
  * lived: M = max(m, sink), c = exp(m - M), out = o c / fma(tree sum of l, c, exp(sink - M)).  A masked key's value is never read into a
  * sum, so that a NaN there stays there; a live NaN makes the whole row NaN.
  *
- * Or scores are weights as they are (`plain`): p_j = s_j where live, blocks are added, o = o + o_b, and out = o.
+ * Or scores are weights as they are (`no_softmax`): p_j = s_j where live, blocks are added, o = o + o_b, and out = o.
  *
  * No bit depends on which rows go together: one row of a cache, chunks, or the whole sequence.  Rows of all
  * heads that share a key head form one list, so that grouped queries load keys and values once.
@@ -63,7 +63,7 @@ typedef struct {
         const void *ctx;                      /* for score, live and sink */
         Sink *sink;                           /* or NULL */
         float dead;                           /* what a row becomes for which no key lives: 0 or NaN */
-        int plain;                            /* scores are the weights: no maximum, no sum */
+        int no_softmax;                            /* scores are the weights: no maximum, no sum */
 } Attention;
 
 /* The formula between scores and softmax, on 16 keys col to col + 15 of an absolute row; -inf masks.
@@ -355,7 +355,7 @@ SHARED void attention_scores(const Attention *a, AttentionTile *t, int64_t block
 SHARED void attention_probabilities(const Attention *a, AttentionTile *t)
 {
         const v16 masked = v_set1(-FLOAT_INF), zero = v_set1(0);
-        for (int i = 0; i < t->count && !a->plain; i++) {
+        for (int i = 0; i < t->count && !a->no_softmax; i++) {
                 const int begin = t->from[i] / 16 * 16, end = t->live[i] > 0 ? t->to[i] : begin;
                 const v16 most = v_set1(t->block_m[i]);
                 float *s = t->s + i * ATTENTION_BLOCK;
@@ -495,7 +495,7 @@ KERNEL void attention_merge(const Attention *a, AttentionTile *t, int i)
                         v_store(o + d, v_load(block_o + d));
                 return;
         }
-        if (a->plain) {
+        if (a->no_softmax) {
                 for (int d = 0; d < t->width; d += 16)
                         v_store(o + d, v_add(v_load(o + d), v_load(block_o + d)));
                 return;
@@ -526,7 +526,7 @@ KERNEL v16 attention_sink(const Attention *a, const AttentionTile *t, int i, v16
 KERNEL void attention_finish(const Attention *a, const AttentionTile *t, int i)
 {
         float *out = a->out + attention_row(a, t, i) * a->out_row + attention_head(a, t, i) * a->out_head;
-        v16 sum = t->begun[i] && !a->plain ? v_set1(v_sum(v_load(t->l + i * 16))) : v_set1(1), by = v_set1(1);
+        v16 sum = t->begun[i] && !a->no_softmax ? v_set1(v_sum(v_load(t->l + i * 16))) : v_set1(1), by = v_set1(1);
         if (a->sink && t->begun[i])
                 by = attention_sink(a, t, i, &sum);
         for (int d = 0; d < a->v_dim; d += 16) {

@@ -163,7 +163,7 @@ static void describe(Printer *p, const AttentionCall *c, Text *out)
         if (p->kernel->dead_nan)
                 text_printf(out, "        .dead = FLOAT_NAN,\n");
         if (p->kernel->plain)
-                text_printf(out, "        .plain = 1,\n");
+                text_printf(out, "        .no_softmax = 1,\n");
         if (c->sink)
                 text_printf(out, "        .sink = %s,\n", c->sink->name);
         text_printf(out, "        .keys = %s, .first_row = %s, .ctx = &place,\n};\n",

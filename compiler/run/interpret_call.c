@@ -211,7 +211,7 @@ typedef struct {
         const void *ctx;
         float (*sink)(const void *ctx, int head, int64_t row);
         float dead;
-        int plain;
+        int no_softmax;
 } AttentionRun;
 typedef struct {
         int64_t begin, end, first, count;
@@ -262,7 +262,7 @@ static AttentionRun describe_attention(Frame *f, const AttentionCall *c, int64_t
                               .ctx = context,
                               .sink = c->sink ? sink : NULL,
                               .dead = f->kernel->dead_nan ? NAN : 0,
-                              .plain = f->kernel->plain};
+                              .no_softmax = f->kernel->plain};
 }
 
 static void run_units(Frame *f, const AttentionCall *c, const Context *context, int64_t rows)

@@ -350,7 +350,7 @@ static void call(const Case *c, int row, int count)
                        .first_row = first_row,
                        .ctx = c,
                        .sink = c->sinks ? sink_of : NULL,
-                       .plain = c->plain};
+                       .no_softmax = c->plain};
         if (c->in_rows) {
                 a.k_tile = 0;
                 a.k_head = c->head_dim;
