@@ -442,6 +442,13 @@ static void mark_tails(Plan *p)
         }
 }
 
+/* Is it a view of rows that lie in tiles, since they are keys too? */
+static bool is_tiled_query(const Plan *p, const Node *q)
+{
+        const Buffer *b = p->value[base_of((Node *)q)->id];
+        return q->op == OP_VIEW && !p->copy[q->id] && b && b->layout.tiled >= 0;
+}
+
 /* Makes the next attempt easier where the last was stuck at a node: it gets a buffer, or the kernel does less.  False: nothing
  * is left to try. */
 static bool relieve(Fuse *f, Node *stuck)
@@ -456,6 +463,10 @@ static bool relieve(Fuse *f, Node *stuck)
         }
         if (next[root->id])
                 return false;
+        if (k->op == K_ATTENTION && is_tiled_query(f->plan, k->q)) {
+                f->forced[k->q->id] = f->plan->copy[k->q->id] = true;
+                return true;
+        }
         if (k->op == K_ATTENTION && k->k->op == OP_VIEW) { /* with a copy of its keys, or not at all */
                 bool copied = f->plan->copy[k->k->id];
                 f->forced[k->k->id] = f->plan->copy[k->k->id] = !copied;

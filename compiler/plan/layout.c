@@ -105,6 +105,13 @@ static bool is_values(const Fuse *f, const Node *base)
         return false;
 }
 
+/* Has what k computes to lie in rows? */
+static bool writes_rows(const Kernel *k)
+{
+        return k && (k->op == K_ACTIVATION_MATMUL || k->op == K_ATTENTION || k->op == K_SCAN ||
+                     k->op == K_SELECT);
+}
+
 /* By id: the axis in which a value is tiled because attention alone reads it, as keys, or -1: it lies in rows. */
 static int *find_tiled_keys(const Fuse *f)
 {
@@ -116,7 +123,8 @@ static int *find_tiled_keys(const Fuse *f)
                 if (f->kernel[i]->op != K_ATTENTION)
                         continue;
                 int axis = key_axis(f->plan, f->kernel[i]->k, &base);
-                if (axis >= 0 && is_for_attention(f, base, true) && !is_values(f, base))
+                if (axis >= 0 && is_for_attention(f, base, true) && !is_values(f, base) &&
+                    !writes_rows(f->owner[base->id]))
                         tiled[base->id] = axis;
         }
         return tiled;
