@@ -7,6 +7,7 @@
 int build_command(const Options *o);
 int import_command(const Options *o);
 int run_command(const Options *o);
+int eval_command(const Options *o);
 int golden_command(const Options *o);
 int check_command(const Options *o);
 int test_command(const Options *o);

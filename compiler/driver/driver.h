@@ -57,7 +57,13 @@ typedef struct {
         bool verbose, hash;
         const char
                 *cache; /* where what a source becomes is kept: "beside" it, in the "user"'s folder, "off" */
-        const char *inputs; /* golden: a file of inputs */
+        const char *inputs;                /* golden: a file of inputs, the last of .. */
+        const char *input_file[MAX_FILES]; /* .. those that are given */
+        int ninput_file;
+        const char *input[MAX_FILES]; /* eval, -I: NAME=VALUE */
+        int ninput;
+        const char *output[MAX_TAPS]; /* eval, --output: those that are wanted */
+        int noutput;
         const char *junit;  /* golden: a report as JUnit XML */
         bool update;
         bool json;             /* show: a graph for programs; encode, decode: strings of JSON */

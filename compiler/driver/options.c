@@ -26,14 +26,14 @@ static const OptionRow option_table[] = {
         {'H', "--hash", FLAG},        {'a', "--against", VALUE},   {'b', "--bound", VALUE},
         {'i', "--interpreter", FLAG}, {'q', "--echo", FLAG},       {'y', "--tap", LIST},
         {'u', "--update", FLAG},      {'U', "--junit", VALUE},     {'A', "--each-pass", FLAG},
-        {'L', "--slots", VALUE},      {'I', "--inputs", VALUE},    {'d', "--dump", LIST},
+        {'L', "--slots", VALUE},      {'I', "--inputs", LIST},    {'d', "--dump", LIST},
         {'0', "--no-", PREFIX},       {'X', "--prefix", VALUE},    {'j', "--json", FLAG},
         {'F', "--force", FLAG},       {'O', "--spec-only", FLAG},  {'l', "--special", FLAG},
         {'B', "--bare", FLAG},        {'Y', "--system", VALUE},    {'g', "--pieces", FLAG},
         {'G', "--date", VALUE},       {'W', "--raw", FLAG},        {'h', "--cache", VALUE},
         {'V', "--kv", VALUE},         {'Q', "--text", VALUE},      {'r', "--top", VALUE},
         {'5', "--sample", VALUE},     {'Z', "--calibrate", VALUE}, {'6', "--tune", VALUE},
-        {'4', "--pages", VALUE},
+        {'4', "--pages", VALUE},     {'7', "-I", LIST},          {'8', "--output", LIST},
 };
 enum { OPTIONS = sizeof option_table / sizeof option_table[0] };
 
@@ -56,6 +56,9 @@ static const Rule rule_table[] = {
         {"run", "p", WITHOUT, 'f', "there is one prompt"},
         {"run", "KPNS", WANTS, 'E', "without a temperature above 0 the likeliest token is always taken"},
         {"run", "W", WITHOUT, 'Y', "a system's message is part of a conversation"},
+        {"eval", "Z", WANTS, 's', "it says what errors of rounding weigh"},
+        {"eval", "p", WITHOUT, 'f', "there is one text"},
+        {"eval", "j", WITHOUT, 'o', "outputs are written to one place"},
         {"golden record", "Z", WANTS, 's', "it says what errors of rounding weigh"},
         {"golden record", "p", WITHOUT, 'I', "inputs are a prompt or a file"},
         {"golden record", "t", WANTS, 'p', "a tokenizer is for a prompt"},
@@ -284,6 +287,22 @@ static bool set_tap(Options *o, const char *command, const char *value)
         return add(o->tap, &o->ntap, MAX_TAPS, value) || wrong(command, "%s", "too many --tap");
 }
 
+/* NAME,NAME,… */
+static bool set_output(Options *o, const char *command, const char *value)
+{
+        for (const char *name = value; name;) {
+                char *comma = strchr(name, ',');
+                if (comma)
+                        *comma = 0;
+                if (!*name)
+                        return wrong(command, "%s", "--output wants names, with commas between them");
+                if (!add(o->output, &o->noutput, MAX_TAPS, name))
+                        return wrong(command, "%s", "too many --output");
+                name = comma ? comma + 1 : NULL;
+        }
+        return true;
+}
+
 static bool set(Options *o, const char *command, char letter, const char *value)
 {
         switch (letter) {
@@ -321,7 +340,11 @@ static bool set(Options *o, const char *command, char letter, const char *value)
         case 'u': return o->update = true;
         case 'U': o->junit = value; return true;
         case '6': o->tune = value; return true;
-        case 'I': o->inputs = value; return true;
+        case 'I':
+                o->inputs = value;
+                return add(o->input_file, &o->ninput_file, MAX_FILES, value) || wrong(command, "%s", "too many --inputs");
+        case '7': return add(o->input, &o->ninput, MAX_FILES, value) || wrong(command, "%s", "too many -I");
+        case '8': return set_output(o, command, value);
         case 'Y': o->system = value; return true;
         case 'g': return o->pieces = true;
         case 'G': o->date = value; return true;

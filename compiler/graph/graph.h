@@ -396,6 +396,17 @@ const char *type_text(Arena *a, const Graph *g,
 const char *shape_text(Arena *a, int rank, const int64_t *shape); /* "[64, 172]" */
 const char *setting_text(Arena *a, const Setting *s); /* dump.c: its value, as a model file has it */
 
+/* print_tensor.c: in the language, the shape behind `#`, so that it may be typed in again; large ones abridged.  indent: columns that
+ * precede it on its line. */
+typedef struct {
+        DType dtype;
+        int rank;
+        const int64_t *dim; /* [rank] */
+        const double *data; /* row-major */
+} Shown;
+void print_tensor(FILE *f, const Shown *t, int indent);
+void print_shortest(FILE *f, double x);
+
 /* view.c: making and combining affine maps.  The makers return x itself where nothing changes, one map where x is a view
  * already and the two combine, and NULL where the move cannot be expressed or leaves the bounds of x. */
 View *view_identity(Arena *a, const Type *in);

@@ -183,7 +183,11 @@ static void print_kept(FILE *f, const Kept *k, Value v, int indent)
 
 static void print_value(Evaluation *v, Value value)
 {
-        if (value.kind == V_BLOCK) {
+        if (v->result) {
+                *v->result = is_kept_as_value(value) ? keep_value(v, value) : NULL;
+                if (!*v->result)
+                        diag_error(&v->diag, v->line->span, "this is no value");
+        } else if (value.kind == V_BLOCK) {
                 print_block(stdout, value.block);
         } else if (!is_kept_as_value(value)) {
                 printf("%s\n", value_text_of(v->e, value));
@@ -229,7 +233,7 @@ static void evaluate_all(Evaluation *v)
                 print_value(v, value);
 }
 
-bool evaluate_line(Session *s, Unit *u, const Ast *line)
+static bool evaluate_into(Session *s, Unit *u, const Ast *line, Kept **result)
 {
         Evaluation *v = calloc(1, sizeof *v);
         jmp_buf out_of_memory;
@@ -238,6 +242,7 @@ bool evaluate_line(Session *s, Unit *u, const Ast *line)
         v->s = s;
         v->unit = u;
         v->line = line;
+        v->result = result;
         v->arena.out_of_memory = s->words.out_of_memory = s->files->out_of_memory = &out_of_memory;
         volatile bool good = false;
         if (!setjmp(out_of_memory)) {
@@ -256,4 +261,28 @@ bool evaluate_line(Session *s, Unit *u, const Ast *line)
         arena_free(&v->arena);
         free(v);
         return good;
+}
+
+bool evaluate_line(Session *s, Unit *u, const Ast *line)
+{
+        return evaluate_into(s, u, line, NULL);
+}
+
+Kept *evaluate_text(Session *s, const char *text)
+{
+        Unit *u = unit_new();
+        Kept *value = NULL;
+        if (!u)
+                return fprintf(stderr, "lathe: error: out of memory\n"), NULL;
+        Diag diag = {.arena = &u->arena};
+        const char *copy = arena_strdup(&u->arena, text);
+        const Ast *tree =
+                parse_input(&u->arena, &s->names, &diag, source_new(&u->arena, "<input>", copy, (int32_t)strlen(copy)));
+        diag_print(&diag, stderr);
+        if (tree && (tree->nkid != 1 || !ast_is_expression(tree->kid[0]->kind)))
+                fprintf(stderr, "lathe: error: this is no expression: %s\n", text);
+        else if (tree)
+                evaluate_into(s, u, tree->kid[0], &value);
+        unit_drop(u);
+        return value;
 }

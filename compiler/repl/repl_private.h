@@ -70,6 +70,7 @@ typedef struct Session {
         bool has_quit, interactive;
         char *prompt;  /* the text that was run last, or NULL */
         int64_t steps; /* and how many tokens more */
+        Variables input; /* :input: given to the model at hand, by their names */
         struct Runner *runner;
         struct Snapshot *now, *before; /* of the last two runs that a change lies between */
         bool reads_variables;          /* set where a variable is read */
@@ -101,20 +102,11 @@ bool session_script(Session *s, const char *path);
 
 /* repl_evaluate.c: one statement or expression; false after messages. */
 bool evaluate_line(Session *s, Unit *u, const Ast *line);
+/* An expression's value, kept; NULL after messages. */
+Kept *evaluate_text(Session *s, const char *text);
 bool find_variable(void *session, Elaborator *e, const char *name, Value *value);
 int variable_names(void *session, const char **name, int most);
 void variables_free(Variables *v);
-
-/* repl_print.c */
-typedef struct {
-        DType dtype;
-        int rank;
-        const int64_t *dim; /* [rank] */
-        const double *data; /* row-major */
-} Shown;
-/* In the language, the shape behind `#`; large ones abridged.  indent: columns that precede it on its line. */
-void print_tensor(FILE *f, const Shown *t, int indent);
-void print_shortest(FILE *f, double x);
 
 /* repl_command.c: lines that begin with a colon */
 typedef struct {
@@ -159,6 +151,8 @@ bool encode_text(Session *s, const Words *w);
 bool decode_tokens(Session *s, const Words *w);
 
 /* repl_run.c, repl_trace.c: commands that run it */
+bool give_input(Session *s, const Words *w); /* repl_input.c */
+bool eval_model(Session *s, const Words *w);
 void runner_interrupt(void); /* from a signal handler */
 bool run_model(Session *s, const Words *w);
 bool rerun(Session *s);
@@ -196,6 +190,9 @@ struct Kept {
         Value made; /* in that evaluation */
 };
 
+/* repl_input.c: the inputs that are given to the model at hand, as it was compiled; false after a message. */
+bool given_inputs(Session *s, Recorded *r);
+
 /* --- one evaluation ------------------------------------------------------------------------------------------------ */
 
 typedef struct {
@@ -207,6 +204,7 @@ typedef struct {
         Elaborator *e;
         Scope *scope;
         Vars seen; /* variables as the statement found them */
+        Kept **result; /* takes what would be printed, or NULL */
         Node **want;
         int nwant, want_capacity, next;
         Tensor *value; /* [2 * nrequire + nwant] */

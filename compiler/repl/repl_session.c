@@ -356,6 +356,7 @@ void session_set_model(Session *s, const char *name)
                 free((char *)s->options.quant);
                 s->options.quant = NULL;
                 s->options.kv = STORAGE_F32;
+                variables_free(&s->input);
         }
         char *copy = name ? strdup(name) : NULL;
         free(s->model);

@@ -41,23 +41,48 @@ int time_of(const Graph *g)
         return g->past >= 0 ? g->time : growing_dimension(g);
 }
 
-static void choose_sizes(const Graph *g, Trace *t)
+/* What the given inputs do not tell. */
+static void choose_sizes(const Graph *g, Trace *t, const Recorded *given)
 {
         for (int i = 0, k = 0; i < g->nnamed; i++) {
                 if (i == g->past)
                         continue;
                 int64_t want = POSITIONS - FEWER * k++, bound = g->named[i].bound;
-                t->size[i] = t->token && i == time_of(g) ? t->ntoken : want < bound ? want : bound;
+                t->size[i] = given->size[i] ? given->size[i] : t->token && i == time_of(g) ? t->ntoken : want < bound ? want : bound;
         }
 }
 
-/* A text that was run is the input; else all are made by hash. */
-bool trace_inputs(Session *s, Trace *t)
+static bool fits_context(const Graph *g, const Trace *t)
+{
+        for (int i = 0; i < g->nnamed; i++)
+                if (i != g->past && t->size[i] > g->named[i].bound) {
+                        fprintf(stderr, "lathe: error: %s is %" PRId64 " by the inputs, and at most %" PRId64 "\n",
+                                g->named[i].name, t->size[i], g->named[i].bound);
+                        return false;
+                }
+        return true;
+}
+
+/* Input i as the engine takes it; NULL: out of memory. */
+static void *take_input(const Graph *g, const Trace *t, Recorded *given, int i)
+{
+        if (given->record[i].given) {
+                memcpy(given->size, t->size, sizeof given->size);
+                return recorded_fill(given, i) ? recorded_input(given, i, 0) : NULL;
+        }
+        if (!t->token)
+                return make_input(&g->input[i], t->size);
+        void *copy = malloc((size_t)t->ntoken * 4 + 4);
+        return copy ? memcpy(copy, t->token, (size_t)t->ntoken * 4) : NULL;
+}
+
+static bool take_inputs(Session *s, Trace *t, Recorded *given)
 {
         const Graph *g = s->runner->model.graph;
-        *t = (Trace){0};
+        if (!given_inputs(s, given))
+                return false;
         bool has_text = s->prompt && (*s->prompt || !why_not_generating(g));
-        if (has_text && takes_text(g) && time_of(g) >= 0) {
+        if (has_text && !s->input.n && takes_text(g) && time_of(g) >= 0) {
                 t->token = prompt_of(s, &t->ntoken);
                 if (!t->token)
                         return false;
@@ -69,15 +94,15 @@ bool trace_inputs(Session *s, Trace *t)
                         return false;
                 }
         }
-        choose_sizes(g, t);
+        choose_sizes(g, t, given);
+        if (!fits_context(g, t))
+                return false;
         t->input = calloc((size_t)g->ninput + 1, sizeof *t->input);
         t->output = calloc((size_t)g->noutput + 1, sizeof *t->output);
         t->count = calloc((size_t)g->noutput + 1, sizeof *t->count);
         bool good = t->input && t->output && t->count;
         for (int i = 0; good && i < g->ninput; i++) {
-                t->input[i] = t->token
-                                      ? memcpy(malloc((size_t)t->ntoken * 4), t->token, (size_t)t->ntoken * 4)
-                                      : make_input(&g->input[i], t->size);
+                t->input[i] = take_input(g, t, given, i);
                 good = t->input[i] != NULL;
         }
         for (int i = 0; good && i < g->noutput; i++) {
@@ -86,6 +111,16 @@ bool trace_inputs(Session *s, Trace *t)
                 good = t->output[i] != NULL;
         }
         return good || wrong(no_memory);
+}
+
+/* Those that are given; a text that was run; else by hash. */
+bool trace_inputs(Session *s, Trace *t)
+{
+        Recorded given = {0};
+        *t = (Trace){0};
+        bool good = take_inputs(s, t, &given);
+        recorded_free(&given);
+        return good;
 }
 
 bool trace_run(Session *s, Trace *t)
@@ -131,7 +166,7 @@ static void print_inputs(const Session *s, const Trace *t)
         if (t->token)
                 printf("input: the text, %" PRId64 " tokens\n", t->ntoken);
         else
-                printf("input: made by hash");
+                printf(s->input.n ? "input: given" : "input: made by hash");
         for (int i = 0; !t->token && i < g->nnamed; i++)
                 if (i != g->past)
                         printf(", %s %" PRId64, g->named[i].name, t->size[i]);

@@ -43,7 +43,9 @@ const char *why_not_generating(const Graph *g)
 
 int32_t *numbers_to_tokens(const Graph *g, const char *text, int64_t *count, const char **why)
 {
-        const Input *ids = &g->input[0];
+        const Input *ids = &g->input[0]; /* or the first that takes ids */
+        while (ids < &g->input[g->ninput - 1] && (!ids->bound || ids->type.rank != 1))
+                ids++;
         int32_t *tokens = malloc((strlen(text) / 2 + 2) * sizeof *tokens);
         int64_t n = 0;
         char *end;

@@ -1,6 +1,6 @@
 /* Checkpoints: the table of formats, the files that are mapped, the tensors by name.
  *
- * A reader (safetensors.c, gguf.c, llama2c.c) checks its file and adds tensors; here they are sorted by name
+ * A reader (safetensors.c, gguf.c, llama2c.c, npy.c) checks its file and adds tensors; here they are sorted by name
  * and searched by bisection. Formats are rows of a table. */
 #include <dirent.h>
 #include <errno.h>
@@ -40,10 +40,11 @@ struct Checkpoint {
 
 /* Asked in this order: a name that settles the format comes before a guess by content. */
 static const CkFormat formats[] = {
-        {"sharded safetensors", safetensors_index_probe, safetensors_index_read},
-        {"safetensors", safetensors_probe, safetensors_read},
-        {"GGUF", gguf_probe, gguf_read},
-        {"llama2.c", llama2c_probe, llama2c_read},
+        {"sharded safetensors", false, safetensors_index_probe, safetensors_index_read},
+        {"safetensors", false, safetensors_probe, safetensors_read},
+        {"GGUF", false, gguf_probe, gguf_read},
+        {"numpy", true, npy_probe, npy_read},
+        {"llama2.c", false, llama2c_probe, llama2c_read},
 };
 
 bool ck_fail(CkError *err, const char *format, ...)
@@ -263,45 +264,55 @@ static bool fail_format(const char *path, const Format *other, CkError *err)
                        other->advice ? other->advice : "");
 }
 
-static bool open_file(Checkpoint *checkpoint, const char *path, CkError *err)
+static bool open_file(Checkpoint *checkpoint, const char *path, bool values, CkError *err)
 {
         const CkFile *file = checkpoint_map(checkpoint, path, err);
         if (!file)
                 return false;
         for (size_t i = 0; i < sizeof formats / sizeof *formats && !checkpoint->format; i++)
-                if (formats[i].probe(file))
+                if ((values || !formats[i].values) && formats[i].probe(file))
                         checkpoint->format = &formats[i];
         const Format *other = format_of(file->data, file->size);
         bool guessed = checkpoint->format && checkpoint->format->probe == llama2c_probe;
-        if (!checkpoint->format || (other && (guessed || other->advice)))
+        if (!checkpoint->format || (other && !checkpoint->format->values && (guessed || other->advice)))
                 return fail_format(path, other, err);
         return checkpoint->format->read(checkpoint, file, err) && sort_tensors(checkpoint, err);
 }
 
-static bool open_path(Checkpoint *checkpoint, const char *path, CkError *err)
+static bool open_path(Checkpoint *checkpoint, const char *path, bool values, CkError *err)
 {
         struct stat status;
         if (stat(path, &status))
                 return ck_lack(err, "%s: cannot open: %s", path, strerror(errno));
         if (!S_ISDIR(status.st_mode))
-                return open_file(checkpoint, path, err);
+                return open_file(checkpoint, path, values, err);
         char *chosen = NULL;
-        bool opened = choose_in_directory(path, &chosen, err) && open_file(checkpoint, chosen, err);
+        bool opened = choose_in_directory(path, &chosen, err) && open_file(checkpoint, chosen, values, err);
         free(chosen);
         return opened;
 }
 
-Checkpoint *checkpoint_open(const char *path, CkError *err)
+static Checkpoint *open_any(const char *path, bool values, CkError *err)
 {
         Checkpoint *checkpoint = calloc(1, sizeof *checkpoint);
         if (checkpoint)
                 checkpoint->path = strdup(path);
         if (!checkpoint || !checkpoint->path)
                 ck_lack(err, "%s: out of memory", path);
-        else if (open_path(checkpoint, path, err))
+        else if (open_path(checkpoint, path, values, err))
                 return checkpoint;
         checkpoint_close(checkpoint);
         return NULL;
+}
+
+Checkpoint *checkpoint_open(const char *path, CkError *err)
+{
+        return open_any(path, false, err);
+}
+
+Checkpoint *values_open(const char *path, CkError *err)
+{
+        return open_any(path, true, err);
 }
 
 void checkpoint_close(Checkpoint *checkpoint)

@@ -3,8 +3,10 @@
 #define CHECKPOINT_PRIVATE_H
 #include "weights.h"
 
+/* values: of inputs and outputs alone, never of weights: values_open() */
 typedef struct {
         const char *name;
+        bool values;
         bool (*probe)(const CkFile *file);
         bool (*read)(Checkpoint *checkpoint, const CkFile *file, CkError *err);
 } CkFormat;
@@ -13,6 +15,17 @@ bool safetensors_probe(const CkFile *file);
 bool safetensors_read(Checkpoint *checkpoint, const CkFile *file, CkError *err);
 bool safetensors_index_probe(const CkFile *file);
 bool safetensors_index_read(Checkpoint *checkpoint, const CkFile *file, CkError *err);
+enum {
+        SAFETENSORS_PREFIX = 8,        /* the header's length */
+        SAFETENSORS_HEADER = 16 << 20, /* bytes at most: room for 100,000 tensors */
+        NPY_PREFIX = 10                /* of version 1, with the header's length */
+};
+#define METADATA "__metadata__" /* a key of safetensors' headers that is no tensor */
+#define NPY_MAGIC "\x93NUMPY"
+
+bool npy_probe(const CkFile *file);
+bool npy_read(Checkpoint *checkpoint, const CkFile *file, CkError *err);
+const char *npy_type_name(CkType type); /* "<f4"; NULL: numpy has none */
 bool llama2c_probe(const CkFile *file);
 bool llama2c_read(Checkpoint *checkpoint, const CkFile *file, CkError *err);
 bool gguf_probe(const CkFile *file);

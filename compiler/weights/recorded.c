@@ -1,4 +1,4 @@
-/* Values of a model from a file that something else wrote. */
+/* Values of a model that something else made. */
 #include "weights.h"
 
 #include <inttypes.h>
@@ -54,6 +54,54 @@ static double element(const CkTensor *t, int64_t i)
         }
 }
 
+static bool is_real(const Record *r)
+{
+        return r->output >= 0 || r->type->dtype == REAL;
+}
+
+/* Of an input of ids. */
+static bool are_whole(Recorded *f, const Record *r)
+{
+        for (int64_t i = 0; i < r->given->count; i++) {
+                double x = r->value[i];
+                if (x != floor(x) || fabs(x) > INT32_MAX)
+                        return wrong(f, "%s: element %" PRId64 " is %.9g: expected a whole number of 32 bits", r->given->name,
+                                     i, x);
+        }
+        return true;
+}
+
+bool is_values_file(const char *path)
+{
+        static const char *const end[] = {".npy", ".safetensors"};
+        size_t n = strlen(path);
+        for (int i = 0; i < 2; i++)
+                if (n > strlen(end[i]) && !strcmp(path + n - strlen(end[i]), end[i]))
+                        return true;
+        return false;
+}
+
+const CkTensor *values_find(const Checkpoint *file, const char *name)
+{
+        const CkTensor *t = checkpoint_find(file, name);
+        return t ? t : checkpoint_count(file) == 1 ? checkpoint_at(file, 0) : NULL;
+}
+
+bool values_read(const CkTensor *t, double *value)
+{
+        if (!t->file) { /* made in memory */
+                memcpy(value, t->data, (size_t)t->bytes);
+                return true;
+        }
+        if (ck_type_readable(t->dtype))
+                return checkpoint_read_f64(t, 0, t->count, value);
+        if (!is_whole(t->dtype))
+                return false;
+        for (int64_t i = 0; i < t->count; i++)
+                value[i] = element(t, i);
+        return true;
+}
+
 static bool read_values(Recorded *f, Record *r)
 {
         const CkTensor *t = r->given;
@@ -62,20 +110,13 @@ static bool read_values(Recorded *f, Record *r)
                 f->why = no_memory;
                 return false;
         }
-        if (ck_type_readable(t->dtype)) {
-                if (!checkpoint_read_f64(t, 0, t->count, r->value))
-                        return wrong(f, "%s can't be read", t->name);
-        } else if (is_whole(t->dtype)) {
-                for (int64_t i = 0; i < t->count; i++)
-                        r->value[i] = element(t, i);
-        } else {
+        if (!values_read(t, r->value))
                 return wrong(f, "%s is %s: integers and F64, F32, F16 and BF16 are read", t->name,
                              ck_type_name(t->dtype));
-        }
         for (int64_t i = 0; i < t->count; i++)
                 if (isnan(r->value[i]) || (r->output < 0 && r->value[i] == INFINITY)) /* a mask holds -inf */
                         return wrong(f, "%s: element %" PRId64 " is %g", t->name, i, r->value[i]);
-        return true;
+        return is_real(r) || are_whole(f, r);
 }
 
 /* --- names -------------------------------------------------------------------------------------------------------- */
@@ -85,24 +126,59 @@ static void add_record(Recorded *f, const CkTensor *t, int output)
         f->record[f->n++] = (Record){.given = t, .output = output};
 }
 
-/* A field of a group goes by its own name, or by step.t. */
-static const CkTensor *find_input(const Recorded *f, const Input *in)
+/* How many tensors are given; the one that is so called, and in how many places. */
+static int count_given(const Recorded *f)
 {
-        const CkTensor *t =
-                checkpoint_find(f->file, arena_printf(f->g->arena, "%s.%s", in->group_name, input_name(in)));
-        return t ? t : checkpoint_find(f->file, input_name(in));
+        int n = f->nmade;
+        for (int i = 0; i < f->nfile; i++)
+                n += checkpoint_count(f->file[i]);
+        return n;
 }
 
-static bool find_inputs(Recorded *f)
+static const CkTensor *find_named(const Recorded *f, const char *name, int *places)
+{
+        const CkTensor *found = NULL;
+        for (int i = 0; i < f->nmade + f->nfile; i++) {
+                const CkTensor *t = i >= f->nmade                      ? checkpoint_find(f->file[i - f->nmade], name)
+                                    : !strcmp(f->made[i].name, name) ? &f->made[i]
+                                                                     : NULL;
+                *places += t != NULL;
+                found = found ? found : t;
+        }
+        return found;
+}
+
+/* A field of a group goes by its own name, or by step.t. */
+static const CkTensor *find_input(const Recorded *f, const Input *in, int *places)
+{
+        const CkTensor *t =
+                find_named(f, arena_printf(f->g->arena, "%s.%s", in->group_name, input_name(in)), places);
+        return t ? t : find_named(f, input_name(in), places);
+}
+
+/* One array is meant for the only input, whatever its file is called. */
+static const CkTensor *only_tensor(const Recorded *f)
+{
+        return f->g->ninput != 1 || count_given(f) != 1 ? NULL
+               : f->nmade                               ? &f->made[0]
+                                                        : checkpoint_at(f->file[0], 0);
+}
+
+static bool find_inputs(Recorded *f, WhatIsRecorded what)
 {
         const Graph *g = f->g;
         for (int i = 0; i < g->ninput; i++) {
                 const Input *in = &g->input[i];
-                const CkTensor *t = find_input(f, in);
-                if (!t)
-                        return wrong(f, "the input %s %s is not there", input_name(in),
-                                     type_text(g->arena, g, &in->type));
-                if (in->type.dtype != REAL && !is_whole(t->dtype))
+                int places = 0;
+                const CkTensor *t = find_input(f, in, &places);
+                if (!t && what == IN_BATCHES)
+                        t = only_tensor(f);
+                if (!t && what != SOME_INPUTS)
+                        return wrong(f, "the input %s %s is not %s", input_name(in),
+                                     type_text(g->arena, g, &in->type), what == IN_BATCHES ? "given" : "there");
+                if (places > 1)
+                        return wrong(f, "the input %s is given twice", input_name(in));
+                if (t && in->type.dtype != REAL && !is_whole(t->dtype) && t->dtype != CK_F64)
                         return wrong(f, "the input %s is %s: it holds integers, I32 or I64", input_name(in),
                                      ck_type_name(t->dtype));
                 add_record(f, t, -1);
@@ -123,12 +199,12 @@ static bool find_values(Recorded *f)
         Graph *g = f->g;
         int outputs = g->noutput;
         for (int i = 0; i < outputs; i++) {
-                const CkTensor *t = checkpoint_find(f->file, output_name(&g->output[i]));
+                const CkTensor *t = checkpoint_find(f->file[0], output_name(&g->output[i]));
                 if (t)
                         add_record(f, t, i);
         }
-        for (int i = 0; i < checkpoint_count(f->file); i++) {
-                const CkTensor *t = checkpoint_at(f->file, i);
+        for (int i = 0; i < checkpoint_count(f->file[0]); i++) {
+                const CkTensor *t = checkpoint_at(f->file[0], i);
                 const char *why;
                 if (is_input(f, t))
                         continue;
@@ -156,6 +232,35 @@ static int one_unknown(const Recorded *f, Dim d)
         return n == 1 ? unknown : -1;
 }
 
+/* The axes before a value's own: one, in a batch. */
+static int batch_axes(const Record *r)
+{
+        return r->batched ? 1 : 0;
+}
+
+/* A single number that fills an input. */
+static bool is_fill(const Record *r)
+{
+        return r->given->rank == 0 && r->type->rank > 0;
+}
+
+static bool find_batch(Recorded *f)
+{
+        for (int i = 0; i < f->n; i++) {
+                Record *r = &f->record[i];
+                r->batched = r->given && r->given->rank == r->type->rank + 1;
+                if (!r->batched)
+                        continue;
+                if (f->batch && r->given->shape[0] != f->batch)
+                        return wrong(f, "%s is a batch of %" PRId64 ", and another input one of %" PRId64, r->given->name,
+                                     r->given->shape[0], f->batch);
+                f->batch = r->given->shape[0];
+                if (!f->batch)
+                        return wrong(f, "%s is a batch of nothing", r->given->name);
+        }
+        return true;
+}
+
 /* What follows from the shapes, one unknown size after another; what fits no size stays open, and is refused then. */
 static void infer_sizes(Recorded *f)
 {
@@ -163,10 +268,11 @@ static void infer_sizes(Recorded *f)
                 found = false;
                 for (int i = 0; i < f->n; i++) {
                         const Record *r = &f->record[i];
-                        for (int a = 0; a < r->type->rank && r->type->rank == r->given->rank; a++) {
+                        int before = batch_axes(r);
+                        for (int a = 0; r->given && a < r->type->rank && r->type->rank + before == r->given->rank; a++) {
                                 Dim d = r->type->dim[a];
                                 int k = one_unknown(f, d);
-                                int64_t rest = k < 0 ? 0 : r->given->shape[a] - dim_value(d, f->size);
+                                int64_t rest = k < 0 ? 0 : r->given->shape[before + a] - dim_value(d, f->size);
                                 if (k < 0 || rest <= 0 || rest % d.per[k] != 0)
                                         continue;
                                 f->size[k] = rest / d.per[k];
@@ -180,29 +286,56 @@ static bool check_shape(Recorded *f, const Record *r)
 {
         const Graph *g = f->g;
         int64_t want[MAX_RANK];
-        bool fits = r->type->rank == r->given->rank;
+        int before = batch_axes(r);
+        bool fits = r->type->rank + before == r->given->rank;
         for (int a = 0; a < r->type->rank; a++) {
                 want[a] = dim_value(r->type->dim[a], f->size);
-                fits = fits && want[a] == r->given->shape[a];
+                fits = fits && want[a] == r->given->shape[before + a];
         }
         if (fits)
                 return true;
         const char *type = type_text(g->arena, g, r->type),
                    *shape = shape_text(g->arena, r->type->rank, want);
-        return wrong(f, "%s has shape %s in the file and %s%s%s in the model", r->given->name,
-                     shape_text(g->arena, r->given->rank, r->given->shape), type,
+        return wrong(f, "%s has shape %s %s and %s%s%s in the model", r->given->name,
+                     shape_text(g->arena, r->given->rank, r->given->shape),
+                     f->nfile == 1 && !f->nmade ? "in the file" : "as given", type,
                      strcmp(type, shape) != 0 ? " = " : "", strcmp(type, shape) != 0 ? shape : "");
 }
 
-static bool check_shapes(Recorded *f)
+bool recorded_fill(Recorded *f, int i)
 {
+        Record *r = &f->record[i];
+        if (!r->given || !is_fill(r))
+                return true;
+        r->count = type_count(r->type, f->size);
+        double x = r->value[0], *value = malloc((size_t)r->count * sizeof *value + 1);
+        for (int64_t k = 0; value && k < r->count; k++)
+                value[k] = x;
+        free(r->value);
+        r->value = value;
+        f->why = value ? NULL : no_memory;
+        return value != NULL;
+}
+
+static bool check_shapes(Recorded *f, WhatIsRecorded what)
+{
+        if (what == IN_BATCHES && !find_batch(f))
+                return false;
         infer_sizes(f);
-        for (int k = 0; k < f->g->nnamed; k++)
+        for (int k = 0; k < f->g->nnamed && what != SOME_INPUTS; k++)
                 if (f->size[k] == 0)
                         f->size[k] = 1; /* nothing in the file tells */
-        for (int i = 0; i < f->n; i++)
-                if (!check_shape(f, &f->record[i]))
+        for (int i = 0; i < f->n; i++) {
+                Record *r = &f->record[i];
+                if (!r->given)
+                        continue;
+                bool fills = (what == IN_BATCHES || what == SOME_INPUTS) && is_fill(r);
+                r->count = fills ? 1 : r->given->count / (r->batched ? f->batch : 1);
+                if (!fills && !check_shape(f, r))
                         return false;
+                if (fills && what == IN_BATCHES && !recorded_fill(f, i))
+                        return false;
+        }
         return true;
 }
 
@@ -211,43 +344,83 @@ static bool check_shapes(Recorded *f)
 static bool read_records(Recorded *f, WhatIsRecorded what)
 {
         const Graph *g = f->g;
-        f->record = NEW_ARRAY(g->arena, Record, g->ninput + checkpoint_count(f->file) + 1);
-        if (!find_inputs(f) || (what == INPUTS_AND_VALUES && !find_values(f)))
+        f->record = NEW_ARRAY(g->arena, Record, g->ninput + count_given(f) + 1);
+        if (!find_inputs(f, what) || (what == INPUTS_AND_VALUES && !find_values(f)))
                 return false;
         for (int i = 0; i < f->n; i++) {
                 Record *r = &f->record[i];
                 r->type = i < g->ninput ? &g->input[i].type : &g->output[r->output].node->type;
-                if (!read_values(f, r))
+                if (r->given && !read_values(f, r))
                         return false;
         }
-        return check_shapes(f);
+        return check_shapes(f, what);
+}
+
+const char *recorded_gather(Recorded *f, Graph *g, const char *path, WhatIsRecorded what)
+{
+        f->g = g;
+        f->path = path;
+        return read_records(f, what) ? NULL : f->why;
 }
 
 const char *recorded_read(Recorded *f, Graph *g, const char *path, WhatIsRecorded what)
 {
         CkError error;
-        *f = (Recorded){.g = g, .path = path};
-        f->file = checkpoint_open(path, &error);
-        if (!f->file)
+        *f = (Recorded){0};
+        f->file[0] = values_open(path, &error);
+        if (!f->file[0])
                 return arena_strdup(g->arena, error.message);
-        return read_records(f, what) ? NULL : f->why;
+        f->nfile = 1;
+        return recorded_gather(f, g, path, what);
 }
 
-Tensor *recorded_inputs(const Recorded *f)
+Tensor *recorded_inputs(const Recorded *f, int64_t in_batch)
 {
         Tensor *input = NEW_ARRAY(f->g->arena, Tensor, f->g->ninput);
         for (int i = 0; i < f->g->ninput; i++) {
                 const Record *r = &f->record[i];
-                input[i] = (Tensor){.rank = r->given->rank, .data = r->value};
+                input[i] = (Tensor){.rank = r->type->rank, .data = r->value + (r->batched ? in_batch * r->count : 0)};
                 for (int a = 0; a < input[i].rank; a++)
-                        input[i].dim[a] = r->given->shape[a];
+                        input[i].dim[a] = dim_value(r->type->dim[a], f->size);
         }
         return input;
+}
+
+void *recorded_input(const Recorded *f, int i, int64_t in_batch)
+{
+        const Record *r = &f->record[i];
+        const double *x = r->value + (r->batched ? in_batch * r->count : 0);
+        void *data = malloc((size_t)r->count * sizeof(float) + 4);
+        float *real = data;
+        int32_t *whole = data;
+        for (int64_t k = 0; data && k < r->count; k++)
+                if (r->type->dtype == REAL)
+                        real[k] = (float)x[k];
+                else
+                        whole[k] = (int32_t)x[k];
+        return data;
+}
+
+bool recorded_add(Recorded *f, const char *name, int rank, const int64_t *dim, double *value)
+{
+        if (f->nmade == MAX_GIVEN) {
+                free(value);
+                return false;
+        }
+        CkTensor *t = &f->made[f->nmade++];
+        *t = (CkTensor){.name = name, .dtype = CK_F64, .rank = rank, .count = 1, .data = value};
+        for (int a = 0; a < rank; a++)
+                t->count *= t->shape[a] = dim[a];
+        t->bytes = t->count * (int64_t)sizeof *value;
+        return true;
 }
 
 void recorded_free(Recorded *f)
 {
         for (int i = 0; i < f->n; i++)
                 free(f->record[i].value);
-        checkpoint_close(f->file);
+        for (int i = 0; i < f->nfile; i++)
+                checkpoint_close(f->file[i]);
+        for (int i = 0; i < f->nmade; i++)
+                free((void *)f->made[i].data);
 }

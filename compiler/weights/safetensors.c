@@ -1,4 +1,4 @@
-/* safetensors: reading (one file, or shards under an index) and writing.
+/* safetensors: reading, one file, or shards under an index; tensors_write.c writes them.
  *
  * Format (github.com/huggingface/safetensors): 8 bytes, the length N of the header, little-endian; N bytes of
  * JSON, {"name": {"dtype": "F32", "shape": [..], "data_offsets": [begin, end]}, .., "__metadata__": {..}};
@@ -17,13 +17,8 @@
 #include "checkpoint_private.h"
 
 enum {
-        PREFIX = 8,
-        MAX_JSON = 16 << 20, /* bytes: room for 100,000 tensors */
-        MAX_SHARDS = 4096,
-        ALIGNMENT = 64,
+        MAX_SHARDS = 4096
 };
-
-static const char metadata[] = "__metadata__";
 
 /* Reading. */
 
@@ -42,7 +37,7 @@ static uint64_t header_length(const CkFile *file)
 bool safetensors_probe(const CkFile *file)
 {
         return ck_ends_with(file->path, ".safetensors") ||
-               (file->size > PREFIX && header_length(file) <= MAX_JSON && file->data[PREFIX] == '{');
+               (file->size > SAFETENSORS_PREFIX && header_length(file) <= SAFETENSORS_HEADER && file->data[SAFETENSORS_PREFIX] == '{');
 }
 
 static json_t *parse_json(const CkFile *file, int64_t offset, int64_t length, CkError *err)
@@ -65,26 +60,26 @@ static json_t *parse_json(const CkFile *file, int64_t offset, int64_t length, Ck
 
 static json_t *parse_header(const CkFile *file, int64_t *data_start, CkError *err)
 {
-        if (file->size < PREFIX) {
+        if (file->size < SAFETENSORS_PREFIX) {
                 ck_fail(err, "%s: %lld bytes, but safetensors begins with %d that give the header's length",
-                        file->path, (long long)file->size, PREFIX);
+                        file->path, (long long)file->size, SAFETENSORS_PREFIX);
                 return NULL;
         }
         uint64_t length = header_length(file);
-        if (length > (uint64_t)(file->size - PREFIX)) {
+        if (length > (uint64_t)(file->size - SAFETENSORS_PREFIX)) {
                 ck_fail(err,
                         "%s: the header's length is given as %llu bytes, but %lld follow: truncated, or not "
                         "safetensors",
-                        file->path, (unsigned long long)length, (long long)(file->size - PREFIX));
+                        file->path, (unsigned long long)length, (long long)(file->size - SAFETENSORS_PREFIX));
                 return NULL;
         }
-        if (length > MAX_JSON) {
+        if (length > SAFETENSORS_HEADER) {
                 ck_fail(err, "%s: a header of %llu bytes; lathe reads up to %d", file->path,
-                        (unsigned long long)length, MAX_JSON);
+                        (unsigned long long)length, SAFETENSORS_HEADER);
                 return NULL;
         }
-        *data_start = PREFIX + (int64_t)length;
-        return parse_json(file, PREFIX, (int64_t)length, err);
+        *data_start = SAFETENSORS_PREFIX + (int64_t)length;
+        return parse_json(file, SAFETENSORS_PREFIX, (int64_t)length, err);
 }
 
 static bool check_metadata(const CkFile *file, json_t *json, CkError *err)
@@ -92,10 +87,10 @@ static bool check_metadata(const CkFile *file, json_t *json, CkError *err)
         const char *key;
         json_t *value;
         if (!json_is_object(json))
-                return ck_fail(err, "%s: %s has to be an object of strings", file->path, metadata);
+                return ck_fail(err, "%s: %s has to be an object of strings", file->path, METADATA);
         json_object_foreach (json, key, value) {
                 if (!json_is_string(value))
-                        return ck_fail(err, "%s: %s: \"%s\" is not a string", file->path, metadata,
+                        return ck_fail(err, "%s: %s: \"%s\" is not a string", file->path, METADATA,
                                        ck_quote(key).text);
         }
         return true;
@@ -213,7 +208,7 @@ static bool read_tensors(Checkpoint *checkpoint, const CkFile *file, json_t *hea
         if (!extent)
                 return ck_lack(err, "%s: out of memory", file->path);
         json_object_foreach (header, name, entry) {
-                if (!strcmp(name, metadata))
+                if (!strcmp(name, METADATA))
                         good = check_metadata(file, entry, err);
                 else
                         good = read_tensor(checkpoint, file, name, entry, data_start, &extent[n++], err);
@@ -334,9 +329,9 @@ static bool check_complete(const Checkpoint *checkpoint, const CkFile *index, co
 
 bool safetensors_index_read(Checkpoint *checkpoint, const CkFile *file, CkError *err)
 {
-        if (file->size > MAX_JSON)
+        if (file->size > SAFETENSORS_HEADER)
                 return ck_fail(err, "%s: an index of %lld bytes; lathe reads up to %d", file->path,
-                               (long long)file->size, MAX_JSON);
+                               (long long)file->size, SAFETENSORS_HEADER);
         json_t *index = parse_json(file, 0, file->size, err);
         if (!index)
                 return false;
@@ -351,221 +346,4 @@ bool safetensors_index_read(Checkpoint *checkpoint, const CkFile *file, CkError 
         json_decref(opened);
         json_decref(index);
         return good;
-}
-
-/* Writing. */
-
-typedef struct {
-        const char *path;
-        char *aside;           /* where the bytes go until they are complete */
-        int descriptor, entry; /* the latter of ending.c */
-        int n;
-        const CkOutput *tensors;
-        CkTensor *measured; /* [n] */
-        int *order;         /* [n]: wider types first, so that every tensor is aligned to its type */
-} Writer;
-
-static bool check_output(const Writer *writer, int i, CkError *err)
-{
-        const CkOutput *output = &writer->tensors[i];
-        const CkFile file = {.path = (char *)writer->path};
-        CkTensor *tensor = &writer->measured[i];
-        bool written = output->dtype == CK_F32 || output->dtype == CK_F16 || output->dtype == CK_BF16;
-        if (!written || output->rank < 0 || output->rank > CK_MAX_RANK || !strcmp(output->name, metadata))
-                return ck_fail(err, "%s: tensor \"%s\": cannot be written with this name, type or rank",
-                               writer->path, ck_quote(output->name).text);
-        *tensor = (CkTensor){.name = output->name, .dtype = output->dtype, .rank = output->rank};
-        memcpy(tensor->shape, output->shape, sizeof tensor->shape);
-        return checkpoint_measure(&file, tensor, err);
-}
-
-static bool order_outputs(Writer *writer, CkError *err)
-{
-        int placed = 0;
-        for (int i = 0; i < writer->n; i++)
-                if (!check_output(writer, i, err))
-                        return false;
-        for (int bits = 32; bits >= 16; bits /= 2)
-                for (int i = 0; i < writer->n; i++)
-                        if (ck_type_bits(writer->tensors[i].dtype) == bits)
-                                writer->order[placed++] = i;
-        return true;
-}
-
-static json_t *describe(const CkTensor *tensor, int64_t begin)
-{
-        json_t *shape = json_array();
-        for (int i = 0; i < tensor->rank; i++)
-                json_array_append_new(shape, json_integer(tensor->shape[i]));
-        return json_pack("{s:s, s:o, s:[I, I]}", "dtype", ck_type_name(tensor->dtype), "shape", shape,
-                         "data_offsets", (json_int_t)begin, (json_int_t)(begin + tensor->bytes));
-}
-
-/* {"format": "pt"} is what transformers asks for. */
-static bool describe_all(const Writer *writer, json_t *header, CkError *err)
-{
-        int64_t begin = 0;
-        if (json_object_set_new(header, metadata, json_pack("{s:s}", "format", "pt")))
-                return ck_lack(err, "%s: out of memory", writer->path);
-        for (int i = 0; i < writer->n; i++) {
-                const CkTensor *tensor = &writer->measured[writer->order[i]];
-                if (tensor->bytes > INT64_MAX - begin)
-                        return ck_fail(err, "%s: more bytes than 64 bits can count", writer->path);
-                if (json_object_get(header, tensor->name))
-                        return ck_fail(err, "%s: tensor \"%s\" is given twice", writer->path,
-                                       ck_quote(tensor->name).text);
-                if (json_object_set_new(header, tensor->name, describe(tensor, begin)))
-                        return ck_fail(err, "%s: tensor \"%s\": its name is not UTF-8, or out of memory",
-                                       writer->path, ck_quote(tensor->name).text);
-                begin += tensor->bytes;
-        }
-        return true;
-}
-
-static bool write_bytes(const Writer *writer, const void *data, size_t size, CkError *err)
-{
-        const char *from = data;
-        while (size) {
-                ssize_t written = write(writer->descriptor, from, size);
-                if (written < 0 && errno != EINTR)
-                        return ck_lack(err, "%s: cannot write: %s", writer->path, strerror(errno));
-                if (written > 0) {
-                        from += written;
-                        size -= (size_t)written;
-                }
-        }
-        return true;
-}
-
-static bool write_header(const Writer *writer, CkError *err)
-{
-        char spaces[ALIGNMENT];
-        json_begin();
-        json_t *header = json_object();
-        char *text = NULL;
-        bool good = header && describe_all(writer, header, err);
-        if (good)
-                text = json_dumps(header, JSON_COMPACT | JSON_PRESERVE_ORDER);
-        json_decref(header);
-        if (json_starved() || !header || (good && !text)) {
-                free(text);
-                return ck_lack(err, "%s: out of memory", writer->path);
-        }
-        if (!good)
-                return false;
-        size_t size = strlen(text), padding = (ALIGNMENT - (PREFIX + size) % ALIGNMENT) % ALIGNMENT;
-        uint64_t length = size + padding;
-        memset(spaces, ' ', sizeof spaces);
-        if (length > MAX_JSON)
-                good = ck_fail(err, "%s: a header of %zu bytes; lathe reads up to %d", writer->path, size,
-                               MAX_JSON);
-        good = good && write_bytes(writer, &length, sizeof length, err) &&
-               write_bytes(writer, text, size, err) && write_bytes(writer, spaces, padding, err);
-        free(text);
-        return good;
-}
-
-static bool write_block(const Writer *writer, CkType type, const float *block, uint16_t *half, int64_t count,
-                        CkError *err)
-{
-        if (type == CK_F32)
-                return write_bytes(writer, block, (size_t)count * sizeof *block, err);
-        for (int64_t i = 0; i < count; i++)
-                half[i] = type == CK_F16 ? f32_to_f16(block[i]) : f32_to_bf16(block[i]);
-        return write_bytes(writer, half, (size_t)count * sizeof *half, err);
-}
-
-typedef struct {
-        int64_t done, total; /* bytes */
-} Written;
-
-static bool write_tensor(const Writer *writer, int index, CkFill *fill, void *context, float *block,
-                         uint16_t *half, Written before, CkError *err)
-{
-        const CkTensor *tensor = &writer->measured[index];
-        int64_t row = tensor->rank ? tensor->shape[tensor->rank - 1] : 1;
-        int64_t most = row > 0 && row <= CK_BLOCK ? CK_BLOCK / row * row : CK_BLOCK;
-        for (int64_t first = 0; first < tensor->count; first += most) {
-                int64_t count = tensor->count - first < most ? tensor->count - first : most;
-                if (!fill(context, index, first, count, block, err) ||
-                    !write_block(writer, tensor->dtype, block, half, count, err))
-                        return false;
-                progress("writing", PROGRESS_BYTES,
-                         before.done + (first + count) * (tensor->bytes / tensor->count), before.total);
-        }
-        return true;
-}
-
-static bool write_data(const Writer *writer, CkFill *fill, void *context, CkError *err)
-{
-        float *block = malloc(CK_BLOCK * sizeof *block);
-        uint16_t *half = malloc(CK_BLOCK * sizeof *half);
-        bool good = block && half;
-        if (!good)
-                ck_lack(err, "%s: out of memory", writer->path);
-        int64_t total = 0, done = 0;
-        for (int i = 0; i < writer->n; i++)
-                total += writer->measured[i].bytes;
-        progress("writing", PROGRESS_BYTES, 0, total);
-        for (int i = 0; good && i < writer->n; i++) {
-                int tensor = writer->order[i];
-                good = write_tensor(writer, tensor, fill, context, block, half, (Written){done, total}, err);
-                done += writer->measured[tensor].bytes;
-        }
-        progress("writing", PROGRESS_BYTES, total, total);
-        free(block);
-        free(half);
-        return good;
-}
-
-/* The file beside the target is our own by its name, so one that a killed process left may be replaced. */
-static bool open_aside(Writer *writer, CkError *err)
-{
-        struct stat status;
-        if (!stat(writer->path, &status) && !S_ISREG(status.st_mode))
-                return ck_fail(err, "%s: cannot write: it exists and is not a regular file", writer->path);
-        size_t size = strlen(writer->path) + 32;
-        writer->aside = malloc(size);
-        if (!writer->aside)
-                return ck_lack(err, "%s: out of memory", writer->path);
-        snprintf(writer->aside, size, "%s.%ld.part", writer->path, (long)getpid());
-        writer->entry = ending_file(writer->aside);
-        unlink(writer->aside);
-        writer->descriptor = open(writer->aside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (writer->descriptor < 0)
-                return ck_lack(err, "%s: cannot write: %s", writer->path, strerror(errno));
-        return true;
-}
-
-static bool finish(Writer *writer, bool good, CkError *err)
-{
-        if (writer->descriptor >= 0) {
-                if (good && fsync(writer->descriptor))
-                        good = ck_lack(err, "%s: cannot write: %s", writer->path, strerror(errno));
-                if (close(writer->descriptor) && good)
-                        good = ck_lack(err, "%s: cannot write: %s", writer->path, strerror(errno));
-                if (good && rename(writer->aside, writer->path))
-                        good = ck_lack(err, "%s: cannot rename to it: %s", writer->path, strerror(errno));
-                if (!good)
-                        unlink(writer->aside);
-        }
-        ending_forget(writer->entry);
-        free(writer->aside);
-        free(writer->measured);
-        free(writer->order);
-        return good;
-}
-
-bool safetensors_write(const char *path, int n, const CkOutput *tensors, CkFill *fill, void *context,
-                       CkError *err)
-{
-        Writer writer = {.path = path, .descriptor = -1, .entry = -1, .n = n, .tensors = tensors};
-        writer.measured = calloc((size_t)n + 1, sizeof *writer.measured);
-        writer.order = calloc((size_t)n + 1, sizeof *writer.order);
-        bool good = writer.measured && writer.order;
-        if (!good)
-                ck_lack(err, "%s: out of memory", path);
-        good = good && order_outputs(&writer, err) && open_aside(&writer, err) &&
-               write_header(&writer, err) && write_data(&writer, fill, context, err);
-        return finish(&writer, good, err);
 }

@@ -67,6 +67,8 @@ typedef struct Checkpoint Checkpoint;
 
 /* NULL and a message, or a checkpoint that the caller closes. */
 Checkpoint *checkpoint_open(const char *path, CkError *err);
+/* The same of values that are no weights: an .npy too, whose one tensor is called as the file is. */
+Checkpoint *values_open(const char *path, CkError *err);
 void checkpoint_close(Checkpoint *checkpoint); /* NULL is allowed */
 
 const char *checkpoint_path(const Checkpoint *checkpoint); /* as it was opened */
@@ -128,11 +130,11 @@ void checkpoint_let_go(const CkTensor *tensor, int64_t first, int64_t count);
 /* The same of the pages of a mapped file that begin in between; in pack.c. */
 void pages_let_go(const void *from, const void *to);
 
-/* Writing safetensors. */
+/* Writing safetensors, or an .npy of one tensor where the path says so (tensors_write.c). */
 
 typedef struct {
         const char *name; /* UTF-8 */
-        CkType dtype;     /* CK_F32, CK_F16 or CK_BF16 */
+        CkType dtype;     /* CK_F32, CK_F16, CK_BF16; of whole numbers CK_I32 or CK_BOOL */
         int rank;
         int64_t shape[CK_MAX_RANK];
 } CkOutput;
@@ -147,7 +149,7 @@ typedef bool CkFill(void *context, int tensor, int64_t first, int64_t count, flo
  * arguments alone: tensors of wider types first, else in the order given; data from a multiple of 64 bytes.
  * The file is written aside and renamed when complete: on any error nothing is left and an older file stays.
  */
-bool safetensors_write(const char *path, int n, const CkOutput *tensors, CkFill *fill, void *context,
+bool tensors_write(const char *path, int n, const CkOutput *tensors, CkFill *fill, void *context,
                        CkError *err);
 
 struct CkFile {
@@ -311,32 +313,56 @@ const char *packed_file_open(const char *path, const Plan *p, uint64_t key, Pack
 void packed_file_touch(PackedFile *file); /* its pages, from now on; nothing where it is not mapped */
 void packed_file_close(PackedFile *file);
 
-/* Values of a model from a safetensors file that something else wrote: inputs, outputs and other values by their names
- * (taps.c).  Sizes of named dimensions follow from its shapes. */
+/* Values of a model that something else made: inputs, outputs and other values by their names (taps.c), from files or given in memory.
+ * Sizes of named dimensions follow from their shapes. */
+
+bool is_values_file(const char *path); /* by its name: .npy, .safetensors */
+/* The tensor of a file of values that is meant by a name: of that name, or the only one; NULL: neither. */
+const CkTensor *values_find(const Checkpoint *file, const char *name);
+/* All of a tensor of integers, truths or floats, as doubles; false: of a type that is not read. */
+bool values_read(const CkTensor *t, double *value);
 
 typedef struct {
-        const CkTensor *given;
-        const Type *type; /* the model's */
+        const CkTensor *given; /* NULL: nothing, of SOME_INPUTS */
+        const Type *type;      /* the model's */
         int output;       /* of the graph; -1: an input */
-        double *value;    /* what the file says */
+        double *value;    /* what is given: of an input in a batch one after another, else as the model has it */
+        int64_t count;    /* of one in a batch */
+        bool batched;
 } Record;
+
+enum { MAX_GIVEN = 64 };
 
 typedef struct {
         Graph *g;
-        const char *path;
-        Checkpoint *file;
+        const char *path; /* in messages: where the values come from */
+        Checkpoint *file[MAX_GIVEN];
+        int nfile;
+        CkTensor made[MAX_GIVEN]; /* in memory, malloc'd F64: by the name of an input */
+        int nmade;
         Record *record; /* in the order of the model: all its inputs, its outputs, then other values */
         int n;
         int64_t size[MAX_NAMED]; /* 0, while reading: not known yet */
+        int64_t batch;           /* inputs have an axis more, of this size; 0: none has */
         const char *why;
 } Recorded;
 
-typedef enum { INPUTS_ALONE, INPUTS_AND_VALUES } WhatIsRecorded;
+/* IN_BATCHES: inputs alone, each of which may have an axis more before its own.  SOME_INPUTS: those that are there; sizes that none
+ * tells are 0.  In both a single number fills an input. */
+typedef enum { INPUTS_ALONE, INPUTS_AND_VALUES, IN_BATCHES, SOME_INPUTS } WhatIsRecorded;
 
 /* Reads a file for g; values besides inputs become taps of g.  NULL, or what is wrong with the file. */
 const char *recorded_read(Recorded *r, Graph *g, const char *path, WhatIsRecorded what);
-/* Its inputs [ninput], whose data stay the file's. */
-Tensor *recorded_inputs(const Recorded *r);
+/* The same of r->file and r->made, which are there. */
+const char *recorded_gather(Recorded *r, Graph *g, const char *path, WhatIsRecorded what);
+/* Its inputs [ninput], of one in a batch, whose data stay r's. */
+Tensor *recorded_inputs(const Recorded *r, int64_t in_batch);
+/* Input i of one in a batch as an engine takes it, malloc'd: int32_t or float; NULL: out of memory. */
+void *recorded_input(const Recorded *r, int i, int64_t in_batch);
+/* Once all sizes are known: a single number becomes all of input i.  false: out of memory, which why says. */
+bool recorded_fill(Recorded *r, int i);
+/* Adds a tensor in memory; takes value, which is malloc'd.  false: there are too many, and value is freed. */
+bool recorded_add(Recorded *r, const char *name, int rank, const int64_t *dim, double *value);
 void recorded_free(Recorded *r);
 
 /* Inputs made by hash: what verify, goldens and the REPL feed a model that is given nothing else. */

@@ -91,7 +91,7 @@ static bool write_tensors(Writer *w, const char *path, CkType storage, CkError *
                 for (int a = 0; a < p->rank; a++)
                         output[i].shape[a] = p->shape[a];
         }
-        bool good = safetensors_write(path, n, output, w->weights->map ? fill_loaded : fill_hashed, w, err);
+        bool good = tensors_write(path, n, output, w->weights->map ? fill_loaded : fill_hashed, w, err);
         free(output);
         return good;
 }

@@ -1,7 +1,7 @@
 /* Times how the cost of a causal model grows; `lathe build --prefix timed --slots N -o timed.c` wrote it.
  *
  *   growth WEIGHTS THREADS length N...     a pass of N positions from an empty cache
- *   growth WEIGHTS THREADS context N...    a step of one position behind N, ascending
+ *   growth WEIGHTS THREADS context N...    a step of one position behind N, ascending; then the seconds of the pass that led there
  *   growth WEIGHTS THREADS batch N...      a step of N sequences
  *
  * Prints a line for each N: N and seconds, the least of three times. */
@@ -31,12 +31,15 @@ static double of_length(timed *model, int n)
         return seconds() - begin;
 }
 
-static double of_context(timed *model, int n, float *logits)
+static double of_context(timed *model, int n, float *logits, double *led)
 {
         int past = (int)timed_position(model);
-        if (past < n)
-                check(timed_prefill(model, ids, n - past));
         double begin = seconds();
+        if (past < n) {
+                check(timed_prefill(model, ids, n - past));
+                *led = seconds() - begin;
+        }
+        begin = seconds();
         for (int i = 0; i < STEPS; i++)
                 check(timed_step(model, ids[i], logits));
         return (seconds() - begin) / STEPS;
@@ -77,14 +80,17 @@ int main(int argc, char **argv)
                 ids[i] = i * 31 % 200;
         for (int i = 4; i < argc; i++) {
                 int n = atoi(argv[i]);
-                double least = 1e9;
+                double least = 1e9, led = 0;
                 for (int k = 0; k < TIMES; k++) {
                         double s = argv[3][0] == 'l'   ? of_length(model, n)
-                                   : argv[3][0] == 'c' ? of_context(model, n, logits)
+                                   : argv[3][0] == 'c' ? of_context(model, n, logits, &led)
                                                        : of_batch(model, n, logits);
                         least = s < least ? s : least;
                 }
-                printf("%d %.9f\n", n, least);
+                printf("%d %.9f", n, least);
+                if (argv[3][0] == 'c')
+                        printf(" %.9f", led);
+                putchar('\n');
                 fflush(stdout);
         }
         free(logits);

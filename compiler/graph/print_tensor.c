@@ -1,5 +1,5 @@
-/* Numbers and tensors as the REPL prints them: in the language, so that an answer may be typed in again. */
-#include "repl_private.h"
+/* Numbers and tensors as text: in the language, so that an answer may be typed in again. */
+#include "graph.h"
 
 #include <math.h>
 #include <string.h>

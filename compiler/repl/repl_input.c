@@ -1,0 +1,170 @@
+/* :input: what the model at hand is given, by the names of its inputs. */
+#include "repl_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool out_of_memory(void)
+{
+        return fprintf(stderr, "lathe: error: out of memory\n"), false;
+}
+
+static const char *interned(Session *s, const char *name, size_t n)
+{
+        return intern(&s->names, name, (int32_t)n);
+}
+
+/* --- giving one ---------------------------------------------------------------------------------------------------- */
+
+static Kept *kept_of(const CkTensor *t)
+{
+        Kept *k = calloc(1, sizeof *k);
+        double *value = malloc((size_t)t->count * sizeof *value + 1);
+        if (!k || !value || t->rank > MAX_RANK) {
+                free(k);
+                free(value);
+                return out_of_memory(), NULL;
+        }
+        *k = (Kept){.refs = 1, .kind = V_TENSOR, .dtype = REAL, .rank = t->rank, .data = value};
+        for (int a = 0; a < t->rank; a++)
+                k->dim[a] = t->shape[a];
+        if (values_read(t, value))
+                return k;
+        fprintf(stderr, "lathe: error: %s is %s: integers and F64, F32, F16 and BF16 are read\n", t->name,
+                ck_type_name(t->dtype));
+        kept_drop(k);
+        return NULL;
+}
+
+/* The tensor of that name, or the only one. */
+static Kept *read_input(const char *path, const char *name)
+{
+        CkError error;
+        Checkpoint *file = values_open(path, &error);
+        if (!file)
+                return fprintf(stderr, "lathe: error: %s\n", error.message), NULL;
+        const CkTensor *t = values_find(file, name);
+        Kept *k = t ? kept_of(t) : NULL;
+        if (!t)
+                fprintf(stderr, "lathe: error: %s: it has several tensors, and none is called %s\n", path, name);
+        checkpoint_close(file);
+        return k;
+}
+
+static void drop_input(Variables *v, const char *name)
+{
+        for (int i = 0; i < v->n; i++)
+                if (v->at[i].name == name) {
+                        kept_drop(v->at[i].value);
+                        v->at[i] = v->at[--v->n];
+                        return;
+                }
+}
+
+static bool is_one_number(const Kept *k)
+{
+        return k->kind == V_INT || k->kind == V_REAL || k->kind == V_BOOL;
+}
+
+static bool take_value(Session *s, const char *name, const char *text)
+{
+        Kept *k = is_values_file(text) ? read_input(text, name) : evaluate_text(s, text);
+        if (!k)
+                return false;
+        if (k->kind == V_NONE) {
+                kept_drop(k);
+                drop_input(&s->input, name);
+                return true;
+        }
+        if (!is_one_number(k) && !k->data) {
+                kept_drop(k);
+                return fprintf(stderr, "lathe: error: an input is a number or a tensor\n"), false;
+        }
+        return variables_set(&s->input, name, k) || out_of_memory();
+}
+
+static void print_input(const Variable *v)
+{
+        const Kept *k = v->value;
+        int width = printf("%s = ", v->name);
+        if (is_one_number(k)) {
+                print_shortest(stdout, k->number);
+                putchar('\n');
+        } else {
+                print_tensor(stdout, &(Shown){k->dtype, k->rank, k->dim, k->data}, width);
+        }
+}
+
+static bool print_given(const Session *s, const char *name)
+{
+        bool found = false;
+        for (int i = 0; i < s->input.n; i++)
+                if (!name || s->input.at[i].name == name) {
+                        print_input(&s->input.at[i]);
+                        found = true;
+                }
+        if (!found && name)
+                fprintf(stderr, "lathe: error: no input %s is given\n", name);
+        else if (!found)
+                printf("none is given: inputs are made by hash\n");
+        return found || !name;
+}
+
+bool give_input(Session *s, const Words *w)
+{
+        size_t n = strcspn(w->rest, " \t=");
+        const char *equals = w->rest + n + strspn(w->rest + n, " \t");
+        if (!*w->rest)
+                return print_given(s, NULL);
+        const char *name = interned(s, w->rest, n);
+        if (!*equals)
+                return print_given(s, name);
+        if (n == 0 || *equals != '=')
+                return fprintf(stderr, "lathe: error: usage: :input NAME = VALUE\n"), false;
+        const char *value = equals + 1 + strspn(equals + 1, " \t");
+        return *value ? take_value(s, name, value)
+                      : (fprintf(stderr, "lathe: error: which value? :input %s = none gives it back\n", name), false);
+}
+
+/* --- all of them ------------------------------------------------------------------------------------------------------ */
+
+static bool is_known(const Graph *g, const char *name)
+{
+        for (int i = 0; i < g->ninput; i++)
+                if (!strcmp(input_name(&g->input[i]), name))
+                        return true;
+        return false;
+}
+
+static bool add_given(Recorded *r, const Variable *v)
+{
+        const Kept *k = v->value;
+        int64_t n = 1;
+        for (int a = 0; !is_one_number(k) && a < k->rank; a++)
+                n *= k->dim[a];
+        double *value = malloc((size_t)n * sizeof *value + 1);
+        if (!value)
+                return out_of_memory();
+        memcpy(value, is_one_number(k) ? &k->number : k->data, (size_t)n * sizeof *value);
+        return recorded_add(r, v->name, is_one_number(k) ? 0 : k->rank, k->dim, value) ||
+               (fprintf(stderr, "lathe: error: too many inputs\n"), false);
+}
+
+bool given_inputs(Session *s, Recorded *r)
+{
+        Graph *g = s->runner->model.oracle;
+        for (int i = 0; i < s->input.n; i++) {
+                const char *name = s->input.at[i].name;
+                if (!is_known(g, name)) {
+                        fprintf(stderr, "lathe: error: %s has no input %s; :input %s = none forgets it\n", s->model, name,
+                                name);
+                        return false;
+                }
+                if (!add_given(r, &s->input.at[i]))
+                        return false;
+        }
+        const char *why = recorded_gather(r, g, s->model, SOME_INPUTS);
+        if (why)
+                fprintf(stderr, "lathe: error: %s\n", why);
+        return !why;
+}
