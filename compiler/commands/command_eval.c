@@ -65,11 +65,13 @@ static int add_file(Eval *e, const char *name, const char *path)
         double *value = t ? malloc((size_t)t->count * sizeof *value + 1) : NULL;
         int code = value ? DONE : WRONG_INPUT;
         if (!t)
-                fprintf(stderr, "lathe eval: %s: it has several tensors, and none is called %s\n", path, name);
+                fprintf(stderr, "lathe eval: %s: it has several tensors, and none is called %s\n", path,
+                        name);
         else if (!value)
                 code = wrong(no_memory);
         else if (!values_read(t, value))
-                code = wrong(arena_printf(&e->m.arena, "%s: %s is %s: integers and F64, F32, F16 and BF16 are read", path,
+                code = wrong(arena_printf(&e->m.arena,
+                                          "%s: %s is %s: integers and F64, F32, F16 and BF16 are read", path,
                                           t->name, ck_type_name(t->dtype)));
         if (code == DONE)
                 code = add_made(e, name, t->rank, t->shape, value);
@@ -85,9 +87,10 @@ static int add_expression(Eval *e, const char *name, const char *text)
         Model m = {.arena = {0}};
         Tensor value = {0};
         const char *why = NULL;
-        bool good = model_open_text(&m, arena_printf(&e->m.arena, "-I %s", name),
-                                    arena_printf(&e->m.arena, "model given {\noutput value =\n%s\n}\n", text)) &&
-                    model_elaborate(&m, &(Options){.chunk = 1}, "given");
+        bool good =
+                model_open_text(&m, arena_printf(&e->m.arena, "-I %s", name),
+                                arena_printf(&e->m.arena, "model given {\noutput value =\n%s\n}\n", text)) &&
+                model_elaborate(&m, &(Options){.chunk = 1}, "given");
         if (good) {
                 WeightSource none = {weights_hashed(&m.arena, m.graph), weights_read};
                 why = interpret(m.graph, (int64_t[MAX_NAMED]){0}, NULL, &none, NULL, &value);
@@ -123,7 +126,8 @@ static int add_named(Eval *e, const char *text)
                         g->ninput ? list : "none");
                 return WRONG_INPUT;
         }
-        return is_values_file(equals + 1) ? add_file(e, name, equals + 1) : add_expression(e, name, equals + 1);
+        return is_values_file(equals + 1) ? add_file(e, name, equals + 1)
+                                          : add_expression(e, name, equals + 1);
 }
 
 /* -p or -f, for the input of token ids. */
@@ -160,7 +164,8 @@ static int check_bounds(const Eval *e)
         const Graph *g = e->m.graph;
         for (int i = 0; i < g->nnamed; i++)
                 if (i != g->past && e->given.size[i] > g->named[i].bound) {
-                        fprintf(stderr, "lathe eval: %s is %" PRId64 " by the inputs, and at most %" PRId64 "\n",
+                        fprintf(stderr,
+                                "lathe eval: %s is %" PRId64 " by the inputs, and at most %" PRId64 "\n",
                                 g->named[i].name, e->given.size[i], g->named[i].bound);
                         return WRONG_INPUT;
                 }
@@ -179,11 +184,13 @@ static int gather_inputs(Eval *e)
                 code = add_text(e);
         if (code != DONE)
                 return code;
-        const char *from = e->given.nfile == 1 && !e->given.nmade ? checkpoint_path(e->given.file[0]) : e->m.oracle->name;
+        const char *from = e->given.nfile == 1 && !e->given.nmade ? checkpoint_path(e->given.file[0])
+                                                                  : e->m.oracle->name;
         const char *why = recorded_gather(&e->given, e->m.oracle, from, IN_BATCHES);
         e->times = e->given.batch ? e->given.batch : 1;
         if (why && !lacks_memory(why))
-                why = arena_printf(&e->m.arena, "%s; --inputs FILE, -I NAME=VALUE and -p TEXT give inputs", why);
+                why = arena_printf(&e->m.arena, "%s; --inputs FILE, -I NAME=VALUE and -p TEXT give inputs",
+                                   why);
         return why ? wrong(why) : check_bounds(e);
 }
 
@@ -205,7 +212,8 @@ static int choose_outputs(Eval *e)
                 if (k == g->noutput) {
                         const char *near = nearest_name(o->output[i], names, g->noutput);
                         fprintf(stderr, "lathe eval: %s has no output %s%s%s%s\n", g->name, o->output[i],
-                                near ? "; did you mean " : "; --tap names other values", near ? near : "", near ? "?" : "");
+                                near ? "; did you mean " : "; --tap names other values", near ? near : "",
+                                near ? "?" : "");
                         return WRONG_INPUT;
                 }
                 e->wanted[e->nwanted++] = k;
@@ -231,13 +239,16 @@ static int make_room(Eval *e)
         for (int i = 0; i < e->nwanted; i++)
                 bytes += 4.0 * (double)count_of(e, e->wanted[i]) * (double)e->times;
         if (bytes > (double)memory_available()) {
-                fprintf(stderr, "lathe eval: out of memory: the outputs take %.1f GB; --output names those that are wanted\n",
+                fprintf(stderr,
+                        "lathe eval: out of memory: the outputs take %.1f GB; --output names those that are "
+                        "wanted\n",
                         1e-9 * bytes);
                 return WRONG_ENVIRONMENT;
         }
         for (int i = 0; i < e->nwanted; i++) {
                 float **to = &e->output[e->wanted[i]];
-                if (!*to && !(*to = malloc((size_t)(count_of(e, e->wanted[i]) * e->times) * sizeof **to + 64)))
+                if (!*to &&
+                    !(*to = malloc((size_t)(count_of(e, e->wanted[i]) * e->times) * sizeof **to + 64)))
                         return wrong(no_memory);
         }
         return DONE;
@@ -259,7 +270,8 @@ static int make_engine(Eval *e)
                         wrong(why);
                 return e->packed.code ? e->packed.code : WRONG_ENVIRONMENT;
         }
-        e->engine = engine_new(e->plan, e->packed.weights, o->threads, o->jit == JIT_AUTO ? JIT_TCC : o->jit, &why);
+        e->engine = engine_new(e->plan, e->packed.weights, o->threads, o->jit == JIT_AUTO ? JIT_TCC : o->jit,
+                               &why);
         return e->engine ? DONE : wrong(why);
 }
 
@@ -369,7 +381,8 @@ static int print_json(const Eval *e)
                 all += count_of(e, e->wanted[i]) * e->times;
         if (all > MOST_PRINTED) {
                 fprintf(stderr,
-                        "lathe eval: --json: the outputs are %" PRId64 " numbers, more than %d: write them by -o FILE.safetensors, "
+                        "lathe eval: --json: the outputs are %" PRId64
+                        " numbers, more than %d: write them by -o FILE.safetensors, "
                         "or name some by --output\n",
                         all, MOST_PRINTED);
                 return WRONG_USAGE;
@@ -407,7 +420,8 @@ static void print_hashes(const Eval *e)
 {
         for (int i = 0; i < e->nwanted; i++)
                 fprintf(stderr, "hash %016" PRIx64 " %s\n",
-                        hash_floats(HASH_START, e->output[e->wanted[i]], count_of(e, e->wanted[i]) * e->times),
+                        hash_floats(HASH_START, e->output[e->wanted[i]],
+                                    count_of(e, e->wanted[i]) * e->times),
                         output_name(&e->m.graph->output[e->wanted[i]]));
 }
 
@@ -420,8 +434,8 @@ static int evaluate_model(Eval *e)
                 return code;
         if (!model_passes(&e->m, e->o))
                 return failure_code(&e->m);
-        if ((code = gather_inputs(e)) != DONE || (code = choose_outputs(e)) != DONE || (code = make_engine(e)) != DONE ||
-            (code = make_room(e)) != DONE || (code = run_all(e)) != DONE)
+        if ((code = gather_inputs(e)) != DONE || (code = choose_outputs(e)) != DONE ||
+            (code = make_engine(e)) != DONE || (code = make_room(e)) != DONE || (code = run_all(e)) != DONE)
                 return code;
         if (e->o->hash)
                 print_hashes(e);
@@ -434,7 +448,8 @@ int eval_command(const Options *o)
         if (!cache_has_effect(o, "eval"))
                 return WRONG_USAGE;
         if (o->out && !strcmp(o->out, "-")) {
-                fprintf(stderr, "lathe eval: tensors are written to a file, not to standard output; --json is for that\n");
+                fprintf(stderr, "lathe eval: tensors are written to a file, not to standard output; --json "
+                                "is for that\n");
                 return WRONG_USAGE;
         }
         int code = evaluate_model(&e);

@@ -133,27 +133,36 @@ static const Command command_table[] = {
          "models/tale/tokenizer.bin -p \"Once\"\n"
          "example: lathe run SmolLM2-135M-Instruct/ -p \"What is the capital of France?\"\n"},
         {"eval", eval_command, "mDwsZthV0dxyI78pfojHTJR6c", 1, 1, "one model",
-         "MODEL [--inputs FILE]… [-I NAME=VALUE]… [-p TEXT] [-o FILE] [--json] [--tap NAME,…] [--output NAME,…]",
+         "MODEL [--inputs FILE]… [-I NAME=VALUE]… [-p TEXT] [-o FILE] [--json] [--tap NAME,…] [--output "
+         "NAME,…]",
          "a model's outputs for given inputs",
-         "Runs the model once and prints its outputs, as the language writes tensors; large ones are abridged.\n"
-         "  --inputs FILE    a .safetensors with inputs by their names, or an .npy called as the input is; may be given more than "
+         "Runs the model once and prints its outputs, as the language writes tensors; large ones are "
+         "abridged.\n"
+         "  --inputs FILE    a .safetensors with inputs by their names, or an .npy called as the input is; "
+         "may be given more than "
          "once\n"
-         "  -I NAME=VALUE    the input NAME: an expression of the language ('[1, 2]', '[[1, 2], [3, 4]] * 0.5'), or a file .npy or "
+         "  -I NAME=VALUE    the input NAME: an expression of the language ('[1, 2]', '[[1, 2], [3, 4]] * "
+         "0.5'), or a file .npy or "
          ".safetensors.\n"
          "                   A single number fills the input\n"
-         "  -p TEXT, -f FILE the text of the input of token ids, by the tokenizer; without one, token numbers\n"
-         "An input with one axis more than the model has, before the others, is a batch: the model is run for each, and outputs get "
+         "  -p TEXT, -f FILE the text of the input of token ids, by the tokenizer; without one, token "
+         "numbers\n"
+         "An input with one axis more than the model has, before the others, is a batch: the model is run "
+         "for each, and outputs get "
          "that\naxis too.  Inputs without it are the same for all.\n"
-         "  -o FILE          write the outputs to FILE, .safetensors, or .npy for a single one: reals as F32, integers as I32, truths "
+         "  -o FILE          write the outputs to FILE, .safetensors, or .npy for a single one: reals as "
+         "F32, integers as I32, truths "
          "as BOOL\n"
          "  --json           print them as JSON, with nine digits; what JSON has no number for is null\n"
          "  --output NAME,…  only these outputs\n"
          "  --tap NAME,…     values besides outputs (`lathe show MODEL taps`)\n"
          "  --hash           print a hash of each output's floats to standard error\n"
-         "  --weights, --tokenizer, -m, -D, --quant, --calibrate, --kv, --target, --threads, --chunk, --tune, --jit, --cache, "
+         "  --weights, --tokenizer, -m, -D, --quant, --calibrate, --kv, --target, --threads, --chunk, "
+         "--tune, --jit, --cache, "
          "--no-PASS: as for run\n"
          "example: lathe eval models/vit.model -m vit_b_16 --inputs image.npy --output logits\n"
-         "example: lathe eval models/tale.model -p '1 2 3' --tap 'layer[0].attn.weights' -o seen.safetensors\n"},
+         "example: lathe eval models/tale.model -p '1 2 3' --tap 'layer[0].attn.weights' -o "
+         "seen.safetensors\n"},
         {"check", check_command, "mDd0", 1, MAX_FILES, "model files", "MODEL…",
          "parse, elaborate, prove; silent when all is well",
          "Of each file every model that lacks no hyperparameter, or the one of -m, and every test: that it "
@@ -329,7 +338,8 @@ static void usage(FILE *f)
                 fprintf(f, "  %-8s  %s\n", command_table[i].name, command_table[i].about);
         fprintf(f, "\n`lathe help COMMAND` says more; `lathe --version` the version.  A model file of - is "
                    "standard input.\n"
-                   "build, run, eval, verify, golden record, repl, show and weights take a published model in its "
+                   "build, run, eval, verify, golden record, repl, show and weights take a published model "
+                   "in its "
                    "place, as import does.\n"
                    "example: lathe build models/tale.model --main -o tale.c\n"
                    "         lathe run SmolLM2-135M/ -p \"Once\"\n");
@@ -384,8 +394,8 @@ static bool takes_source(const Command *c, const Options *o)
 {
         if (c->run == show_command)
                 return o->nfile > 1;
-        return c->run == build_command || c->run == run_command || c->run == eval_command || c->run == verify_command ||
-               c->run == weights_command;
+        return c->run == build_command || c->run == run_command || c->run == eval_command ||
+               c->run == verify_command || c->run == weights_command;
 }
 
 /* Its tokenizer is for a program or a prompt. */

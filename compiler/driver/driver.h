@@ -64,7 +64,7 @@ typedef struct {
         int ninput;
         const char *output[MAX_TAPS]; /* eval, --output: those that are wanted */
         int noutput;
-        const char *junit;  /* golden: a report as JUnit XML */
+        const char *junit; /* golden: a report as JUnit XML */
         bool update;
         bool json;             /* show: a graph for programs; encode, decode: strings of JSON */
         bool force, spec_only; /* import */
@@ -88,7 +88,7 @@ typedef struct {
         Graph *oracle;          /* as elaborated */
         const Node *not_causal; /* where the proof failed; NULL: causal, or nothing grows */
         const char *why_not;
-        int64_t delay; /* as of CausalResult */
+        int64_t delay;     /* as of CausalResult */
         CutLines cut;      /* what the cut pass says that it did */
         const Node *rests; /* causal, if values are finite: where it rests on that; or NULL */
         const char *why_rests;

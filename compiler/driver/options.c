@@ -26,14 +26,14 @@ static const OptionRow option_table[] = {
         {'H', "--hash", FLAG},        {'a', "--against", VALUE},   {'b', "--bound", VALUE},
         {'i', "--interpreter", FLAG}, {'q', "--echo", FLAG},       {'y', "--tap", LIST},
         {'u', "--update", FLAG},      {'U', "--junit", VALUE},     {'A', "--each-pass", FLAG},
-        {'L', "--slots", VALUE},      {'I', "--inputs", LIST},    {'d', "--dump", LIST},
+        {'L', "--slots", VALUE},      {'I', "--inputs", LIST},     {'d', "--dump", LIST},
         {'0', "--no-", PREFIX},       {'X', "--prefix", VALUE},    {'j', "--json", FLAG},
         {'F', "--force", FLAG},       {'O', "--spec-only", FLAG},  {'l', "--special", FLAG},
         {'B', "--bare", FLAG},        {'Y', "--system", VALUE},    {'g', "--pieces", FLAG},
         {'G', "--date", VALUE},       {'W', "--raw", FLAG},        {'h', "--cache", VALUE},
         {'V', "--kv", VALUE},         {'Q', "--text", VALUE},      {'r', "--top", VALUE},
         {'5', "--sample", VALUE},     {'Z', "--calibrate", VALUE}, {'6', "--tune", VALUE},
-        {'4', "--pages", VALUE},     {'7', "-I", LIST},          {'8', "--output", LIST},
+        {'4', "--pages", VALUE},      {'7', "-I", LIST},           {'8', "--output", LIST},
 };
 enum { OPTIONS = sizeof option_table / sizeof option_table[0] };
 
@@ -342,7 +342,8 @@ static bool set(Options *o, const char *command, char letter, const char *value)
         case '6': o->tune = value; return true;
         case 'I':
                 o->inputs = value;
-                return add(o->input_file, &o->ninput_file, MAX_FILES, value) || wrong(command, "%s", "too many --inputs");
+                return add(o->input_file, &o->ninput_file, MAX_FILES, value) ||
+                       wrong(command, "%s", "too many --inputs");
         case '7': return add(o->input, &o->ninput, MAX_FILES, value) || wrong(command, "%s", "too many -I");
         case '8': return set_output(o, command, value);
         case 'Y': o->system = value; return true;

@@ -108,8 +108,8 @@ static bool is_values(const Fuse *f, const Node *base)
 /* Has what k computes to lie in rows? */
 static bool writes_rows(const Kernel *k)
 {
-        return k && (k->op == K_ACTIVATION_MATMUL || k->op == K_ATTENTION || k->op == K_SCAN ||
-                     k->op == K_SELECT);
+        return k &&
+               (k->op == K_ACTIVATION_MATMUL || k->op == K_ATTENTION || k->op == K_SCAN || k->op == K_SELECT);
 }
 
 /* By id: the axis in which a value is tiled because attention alone reads it, as keys, or -1: it lies in rows. */

@@ -276,8 +276,8 @@ Kept *evaluate_text(Session *s, const char *text)
                 return fprintf(stderr, "lathe: error: out of memory\n"), NULL;
         Diag diag = {.arena = &u->arena};
         const char *copy = arena_strdup(&u->arena, text);
-        const Ast *tree =
-                parse_input(&u->arena, &s->names, &diag, source_new(&u->arena, "<input>", copy, (int32_t)strlen(copy)));
+        const Ast *tree = parse_input(&u->arena, &s->names, &diag,
+                                      source_new(&u->arena, "<input>", copy, (int32_t)strlen(copy)));
         diag_print(&diag, stderr);
         if (tree && (tree->nkid != 1 || !ast_is_expression(tree->kid[0]->kind)))
                 fprintf(stderr, "lathe: error: this is no expression: %s\n", text);

@@ -46,7 +46,8 @@ static Kept *read_input(const char *path, const char *name)
         const CkTensor *t = values_find(file, name);
         Kept *k = t ? kept_of(t) : NULL;
         if (!t)
-                fprintf(stderr, "lathe: error: %s: it has several tensors, and none is called %s\n", path, name);
+                fprintf(stderr, "lathe: error: %s: it has several tensors, and none is called %s\n", path,
+                        name);
         checkpoint_close(file);
         return k;
 }
@@ -123,7 +124,8 @@ bool give_input(Session *s, const Words *w)
                 return fprintf(stderr, "lathe: error: usage: :input NAME = VALUE\n"), false;
         const char *value = equals + 1 + strspn(equals + 1, " \t");
         return *value ? take_value(s, name, value)
-                      : (fprintf(stderr, "lathe: error: which value? :input %s = none gives it back\n", name), false);
+                      : (fprintf(stderr, "lathe: error: which value? :input %s = none gives it back\n", name),
+                         false);
 }
 
 /* --- all of them ------------------------------------------------------------------------------------------------------ */
@@ -156,8 +158,8 @@ bool given_inputs(Session *s, Recorded *r)
         for (int i = 0; i < s->input.n; i++) {
                 const char *name = s->input.at[i].name;
                 if (!is_known(g, name)) {
-                        fprintf(stderr, "lathe: error: %s has no input %s; :input %s = none forgets it\n", s->model, name,
-                                name);
+                        fprintf(stderr, "lathe: error: %s has no input %s; :input %s = none forgets it\n",
+                                s->model, name, name);
                         return false;
                 }
                 if (!add_given(r, &s->input.at[i]))

@@ -68,8 +68,8 @@ typedef struct Session {
         int64_t source_change; /* `change` then: nothing was defined or set since if it is the same */
         int vocab;             /* of the model at hand, when tokens are asked for */
         bool has_quit, interactive;
-        char *prompt;  /* the text that was run last, or NULL */
-        int64_t steps; /* and how many tokens more */
+        char *prompt;    /* the text that was run last, or NULL */
+        int64_t steps;   /* and how many tokens more */
         Variables input; /* :input: given to the model at hand, by their names */
         struct Runner *runner;
         struct Snapshot *now, *before; /* of the last two runs that a change lies between */
@@ -203,7 +203,7 @@ typedef struct {
         Diag diag;
         Elaborator *e;
         Scope *scope;
-        Vars seen; /* variables as the statement found them */
+        Vars seen;     /* variables as the statement found them */
         Kept **result; /* takes what would be printed, or NULL */
         Node **want;
         int nwant, want_capacity, next;

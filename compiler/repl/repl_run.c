@@ -299,7 +299,10 @@ static bool print_outputs(Session *s)
                 double *value = trace_output(s, &t, i, dim);
                 int width = printf("%s = ", output_name(&g->output[i]));
                 if (value)
-                        print_tensor(stdout, &(Shown){g->output[i].node->type.dtype, g->output[i].node->type.rank, dim, value}, width);
+                        print_tensor(stdout,
+                                     &(Shown){g->output[i].node->type.dtype, g->output[i].node->type.rank,
+                                              dim, value},
+                                     width);
                 good = value || wrong(no_memory);
                 free(value);
         }

@@ -48,7 +48,10 @@ static void choose_sizes(const Graph *g, Trace *t, const Recorded *given)
                 if (i == g->past)
                         continue;
                 int64_t want = POSITIONS - FEWER * k++, bound = g->named[i].bound;
-                t->size[i] = given->size[i] ? given->size[i] : t->token && i == time_of(g) ? t->ntoken : want < bound ? want : bound;
+                t->size[i] = given->size[i]                ? given->size[i]
+                             : t->token && i == time_of(g) ? t->ntoken
+                             : want < bound                ? want
+                                                           : bound;
         }
 }
 
@@ -56,7 +59,8 @@ static bool fits_context(const Graph *g, const Trace *t)
 {
         for (int i = 0; i < g->nnamed; i++)
                 if (i != g->past && t->size[i] > g->named[i].bound) {
-                        fprintf(stderr, "lathe: error: %s is %" PRId64 " by the inputs, and at most %" PRId64 "\n",
+                        fprintf(stderr,
+                                "lathe: error: %s is %" PRId64 " by the inputs, and at most %" PRId64 "\n",
                                 g->named[i].name, t->size[i], g->named[i].bound);
                         return false;
                 }

@@ -11,8 +11,9 @@
 static const struct {
         const char *name;
         CkType type;
-} types[] = {{"<f4", CK_F32}, {"<f2", CK_F16}, {"<f8", CK_F64}, {"<i4", CK_I32}, {"<i8", CK_I64}, {"|b1", CK_BOOL},
-             {"|i1", CK_I8},  {"|u1", CK_U8},  {"<i2", CK_I16}, {"<u2", CK_U16}, {"<u4", CK_U32}, {"<u8", CK_U64}};
+} types[] = {{"<f4", CK_F32}, {"<f2", CK_F16},  {"<f8", CK_F64}, {"<i4", CK_I32},
+             {"<i8", CK_I64}, {"|b1", CK_BOOL}, {"|i1", CK_I8},  {"|u1", CK_U8},
+             {"<i2", CK_I16}, {"<u2", CK_U16},  {"<u4", CK_U32}, {"<u8", CK_U64}};
 enum { TYPES = sizeof types / sizeof *types };
 
 const char *npy_type_name(CkType type)
@@ -25,7 +26,7 @@ const char *npy_type_name(CkType type)
 
 bool npy_probe(const CkFile *file)
 {
-        return file->size >= NPY_PREFIX && !memcmp(file->data, NPY_MAGIC, strlen(NPY_MAGIC));
+        return file->size >= (int64_t)strlen(NPY_MAGIC) && !memcmp(file->data, NPY_MAGIC, strlen(NPY_MAGIC));
 }
 
 /* A text of the header, up to `end`. */
@@ -89,7 +90,8 @@ static bool read_type(Header *h, CkTensor *t)
                         return true;
                 }
         return ck_fail(h->err,
-                       "%s: the array's type is %s; lathe reads <f4, <f2, <f8, whole numbers and truths, little-endian: "
+                       "%s: the array's type is %s; lathe reads <f4, <f2, <f8, whole numbers and truths, "
+                       "little-endian: "
                        "astype('<f4')",
                        h->file->path, ck_quote(name).text);
 }
@@ -110,7 +112,8 @@ static bool read_shape(Header *h, CkTensor *t)
                 return wrong(h, "a shape in parentheses");
         while (!take(h, ')')) {
                 if (t->rank == CK_MAX_RANK)
-                        return ck_fail(h->err, "%s: the array has more than %d axes", h->file->path, CK_MAX_RANK);
+                        return ck_fail(h->err, "%s: the array has more than %d axes", h->file->path,
+                                       CK_MAX_RANK);
                 int64_t size = 0;
                 const char *begin = h->at;
                 for (; h->at < h->end && *h->at >= '0' && *h->at <= '9'; h->at++) {
@@ -144,9 +147,7 @@ static bool read_fields(Header *h, CkTensor *t)
                 if (field == FIELDS || has[field] || !take(h, ':'))
                         return wrong(h, "descr, fortran_order and shape, each once");
                 has[field] = true;
-                if (field == DESCR   ? !read_type(h, t)
-                    : field == ORDER ? !read_order(h)
-                                     : !read_shape(h, t))
+                if (field == DESCR ? !read_type(h, t) : field == ORDER ? !read_order(h) : !read_shape(h, t))
                         return false;
                 if (!take(h, ',') && (skip_blanks(h), h->at == h->end || *h->at != '}'))
                         return wrong(h, "a comma or the end of the dictionary");
@@ -164,9 +165,13 @@ static char *stem(const char *path)
 bool npy_read(Checkpoint *checkpoint, const CkFile *file, CkError *err)
 {
         const unsigned char *data = file->data;
-        int version = data[6], prefix = version == 1 ? NPY_PREFIX : NPY_PREFIX + 2;
-        if (version < 1 || version > 3 || file->size < prefix)
-                return ck_fail(err, "%s: version %d of numpy's format; lathe reads 1, 2 and 3", file->path, version);
+        int version = file->size > NPY_PREFIX + 2 ? data[6] : 0,
+            prefix = version == 1 ? NPY_PREFIX : NPY_PREFIX + 2;
+        if (!version)
+                return ck_fail(err, "%s: the file ends within the header of a numpy array", file->path);
+        if (version > 3)
+                return ck_fail(err, "%s: version %d of numpy's format; lathe reads 1, 2 and 3", file->path,
+                               version);
         int64_t length = data[8] | data[9] << 8;
         if (version > 1)
                 length |= (int64_t)data[10] << 16 | (int64_t)data[11] << 24;
@@ -181,8 +186,8 @@ bool npy_read(Checkpoint *checkpoint, const CkFile *file, CkError *err)
                 return ck_lack(err, "%s: out of memory", file->path);
         bool good = read_fields(&h, &t) && checkpoint_measure(file, &t, err);
         if (good && t.bytes != file->size - prefix - length)
-                good = ck_fail(err, "%s: the array's shape and type are %lld bytes, and %lld are there", file->path,
-                               (long long)t.bytes, (long long)(file->size - prefix - length));
+                good = ck_fail(err, "%s: the array's shape and type are %lld bytes, and %lld are there",
+                               file->path, (long long)t.bytes, (long long)(file->size - prefix - length));
         good = good && checkpoint_add(checkpoint, &t, err);
         free((void *)t.name);
         return good;

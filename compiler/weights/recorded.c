@@ -65,8 +65,8 @@ static bool are_whole(Recorded *f, const Record *r)
         for (int64_t i = 0; i < r->given->count; i++) {
                 double x = r->value[i];
                 if (x != floor(x) || fabs(x) > INT32_MAX)
-                        return wrong(f, "%s: element %" PRId64 " is %.9g: expected a whole number of 32 bits", r->given->name,
-                                     i, x);
+                        return wrong(f, "%s: element %" PRId64 " is %.9g: expected a whole number of 32 bits",
+                                     r->given->name, i, x);
         }
         return true;
 }
@@ -139,7 +139,7 @@ static const CkTensor *find_named(const Recorded *f, const char *name, int *plac
 {
         const CkTensor *found = NULL;
         for (int i = 0; i < f->nmade + f->nfile; i++) {
-                const CkTensor *t = i >= f->nmade                      ? checkpoint_find(f->file[i - f->nmade], name)
+                const CkTensor *t = i >= f->nmade ? checkpoint_find(f->file[i - f->nmade], name)
                                     : !strcmp(f->made[i].name, name) ? &f->made[i]
                                                                      : NULL;
                 *places += t != NULL;
@@ -175,10 +175,11 @@ static bool find_inputs(Recorded *f, WhatIsRecorded what)
                         t = only_tensor(f);
                 if (!t && what != SOME_INPUTS)
                         return wrong(f, "the input %s %s is not %s", input_name(in),
-                                     type_text(g->arena, g, &in->type), what == IN_BATCHES ? "given" : "there");
+                                     type_text(g->arena, g, &in->type),
+                                     what == IN_BATCHES ? "given" : "there");
                 if (places > 1)
                         return wrong(f, "the input %s is given twice", input_name(in));
-                if (t && in->type.dtype != REAL && !is_whole(t->dtype) && t->dtype != CK_F64)
+                if (t && in->type.dtype != REAL && !is_whole(t->dtype) && t->file)
                         return wrong(f, "the input %s is %s: it holds integers, I32 or I64", input_name(in),
                                      ck_type_name(t->dtype));
                 add_record(f, t, -1);
@@ -252,8 +253,8 @@ static bool find_batch(Recorded *f)
                 if (!r->batched)
                         continue;
                 if (f->batch && r->given->shape[0] != f->batch)
-                        return wrong(f, "%s is a batch of %" PRId64 ", and another input one of %" PRId64, r->given->name,
-                                     r->given->shape[0], f->batch);
+                        return wrong(f, "%s is a batch of %" PRId64 ", and another input one of %" PRId64,
+                                     r->given->name, r->given->shape[0], f->batch);
                 f->batch = r->given->shape[0];
                 if (!f->batch)
                         return wrong(f, "%s is a batch of nothing", r->given->name);
@@ -269,10 +270,12 @@ static void infer_sizes(Recorded *f)
                 for (int i = 0; i < f->n; i++) {
                         const Record *r = &f->record[i];
                         int before = batch_axes(r);
-                        for (int a = 0; r->given && a < r->type->rank && r->type->rank + before == r->given->rank; a++) {
+                        for (int a = 0;
+                             r->given && a < r->type->rank && r->type->rank + before == r->given->rank; a++) {
                                 Dim d = r->type->dim[a];
                                 int k = one_unknown(f, d);
-                                int64_t rest = k < 0 ? 0 : r->given->shape[before + a] - dim_value(d, f->size);
+                                int64_t rest =
+                                        k < 0 ? 0 : r->given->shape[before + a] - dim_value(d, f->size);
                                 if (k < 0 || rest <= 0 || rest % d.per[k] != 0)
                                         continue;
                                 f->size[k] = rest / d.per[k];
@@ -379,7 +382,8 @@ Tensor *recorded_inputs(const Recorded *f, int64_t in_batch)
         Tensor *input = NEW_ARRAY(f->g->arena, Tensor, f->g->ninput);
         for (int i = 0; i < f->g->ninput; i++) {
                 const Record *r = &f->record[i];
-                input[i] = (Tensor){.rank = r->type->rank, .data = r->value + (r->batched ? in_batch * r->count : 0)};
+                input[i] = (Tensor){.rank = r->type->rank,
+                                    .data = r->value + (r->batched ? in_batch * r->count : 0)};
                 for (int a = 0; a < input[i].rank; a++)
                         input[i].dim[a] = dim_value(r->type->dim[a], f->size);
         }

@@ -16,9 +16,7 @@
 
 #include "checkpoint_private.h"
 
-enum {
-        MAX_SHARDS = 4096
-};
+enum { MAX_SHARDS = 4096 };
 
 /* Reading. */
 
@@ -37,7 +35,8 @@ static uint64_t header_length(const CkFile *file)
 bool safetensors_probe(const CkFile *file)
 {
         return ck_ends_with(file->path, ".safetensors") ||
-               (file->size > SAFETENSORS_PREFIX && header_length(file) <= SAFETENSORS_HEADER && file->data[SAFETENSORS_PREFIX] == '{');
+               (file->size > SAFETENSORS_PREFIX && header_length(file) <= SAFETENSORS_HEADER &&
+                file->data[SAFETENSORS_PREFIX] == '{');
 }
 
 static json_t *parse_json(const CkFile *file, int64_t offset, int64_t length, CkError *err)

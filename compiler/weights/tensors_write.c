@@ -36,7 +36,8 @@ static bool check_output(const Writer *writer, int i, CkError *err)
         const CkOutput *output = &writer->tensors[i];
         const CkFile file = {.path = (char *)writer->path};
         CkTensor *tensor = &writer->measured[i];
-        if (!is_written(output->dtype) || output->rank < 0 || output->rank > CK_MAX_RANK || !strcmp(output->name, METADATA))
+        if (!is_written(output->dtype) || output->rank < 0 || output->rank > CK_MAX_RANK ||
+            !strcmp(output->name, METADATA))
                 return ck_fail(err, "%s: tensor \"%s\": cannot be written with this name, type or rank",
                                writer->path, ck_quote(output->name).text);
         *tensor = (CkTensor){.name = output->name, .dtype = output->dtype, .rank = output->rank};
@@ -188,8 +189,8 @@ typedef struct {
         int64_t done, total; /* bytes */
 } Written;
 
-static bool write_tensor(const Writer *writer, int index, CkFill *fill, void *context, float *block,
-                         void *as, Written before, CkError *err)
+static bool write_tensor(const Writer *writer, int index, CkFill *fill, void *context, float *block, void *as,
+                         Written before, CkError *err)
 {
         const CkTensor *tensor = &writer->measured[index];
         int64_t row = tensor->rank ? tensor->shape[tensor->rank - 1] : 1;
@@ -265,7 +266,8 @@ static bool finish(Writer *writer, bool good, CkError *err)
         return good;
 }
 
-bool tensors_write(const char *path, int n, const CkOutput *tensors, CkFill *fill, void *context, CkError *err)
+bool tensors_write(const char *path, int n, const CkOutput *tensors, CkFill *fill, void *context,
+                   CkError *err)
 {
         Writer writer = {.path = path, .descriptor = -1, .entry = -1, .n = n, .tensors = tensors};
         writer.measured = calloc((size_t)n + 1, sizeof *writer.measured);

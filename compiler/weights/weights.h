@@ -150,7 +150,7 @@ typedef bool CkFill(void *context, int tensor, int64_t first, int64_t count, flo
  * The file is written aside and renamed when complete: on any error nothing is left and an older file stays.
  */
 bool tensors_write(const char *path, int n, const CkOutput *tensors, CkFill *fill, void *context,
-                       CkError *err);
+                   CkError *err);
 
 struct CkFile {
         char *path;
@@ -325,9 +325,9 @@ bool values_read(const CkTensor *t, double *value);
 typedef struct {
         const CkTensor *given; /* NULL: nothing, of SOME_INPUTS */
         const Type *type;      /* the model's */
-        int output;       /* of the graph; -1: an input */
-        double *value;    /* what is given: of an input in a batch one after another, else as the model has it */
-        int64_t count;    /* of one in a batch */
+        int output;            /* of the graph; -1: an input */
+        double *value; /* what is given: of an input in a batch one after another, else as the model has it */
+        int64_t count; /* of one in a batch */
         bool batched;
 } Record;
 

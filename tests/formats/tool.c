@@ -117,7 +117,7 @@ static int copy(const char *from, const char *to, const char *type)
                 if (!strcmp(type, "mixed"))
                         output[i].dtype = (CkType)(2 - i % 3);
         }
-        if (!safetensors_write(to, n, output, fill_from, checkpoint, &err))
+        if (!tensors_write(to, n, output, fill_from, checkpoint, &err))
                 code = refuse(&err);
         free(output);
         checkpoint_close(checkpoint);
@@ -152,9 +152,9 @@ static int misuse(const char *path)
         CkError err;
         for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
                 printf("%s\n",
-                       safetensors_write(path, 2, bad[i], fill_zero, NULL, &err) ? "written" : err.message);
+                       tensors_write(path, 2, bad[i], fill_zero, NULL, &err) ? "written" : err.message);
         const CkOutput good = {"a", CK_F32, 2, {3, CK_BLOCK}};
-        printf("%s\n", safetensors_write(path, 1, &good, fill_fails, NULL, &err) ? "written" : err.message);
+        printf("%s\n", tensors_write(path, 1, &good, fill_fails, NULL, &err) ? "written" : err.message);
         return 0;
 }
 
