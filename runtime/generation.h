@@ -41,6 +41,44 @@ static inline int32_t loop_prescribes(const LoopTokens *l, int64_t place, int64_
         return -1;
 }
 
+/* How a token is chosen among what may be (sampler.h). */
+typedef struct {
+        float temperature; /* 0: the likeliest token, always */
+        int top_k;         /* 0: no limit */
+        float top_p;       /* 0 or 1: no limit */
+        float min_p;       /* 0: no limit */
+        float typical_p;   /* 0 or 1: no limit */
+        uint64_t state;    /* of the generator; the seed at first, any value */
+        int32_t *order;    /* scratch [vocabulary] */
+        float *score;      /* the same, where there is a typical_p */
+} Sampler;
+
+/* What makes tokens that are in the text less likely, before anything is chosen.  0 in all: nothing does. */
+typedef struct {
+        float repetition; /* a logit above 0 is divided by it, one below multiplied (Keskar et al., 2019); 0 or 1: neither */
+        float presence;   /* taken off the logit of a token that was made */
+        float frequency;  /* the same, times how often it was made */
+} Penalties;
+
+static inline int penalties_apply(const Penalties *p)
+{
+        return (p->repetition > 0 && p->repetition != 1) || p->presence != 0 || p->frequency != 0;
+}
+
+/* times [vocab]: how often a token was made; -1: it is in the prompt alone.  Products in double are exact, so that no compiler's fused
+ * operation changes a bit. */
+static inline void penalties_take(const Penalties *p, const int32_t *times, float *logits, int64_t vocab)
+{
+        for (int64_t i = 0; i < vocab; i++) {
+                if (times[i] == 0)
+                        continue;
+                if (p->repetition > 0 && p->repetition != 1)
+                        logits[i] = logits[i] > 0 ? logits[i] / p->repetition : logits[i] * p->repetition;
+                if (times[i] > 0)
+                        logits[i] = (float)((double)logits[i] - ((double)p->presence + (double)p->frequency * times[i]));
+        }
+}
+
 enum { GENERATION_MEMORY = -1, GENERATION_CONTEXT = -2 };
 
 /* Errors of the functions are above 0. */
@@ -57,6 +95,7 @@ typedef struct {
         int64_t chunk;    /* the prompt in pieces of so many */
         int hashes;       /* all logits, those of the prompt's positions too */
         float *logits;    /* room for [vocab] */
+        Penalties penalties;
 } Generator;
 
 typedef struct {
@@ -98,6 +137,29 @@ static inline int generation_prompt(const Generator *g, const int32_t *tokens, i
         return error;
 }
 
+/* Of the penalties: the prompt's tokens, malloc'd; NULL: memory is short. */
+static inline int32_t *generation_counts(const Generator *g, const int32_t *tokens, int64_t n)
+{
+        int32_t *times = (int32_t *)calloc((size_t)g->vocab, sizeof *times);
+        for (int64_t i = 0; times && i < n; i++)
+                if (tokens[i] >= 0 && tokens[i] < g->vocab)
+                        times[tokens[i]] = -1;
+        return times;
+}
+
+/* The next token of a text, after made->made new ones. */
+static inline int32_t generation_choose(const Generator *g, const Generated *made, int32_t *times)
+{
+        int32_t next = loop_prescribes(&g->tokens, g->position(g->of), made->made, g->logits, g->vocab);
+        if (next < 0 && times)
+                penalties_take(&g->penalties, times, g->logits, g->vocab);
+        if (next < 0)
+                next = g->sample(g->of, g->logits);
+        if (times && next >= 0 && next < g->vocab)
+                times[next] = times[next] < 0 ? 1 : times[next] + 1;
+        return next;
+}
+
 /* Goes on after tokens [n] until a stop token, the number of steps or the end of the context; the model may have taken some of them, but
  * not the last. */
 static inline int generation_run(const Generator *g, const int32_t *tokens, int64_t n, Generated *made)
@@ -107,6 +169,9 @@ static inline int generation_run(const Generator *g, const int32_t *tokens, int6
         *made = (Generated){.prompt = n - taken, .hash = UINT64_C(0xcbf29ce484222325)};
         if (n > g->context)
                 return GENERATION_CONTEXT;
+        int32_t *times = penalties_apply(&g->penalties) ? generation_counts(g, tokens, n) : NULL;
+        if (penalties_apply(&g->penalties) && !times)
+                return GENERATION_MEMORY;
         int error = generation_prompt(g, tokens + taken, n - 1 - taken, &made->hash);
         int32_t token = tokens[n - 1], next;
         for (; !error && made->made < g->steps && g->position(g->of) < g->context; made->made++, token = next) {
@@ -115,9 +180,7 @@ static inline int generation_run(const Generator *g, const int32_t *tokens, int6
                         break;
                 if (g->hashes)
                         made->hash = hash_floats(made->hash, g->logits, g->vocab);
-                next = loop_prescribes(&g->tokens, g->position(g->of), made->made, g->logits, g->vocab);
-                if (next < 0)
-                        next = g->sample(g->of, g->logits);
+                next = generation_choose(g, made, times);
                 if (made->made == 0)
                         first = g->seconds();
                 int shown = loop_stops(&g->tokens, next) ? -1 : g->show(g->of, next);
@@ -126,6 +189,7 @@ static inline int generation_run(const Generator *g, const int32_t *tokens, int6
                         break;
                 error = shown;
         }
+        free(times);
         made->first_seconds = first - begin;
         made->rest_seconds = g->seconds() - first;
         return error;

@@ -12,6 +12,7 @@
 #include "attention.h"
 #include "scan_state.h"
 #include "scan.h"
+#include "generation.h"
 #include "sampler.h"
 
 #define UNARY_LIST(X)                                                                                        \
@@ -342,13 +343,9 @@ static int64_t any_argmax_of(const float *x, int64_t x_step, int64_t n)
         return argmax_of(x, x_step, n);
 }
 
-static int any_sample(float temperature, int top_k, float top_p, float min_p, uint64_t *state, int32_t *order,
-                      float *logits, int n)
+static int any_sample(Sampler *s, float *logits, int n)
 {
-        Sampler s = {temperature, top_k, top_p, min_p, *state, order};
-        int token = sample(&s, logits, n);
-        *state = s.state;
-        return token;
+        return sample(s, logits, n);
 }
 
 /* clang-format off */

@@ -14,6 +14,7 @@ typedef struct {
         int64_t steps, chunk;
         int threads, verbose, hash;
         Sampler sampler;
+        Penalties penalties;
 $talk        const char *system; /* the message of the system, or NULL: the form's */
 $talk        int raw;            /* the prompt is text to go on from, no turn of a user */
 } Options;
@@ -32,6 +33,10 @@ $talk                "  --raw         the prompt is text to go on from, taken as
                 "  --top-k K     of the K likeliest tokens only\n"
                 "  --top-p P     of the likeliest tokens that together have probability P\n"
                 "  --min-p P     of tokens at least P times as likely as the likeliest\n"
+                "  --typical P   of the tokens whose improbability is nearest to what is expected, that together have P\n"
+                "  --repetition-penalty R   tokens that are in the text are less likely: logits above 0 divided by R, others times R\n"
+                "  --presence-penalty A     A is taken off the logits of tokens that were made\n"
+                "  --frequency-penalty B    B times how often they were made is\n"
                 "  --seed S      of the random numbers (default 1): the same seed, the same text, on every machine\n"
                 "  --threads K   threads (default 1); the output does not depend on them\n"
                 "  -w FILE       the weights (default " WEIGHTS_FILE ")\n"
@@ -126,8 +131,25 @@ static int sampler_option(char **argv, int i, Sampler *to)
                 to->top_p = (float)number(argv, i, 0, 1);
         else if (!strcmp(a, "--min-p"))
                 to->min_p = (float)number(argv, i, 0, 1);
+        else if (!strcmp(a, "--typical"))
+                to->typical_p = (float)number(argv, i, 0, 1);
         else if (!strcmp(a, "--seed"))
                 to->state = (uint64_t)number(argv, i, 0, 9e15);
+        else
+                return 0;
+        return 1;
+}
+
+/* The same of the penalties, which the likeliest token has too. */
+static int penalty_option(char **argv, int i, Penalties *to)
+{
+        const char *a = argv[i];
+        if (!strcmp(a, "--repetition-penalty"))
+                to->repetition = (float)number(argv, i, 0.01, 100);
+        else if (!strcmp(a, "--presence-penalty"))
+                to->presence = (float)number(argv, i, -100, 100);
+        else if (!strcmp(a, "--frequency-penalty"))
+                to->frequency = (float)number(argv, i, -100, 100);
         else
                 return 0;
         return 1;
@@ -165,6 +187,8 @@ $talk                else if (!strcmp(a, "--raw"))
 $talk                        o.raw = 1;
                 else if (sampler_option(argv, i, &o.sampler))
                         sampling = argv[i++];
+                else if (penalty_option(argv, i, &o.penalties))
+                        i++;
                 else if (!strcmp(a, "--threads"))
                         o.threads = (int)number(argv, i++, 1, TEAM_MAX);
                 else if (*a == '-' && a[1])
@@ -236,7 +260,8 @@ static int session_text(void *of, const int32_t *tokens, int64_t n, Generated *m
                              .steps = o->steps,
                              .chunk = o->chunk,
                              .hashes = o->hash,
-                             .logits = s->logits};
+                             .logits = s->logits,
+                             .penalties = o->penalties};
         int error = generation_run(&g, tokens, n, made);
         show_end();
 $mute        if (made->made > 0 && !ferror(stdout) && isatty(STDOUT_FILENO))
@@ -279,7 +304,8 @@ APART int command(char **argv)
         Session s = {.o = options(argv), .logits = malloc(VOCAB * sizeof *s.logits)};
         int error = 0, status = 0;
         s.o.sampler.order = malloc(VOCAB * sizeof *s.o.sampler.order);
-        if (s.logits && s.o.sampler.order)
+        s.o.sampler.score = malloc(VOCAB * sizeof *s.o.sampler.score);
+        if (s.logits && s.o.sampler.order && s.o.sampler.score)
                 s.m = $model_new(s.o.weights, s.o.threads, &error);
 $mute        if (s.m)
 $mute                error = go_on(&s);
@@ -302,6 +328,7 @@ $talk                error = s.o.raw ? go_on(&s) : converse(&s);
         free(s.o.text);
         free(s.logits);
         free(s.o.sampler.order);
+        free(s.o.sampler.score);
         return status;
 }
 

@@ -3,23 +3,16 @@
  *
  *      w_i = exp((logit_i - max) / temperature)        so that the likeliest token has w = 1
  *      top-k keeps the k largest w; top-p, of these, the fewest whose sum exceeds p times their sum (Holtzman
- * et al., 2020); min-p, of these, the ones with w >= min_p.  One of what is left is drawn in proportion to w.
+ * et al., 2020); min-p, of these, the ones with w >= min_p; typical, of these, the fewest whose sum exceeds typical_p times
+ * their sum, those first whose -log p is nearest to its mean, the entropy (Meister et al., 2023).  One of what is left is drawn in
+ * proportion to w.
  *
  * Equal w come in the order of their tokens.  A logit that is NaN counts as -inf; one of +inf is certain. The
  * vocabulary is never sorted: the k largest are kept in a heap while the others pass by, and top-p asks for
  * 64, then four times as many, until they are enough.  Sums run in double, in the order of the draw.
  *
- * Needs guard.h, a v16 header, math.h.
+ * Needs guard.h, a v16 header, math.h and generation.h.
  */
-
-typedef struct {
-        float temperature; /* 0: the likeliest token, always */
-        int top_k;         /* 0: no limit */
-        float top_p;       /* 0 or 1: no limit */
-        float min_p;       /* 0: no limit */
-        uint64_t state;    /* of the generator; the seed at first, any value */
-        int32_t *order;    /* scratch [vocabulary] */
-} Sampler;
 
 /* A number in [0, 1), a multiple of 2^-24: the upper bits of splitmix64 (Steele, Lea and Flood, 2014). */
 static inline double sampler_draw(uint64_t *state)
@@ -156,6 +149,44 @@ static inline int sampler_pick(const float *w, const int32_t *order, int n, floa
         return order ? order[0] : 0;
 }
 
+/* Weights of what the other limits have left out become 0. */
+static inline void sampler_leave(const Sampler *s, float *w, int n, const int32_t *order, int left, float min_p)
+{
+        for (int i = 0; order && i < left; i++)
+                s->score[i] = w[order[i]];
+        for (int i = 0; i < n; i++)
+                w[i] = !order && w[i] >= min_p ? w[i] : 0;
+        for (int i = 0; order && i < left; i++)
+                w[order[i]] = s->score[i] >= min_p ? s->score[i] : 0;
+}
+
+/* Puts the tokens of w [n] that are typical into s->order and returns their number.  -log p_i is log w_i and the same for all, so
+ * that its distance from the mean is |log w_i - mean of log w|. */
+static inline int sampler_typical(const Sampler *s, const float *w, int n)
+{
+        double sum = 0, mean = 0;
+        for (int i = 0, lanes; i < n; i += 16) {
+                lanes = n - i < 16 ? n - i : 16;
+                v_store_n(s->score + i, v_log(v_load_n(w + i, lanes)), lanes);
+        }
+        for (int i = 0; i < n; i++)
+                sum += (double)w[i];
+        for (int i = 0; i < n; i++)
+                if (w[i] > 0)
+                        mean += (double)w[i] / sum * (double)s->score[i];
+        for (int i = 0; i < n; i++) {
+                double distance = (double)s->score[i] - mean;
+                s->score[i] = w[i] > 0 ? (float)(distance < 0 ? distance : -distance) : -FLOAT_INF;
+        }
+        int k = n < 64 ? n : 64, kept;
+        sampler_top(s->score, n, s->order, k);
+        while ((kept = sampler_reach(w, s->order, k, sum * (double)s->typical_p)) > k && k < n) {
+                k = k < n / 4 ? 4 * k : n;
+                sampler_top(s->score, n, s->order, k);
+        }
+        return kept < k ? kept : k;
+}
+
 /* A token from logits [n], which are overwritten; one step of the generator unless temperature is 0. */
 static inline int sample(Sampler *s, float *logits, int n)
 {
@@ -166,7 +197,10 @@ static inline int sample(Sampler *s, float *logits, int n)
         if (!(max < FLOAT_INF && max > -FLOAT_INF))
                 return sampler_argmax(logits, n);
         sampler_weights(logits, n, max, s->temperature);
-        if ((s->top_k > 0 && s->top_k < n) || (s->top_p > 0.0f && s->top_p < 1.0f))
-                return sampler_pick(logits, s->order, sampler_limit(s, logits, n), min_p, draw);
-        return sampler_pick(logits, 0, n, min_p, draw);
+        int limited = (s->top_k > 0 && s->top_k < n) || (s->top_p > 0.0f && s->top_p < 1.0f);
+        int left = limited ? sampler_limit(s, logits, n) : n;
+        if (!(s->typical_p > 0.0f && s->typical_p < 1.0f))
+                return sampler_pick(logits, limited ? s->order : 0, left, min_p, draw);
+        sampler_leave(s, logits, n, limited ? s->order : 0, left, min_p);
+        return sampler_pick(logits, s->order, sampler_typical(s, logits, n), 0, draw);
 }

@@ -256,11 +256,8 @@ static int generate_text(Session *s)
         const Options *o = s->o;
         s->how = (Generation){.steps = o->steps,
                               .chunk = INT64_MAX,
-                              .temperature = o->temperature,
-                              .top_p = o->top_p,
-                              .min_p = o->min_p,
-                              .top_k = o->top_k,
-                              .seed = o->seed,
+                              .sampler = o->sampler,
+                              .penalties = o->penalties,
                               .nstop = o->nstop,
                               .hash = o->hash,
                               .show = show,

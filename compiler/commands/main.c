@@ -85,7 +85,7 @@ static const Command command_table[] = {
          "  --spec-only      the model file alone: to standard output, or to NAME.model\n"
          "  --target T, --prefix NAME   as for build\n"
          "example: lathe import SmolLM2-135M/ --spec-only\n"},
-        {"run", run_command, "mDwsZtT1xd0kcpfnEKPNSRzJvHYWhV6", 1, 2, "one model, and perhaps a prompt",
+        {"run", run_command, "mDwsZtT1xd0kcpfnEKPN239+SRzJvHYWhV6", 1, 2, "one model, and perhaps a prompt",
          "MODEL [PROMPT] [--weights CKPT] [--tokenizer TOK] [-n N] [--temp T] [--threads K] [--system TEXT] "
          "[--raw]",
          "a model run at once: text as it is made",
@@ -105,6 +105,13 @@ static const Command command_table[] = {
          "  --top-k K        of the K likeliest tokens only\n"
          "  --top-p P        of the likeliest tokens that together have probability P\n"
          "  --min-p P        of tokens at least P times as likely as the likeliest\n"
+         "  --typical P      of the tokens whose improbability is nearest to what is expected, that together "
+         "have probability P\n"
+         "  --repetition-penalty R   tokens that are in the text are less likely: logits above 0 are divided "
+         "by R, others multiplied\n"
+         "  --presence-penalty A, --frequency-penalty B   A, and B times how often it was made, is taken off "
+         "the logit of a token "
+         "that was\n                   made; penalties hold without --temp too\n"
          "  --seed S         of the random numbers (default 1): the same seed, the same text, on every "
          "machine\n"
          "  --stop TEXT      end before this text; may be given more than once\n"

@@ -49,10 +49,10 @@ typedef struct {
         bool each_pass;        /* verify: once more with each pass off */
         /* generation */
         const char *prompt, *prompt_file, *stop[MAX_STOPS];
-        int nstop, threads, top_k;
+        int nstop, threads;
         int64_t steps;
-        float temperature, top_p, min_p;
-        uint64_t seed;
+        Sampler sampler;
+        Penalties penalties;
         JitMode jit;
         bool verbose, hash;
         const char

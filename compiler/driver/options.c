@@ -15,25 +15,67 @@ typedef struct {
 } OptionRow;
 
 static const OptionRow option_table[] = {
-        {'m', "-m", VALUE},           {'D', "-D", LIST},           {'w', "--weights", VALUE},
-        {'t', "--tokenizer", VALUE},  {'o', "-o", VALUE},          {'T', "--target", LIST},
-        {'M', "--main", FLAG},        {'e', "--embed", FLAG},      {'x', "--explain", FLAG},
-        {'c', "--chunk", VALUE},      {'s', "--quant", VALUE},     {'C', "--code-only", FLAG},
-        {'p', "-p", VALUE},           {'f', "-f", VALUE},          {'n', "-n", VALUE},
-        {'E', "--temp", VALUE},       {'K', "--top-k", VALUE},     {'P', "--top-p", VALUE},
-        {'N', "--min-p", VALUE},      {'S', "--seed", VALUE},      {'R', "--threads", VALUE},
-        {'z', "--stop", LIST},        {'J', "--jit", VALUE},       {'v', "-v", FLAG},
-        {'H', "--hash", FLAG},        {'a', "--against", VALUE},   {'b', "--bound", VALUE},
-        {'i', "--interpreter", FLAG}, {'q', "--echo", FLAG},       {'y', "--tap", LIST},
-        {'u', "--update", FLAG},      {'U', "--junit", VALUE},     {'A', "--each-pass", FLAG},
-        {'L', "--slots", VALUE},      {'I', "--inputs", LIST},     {'d', "--dump", LIST},
-        {'0', "--no-", PREFIX},       {'X', "--prefix", VALUE},    {'j', "--json", FLAG},
-        {'F', "--force", FLAG},       {'O', "--spec-only", FLAG},  {'l', "--special", FLAG},
-        {'B', "--bare", FLAG},        {'Y', "--system", VALUE},    {'g', "--pieces", FLAG},
-        {'G', "--date", VALUE},       {'W', "--raw", FLAG},        {'h', "--cache", VALUE},
-        {'V', "--kv", VALUE},         {'Q', "--text", VALUE},      {'r', "--top", VALUE},
-        {'5', "--sample", VALUE},     {'Z', "--calibrate", VALUE}, {'6', "--tune", VALUE},
-        {'4', "--pages", VALUE},      {'7', "-I", LIST},           {'8', "--output", LIST},
+        {'m', "-m", VALUE},
+        {'D', "-D", LIST},
+        {'w', "--weights", VALUE},
+        {'t', "--tokenizer", VALUE},
+        {'o', "-o", VALUE},
+        {'T', "--target", LIST},
+        {'M', "--main", FLAG},
+        {'e', "--embed", FLAG},
+        {'x', "--explain", FLAG},
+        {'c', "--chunk", VALUE},
+        {'s', "--quant", VALUE},
+        {'C', "--code-only", FLAG},
+        {'p', "-p", VALUE},
+        {'f', "-f", VALUE},
+        {'n', "-n", VALUE},
+        {'E', "--temp", VALUE},
+        {'K', "--top-k", VALUE},
+        {'P', "--top-p", VALUE},
+        {'N', "--min-p", VALUE},
+        {'S', "--seed", VALUE},
+        {'R', "--threads", VALUE},
+        {'z', "--stop", LIST},
+        {'J', "--jit", VALUE},
+        {'v', "-v", FLAG},
+        {'H', "--hash", FLAG},
+        {'a', "--against", VALUE},
+        {'b', "--bound", VALUE},
+        {'i', "--interpreter", FLAG},
+        {'q', "--echo", FLAG},
+        {'y', "--tap", LIST},
+        {'u', "--update", FLAG},
+        {'U', "--junit", VALUE},
+        {'A', "--each-pass", FLAG},
+        {'L', "--slots", VALUE},
+        {'I', "--inputs", LIST},
+        {'d', "--dump", LIST},
+        {'0', "--no-", PREFIX},
+        {'X', "--prefix", VALUE},
+        {'j', "--json", FLAG},
+        {'F', "--force", FLAG},
+        {'O', "--spec-only", FLAG},
+        {'l', "--special", FLAG},
+        {'B', "--bare", FLAG},
+        {'Y', "--system", VALUE},
+        {'g', "--pieces", FLAG},
+        {'G', "--date", VALUE},
+        {'W', "--raw", FLAG},
+        {'h', "--cache", VALUE},
+        {'V', "--kv", VALUE},
+        {'Q', "--text", VALUE},
+        {'r', "--top", VALUE},
+        {'5', "--sample", VALUE},
+        {'Z', "--calibrate", VALUE},
+        {'6', "--tune", VALUE},
+        {'4', "--pages", VALUE},
+        {'7', "-I", LIST},
+        {'8', "--output", LIST},
+        {'2', "--typical", VALUE},
+        {'3', "--repetition-penalty", VALUE},
+        {'9', "--presence-penalty", VALUE},
+        {'+', "--frequency-penalty", VALUE},
 };
 enum { OPTIONS = sizeof option_table / sizeof option_table[0] };
 
@@ -54,7 +96,7 @@ static const Rule rule_table[] = {
         {"build", "w", WITHOUT, 'C', "no weights are written then"},
         {"run", "Z", WANTS, 's', "it says what errors of rounding weigh"},
         {"run", "p", WITHOUT, 'f', "there is one prompt"},
-        {"run", "KPNS", WANTS, 'E', "without a temperature above 0 the likeliest token is always taken"},
+        {"run", "KPN2S", WANTS, 'E', "without a temperature above 0 the likeliest token is always taken"},
         {"run", "W", WITHOUT, 'Y', "a system's message is part of a conversation"},
         {"eval", "Z", WANTS, 's', "it says what errors of rounding weigh"},
         {"eval", "p", WITHOUT, 'f', "there is one text"},
@@ -218,23 +260,39 @@ static bool set_generation(Options *o, const char *command, char letter, const c
                 break;
         case 'E':
                 good = number(command, "--temp", value, 0, 1e6, &x);
-                o->temperature = (float)x;
+                o->sampler.temperature = (float)x;
                 break;
         case 'K':
                 good = count(command, "--top-k", value, 0, 1e9, &x);
-                o->top_k = (int)x;
+                o->sampler.top_k = (int)x;
                 break;
         case 'P':
                 good = number(command, "--top-p", value, 0, 1, &x);
-                o->top_p = (float)x;
+                o->sampler.top_p = (float)x;
                 break;
         case 'N':
                 good = number(command, "--min-p", value, 0, 1, &x);
-                o->min_p = (float)x;
+                o->sampler.min_p = (float)x;
+                break;
+        case '2':
+                good = number(command, "--typical", value, 0, 1, &x);
+                o->sampler.typical_p = (float)x;
+                break;
+        case '3':
+                good = number(command, "--repetition-penalty", value, 0.01, 100, &x);
+                o->penalties.repetition = (float)x;
+                break;
+        case '9':
+                good = number(command, "--presence-penalty", value, -100, 100, &x);
+                o->penalties.presence = (float)x;
+                break;
+        case '+':
+                good = number(command, "--frequency-penalty", value, -100, 100, &x);
+                o->penalties.frequency = (float)x;
                 break;
         case 'S':
                 good = count(command, "--seed", value, 0, 9e15, &x);
-                o->seed = (uint64_t)x;
+                o->sampler.state = (uint64_t)x;
                 break;
         case 'L':
                 good = count(command, "--slots", value, 1, MAX_SLOTS, &x);
@@ -437,7 +495,7 @@ static const char *next_value(const char *command, const char *arg, const char *
 
 static bool is_given(const Options *o, char letter)
 {
-        return letter == 'E' ? o->temperature > 0 : o->given[(unsigned char)letter] > 0;
+        return letter == 'E' ? o->sampler.temperature > 0 : o->given[(unsigned char)letter] > 0;
 }
 
 static bool follows(const Options *o, const char *command, const Rule *r)
@@ -497,7 +555,7 @@ bool options_read(Options *o, const char *command, const char *takes, int argc, 
         *o = (Options){.chunk = 64,
                        .slots = 1,
                        .steps = INT64_MAX,
-                       .seed = 1,
+                       .sampler.state = 1,
                        .threads = 1,
                        .top = 10,
                        .sample = 256};

@@ -275,7 +275,7 @@ static bool generate_text(Session *s, int64_t steps)
                 return false;
         Generation how = {.steps = steps,
                           .chunk = INT64_MAX,
-                          .seed = 1,
+                          .sampler.state = 1,
                           .show = show,
                           .to = stdout,
                           .interrupted = &interrupted};

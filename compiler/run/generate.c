@@ -172,7 +172,6 @@ typedef struct {
         const Tokenizer *tokenizer;
         Outlet outlet;
         int64_t vocab;
-        int32_t *order; /* the sampler's */
         SampleFunction *sample;
         const char *wrong; /* the last error */
 } Run;
@@ -192,9 +191,7 @@ static int run_take(void *of, const int32_t *tokens, int64_t n, float *logits)
 static int32_t run_draw(void *of, float *logits)
 {
         Run *r = of;
-        Generation *g = r->how;
-        return r->sample(g->temperature, g->top_k, g->top_p, g->min_p, &g->seed, r->order, logits,
-                         (int)r->vocab);
+        return r->sample(&r->how->sampler, logits, (int)r->vocab);
 }
 
 static int run_show(void *of, int32_t token)
@@ -227,7 +224,8 @@ static const char *loop(Run *r, const Graph *g,
                                .steps = how->steps,
                                .chunk = how->chunk,
                                .hashes = how->hash,
-                               .logits = logits};
+                               .logits = logits,
+                               .penalties = how->penalties};
         switch (generation_run(&all, tokens, n, result)) {
         case 0: return NULL;
         case GENERATION_MEMORY: return no_memory;
@@ -248,17 +246,19 @@ const char *generate(Engine *e, const Plan *p, const Tokenizer *tokenizer, const
                  .vocab = row_elements(p, &p->graph->output[0].node->type),
                  .sample = (SampleFunction *)kernel_find(p->target, "sample")};
         float *logits = malloc((size_t)r.vocab * sizeof *logits);
-        r.order = malloc((size_t)r.vocab * sizeof *r.order);
+        how->sampler.order = malloc((size_t)r.vocab * sizeof *how->sampler.order);
+        how->sampler.score = malloc((size_t)r.vocab * sizeof *how->sampler.score);
         r.outlet.piece = malloc(tokenizer ? (size_t)tokenizer->longest + 1 : 1);
         *result = (Generated){.made = 0};
         const char *wrong = no_memory;
-        if (logits && r.order && r.outlet.piece)
+        if (logits && how->sampler.order && how->sampler.score && r.outlet.piece)
                 wrong = loop(&r, p->graph, logits, tokens, n, result);
         show_end(&r.outlet);
         wrong = wrong ? wrong : r.outlet.wrong;
         free(r.outlet.held);
         free(r.outlet.piece);
-        free(r.order);
+        free(how->sampler.order);
+        free(how->sampler.score);
         free(logits);
         return wrong;
 }

@@ -56,7 +56,6 @@ typedef void CodesOfRows(void *to, const float *x, int64_t ldx, const int32_t *a
 
 /* jit_tcc.c */
 /* "sample": runtime/sampler.h */
-typedef int SampleFunction(float temperature, int top_k, float top_p, float min_p, uint64_t *state,
-                           int32_t *order, float *logits, int n);
+typedef int SampleFunction(Sampler *s, float *logits, int n);
 KernelFunction *kernel_find(const Target *t, const char *name);
 #endif

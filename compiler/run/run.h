@@ -138,9 +138,8 @@ enum { MAX_STOPS = 16 };
 typedef struct {
         int64_t steps; /* at most so many new tokens */
         int64_t chunk; /* the prompt in pieces of so many */
-        float temperature, top_p, min_p;
-        int top_k;
-        uint64_t seed;               /* that of what comes behind it afterwards */
+        Sampler sampler; /* its scratch apart; `state` is that of what comes behind it afterwards */
+        Penalties penalties;
         const char *stop[MAX_STOPS]; /* texts that end it; they are not shown */
         int nstop;
         bool hash;  /* of all logits, those of the prompt's positions too */

@@ -11,6 +11,7 @@
 
 #include "../../runtime/math.h"
 
+#include "../../runtime/generation.h"
 #include "../../runtime/sampler.h"
 
 enum { MOST = 3000 };
@@ -33,7 +34,21 @@ static int note(int token)
 typedef struct {
         float w;
         int token;
+        float distance; /* of log w from its mean */
 } Choice;
+
+static int by_distance(const void *a, const void *b)
+{
+        const Choice *x = a, *y = b;
+        if (x->distance != y->distance)
+                return x->distance < y->distance ? -1 : 1;
+        return x->token - y->token;
+}
+
+static int by_token(const void *a, const void *b)
+{
+        return ((const Choice *)a)->token - ((const Choice *)b)->token;
+}
 
 static int by_weight(const void *a, const void *b)
 {
@@ -41,6 +56,30 @@ static int by_weight(const void *a, const void *b)
         if (x->w != y->w)
                 return x->w > y->w ? -1 : 1;
         return x->token - y->token;
+}
+
+/* Leaves the typical ones of choice [n], in order; how many. */
+static int typical(Choice *choice, int n, float p)
+{
+        double sum = 0, mean = 0, passed = 0;
+        float log[16];
+        int kept = 0;
+        qsort(choice, (size_t)n, sizeof *choice, by_token);
+        for (int i = 0; i < n; i++)
+                sum += (double)choice[i].w;
+        for (int i = 0; i < n; i++) {
+                v_store(log, v_log(v_set1(choice[i].w)));
+                choice[i].distance = log[0];
+                mean += choice[i].w > 0 ? (double)choice[i].w / sum * (double)log[0] : 0;
+        }
+        for (int i = 0; i < n; i++) {
+                double d = (double)choice[i].distance - mean;
+                choice[i].distance = choice[i].w > 0 ? (float)(d < 0 ? -d : d) : FLOAT_INF;
+        }
+        qsort(choice, (size_t)n, sizeof *choice, by_distance);
+        while (kept < n && !(passed > sum * (double)p))
+                passed += (double)choice[kept++].w;
+        return kept;
 }
 
 /* The definition at the top of sampler.h, step by step. */
@@ -71,6 +110,13 @@ static int sample_plainly(Sampler *s, const float *logits, int n)
                         passed += (double)choice[kept++].w;
                 n = kept;
         }
+        if (s->typical_p > 0 && s->typical_p < 1) {
+                int left = 0;
+                for (int i = 0; i < n; i++)
+                        if (choice[i].w >= s->min_p)
+                                choice[left++] = choice[i];
+                n = typical(choice, left, s->typical_p);
+        }
         sum = passed = 0;
         for (int i = 0; i < n; i++)
                 sum += choice[i].w >= s->min_p ? (double)choice[i].w : 0;
@@ -94,19 +140,21 @@ static void check_definition(void)
 {
         static const int sizes[] = {1, 2, 15, 16, 17, 64, 65, 512, 1000, MOST},
                          ks[] = {0, 1, 5, 40, 900, 5000};
-        static const float ps[] = {0, 0.1f, 0.5f, 0.9f, 0.999f, 1}, mins[] = {0, 0.05f, 1};
-        static float logits[MOST], copy[MOST];
+        static const float ps[] = {0, 0.1f, 0.5f, 0.9f, 0.999f, 1}, mins[] = {0, 0.05f, 1}, typicals[] = {0, 1, 0.2f, 0.95f};
+        static float logits[MOST], copy[MOST], score[MOST];
         static int32_t order[MOST];
         uint64_t state = 7;
         int wrong = 0;
-        for (int run = 0; run < 2160; run++) {
+        for (int run = 0; run < 4320; run++) {
                 int n = sizes[run % 10], same = run % 4 == 0; /* many ties */
                 Sampler s = {.temperature = run % 3 ? 1.0f : 0.3f + 3 * (float)(run % 2),
                              .top_k = ks[run / 10 % 6],
                              .top_p = ps[run / 60 % 6],
                              .min_p = mins[run / 360 % 3],
+                             .typical_p = typicals[run / 1080],
                              .state = (uint64_t)run,
-                             .order = order};
+                             .order = order,
+                             .score = score};
                 Sampler plain = s;
                 for (int i = 0; i < n; i++)
                         logits[i] = same ? (float)(int)random_logit(&state) : random_logit(&state);
@@ -148,19 +196,51 @@ static void check_chance(void)
                 enough[0] + enough[1] == 100000 && enough[1] > 30000);
 }
 
+/* One of 64 tokens has a part p, the others the rest.  Of p = .6 the entropy, 2.33, is nearer to its -log p, .51, than to that of the
+ * others, 5.06; of p = .4 it is 3.16, and nearer to the others' 4.65 than to .92: the likeliest token is not typical. */
+static void check_typical(void)
+{
+        static const float other[2] = {-4.5485998f, -3.7376696f}; /* log(.4 / 63 / .6), log(.6 / 63 / .4) */
+        int32_t order[64];
+        float score[64], logits[64];
+        int likeliest[2] = {0};
+        Sampler s = {.temperature = 1, .typical_p = 0.5f, .state = 5, .order = order, .score = score};
+        for (int i = 0; i < 1000; i++)
+                for (int which = 0; which < 2; which++) {
+                        for (int k = 0; k < 64; k++)
+                                logits[k] = k == 9 ? 0 : other[which];
+                        likeliest[which] += note(sample(&s, logits, 64)) == 9;
+                }
+        verdict("sampler: typical takes what is nearest to the entropy", likeliest[0] == 1000 && likeliest[1] == 0);
+}
+
+/* By hand: logits 2 and -2 and 1, the first in the prompt, the second made twice. */
+static void check_penalties(void)
+{
+        const Penalties all = {.repetition = 2, .presence = 0.5f, .frequency = 0.25f}, none = {0}, one = {.repetition = 1};
+        const int32_t times[4] = {-1, 2, 0, 1};
+        float logits[4] = {2, -2, 1, 1};
+        penalties_take(&all, times, logits, 4);
+        verdict("sampler: penalties", logits[0] == 1 && logits[1] == -4 - 1 && logits[2] == 1 && logits[3] == 0.5f - 0.75f &&
+                                              penalties_apply(&all) && !penalties_apply(&none) && !penalties_apply(&one));
+}
+
 static void check_corners(void)
 {
         static const Sampler kinds[] = {{.temperature = 0},
                                         {.temperature = 1},
                                         {.temperature = 1, .top_k = 3},
                                         {.temperature = 1e-30f, .top_p = 0.9f},
-                                        {.temperature = FLOAT_INF, .min_p = 0.5f}};
+                                        {.temperature = FLOAT_INF, .min_p = 0.5f},
+                                        {.temperature = 1, .typical_p = 0.5f}};
         int good = 1;
         int32_t order[20];
-        for (int kind = 0; kind < 5; kind++) {
+        float score[20];
+        for (int kind = 0; kind < 6; kind++) {
                 float nan[20], certain[20], never[20], mixed[20], tie[20];
                 Sampler s = kinds[kind];
                 s.order = order;
+                s.score = score;
                 for (int i = 0; i < 20; i++) {
                         nan[i] = FLOAT_NAN;
                         certain[i] = i == 11 || i == 17 ? FLOAT_INF : i == 3 ? FLOAT_NAN : 0;
@@ -184,6 +264,8 @@ int main(void)
 {
         check_definition();
         check_chance();
+        check_typical();
+        check_penalties();
         check_corners();
         printf("drawn %016llx\n", (unsigned long long)drawn);
         return failures != 0;

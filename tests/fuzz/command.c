@@ -30,8 +30,8 @@ int heard_command(const Options *o)
 {
         bool good = o->nfile <= MAX_FILES && o->noverride <= MAX_OVERRIDES && o->ntap <= MAX_TAPS &&
                     o->ntarget <= MAX_TARGETS && o->nstop <= MAX_STOPS && o->steps >= 0 && o->threads >= 1 &&
-                    o->threads <= 64 && o->chunk >= 1 && o->top_p >= 0 && o->top_p <= 1 &&
-                    o->temperature >= 0;
+                    o->threads <= 64 && o->chunk >= 1 && o->sampler.top_p >= 0 && o->sampler.top_p <= 1 &&
+                    o->sampler.temperature >= 0;
         harness_require(good, "an option is out of its bounds");
         return DONE;
 }
