@@ -221,14 +221,14 @@ static int choose_outputs(Eval *e)
         return DONE;
 }
 
-static const Type *type_of(const Eval *e, int output)
+static const Type *output_type(const Eval *e, int output)
 {
         return &e->m.graph->output[output].node->type;
 }
 
 static int64_t count_of(const Eval *e, int output)
 {
-        return type_count(type_of(e, output), e->given.size);
+        return type_count(output_type(e, output), e->given.size);
 }
 
 static int make_room(Eval *e)
@@ -315,7 +315,7 @@ static int run_all(Eval *e)
 /* The shape, with the batch's axis before; its rank. */
 static int shape_of(const Eval *e, int output, int64_t *dim)
 {
-        const Type *t = type_of(e, output);
+        const Type *t = output_type(e, output);
         int n = 0;
         if (e->given.batch)
                 dim[n++] = e->given.batch;

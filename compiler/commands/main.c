@@ -167,7 +167,7 @@ static const Command command_table[] = {
          "  --weights, --tokenizer, -m, -D, --quant, --calibrate, --kv, --target, --threads, --chunk, "
          "--tune, --jit, --cache, "
          "--no-PASS: as for run\n"
-         "example: lathe eval models/vit.model -m vit_b_16 --inputs image.npy --output logits\n"
+         "example: lathe eval classifier.model --weights w.safetensors --inputs image.npy --output logits\n"
          "example: lathe eval models/tale.model -p '1 2 3' --tap 'layer[0].attn.weights' -o "
          "seen.safetensors\n"},
         {"check", check_command, "mDd0", 1, MAX_FILES, "model files", "MODEL…",

@@ -9,7 +9,7 @@ static bool out_of_memory(void)
         return fprintf(stderr, "lathe: error: out of memory\n"), false;
 }
 
-static const char *interned(Session *s, const char *name, size_t n)
+static const char *interned_name(Session *s, const char *name, size_t n)
 {
         return intern(&s->names, name, (int32_t)n);
 }
@@ -117,7 +117,7 @@ bool give_input(Session *s, const Words *w)
         const char *equals = w->rest + n + strspn(w->rest + n, " \t");
         if (!*w->rest)
                 return print_given(s, NULL);
-        const char *name = interned(s, w->rest, n);
+        const char *name = interned_name(s, w->rest, n);
         if (!*equals)
                 return print_given(s, name);
         if (n == 0 || *equals != '=')
