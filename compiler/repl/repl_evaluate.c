@@ -181,6 +181,8 @@ static void print_kept(FILE *f, const Kept *k, Value v, int indent)
         }
 }
 
+const char last_result[] = "it";
+
 static void print_value(Evaluation *v, Value value)
 {
         if (v->result) {
@@ -195,9 +197,9 @@ static void print_value(Evaluation *v, Value value)
                 Kept *k = keep_value(v, value);
                 if (k)
                         print_kept(stdout, k, value, 0);
-                else
+                if (!k || !variables_set(&v->s->variables,
+                                         intern(&v->s->names, last_result, (int)sizeof last_result - 1), k))
                         diag_error(&v->diag, (Span){0}, "out of memory");
-                kept_drop(k);
         }
 }
 

@@ -102,6 +102,8 @@ bool session_script(Session *s, const char *path);
 
 /* repl_evaluate.c: one statement or expression; false after messages. */
 bool evaluate_line(Session *s, Unit *u, const Ast *line);
+/* The variable that the last expression's value is kept as: "it". */
+extern const char last_result[];
 /* An expression's value, kept; NULL after messages. */
 Kept *evaluate_text(Session *s, const char *text);
 bool find_variable(void *session, Elaborator *e, const char *name, Value *value);

@@ -189,13 +189,31 @@ static void finish_input(Reader *r, Entry *in)
         in->state = (LineState){0};
 }
 
+/* What people type to leave, or to be helped: a command, where no variable is called so. */
+static const char *meant(const Session *s, const char *line)
+{
+        static const char *const words[][2] = {
+                {"exit", ":quit"}, {"quit", ":quit"}, {"?", ":help"}, {"help", ":help"}};
+        size_t blanks = strspn(line, " \t"), n = strcspn(line + blanks, " \t");
+        for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+                bool same = strlen(words[i][0]) == n && !strncmp(line + blanks, words[i][0], n) &&
+                            !line[blanks + n + strspn(line + blanks + n, " \t")];
+                for (int k = 0; same && k < s->variables.n; k++)
+                        same = strcmp(s->variables.at[k].name, words[i][0]) != 0;
+                if (same)
+                        return words[i][1];
+        }
+        return line;
+}
+
 static void take_line(Reader *r, Entry *in, const char *line, size_t n)
 {
-        if (is_command(line)) {
+        const char *command = in->n ? line : meant(r->s, line);
+        if (is_command(command)) {
                 finish_input(r, in); /* one that wants more is wrong */
                 remember(r, line, n);
                 atomic_store(&interrupted, false);
-                r->failed |= !take_command(r->s, line);
+                r->failed |= !take_command(r->s, command);
                 return;
         }
         if (!in->n)

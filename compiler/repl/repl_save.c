@@ -21,6 +21,7 @@ typedef struct {
         const char **imported; /* paths of modules */
         int nimported;
         const char *too_large; /* a variable */
+        bool one_line;         /* values are */
 } Save;
 
 /* --- as it was written ------------------------------------------------------------------------------------------------ */
@@ -146,7 +147,7 @@ static const double *add_rows(Save *v, const Kept *k, DType dtype, int axis, con
         text_printf(v->text, "[");
         for (int64_t i = 0; i < k->dim[axis]; i++) {
                 if (i > 0)
-                        text_printf(v->text, axis + 1 < k->rank ? ",\n" : ", ");
+                        text_printf(v->text, axis + 1 < k->rank && !v->one_line ? ",\n" : ", ");
                 if (axis + 1 < k->rank)
                         at = add_rows(v, k, dtype, axis + 1, at);
                 else
@@ -244,7 +245,8 @@ static void add_variables(Save *v)
         qsort(sorted, (size_t)all->n, sizeof *sorted, by_evaluation);
         for (int values = 0; values < 2; values++)
                 for (int i = 0; i < all->n; i++)
-                        if (is_statement(sorted[i].value) == !values)
+                        if (is_statement(sorted[i].value) == !values &&
+                            strcmp(sorted[i].name, last_result) != 0)
                                 add_variable(v, sorted[i].name, sorted[i].value);
 }
 
@@ -279,6 +281,11 @@ static void add_settings(Save *v)
                 text_printf(v->text, ":quant %s\n", o->quant);
         if (o->kv)
                 text_printf(v->text, ":kv %s\n", storage_info[o->kv].text);
+        v->one_line = true; /* as a command is */
+        for (int i = 0; i < s->input.n; i++) {
+                text_printf(v->text, ":input ");
+                add_variable(v, s->input.at[i].name, s->input.at[i].value);
+        }
 }
 
 static void note_left_out(Save *v)
@@ -287,7 +294,8 @@ static void note_left_out(Save *v)
         const Options *o = &s->options;
         Text *names = text_new(&v->arena);
         for (int i = 0; i < s->variables.n; i++)
-                text_printf(names, ", %s", s->variables.at[i].name);
+                if (strcmp(s->variables.at[i].name, last_result) != 0)
+                        text_printf(names, ", %s", s->variables.at[i].name);
         for (int i = 0; i < o->noverride; i++)
                 text_printf(names, ", :set %s", o->override[i].name);
         if (o->tokenizer)
@@ -298,6 +306,8 @@ static void note_left_out(Save *v)
                 text_printf(names, ", :quant");
         if (o->kv)
                 text_printf(names, ", :kv");
+        for (int i = 0; i < s->input.n; i++)
+                text_printf(names, ", :input %s", s->input.at[i].name);
         if (names->n)
                 printf("left out, for a model file holds definitions alone: %s\n"
                        "a name that does not end in .model takes the whole session, as a script\n",
