@@ -31,7 +31,7 @@ const ReplCommand command_row[] = {
         {"load",      "FILE",         "a model file: its definitions, its last model; else a script", load_file,        1, 1, TAKES_FILE},
         {"save",      "FILE",         "the definitions as a model file, or all as a script", save_file,        1, 1, TAKES_FILE},
         {"model",     "[NAME]",       "the model at hand, or another one",                choose_model,     0, 1, TAKES_MODEL},
-        {"set",       "[NAME VALUE]", "the model's hyperparameters, or one anew",         set_hyper,        0, -1, TAKES_HYPER},
+        {"set",       "[NAME VALUE, …]", "the model's hyperparameters, or some anew",        set_hyper,        0, -1, TAKES_HYPER},
         {"weights",   "[FILE]",       "weights of a checkpoint; without: made by hash",   choose_weights,   0, 1, TAKES_FILE},
         {"quant",     "[TYPE[,PATH=TYPE…]]", "weights rounded; without: as they are",     choose_quant,     0, 1, TAKES_NOTHING},
         {"kv",        "[f32|f16|q8]", "how keys and values are kept; without: in f32",    choose_kv,        0, 1, TAKES_NOTHING},

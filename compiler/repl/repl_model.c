@@ -155,33 +155,86 @@ static bool does_elaborate(Session *s, Model *m, const Words *w)
         return good;
 }
 
-/* The value is an expression: the rest of the line.  What does not fit is taken back. */
+static void drop_overrides(const Override *override, int n)
+{
+        for (int i = 0; i < n; i++) {
+                free((char *) override[i].name);
+                free((char *) override[i].value);
+        }
+}
+
+/* Where a value ends: at a comma outside of brackets and texts, or with the line. */
+static const char *value_end(const char *at)
+{
+        int depth = 0;
+        bool quoted = false;
+        for (; *at && (depth > 0 || quoted || *at != ','); at++) {
+                quoted ^= *at == '"';
+                depth += !quoted && strchr("([{", *at) ? 1 : !quoted && strchr(")]}", *at) ? -1 : 0;
+        }
+        return at;
+}
+
+/* NAME VALUE, from `at` to `end`, in place of what was set before; false after a message. */
+static bool add_override(Options *o, const char *at, const char *end)
+{
+        size_t n = strcspn(at, " \t");
+        const char *value = at + n + strspn(at + n, " \t");
+        if (value >= end)
+                return fprintf(stderr, "lathe: error: %.*s: which value?\n", (int)(end - at), at), false;
+        Override new = {strndup(at, n), strndup(value, (size_t)(end - value)), ":set"};
+        int i = 0;
+        while (new.name && i < o->noverride &&strcmp(o->override[i].name, new.name) != 0)
+                i++;
+        if (!new.name || !new.value || i == MAX_OVERRIDES) {
+                drop_overrides(&new, 1);
+                fprintf(stderr,
+                        i == MAX_OVERRIDES ? "lathe: error: more than %d settings\n"
+                                           : "lathe: error: out of memory\n",
+                        MAX_OVERRIDES);
+                return false;
+        }
+        if (i < o->noverride)
+                drop_overrides(&o->override[i], 1);
+        o->noverride += i == o->noverride;
+        o->override[i] = new;
+        return true;
+}
+
+static bool add_all(Options *o, const Options *old, const char *line)
+{
+        for (int i = 0; i < old->noverride; i++) {
+                o->override[i] =
+                        (Override){strdup(old->override[i].name), strdup(old->override[i].value), ":set"};
+                o->noverride++;
+                if (!o->override[i].name || !o->override[i].value)
+                        return fprintf(stderr, "lathe: error: out of memory\n"), false;
+        }
+        for (const char *at = line, *end; *at;
+             at = end + (*end == ',') + strspn(end + (*end == ','), " \t")) {
+                end = value_end(at);
+                if (!add_override(o, at, end))
+                        return false;
+        }
+        return true;
+}
+
+/* NAME VALUE, or several with commas between, which hold together: the values are expressions.  What does not fit is taken back. */
 bool set_hyper(Session *s, const Words *w)
 {
         if (w->n < 3)
                 return with_model(s, list_hypers, w);
         if (!has_model(s))
                 return false;
-        Options *o = &s->options;
-        const char *rest = w->rest + strcspn(w->rest, " \t");
-        rest += strspn(rest, " \t");
-        int at = 0;
-        while (at < o->noverride && strcmp(o->override[at].name, w->word[1]) != 0)
-                at++;
-        if (at == MAX_OVERRIDES)
-                return fprintf(stderr, "lathe: error: more than %d settings\n", MAX_OVERRIDES), false;
-        Override old = at < o->noverride ? o->override[at] : (Override){0};
-        int count = o->noverride;
-        o->override[at] = (Override){strdup(w->word[1]), strdup(rest), ":set"};
-        o->noverride = at == count ? count + 1 : count;
-        bool good = o->override[at].name && o->override[at].value && with_model(s, does_elaborate, w);
-        Override gone = good ? old : o->override[at];
-        if (!good) {
-                o->override[at] = old;
-                o->noverride = count;
+        const Options old = s->options;
+        s->options.noverride = 0;
+        bool good = add_all(&s->options, &old, w->rest) && with_model(s, does_elaborate, w);
+        if (good) {
+                drop_overrides(old.override, old.noverride);
+        } else {
+                drop_overrides(s->options.override, s->options.noverride);
+                s->options = old;
         }
-        free((char *)gone.name);
-        free((char *)gone.value);
         session_changed(s);
         return good && rerun(s);
 }
