@@ -136,8 +136,8 @@ int32_t *numbers_to_tokens(const Graph *g, const char *text, int64_t *count, con
 enum { MAX_STOPS = 16 };
 
 typedef struct {
-        int64_t steps; /* at most so many new tokens */
-        int64_t chunk; /* the prompt in pieces of so many */
+        int64_t steps;   /* at most so many new tokens */
+        int64_t chunk;   /* the prompt in pieces of so many */
         Sampler sampler; /* its scratch apart; `state` is that of what comes behind it afterwards */
         Penalties penalties;
         const char *stop[MAX_STOPS]; /* texts that end it; they are not shown */
