@@ -18,9 +18,9 @@ typedef struct {
         PackedWeights packed;
         Plan *plan;
         Engine *engine;
-        int wanted[MAX_TAPS], nwanted; /* outputs of the graph that are written, in this order */
-        int64_t times;                 /* how often the model is run: once, or for each in a batch */
-        float **output;                /* [noutput]: of all of a batch, one after another; NULL: not wanted */
+        int *wanted, nwanted; /* outputs of the graph that are written, in this order */
+        int64_t times;        /* how often the model is run: once, or for each in a batch */
+        float **output;       /* [noutput]: of all of a batch, one after another; NULL: not wanted */
 } Eval;
 
 static int wrong(const char *message)
@@ -203,7 +203,8 @@ static int choose_outputs(Eval *e)
         const char **names = NEW_ARRAY(&e->m.arena, const char *, g->noutput);
         for (int i = 0; i < g->noutput; i++)
                 names[i] = output_name(&g->output[i]);
-        for (int i = 0; i < g->noutput && i < MAX_TAPS && !o->noutput; i++)
+        e->wanted = NEW_ARRAY(&e->m.arena, int, g->noutput + o->noutput);
+        for (int i = 0; i < g->noutput && !o->noutput; i++)
                 e->wanted[e->nwanted++] = i;
         for (int i = 0; i < o->noutput; i++) {
                 int k = 0;

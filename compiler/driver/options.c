@@ -354,6 +354,9 @@ static bool set_output(Options *o, const char *command, const char *value)
                         *comma = 0;
                 if (!*name)
                         return wrong(command, "%s", "--output wants names, with commas between them");
+                for (int i = 0; i < o->noutput; i++)
+                        if (!strcmp(o->output[i], name))
+                                return wrong(command, "--output %s is given twice", name);
                 if (!add(o->output, &o->noutput, MAX_TAPS, name))
                         return wrong(command, "%s", "too many --output");
                 name = comma ? comma + 1 : NULL;

@@ -188,6 +188,11 @@ with tempfile.TemporaryDirectory() as work:
         for more in (["--threads", "2"], ["--jit", "cc"], ["--target", "scalar"], ["--chunk", "2"]):
             same((more, run("-p", tokens.strip(), *weights, *more, model=TALE, m=None).stderr), (more, by_text))
 
+    @check("a hundred outputs")
+    def _():
+        write("many.model", ("model many {\n n : upto(4)\n input x : real[n]\n" + "".join(f" output y{i} = x + {i}\n" for i in range(100)) + "}\n").encode())
+        same(json.loads(run("-I", "x=[1]", "--json", model=f"{work}/many.model", m=None).stdout), {f"y{i}": [1 + i] for i in range(100)})
+
     @check("NaN and what is infinite is null in JSON")
     def _():
         write("nan.model", b"model nan {\n n : upto(4)\n input x : real[n]\n output y = log(x)\n output z = 1 / x\n}\n")
@@ -214,6 +219,7 @@ with tempfile.TemporaryDirectory() as work:
     says("an id that is no whole number", 1, "ids: element 0 is 0.5: expected a whole number of 32 bits", *GIVEN[:2], "-I", "ids=0.5", *GIVEN[4:])
     says("more than the context", 1, "time is 11 by the inputs, and at most 10", "-I", f"x={[[1, 2]] * 11}", "-I", "ids=0", "-I", "flag=0")
     says("an unknown output", 1, "small has no output so_fat; did you mean so_far?", *GIVEN, "--output", "so_fat")
+    says("an output twice", 2, "--output y is given twice", *GIVEN, "--output", "y,best,y")
     says("an unknown tap", 1, "nothing", *GIVEN, "--tap", "nothing")
     says("a text for a model without ids", 1, "a text is for a model with an input of token ids", "-p", "1", m="counts")
     says("several outputs as one array", 1, "a .npy holds one array, not 4", *GIVEN, "-o", "all4.npy")
