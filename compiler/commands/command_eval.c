@@ -130,12 +130,21 @@ static int add_named(Eval *e, const char *text)
                                           : add_expression(e, name, equals + 1);
 }
 
+/* The input that a text is for: that of token ids, of an encoder and a decoder the encoder's; NULL: there is none. */
+static const Input *text_input(const Graph *g)
+{
+        for (int i = 0; i < g->nnamed && g->past >= 0; i++)
+                if (i != g->time && i != g->past && ids_of(g, i))
+                        return ids_of(g, i);
+        return ids_of(g, g->past >= 0 ? g->time : growing_dimension(g));
+}
+
 /* -p or -f, for the input of token ids. */
 static int add_text(Eval *e)
 {
         const Options *o = e->o;
         const Graph *g = e->m.graph;
-        const Input *ids = ids_of(g, g->past >= 0 ? g->time : growing_dimension(g));
+        const Input *ids = text_input(g);
         const char *why = NULL;
         if (!ids)
                 return wrong("a text is for a model with an input of token ids [time]; this one has none");

@@ -188,6 +188,12 @@ with tempfile.TemporaryDirectory() as work:
         for more in (["--threads", "2"], ["--jit", "cc"], ["--target", "scalar"], ["--chunk", "2"]):
             same((more, run("-p", tokens.strip(), *weights, *more, model=TALE, m=None).stderr), (more, by_text))
 
+    @check("of an encoder and a decoder a text is the encoder's")
+    def _():
+        t5 = f"{ROOT}/tests/import/reference/kept/t5"
+        given = ["--cache", "off", "-I", "tokens=[0, 3]", "--json"]
+        same(run("-p", "5 4 2", *given, model=t5, m=None).stdout, run("-I", "words=[5, 4, 2]", *given, model=t5, m=None).stdout)
+
     @check("a hundred outputs")
     def _():
         write("many.model", ("model many {\n n : upto(4)\n input x : real[n]\n" + "".join(f" output y{i} = x + {i}\n" for i in range(100)) + "}\n").encode())
