@@ -34,7 +34,7 @@ static bool last_row(const View *v, Dim *last)
         return true;
 }
 
-/* The rows past + first to past + last that all users of the pad read; false: one reads others. */
+/* The rows past + first to past + last that all users of the pad read; false: one reads others, or what is padded behind. */
 static bool rows_read(const Fronts *f, const Node *pad, int64_t *first, Dim *last)
 {
         const Graph *g = f->g;
@@ -54,7 +54,8 @@ static bool rows_read(const Fronts *f, const Node *pad, int64_t *first, Dim *las
                 *first = i && *first < from.fixed ? *first : from.fixed;
                 *last = i && further.fixed < 0 ? *last : end;
         }
-        return users > 0 && last->per[g->time] == 1;
+        Dim behind = users > 0 ? dim_sub(*last, dim_named(g->time)) : (Dim){0};
+        return users > 0 && dim_is_fixed(behind) && behind.fixed < pad->attr.before.fixed;
 }
 
 static bool suits(const Fronts *f, const Node *n)
