@@ -90,7 +90,7 @@ static const char *read_inputs(Run *r)
         if (wrong)
                 return wrong;
         memcpy(r->size, r->given.size, sizeof r->size);
-        r->test_run_input = recorded_inputs(&r->given, 0);
+        r->test_run_input = recorded_inputs(&r->given);
         r->golden->inputs_hash = checkpoint_bytes_hash(r->given.file[0]);
         return NULL;
 }

@@ -87,7 +87,7 @@ static bool interpret_against(Against *v)
         WeightSource source = {open_weights(&v->m, v->o, &checkpoint), weights_read};
         Tensor *output = NEW_ARRAY(&v->m.arena, Tensor, g->noutput);
         const char *why =
-                source.from ? interpret(g, v->file.size, recorded_inputs(&v->file, 0), &source, NULL, output)
+                source.from ? interpret(g, v->file.size, recorded_inputs(&v->file), &source, NULL, output)
                             : NULL;
         v->m.lacking |= lacks_memory(why);
         if (why)
@@ -127,7 +127,7 @@ static void print_target(Against *v, const Target *target, When when, const Test
 
 static bool compile_against(Against *v, const Target *target, When when)
 {
-        TestRun t = {.size = v->file.size, .input = recorded_inputs(&v->file, 0)};
+        TestRun t = {.size = v->file.size, .input = recorded_inputs(&v->file)};
         if (!is_tried(v->o, target, when))
                 return true;
         bool good = graph_for_code(v) && test_run_of_model(&v->m, v->o, target, when, &t);

@@ -29,6 +29,12 @@ static int wrong(const char *message)
         return lacks_memory(message) ? WRONG_ENVIRONMENT : WRONG_INPUT;
 }
 
+static int wrong_file(const CkError *error)
+{
+        wrong(error->message);
+        return error->environment ? WRONG_ENVIRONMENT : WRONG_INPUT;
+}
+
 /* --- inputs ----------------------------------------------------------------------------------------------------------- */
 
 static int open_values(Eval *e, const char *path)
@@ -42,8 +48,7 @@ static int open_values(Eval *e, const char *path)
                 r->nfile++;
                 return DONE;
         }
-        wrong(error.message);
-        return error.environment ? WRONG_ENVIRONMENT : WRONG_INPUT;
+        return wrong_file(&error);
 }
 
 /* Takes value, which is malloc'd. */
@@ -52,33 +57,12 @@ static int add_made(Eval *e, const char *name, int rank, const int64_t *dim, dou
         return recorded_add(&e->given, name, rank, dim, value) ? DONE : wrong("too many inputs");
 }
 
-/* NAME=FILE: the tensor of that name, or the only one. */
 static int add_file(Eval *e, const char *name, const char *path)
 {
         CkError error;
-        Checkpoint *file = values_open(path, &error);
-        if (!file) {
-                wrong(error.message);
-                return error.environment ? WRONG_ENVIRONMENT : WRONG_INPUT;
-        }
-        const CkTensor *t = values_find(file, name);
-        double *value = t ? malloc((size_t)t->count * sizeof *value + 1) : NULL;
-        int code = value ? DONE : WRONG_INPUT;
-        if (!t)
-                fprintf(stderr, "lathe eval: %s: it has several tensors, and none is called %s\n", path,
-                        name);
-        else if (!value)
-                code = wrong(no_memory);
-        else if (!values_read(t, value))
-                code = wrong(arena_printf(&e->m.arena,
-                                          "%s: %s is %s: integers and F64, F32, F16 and BF16 are read", path,
-                                          t->name, ck_type_name(t->dtype)));
-        if (code == DONE)
-                code = add_made(e, name, t->rank, t->shape, value);
-        else
-                free(value);
-        checkpoint_close(file);
-        return code;
+        NamedValues v;
+        return values_load(path, name, &v, &error) ? add_made(e, name, v.rank, v.dim, v.value)
+                                                   : wrong_file(&error);
 }
 
 /* An expression is the output of a model that has no inputs. */
@@ -106,22 +90,16 @@ static int add_expression(Eval *e, const char *name, const char *text)
 static int add_named(Eval *e, const char *text)
 {
         const Graph *g = e->m.oracle;
-        const char *equals = strchr(text, '='), **names = NEW_ARRAY(&e->m.arena, const char *, g->ninput);
-        bool known = false;
+        const char *equals = strchr(text, '='), *list = "";
         if (!equals || equals == text) {
                 fprintf(stderr, "lathe eval: -I wants NAME=VALUE, not %s\n", text);
                 return WRONG_USAGE;
         }
         const char *name = arena_printf(&e->m.arena, "%.*s", (int)(equals - text), text);
-        for (int i = 0; i < g->ninput; i++) {
-                names[i] = input_name(&g->input[i]);
-                known |= !strcmp(names[i], name) ||
-                         !strcmp(arena_printf(&e->m.arena, "%s.%s", g->input[i].group_name, names[i]), name);
-        }
-        if (!known) {
-                const char *list = "";
+        if (!is_input_named(g, name)) {
                 for (int i = 0; i < g->ninput; i++)
-                        list = arena_printf(&e->m.arena, "%s%s%s", list, i ? ", " : "", names[i]);
+                        list = arena_printf(&e->m.arena, "%s%s%s", list, i ? ", " : "",
+                                            input_name(&g->input[i]));
                 fprintf(stderr, "lathe eval: %s has no input %s; its inputs: %s\n", g->name, name,
                         g->ninput ? list : "none");
                 return WRONG_INPUT;
@@ -354,8 +332,7 @@ static int write_outputs(Eval *e)
         }
         if (tensors_write(e->o->out, e->nwanted, tensor, fill, e, &error))
                 return DONE;
-        wrong(error.message);
-        return error.environment ? WRONG_ENVIRONMENT : WRONG_INPUT;
+        return wrong_file(&error);
 }
 
 /* Nine digits give the float back; what JSON has no number for is null. */

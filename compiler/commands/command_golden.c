@@ -98,6 +98,10 @@ static int record(const Options *o)
                         o->file[2]);
                 return WRONG_USAGE;
         }
+        if (o->ninput_file > 1) {
+                fprintf(stderr, "lathe golden record: --inputs is given twice; `lathe help golden` says more\n");
+                return WRONG_USAGE;
+        }
         g.o.file[0] = o->file[1];
         g.o.nfile = 1;
         g.o.chunk = 64;

@@ -1,5 +1,6 @@
 /* Options: one table for all commands; a command's row in main.c says by letters which it takes. */
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -227,96 +228,100 @@ bool kv_storage(const char *name, Storage *storage)
         return false;
 }
 
-/* The same, of whole numbers. */
-static bool count(const char *command, const char *option, const char *value, double low, double high,
-                  double *x)
+/* Options that go into one member of Options as they are; numbers from which to which. */
+typedef enum { AS_TRUE, AS_TEXT, AS_FLOAT, AS_INT, AS_INT64, AS_UINT64 } MemberKind;
+typedef struct {
+        char letter;
+        MemberKind kind;
+        size_t at;
+        double low, high;
+} MemberRow;
+#define MEMBER(name) offsetof(Options, name)
+
+static const MemberRow member_table[] = {
+        {'v', AS_TRUE, MEMBER(verbose), 0, 0},
+        {'F', AS_TRUE, MEMBER(force), 0, 0},
+        {'O', AS_TRUE, MEMBER(spec_only), 0, 0},
+        {'H', AS_TRUE, MEMBER(hash), 0, 0},
+        {'M', AS_TRUE, MEMBER(with_main), 0, 0},
+        {'e', AS_TRUE, MEMBER(embed), 0, 0},
+        {'j', AS_TRUE, MEMBER(json), 0, 0},
+        {'C', AS_TRUE, MEMBER(code_only), 0, 0},
+        {'l', AS_TRUE, MEMBER(special), 0, 0},
+        {'B', AS_TRUE, MEMBER(bare), 0, 0},
+        {'W', AS_TRUE, MEMBER(raw), 0, 0},
+        {'q', AS_TRUE, MEMBER(echo), 0, 0},
+        {'x', AS_TRUE, MEMBER(explain), 0, 0},
+        {'i', AS_TRUE, MEMBER(interpreter), 0, 0},
+        {'A', AS_TRUE, MEMBER(each_pass), 0, 0},
+        {'u', AS_TRUE, MEMBER(update), 0, 0},
+        {'g', AS_TRUE, MEMBER(pieces), 0, 0},
+        {'m', AS_TEXT, MEMBER(model), 0, 0},
+        {'w', AS_TEXT, MEMBER(weights), 0, 0},
+        {'t', AS_TEXT, MEMBER(tokenizer), 0, 0},
+        {'o', AS_TEXT, MEMBER(out), 0, 0},
+        {'a', AS_TEXT, MEMBER(against), 0, 0},
+        {'Q', AS_TEXT, MEMBER(text_file), 0, 0},
+        {'U', AS_TEXT, MEMBER(junit), 0, 0},
+        {'6', AS_TEXT, MEMBER(tune), 0, 0},
+        {'Y', AS_TEXT, MEMBER(system), 0, 0},
+        {'G', AS_TEXT, MEMBER(date), 0, 0},
+        {'p', AS_TEXT, MEMBER(prompt), 0, 0},
+        {'f', AS_TEXT, MEMBER(prompt_file), 0, 0},
+        {'n', AS_INT64, MEMBER(steps), 0, 1e15},
+        {'E', AS_FLOAT, MEMBER(sampler.temperature), 0, 1e6},
+        {'K', AS_INT, MEMBER(sampler.top_k), 0, 1e9},
+        {'P', AS_FLOAT, MEMBER(sampler.top_p), 0, 1},
+        {'N', AS_FLOAT, MEMBER(sampler.min_p), 0, 1},
+        {'2', AS_FLOAT, MEMBER(sampler.typical_p), 0, 1},
+        {'3', AS_FLOAT, MEMBER(penalties.repetition), 0.01, 100},
+        {'9', AS_FLOAT, MEMBER(penalties.presence), -100, 100},
+        {'+', AS_FLOAT, MEMBER(penalties.frequency), -100, 100},
+        {'S', AS_UINT64, MEMBER(sampler.state), 0, 9e15},
+        {'L', AS_INT, MEMBER(slots), 1, MAX_SLOTS},
+        {'4', AS_INT64, MEMBER(pages), 1, MAX_PAGES},
+        {'R', AS_INT, MEMBER(threads), 1, MAX_THREADS},
+        {'r', AS_INT, MEMBER(top), 0, 1e6},
+        {'5', AS_INT64, MEMBER(sample), 1, 1e9},
+};
+
+static const MemberRow *member_row(char letter)
 {
-        if (!number(command, option, value, low, high, x))
-                return false;
-        if (*x == floor(*x))
-                return true;
-        *x = low;
-        fprintf(stderr, "lathe %s: %s wants a whole number, not %s; `lathe help %s` says more\n", command,
-                option, value, command);
-        return false;
+        for (size_t i = 0; i < sizeof member_table / sizeof *member_table; i++)
+                if (member_table[i].letter == letter)
+                        return &member_table[i];
+        return NULL;
 }
 
-/* Those of generation. */
-static bool set_generation(Options *o, const char *command, char letter, const char *value)
+/* What is wrong leaves the least value. */
+static bool set_member(Options *o, const char *command, const MemberRow *row, const char *value)
 {
+        const char *name = row_of(row->letter)->name;
+        void *to = (char *)o + row->at;
         double x = 0;
-        bool good = true;
-        switch (letter) {
-        case 'p': o->prompt = value; break;
-        case 'f': o->prompt_file = value; break;
-        case 'z':
-                good = *value ? add(o->stop, &o->nstop, MAX_STOPS, value) ||
-                                        wrong(command, "%s", "too many --stop")
-                              : wrong(command, "%s", "--stop wants a text");
-                break;
-        case 'n':
-                good = count(command, "-n", value, 0, 1e15, &x);
-                o->steps = (int64_t)x;
-                break;
-        case 'E':
-                good = number(command, "--temp", value, 0, 1e6, &x);
-                o->sampler.temperature = (float)x;
-                break;
-        case 'K':
-                good = count(command, "--top-k", value, 0, 1e9, &x);
-                o->sampler.top_k = (int)x;
-                break;
-        case 'P':
-                good = number(command, "--top-p", value, 0, 1, &x);
-                o->sampler.top_p = (float)x;
-                break;
-        case 'N':
-                good = number(command, "--min-p", value, 0, 1, &x);
-                o->sampler.min_p = (float)x;
-                break;
-        case '2':
-                good = number(command, "--typical", value, 0, 1, &x);
-                o->sampler.typical_p = (float)x;
-                break;
-        case '3':
-                good = number(command, "--repetition-penalty", value, 0.01, 100, &x);
-                o->penalties.repetition = (float)x;
-                break;
-        case '9':
-                good = number(command, "--presence-penalty", value, -100, 100, &x);
-                o->penalties.presence = (float)x;
-                break;
-        case '+':
-                good = number(command, "--frequency-penalty", value, -100, 100, &x);
-                o->penalties.frequency = (float)x;
-                break;
-        case 'S':
-                good = count(command, "--seed", value, 0, 9e15, &x);
-                o->sampler.state = (uint64_t)x;
-                break;
-        case 'L':
-                good = count(command, "--slots", value, 1, MAX_SLOTS, &x);
-                o->slots = (int)x;
-                break;
-        case '4':
-                good = count(command, "--pages", value, 1, MAX_PAGES, &x);
-                o->pages = (int64_t)x;
-                break;
-        case 'R':
-                good = count(command, "--threads", value, 1, MAX_THREADS, &x);
-                o->threads = (int)x;
-                break;
-        case 'r':
-                good = count(command, "--top", value, 0, 1e6, &x);
-                o->top = (int)x;
-                break;
-        case '5':
-                good = count(command, "--sample", value, 1, 1e9, &x);
-                o->sample = (int64_t)x;
-                break;
-        default: return false;
+        bool good = row->kind <= AS_TEXT || number(command, name, value, row->low, row->high, &x);
+        if (good && row->kind > AS_FLOAT && x != floor(x)) {
+                fprintf(stderr, "lathe %s: %s wants a whole number, not %s; `lathe help %s` says more\n",
+                        command, name, value, command);
+                x = row->low;
+                good = false;
+        }
+        switch (row->kind) {
+        case AS_TRUE: *(bool *)to = true; break;
+        case AS_TEXT: *(const char **)to = value; break;
+        case AS_FLOAT: *(float *)to = (float)x; break;
+        case AS_INT: *(int *)to = (int)x; break;
+        case AS_INT64: *(int64_t *)to = (int64_t)x; break;
+        case AS_UINT64: *(uint64_t *)to = (uint64_t)x; break;
         }
         return good;
+}
+
+static bool set_stop(Options *o, const char *command, const char *value)
+{
+        if (!*value)
+                return wrong(command, "%s", "--stop wants a text");
+        return add(o->stop, &o->nstop, MAX_STOPS, value) || wrong(command, "%s", "too many --stop");
 }
 
 /* --dump=PASS, or --no-PASS */
@@ -366,50 +371,27 @@ static bool set_output(Options *o, const char *command, const char *value)
 
 static bool set(Options *o, const char *command, char letter, const char *value)
 {
+        const MemberRow *row = member_row(letter);
+        if (row)
+                return set_member(o, command, row, value);
         switch (letter) {
+        case 'z': return set_stop(o, command, value);
         case 'J': return set_jit(o, command, value);
         case 'h': return set_cache(o, command, value);
         case 'V': return kv_storage(value, &o->kv) || wrong(command, "--kv is f32, f16 or q8, not %s", value);
-        case 'v': return o->verbose = true;
-        case 'F': return o->force = true;
-        case 'O': return o->spec_only = true;
-        case 'H': return o->hash = true;
-        case 'm': o->model = value; return true;
         case 'D': return set_override(o, command, value);
-        case 'w': o->weights = value; return true;
-        case 't': o->tokenizer = value; return true;
-        case 'o': o->out = value; return true;
         case 'X': return set_prefix(o, command, value);
         case 'T': return set_target(o, command, value);
-        case 'M': return o->with_main = true;
-        case 'e': return o->embed = true;
-        case 'j': return o->json = true;
-        case 'C': return o->code_only = true;
-        case 'l': return o->special = true;
-        case 'B': return o->bare = true;
-        case 'W': return o->raw = true;
-        case 'q': return o->echo = true;
-        case 'x': return o->explain = true;
         case 'd': return mark_pass(command, o->dump, value, false);
         case '0': return mark_pass(command, o->off, value, true);
-        case 'a': o->against = value; return true;
-        case 'Q': o->text_file = value; return true;
         case 'Z': return set_calibrate(o, command, value);
         case 'y': return set_tap(o, command, value);
-        case 'i': return o->interpreter = true;
-        case 'A': return o->each_pass = true;
-        case 'u': return o->update = true;
-        case 'U': o->junit = value; return true;
-        case '6': o->tune = value; return true;
         case 'I':
                 o->inputs = value;
                 return add(o->input_file, &o->ninput_file, MAX_FILES, value) ||
                        wrong(command, "%s", "too many --inputs");
         case '7': return add(o->input, &o->ninput, MAX_FILES, value) || wrong(command, "%s", "too many -I");
         case '8': return set_output(o, command, value);
-        case 'Y': o->system = value; return true;
-        case 'g': return o->pieces = true;
-        case 'G': o->date = value; return true;
         case 'b': {
                 char *end;
                 o->bound = strtod(value, &end);
@@ -427,7 +409,7 @@ static bool set(Options *o, const char *command, char letter, const char *value)
                 return (!*end && o->chunk >= 1 && o->chunk <= 1 << 20) ||
                        wrong(command, "--chunk wants a number from 1 to 1048576, not %s", value);
         }
-        default: return set_generation(o, command, letter, value);
+        default: return false;
         }
 }
 

@@ -24,8 +24,8 @@ Node *rewrite(Graph *g,
 Node *rewrite_softmax(Graph *g, Node *n); /* softmax, where n is one by hand, or n */
 
 /* products.c */
-Node *rewrite_product(Graph *g,
-                      Node *n); /* the same as a product, or by one that attention can take in; or n */
+/* the same as a product, or by one that attention can take in; or n */
+Node *rewrite_product(Graph *g, Node *n);
 
 /* prune.c */
 void prune(Graph *g); /* what no output, test, checkpoint entry or state needs goes; ids are given out anew */

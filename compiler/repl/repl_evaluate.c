@@ -185,11 +185,7 @@ const char last_result[] = "it";
 
 static void print_value(Evaluation *v, Value value)
 {
-        if (v->result) {
-                *v->result = is_kept_as_value(value) ? keep_value(v, value) : NULL;
-                if (!*v->result)
-                        diag_error(&v->diag, v->line->span, "this is no value");
-        } else if (value.kind == V_BLOCK) {
+        if (value.kind == V_BLOCK) {
                 print_block(stdout, value.block);
         } else if (!is_kept_as_value(value)) {
                 printf("%s\n", value_text_of(v->e, value));
@@ -201,6 +197,13 @@ static void print_value(Evaluation *v, Value value)
                                          intern(&v->s->names, last_result, (int)sizeof last_result - 1), k))
                         diag_error(&v->diag, (Span){0}, "out of memory");
         }
+}
+
+static void take_result(Evaluation *v, Value value)
+{
+        *v->result = is_kept_as_value(value) ? keep_value(v, value) : NULL;
+        if (!*v->result)
+                diag_error(&v->diag, v->line->span, "this is no value");
 }
 
 /* --- all of it ----------------------------------------------------------------------------------------------------------- */
@@ -231,6 +234,8 @@ static void evaluate_all(Evaluation *v)
                 printf("%s %s\n", good ? "ok" : "FAIL", v->line->name);
         else if (good && keeps)
                 commit(v);
+        else if (good && v->result)
+                take_result(v, value);
         else if (good)
                 print_value(v, value);
 }

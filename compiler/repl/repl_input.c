@@ -16,39 +16,19 @@ static const char *interned_name(Session *s, const char *name, size_t n)
 
 /* --- giving one ---------------------------------------------------------------------------------------------------- */
 
-static Kept *kept_of(const CkTensor *t)
-{
-        Kept *k = calloc(1, sizeof *k);
-        double *value = malloc((size_t)t->count * sizeof *value + 1);
-        if (!k || !value || t->rank > MAX_RANK) {
-                free(k);
-                free(value);
-                return out_of_memory(), NULL;
-        }
-        *k = (Kept){.refs = 1, .kind = V_TENSOR, .dtype = REAL, .rank = t->rank, .data = value};
-        for (int a = 0; a < t->rank; a++)
-                k->dim[a] = t->shape[a];
-        if (values_read(t, value))
-                return k;
-        fprintf(stderr, "lathe: error: %s is %s: integers and F64, F32, F16 and BF16 are read\n", t->name,
-                ck_type_name(t->dtype));
-        kept_drop(k);
-        return NULL;
-}
-
-/* The tensor of that name, or the only one. */
 static Kept *read_input(const char *path, const char *name)
 {
         CkError error;
-        Checkpoint *file = values_open(path, &error);
-        if (!file)
+        NamedValues v;
+        if (!values_load(path, name, &v, &error))
                 return fprintf(stderr, "lathe: error: %s\n", error.message), NULL;
-        const CkTensor *t = values_find(file, name);
-        Kept *k = t ? kept_of(t) : NULL;
-        if (!t)
-                fprintf(stderr, "lathe: error: %s: it has several tensors, and none is called %s\n", path,
-                        name);
-        checkpoint_close(file);
+        Kept *k = calloc(1, sizeof *k);
+        if (!k) {
+                free(v.value);
+                return out_of_memory(), NULL;
+        }
+        *k = (Kept){.refs = 1, .kind = V_TENSOR, .dtype = REAL, .rank = v.rank, .data = v.value};
+        memcpy(k->dim, v.dim, (size_t)v.rank * sizeof *v.dim);
         return k;
 }
 
@@ -130,14 +110,6 @@ bool give_input(Session *s, const Words *w)
 
 /* --- all of them ------------------------------------------------------------------------------------------------------ */
 
-static bool is_known(const Graph *g, const char *name)
-{
-        for (int i = 0; i < g->ninput; i++)
-                if (!strcmp(input_name(&g->input[i]), name))
-                        return true;
-        return false;
-}
-
 static bool add_given(Recorded *r, const Variable *v)
 {
         const Kept *k = v->value;
@@ -157,7 +129,7 @@ bool given_inputs(Session *s, Recorded *r)
         Graph *g = s->runner->model.oracle;
         for (int i = 0; i < s->input.n; i++) {
                 const char *name = s->input.at[i].name;
-                if (!is_known(g, name)) {
+                if (!is_input_named(g, name)) {
                         fprintf(stderr, "lathe: error: %s has no input %s; :input %s = none forgets it\n",
                                 s->model, name, name);
                         return false;

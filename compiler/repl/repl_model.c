@@ -155,11 +155,11 @@ static bool does_elaborate(Session *s, Model *m, const Words *w)
         return good;
 }
 
-static void drop_overrides(const Override *override, int n)
+static void drop_overrides(const Override *all, int n)
 {
         for (int i = 0; i < n; i++) {
-                free((char *) override[i].name);
-                free((char *) override[i].value);
+                free((char *)all[i].name);
+                free((char *)all[i].value);
         }
 }
 

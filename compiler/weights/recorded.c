@@ -1,5 +1,5 @@
 /* Values of a model that something else made. */
-#include "weights.h"
+#include "checkpoint_private.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -81,13 +81,7 @@ bool is_values_file(const char *path)
         return false;
 }
 
-const CkTensor *values_find(const Checkpoint *file, const char *name)
-{
-        const CkTensor *t = checkpoint_find(file, name);
-        return t ? t : checkpoint_count(file) == 1 ? checkpoint_at(file, 0) : NULL;
-}
-
-bool values_read(const CkTensor *t, double *value)
+static bool read_all(const CkTensor *t, double *value)
 {
         if (!t->file) { /* made in memory */
                 memcpy(value, t->data, (size_t)t->bytes);
@@ -102,6 +96,39 @@ bool values_read(const CkTensor *t, double *value)
         return true;
 }
 
+/* The tensor that is meant by a name, and its numbers; NULL after what is wrong. */
+static const CkTensor *load_tensor(const Checkpoint *file, const char *name, double **value, CkError *err)
+{
+        const CkTensor *t = checkpoint_find(file, name);
+        if (!t && checkpoint_count(file) == 1)
+                t = checkpoint_at(file, 0);
+        *value = t ? malloc((size_t)t->count * sizeof **value + 1) : NULL;
+        if (!t)
+                ck_fail(err, "%s: it has several tensors, and none is called %s", checkpoint_path(file),
+                        name);
+        else if (!*value)
+                ck_lack(err, "%s: out of memory", checkpoint_path(file));
+        else if (!read_all(t, *value))
+                ck_fail(err, "%s: %s is %s: integers and F64, F32, F16 and BF16 are read",
+                        checkpoint_path(file), t->name, ck_type_name(t->dtype));
+        else
+                return t;
+        free(*value);
+        return NULL;
+}
+
+bool values_load(const char *path, const char *name, NamedValues *values, CkError *err)
+{
+        Checkpoint *file = values_open(path, err);
+        const CkTensor *t = file ? load_tensor(file, name, &values->value, err) : NULL;
+        if (t) {
+                values->rank = t->rank;
+                memcpy(values->dim, t->shape, sizeof values->dim);
+        }
+        checkpoint_close(file);
+        return t != NULL;
+}
+
 static bool read_values(Recorded *f, Record *r)
 {
         const CkTensor *t = r->given;
@@ -110,7 +137,7 @@ static bool read_values(Recorded *f, Record *r)
                 f->why = no_memory;
                 return false;
         }
-        if (!values_read(t, r->value))
+        if (!read_all(t, r->value))
                 return wrong(f, "%s is %s: integers and F64, F32, F16 and BF16 are read", t->name,
                              ck_type_name(t->dtype));
         for (int64_t i = 0; i < t->count; i++)
@@ -146,6 +173,18 @@ static const CkTensor *find_named(const Recorded *f, const char *name, int *plac
                 found = found ? found : t;
         }
         return found;
+}
+
+bool is_input_named(const Graph *g, const char *name)
+{
+        for (int i = 0; i < g->ninput; i++) {
+                const char *group = g->input[i].group_name, *own = input_name(&g->input[i]);
+                size_t n = group ? strlen(group) : 0;
+                if (!strcmp(own, name) ||
+                    (n && !strncmp(group, name, n) && name[n] == '.' && !strcmp(own, name + n + 1)))
+                        return true;
+        }
+        return false;
 }
 
 /* A field of a group goes by its own name, or by step.t. */
@@ -377,15 +416,14 @@ const char *recorded_read(Recorded *f, Graph *g, const char *path, WhatIsRecorde
         return recorded_gather(f, g, path, what);
 }
 
-Tensor *recorded_inputs(const Recorded *f, int64_t in_batch)
+Tensor *recorded_inputs(const Recorded *f)
 {
         Tensor *input = NEW_ARRAY(f->g->arena, Tensor, f->g->ninput);
         for (int i = 0; i < f->g->ninput; i++) {
                 const Record *r = &f->record[i];
-                input[i] = (Tensor){.rank = r->type->rank,
-                                    .data = r->value + (r->batched ? in_batch * r->count : 0)};
+                input[i] = (Tensor){.rank = r->given->rank, .data = r->value};
                 for (int a = 0; a < input[i].rank; a++)
-                        input[i].dim[a] = dim_value(r->type->dim[a], f->size);
+                        input[i].dim[a] = r->given->shape[a];
         }
         return input;
 }

@@ -317,10 +317,14 @@ void packed_file_close(PackedFile *file);
  * Sizes of named dimensions follow from their shapes. */
 
 bool is_values_file(const char *path); /* by its name: .npy, .safetensors */
-/* The tensor of a file of values that is meant by a name: of that name, or the only one; NULL: neither. */
-const CkTensor *values_find(const Checkpoint *file, const char *name);
-/* All of a tensor of integers, truths or floats, as doubles; false: of a type that is not read. */
-bool values_read(const CkTensor *t, double *value);
+typedef struct {
+        int rank;
+        int64_t dim[CK_MAX_RANK];
+        double *value; /* malloc'd */
+} NamedValues;
+/* Of a file the tensor of that name, or the only one: integers, truths or floats.  false, and nothing to free: what is wrong. */
+bool values_load(const char *path, const char *name, NamedValues *values, CkError *err);
+bool is_input_named(const Graph *g, const char *name); /* of a group's field also as step.t */
 
 typedef struct {
         const CkTensor *given; /* NULL: nothing, of SOME_INPUTS */
@@ -355,8 +359,8 @@ typedef enum { INPUTS_ALONE, INPUTS_AND_VALUES, IN_BATCHES, SOME_INPUTS } WhatIs
 const char *recorded_read(Recorded *r, Graph *g, const char *path, WhatIsRecorded what);
 /* The same of r->file and r->made, which are there. */
 const char *recorded_gather(Recorded *r, Graph *g, const char *path, WhatIsRecorded what);
-/* Its inputs [ninput], of one in a batch, whose data stay r's. */
-Tensor *recorded_inputs(const Recorded *r, int64_t in_batch);
+/* Its inputs [ninput], whose data stay r's. */
+Tensor *recorded_inputs(const Recorded *r);
 /* Input i of one in a batch as an engine takes it, malloc'd: int32_t or float; NULL: out of memory. */
 void *recorded_input(const Recorded *r, int i, int64_t in_batch);
 /* Once all sizes are known: a single number becomes all of input i.  false: out of memory, which why says. */
