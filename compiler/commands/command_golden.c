@@ -99,7 +99,8 @@ static int record(const Options *o)
                 return WRONG_USAGE;
         }
         if (o->ninput_file > 1) {
-                fprintf(stderr, "lathe golden record: --inputs is given twice; `lathe help golden` says more\n");
+                fprintf(stderr,
+                        "lathe golden record: --inputs is given twice; `lathe help golden` says more\n");
                 return WRONG_USAGE;
         }
         g.o.file[0] = o->file[1];
