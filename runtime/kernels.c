@@ -9,6 +9,7 @@
 #define STORAGES(S) S(TILES, F32) S(TILES, F16) S(TILES, BF16)
 #include "../compiler/run/kernel_files_private.h"
 #include "team.h"
+#include "contraction.h"
 #include "attention.h"
 #include "scan_state.h"
 #include "scan.h"
@@ -271,17 +272,10 @@ static void any_matmul(const void *ctx, Epilogue *epilogue, const float *x, int6
 {
         any_matmul_active(ctx, epilogue, x, ldx, NULL, rows, k, w, storage, group, tiling, panel0, panel1, scratch);
 }
-static void any_matmul_activations(float *y, int64_t y_row, const float *a, int64_t ai, int64_t ak,
-                                   const void *b, int64_t b_at, int storage, int64_t bk, int64_t bj,
-                                   int64_t row0, int64_t row1, int n, int k)
-{
-        matmul_activations(y, y_row, a, ai, ak, b, b_at, storage, bk, bj, row0, row1, n, k);
-}
 
-static void any_matmul_past_zeros(float *y, const float *a, int64_t ak, const void *b, int64_t b_at,
-                                  int storage, int64_t bk, int64_t bj, int n, int k, int zeros)
+static void any_contract(const Contraction *c, int64_t unit, int64_t rows, float *scratch)
 {
-        matmul_past_zeros(y, a, ak, b, b_at, storage, bk, bj, n, k, zeros);
+        contract(c, unit, rows, scratch);
 }
 
 /* The score formula works in place there; its own context stands behind ours. */
@@ -436,11 +430,7 @@ const KernelSymbol JOIN(kernels_, KERNELS_ISA)[] = {
             "(float *r, int storage, const void *array, int64_t at, const float *index)")
         ROW(v_gather_blocks_far, void, by_address_v_gather_blocks_far,
             "(float *r, int storage, const void *array, int64_t at, const double *index)")
-        ROW(matmul_activations, void, any_matmul_activations,
-            "(float *y, int64_t y_row, const float *a, int64_t ai, int64_t ak, const void *b, int64_t b_at, int storage, int64_t bk, "
-            "int64_t bj, int64_t row0, int64_t row1, int n, int k)")
-        ROW(matmul_past_zeros, void, any_matmul_past_zeros,
-            "(float *y, const float *a, int64_t ak, const void *b, int64_t b_at, int storage, int64_t bk, int64_t bj, int n, int k, int zeros)")
+        ROW(contract, void, any_contract, "(const void *c, int64_t unit, int64_t rows, float *scratch)")
         ROW(attention, void, any_attention,
             "(const void *a, void (*score)(const void *ctx, v16 s, int head, int64_t row, int64_t col), "
             "void (*live)(const void *ctx, int head, int64_t row, int64_t *lo, int64_t *hi), int64_t rows, const void *s, "

@@ -357,78 +357,42 @@ KERNEL void matmul(const void *ctx, Epilogue *epilogue, const float *x, int64_t 
                       scratch);
 }
 
-/* The same where neighbours do not lie side by side. */
-KERNEL int strided(int storage)
+/* What product_of_rows() multiplies. */
+typedef struct {
+        const float *x; /* row i, step p at x[i * x_row + p] */
+        int64_t x_row;
+        const float *w; /* panel j, step p: 16 columns at w + j * w_panel + p * w_step */
+        int64_t w_panel, w_step;
+        int ahead; /* so many steps ahead of their use columns are asked for; 0: not */
+} RowsByPanels;
+
+/* Rows of the tile that product_of_rows() takes at once. */
+KERNEL int tile_rows_at_once(int64_t left)
 {
-        return is_kept(storage) ? storage : storage == STORAGE_F16 ? STORAGE_STRIDED_F16 : STORAGE_STRIDED;
+        const int most = TILE_ROWS > 4 ? TILE_ROWS : 4;
+        return left < most ? (int)left : most;
 }
 
-KERNEL void matmul_activations_of(float *y, int64_t y_row, const float *a, int64_t ai, int64_t ak,
-                                  const void *b, int64_t b_at, int64_t bk, int64_t bj, int64_t row0,
-                                  int64_t row1, int n, int k, int storage)
+/* acc[i][j] = (fresh) or += the product of one tile of rows, at most tile_rows_at_once(), and any panels; acc has as many rows as the tile:
+ * 1, 4 or TILE_ROWS.  For activations, without an epilogue. */
+SHARED void product_of_rows(float *acc, int64_t acc_row, const RowsByPanels *by, int64_t steps, int fresh,
+                            int rows, int panels)
 {
-        float acc[4 * 16];
-        for (int64_t i = row0; i < row1; i += 4)
-                for (int j = 0; j < n; j += 16) {
-                        const int rows = row1 - i < 4 ? (int)(row1 - i) : 4, lanes = n - j < 16 ? n - j : 16;
-                        Factors f = {.x = a + i * ai, .x_step = ak, .w = b, .w_step = bk, .panels = 1};
-                        f.storage = storage;
-                        factors_skip(&f, b_at + j * bj);
-                        f.next = (const char *)f.w;
-                        rows_at(&f, NULL, ai, rows, 4);
-                        if (bj == 1 && lanes == 16) {
-                                tile_product(acc, 16, &f, k, 1, 4, 1);
-                        } else {
-                                f.lane_step = bj;
-                                f.lanes = lanes;
-                                f.storage = strided(storage);
-                                tile_product(acc, 16, &f, k, 1, 4, 1);
-                        }
-                        for (int r = 0; r < rows; r++)
-                                v_store_n(y + (i + r) * y_row + j, v_load(acc + 16 * r), lanes);
-                }
-}
-
-/* A branch for one of STATES. */
-#define OF_ACTIVATIONS(of)                                                                                   \
-        else if (storage == (of))                                                                            \
-                matmul_activations_of(y, y_row, a, ai, ak, b, b_at, bk, bj, row0, row1, n, k, of);
-
-/*
- * y[i][j] = sum over p < k of a[i * ai + p * ak] * b[p * bk + j * bj], for rows row0 <= i < row1 and all
- * columns j < n; y [..][y_row]; b in f32, f16 or codes with scales, by `storage`, from its element b_at on.  For activations that nothing
- * fused; the same chains as matmul().
- */
-SHARED void matmul_activations(float *y, int64_t y_row, const float *a, int64_t ai, int64_t ak, const void *b,
-                               int64_t b_at, int storage, int64_t bk, int64_t bj, int64_t row0, int64_t row1,
-                               int n, int k)
-{
-        if (0)
-                ;
-        STATES(OF_ACTIVATIONS)
-}
-
-/*
- * One row of matmul_activations() that passes over the terms with a = 0 (zeros 1), b = 0 (2), or either (3), whatever the
- * other factor is: a mask makes them 0.
- */
-KERNEL void matmul_past_zeros(float *y, const float *a, int64_t ak, const void *b, int64_t b_at, int storage,
-                              int64_t bk, int64_t bj, int n, int k, int zeros)
-{
-        Factors f = {.w = b, .lane_step = bj, .storage = storage};
-        factors_skip(&f, b_at);
-        f.storage = strided(storage);
-        for (int j = 0; j < n; j += 16) {
-                v16 sum = v_set1(0);
-                f.lanes = n - j < 16 ? n - j : 16;
-                for (int p = 0; p < k; p++) {
-                        float x = a[p * ak];
-                        if ((zeros & 1) && x == 0)
-                                continue;
-                        v16 w = load_columns(&f, p * bk + j * bj, v_set1(0));
-                        v16 more = v_fma(v_set1(x), w, sum);
-                        sum = zeros & 2 ? v_where(v_eq(w, v_set1(0)), sum, more) : more;
-                }
-                v_store_n(y + j, sum, f.lanes);
+        const int width = rows == 1 ? 4 : rows <= 4 ? FEW_PANELS : TILE_PANELS;
+        for (int j = 0; j < panels; j += width) {
+                Factors f = {.x = by->x, .x_step = 1, .w = by->w + j * by->w_panel, .storage = STORAGE_F32};
+                f.w_panel = by->w_panel;
+                f.w_step = by->w_step;
+                f.panels = panels - j < width ? panels - j : width;
+                f.next = (const char *)((const float *)f.w + by->ahead * by->w_step);
+                f.next_panel = by->ahead ? 4 * by->w_panel : 0;
+                f.next_step = by->ahead ? 4 * by->w_step : 0;
+                rows_at(&f, NULL, by->x_row, rows, 12);
+                if (rows == 1)
+                        tile_product(acc + 16 * j, acc_row, &f, steps, fresh, 1, 4);
+                else if (TILE_ROWS > 4 && rows > 4)
+                        tile_rows_odd(acc + 16 * j, acc_row, &f, steps, fresh, TILE_ROWS, TILE_PANELS, 0);
+                else
+                        tile_product(acc + 16 * j, acc_row, &f, steps, fresh, 4, FEW_PANELS);
         }
 }

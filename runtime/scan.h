@@ -43,33 +43,6 @@ typedef struct {
         float *scaled;      /* keys times powers: [4][depth][16] */
 } ScanUnit;
 
-/* One product of at most 12 rows, `x_row` apart, of which there may be fewer than a tile has. */
-SHARED void scan_product(float *acc, int64_t acc_row, const float *x, int64_t x_row, const float *w, int64_t w_panel, int64_t w_step,
-                         int64_t steps, int fresh, int rows, int panels)
-{
-        const int width = rows == 1 ? 4 : rows <= 4 ? FEW_PANELS : TILE_PANELS;
-        for (int j = 0; j < panels; j += width) {
-                Factors f = {.x = x, .x_step = 1, .w = w + j * w_panel, .w_panel = w_panel, .w_step = w_step, .storage = STORAGE_F32};
-                f.panels = panels - j < width ? panels - j : width;
-                f.next = (const char *)f.w;
-                f.next_panel = f.next_step = 0;
-                rows_at(&f, NULL, x_row, rows, 12);
-                if (rows == 1)
-                        tile_product(acc + 16 * j, acc_row, &f, steps, fresh, 1, 4);
-                else if (TILE_ROWS > 4 && rows > 4)
-                        tile_rows_odd(acc + 16 * j, acc_row, &f, steps, fresh, TILE_ROWS, TILE_PANELS, 0);
-                else
-                        tile_product(acc + 16 * j, acc_row, &f, steps, fresh, 4, FEW_PANELS);
-        }
-}
-
-/* Rows of the tile that scan_product() takes at once. */
-KERNEL int scan_rows(int64_t left)
-{
-        const int most = TILE_ROWS > 4 ? TILE_ROWS : 4;
-        return left < most ? (int)left : most;
-}
-
 /* The block, which is full, goes into the sum. */
 SHARED void scan_absorb(const Scan *s, ScanUnit *u)
 {
@@ -84,12 +57,13 @@ SHARED void scan_absorb(const Scan *s, ScanUnit *u)
                 v_store(u->acc + i, v_set1(0));
         for (int d = 0, rows; d < u->depth; d += rows) {
                 float *sum = u->sum + d * u->width;
-                rows = scan_rows(u->depth - d);
+                rows = tile_rows_at_once(u->depth - d);
                 for (int i = 0; i < rows * u->width; i += 16)
                         v_store(u->acc + i, s->powers ? v_mul(v_load(sum + i), v_set1(u->down[0])) : v_load(sum + i));
                 for (int j = 0; j < SCAN_BLOCK; j += 16)
-                        scan_product(u->acc, u->width, keys + (j / 16 * u->depth + d) * 16, 16, u->values + j * u->width, 16, u->width, 16,
-                                     u->at == 0 && j == 0, rows, panels);
+                        product_of_rows(u->acc, u->width,
+                                        &(RowsByPanels){keys + (j / 16 * u->depth + d) * 16, 16, u->values + j * u->width, 16, u->width, 0},
+                                        16, u->at == 0 && j == 0, rows, panels);
                 for (int i = 0; i < rows * u->width; i += 16)
                         v_store(sum + i, v_load(u->acc + i));
         }
@@ -102,7 +76,7 @@ SHARED void scan_tile(const Scan *s, const ScanUnit *u, int r, int rows, int64_t
         const int panels = u->width / 16, keys = (r + rows - 1) / 16 + 1;
         for (int i = 0; i < rows; i++)
                 memcpy(u->q + i * u->depth, s->q + (from + i) * s->q_row, sizeof *u->q * (size_t)u->depth);
-        scan_product(u->p, SCAN_BLOCK, u->q, u->depth, u->keys, (int64_t)u->depth * 16, 16, u->depth, 1, rows, keys);
+        product_of_rows(u->p, SCAN_BLOCK, &(RowsByPanels){u->q, u->depth, u->keys, (int64_t)u->depth * 16, 16, 0}, u->depth, 1, rows, keys);
         for (int i = 0; s->powers && i < rows; i++) {
                 for (int j = 0; j <= r + i; j += 16)
                         v_store(u->p + i * SCAN_BLOCK + j,
@@ -111,11 +85,11 @@ SHARED void scan_tile(const Scan *s, const ScanUnit *u, int r, int rows, int64_t
                         u->q[i * u->depth + d] *= s->powers[r + i];
         }
         if (u->at > 0)
-                scan_product(u->acc, u->width, u->q, u->depth, u->sum, 16, u->width, u->depth, 1, rows, panels);
-        scan_product(u->acc, u->width, u->p, SCAN_BLOCK, u->values, 16, u->width, r + 1, u->at == 0, rows, panels);
+                product_of_rows(u->acc, u->width, &(RowsByPanels){u->q, u->depth, u->sum, 16, u->width, 0}, u->depth, 1, rows, panels);
+        product_of_rows(u->acc, u->width, &(RowsByPanels){u->p, SCAN_BLOCK, u->values, 16, u->width, 0}, r + 1, u->at == 0, rows, panels);
         for (int i = 1; i < rows; i++)
-                scan_product(u->acc + i * u->width, u->width, u->p + i * SCAN_BLOCK + r + 1, 0, u->values + (r + 1) * u->width, 16, u->width, i,
-                             0, 1, panels);
+                product_of_rows(u->acc + i * u->width, u->width,
+                                &(RowsByPanels){u->p + i * SCAN_BLOCK + r + 1, 0, u->values + (r + 1) * u->width, 16, u->width, 0}, i, 0, 1, panels);
         for (int i = 0; i < rows; i++)
                 for (int e = 0; e < u->columns; e += 16)
                         v_store_n(s->out + (from + i) * s->out_row + u->first + e, v_load(u->acc + i * u->width + e),
@@ -206,7 +180,7 @@ KERNEL void scan(const Scan *s, float *state, int unit, int64_t position, int64_
                 if (!s->q)
                         scan_sums(s, &u, r, (int)n, from);
                 for (int i = 0, tile; s->q && i < n; i += tile) {
-                        tile = scan_rows(n - i);
+                        tile = tile_rows_at_once(n - i);
                         scan_tile(s, &u, r + i, tile, from + i);
                 }
         }

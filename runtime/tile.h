@@ -34,11 +34,6 @@
 
 #define STORAGE_Q6_K 9
 
-/* `lanes` columns that are lane_step apart, f32 or f16: for activations that were never packed */
-#define STORAGE_STRIDED -1
-
-#define STORAGE_STRIDED_F16 -2
-
 #define BLOCK_Q8_0 544
 
 #define BLOCK_Q4_0 288
@@ -91,8 +86,6 @@ typedef struct {
         int64_t w_begin; /* of codes with scales: the element with which panel 0, step 0 begins */
         int panels;      /* panels that there are; those of the tile beyond repeat the last */
         int storage;
-        int64_t lane_step; /* of those that are strided */
-        int lanes;         /* of those and of codes with scales; 0 of the latter: 16 neighbours */
         const char *next;  /* step p asks for next_step bytes at next + j * next_panel + p * next_step */
         int64_t next_panel, next_step;
 } Factors;
@@ -121,8 +114,6 @@ KERNEL void factors_skip(Factors *f, int64_t at)
 KERNEL v16 load_kept_columns(const Factors *f, int64_t at, v16 scale)
 {
         at += f->w_begin;
-        if (f->lanes)
-                return v_load_kept_strided(f->storage, f->w, at, f->lane_step, f->lanes);
         if (is_kept_tiled(f->storage))
                 return v_mul(scale, kept_codes(f->storage, f->w, at));
         return v_load_kept(f->storage, f->w, at);
@@ -137,10 +128,6 @@ KERNEL v16 load_columns(const Factors *f, int64_t at, v16 scale)
                 return v_load_f16((const uint16_t *)f->w + at);
         if (f->storage == STORAGE_BF16)
                 return v_load_bf16((const uint16_t *)f->w + at);
-        if (f->storage == STORAGE_STRIDED_F16)
-                return v_load_f16_strided((const uint16_t *)f->w + at, (ptrdiff_t)f->lane_step, f->lanes);
-        if (f->storage == STORAGE_STRIDED)
-                return v_load_strided((const float *)f->w + at, (ptrdiff_t)f->lane_step, f->lanes);
         return v_load((const float *)f->w + at);
 }
 
@@ -193,7 +180,7 @@ KERNEL void tile_of_rows(float *acc, int64_t acc_row, const Factors *f, int64_t 
         for (int j = 0; j < panels; j++) {
                 w_at[j] = (j < f->panels ? j : f->panels - 1) * f->w_panel;
                 acc_at[j] = (j < f->panels ? j : f->panels - 1) * 16;
-                scale[j] = is_kept_tiled(f->storage) && !f->lanes
+                scale[j] = is_kept_tiled(f->storage)
                                    ? kept_scales(f->storage, f->w, f->w_begin + w_at[j])
                                    : v_set1(0);
         }

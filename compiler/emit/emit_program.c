@@ -357,7 +357,7 @@ void emit_program_alone(Plan *p, const char *given, Text *c)
         text_printf(c, "#define SCRATCH %" PRId64 "\n\n", scratch_size(p));
         emit_tile(p, p->target, c);
         const char *all[] = {"guard.h", "team.h", KERNEL_FILES(p->target), "pages.h", NULL},
-                   *types[] = {"rows.h",      "kept.h", "tile.h",  "matmul.h",
+                   *types[] = {"rows.h",      "kept.h", "tile.h",  "matmul.h", "contraction.h",
                                "attention.h", "scan.h", "pages.h", NULL};
         paste_runtime(c, given ? types : all, given, user->data);
         text_put(c, user->data);

@@ -114,20 +114,43 @@ static const char *always_placed(Printer *p, Operand o)
         return arena_printf(p->arena, "%s + %s", pointer_name(p, o.buffer), index_text(p, o.at));
 }
 
+/* "16 * m->frames": how often loops come together */
+static const char *times_around(Printer *p, const int *around, int naround)
+{
+        const char *times = naround ? loop_size(p, around[0]) : "1";
+        for (int i = 1; i < naround; i++)
+                times = arena_printf(p->arena, "%s * %s", times, loop_size(p, around[i]));
+        return times;
+}
+
 static void print_activations(Printer *p, const ActivationCall *c, Text *out)
 {
-        const char *to = always_placed(p, c->to), *a = always_placed(p, c->a);
-        const char *b = arena_printf(p->arena, "%s, %s, %s, %lld, %lld", pointer_name(p, c->b.buffer),
-                                     index_text(p, c->b.at), storage_text(p->arena, c->b.buffer),
-                                     (long long)c->b_step, (long long)c->b_lane);
-        const char *sizes = arena_printf(p->arena, "(int)%s, (int)%s", size_of_loop(p, c->columns),
-                                         size_of_loop(p, c->depth));
+        Text *call = text_new(p->arena), *loops = text_new(p->arena);
+        text_printf(call, "const Contraction c = {\n");
+        text_printf(call, "        .y = %s, .y_row = %lld,\n", operand_text(p, c->to), (long long)c->to_row);
+        text_printf(call, "        .a = %s, .a_row = %lld, .a_step = %lld,\n", operand_text(p, c->a),
+                    (long long)c->a_row, (long long)c->a_step);
+        text_printf(call, "        .b = %s, .b_at = %s, .b_step = %lld, .b_lane = %lld, .storage = %s,\n",
+                    pointer_name(p, c->b.buffer), index_text(p, c->b.at), (long long)c->b_step,
+                    (long long)c->b_lane, storage_text(p->arena, c->b.buffer));
+        text_printf(call, "        .n = (int)%s, .k = (int)%s,", size_of_loop(p, c->columns),
+                    size_of_loop(p, c->depth));
         if (c->zeros)
-                text_printf(out, "matmul_past_zeros(%s, %s, %lld,\n                  %s, %s, %d);\n", to, a,
-                            (long long)c->a_step, b, sizes, c->zeros);
-        else
-                text_printf(out, "matmul_activations(%s, 0, %s, 0, %lld,\n             %s, 0, 1, %s);\n", to,
-                            a, (long long)c->a_step, b, sizes);
+                text_printf(call, " .zeros = %d,", c->zeros);
+        text_printf(call, "\n};\ncontract(&c, unit %% units, rows, m->scratch + thread * SCRATCH);\n");
+        p->m = true;
+        print_loops_in(p, c->around, c->naround, "around", loops);
+        print_pointers(p, out);
+        text_printf(out,
+                    "const int64_t rows = %s, units = CONTRACT_UNITS(rows), all = %s * units;\n"
+                    "const int64_t end = share(all, thread + 1, m->threads);\n"
+                    "for (int64_t unit = share(all, thread, m->threads); unit < end; unit++) {\n",
+                    c->row < 0 ? "1" : loop_size(p, c->row), times_around(p, c->around, c->naround));
+        if (loops->n)
+                text_printf(out, "        const int64_t around = unit / units;\n");
+        text_indent(out, loops, 1);
+        text_indent(out, call, 1);
+        text_printf(out, "}\n");
 }
 
 /* --- attention --------------------------------------------------------------------------------------------------------- */
@@ -170,15 +193,6 @@ static void describe(Printer *p, const AttentionCall *c, Text *out)
                     size_expression(p, c->keys), begins ? "m->first" : "0");
 }
 
-/* "16 * m->frames": how often the kernel's heads and rows come */
-static const char *times_around(Printer *p, const AttentionCall *c)
-{
-        const char *times = loop_size(p, c->around[0]);
-        for (int i = 1; i < c->naround; i++)
-                times = arena_printf(p->arena, "%s * %s", times, loop_size(p, c->around[i]));
-        return times;
-}
-
 /* A thread's share; of one row, perhaps by blocks of keys, which are then joined. */
 static void print_share(const Kernel *k, const char *score, const char *live, const char *rows, Text *out)
 {
@@ -209,7 +223,7 @@ static void print_attention(Printer *p, const AttentionCall *c, Text *out)
                 return;
         }
         text_printf(out, "const int64_t rows = %s, units = %s, all = %s * units;\n", rows, units,
-                    times_around(p, c));
+                    times_around(p, c->around, c->naround));
         text_printf(out, "const int64_t end = share(all, thread + 1, m->threads);\n"
                          "for (int64_t unit = share(all, thread, m->threads), next; unit < end; "
                          "unit = next) {\n"

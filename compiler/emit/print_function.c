@@ -76,10 +76,11 @@ void print_loops_in(Printer *p, const int *loop, int n, const char *number, Text
                 const char *rest = lower ? arena_printf(p->arena, "%s / %s", number, lower) : number;
                 if (i > 0)
                         rest = arena_printf(p->arena, lower ? "(%s) %% %s" : "%s %% %s", rest, size);
+                const bool first = p->f->loop[loop[i]].from_first;
                 if (used)
-                        text_printf(out, "const int64_t i%d = %s;\n", loop[i], rest);
-                else
-                        p->m = m;
+                        text_printf(out, "const int64_t i%d = %s%s;\n", loop[i], rest,
+                                    first ? " + m->first" : "");
+                p->m = (used && first) || (used ? p->m : m);
                 lower = lower ? arena_printf(p->arena, "(%s * %s)", lower, size) : size;
         }
 }

@@ -259,21 +259,23 @@ static void check_scan(const Check *c, const ScanCall *s)
                 check_list(c, s->state.buffer, false);
 }
 
+static void check_activations(const Check *c, const ActivationCall *p)
+{
+        int64_t n = most(size_at(c, p->columns->size)), k = most(size_at(c, p->depth->size));
+        int64_t row = p->row < 0 ? 0 : most(times_at(c, p->row));
+        check_access(c, p->to.buffer, p->to.at, (Range){0, row * p->to_row + n}, true);
+        check_access(c, p->a.buffer, p->a.at, (Range){0, row * p->a_row + k * p->a_step}, false);
+        check_access(c, p->b.buffer, p->b.at, (Range){0, k * p->b_step + n * p->b_lane}, false);
+}
+
 static void check_call(const Check *c, const Stmt *s)
 {
-        const ActivationCall *p = s->call.activation;
         const SelectCall *l = s->call.select;
         switch (s->op) {
         case STMT_MATMUL: check_matmul(c, s->call.matmul); break;
         case STMT_ATTENTION: check_attention(c, s->call.attention); break;
         case STMT_SCAN: check_scan(c, s->call.scan); break;
-        case STMT_ACTIVATION_MATMUL: {
-                int64_t n = most(size_at(c, p->columns->size)), k = most(size_at(c, p->depth->size));
-                check_access(c, p->to.buffer, p->to.at, (Range){0, n}, true);
-                check_access(c, p->a.buffer, p->a.at, (Range){0, k * p->a_step}, false);
-                check_access(c, p->b.buffer, p->b.at, (Range){0, k * p->b_step + n * p->b_lane}, false);
-                break;
-        }
+        case STMT_ACTIVATION_MATMUL: check_activations(c, s->call.activation); break;
         case STMT_TOP:
         case STMT_ARGMAX:
         case STMT_CODES: {
@@ -410,18 +412,13 @@ static void give_loops(Check *c)
                         c->loop[i] = loop_range(c, &f->loop[i]);
                         c->bound[i] = true;
                 }
-        if (f->role == WHOLE_KERNEL && f->body.n == 1 && f->body.stmt[0].op == STMT_ATTENTION)
-                for (int i = 0; i < f->body.stmt[0].call.attention->naround; i++) {
-                        int loop = f->body.stmt[0].call.attention->around[i];
-                        c->loop[loop] = loop_range(c, &f->loop[loop]);
-                        c->bound[loop] = true;
-                }
-        if (f->role == WHOLE_KERNEL && f->body.n == 1 && f->body.stmt[0].op == STMT_SCAN)
-                for (int i = 0; i < f->body.stmt[0].call.scan->naround; i++) {
-                        int loop = f->body.stmt[0].call.scan->around[i];
-                        c->loop[loop] = loop_range(c, &f->loop[loop]);
-                        c->bound[loop] = true;
-                }
+        int naround = 0;
+        const int *around =
+                f->role == WHOLE_KERNEL && f->body.n == 1 ? loops_around(&f->body.stmt[0], &naround) : NULL;
+        for (int i = 0; i < naround; i++) {
+                c->loop[around[i]] = loop_range(c, &f->loop[around[i]]);
+                c->bound[around[i]] = true;
+        }
         c->has_lane = f->role == EPILOGUE || f->role == SCORE;
         if (c->has_lane)
                 c->lane = loop_range(c, &f->loop[f->lane_loop]);

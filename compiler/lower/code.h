@@ -103,10 +103,12 @@ typedef struct {
 } MatmulCall;
 
 typedef struct {
-        Operand to, a, b;
-        int64_t a_step, b_step, b_lane;
+        Operand to, a, b; /* at the rows' first */
+        int64_t to_row, a_row, a_step, b_step, b_lane;
         const CodeLoop *columns, *depth;
-        int zeros; /* ZEROS_LEFT, ZEROS_RIGHT */
+        int zeros;                      /* ZEROS_LEFT, ZEROS_RIGHT */
+        int row;                        /* loop of the rows, which share b; -1: one */
+        int around[MAX_LOOPS], naround; /* the other loops, outermost first */
 } ActivationCall;
 
 typedef struct {
@@ -207,6 +209,9 @@ bool pass_lower(Plan *p, Diag *diag); /* every kernel, once its marks are settle
 Buffer *
 pointed_buffer(Buffer *b); /* whose pointer serves b: the whole, or a part that has slots of its own */
 /* code_facts.c: what a function reads, writes and depends on */
+const int *
+loops_around(const Stmt *s,
+             int *n); /* of a call that threads share: its units' loops, outermost first; NULL: none */
 void code_facts(const Plan *p, const Kernel *k, Code *code);
 bool code_reads(const Code *c, const Buffer *b);
 bool code_writes(const Code *c, const Buffer *b);

@@ -63,10 +63,18 @@ static void see_loop(Sight *f, const CodeLoop *loop)
                 see_size(f, loop->size);
 }
 
+const int *loops_around(const Stmt *s, int *n)
+{
+        switch (s->op) {
+        case STMT_ATTENTION: *n = s->call.attention->naround; return s->call.attention->around;
+        case STMT_SCAN: *n = s->call.scan->naround; return s->call.scan->around;
+        case STMT_ACTIVATION_MATMUL: *n = s->call.activation->naround; return s->call.activation->around;
+        default: *n = 0; return NULL;
+        }
+}
+
 static void see_attention(Sight *f, const Function *of, const AttentionCall *c)
 {
-        for (int i = 0; i < c->naround; i++)
-                see_loop(f, &of->loop[c->around[i]]);
         if (c->row >= 0)
                 see_loop(f, &of->loop[c->row]);
         see_operand(f, c->q, false);
@@ -76,10 +84,19 @@ static void see_attention(Sight *f, const Function *of, const AttentionCall *c)
         see_size(f, c->keys);
 }
 
+static void see_activations(Sight *f, const Function *of, const ActivationCall *c)
+{
+        if (c->row >= 0)
+                see_loop(f, &of->loop[c->row]);
+        see_operand(f, c->a, false);
+        see_operand(f, c->b, false);
+        see_operand(f, c->to, true);
+        see_loop(f, c->columns);
+        see_loop(f, c->depth);
+}
+
 static void see_scan(Sight *f, const Function *of, const ScanCall *c)
 {
-        for (int i = 0; i < c->naround; i++)
-                see_loop(f, &of->loop[c->around[i]]);
         see_loop(f, &of->loop[c->row]);
         see_operand(f, c->q, false);
         see_operand(f, c->k, false);
@@ -104,15 +121,13 @@ static void see_matmul(Sight *f, const Function *of, const MatmulCall *c)
 
 static void see_call(Sight *f, const Function *of, const Stmt *s)
 {
+        int n;
+        const int *around = loops_around(s, &n);
+        for (int i = 0; i < n; i++)
+                see_loop(f, &of->loop[around[i]]);
         switch (s->op) {
         case STMT_MATMUL: see_matmul(f, of, s->call.matmul); break;
-        case STMT_ACTIVATION_MATMUL:
-                see_operand(f, s->call.activation->a, false);
-                see_operand(f, s->call.activation->b, false);
-                see_operand(f, s->call.activation->to, true);
-                see_loop(f, s->call.activation->columns);
-                see_loop(f, s->call.activation->depth);
-                break;
+        case STMT_ACTIVATION_MATMUL: see_activations(f, of, s->call.activation); break;
         case STMT_ATTENTION: see_attention(f, of, s->call.attention); break;
         case STMT_SCAN: see_scan(f, of, s->call.scan); break;
         case STMT_TOP:

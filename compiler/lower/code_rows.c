@@ -111,10 +111,32 @@ static bool is_matmul_alike(const Rows *r, const MatmulCall *c)
                place.row == 0 && place.first == (r->kernel->tail ? row : 0);
 }
 
+/* Is each row of a product of activations a row of the operand?  Its rows may be those of the first loop. */
+static bool has_own_rows(const Rows *r, const ActivationCall *c, Operand o, int64_t step)
+{
+        Place place;
+        if (c->row != 0)
+                return is_operand_alike(r, o);
+        const int64_t row = sequence_row(whole_buffer(o.buffer));
+        const bool wanted = r->kernel->tail && whole_buffer(o.buffer)->home == IN_OUTPUT;
+        return !is_shared(o.buffer) && has_its_rows(r, o.buffer) && step == row &&
+               place_of(r, o.at, &place) && place.row == 0 &&
+               place.first == (r->kernel->tail && !wanted ? row : 0);
+}
+
 /* A loop within a row. */
 static bool is_fixed(const CodeLoop *loop)
 {
         return dim_is_fixed(loop->size) && !loop->together;
+}
+
+/* All loops but the first, and the rows'. */
+static bool are_within(const Rows *r, const ActivationCall *c)
+{
+        for (int i = 0; i < c->naround; i++)
+                if (c->around[i] > 0 && !dim_is_fixed(r->function->loop[c->around[i]].size))
+                        return false;
+        return c->row <= 0 || dim_is_fixed(r->function->loop[c->row].size);
 }
 
 static bool is_call_alike(const Rows *r, const Stmt *s)
@@ -124,8 +146,9 @@ static bool is_call_alike(const Rows *r, const Stmt *s)
         switch (s->op) {
         case STMT_MATMUL: return is_matmul_alike(r, s->call.matmul);
         case STMT_ACTIVATION_MATMUL:
-                return is_fixed(p->columns) && is_fixed(p->depth) && is_operand_alike(r, p->to) &&
-                       is_operand_alike(r, p->a) && is_operand_alike(r, p->b);
+                return is_fixed(p->columns) && is_fixed(p->depth) && are_within(r, p) &&
+                       has_own_rows(r, p, p->to, p->to_row) && has_own_rows(r, p, p->a, p->a_row) &&
+                       is_operand_alike(r, p->b);
         case STMT_TOP:
         case STMT_ARGMAX:
                 return is_fixed(l->over) && is_operand_alike(r, l->to) && is_operand_alike(r, l->of);

@@ -146,8 +146,6 @@ static void dump_attention(const Dump *d, const AttentionCall *c)
                 fprintf(d->file, ", sink %s", c->sink->name);
         if (c->row >= 0)
                 dump_numbered(d, c->row);
-        for (int i = 0; i < c->naround; i++)
-                dump_numbered(d, c->around[i]);
 }
 
 static void dump_scan(const Dump *d, const ScanCall *c)
@@ -159,8 +157,15 @@ static void dump_scan(const Dump *d, const ScanCall *c)
                         dump_operand(d, name[i], of[i]);
         fprintf(d->file, "; %" PRId64 " heads, %" PRId64 " by %" PRId64, c->heads, c->depth, c->width);
         dump_numbered(d, c->row);
-        for (int i = 0; i < c->naround; i++)
-                dump_numbered(d, c->around[i]);
+}
+
+static void dump_activations(const Dump *d, const ActivationCall *c)
+{
+        dump_operand(d, " to", c->to);
+        dump_operand(d, ", a", c->a);
+        dump_operand(d, ", b", c->b);
+        if (c->row >= 0)
+                dump_numbered(d, c->row);
 }
 
 static void dump_call(const Dump *d, const Stmt *s)
@@ -176,11 +181,7 @@ static void dump_call(const Dump *d, const Stmt *s)
                         fprintf(d->file, "; %s to %s", part->segment->w[0]->name, part->epilogue->name);
                 }
                 break;
-        case STMT_ACTIVATION_MATMUL:
-                dump_operand(d, " to", s->call.activation->to);
-                dump_operand(d, ", a", s->call.activation->a);
-                dump_operand(d, ", b", s->call.activation->b);
-                break;
+        case STMT_ACTIVATION_MATMUL: dump_activations(d, s->call.activation); break;
         case STMT_ATTENTION: dump_attention(d, s->call.attention); break;
         case STMT_SCAN: dump_scan(d, s->call.scan); break;
         case STMT_TOP:
@@ -195,6 +196,10 @@ static void dump_call(const Dump *d, const Stmt *s)
                 break;
         default: break;
         }
+        int n;
+        const int *around = loops_around(s, &n);
+        for (int i = 0; i < n; i++)
+                dump_numbered(d, around[i]);
 }
 
 static bool defines_vector(const Stmt *s)

@@ -160,6 +160,35 @@ static MapResult operand(Lower *l, Node *x, int own, int own_loop, const Map *ou
         return address_through(l->plan, &l->domain, &m, x, NULL, at, b, &l->refine);
 }
 
+/* The loop whose rows share b, rather one that a size of the call bounds than another, and the longest; -1: none. */
+static int find_shared(const Lower *l, const Address *a, const Address *b, const Address *to)
+{
+        int best = -1;
+        int64_t longest = 1;
+        if (a->dense || b->dense || to->dense)
+                return -1;
+        for (int i = 0; i < l->loops - 1; i++) {
+                Dim size = l->domain.loop[i].size;
+                int64_t rows = dim_is_fixed(size) ? size.fixed : INT64_MAX;
+                if (b->coef[i] != 0 || rows <= longest)
+                        continue;
+                best = i;
+                longest = rows;
+        }
+        return best;
+}
+
+/* The rows are taken out of the address: it is that of the first one. */
+static const Index *first_row(const Lower *l, Address at, int row, int64_t *step)
+{
+        *step = row < 0 ? 0 : at.coef[row];
+        if (row >= 0 && begins_at_first(l, row))
+                at.offset = dim_add(at.offset, dim_scale(dim_named(NAMED_FIRST), *step));
+        if (row >= 0)
+                at.coef[row] = 0;
+        return address_index(l, &at, false);
+}
+
 Node *lower_activations(Plan *p, Kernel *k, Code *code)
 {
         Node *root = k->store[0].node;
@@ -188,15 +217,17 @@ Node *lower_activations(Plan *p, Kernel *k, Code *code)
         call->b_step = y.coef[inner];
         call->b_lane = y.coef[l.lane];
         x.coef[inner] = y.coef[inner] = 0;
-        call->to.at = address_index(&l, &to, false);
-        call->a.at = address_index(&l, &x, false);
+        call->row = find_shared(&l, &x, &y, &to);
+        call->to.at = first_row(&l, to, call->row, &call->to_row);
+        call->a.at = first_row(&l, x, call->row, &call->a_row);
         call->b.at = address_index(&l, &y, false);
+        for (int i = 0; i < l.loops - 1; i++)
+                if (i != call->row)
+                        call->around[call->naround++] = i;
         call->columns = new_loop(&l, l.lane);
         call->depth = new_loop(&l, inner);
         call->zeros = root->attr.index;
-        StmtList *inside = NEW(l.arena, StmtList);
-        add_stmt(&l, inside, (Stmt){.op = STMT_ACTIVATION_MATMUL, .call.activation = call});
-        add_stmt(&l, l.row, (Stmt){.op = STMT_ROWS, .end = l.loops - 1, .inside = inside});
+        add_stmt(&l, l.row, (Stmt){.op = STMT_ACTIVATION_MATMUL, .call.activation = call});
         close_function(&l);
         add_function(p, code, l.function);
         return NULL;

@@ -185,6 +185,8 @@ bool pass_tile(Plan *p, Diag *diag)
                                 tile_attention(p, kernel);
                         if (kernel->op == K_SCAN)
                                 tile_scan(kernel);
+                        if (kernel->op == K_ACTIVATION_MATMUL)
+                                kernel->scratch = CONTRACT_FLOATS;
                 }
         return true;
 }

@@ -169,26 +169,48 @@ void run_matmul(Frame *f, const MatmulCall *c)
         }
 }
 
-typedef void MatmulActivations(float *y, int64_t y_row, const float *a, int64_t ai, int64_t ak, const void *b,
-                               int64_t b_at, int storage, int64_t bk, int64_t bj, int64_t row0, int64_t row1,
-                               int n, int k);
-typedef void PastZeros(float *y, const float *a, int64_t ak, const void *b, int64_t b_at, int storage,
-                       int64_t bk, int64_t bj, int n, int k, int zeros);
+/* As in runtime/contraction.h. */
+typedef struct {
+        float *y;
+        const float *a;
+        const void *b;
+        int64_t y_row, a_row, a_step, b_at, b_step, b_lane;
+        int storage, n, k, zeros;
+} ContractionRun;
+typedef void ContractKernel(const ContractionRun *c, int64_t unit, int64_t rows, float *scratch);
 
-void run_activations(const Frame *f, const ActivationCall *c)
+static int64_t times_of(const Frame *f, const int *loop, int n)
 {
-        float *y = frame_place(f, c->to);
-        const float *a = frame_place(f, c->a);
-        const void *b = frame_element(f, c->b.buffer, 0);
-        int64_t at = frame_integer(f, c->b.at);
-        int storage = storage_number(c->b.buffer);
-        int n = (int)frame_size(f, c->columns->size), k = (int)frame_size(f, c->depth->size);
-        if (c->zeros)
-                ((PastZeros *)f->own->run.past_zeros)(y, a, c->a_step, b, at, storage, c->b_step, c->b_lane,
-                                                      n, k, c->zeros);
-        else
-                ((MatmulActivations *)f->own->run.activations)(y, 0, a, 0, c->a_step, b, at, storage,
-                                                               c->b_step, c->b_lane, 0, 1, n, k);
+        int64_t times = 1;
+        for (int i = 0; i < n; i++)
+                times *= frame_times(f, loop[i]);
+        return times;
+}
+
+void run_activations(Frame *f, const ActivationCall *c)
+{
+        const int threads = f->m->head.threads;
+        const int64_t rows = c->row < 0 ? 1 : frame_times(f, c->row),
+                      units = (rows + CONTRACT_ROWS - 1) / CONTRACT_ROWS,
+                      all = times_of(f, c->around, c->naround) * units,
+                      end = share_of(all, f->thread + 1, threads);
+        for (int64_t unit = share_of(all, f->thread, threads); unit < end; unit++) {
+                frame_set_loops_in(f, c->around, c->naround, unit / units);
+                const ContractionRun run = {.y = frame_place(f, c->to),
+                                            .a = frame_place(f, c->a),
+                                            .b = frame_element(f, c->b.buffer, 0),
+                                            .y_row = c->to_row,
+                                            .a_row = c->a_row,
+                                            .a_step = c->a_step,
+                                            .b_at = frame_integer(f, c->b.at),
+                                            .b_step = c->b_step,
+                                            .b_lane = c->b_lane,
+                                            .storage = storage_number(c->b.buffer),
+                                            .n = (int)frame_size(f, c->columns->size),
+                                            .k = (int)frame_size(f, c->depth->size),
+                                            .zeros = c->zeros};
+                ((ContractKernel *)f->own->run.contract)(&run, unit % units, rows, scratch_of(f));
+        }
 }
 
 /* As in runtime/attention.h. */
@@ -268,10 +290,8 @@ static AttentionRun describe_attention(Frame *f, const AttentionCall *c, int64_t
 static void run_units(Frame *f, const AttentionCall *c, const Context *context, int64_t rows)
 {
         int threads = f->m->head.threads, tile = c->k_key ? LANES : f->own->plan->target->rows;
-        int64_t times = 1;
+        int64_t times = times_of(f, c->around, c->naround);
         int64_t units = c->kv_heads * ((rows * (c->heads / c->kv_heads) + tile - 1) / tile);
-        for (int i = 0; i < c->naround; i++)
-                times *= frame_times(f, c->around[i]);
         int64_t all = times * units, end = share_of(all, f->thread + 1, threads), next;
         for (int64_t unit = share_of(all, f->thread, threads); unit < end; unit = next) {
                 int64_t around = unit / units, begin = around * units;

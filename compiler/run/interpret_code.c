@@ -318,7 +318,8 @@ void frame_set_loops_in(Frame *f, const int *loop, int n, int64_t number)
 {
         for (int i = n - 1; i >= 0; i--) {
                 int64_t times = frame_times(f, loop[i]);
-                f->loop[loop[i]] = i > 0 ? number % times : number;
+                f->loop[loop[i]] = (i > 0 ? number % times : number) +
+                                   (f->f->loop[loop[i]].from_first ? f->m->first : 0);
                 number /= times ? times : 1;
         }
 }

@@ -27,9 +27,9 @@ typedef struct {
         KernelFunction *load[STORAGE_COUNT], *load_n[STORAGE_COUNT], *strided[STORAGE_COUNT],
                 *gather[STORAGE_COUNT][2], *store[STORAGE_COUNT], *store_n[STORAGE_COUNT],
                 *store_strided[STORAGE_COUNT];
-        KernelFunction *soft, *part, *matmul, *matmul_active, *activations, *past_zeros, *attention,
-                *attention_share, *attention_join, *scan, *top, *argmax, *codes, *keep_codes, *blocks,
-                *block_load, *block_gather[2];
+        KernelFunction *soft, *part, *matmul, *matmul_active, *contract, *attention, *attention_share,
+                *attention_join, *scan, *top, *argmax, *codes, *keep_codes, *blocks, *block_load,
+                *block_gather[2];
 } Functions;
 
 typedef union {
@@ -104,7 +104,7 @@ static inline const CodeInstance *view_at(const CodeInstance *views, const Inter
 
 /* interpret_call.c */
 void run_matmul(Frame *f, const MatmulCall *c);
-void run_activations(const Frame *f, const ActivationCall *c);
+void run_activations(Frame *f, const ActivationCall *c);
 void run_attention(Frame *f, const AttentionCall *c);
 void run_scan(Frame *f, const ScanCall *c);
 #endif

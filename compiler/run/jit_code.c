@@ -199,8 +199,7 @@ static void find_functions(Functions *run, const Target *t)
         run->part = kernel_find(t, "v_part");
         run->matmul = kernel_find(t, "matmul");
         run->matmul_active = kernel_find(t, "matmul_active");
-        run->activations = kernel_find(t, "matmul_activations");
-        run->past_zeros = kernel_find(t, "matmul_past_zeros");
+        run->contract = kernel_find(t, "contract");
         run->codes = kernel_find(t, "codes_of_rows");
         run->keep_codes = kernel_find(t, "keep_codes");
         run->blocks = kernel_find(t, "matmul_blocks");
