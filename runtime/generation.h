@@ -95,6 +95,7 @@ typedef struct {
         int64_t chunk;    /* the prompt in pieces of so many */
         int hashes;       /* all logits, those of the prompt's positions too */
         float *logits;    /* room for [vocab] */
+        int32_t *times;   /* the same, for the penalties */
         Penalties penalties;
 } Generator;
 
@@ -137,19 +138,20 @@ static inline int generation_prompt(const Generator *g, const int32_t *tokens, i
         return error;
 }
 
-/* Of the penalties: the prompt's tokens, malloc'd; NULL: memory is short. */
-static inline int32_t *generation_counts(const Generator *g, const int32_t *tokens, int64_t n)
+/* Of the penalties: the prompt's tokens. */
+static inline void generation_count(const Generator *g, const int32_t *tokens, int64_t n)
 {
-        int32_t *times = (int32_t *)calloc((size_t)g->vocab, sizeof *times);
-        for (int64_t i = 0; times && i < n; i++)
+        for (int64_t i = 0; i < g->vocab; i++)
+                g->times[i] = 0;
+        for (int64_t i = 0; i < n; i++)
                 if (tokens[i] >= 0 && tokens[i] < g->vocab)
-                        times[tokens[i]] = -1;
-        return times;
+                        g->times[tokens[i]] = -1;
 }
 
 /* The next token of a text, after made->made new ones. */
-static inline int32_t generation_choose(const Generator *g, const Generated *made, int32_t *times)
+static inline int32_t generation_choose(const Generator *g, const Generated *made)
 {
+        int32_t *times = penalties_apply(&g->penalties) ? g->times : NULL;
         int32_t next = loop_prescribes(&g->tokens, g->position(g->of), made->made, g->logits, g->vocab);
         if (next < 0 && times)
                 penalties_take(&g->penalties, times, g->logits, g->vocab);
@@ -169,9 +171,8 @@ static inline int generation_run(const Generator *g, const int32_t *tokens, int6
         *made = (Generated){.prompt = n - taken, .hash = UINT64_C(0xcbf29ce484222325)};
         if (n > g->context)
                 return GENERATION_CONTEXT;
-        int32_t *times = penalties_apply(&g->penalties) ? generation_counts(g, tokens, n) : NULL;
-        if (penalties_apply(&g->penalties) && !times)
-                return GENERATION_MEMORY;
+        if (penalties_apply(&g->penalties))
+                generation_count(g, tokens, n);
         int error = generation_prompt(g, tokens + taken, n - 1 - taken, &made->hash);
         int32_t token = tokens[n - 1], next;
         for (; !error && made->made < g->steps && g->position(g->of) < g->context; made->made++, token = next) {
@@ -180,7 +181,7 @@ static inline int generation_run(const Generator *g, const int32_t *tokens, int6
                         break;
                 if (g->hashes)
                         made->hash = hash_floats(made->hash, g->logits, g->vocab);
-                next = generation_choose(g, made, times);
+                next = generation_choose(g, made);
                 if (made->made == 0)
                         first = g->seconds();
                 int shown = loop_stops(&g->tokens, next) ? -1 : g->show(g->of, next);
@@ -189,7 +190,6 @@ static inline int generation_run(const Generator *g, const int32_t *tokens, int6
                         break;
                 error = shown;
         }
-        free(times);
         made->first_seconds = first - begin;
         made->rest_seconds = g->seconds() - first;
         return error;

@@ -214,32 +214,15 @@ static double seconds(void)
 
 /* A model, and what is asked of it. */
 typedef struct {
-        $model *m;
+        Speaker by; /* first: its functions take a session too */
         Options o;
         float *logits;
+        int32_t *times;
 } Session;
-
-static int64_t session_position(void *of)
-{
-        return $model_position(((Session *)of)->m);
-}
-
-static int session_take(void *of, const int32_t *tokens, int64_t n, float *logits)
-{
-        $model *m = ((Session *)of)->m;
-        if (!logits)
-                return $model_prefill(m, tokens, n);
-        return n == 1 ? $model_step(m, *tokens, logits) : $model_forward(m, tokens, n, logits);
-}
-
-static int32_t session_draw(void *of, float *logits)
-{
-        return sample(&((Session *)of)->o.sampler, logits, VOCAB);
-}
 
 static int session_show(void *of, int32_t token)
 {
-        show_token(((Session *)of)->m, token);
+        show_token(((Session *)of)->by.m, token);
         return fflush(stdout) || ferror(stdout) ? -1 : 0; /* main() says so */
 }
 
@@ -249,9 +232,9 @@ static int session_text(void *of, const int32_t *tokens, int64_t n, Generated *m
         Session *s = of;
         const Options *o = &s->o;
         const Generator g = {.of = s,
-                             .position = session_position,
-                             .take = session_take,
-                             .sample = session_draw,
+                             .position = speaker_position,
+                             .take = speaker_take,
+                             .sample = speaker_draw,
                              .show = session_show,
                              .seconds = seconds,
                              .tokens = tokens_of_loop,
@@ -261,6 +244,7 @@ static int session_text(void *of, const int32_t *tokens, int64_t n, Generated *m
                              .chunk = o->chunk,
                              .hashes = o->hash,
                              .logits = s->logits,
+                             .times = s->times,
                              .penalties = o->penalties};
         int error = generation_run(&g, tokens, n, made);
         show_end();
@@ -272,7 +256,7 @@ $talk        if (!ferror(stdout) && (!o->raw || (made->made > 0 && isatty(STDOUT
         if (o->verbose && made->made > 1)
                 fprintf(stderr, "%lld prompt tokens and the first new one in %.1f ms; then %.1f tokens/s\n", (long long)made->prompt,
                         1e3 * made->first_seconds, (double)(made->made - 1) / made->rest_seconds);
-        return error == GENERATION_MEMORY ? $MODEL_ERROR_MEMORY : error == GENERATION_CONTEXT ? $MODEL_ERROR_CONTEXT : error;
+        return generation_error(error);
 }
 
 $talkstatic int converse(Session *s);
@@ -282,7 +266,7 @@ static int go_on(Session *s)
 {
         int64_t n = 0;
         Generated made;
-        int32_t *tokens = prompt_tokens(s->m, s->o.prompt ? s->o.prompt : "", &n);
+        int32_t *tokens = prompt_tokens(s->by.m, s->o.prompt ? s->o.prompt : "", &n);
         int error = n < 0 ? -2 : tokens ? session_text(s, tokens, n, &made) : $MODEL_ERROR_MEMORY;
         free(tokens);
         return error;
@@ -301,17 +285,18 @@ static void on_bus_error(int number)
 APART int command(char **argv)
 {
         signal(SIGBUS, on_bus_error);
-        Session s = {.o = options(argv), .logits = malloc(VOCAB * sizeof *s.logits)};
+        Session s = {.o = options(argv), .logits = malloc(VOCAB * sizeof *s.logits), .times = malloc(VOCAB * sizeof *s.times)};
         int error = 0, status = 0;
-        s.o.sampler.order = malloc(VOCAB * sizeof *s.o.sampler.order);
-        s.o.sampler.score = malloc(VOCAB * sizeof *s.o.sampler.score);
-        if (s.logits && s.o.sampler.order && s.o.sampler.score)
-                s.m = $model_new(s.o.weights, s.o.threads, &error);
-$mute        if (s.m)
+        s.by.sampler = s.o.sampler;
+        s.by.sampler.order = malloc(VOCAB * sizeof *s.by.sampler.order);
+        s.by.sampler.score = malloc(VOCAB * sizeof *s.by.sampler.score);
+        if (s.logits && s.times && s.by.sampler.order && s.by.sampler.score)
+                s.by.m = $model_new(s.o.weights, s.o.threads, &error);
+$mute        if (s.by.m)
 $mute                error = go_on(&s);
-$talk        if (s.m)
+$talk        if (s.by.m)
 $talk                error = s.o.raw ? go_on(&s) : converse(&s);
-        if (!s.m && !error)
+        if (!s.by.m && !error)
                 error = $MODEL_ERROR_MEMORY;
         if (error < 0) {
                 status = -error;
@@ -324,11 +309,12 @@ $talk                error = s.o.raw ? go_on(&s) : converse(&s);
                 fprintf(stderr, "%s: standard output: %s\n", argv[0], strerror(errno));
                 status = 3;
         }
-        $model_free(s.m);
+        $model_free(s.by.m);
         free(s.o.text);
         free(s.logits);
-        free(s.o.sampler.order);
-        free(s.o.sampler.score);
+        free(s.times);
+        free(s.by.sampler.order);
+        free(s.by.sampler.score);
         return status;
 }
 

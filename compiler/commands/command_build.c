@@ -85,6 +85,7 @@ static int write_model(Model *m, const Options *o, Plan *p, const Tokenizer *tok
         const char *error = !o->embed ? NULL : packed ? pack_weights(p, weights, packed) : no_memory;
         EmitOptions options = {.name = base,
                                .with_main = o->with_main,
+                               .generates = generates_when_fed(m->graph),
                                .embed = o->embed,
                                .alone = is_stream(o),
                                .tables = tokenizer ? tokenizer->block.block : NULL,

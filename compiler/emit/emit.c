@@ -2,7 +2,7 @@
  *
  *   comment: what this is, how to build it     constants     the runtime's declarations that are used
  *   struct of an instance     a function for each kernel     a function for each body     the program     the interface
- *   with --main: sampler and a command line */
+ *   of a model that generates: sampler, and a function that does      with --main: a command line */
 #include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
@@ -145,20 +145,6 @@ const char *loop_tokens_text(Arena *a, const Graph *g)
         return t->data;
 }
 
-static void emit_loop_constants(const Emit *e, Text *c)
-{
-        int64_t vocab = row_elements(e->plan, &e->g->output[0].node->type);
-        text_printf(c,
-                    "#define WEIGHTS_FILE \"%s.weights\"\nenum { VOCAB = %" PRId64 ", CONTEXT = %" PRId64
-                    " };\n",
-                    e->o->name, vocab, e->g->named[e->g->time].bound);
-        text_printf(c, "enum { START_TOKEN = %d };\n", start_token(e->g));
-        if (e->o->tables)
-                text_printf(c, "enum { TEXT_ROOM = %d };\n", e->o->text_room);
-        text_printf(c, "%s", loop_tokens_text(e->arena, e->g));
-        text_printf(c, "\n%s", e->o->talk ? e->o->talk : "");
-}
-
 const char *chosen_text(const Emit *e, const char *file)
 {
         const bool talks = e->o->talk;
@@ -186,6 +172,26 @@ const char *chosen_text(const Emit *e, const char *file)
                         text_add(t, at, end - at);
         }
         return model_text(e, t->data);
+}
+
+static void emit_generate(const Emit *e, Text *c)
+{
+        static const char *const files[] = {"sampler.h", NULL};
+        const char *function = chosen_text(e, "model_generate.h");
+        text_printf(c, "enum { VOCAB = %" PRId64 ", CONTEXT = %" PRId64 " };\n%s\n",
+                    row_elements(e->plan, &e->g->output[0].node->type), e->g->named[e->g->time].bound,
+                    loop_tokens_text(e->arena, e->g));
+        paste_runtime(c, files, NULL, function);
+        text_printf(c, "%s\n", function);
+}
+
+static void emit_command_constants(const Emit *e, Text *c)
+{
+        text_printf(c, "#define WEIGHTS_FILE \"%s.weights\"\nenum { START_TOKEN = %d };\n", e->o->name,
+                    start_token(e->g));
+        if (e->o->tables)
+                text_printf(c, "enum { TEXT_ROOM = %d };\n", e->o->text_room);
+        text_printf(c, "\n%s", e->o->talk ? e->o->talk : "");
 }
 
 /* --- all of it -------------------------------------------------------------------------------------------------- */
@@ -431,20 +437,19 @@ static void emit_instance(const Emit *e, Text *c)
                 emit_plain_interface(e, c);
         if (e->o->tables)
                 text_printf(c, "%s\n", model_text(e, strstr(embedded_text("model_text.h"), "int64_t")));
-        if (e->o->with_main)
-                emit_loop_constants(e, c);
+        if (e->o->generates)
+                emit_generate(e, c);
 }
 
 static void emit_command(const Emit *e, Text *c)
 {
-        static const char *const files[] = {"sampler.h", NULL};
         if (!e->o->with_main)
                 return;
         const char *texts = e->o->tables ? "main_text.h" : "main_tokens.h";
         const char *talk = e->o->talk ? chosen_text(e, "main_talk.h") : "",
                    *command = arena_printf(e->arena, "%s\n%s%s%s", chosen_text(e, texts),
                                            chosen_text(e, "main.h"), *talk ? "\n" : "", talk);
-        paste_runtime(c, files, NULL, command);
+        emit_command_constants(e, c);
         text_put(c, command);
 }
 

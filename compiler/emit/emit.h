@@ -11,6 +11,7 @@
 typedef struct {
         const char *name; /* base name of the files: "tale" for tale.c, tale.h, tale.weights */
         bool with_main, embed;
+        bool generates;       /* tokens go in, logits alone come out: it has a function that generates */
         bool alone;           /* the C holds its header */
         const char *talk;     /* NULL, or how a conversation is written, as talk_form_text() makes it */
         const void *tables;   /* NULL: no tokenizer; or what runtime/tokens.h works by */

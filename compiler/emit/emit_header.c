@@ -184,6 +184,40 @@ static void declare_texts(const Emit *e, Text *h)
                                   "int64_t $model_decode_end($model_text *text, char *out);\n\n"));
 }
 
+/* The function of runtime/model_generate.h. */
+static void declare_generate(const Emit *e, Text *h)
+{
+        text_printf(
+                h, "%s",
+                model_text(e,
+                           "/* How a text goes on; 0 in all: by the likeliest token, to the end of the "
+                           "context. */\n"
+                           "typedef struct {\n"
+                           "        float temperature; /* 0: the likeliest token, always */\n"
+                           "        int top_k;         /* of the so many likeliest tokens; 0: of all */\n"
+                           "        float top_p, min_p, typical_p; /* from 0 to 1; 0: of all */\n"
+                           "        uint64_t seed;     /* of the random numbers: the same seed, the same "
+                           "tokens */\n"
+                           "        float repetition_penalty, presence_penalty, frequency_penalty; /* 0: "
+                           "none */\n"
+                           "        int64_t steps;     /* at most so many new tokens; 0: no limit */\n"
+                           "} $model_generation;\n"
+                           "/* Is told each new token as it is made; returns 0, or anything else to end "
+                           "the text before it. */\n"
+                           "typedef int $model_on_token(void *of, int32_t token);\n"
+                           "/* Goes on after tokens [n], until a token that ends a text, which nobody is "
+                           "told.  Positions that were taken before\n"
+                           " * are the text's beginning and are not taken again; of n one at least is "
+                           "left.  how, on_token and made may be NULL.\n"
+                           " * *made: the new tokens, also of a call that fails; all of them have been taken "
+                           "if the text has ended, else all but\n"
+                           " * the last.  scratch [$model_generate_scratch()], aligned to 4. */\n"
+                           "int $model_generate($model *m, const int32_t *tokens, int64_t n, const "
+                           "$model_generation *how,\n"
+                           "        $model_on_token *on_token, void *of, void *scratch, int64_t *made);\n"
+                           "size_t $model_generate_scratch(void);\n\n"));
+}
+
 static const char *batch_errors(const Emit *e)
 {
         if (!is_batched(e))
@@ -242,6 +276,8 @@ void emit_header(const Emit *e, Text *h)
                             output_list(e, true, false));
         if (!e->causal && is_batched(e))
                 declare_whole_batch(e, h);
+        if (e->o->generates)
+                declare_generate(e, h);
         if (e->o->tables)
                 declare_texts(e, h);
         text_printf(h, "const char *%s_error(int code);\n\n#ifdef __cplusplus\n}\n#endif\n#endif\n", e->name);

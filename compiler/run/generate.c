@@ -41,6 +41,14 @@ const char *why_not_generating(const Graph *g)
         return why ? why : g->ninput != 1 ? "has other inputs than token ids [time]" : NULL;
 }
 
+bool generates_when_fed(const Graph *g)
+{
+        int fed = 0;
+        for (int i = 0; i < g->ninput; i++)
+                fed += is_fed_separately(g, g->input[i].group);
+        return g->past >= 0 && g->noutput == 1 && g->ninput - fed == 1 && !why_no_logits(g, g->time);
+}
+
 int32_t *numbers_to_tokens(const Graph *g, const char *text, int64_t *count, const char **why)
 {
         const Input *ids = &g->input[0]; /* or the first that takes ids */
@@ -208,7 +216,7 @@ static int run_show(void *of, int32_t token)
 
 static const char *loop(Run *r, const Graph *g,
                         float *logits, /* NOLINT(readability-non-const-parameter): the model writes there */
-                        const int32_t *tokens, int64_t n, Generated *result)
+                        int32_t *times, const int32_t *tokens, int64_t n, Generated *result)
 {
         const Generation *how = r->how;
         const Generator all = {.of = r,
@@ -225,6 +233,7 @@ static const char *loop(Run *r, const Graph *g,
                                .chunk = how->chunk,
                                .hashes = how->hash,
                                .logits = logits,
+                               .times = times,
                                .penalties = how->penalties};
         switch (generation_run(&all, tokens, n, result)) {
         case 0: return NULL;
@@ -248,17 +257,19 @@ const char *generate(Engine *e, const Plan *p, const Tokenizer *tokenizer, const
         float *logits = malloc((size_t)r.vocab * sizeof *logits);
         how->sampler.order = malloc((size_t)r.vocab * sizeof *how->sampler.order);
         how->sampler.score = malloc((size_t)r.vocab * sizeof *how->sampler.score);
+        int32_t *times = malloc((size_t)r.vocab * sizeof *times);
         r.outlet.piece = malloc(tokenizer ? (size_t)tokenizer->longest + 1 : 1);
         *result = (Generated){.made = 0};
         const char *wrong = no_memory;
-        if (logits && how->sampler.order && how->sampler.score && r.outlet.piece)
-                wrong = loop(&r, p->graph, logits, tokens, n, result);
+        if (logits && how->sampler.order && how->sampler.score && times && r.outlet.piece)
+                wrong = loop(&r, p->graph, logits, times, tokens, n, result);
         show_end(&r.outlet);
         wrong = wrong ? wrong : r.outlet.wrong;
         free(r.outlet.held);
         free(r.outlet.piece);
         free(how->sampler.order);
         free(how->sampler.score);
+        free(times);
         free(logits);
         return wrong;
 }

@@ -1,0 +1,102 @@
+/*
+ * Generation as a function of the model's.  $model and $MODEL stand for its name.
+ *
+ * Needs generation.h, sampler.h, the model's functions, VOCAB, CONTEXT and tokens_of_loop.
+ */
+
+/* A model that generates, and who is told of its tokens. */
+typedef struct {
+        $model *m;
+        Sampler sampler;
+        $model_on_token *on_token; /* or NULL */
+        void *of;
+} Speaker;
+
+static int64_t speaker_position(void *of)
+{
+        return $model_position(((Speaker *)of)->m);
+}
+
+static int speaker_take(void *of, const int32_t *tokens, int64_t n, float *logits)
+{
+        $model *m = ((Speaker *)of)->m;
+        if (!logits)
+                return $model_prefill(m, tokens, n);
+        return n == 1 ? $model_step(m, *tokens, logits) : $model_forward(m, tokens, n, logits);
+}
+
+static int32_t speaker_draw(void *of, float *logits)
+{
+        return sample(&((Speaker *)of)->sampler, logits, VOCAB);
+}
+
+static int speaker_tell(void *of, int32_t token)
+{
+        const Speaker *s = of;
+        return s->on_token && s->on_token(s->of, token) ? -1 : 0;
+}
+
+static double untimed(void)
+{
+        return 0;
+}
+
+/* What generation_run() returns as an error of the model's. */
+static int generation_error(int error)
+{
+        return error == GENERATION_MEMORY ? $MODEL_ERROR_MEMORY : error == GENERATION_CONTEXT ? $MODEL_ERROR_CONTEXT : error;
+}
+
+static int is_part(float p)
+{
+        return p >= 0 && p <= 1;
+}
+
+static int is_number(float x)
+{
+        return x - x == 0;
+}
+
+static int suits($model_generation h)
+{
+        return h.temperature >= 0 && is_number(h.temperature) && h.top_k >= 0 && is_part(h.top_p) && is_part(h.min_p) && is_part(h.typical_p) &&
+               h.repetition_penalty >= 0 && is_number(h.repetition_penalty) && is_number(h.presence_penalty) && is_number(h.frequency_penalty) &&
+               h.steps >= 0;
+}
+
+size_t $model_generate_scratch(void)
+{
+        return (size_t)VOCAB * (2 * sizeof(float) + 2 * sizeof(int32_t));
+}
+
+int $model_generate($model *m, const int32_t *tokens, int64_t n, const $model_generation *how, $model_on_token *on_token, void *of,
+                    void *scratch, int64_t *made)
+{
+        const $model_generation h = how ? *how : ($model_generation){0};
+        float *logits = scratch, *score = logits + VOCAB;
+        int32_t *order = (int32_t *)scratch + (size_t)2 * VOCAB;
+        Speaker s = {m, {h.temperature, h.top_k, h.top_p, h.min_p, h.typical_p, h.seed, order, score}, on_token, of};
+        Generated all = {0};
+        if (made)
+                *made = 0;
+        if (!tokens || !scratch || n <= $model_position(m) || !suits(h))
+                return $MODEL_ERROR_RANGE;
+        const Generator g = {.of = &s,
+                             .position = speaker_position,
+                             .take = speaker_take,
+                             .sample = speaker_draw,
+                             .show = speaker_tell,
+                             .seconds = untimed,
+                             .tokens = tokens_of_loop,
+                             .vocab = VOCAB,
+                             .context = CONTEXT,
+                             .steps = h.steps ? h.steps : INT64_MAX,
+                             .chunk = CONTEXT,
+                             .logits = logits,
+                             .times = order + VOCAB,
+                             .penalties = {h.repetition_penalty, h.presence_penalty, h.frequency_penalty}};
+        int error = generation_run(&g, tokens, n, &all);
+        if (made)
+                *made = all.made;
+        return generation_error(error);
+}
