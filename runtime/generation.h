@@ -45,12 +45,12 @@ static inline int32_t loop_prescribes(const LoopTokens *l, int64_t place, int64_
 typedef struct {
         float temperature; /* 0: the likeliest token, always */
         int top_k;         /* 0: no limit */
-        float top_p;       /* 0 or 1: no limit */
+        float top_p;       /* 1: no limit; 0: the likeliest token alone */
         float min_p;       /* 0: no limit */
-        float typical_p;   /* 0 or 1: no limit */
+        float typical_p;   /* 1: no limit */
         uint64_t state;    /* of the generator; the seed at first, any value */
         int32_t *order;    /* scratch [vocabulary] */
-        float *score;      /* the same, where there is a typical_p */
+        float *weight;     /* the same */
 } Sampler;
 
 /* What makes tokens that are in the text less likely, before anything is chosen.  0 in all: nothing does. */

@@ -30,7 +30,7 @@ $talk                "  --system TEXT the message of the system\n"
 $talk                "  --raw         the prompt is text to go on from, taken as it is\n"
                 "  -n N          at most N new tokens (default: to the end of the context)\n"
                 "  --temp T      temperature; 0, the default, always takes the likeliest token\n"
-                "  --top-k K     of the K likeliest tokens only\n"
+                "  --top-k K     of the K likeliest tokens only, and those as likely as the last\n"
                 "  --top-p P     of the likeliest tokens that together have probability P\n"
                 "  --min-p P     of tokens at least P times as likely as the likeliest\n"
                 "  --typical P   of the tokens whose improbability is nearest to what is expected, that together have P\n"
@@ -158,7 +158,7 @@ static int penalty_option(char **argv, int i, Penalties *to)
 static Options options(char **argv)
 {
         const char *sampling = NULL;
-        Options o = {.weights = WEIGHTS_FILE, .steps = INT64_MAX, .chunk = INT64_MAX, .threads = 1, .sampler = {.state = 1}};
+        Options o = {.weights = WEIGHTS_FILE, .steps = INT64_MAX, .chunk = INT64_MAX, .threads = 1, .sampler = {.top_p = 1, .typical_p = 1, .state = 1}};
         for (int i = 1; argv[i]; i++) {
                 const char *a = argv[i];
                 if (!strcmp(a, "-h") || !strcmp(a, "--help")) {
@@ -304,8 +304,8 @@ APART int command(char **argv)
         Session s = {.o = options(argv), .logits = malloc(VOCAB * sizeof *s.logits)};
         int error = 0, status = 0;
         s.o.sampler.order = malloc(VOCAB * sizeof *s.o.sampler.order);
-        s.o.sampler.score = malloc(VOCAB * sizeof *s.o.sampler.score);
-        if (s.logits && s.o.sampler.order && s.o.sampler.score)
+        s.o.sampler.weight = malloc(VOCAB * sizeof *s.o.sampler.weight);
+        if (s.logits && s.o.sampler.order && s.o.sampler.weight)
                 s.m = $model_new(s.o.weights, s.o.threads, &error);
 $mute        if (s.m)
 $mute                error = go_on(&s);
@@ -328,7 +328,7 @@ $talk                error = s.o.raw ? go_on(&s) : converse(&s);
         free(s.o.text);
         free(s.logits);
         free(s.o.sampler.order);
-        free(s.o.sampler.score);
+        free(s.o.sampler.weight);
         return status;
 }
 

@@ -540,7 +540,7 @@ bool options_read(Options *o, const char *command, const char *takes, int argc, 
         *o = (Options){.chunk = 64,
                        .slots = 1,
                        .steps = INT64_MAX,
-                       .sampler.state = 1,
+                       .sampler = {.top_p = 1, .typical_p = 1, .state = 1},
                        .threads = 1,
                        .top = 10,
                        .sample = 256};

@@ -247,18 +247,18 @@ const char *generate(Engine *e, const Plan *p, const Tokenizer *tokenizer, const
                  .sample = (SampleFunction *)kernel_find(p->target, "sample")};
         float *logits = malloc((size_t)r.vocab * sizeof *logits);
         how->sampler.order = malloc((size_t)r.vocab * sizeof *how->sampler.order);
-        how->sampler.score = malloc((size_t)r.vocab * sizeof *how->sampler.score);
+        how->sampler.weight = malloc((size_t)r.vocab * sizeof *how->sampler.weight);
         r.outlet.piece = malloc(tokenizer ? (size_t)tokenizer->longest + 1 : 1);
         *result = (Generated){.made = 0};
         const char *wrong = no_memory;
-        if (logits && how->sampler.order && how->sampler.score && r.outlet.piece)
+        if (logits && how->sampler.order && how->sampler.weight && r.outlet.piece)
                 wrong = loop(&r, p->graph, logits, tokens, n, result);
         show_end(&r.outlet);
         wrong = wrong ? wrong : r.outlet.wrong;
         free(r.outlet.held);
         free(r.outlet.piece);
         free(how->sampler.order);
-        free(how->sampler.score);
+        free(how->sampler.weight);
         free(logits);
         return wrong;
 }
