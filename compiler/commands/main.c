@@ -102,7 +102,7 @@ static const Command command_table[] = {
          "  --raw            the prompt is text to go on from all the same\n"
          "  -n N             at most N new tokens (default: to the end of the context)\n"
          "  --temp T         temperature; 0, the default, always takes the likeliest token\n"
-         "  --top-k K        of the K likeliest tokens only\n"
+         "  --top-k K        of the K likeliest tokens only, and those as likely as the last of them\n"
          "  --top-p P        of the likeliest tokens that together have probability P\n"
          "  --min-p P        of tokens at least P times as likely as the likeliest\n"
          "  --typical P      of the tokens whose improbability is nearest to what is expected, that together "
