@@ -15,6 +15,7 @@ typedef struct {
         int threads, verbose, hash;
         Sampler sampler;
         Penalties penalties;
+        int32_t *suppress; /* tokens, -1 behind them; allocated, or NULL */
 $talk        const char *system; /* the message of the system, or NULL: the form's */
 $talk        int raw;            /* the prompt is text to go on from, no turn of a user */
 } Options;
@@ -37,6 +38,7 @@ $talk                "  --raw         the prompt is text to go on from, taken as
                 "  --repetition-penalty R   tokens that are in the text are less likely: logits above 0 divided by R, others times R\n"
                 "  --presence-penalty A     A is taken off the logits of tokens that were made\n"
                 "  --frequency-penalty B    B times how often they were made is\n"
+                "  --suppress TOKENS   these are never chosen: numbers with commas between them\n"
                 "  --seed S      of the random numbers (default 1): the same seed, the same text, on every machine\n"
                 "  --threads K   threads (default 1); the output does not depend on them\n"
                 "  -w FILE       the weights (default " WEIGHTS_FILE ")\n"
@@ -155,6 +157,21 @@ static int penalty_option(char **argv, int i, Penalties *to)
         return 1;
 }
 
+/* The tokens that are listed behind option i, allocated. */
+static int32_t *token_list(char **argv, int i)
+{
+        const char *list = word(argv, i);
+        int32_t *tokens = malloc((strlen(list) / 2 + 2) * sizeof *tokens);
+        if (tokens && loop_read_tokens(list, VOCAB, tokens))
+                return tokens;
+        if (tokens)
+                fprintf(stderr, "%s: %s wants token numbers from 0 to %lld with commas between them, not %s\n", argv[0], argv[i],
+                        (long long)VOCAB - 1, list);
+        else
+                fprintf(stderr, "%s: %s\n", argv[0], strerror(errno));
+        exit(tokens ? 2 : 3);
+}
+
 static Options options(char **argv)
 {
         const char *sampling = NULL;
@@ -179,7 +196,10 @@ static Options options(char **argv)
                         o.steps = (int64_t)number(argv, i++, 0, 1e9);
                 else if (!strcmp(a, "--chunk"))
                         o.chunk = (int64_t)number(argv, i++, 1, 1e9);
-                else if (!strcmp(a, "--temp"))
+                else if (!strcmp(a, "--suppress")) {
+                        free(o.suppress);
+                        o.suppress = token_list(argv, i++);
+                } else if (!strcmp(a, "--temp"))
                         o.sampler.temperature = (float)number(argv, i++, 0, 1e6);
 $talk                else if (!strcmp(a, "--system"))
 $talk                        o.system = word(argv, i++);
@@ -255,6 +275,7 @@ static int session_text(void *of, const int32_t *tokens, int64_t n, Generated *m
                              .show = session_show,
                              .seconds = seconds,
                              .tokens = tokens_of_loop,
+                             .suppress = o->suppress,
                              .vocab = VOCAB,
                              .context = CONTEXT,
                              .steps = o->steps,
@@ -326,6 +347,7 @@ $talk                error = s.o.raw ? go_on(&s) : converse(&s);
         }
         $model_free(s.m);
         free(s.o.text);
+        free(s.o.suppress);
         free(s.logits);
         free(s.o.sampler.order);
         free(s.o.sampler.weight);

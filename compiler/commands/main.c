@@ -85,7 +85,7 @@ static const Command command_table[] = {
          "  --spec-only      the model file alone: to standard output, or to NAME.model\n"
          "  --target T, --prefix NAME   as for build\n"
          "example: lathe import SmolLM2-135M/ --spec-only\n"},
-        {"run", run_command, "mDwsZtT1xd0kcpfnEKPN239+SRzJvHYWhV6", 1, 2, "one model, and perhaps a prompt",
+        {"run", run_command, "mDwsZtT1xd0kcpfnEKPN239+:SRzJvHYWhV6", 1, 2, "one model, and perhaps a prompt",
          "MODEL [PROMPT] [--weights CKPT] [--tokenizer TOK] [-n N] [--temp T] [--threads K] [--system TEXT] "
          "[--raw]",
          "a model run at once: text as it is made",
@@ -112,6 +112,9 @@ static const Command command_table[] = {
          "  --presence-penalty A, --frequency-penalty B   A, and B times how often it was made, is taken off "
          "the logit of a token "
          "that was\n                   made; penalties hold without --temp too\n"
+         "  --suppress TOKENS   these are never chosen: numbers of `lathe encode`, with commas between them; "
+         "a "
+         "token that ends\n                   a text is one too\n"
          "  --seed S         of the random numbers (default 1): the same seed, the same text, on every "
          "machine\n"
          "  --stop TEXT      end before this text; may be given more than once\n"

@@ -75,6 +75,7 @@ static const OptionRow option_table[] = {
         {'8', "--output", LIST},
         {'2', "--typical", VALUE},
         {'3', "--repetition-penalty", VALUE},
+        {':', "--suppress", VALUE},
         {'9', "--presence-penalty", VALUE},
         {'+', "--frequency-penalty", VALUE},
 };
@@ -265,6 +266,7 @@ static const MemberRow member_table[] = {
         {'U', AS_TEXT, MEMBER(junit), 0, 0},
         {'6', AS_TEXT, MEMBER(tune), 0, 0},
         {'Y', AS_TEXT, MEMBER(system), 0, 0},
+        {':', AS_TEXT, MEMBER(suppress), 0, 0},
         {'G', AS_TEXT, MEMBER(date), 0, 0},
         {'p', AS_TEXT, MEMBER(prompt), 0, 0},
         {'f', AS_TEXT, MEMBER(prompt_file), 0, 0},

@@ -15,9 +15,9 @@
 #include "../../runtime/generation.h"
 #include "../../runtime/sampler.h"
 
-enum { MOST = 300, DRAWS = 8, STEPS = 64, HISTORY = 16 };
+enum { MOST = 300, DRAWS = 8, STEPS = 64, HISTORY = 16, SUPPRESSED = 100 };
 static const char *const groups[] = {"temperature",      "top-k",        "top-p", "min-p", "typical", "several at once", "penalties",
-                                     "a text, likeliest", "a text, drawn"};
+                                     "a text, likeliest", "a text, drawn", "a text with suppressed tokens"};
 enum { GROUPS = sizeof groups / sizeof *groups };
 
 /* A line */
@@ -282,7 +282,9 @@ static void check_text(void)
 {
         static const int32_t none = -1;
         Text t = {.c = read_case()};
-        int group = t.c.sampler.temperature > 0 ? 8 : 7;
+        int32_t suppress[SUPPRESSED + 1];
+        int n = tokens("suppress", suppress, SUPPRESSED), group = n ? 9 : t.c.sampler.temperature > 0 ? 8 : 7;
+        suppress[n] = -1;
         const Generator g = {.of = &t,
                              .position = text_position,
                              .take = text_take,
@@ -290,6 +292,7 @@ static void check_text(void)
                              .show = text_show,
                              .seconds = no_seconds,
                              .tokens = {&none, &none, &none, &none},
+                             .suppress = n ? suppress : NULL,
                              .vocab = t.c.vocab,
                              .context = 2 * STEPS,
                              .steps = STEPS,

@@ -6,6 +6,7 @@ Every line is for itself: words, each with its values.
     kind vocab seed                     of the logits, which come from a hash (logits() below, exact in float32)
     temperature k p min typical         the samplers; repetition presence frequency, the penalties
     prompt N TOKEN... made N TOKEN...   the text so far
+    suppress N TOKEN...                 a text: tokens that are never chosen
     kept N TOKEN PROBABILITY...         a set: what is left of one row of logits
     other N TOKEN PROBABILITY...        the same in double precision, where that is another set
     drawn TOKEN...                      for the generator's states state, state + 1, ...; -1: too near to a border to say
@@ -48,6 +49,7 @@ TEXTS = [dict(), dict(repetition=1.3), dict(presence=0.6, frequency=0.2), dict(r
          dict(temperature=0.8), dict(temperature=1.0, k=5), dict(temperature=1.1, p=0.8), dict(temperature=0.7, min=0.1),
          dict(temperature=1.0, typical=0.6), dict(temperature=0.8, k=40, p=0.9, repetition=1.2),
          dict(temperature=1.2, k=30, p=0.95, min=0.02, typical=0.9, repetition=1.1, presence=0.3, frequency=0.1)]
+SUPPRESSED = [dict(), dict(repetition=1.2, frequency=0.25), dict(temperature=0.9, k=6, repetition=1.1)]
 
 
 def mixed(z):
@@ -87,7 +89,9 @@ def single(x):
     return torch.tensor(x, dtype=torch.float32).item()
 
 
-def penalised(x, s, prompt, made):
+def penalised(x, s, prompt, made, suppress=()):
+    if suppress:
+        x = warpers.SuppressTokensLogitsProcessor(list(suppress))(None, x)
     if s["repetition"] != 1:
         x = warpers.RepetitionPenaltyLogitsProcessor(single(s["repetition"]))(torch.tensor([prompt + made]), x)
     if s["presence"] or s["frequency"]:
@@ -187,13 +191,14 @@ def set_line(kind, vocab, seed, given):
     return line + " drawn " + " ".join(str(draw(order, p, uniform(seed + j)) if clear else -1) for j in range(DRAWS))
 
 
-def text_line(kind, vocab, seed, given):
+def text_line(kind, vocab, seed, given, suppressed):
     """A text of STEPS tokens; None: somewhere it hangs by a rounding."""
     greedy = "temperature" not in given
     s = {**OFF, **given}
     prompt, made, state = history(seed, vocab, 2, 6), [], seed
+    suppress = history(seed, vocab, 3, suppressed)
     for step in range(STEPS):
-        x = penalised(logits(kind, seed, vocab, 4 + 1000 * step + (made or prompt)[-1]), s, prompt, made)
+        x = penalised(logits(kind, seed, vocab, 4 + 1000 * step + (made or prompt)[-1]), s, prompt, made, suppress)
         if greedy:
             made.append(int(torch.argmax(x[0])))
             continue
@@ -207,7 +212,10 @@ def text_line(kind, vocab, seed, given):
         made.append(token)
     if greedy:
         s["temperature"] = 0
-    return head("text", kind, vocab, seed, s, prompt, []) + " tokens " + " ".join(map(str, made))
+    if suppress:
+        assert not set(suppress) & set(made)
+    return (head("text", kind, vocab, seed, s, prompt, []) + " suppress " + " ".join(map(str, [len(suppress), *suppress]))
+            + " tokens " + " ".join(map(str, made)))
 
 
 def main():
@@ -219,12 +227,12 @@ def main():
         for given in [dict(p=0.2), dict(p=0.25), dict(p=0.6), dict(p=0.8), dict(typical=0.6), dict(k=3, p=0.5)]:
             for kind in ["equal", "two"]:
                 lines.append(set_line(kind, vocab, 7 * vocab, given))
-    for a, given in enumerate(TEXTS):
+    for a, given in enumerate(TEXTS + SUPPRESSED):
         for b, kind in enumerate(["normal", "ties", "holes"]):
             vocab, seed = [17, 100, 300][(a + b) % 3], 10000 + 1000 * a + 100 * b
             line = None
             while not line:
-                line = text_line(kind, vocab, seed, given)
+                line = text_line(kind, vocab, seed, given, 0 if a < len(TEXTS) else vocab // 3)
                 seed += 1
             lines.append(line)
     path = pathlib.Path(__file__).resolve().parents[1] / "formats" / "samplers.cases"
