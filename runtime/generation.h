@@ -27,6 +27,21 @@ static inline void loop_rule_out(const int32_t *tokens, float *logits, int64_t v
                         logits[*tokens] = -1.0f / 0.0f;
 }
 
+/* Token numbers below vocab with commas between them, into tokens [length of text / 2 + 2], -1 behind them; 0: text is no such list. */
+static inline int loop_read_tokens(const char *text, int64_t vocab, int32_t *tokens)
+{
+        for (char *end;; text = end + 1) {
+                long long token = strtoll(text, &end, 10);
+                if (end == text || token < 0 || token >= vocab || (*end && *end != ','))
+                        return 0;
+                *tokens++ = (int32_t)token;
+                if (!*end)
+                        break;
+        }
+        *tokens = -1;
+        return 1;
+}
+
 /* The token at a place of the text, where it is prescribed; else -1, and logits [vocab] leave what may be chosen.  made: the tokens
  * between it and the prompt. */
 static inline int32_t loop_prescribes(const LoopTokens *l, int64_t place, int64_t made, float *logits, int64_t vocab)
@@ -45,12 +60,12 @@ static inline int32_t loop_prescribes(const LoopTokens *l, int64_t place, int64_
 typedef struct {
         float temperature; /* 0: the likeliest token, always */
         int top_k;         /* 0: no limit */
-        float top_p;       /* 0 or 1: no limit */
+        float top_p;       /* 1: no limit; 0: the likeliest token alone */
         float min_p;       /* 0: no limit */
-        float typical_p;   /* 0 or 1: no limit */
+        float typical_p;   /* 1: no limit */
         uint64_t state;    /* of the generator; the seed at first, any value */
         int32_t *order;    /* scratch [vocabulary] */
-        float *score;      /* the same, where there is a typical_p */
+        float *weight;     /* the same */
 } Sampler;
 
 /* What makes tokens that are in the text less likely, before anything is chosen.  0 in all: nothing does. */
@@ -90,6 +105,7 @@ typedef struct {
         int (*show)(void *of, int32_t token); /* 0, an error, or below 0: the text ends here */
         double (*seconds)(void);
         LoopTokens tokens;
+        const int32_t *suppress; /* more that are never chosen, -1 behind them; or NULL */
         int64_t vocab, context;
         int64_t steps;    /* at most so many new tokens */
         int64_t chunk;    /* the prompt in pieces of so many */
@@ -153,6 +169,8 @@ static inline int32_t generation_choose(const Generator *g, const Generated *mad
 {
         int32_t *times = penalties_apply(&g->penalties) ? g->times : NULL;
         int32_t next = loop_prescribes(&g->tokens, g->position(g->of), made->made, g->logits, g->vocab);
+        if (next < 0 && g->suppress)
+                loop_rule_out(g->suppress, g->logits, g->vocab);
         if (next < 0 && times)
                 penalties_take(&g->penalties, times, g->logits, g->vocab);
         if (next < 0)

@@ -15,6 +15,7 @@ typedef struct {
         int threads, verbose, hash;
         Sampler sampler;
         Penalties penalties;
+        int32_t *suppress; /* tokens, -1 behind them; allocated, or NULL */
 $talk        const char *system; /* the message of the system, or NULL: the form's */
 $talk        int raw;            /* the prompt is text to go on from, no turn of a user */
 } Options;
@@ -30,13 +31,14 @@ $talk                "  --system TEXT the message of the system\n"
 $talk                "  --raw         the prompt is text to go on from, taken as it is\n"
                 "  -n N          at most N new tokens (default: to the end of the context)\n"
                 "  --temp T      temperature; 0, the default, always takes the likeliest token\n"
-                "  --top-k K     of the K likeliest tokens only\n"
+                "  --top-k K     of the K likeliest tokens only, and those as likely as the last\n"
                 "  --top-p P     of the likeliest tokens that together have probability P\n"
                 "  --min-p P     of tokens at least P times as likely as the likeliest\n"
                 "  --typical P   of the tokens whose improbability is nearest to what is expected, that together have P\n"
                 "  --repetition-penalty R   tokens that are in the text are less likely: logits above 0 divided by R, others times R\n"
                 "  --presence-penalty A     A is taken off the logits of tokens that were made\n"
                 "  --frequency-penalty B    B times how often they were made is\n"
+                "  --suppress TOKENS   these are never chosen: numbers with commas between them\n"
                 "  --seed S      of the random numbers (default 1): the same seed, the same text, on every machine\n"
                 "  --threads K   threads (default 1); the output does not depend on them\n"
                 "  -w FILE       the weights (default " WEIGHTS_FILE ")\n"
@@ -155,10 +157,25 @@ static int penalty_option(char **argv, int i, Penalties *to)
         return 1;
 }
 
+/* The tokens that are listed behind option i, allocated. */
+static int32_t *token_list(char **argv, int i)
+{
+        const char *list = word(argv, i);
+        int32_t *tokens = malloc((strlen(list) / 2 + 2) * sizeof *tokens);
+        if (tokens && loop_read_tokens(list, VOCAB, tokens))
+                return tokens;
+        if (tokens)
+                fprintf(stderr, "%s: %s wants token numbers from 0 to %lld with commas between them, not %s\n", argv[0], argv[i],
+                        (long long)VOCAB - 1, list);
+        else
+                fprintf(stderr, "%s: %s\n", argv[0], strerror(errno));
+        exit(tokens ? 2 : 3);
+}
+
 static Options options(char **argv)
 {
         const char *sampling = NULL;
-        Options o = {.weights = WEIGHTS_FILE, .steps = INT64_MAX, .chunk = INT64_MAX, .threads = 1, .sampler = {.state = 1}};
+        Options o = {.weights = WEIGHTS_FILE, .steps = INT64_MAX, .chunk = INT64_MAX, .threads = 1, .sampler = {.top_p = 1, .typical_p = 1, .state = 1}};
         for (int i = 1; argv[i]; i++) {
                 const char *a = argv[i];
                 if (!strcmp(a, "-h") || !strcmp(a, "--help")) {
@@ -179,7 +196,10 @@ static Options options(char **argv)
                         o.steps = (int64_t)number(argv, i++, 0, 1e9);
                 else if (!strcmp(a, "--chunk"))
                         o.chunk = (int64_t)number(argv, i++, 1, 1e9);
-                else if (!strcmp(a, "--temp"))
+                else if (!strcmp(a, "--suppress")) {
+                        free(o.suppress);
+                        o.suppress = token_list(argv, i++);
+                } else if (!strcmp(a, "--temp"))
                         o.sampler.temperature = (float)number(argv, i++, 0, 1e6);
 $talk                else if (!strcmp(a, "--system"))
 $talk                        o.system = word(argv, i++);
@@ -238,6 +258,7 @@ static int session_text(void *of, const int32_t *tokens, int64_t n, Generated *m
                              .show = session_show,
                              .seconds = seconds,
                              .tokens = tokens_of_loop,
+                             .suppress = o->suppress,
                              .vocab = VOCAB,
                              .context = CONTEXT,
                              .steps = o->steps,
@@ -289,8 +310,8 @@ APART int command(char **argv)
         int error = 0, status = 0;
         s.by.sampler = s.o.sampler;
         s.by.sampler.order = malloc(VOCAB * sizeof *s.by.sampler.order);
-        s.by.sampler.score = malloc(VOCAB * sizeof *s.by.sampler.score);
-        if (s.logits && s.times && s.by.sampler.order && s.by.sampler.score)
+        s.by.sampler.weight = malloc(VOCAB * sizeof *s.by.sampler.weight);
+        if (s.logits && s.times && s.by.sampler.order && s.by.sampler.weight)
                 s.by.m = $model_new(s.o.weights, s.o.threads, &error);
 $mute        if (s.by.m)
 $mute                error = go_on(&s);
@@ -311,10 +332,11 @@ $talk                error = s.o.raw ? go_on(&s) : converse(&s);
         }
         $model_free(s.by.m);
         free(s.o.text);
+        free(s.o.suppress);
         free(s.logits);
         free(s.times);
         free(s.by.sampler.order);
-        free(s.by.sampler.score);
+        free(s.by.sampler.weight);
         return status;
 }
 

@@ -73,9 +73,12 @@ int $model_generate($model *m, const int32_t *tokens, int64_t n, const $model_ge
                     void *scratch, int64_t *made)
 {
         const $model_generation h = how ? *how : ($model_generation){0};
-        float *logits = scratch, *score = logits + VOCAB;
+        float *logits = scratch, *weight = logits + VOCAB;
         int32_t *order = (int32_t *)scratch + (size_t)2 * VOCAB;
-        Speaker s = {m, {h.temperature, h.top_k, h.top_p, h.min_p, h.typical_p, h.seed, order, score}, on_token, of};
+        Speaker s = {.m = m,
+                     .sampler = {h.temperature, h.top_k, h.top_p > 0 ? h.top_p : 1, h.min_p, h.typical_p > 0 ? h.typical_p : 1, h.seed, order, weight},
+                     .on_token = on_token,
+                     .of = of};
         Generated all = {0};
         if (made)
                 *made = 0;

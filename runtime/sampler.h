@@ -1,15 +1,17 @@
 /*
  * Sampling: from the logits of one position to a token, the same token on every machine.
  *
- *      w_i = exp((logit_i - max) / temperature)        so that the likeliest token has w = 1
- *      top-k keeps the k largest w; top-p, of these, the fewest whose sum exceeds p times their sum (Holtzman
- * et al., 2020); min-p, of these, the ones with w >= min_p; typical, of these, the fewest whose sum exceeds typical_p times
- * their sum, those first whose -log p is nearest to its mean, the entropy (Meister et al., 2023).  One of what is left is drawn in
- * proportion to w.
+ *      z_i = (logit_i - max) / temperature, w_i = exp(z_i)      so that the likeliest token has w = 1
+ *      top-k keeps the k largest z, and what is equal to the least of them; top-p, of these, the fewest, the likeliest first, whose
+ * sum of w is at least p times that of all of them (Holtzman et al., 2020); min-p, of these, the ones with w >= min_p; typical, of
+ * these, the fewest whose sum is at least typical_p times theirs, those first whose -log p is nearest to its mean, the entropy
+ * (Meister et al., 2023), and what is as near as the last of them.  One of what is left is drawn in proportion to w.
  *
- * Equal w come in the order of their tokens.  A logit that is NaN counts as -inf; one of +inf is certain. The
- * vocabulary is never sorted: the k largest are kept in a heap while the others pass by, and top-p asks for
- * 64, then four times as many, until they are enough.  Sums run in double, in the order of the draw.
+ * Order and limits are those of transformers (docs/sampling.md).  The draw goes through what is left in the order of the tokens where
+ * there is neither top-k nor top-p nor typical; else from the likeliest down, with typical from the nearest on.  What is equal comes in
+ * the order of the tokens.  A logit that is NaN counts as -inf; one of +inf is certain.  The vocabulary is never sorted: the k first are
+ * kept in a heap while the others pass by, and top-p asks for 64, then four times as many, until they are enough.  Sums run in double,
+ * in the order of the draw.
  *
  * Needs guard.h, a v16 header, math.h and generation.h.
  */
@@ -47,31 +49,32 @@ static inline int sampler_argmax(const float *logits, int n)
         return 0;
 }
 
-/* logits [n] become weights exp((logit - max) / temperature); 0 for NaN, which v_max turns into -inf. */
-static inline void sampler_weights(float *logits, int n, float max, float temperature)
+/* logits [n] become z, -inf for NaN, which v_max turns into that; weight [n] is exp(z). */
+static inline void sampler_weights(float *logits, float *weight, int n, float max, float temperature)
 {
         v16 top = v_set1(max), t = v_set1(temperature), least = v_set1(-FLOAT_INF);
         for (int i = 0; i < n; i += 16) {
                 int lanes = n - i < 16 ? n - i : 16;
-                v16 x = v_div(v_sub(v_load_n(logits + i, lanes), top), t);
-                v_store_n(logits + i, v_exp(v_max(x, least)), lanes);
+                v16 z = v_max(v_div(v_sub(v_load_n(logits + i, lanes), top), t), least);
+                v_store_n(logits + i, z, lanes);
+                v_store_n(weight + i, v_exp(z), lanes);
         }
 }
 
-/* Whether token a comes before token b: the larger weight, then the lower number */
-static inline int sampler_before(const float *w, int32_t a, int32_t b)
+/* Whether token a comes before token b: the larger x, then the lower number */
+static inline int sampler_before(const float *x, int32_t a, int32_t b)
 {
-        return w[a] > w[b] || (w[a] == w[b] && a < b);
+        return x[a] > x[b] || (x[a] == x[b] && a < b);
 }
 
 /* Restores the heap [n], the last token in front, below place i. */
-static inline void sampler_sift(const float *w, int32_t *heap, int n, int i)
+static inline void sampler_sift(const float *x, int32_t *heap, int n, int i)
 {
         int32_t moved = heap[i];
         for (int child = 2 * i + 1; child < n; child = 2 * i + 1) {
-                if (child + 1 < n && sampler_before(w, heap[child], heap[child + 1]))
+                if (child + 1 < n && sampler_before(x, heap[child], heap[child + 1]))
                         child++;
-                if (!sampler_before(w, moved, heap[child]))
+                if (!sampler_before(x, moved, heap[child]))
                         break;
                 heap[i] = heap[child];
                 i = child;
@@ -79,112 +82,134 @@ static inline void sampler_sift(const float *w, int32_t *heap, int n, int i)
         heap[i] = moved;
 }
 
-/* The first k (1 <= k <= n) of the tokens by weight, in order */
-static inline void sampler_top(const float *w, int n, int32_t *order, int k)
+/* The first k (1 <= k <= n) of the tokens by x, in order */
+static inline void sampler_top(const float *x, int n, int32_t *order, int k)
 {
         for (int i = 0; i < k; i++)
                 order[i] = i;
         for (int i = k / 2; i-- > 0;)
-                sampler_sift(w, order, k, i);
+                sampler_sift(x, order, k, i);
         for (int i = k; i < n; i++) {
-                if (w[i] <= w[order[0]])
+                if (x[i] <= x[order[0]])
                         continue;
                 order[0] = i;
-                sampler_sift(w, order, k, 0);
+                sampler_sift(x, order, k, 0);
         }
         for (int last = k - 1; last > 0; last--) {
                 int32_t token = order[0];
                 order[0] = order[last];
                 order[last] = token;
-                sampler_sift(w, order, last, 0);
+                sampler_sift(x, order, last, 0);
         }
 }
 
-/* How many of order [k] it takes until their sum exceeds `enough`; k + 1 if all of them do not */
+/* Order [k], the first by x, goes on with what is equal to the last of them; how many they are then. */
+static inline int sampler_equal(const float *x, int n, int32_t *order, int k)
+{
+        float last = x[order[k - 1]];
+        for (int i = order[k - 1] + 1; i < n; i++)
+                if (x[i] == last)
+                        order[k++] = i;
+        return k;
+}
+
+/* How many of order [k] it takes until their sum is at least `enough`; k + 1 if all of them are less */
 static inline int sampler_reach(const float *w, const int32_t *order, int k, double enough)
 {
         double sum = 0;
         for (int i = 0; i < k; i++) {
                 sum += (double)w[order[i]];
-                if (sum > enough)
+                if (sum >= enough)
                         return i + 1;
         }
         return k + 1;
 }
 
-/* Puts the tokens that top-k and top-p leave into s->order and returns their number; one of the two limits.
- */
-static inline int sampler_limit(const Sampler *s, const float *w, int n)
+/* The first by x, in order [n], whose weights have a sum of at least `enough`; their number. */
+static inline int sampler_enough(const float *x, const float *w, int n, int32_t *order, double enough)
 {
-        int limited = s->top_k > 0 && s->top_k < n, most = limited ? s->top_k : n;
-        int k = limited ? most : n < 64 ? n : 64, kept;
-        sampler_top(w, n, s->order, k);
-        if (!(s->top_p > 0.0f && s->top_p < 1.0f))
-                return k;
-        double sum = 0;
-        for (int i = 0; i < most; i++)
-                sum += (double)w[limited ? s->order[i] : i];
-        while ((kept = sampler_reach(w, s->order, k, sum * (double)s->top_p)) > k && k < most) {
-                k = k < most / 4 ? 4 * k : most;
-                sampler_top(w, n, s->order, k);
+        int k = n < 64 ? n : 64, kept;
+        sampler_top(x, n, order, k);
+        while ((kept = sampler_reach(w, order, k, enough)) > k && k < n) {
+                k = k < n / 4 ? 4 * k : n;
+                sampler_top(x, n, order, k);
         }
         return kept < k ? kept : k;
 }
 
-/* One of order [n], or of the tokens 0 to n - 1 if order is null, in proportion to the weights of at least
- * min_p */
-static inline int sampler_pick(const float *w, const int32_t *order, int n, float min_p, double draw)
+/* The sum of the weights of order [n], or of the tokens 0 to n - 1 if order is null */
+static inline double sampler_sum(const float *w, const int32_t *order, int n)
 {
-        double sum = 0, passed = 0;
+        double sum = 0;
+        for (int i = 0; i < n; i++)
+                sum += (double)w[order ? order[i] : i];
+        return sum;
+}
+
+/* Weights below min_p, and those that order [left] has not, become 0; order null: it has all. */
+static inline void sampler_leave(float *w, int n, const int32_t *order, int left, float min_p)
+{
+        for (int i = 0; i < left; i++)
+                w[order ? order[i] : i] *= -1;
+        for (int i = 0; i < n; i++)
+                w[i] = -w[i] > 0 && -w[i] >= min_p ? -w[i] : 0;
+}
+
+/* Puts the tokens of weights [n] that are typical into s->order and returns their number.  -log p_i is -z_i and the same for all, so
+ * that its distance from the mean is |z_i - mean of z|; z becomes less that distance. */
+static inline int sampler_typical(const Sampler *s, float *z, int n)
+{
+        const float *w = s->weight;
+        double sum = sampler_sum(w, 0, n), mean = 0;
+        for (int i = 0; i < n; i++)
+                if (w[i] > 0)
+                        mean += (double)w[i] / sum * (double)z[i];
         for (int i = 0; i < n; i++) {
-                float weight = w[order ? order[i] : i];
-                sum += weight >= min_p ? (double)weight : 0;
+                double distance = (double)z[i] - mean;
+                z[i] = w[i] > 0 ? (float)(distance < 0 ? distance : -distance) : -FLOAT_INF;
         }
+        return sampler_equal(z, n, s->order, sampler_enough(z, w, n, s->order, sum * (double)s->typical_p));
+}
+
+/* What the limits leave of logits [n], the largest of them max: s->weight has the weights, 0 for what min-p leaves out, and *order [of
+ * the number returned] the tokens in the order of the draw; null: all, by number. */
+static inline int sampler_left(const Sampler *s, float *logits, int n, float max, const int32_t **order)
+{
+        float *w = s->weight;
+        int left = n;
+        *order = 0;
+        sampler_weights(logits, w, n, max, s->temperature);
+        if (s->top_k > 0 && s->top_k < n) {
+                sampler_top(logits, n, s->order, s->top_k);
+                left = sampler_equal(logits, n, s->order, s->top_k);
+                *order = s->order;
+        }
+        if (s->top_p < 1.0f) {
+                double enough = sampler_sum(w, *order, left) * (double)s->top_p;
+                int kept = *order ? sampler_reach(w, *order, left, enough) : sampler_enough(logits, w, n, s->order, enough);
+                left = kept < left ? kept : left;
+                *order = s->order;
+        }
+        if (s->min_p > 0.0f || s->typical_p < 1.0f)
+                sampler_leave(w, n, *order, left, s->min_p < 1.0f ? s->min_p : 1.0f);
+        if (s->typical_p < 1.0f) {
+                left = sampler_typical(s, logits, n);
+                *order = s->order;
+        }
+        return left;
+}
+
+/* One of order [n], or of the tokens 0 to n - 1 if order is null, in proportion to the weights */
+static inline int sampler_pick(const float *w, const int32_t *order, int n, double draw)
+{
+        double sum = sampler_sum(w, order, n), passed = 0;
         for (int i = 0; i < n; i++) {
                 int token = order ? order[i] : i;
-                passed += w[token] >= min_p ? (double)w[token] : 0;
+                passed += (double)w[token];
                 if (passed > draw * sum)
                         return token;
         }
         return order ? order[0] : 0;
-}
-
-/* Weights of what the other limits have left out become 0. */
-static inline void sampler_leave(const Sampler *s, float *w, int n, const int32_t *order, int left, float min_p)
-{
-        for (int i = 0; order && i < left; i++)
-                s->score[i] = w[order[i]];
-        for (int i = 0; i < n; i++)
-                w[i] = !order && w[i] >= min_p ? w[i] : 0;
-        for (int i = 0; order && i < left; i++)
-                w[order[i]] = s->score[i] >= min_p ? s->score[i] : 0;
-}
-
-/* Puts the tokens of w [n] that are typical into s->order and returns their number.  -log p_i is log w_i and the same for all, so
- * that its distance from the mean is |log w_i - mean of log w|. */
-static inline int sampler_typical(const Sampler *s, const float *w, int n)
-{
-        double sum = 0, mean = 0;
-        for (int i = 0, lanes; i < n; i += 16) {
-                lanes = n - i < 16 ? n - i : 16;
-                v_store_n(s->score + i, v_log(v_load_n(w + i, lanes)), lanes);
-        }
-        for (int i = 0; i < n; i++)
-                sum += (double)w[i];
-        for (int i = 0; i < n; i++)
-                if (w[i] > 0)
-                        mean += (double)w[i] / sum * (double)s->score[i];
-        for (int i = 0; i < n; i++) {
-                double distance = (double)s->score[i] - mean;
-                s->score[i] = w[i] > 0 ? (float)(distance < 0 ? distance : -distance) : -FLOAT_INF;
-        }
-        int k = n < 64 ? n : 64, kept;
-        sampler_top(s->score, n, s->order, k);
-        while ((kept = sampler_reach(w, s->order, k, sum * (double)s->typical_p)) > k && k < n) {
-                k = k < n / 4 ? 4 * k : n;
-                sampler_top(s->score, n, s->order, k);
-        }
-        return kept < k ? kept : k;
 }
 
 /* A token from logits [n], which are overwritten; one step of the generator unless temperature is 0. */
@@ -193,14 +218,10 @@ static inline int sample(Sampler *s, float *logits, int n)
         if (!(s->temperature > 0.0f))
                 return sampler_argmax(logits, n);
         double draw = sampler_draw(&s->state);
-        float max = sampler_max(logits, n), min_p = s->min_p < 1.0f ? s->min_p : 1.0f;
+        float max = sampler_max(logits, n);
         if (!(max < FLOAT_INF && max > -FLOAT_INF))
                 return sampler_argmax(logits, n);
-        sampler_weights(logits, n, max, s->temperature);
-        int limited = (s->top_k > 0 && s->top_k < n) || (s->top_p > 0.0f && s->top_p < 1.0f);
-        int left = limited ? sampler_limit(s, logits, n) : n;
-        if (!(s->typical_p > 0.0f && s->typical_p < 1.0f))
-                return sampler_pick(logits, limited ? s->order : 0, left, min_p, draw);
-        sampler_leave(s, logits, n, limited ? s->order : 0, left, min_p);
-        return sampler_pick(logits, s->order, sampler_typical(s, logits, n), 0, draw);
+        const int32_t *order;
+        int left = sampler_left(s, logits, n, max, &order);
+        return sampler_pick(s->weight, order, left, draw);
 }

@@ -55,6 +55,24 @@ static int load_weights(Session *s)
         return s->packed.code;
 }
 
+/* --suppress becomes tokens; false after a message. */
+static bool read_suppressed(Session *s)
+{
+        const char *list = s->o->suppress;
+        int64_t vocab = row_elements(s->plan, &s->m.graph->output[0].node->type);
+        int32_t *tokens =
+                list ? arena_alloc_array(&s->m.arena, (int64_t)strlen(list) / 2 + 2, sizeof *tokens) : NULL;
+        if (tokens && !loop_read_tokens(list, vocab, tokens)) {
+                fprintf(stderr,
+                        "lathe run: --suppress wants token numbers from 0 to %" PRId64
+                        " with commas between them, not %s; `lathe encode` says which token a text is\n",
+                        vocab - 1, list);
+                return false;
+        }
+        s->how.suppress = tokens;
+        return true;
+}
+
 static int prepare(Session *s)
 {
         const Options *o = s->o;
@@ -76,6 +94,8 @@ static int prepare(Session *s)
         s->plan = model_plan(&s->m, o, target_find(o->ntarget ? o->target[0] : "native"));
         if (!s->plan)
                 return WRONG_INPUT;
+        if (!read_suppressed(s))
+                return WRONG_USAGE;
         s->planned = seconds();
         code = load_weights(s);
         s->loaded = seconds();
@@ -258,6 +278,7 @@ static int generate_text(Session *s)
                               .chunk = INT64_MAX,
                               .sampler = o->sampler,
                               .penalties = o->penalties,
+                              .suppress = s->how.suppress,
                               .nstop = o->nstop,
                               .hash = o->hash,
                               .show = show,

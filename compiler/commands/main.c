@@ -85,7 +85,7 @@ static const Command command_table[] = {
          "  --spec-only      the model file alone: to standard output, or to NAME.model\n"
          "  --target T, --prefix NAME   as for build\n"
          "example: lathe import SmolLM2-135M/ --spec-only\n"},
-        {"run", run_command, "mDwsZtT1xd0kcpfnEKPN239+SRzJvHYWhV6", 1, 2, "one model, and perhaps a prompt",
+        {"run", run_command, "mDwsZtT1xd0kcpfnEKPN239+:SRzJvHYWhV6", 1, 2, "one model, and perhaps a prompt",
          "MODEL [PROMPT] [--weights CKPT] [--tokenizer TOK] [-n N] [--temp T] [--threads K] [--system TEXT] "
          "[--raw]",
          "a model run at once: text as it is made",
@@ -102,7 +102,7 @@ static const Command command_table[] = {
          "  --raw            the prompt is text to go on from all the same\n"
          "  -n N             at most N new tokens (default: to the end of the context)\n"
          "  --temp T         temperature; 0, the default, always takes the likeliest token\n"
-         "  --top-k K        of the K likeliest tokens only\n"
+         "  --top-k K        of the K likeliest tokens only, and those as likely as the last of them\n"
          "  --top-p P        of the likeliest tokens that together have probability P\n"
          "  --min-p P        of tokens at least P times as likely as the likeliest\n"
          "  --typical P      of the tokens whose improbability is nearest to what is expected, that together "
@@ -112,6 +112,9 @@ static const Command command_table[] = {
          "  --presence-penalty A, --frequency-penalty B   A, and B times how often it was made, is taken off "
          "the logit of a token "
          "that was\n                   made; penalties hold without --temp too\n"
+         "  --suppress TOKENS   these are never chosen: numbers of `lathe encode`, with commas between them; "
+         "a "
+         "token that ends\n                   a text is one too\n"
          "  --seed S         of the random numbers (default 1): the same seed, the same text, on every "
          "machine\n"
          "  --stop TEXT      end before this text; may be given more than once\n"

@@ -53,6 +53,7 @@ typedef struct {
         int64_t steps;
         Sampler sampler;
         Penalties penalties;
+        const char *suppress; /* token numbers, with commas between them */
         JitMode jit;
         bool verbose, hash;
         const char

@@ -275,7 +275,7 @@ static bool generate_text(Session *s, int64_t steps)
                 return false;
         Generation how = {.steps = steps,
                           .chunk = INT64_MAX,
-                          .sampler.state = 1,
+                          .sampler = {.top_p = 1, .typical_p = 1, .state = 1},
                           .show = show,
                           .to = stdout,
                           .interrupted = &interrupted};

@@ -227,6 +227,7 @@ static const char *loop(Run *r, const Graph *g,
                                .seconds = seconds,
                                .tokens = {loop_tokens(g, "stop"), loop_tokens(g, "first"),
                                           loop_tokens(g, "forbid"), loop_tokens(g, "forbid_first")},
+                               .suppress = how->suppress,
                                .vocab = r->vocab,
                                .context = g->named[g->time].bound,
                                .steps = how->steps,
@@ -256,19 +257,19 @@ const char *generate(Engine *e, const Plan *p, const Tokenizer *tokenizer, const
                  .sample = (SampleFunction *)kernel_find(p->target, "sample")};
         float *logits = malloc((size_t)r.vocab * sizeof *logits);
         how->sampler.order = malloc((size_t)r.vocab * sizeof *how->sampler.order);
-        how->sampler.score = malloc((size_t)r.vocab * sizeof *how->sampler.score);
+        how->sampler.weight = malloc((size_t)r.vocab * sizeof *how->sampler.weight);
         int32_t *times = malloc((size_t)r.vocab * sizeof *times);
         r.outlet.piece = malloc(tokenizer ? (size_t)tokenizer->longest + 1 : 1);
         *result = (Generated){.made = 0};
         const char *wrong = no_memory;
-        if (logits && how->sampler.order && how->sampler.score && times && r.outlet.piece)
+        if (logits && how->sampler.order && how->sampler.weight && times && r.outlet.piece)
                 wrong = loop(&r, p->graph, logits, times, tokens, n, result);
         show_end(&r.outlet);
         wrong = wrong ? wrong : r.outlet.wrong;
         free(r.outlet.held);
         free(r.outlet.piece);
         free(how->sampler.order);
-        free(how->sampler.score);
+        free(how->sampler.weight);
         free(times);
         free(logits);
         return wrong;

@@ -141,6 +141,7 @@ typedef struct {
         int64_t chunk;   /* the prompt in pieces of so many */
         Sampler sampler; /* its scratch apart; `state` is that of what comes behind it afterwards */
         Penalties penalties;
+        const int32_t *suppress;     /* tokens that are never chosen, -1 behind them; or NULL */
         const char *stop[MAX_STOPS]; /* texts that end it; they are not shown */
         int nstop;
         bool hash;  /* of all logits, those of the prompt's positions too */
