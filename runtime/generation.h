@@ -101,6 +101,7 @@ typedef struct {
         void *of; /* their first argument */
         int64_t (*position)(void *of);
         int (*take)(void *of, const int32_t *tokens, int64_t n, float *logits); /* logits [n, vocab], or NULL: not wanted */
+        int (*rewind)(void *of, int64_t n); /* back to the first n positions */
         int32_t (*sample)(void *of, float *logits);
         int (*show)(void *of, int32_t token); /* 0, an error, or below 0: the text ends here */
         double (*seconds)(void);
@@ -110,17 +111,36 @@ typedef struct {
         int64_t steps;    /* at most so many new tokens */
         int64_t chunk;    /* the prompt in pieces of so many */
         int hashes;       /* all logits, those of the prompt's positions too */
-        float *logits;    /* room for [vocab] */
-        int32_t *times;   /* the same, for the penalties */
+        int drafts;       /* at most so many tokens are drafted at a time: see generation_draft() */
         Penalties penalties;
+        float *logits;    /* generation_lay() sets these: room for [1 + drafts, vocab], */
+        int32_t *times;   /* [vocab], for the penalties, */
+        int32_t *text;    /* and [context + 1] */
 } Generator;
 
 typedef struct {
         int64_t prompt, made;               /* tokens that were not taken yet; new ones */
+        int64_t drafted, stood;             /* tokens that were drafted; that were what came */
         int ended;                          /* by a stop token, or by what shows it */
         double first_seconds, rest_seconds; /* prompt and first new token; the other made - 1 */
         uint64_t hash;
 } Generated;
+
+/* Bytes that generation_lay() lays out. */
+static inline size_t generation_room(int64_t vocab, int64_t context, int drafts)
+{
+        return sizeof(float) * (size_t)((4 + (int64_t)drafts) * vocab + context + 1);
+}
+
+/* The scratch of both in `room`, aligned to 4. */
+static inline void generation_lay(Generator *g, Sampler *s, void *room)
+{
+        g->logits = (float *)room;
+        s->weight = g->logits + (1 + (int64_t)g->drafts) * g->vocab;
+        s->order = (int32_t *)(void *)(s->weight + g->vocab);
+        g->times = s->order + g->vocab;
+        g->text = g->times + g->vocab;
+}
 
 /* FNV-1a over the bits of x [n], every NaN the same. */
 static inline uint64_t hash_floats(uint64_t h, const float *x, int64_t n)
@@ -164,51 +184,95 @@ static inline void generation_count(const Generator *g, const int32_t *tokens, i
                         g->times[tokens[i]] = -1;
 }
 
-/* The next token of a text, after made->made new ones. */
-static inline int32_t generation_choose(const Generator *g, const Generated *made)
+/* What may come after text [n], put behind it: as it went on where its last tokens stood before, the last four or at least two (Saxena,
+ * 2023, "Prompt lookup decoding").  How many, at most `most`. */
+static inline int64_t generation_draft(int32_t *text, int64_t n, int64_t most)
+{
+        for (int64_t size = 4; most > 0 && size >= 2; size--)
+                for (int64_t at = n - 1; at >= size; at--) {
+                        if (memcmp(text + at - size, text + n - size, (size_t)size * sizeof *text))
+                                continue;
+                        for (int64_t i = 0; i < most; i++)
+                                text[n + i] = text[at + i];
+                        return most;
+                }
+        return 0;
+}
+
+/* The next token of a text at its place, after made->made new ones. */
+static inline int32_t generation_choose(const Generator *g, const Generated *made, int64_t place, float *logits)
 {
         int32_t *times = penalties_apply(&g->penalties) ? g->times : NULL;
-        int32_t next = loop_prescribes(&g->tokens, g->position(g->of), made->made, g->logits, g->vocab);
+        int32_t next = loop_prescribes(&g->tokens, place, made->made, logits, g->vocab);
         if (next < 0 && g->suppress)
-                loop_rule_out(g->suppress, g->logits, g->vocab);
+                loop_rule_out(g->suppress, logits, g->vocab);
         if (next < 0 && times)
-                penalties_take(&g->penalties, times, g->logits, g->vocab);
+                penalties_take(&g->penalties, times, logits, g->vocab);
         if (next < 0)
-                next = g->sample(g->of, g->logits);
+                next = g->sample(g->of, logits);
         if (times && next >= 0 && next < g->vocab)
                 times[next] = times[next] < 0 ? 1 : times[next] + 1;
         return next;
+}
+
+/* Takes the text's last token, g->text[at], and drafts behind it, and puts what comes in their place: tokens up to the first that was not
+ * drafted so, by the logits that are there without drafts.  Returns how many of the tokens were right to take. */
+static inline int64_t generation_check(const Generator *g, int64_t at, int64_t drafts, Generated *made, int *error)
+{
+        float *logits = g->logits;
+        *error = g->take(g->of, g->text + at, 1 + drafts, logits);
+        for (int64_t i = 0; !*error; i++, logits += g->vocab) {
+                int32_t *next = g->text + at + 1 + i, drafted = i < drafts ? *next : -1;
+                if (g->hashes)
+                        made->hash = hash_floats(made->hash, logits, g->vocab);
+                *next = generation_choose(g, made, at + 1 + i, logits);
+                if (made->made == 0)
+                        made->first_seconds = g->seconds();
+                int shown = loop_stops(&g->tokens, *next) ? -1 : g->show(g->of, *next);
+                made->ended = shown < 0;
+                *error = shown > 0 ? shown : 0;
+                made->made += !made->ended;
+                if (made->ended || *next != drafted)
+                        return i + 1;
+        }
+        return 0;
+}
+
+/* A state that sums over blocks of positions goes back to where one begins at most (scan_state.h): drafts end with a block of 64. */
+static inline int64_t generation_drafts(const Generator *g, const Generated *made, int64_t at, int64_t most)
+{
+        const int64_t room = g->context - at - 1, steps = g->steps - made->made - 1, block = 63 - at % 64;
+        most = most < room ? most : room;
+        most = most < steps ? most : steps;
+        return most < block ? most : block;
 }
 
 /* Goes on after tokens [n] until a stop token, the number of steps or the end of the context; the model may have taken some of them, but
  * not the last. */
 static inline int generation_run(const Generator *g, const int32_t *tokens, int64_t n, Generated *made)
 {
-        int64_t taken = g->position(g->of);
-        double begin = g->seconds(), first = begin;
-        *made = (Generated){.prompt = n - taken, .hash = UINT64_C(0xcbf29ce484222325)};
+        int64_t taken = g->position(g->of), at = n - 1, most = g->drafts;
+        double begin = g->seconds();
+        *made = (Generated){.prompt = n - taken, .first_seconds = begin, .hash = UINT64_C(0xcbf29ce484222325)};
         if (n > g->context)
                 return GENERATION_CONTEXT;
+        memcpy(g->text, tokens, (size_t)n * sizeof *tokens);
         if (penalties_apply(&g->penalties))
                 generation_count(g, tokens, n);
         int error = generation_prompt(g, tokens + taken, n - 1 - taken, &made->hash);
-        int32_t token = tokens[n - 1], next;
-        for (; !error && made->made < g->steps && g->position(g->of) < g->context; made->made++, token = next) {
-                error = g->take(g->of, &token, 1, g->logits);
-                if (error)
-                        break;
-                if (g->hashes)
-                        made->hash = hash_floats(made->hash, g->logits, g->vocab);
-                next = generation_choose(g, made);
-                if (made->made == 0)
-                        first = g->seconds();
-                int shown = loop_stops(&g->tokens, next) ? -1 : g->show(g->of, next);
-                made->ended = shown < 0;
-                if (made->ended)
-                        break;
-                error = shown;
+        while (!error && !made->ended && made->made < g->steps && at < g->context) {
+                const int64_t drafts = generation_draft(g->text, at + 1, generation_drafts(g, made, at, most));
+                const int64_t right = generation_check(g, at, drafts, made, &error);
+                at += right;
+                if (!error && right < 1 + drafts)
+                        error = g->rewind(g->of, at);
+                made->drafted += drafts;
+                made->stood += right > 0 ? right - 1 : 0;
+                if (drafts) /* where they are wrong, fewer */
+                        most = right > drafts ? 2 * most : right;
+                most = most < g->drafts ? most : g->drafts;
         }
-        made->first_seconds = first - begin;
-        made->rest_seconds = g->seconds() - first;
+        made->rest_seconds = g->seconds() - made->first_seconds;
+        made->first_seconds -= begin;
         return error;
 }

@@ -12,7 +12,7 @@ typedef struct {
         const char *prompt, *weights;
         char *text; /* the prompt's, if it was read */
         int64_t steps, chunk;
-        int threads, verbose, hash;
+        int threads, verbose, hash, drafts;
         Sampler sampler;
         Penalties penalties;
         int32_t *suppress; /* tokens, -1 behind them; allocated, or NULL */
@@ -40,6 +40,8 @@ $talk                "  --raw         the prompt is text to go on from, taken as
                 "  --frequency-penalty B    B times how often they were made is\n"
                 "  --suppress TOKENS   these are never chosen: numbers with commas between them\n"
                 "  --seed S      of the random numbers (default 1): the same seed, the same text, on every machine\n"
+                "  --draft K     K tokens at a time are drafted from what the text has said before, and checked in one call: the same\n"
+                "                text, sooner where it repeats itself\n"
                 "  --threads K   threads (default 1); the output does not depend on them\n"
                 "  -w FILE       the weights (default " WEIGHTS_FILE ")\n"
                 "  --hash        print a hash of all logits to standard error\n"
@@ -194,6 +196,8 @@ static Options options(char **argv)
                         o.weights = word(argv, i++);
                 else if (!strcmp(a, "-n"))
                         o.steps = (int64_t)number(argv, i++, 0, 1e9);
+                else if (!strcmp(a, "--draft"))
+                        o.drafts = (int)number(argv, i++, 0, DRAFTS);
                 else if (!strcmp(a, "--chunk"))
                         o.chunk = (int64_t)number(argv, i++, 1, 1e9);
                 else if (!strcmp(a, "--suppress")) {
@@ -236,8 +240,7 @@ static double seconds(void)
 typedef struct {
         Speaker by; /* first: its functions take a session too */
         Options o;
-        float *logits;
-        int32_t *times;
+        void *room; /* see generation_room() */
 } Session;
 
 static int session_show(void *of, int32_t token)
@@ -251,9 +254,10 @@ static int session_text(void *of, const int32_t *tokens, int64_t n, Generated *m
 {
         Session *s = of;
         const Options *o = &s->o;
-        const Generator g = {.of = s,
+        Generator g = {.of = s,
                              .position = speaker_position,
                              .take = speaker_take,
+                             .rewind = speaker_rewind,
                              .sample = speaker_draw,
                              .show = session_show,
                              .seconds = seconds,
@@ -264,9 +268,9 @@ static int session_text(void *of, const int32_t *tokens, int64_t n, Generated *m
                              .steps = o->steps,
                              .chunk = o->chunk,
                              .hashes = o->hash,
-                             .logits = s->logits,
-                             .times = s->times,
+                             .drafts = o->drafts,
                              .penalties = o->penalties};
+        generation_lay(&g, &s->by.sampler, s->room);
         int error = generation_run(&g, tokens, n, made);
         show_end();
 $mute        if (made->made > 0 && !ferror(stdout) && isatty(STDOUT_FILENO))
@@ -277,6 +281,8 @@ $talk        if (!ferror(stdout) && (!o->raw || (made->made > 0 && isatty(STDOUT
         if (o->verbose && made->made > 1)
                 fprintf(stderr, "%lld prompt tokens and the first new one in %.1f ms; then %.1f tokens/s\n", (long long)made->prompt,
                         1e3 * made->first_seconds, (double)(made->made - 1) / made->rest_seconds);
+        if (o->verbose && o->drafts)
+                fprintf(stderr, "%lld tokens were drafted, %lld of them right\n", (long long)made->drafted, (long long)made->stood);
         return generation_error(error);
 }
 
@@ -306,12 +312,11 @@ static void on_bus_error(int number)
 APART int command(char **argv)
 {
         signal(SIGBUS, on_bus_error);
-        Session s = {.o = options(argv), .logits = malloc(VOCAB * sizeof *s.logits), .times = malloc(VOCAB * sizeof *s.times)};
+        Session s = {.o = options(argv)};
         int error = 0, status = 0;
         s.by.sampler = s.o.sampler;
-        s.by.sampler.order = malloc(VOCAB * sizeof *s.by.sampler.order);
-        s.by.sampler.weight = malloc(VOCAB * sizeof *s.by.sampler.weight);
-        if (s.logits && s.times && s.by.sampler.order && s.by.sampler.weight)
+        s.room = malloc(generation_room(VOCAB, CONTEXT, s.o.drafts));
+        if (s.room)
                 s.by.m = $model_new(s.o.weights, s.o.threads, &error);
 $mute        if (s.by.m)
 $mute                error = go_on(&s);
@@ -333,10 +338,7 @@ $talk                error = s.o.raw ? go_on(&s) : converse(&s);
         $model_free(s.by.m);
         free(s.o.text);
         free(s.o.suppress);
-        free(s.logits);
-        free(s.times);
-        free(s.by.sampler.order);
-        free(s.by.sampler.weight);
+        free(s.room);
         return status;
 }
 

@@ -1,7 +1,7 @@
 /*
  * Generation as a function of the model's.  $model and $MODEL stand for its name.
  *
- * Needs generation.h, sampler.h, the model's functions, VOCAB, CONTEXT and tokens_of_loop.
+ * Needs generation.h, sampler.h, the model's functions, VOCAB, CONTEXT, DRAFTS and tokens_of_loop.
  */
 
 /* A model that generates, and who is told of its tokens. */
@@ -23,6 +23,11 @@ static int speaker_take(void *of, const int32_t *tokens, int64_t n, float *logit
         if (!logits)
                 return $model_prefill(m, tokens, n);
         return n == 1 ? $model_step(m, *tokens, logits) : $model_forward(m, tokens, n, logits);
+}
+
+static int speaker_rewind(void *of, int64_t n)
+{
+        return $model_rewind(((Speaker *)of)->m, n);
 }
 
 static int32_t speaker_draw(void *of, float *logits)
@@ -61,22 +66,20 @@ static int suits($model_generation h)
 {
         return h.temperature >= 0 && is_number(h.temperature) && h.top_k >= 0 && is_part(h.top_p) && is_part(h.min_p) && is_part(h.typical_p) &&
                h.repetition_penalty >= 0 && is_number(h.repetition_penalty) && is_number(h.presence_penalty) && is_number(h.frequency_penalty) &&
-               h.steps >= 0;
+               h.steps >= 0 && h.drafts >= 0 && h.drafts <= DRAFTS;
 }
 
-size_t $model_generate_scratch(void)
+size_t $model_generate_scratch(const $model_generation *how)
 {
-        return (size_t)VOCAB * (2 * sizeof(float) + 2 * sizeof(int32_t));
+        return generation_room(VOCAB, CONTEXT, how ? how->drafts : 0);
 }
 
 int $model_generate($model *m, const int32_t *tokens, int64_t n, const $model_generation *how, $model_on_token *on_token, void *of,
                     void *scratch, int64_t *made)
 {
         const $model_generation h = how ? *how : ($model_generation){0};
-        float *logits = scratch, *weight = logits + VOCAB;
-        int32_t *order = (int32_t *)scratch + (size_t)2 * VOCAB;
         Speaker s = {.m = m,
-                     .sampler = {h.temperature, h.top_k, h.top_p > 0 ? h.top_p : 1, h.min_p, h.typical_p > 0 ? h.typical_p : 1, h.seed, order, weight},
+                     .sampler = {h.temperature, h.top_k, h.top_p > 0 ? h.top_p : 1, h.min_p, h.typical_p > 0 ? h.typical_p : 1, h.seed, NULL, NULL},
                      .on_token = on_token,
                      .of = of};
         Generated all = {0};
@@ -84,20 +87,21 @@ int $model_generate($model *m, const int32_t *tokens, int64_t n, const $model_ge
                 *made = 0;
         if (!tokens || !scratch || n <= $model_position(m) || !suits(h))
                 return $MODEL_ERROR_RANGE;
-        const Generator g = {.of = &s,
-                             .position = speaker_position,
-                             .take = speaker_take,
-                             .sample = speaker_draw,
-                             .show = speaker_tell,
-                             .seconds = untimed,
-                             .tokens = tokens_of_loop,
-                             .vocab = VOCAB,
-                             .context = CONTEXT,
-                             .steps = h.steps ? h.steps : INT64_MAX,
-                             .chunk = CONTEXT,
-                             .logits = logits,
-                             .times = order + VOCAB,
-                             .penalties = {h.repetition_penalty, h.presence_penalty, h.frequency_penalty}};
+        Generator g = {.of = &s,
+                       .position = speaker_position,
+                       .take = speaker_take,
+                       .rewind = speaker_rewind,
+                       .sample = speaker_draw,
+                       .show = speaker_tell,
+                       .seconds = untimed,
+                       .tokens = tokens_of_loop,
+                       .vocab = VOCAB,
+                       .context = CONTEXT,
+                       .steps = h.steps ? h.steps : INT64_MAX,
+                       .chunk = CONTEXT,
+                       .drafts = h.drafts,
+                       .penalties = {h.repetition_penalty, h.presence_penalty, h.frequency_penalty}};
+        generation_lay(&g, &s.sampler, scratch);
         int error = generation_run(&g, tokens, n, &all);
         if (made)
                 *made = all.made;

@@ -186,8 +186,12 @@ static void report(const Session *s, const Generated *g)
         if (g->made < 2)
                 return;
         double rate = (double)(g->made - 1) / g->rest_seconds;
-        fprintf(stderr, "%" PRId64 " tokens more: %.1f tokens/s, %.1f GB/s of weights (at the end by %s)\n",
-                g->made - 1, rate, 1e-9 * rate * (double)product_weights(s->plan), engine_tier(s->engine));
+        fprintf(stderr, "%" PRId64 " tokens more: %.1f tokens/s", g->made - 1, rate);
+        if (s->o->drafts)
+                fprintf(stderr, "; %" PRId64 " were drafted, %" PRId64 " of them right", g->drafted, g->stood);
+        else
+                fprintf(stderr, ", %.1f GB/s of weights", 1e-9 * rate * (double)product_weights(s->plan));
+        fprintf(stderr, " (at the end by %s)\n", engine_tier(s->engine));
 }
 
 /* Goes on from tokens and shows that; an exit code. */
@@ -279,6 +283,7 @@ static int generate_text(Session *s)
                               .sampler = o->sampler,
                               .penalties = o->penalties,
                               .suppress = s->how.suppress,
+                              .drafts = o->drafts,
                               .nstop = o->nstop,
                               .hash = o->hash,
                               .show = show,

@@ -85,7 +85,7 @@ static const Command command_table[] = {
          "  --spec-only      the model file alone: to standard output, or to NAME.model\n"
          "  --target T, --prefix NAME   as for build\n"
          "example: lathe import SmolLM2-135M/ --spec-only\n"},
-        {"run", run_command, "mDwsZtT1xd0kcpfnEKPN239+:SRzJvHYWhV6", 1, 2, "one model, and perhaps a prompt",
+        {"run", run_command, "mDwsZtT1xd0kcpfnEKPN239+:;SRzJvHYWhV6", 1, 2, "one model, and perhaps a prompt",
          "MODEL [PROMPT] [--weights CKPT] [--tokenizer TOK] [-n N] [--temp T] [--threads K] [--system TEXT] "
          "[--raw]",
          "a model run at once: text as it is made",
@@ -117,6 +117,8 @@ static const Command command_table[] = {
          "token that ends\n                   a text is one too\n"
          "  --seed S         of the random numbers (default 1): the same seed, the same text, on every "
          "machine\n"
+         "  --draft K        K tokens at a time are drafted from what the text has said before, and checked "
+         "in one call: the same\n                   text, sooner where it repeats itself; at most 32\n"
          "  --stop TEXT      end before this text; may be given more than once\n"
          "  --threads K      threads (default 1); the text does not depend on them\n"
          "  --weights FILE   .safetensors, a folder of them, a .gguf, a llama2.c .bin, or what `lathe build` "

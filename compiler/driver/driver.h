@@ -53,6 +53,7 @@ typedef struct {
         int64_t steps;
         Sampler sampler;
         Penalties penalties;
+        int drafts;           /* tokens that are drafted at a time */
         const char *suppress; /* token numbers, with commas between them */
         JitMode jit;
         bool verbose, hash;

@@ -78,6 +78,7 @@ static const OptionRow option_table[] = {
         {':', "--suppress", VALUE},
         {'9', "--presence-penalty", VALUE},
         {'+', "--frequency-penalty", VALUE},
+        {';', "--draft", VALUE},
 };
 enum { OPTIONS = sizeof option_table / sizeof option_table[0] };
 
@@ -283,6 +284,7 @@ static const MemberRow member_table[] = {
         {'L', AS_INT, MEMBER(slots), 1, MAX_SLOTS},
         {'4', AS_INT64, MEMBER(pages), 1, MAX_PAGES},
         {'R', AS_INT, MEMBER(threads), 1, MAX_THREADS},
+        {';', AS_INT, MEMBER(drafts), 0, MOST_DRAFTS},
         {'r', AS_INT, MEMBER(top), 0, 1e6},
         {'5', AS_INT64, MEMBER(sample), 1, 1e9},
 };

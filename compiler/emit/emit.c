@@ -178,8 +178,9 @@ static void emit_generate(const Emit *e, Text *c)
 {
         static const char *const files[] = {"sampler.h", NULL};
         const char *function = chosen_text(e, "model_generate.h");
-        text_printf(c, "enum { VOCAB = %" PRId64 ", CONTEXT = %" PRId64 " };\n%s\n",
-                    row_elements(e->plan, &e->g->output[0].node->type), e->g->named[e->g->time].bound,
+        const int64_t drafts = e->plan->chunk < MOST_DRAFTS ? e->plan->chunk : MOST_DRAFTS;
+        text_printf(c, "enum { VOCAB = %" PRId64 ", CONTEXT = %" PRId64 ", DRAFTS = %" PRId64 " };\n%s\n",
+                    row_elements(e->plan, &e->g->output[0].node->type), e->g->named[e->g->time].bound, drafts,
                     loop_tokens_text(e->arena, e->g));
         paste_runtime(c, files, NULL, function);
         text_printf(c, "%s\n", function);

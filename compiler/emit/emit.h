@@ -6,6 +6,8 @@
 #define EMIT_H
 #include "plan/plan.h"
 
+enum { MOST_DRAFTS = 32 }; /* tokens that are drafted at a time */
+
 /* The emitted files. */
 
 typedef struct {

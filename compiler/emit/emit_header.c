@@ -201,6 +201,10 @@ static void declare_generate(const Emit *e, Text *h)
                            "        float repetition_penalty, presence_penalty, frequency_penalty; /* 0: "
                            "none */\n"
                            "        int64_t steps;     /* at most so many new tokens; 0: no limit */\n"
+                           "        int drafts; /* so many tokens, at most 32 and a chunk, are drafted from "
+                           "what the text has said before, and\n"
+                           "                       checked in one call: the same tokens, sooner where it "
+                           "repeats itself; 0: none */\n"
                            "} $model_generation;\n"
                            "/* Is told each new token as it is made; returns 0, or anything else to end "
                            "the text before it. */\n"
@@ -211,11 +215,11 @@ static void declare_generate(const Emit *e, Text *h)
                            "left.  how, on_token and made may be NULL.\n"
                            " * *made: the new tokens, also of a call that fails; all of them have been taken "
                            "if the text has ended, else all but\n"
-                           " * the last.  scratch [$model_generate_scratch()], aligned to 4. */\n"
+                           " * the last.  scratch [$model_generate_scratch(how)], aligned to 4. */\n"
                            "int $model_generate($model *m, const int32_t *tokens, int64_t n, const "
                            "$model_generation *how,\n"
                            "        $model_on_token *on_token, void *of, void *scratch, int64_t *made);\n"
-                           "size_t $model_generate_scratch(void);\n\n"));
+                           "size_t $model_generate_scratch(const $model_generation *how);\n\n"));
 }
 
 static const char *batch_errors(const Emit *e)

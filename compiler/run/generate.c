@@ -176,6 +176,7 @@ static void show_end(Outlet *o)
 
 typedef struct {
         Engine *engine;
+        Arena *arena;
         Generation *how;
         const Tokenizer *tokenizer;
         Outlet outlet;
@@ -214,34 +215,23 @@ static int run_show(void *of, int32_t token)
         return 1;
 }
 
-static const char *loop(Run *r, const Graph *g,
-                        float *logits, /* NOLINT(readability-non-const-parameter): the model writes there */
-                        int32_t *times, const int32_t *tokens, int64_t n, Generated *result)
+static int run_rewind(void *of, int64_t n)
 {
-        const Generation *how = r->how;
-        const Generator all = {.of = r,
-                               .position = run_position,
-                               .take = run_take,
-                               .sample = run_draw,
-                               .show = run_show,
-                               .seconds = seconds,
-                               .tokens = {loop_tokens(g, "stop"), loop_tokens(g, "first"),
-                                          loop_tokens(g, "forbid"), loop_tokens(g, "forbid_first")},
-                               .suppress = how->suppress,
-                               .vocab = r->vocab,
-                               .context = g->named[g->time].bound,
-                               .steps = how->steps,
-                               .chunk = how->chunk,
-                               .hashes = how->hash,
-                               .logits = logits,
-                               .times = times,
-                               .penalties = how->penalties};
-        switch (generation_run(&all, tokens, n, result)) {
+        Run *r = of;
+        r->wrong = engine_rewind(r->engine, n);
+        return r->wrong != NULL;
+}
+
+static const char *loop(Run *r, Generator *all, void *room, const int32_t *tokens, int64_t n,
+                        Generated *result)
+{
+        generation_lay(all, &r->how->sampler, room);
+        switch (generation_run(all, tokens, n, result)) {
         case 0: return NULL;
         case GENERATION_MEMORY: return no_memory;
         case GENERATION_CONTEXT:
-                return arena_printf(g->arena, "the prompt has %lld tokens, and the context holds %lld",
-                                    (long long)n, (long long)all.context);
+                return arena_printf(r->arena, "the prompt has %lld tokens, and the context holds %lld",
+                                    (long long)n, (long long)all->context);
         default: return r->wrong;
         }
 }
@@ -249,28 +239,39 @@ static const char *loop(Run *r, const Graph *g,
 const char *generate(Engine *e, const Plan *p, const Tokenizer *tokenizer, const int32_t *tokens, int64_t n,
                      Generation *how, Generated *result)
 {
+        const Graph *g = p->graph;
         Run r = {.engine = e,
+                 .arena = g->arena,
                  .how = how,
                  .tokenizer = tokenizer,
                  .outlet = {.how = how, .decoder.begun = !how->talk && n > 1},
-                 .vocab = row_elements(p, &p->graph->output[0].node->type),
+                 .vocab = row_elements(p, &g->output[0].node->type),
                  .sample = (SampleFunction *)kernel_find(p->target, "sample")};
-        float *logits = malloc((size_t)r.vocab * sizeof *logits);
-        how->sampler.order = malloc((size_t)r.vocab * sizeof *how->sampler.order);
-        how->sampler.weight = malloc((size_t)r.vocab * sizeof *how->sampler.weight);
-        int32_t *times = malloc((size_t)r.vocab * sizeof *times);
+        Generator all = {.of = &r,
+                         .position = run_position,
+                         .take = run_take,
+                         .rewind = run_rewind,
+                         .sample = run_draw,
+                         .show = run_show,
+                         .seconds = seconds,
+                         .tokens = {loop_tokens(g, "stop"), loop_tokens(g, "first"), loop_tokens(g, "forbid"),
+                                    loop_tokens(g, "forbid_first")},
+                         .suppress = how->suppress,
+                         .vocab = r.vocab,
+                         .context = g->named[g->time].bound,
+                         .steps = how->steps,
+                         .chunk = how->chunk,
+                         .hashes = how->hash,
+                         .drafts = how->drafts < p->chunk ? how->drafts : (int)p->chunk,
+                         .penalties = how->penalties};
+        void *room = malloc(generation_room(all.vocab, all.context, all.drafts));
         r.outlet.piece = malloc(tokenizer ? (size_t)tokenizer->longest + 1 : 1);
         *result = (Generated){.made = 0};
-        const char *wrong = no_memory;
-        if (logits && how->sampler.order && how->sampler.weight && times && r.outlet.piece)
-                wrong = loop(&r, p->graph, logits, times, tokens, n, result);
+        const char *wrong = room && r.outlet.piece ? loop(&r, &all, room, tokens, n, result) : no_memory;
         show_end(&r.outlet);
         wrong = wrong ? wrong : r.outlet.wrong;
         free(r.outlet.held);
         free(r.outlet.piece);
-        free(how->sampler.order);
-        free(how->sampler.weight);
-        free(times);
-        free(logits);
+        free(room);
         return wrong;
 }

@@ -139,6 +139,7 @@ enum { MAX_STOPS = 16 };
 typedef struct {
         int64_t steps;   /* at most so many new tokens */
         int64_t chunk;   /* the prompt in pieces of so many */
+        int drafts;      /* at most so many tokens are drafted at a time */
         Sampler sampler; /* its scratch apart; `state` is that of what comes behind it afterwards */
         Penalties penalties;
         const int32_t *suppress;     /* tokens that are never chosen, -1 behind them; or NULL */

@@ -58,24 +58,31 @@ static void ways(tale *m, void *scratch)
                 {"--repetition-penalty 1.3 --presence-penalty 0.5 --frequency-penalty 0.25",
                  {.repetition_penalty = 1.3f, .presence_penalty = 0.5f, .frequency_penalty = 0.25f, .steps = 40}},
         };
-        for (size_t i = 0; i < sizeof way / sizeof *way; i++) {
+        for (size_t i = 0; i < 2 * sizeof way / sizeof *way; i++) {
+                tale_generation how = way[i / 2].how;
+                how.drafts = i % 2 ? 7 : 0; /* which changes nothing */
                 begin(m);
-                go_on(m, way[i].name, &way[i].how, scratch);
+                go_on(m, way[i / 2].name, &how, scratch);
         }
         begin(m);
         go_on(m, "to the end", NULL, scratch);
+        begin(m);
+        go_on(m, "to the end", &(tale_generation){.drafts = 32}, scratch);
 }
 
 /* A text in pieces is the same text. */
 static void pieces(tale *m, void *scratch)
 {
-        const tale_generation how = {.steps = 10};
+        const tale_generation how = {.steps = 10, .drafts = 3};
         begin(m);
         for (int i = 0; i < 4; i++)
                 go_on(m, "ten more", &how, scratch);
         begin(m);
         most = 8;
         go_on(m, "ended by the caller", NULL, scratch);
+        begin(m);
+        most = 8;
+        go_on(m, "ended by the caller", &(tale_generation){.drafts = 5}, scratch);
 }
 
 static void refuse(tale *m, const char *what, const int32_t *tokens, int64_t n, const tale_generation *how, void *scratch)
@@ -89,7 +96,7 @@ static void mistakes(tale *m, void *scratch)
 {
         static const int32_t beyond[] = {1, TALE_VOCAB};
         const tale_generation one = {.steps = 1}, cold = {.temperature = -1}, nan = {.temperature = NAN}, few = {.steps = -1}, k = {.top_k = -1},
-                              p = {.top_p = 1.5f}, r = {.repetition_penalty = -1}, f = {.frequency_penalty = INFINITY};
+                              p = {.top_p = 1.5f}, r = {.repetition_penalty = -1}, f = {.frequency_penalty = INFINITY}, d = {.drafts = 33};
         begin(m);
         refuse(m, "no prompt", text, 0, &one, scratch);
         refuse(m, "prompt NULL", NULL, 3, &one, scratch);
@@ -101,6 +108,7 @@ static void mistakes(tale *m, void *scratch)
         refuse(m, "top_p 1.5", text, 3, &p, scratch);
         refuse(m, "repetition_penalty -1", text, 3, &r, scratch);
         refuse(m, "frequency_penalty infinite", text, 3, &f, scratch);
+        refuse(m, "33 drafts", text, 3, &d, scratch);
         refuse(m, "a token that there is not", beyond, 2, &one, scratch);
         tale_reset(m);
         refuse(m, "more than the context", text, TALE_CONTEXT + 1, &one, scratch);
@@ -112,7 +120,7 @@ int main(int argc, char **argv)
 {
         int error;
         tale *m = tale_new(argv[1], argc > 2 ? atoi(argv[2]) : 1, &error);
-        void *scratch = malloc(tale_generate_scratch());
+        void *scratch = malloc(tale_generate_scratch(&(tale_generation){.drafts = 32}));
         if (!m || !scratch)
                 return 3;
         ways(m, scratch);
