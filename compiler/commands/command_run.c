@@ -188,7 +188,8 @@ static void report(const Session *s, const Generated *g)
         double rate = (double)(g->made - 1) / g->rest_seconds;
         fprintf(stderr, "%" PRId64 " tokens more: %.1f tokens/s", g->made - 1, rate);
         if (s->o->drafts)
-                fprintf(stderr, "; %" PRId64 " were drafted, %" PRId64 " of them right", g->drafted, g->stood);
+                fprintf(stderr, "; %" PRId64 " were drafted, %" PRId64 " of them right", g->drafted,
+                        g->stood);
         else
                 fprintf(stderr, ", %.1f GB/s of weights", 1e-9 * rate * (double)product_weights(s->plan));
         fprintf(stderr, " (at the end by %s)\n", engine_tier(s->engine));

@@ -282,7 +282,7 @@ static void check_text(void)
 {
         static const int32_t none = -1;
         Text t = {.c = read_case()};
-        int32_t suppress[SUPPRESSED + 1];
+        int32_t suppress[SUPPRESSED + 1], times[MOST], text[2 * STEPS + 1];
         int n = tokens("suppress", suppress, SUPPRESSED), group = n ? 9 : t.c.sampler.temperature > 0 ? 8 : 7;
         suppress[n] = -1;
         const Generator g = {.of = &t,
@@ -298,6 +298,8 @@ static void check_text(void)
                              .steps = STEPS,
                              .chunk = 4,
                              .logits = logits,
+                             .times = times,
+                             .text = text,
                              .penalties = t.c.penalties};
         Generated made;
         t.c.sampler.state = t.c.seed;
