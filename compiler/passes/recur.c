@@ -311,8 +311,10 @@ static Node *finished(Match *m, Node *y)
 {
         Node *n = m->root;
         y = where_all(m, times(m, y, &m->row), &m->row_if, false);
-        if (y && y->type.dtype != n->type.dtype)
-                y = n->type.dtype == REAL ? as_real(m, y) : NULL;
+        if (y && n->type.dtype == REAL)
+                y = as_real(m, y);
+        else if (y && y->type.dtype != n->type.dtype)
+                return recur_refuse(m, "floats may not hold its integers");
         if (y && !type_equal(&y->type, &n->type))
                 y = view_broadcast(m->r->g, m->at, y, &n->type, n->span, n->where);
         return y ? y : recur_refuse(m, "its factors do not fit");
@@ -377,6 +379,9 @@ static Node *make_sum(Match *m)
                       : NULL;
         } else if (weighs) {
                 y = scan(m, weighed(m, NULL), NULL, NULL);
+                bool counts = m->col.n == 0 && dim_bound(m->r->g, dim_named(m->r->time)) <= 1 << 24;
+                if (y && counts && m->root->type.dtype == INT)
+                        y = make(m, OP_FLOOR, y, NULL);
         } else {
                 y = m->ndecay ? decay_sum(m) : rows_so_far(m);
                 m->at = m->root->body;
