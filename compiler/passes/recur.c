@@ -82,7 +82,8 @@ static Node *real_number(Match *m, double value)
 /* x times or divided by a factor; of maxima, with a term more or less */
 static Node *with_factor(Match *m, Node *x, Node *factor, bool under)
 {
-        return make(m, m->maxima ? under ? OP_SUB : OP_ADD : under ? OP_DIV : OP_MUL, x, factor);
+        Op direct = m->maxima ? OP_ADD : OP_MUL, inverse = m->maxima ? OP_SUB : OP_DIV;
+        return make(m, under ? inverse : direct, x, factor);
 }
 
 static Node *times(Match *m, Node *x, const Factors *by)
