@@ -1,5 +1,5 @@
 /*
- * Causal sums over all positions before: y_i = sum over j <= i of c^(i - j) (q_i . k_j) v_j, without a row of the past but those of a
+ * Causal sums and maxima over all positions before.  Sums: y_i = sum over j <= i of c^(i - j) (q_i . k_j) v_j, without a row of the past but those of a
  * block.  Chunkwise as in Sun et al. (2023), on fixed blocks of 64 absolute positions, with every bit defined.  For row i of the
  * block that begins at b, with r = i - b, and M [depth][width] the sum before the block (scan_state.h):
  *
@@ -13,9 +13,10 @@
  *
  *      y_i[e] = fma(y_{i-1}[e], c, v_i[e]), from +0; or y_{i-1}[e] + v_i[e]
  *
- * and M is y of the row before the block.  No bit depends on which rows come in a call.
+ * and M is y of the row before the block.  Maxima are the same with y_i[e] = max(y_{i-1}[e], v_i[e]), from -inf.  No bit depends on
+ * which rows come in a call.
  *
- * Needs guard.h, a v16 header, tile.h, matmul.h and scan_state.h.
+ * Needs guard.h, a v16 header, math.h, tile.h, matmul.h and scan_state.h.
  */
 
 /* Rows of one head, all columns. */
@@ -26,6 +27,7 @@ typedef struct {
         int64_t q_row, k_row, v_row, out_row;
         const float *powers; /* c^0 to c^64, or NULL */
         int depth, width;
+        int maxima; /* in place of sums; without q, k and powers */
 } Scan;
 
 /* Floats of scratch that scan() needs; each thread its own. */
@@ -109,15 +111,26 @@ KERNEL void scan_keep(const Scan *s, const ScanUnit *u, int r, int64_t from)
         }
 }
 
+/* Without queries and keys: what is there before the block; the row after `sum`. */
+KERNEL v16 scan_before(const Scan *s, const ScanUnit *u, int e)
+{
+        return u->at > 0 ? v_load(u->sum + e) : v_set1(s->maxima ? FLOAT_MINUS_INF : 0);
+}
+
+KERNEL v16 scan_next(const Scan *s, v16 sum, v16 v)
+{
+        if (s->maxima)
+                return v_max(sum, v);
+        return s->powers ? v_fma(sum, v_set1(s->powers[1]), v) : v_add(sum, v);
+}
+
 /* Without queries and keys: rows r to r + rows - 1 of the block, all values being there; a full block leaves its last row. */
 KERNEL void scan_sums(const Scan *s, const ScanUnit *u, int r, int rows, int64_t from)
 {
-        const v16 c = v_set1(s->powers ? s->powers[1] : 1);
         for (int e = 0; e < u->columns; e += 16) {
-                v16 sum = u->at > 0 ? v_load(u->sum + e) : v_set1(0);
+                v16 sum = scan_before(s, u, e);
                 for (int j = 0; j < r + rows; j++) {
-                        const v16 v = v_load(u->values + j * u->width + e);
-                        sum = s->powers ? v_fma(sum, c, v) : v_add(sum, v);
+                        sum = scan_next(s, sum, v_load(u->values + j * u->width + e));
                         if (j >= r)
                                 v_store_n(s->out + (from + j - r) * s->out_row + u->first + e, sum,
                                           u->columns - e < 16 ? u->columns - e : 16);
@@ -127,13 +140,10 @@ KERNEL void scan_sums(const Scan *s, const ScanUnit *u, int r, int rows, int64_t
 
 KERNEL void scan_absorb_sums(const Scan *s, ScanUnit *u)
 {
-        const v16 c = v_set1(s->powers ? s->powers[1] : 1);
         for (int e = 0; e < u->width; e += 16) {
-                v16 sum = u->at > 0 ? v_load(u->sum + e) : v_set1(0);
-                for (int j = 0; j < SCAN_BLOCK; j++) {
-                        const v16 v = v_load(u->values + j * u->width + e);
-                        sum = s->powers ? v_fma(sum, c, v) : v_add(sum, v);
-                }
+                v16 sum = scan_before(s, u, e);
+                for (int j = 0; j < SCAN_BLOCK; j++)
+                        sum = scan_next(s, sum, v_load(u->values + j * u->width + e));
                 v_store(u->sum + e, sum);
         }
         u->at += SCAN_BLOCK;

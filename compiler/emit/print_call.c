@@ -256,8 +256,8 @@ static void print_scan(Printer *p, const ScanCall *c, Text *out)
                                     operand_text(p, of[i]), member[i], (long long)row[i]);
         if (c->powers.buffer)
                 text_printf(call, "        .powers = %s,\n", operand_text(p, c->powers));
-        text_printf(call, "        .depth = %lld, .width = %lld,\n};\n", (long long)c->depth,
-                    (long long)c->width);
+        text_printf(call, "        .depth = %lld, .width = %lld,%s\n};\n", (long long)c->depth,
+                    (long long)c->width, c->maxima ? " .maxima = 1," : "");
         p->m = true;
         if (c->state.buffer)
                 text_printf(call,

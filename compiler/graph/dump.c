@@ -113,7 +113,10 @@ static const char *attr_text(Arena *a, const Graph *g, const Node *n)
         case OP_SOFTMAX: return attr->index == DEAD_ROWS_NAN ? " dead rows nan" : "";
         case OP_KEEP: return arena_printf(a, " %s%s", attr->state->name, rounding_text(a, attr->state));
         case OP_KEPT: return arena_printf(a, " %s", attr->state->name);
-        case OP_SCAN: return attr->state ? arena_printf(a, " after %s", attr->state->name) : "";
+        case OP_SCAN: {
+                const char *kind = attr->index == SCAN_MAXIMA ? " maxima" : "";
+                return attr->state ? arena_printf(a, "%s after %s", kind, attr->state->name) : kind;
+        }
         case OP_READ: return arena_printf(a, " %s axis %d", attr->state->name, attr->axis);
         case OP_APPEND:
                 return arena_printf(a, " %s axis %d%s", attr->state->name, attr->axis,

@@ -166,6 +166,7 @@ static void print_attributes(FILE *f, const Graph *g, const Node *n, int indent)
                 fprintf(f, ", \"dead_rows_nan\": %s", attr->index == DEAD_ROWS_NAN ? "true" : "false");
                 break;
         case OP_SCAN:
+                fprintf(f, ", \"maxima\": %s", attr->index == SCAN_MAXIMA ? "true" : "false");
                 if (attr->state)
                         fprintf(f, ", \"state\": %d", attr->state->id);
                 break;

@@ -411,7 +411,9 @@ static void evaluate_softmax(const Node *n, const int64_t *size, const double *c
 static void evaluate_scan_alone(const Node *n, const int64_t *size, const double *const *in, double *y)
 {
         Arena scratch = {0};
-        evaluate_scan(n, size, in, NEW_ARRAY(&scratch, double, scan_sums(n)), y);
+        double *sums = NEW_ARRAY(&scratch, double, scan_sums(n));
+        scan_start(n, sums);
+        evaluate_scan(n, size, in, sums, y);
         arena_free(&scratch);
 }
 

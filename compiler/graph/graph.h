@@ -117,10 +117,12 @@ typedef struct {
 /* A product that passes over terms whose left or right factor is 0, whatever the other factor is: 0 x NaN is not added. */
 enum { ZEROS_LEFT = 1, ZEROS_RIGHT = 2 };
 enum { DEAD_ROWS_NAN = 1 }; /* a row that is -inf throughout becomes NaN, not 0 */
+/* Kinds of scans. */
+enum { SCAN_SUMS, SCAN_MAXIMA };
 
 typedef struct {
         int axis;  /* PAD JOIN SUM MAXOF ARGMAX READ APPEND */
-        int index; /* INPUT CARRY RESULT; TOP: k; MATMUL: ZEROS_LEFT, ZEROS_RIGHT; SOFTMAX: DEAD_ROWS_NAN */
+        int index; /* INPUT CARRY RESULT; TOP: k; MATMUL: ZEROS_..; SOFTMAX: DEAD_ROWS_NAN; SCAN: its kind */
         int slot;  /* WEIGHT: -1, or a slot fixed by a checkpoint entry */
         Dim dim;   /* SIZE; INDEX: what is added */
         Dim before, after; /* PAD */
@@ -500,13 +502,15 @@ void evaluate(const Node *n, const int64_t *size, const double *const *in, doubl
 typedef struct {
         Node *v, *q, *k, *powers; /* [.., T, width], [.., T, depth] or NULL, [.., 1, SCAN_POWERS] or NULL */
         int64_t heads, depth, width; /* heads: all leading axes together; depth 0: without q and k */
+        bool maxima;
 } ScanInputs;
 enum { SCAN_POWERS = 65 }; /* c^0 to c^64 */
 ScanInputs scan_of(const Node *n);
 Type scan_state(
         const Node
                 *n); /* of what an instance keeps for it: [units, floats], as runtime/scan_state.h has it */
-int64_t scan_sums(const Node *n); /* elements of `sums` */
+int64_t scan_sums(const Node *n);             /* elements of `sums` */
+void scan_start(const Node *n, double *sums); /* without a row before */
 /* sums: of all rows before, for each head [depth][width]; they become those with these rows. */
 void evaluate_scan(const Node *n, const int64_t *size, const double *const *in, double *sums, double *y);
 

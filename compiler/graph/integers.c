@@ -123,6 +123,21 @@ static Interval summed(const Scan *s, const Node *n, Interval x)
         return n->type.dtype == REAL ? widened(sum, most) : sum;
 }
 
+/* Of all rows that there can be. */
+static Interval scanned(const Scan *s, const Node *n, Interval x)
+{
+        Dim rows = n->type.dim[n->type.rank - 2];
+        if (n->attr.index == SCAN_MAXIMA)
+                return x;
+        if (n->nin > 1)
+                return anything;
+        double most =
+                (double)dim_bound(s->graph, n->attr.state ? dim_add(rows, dim_named(s->graph->past)) : rows);
+        return widened(
+                (Interval){product(x.low, x.low < 0 ? most : 1), product(x.high, x.high > 0 ? most : 1)},
+                most);
+}
+
 static Interval of_function(Op op, Interval x)
 {
         switch ((int)op) {
@@ -211,6 +226,7 @@ static Interval of_node(Scan *s, const Node *n)
         case OP_ARGMAX: return interval(0, (double)dim_bound(s->graph, n->in[0]->type.dim[n->attr.axis]) - 1);
         case OP_SUM: return summed(s, n, in[0]);
         case OP_SOFTMAX: return interval(0, 1);
+        case OP_SCAN: return scanned(s, n, in[0]);
         case OP_READ:
         case OP_KEPT: return s->state[n->attr.state->id];
         case OP_APPEND:

@@ -230,7 +230,7 @@ void interpret_scan(Interp *it, const Node *n, const double *const *in, double *
         }
         *pending = (Pending){it->pending, kept, sums, past + it->size[it->g->time], 0};
         it->pending = pending;
-        memset(sums->data, 0, (size_t)sums->count * sizeof *sums->data);
+        scan_start(n, sums->data);
         if (past > 0 && (kept->rows != past || kept->count != sums->count))
                 interpret_fail(it,
                                arena_printf(it->g->arena, "state %s does not hold what the past of %lld left",

@@ -1,19 +1,21 @@
-/* Scans: causal sums in which every row follows from the one before.
+/* Scans: causal sums and maxima in which every row follows from the one before.
  *
  *      with queries and keys      M_i = c M_{i-1} + k_i' v_i,  y_i = q_i M_i       M [depth, width] of each head
  *      without                    y_i = c y_{i-1} + v_i                            the same with q = k = 1
+ *      maxima                     y_i = max(y_{i-1}, v_i), from -inf               without q, k and c
  *
  * c, of each head, is element 1 of `powers` [.., 1, 65], which are c^0 to c^64; without powers it is 1.  So no row of the past is
  * wanted again: what is kept does not grow with it.  The recur pass (passes/recur.c) makes scans of products with masks. */
 #include "graph.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "../../runtime/scan_state.h"
 
 ScanInputs scan_of(const Node *n)
 {
-        ScanInputs s = {.v = n->in[0]};
+        ScanInputs s = {.v = n->in[0], .maxima = n->attr.index == SCAN_MAXIMA};
         if (n->nin > 2) {
                 s.q = n->in[1];
                 s.k = n->in[2];
@@ -48,6 +50,12 @@ int64_t scan_sums(const Node *n)
         return s.heads * (s.q ? s.depth : 1) * s.width;
 }
 
+void scan_start(const Node *n, double *sums)
+{
+        for (int64_t i = 0; i < scan_sums(n); i++)
+                sums[i] = n->attr.index == SCAN_MAXIMA ? -INFINITY : 0;
+}
+
 /* Where head number `head` of n begins in an operand, whose leading axes are broadcast. */
 static int64_t head_at(const Node *n, const Node *x, int64_t head, const int64_t *size)
 {
@@ -80,6 +88,12 @@ static void next_row(const ScanInputs *s, double decay, const double *q, const d
                 }
 }
 
+static void next_maxima(int64_t width, const double *v, double *most, double *y)
+{
+        for (int64_t c = 0; c < width; c++)
+                y[c] = most[c] = op_of(OP_MAX, most[c], v[c], 0);
+}
+
 void evaluate_scan(const Node *n, const int64_t *size, const double *const *in, double *sums, double *y)
 {
         ScanInputs s = scan_of(n);
@@ -92,7 +106,10 @@ void evaluate_scan(const Node *n, const int64_t *size, const double *const *in, 
                         k = in[2] + head_at(n, s.k, head, size);
                 }
                 for (int64_t i = 0; i < rows && !interrupted; i++, y += s.width)
-                        next_row(&s, decay, q ? q + i * depth : NULL, k ? k + i * depth : NULL,
-                                 v + i * s.width, sums, y);
+                        if (s.maxima)
+                                next_maxima(s.width, v + i * s.width, sums, y);
+                        else
+                                next_row(&s, decay, q ? q + i * depth : NULL, k ? k + i * depth : NULL,
+                                         v + i * s.width, sums, y);
         }
 }

@@ -225,6 +225,8 @@ static void check_leaf(const Verifier *v, const Node *n)
         case OP_KEEP:
         case OP_KEPT: check_state(v, n); break;
         case OP_SCAN:
+                check(v, n, n->attr.index == SCAN_SUMS || (n->attr.index == SCAN_MAXIMA && n->nin == 1),
+                      "a scan of no kind that there is");
                 if (n->attr.state)
                         check_state(v, n);
                 break;

@@ -129,6 +129,7 @@ typedef struct {
         Operand state;                /* likewise: it begins anew in each call, in scratch */
         int64_t q_row, k_row, v_row, out_row;
         int64_t depth, width, heads;
+        bool maxima;                    /* in place of sums */
         Dim position;                   /* of the first row */
         int row;                        /* loop of the rows */
         int around[MAX_LOOPS], naround; /* loops of the heads, outermost first */

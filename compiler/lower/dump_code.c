@@ -155,7 +155,8 @@ static void dump_scan(const Dump *d, const ScanCall *c)
         for (int i = 0; i < 6; i++)
                 if (of[i].buffer)
                         dump_operand(d, name[i], of[i]);
-        fprintf(d->file, "; %" PRId64 " heads, %" PRId64 " by %" PRId64, c->heads, c->depth, c->width);
+        fprintf(d->file, "; %s%" PRId64 " heads, %" PRId64 " by %" PRId64, c->maxima ? "maxima, " : "",
+                c->heads, c->depth, c->width);
         dump_numbered(d, c->row);
 }
 

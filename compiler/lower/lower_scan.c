@@ -128,6 +128,7 @@ Node *lower_scan(Plan *p, Kernel *k, Code *code)
                            .depth = s.depth,
                            .width = s.width,
                            .heads = s.heads,
+                           .maxima = s.maxima,
                            .row = w.row};
         for (; call->naround < w.naround; call->naround++)
                 call->around[call->naround] = w.around[call->naround];

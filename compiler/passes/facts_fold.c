@@ -172,8 +172,11 @@ Fact fact_of_scan(const Facts *f, const Node *n)
                         reach_add(f, &y.reach, read);
                 }
         }
-        y.kinds = kinds & ~(unsigned)FINITE ? ANYTHING : kinds_of_sum(f, REAL, FINITE);
         y.exact_zero = true;
+        if (n->attr.index == SCAN_MAXIMA)
+                y.kinds = kinds;
+        else
+                y.kinds = kinds & ~(unsigned)FINITE ? ANYTHING : kinds_of_sum(f, REAL, FINITE);
         return y;
 }
 

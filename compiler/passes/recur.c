@@ -1,4 +1,4 @@
-/* Recurrences: causal sums that need no row of the past again become scans.
+/* Recurrences: causal sums and maxima that need no row of the past again become scans.
  *
  *      y = (mask * (q @ k') * r * c) @ v              y = r * scan(q, k, c v, powers of the decay)
  *
@@ -11,271 +11,19 @@
  *      q @ k'                                         queries and keys   one product at most; without one, running sums
  *      what does not vary along columns, or rows      r, c               also below a line of division
  *
- * A sum over the columns of such a left operand, as a normaliser is, becomes q . scan(c k), or 1 + row.
+ *      a condition of the column, or of the row       where(it, c v, 0)  beside the triangle: where it fails, all is masked
+ *
+ * A sum over the columns of such a left operand, as a normaliser is, becomes q . scan(c k), or 1 + row.  A maximum over them,
+ *
+ *      y = max(where(col <= row, c, -inf) + r)        y = scan of maxima(c) + r
+ *
+ * has terms of rows and columns in place of factors.
  *
  * Expects: verified graph before the causal pass.  Leaves: scans, which have no past yet, and what they are said to be (--explain). */
 #include <math.h>
 #include <string.h>
 
-#include "facts_private.h"
-
-enum { MOST_FACTORS = 16, DEEPEST = 32 };
-
-typedef struct {
-        Node *node;
-        bool under; /* divides */
-} Factor;
-typedef struct {
-        Factor at[MOST_FACTORS];
-        int n;
-} Factors;
-
-/* base^(steps (row - col) times the factors); base NULL: e. */
-typedef struct {
-        Node *base;
-        int64_t steps;
-        Factors by;
-} Decay;
-
-typedef struct {
-        Graph *g;
-        const Facts *facts, *any; /* of the nodes up to `limit`; of any value */
-        int time, limit;
-        Node **replaced; /* by id */
-        Text *said;
-        bool found;
-} Recur;
-
-/* The left operand of one contraction, taken apart. */
-typedef struct {
-        Recur *r;
-        Node *root;
-        Body *at; /* where new nodes stand */
-        Factors row, col;
-        Decay decay[4];
-        int ndecay;
-        Node *core;
-        bool masked, triangle; /* some mask was seen; it is the triangle */
-        const char *why;       /* what stands in the way */
-} Match;
-
-/* --- what a node is --- */
-
-static Node *refuse(Match *m, const char *why)
-{
-        m->why = m->why ? m->why : why;
-        return NULL;
-}
-
-/* Along the last axis but `back`? */
-static bool varies(const Node *n, int back)
-{
-        return n->type.rank > back && !dim_is(n->type.dim[n->type.rank - 1 - back], 1);
-}
-
-static bool is_constant(const Node *n, double value)
-{
-        return n->op == OP_CONST && n->attr.literal->count == 1 && n->attr.literal->iterations == 1 &&
-               n->attr.literal->value[0] == value;
-}
-
-/* What a view shows that does no more than to add axes in front. */
-static Node *straight(Node *n)
-{
-        while (n->op == OP_VIEW) {
-                const View *v = n->attr.view;
-                const Type *in = &n->in[0]->type;
-                for (int a = 0; a < in->rank; a++)
-                        if (!dim_is(v->offset[a], 0))
-                                return n;
-                for (int i = 0; i < v->natom; i++) {
-                        const Atom *atom = &v->atom[i];
-                        bool front = atom->axis < 0 && atom->out < n->type.rank - in->rank;
-                        bool same = atom->axis >= 0 && atom->stride == 1 &&
-                                    atom->axis - in->rank == atom->out - n->type.rank &&
-                                    dim_equal(atom->size, in->dim[atom->axis]);
-                        if (!front && !same && !dim_is(atom->size, 1))
-                                return n;
-                }
-                n = n->in[0];
-        }
-        return n;
-}
-
-/* An integer that is some affine form of row and column, exactly: row[0] col + row[1] row + constant. */
-static bool is_affine(const Match *m, const Node *n, Dim *constant, int64_t by[2])
-{
-        const Cases *c = n->id < m->r->limit ? m->r->facts->of[n->id].integer : NULL;
-        const Case *one = c && c->n == 1 && c->at[0].when.n == 0 ? &c->at[0] : NULL;
-        const Affine *exact = NULL;
-        for (int i = 0; one && i < one->nlow; i++)
-                for (int j = 0; j < one->nhigh; j++)
-                        if (one->low[i].den == 1 && one->high[j].den == 1 &&
-                            affine_equal(&one->low[i].affine, &one->high[j].affine))
-                                exact = &one->low[i].affine;
-        if (!exact)
-                return false;
-        by[0] = by[1] = 0;
-        for (int a = 0; a < AXES; a++) {
-                int back = n->type.rank - 1 - a;
-                if (exact->coef[a] && (back < 0 || back > 1))
-                        return false;
-                if (exact->coef[a])
-                        by[back] = exact->coef[a];
-        }
-        *constant = exact->constant;
-        return true;
-}
-
-/* a <= b, or a < b: is that col <= row? */
-static bool is_triangle(const Match *m, const Node *a, const Node *b, bool strict)
-{
-        Dim low, high;
-        int64_t x[2], y[2];
-        if (!is_affine(m, a, &low, x) || !is_affine(m, b, &high, y))
-                return false;
-        Dim rest = dim_sub(high, low);
-        rest.fixed -= strict;
-        int64_t step = y[1] - x[1];
-        return step > 0 && y[0] - x[0] == -step && dim_is_fixed(rest) && rest.fixed >= 0 && rest.fixed < step;
-}
-
-static bool holds_triangle(const Match *m, Node *c, bool negated)
-{
-        c = straight(c);
-        switch ((int)c->op) {
-        case OP_NOT: return holds_triangle(m, c->in[0], !negated);
-        case OP_LESS:
-        case OP_LESSEQ: {
-                bool strict = (c->op == OP_LESS) != negated;
-                return is_triangle(m, c->in[negated], c->in[!negated], strict);
-        }
-        case OP_AND:
-                return !negated && holds_triangle(m, c->in[0], false) && holds_triangle(m, c->in[1], false);
-        case OP_OR: return negated && holds_triangle(m, c->in[0], true) && holds_triangle(m, c->in[1], true);
-        default: return false;
-        }
-}
-
-/* --- taking apart --- */
-
-static bool add_factor(Match *m, Factors *to, Node *n, bool under)
-{
-        if (is_constant(n, 1))
-                return true;
-        if (to->n == MOST_FACTORS)
-                return refuse(m, "it has too many factors");
-        to->at[to->n++] = (Factor){n, under};
-        return true;
-}
-
-static bool take_mask(Match *m, Node *condition, bool negated)
-{
-        m->masked = true;
-        if (!holds_triangle(m, condition, negated))
-                return refuse(m, "its mask is not col <= row alone");
-        return m->triangle = true;
-}
-
-/* x = steps (row - col) times factors of the head */
-static bool take_exponent(Match *m, Decay *d, Node *x, int depth)
-{
-        Dim constant;
-        int64_t by[2];
-        x = straight(x);
-        if (is_affine(m, x, &constant, by) && by[1] && by[0] == -by[1] && dim_is(constant, 0)) {
-                d->steps *= by[1];
-                return true;
-        }
-        for (int i = 0; depth < DEEPEST && x->op == OP_MUL && i < 2; i++)
-                if (!varies(x->in[i], 0) && !varies(x->in[i], 1))
-                        return add_factor(m, &d->by, x->in[i], false) &&
-                               take_exponent(m, d, x->in[1 - i], depth + 1);
-        if (depth < DEEPEST && x->op == OP_DIV && !varies(x->in[1], 0) && !varies(x->in[1], 1))
-                return add_factor(m, &d->by, x->in[1], true) && take_exponent(m, d, x->in[0], depth + 1);
-        if (depth < DEEPEST && x->op == OP_NEG) {
-                d->steps = -d->steps;
-                return take_exponent(m, d, x->in[0], depth + 1);
-        }
-        if (depth < DEEPEST && x->op == OP_REAL_OF)
-                return take_exponent(m, d, x->in[0], depth + 1);
-        return refuse(m,
-                      "its decay is no power with row - col, times a number of each head, as its exponent");
-}
-
-static bool take_decay(Match *m, Node *base, Node *x)
-{
-        Decay *d = &m->decay[m->ndecay];
-        x = straight(x);
-        if (m->ndecay == 4)
-                return refuse(m, "it has too many decays");
-        if (base && (varies(base, 0) || varies(base, 1)))
-                return refuse(m, "its decay is another one in each row or column: such gates are no "
-                                 "recurrence that is derived");
-        *d = (Decay){.base = base, .steps = 1};
-        for (int i = 1; !base && x->op == OP_WHERE && i < 3; i++)
-                if (is_constant(x->in[i], -INFINITY)) {
-                        if (!take_mask(m, x->in[0], i == 1))
-                                return false;
-                        x = x->in[3 - i];
-                }
-        m->ndecay++;
-        return take_exponent(m, d, x, 0);
-}
-
-static bool take_core(Match *m, Node *product)
-{
-        if (m->core)
-                return refuse(m, "it is made of two products");
-        m->core = product;
-        return true;
-}
-
-static bool take(Match *m, Node *n, bool under, int depth);
-
-static bool take_where(Match *m, Node *n, int depth)
-{
-        if (is_constant(n->in[2], 0))
-                return take_mask(m, n->in[0], false) && take(m, n->in[1], false, depth);
-        if (is_constant(n->in[1], 0))
-                return take_mask(m, n->in[0], true) && take(m, n->in[2], false, depth);
-        m->masked |= varies(n->in[0], 0) && varies(n->in[0], 1);
-        return refuse(m, "what is masked is not 0");
-}
-
-/* Every factor of n, which is one itself; under: it divides. */
-static bool take(Match *m, Node *n, bool under, int depth)
-{
-        if (!varies(n, 0))
-                return add_factor(m, &m->row, n, under);
-        if (!varies(n, 1))
-                return add_factor(m, &m->col, n, under);
-        n = straight(n);
-        if (depth == DEEPEST)
-                return refuse(m, "it is nested too deep");
-        if (n->op == OP_MUL)
-                return take(m, n->in[0], under, depth + 1) && take(m, n->in[1], under, depth + 1);
-        if (n->op == OP_DIV)
-                return take(m, n->in[0], under, depth + 1) && take(m, n->in[1], !under, depth + 1);
-        if (under)
-                return refuse(m, "it is divided by what varies along rows and columns");
-        if (n->type.dtype == BOOL)
-                return take_mask(m, n, false);
-        switch ((int)n->op) {
-        case OP_REAL_OF: return take(m, n->in[0], false, depth + 1);
-        case OP_WHERE: return take_where(m, n, depth + 1);
-        case OP_POW: return take_decay(m, n->in[0], n->in[1]);
-        case OP_EXP: return take_decay(m, NULL, n->in[0]);
-        case OP_MATMUL: return take_core(m, n);
-        case OP_NEG:
-                return add_factor(m, &m->row, build_number(m->r->g, m->at, -1, REAL, n->span, n->where),
-                                  false) &&
-                       take(m, n->in[0], false, depth + 1);
-        default:
-                return refuse(m, arena_printf(m->r->g->arena, "%s of row and column is no factor of either",
-                                              op_info[n->op].text));
-        }
-}
+#include "recur_private.h"
 
 /* --- the decay as a number for each head --- */
 
@@ -312,16 +60,36 @@ static Node *make(Match *m, Op op, Node *a, Node *b)
                  : NULL;
 }
 
+static Node *choose(Match *m, Node *condition, Node *yes, Node *no)
+{
+        Diag diag = {.arena = m->r->g->arena};
+        Node *in[] = {condition, yes, no};
+        return condition && yes && no
+                       ? build(m->r->g, m->at, &diag, OP_WHERE, 3, in, NULL, m->root->span, m->root->where)
+                       : NULL;
+}
+
 static Node *as_real(Match *m, Node *n)
 {
         return n && n->type.dtype != REAL ? make(m, OP_REAL_OF, n, NULL) : n;
 }
 
-/* x times and divided by the factors */
+static Node *real_number(Match *m, double value)
+{
+        return build_number(m->r->g, m->at, value, REAL, m->root->span, m->root->where);
+}
+
+/* x times or divided by a factor; of maxima, with a term more or less */
+static Node *with_factor(Match *m, Node *x, Node *factor, bool under)
+{
+        Op direct = m->maxima ? OP_ADD : OP_MUL, inverse = m->maxima ? OP_SUB : OP_DIV;
+        return make(m, under ? inverse : direct, x, factor);
+}
+
 static Node *times(Match *m, Node *x, const Factors *by)
 {
         for (int i = 0; x && i < by->n; i++)
-                x = make(m, by->at[i].under ? OP_DIV : OP_MUL, x, by->at[i].node);
+                x = with_factor(m, x, by->at[i].node, by->at[i].under);
         return x;
 }
 
@@ -332,12 +100,11 @@ static Node *one_step(Match *m)
         Node *all = NULL;
         for (int i = 0; i < m->ndecay; i++) {
                 const Decay *d = &m->decay[i];
-                Node *x = build_number(g, m->at, (double)d->steps, REAL, m->root->span, m->root->where);
-                x = times(m, x, &d->by);
+                Node *x = times(m, real_number(m, (double)d->steps), &d->by);
                 x = d->base ? make(m, OP_POW, d->base, x) : make(m, OP_EXP, x, NULL);
                 all = all && x ? make(m, OP_MUL, all, x) : x;
                 if (!x)
-                        return refuse(m, "its decays do not fit");
+                        return recur_refuse(m, "its decays do not fit");
         }
         return all && all->type.rank < 2 ? view_rank(g, m->at, all, 2, m->root->span, m->root->where) : all;
 }
@@ -358,8 +125,8 @@ static Node *table_of(Match *m, const Node *of, Type type, int64_t each,
                 const double *c = number_of(m, of, t);
                 for (int64_t i = 0; i < count; i++) {
                         if (!c || !(c[i] >= 0 && c[i] <= 1))
-                                return refuse(m, c ? "its decay is not from 0 to 1"
-                                                   : "its decay is no constant");
+                                return recur_refuse(m, c ? "its decay is not from 0 to 1"
+                                                         : "its decay is no constant");
                         for (int64_t k = 0; k < each; k++)
                                 l->value[t * l->count + i * each + k] = number(c[i], k);
                 }
@@ -398,10 +165,10 @@ static Node *powers_of_still(Match *m, Node *c)
                 for (int k = 0; k < d->by.n; k++)
                         still = still && is_still(m, d->by.at[k].node);
                 if (!still)
-                        return refuse(m,
-                                      "data decide its decay: such gates are no recurrence that is derived");
+                        return recur_refuse(
+                                m, "data decide its decay: such gates are no recurrence that is derived");
                 if (d->base && m->r->facts->of[d->base->id].kinds & ~(unsigned)(ZERO | POSITIVE))
-                        return refuse(m, "its decay may be negative");
+                        return recur_refuse(m, "its decay may be negative");
         }
         Type type = {.dtype = INT, .rank = 1, .dim = {dim_fixed(SCAN_POWERS)}};
         Node *exponent = node_new(m->r->g, m->at, OP_INDEX, 0, NULL, (Attr){.slot = -1}, type, m->root->span,
@@ -424,30 +191,51 @@ static Node *powers_of(Match *m)
 
 /* --- putting together --- */
 
-static Node *turned(Match *m, Node *x)
+/* The last axis changes places with the one that is `back` before it. */
+static Node *swapped(Match *m, Node *x, int back)
 {
         int perm[MAX_RANK];
-        if (x && x->type.rank < 2)
-                x = view_rank(m->r->g, m->at, x, 2, m->root->span, m->root->where);
+        if (x && x->type.rank <= back)
+                x = view_rank(m->r->g, m->at, x, back + 1, m->root->span, m->root->where);
         if (!x)
                 return NULL;
-        for (int i = 0; i < x->type.rank; i++)
+        int last = x->type.rank - 1;
+        for (int i = 0; i < last; i++)
                 perm[i] = i;
-        perm[x->type.rank - 1] = x->type.rank - 2;
-        perm[x->type.rank - 2] = x->type.rank - 1;
+        perm[last] = last - back;
+        perm[last - back] = last;
         return view_transpose(m->r->g, m->at, x, perm, m->root->span, m->root->where);
 }
 
-/* x, or all ones, with the factors of its rows */
+static Node *turned(Match *m, Node *x)
+{
+        return swapped(m, x, 1);
+}
+
+/* x where all conditions hold, else what counts for nothing.  A factor of 0 would not hide what is no number. */
+static Node *where_all(Match *m, Node *x, const Factors *conditions, bool turn)
+{
+        for (int i = 0; x && i < conditions->n; i++) {
+                Node *c = conditions->at[i].node, *no = real_number(m, m->maxima ? -INFINITY : 0);
+                bool negated = conditions->at[i].under;
+                x = choose(m, turn ? turned(m, c) : c, negated ? no : x, negated ? x : no);
+        }
+        return x;
+}
+
+/* x, or all ones, with the factors of its rows, or the terms, and their conditions */
 static Node *weighed(Match *m, Node *x)
 {
         for (int i = 0; i < m->col.n; i++) {
                 Node *c = turned(m, as_real(m, m->col.at[i].node));
-                if (!x && m->col.at[i].under)
-                        x = build_number(m->r->g, m->at, 1, REAL, m->root->span, m->root->where);
-                x = x ? make(m, m->col.at[i].under ? OP_DIV : OP_MUL, x, c) : c;
+                bool under = m->col.at[i].under;
+                if (!x && under)
+                        x = real_number(m, m->maxima ? 0 : 1);
+                x = x ? with_factor(m, x, c, under) : c;
         }
-        return x;
+        if (!x && m->col_if.n)
+                x = real_number(m, m->maxima ? 0 : 1);
+        return where_all(m, x, &m->col_if, true);
 }
 
 /* Is it there position by position, no position ahead of its own?  What is new here is made of such.  Where a value may be NaN, as what is
@@ -467,17 +255,20 @@ static bool has_inputs(const Match *m, const Node *n)
 
 static bool are_fed(Match *m, const Node *v)
 {
-        const Node *all[MOST_FACTORS + 3] = {v, m->core ? m->core->in[0] : NULL,
-                                             m->core ? m->core->in[1] : NULL};
+        const Node *all[2 * MOST_FACTORS + 3] = {v, m->core ? m->core->in[0] : NULL,
+                                                 m->core ? m->core->in[1] : NULL};
         bool back = true, fed = false;
+        int n = 3;
         for (int i = 0; i < m->col.n; i++)
-                all[3 + i] = m->col.at[i].node;
-        for (int i = 0; i < m->col.n + 3; i++) {
+                all[n++] = m->col.at[i].node;
+        for (int i = 0; i < m->col_if.n; i++)
+                all[n++] = m->col_if.at[i].node;
+        for (int i = 0; i < n; i++) {
                 back = back && (!all[i] || looks_back(m, all[i]));
                 fed = fed || (all[i] && has_inputs(m, all[i]));
         }
-        return (back && fed) || refuse(m, back ? "no input decides what it sums"
-                                               : "what it sums looks ahead of its own position");
+        return (back && fed) || recur_refuse(m, back ? "no input decides what it sums"
+                                                     : "what it sums looks ahead of its own position");
 }
 
 static bool is_rows(const Match *m, const Node *n)
@@ -486,35 +277,48 @@ static bool is_rows(const Match *m, const Node *n)
                dim_is_fixed(n->type.dim[n->type.rank - 1]);
 }
 
+/* Heads of one column each, which are better columns of one head? */
+static bool is_thin(const Node *v, const Node *powers)
+{
+        int head = v->type.rank - 3;
+        return head >= 0 && dim_is(v->type.dim[v->type.rank - 1], 1) && dim_is_fixed(v->type.dim[head]) &&
+               !(powers && varies_along(powers, 2));
+}
+
 /* The scan of v, weighed by queries and keys if there are any. */
 static Node *scan(Match *m, Node *v, Node *q, Node *k)
 {
         Graph *g = m->r->g;
         Diag diag = {.arena = g->arena};
-        Node *in[4] = {v}, *powers = m->ndecay ? powers_of(m) : NULL;
+        Node *powers = m->ndecay ? powers_of(m) : NULL;
+        bool across = v && !q && is_thin(v, powers);
+        Node *in[4] = {across ? v = swapped(m, v, 2) : v};
         int n = 1;
         if ((m->ndecay && !powers) || !v || !is_rows(m, v) || (q && (!k || !is_rows(m, q) || !is_rows(m, k))))
-                return refuse(m, "its operands are no rows of a fixed width for each position");
+                return recur_refuse(m, "its operands are no rows of a fixed width for each position");
         if (q) {
                 in[n++] = q;
                 in[n++] = k;
         }
         if (powers)
                 in[n++] = powers;
-        Node *y = build(g, m->at, &diag, OP_SCAN, n, in, &(Attr){.slot = -1}, m->root->span, m->root->where);
-        return y ? y : refuse(m, "its leading axes do not fit");
+        Attr attr = {.index = m->maxima ? SCAN_MAXIMA : SCAN_SUMS, .slot = -1};
+        Node *y = build(g, m->at, &diag, OP_SCAN, n, in, &attr, m->root->span, m->root->where);
+        return !y ? recur_refuse(m, "its leading axes do not fit") : across ? swapped(m, y, 2) : y;
 }
 
 /* y with the type of the root */
 static Node *finished(Match *m, Node *y)
 {
         Node *n = m->root;
-        y = times(m, y, &m->row);
-        if (y && y->type.dtype != n->type.dtype)
-                y = n->type.dtype == REAL ? as_real(m, y) : NULL;
+        y = where_all(m, times(m, y, &m->row), &m->row_if, false);
+        if (y && n->type.dtype == REAL)
+                y = as_real(m, y);
+        else if (y && y->type.dtype != n->type.dtype)
+                return recur_refuse(m, "floats may not hold its integers");
         if (y && !type_equal(&y->type, &n->type))
                 y = view_broadcast(m->r->g, m->at, y, &n->type, n->span, n->where);
-        return y ? y : refuse(m, "its factors do not fit");
+        return y ? y : recur_refuse(m, "its factors do not fit");
 }
 
 static Node *make_product(Match *m)
@@ -523,7 +327,14 @@ static Node *make_product(Match *m)
              *k = m->core ? turned(m, m->core->in[1]) : NULL;
         if (!are_fed(m, v))
                 return NULL;
+        if (k)
+                k = where_all(m, k, &m->col_if, true);
         return finished(m, scan(m, weighed(m, v), q, k));
+}
+
+static Node *make_maxima(Match *m)
+{
+        return are_fed(m, NULL) ? finished(m, scan(m, weighed(m, NULL), NULL, NULL)) : NULL;
 }
 
 /* 1 + row, the sum of a triangle's row */
@@ -547,19 +358,17 @@ static Node *decay_sum(Match *m)
         m->at = g->top;
         Node *c = step ? table_of(m, step, type, 1, itself) : NULL;
         if (!c || c->attr.literal->iterations > 1)
-                return refuse(m, "its decays are others in each iteration");
-        Node *one = build_number(g, g->top, 1, REAL, m->root->span, m->root->where),
-             *n = as_real(m, rows_so_far(m));
+                return recur_refuse(m, "its decays are others in each iteration");
+        Node *one = real_number(m, 1), *n = as_real(m, rows_so_far(m));
         Node *rest = make(m, OP_SUB, one, make(m, OP_POW, c, n));
-        Node *in[] = {make(m, OP_EQUAL, c, one), n, make(m, OP_DIV, rest, make(m, OP_SUB, one, c))};
-        Diag diag = {.arena = g->arena};
-        return build(g, g->top, &diag, OP_WHERE, 3, in, NULL, m->root->span, m->root->where);
+        return choose(m, make(m, OP_EQUAL, c, one), n, make(m, OP_DIV, rest, make(m, OP_SUB, one, c)));
 }
 
 static Node *make_sum(Match *m)
 {
         Node *q = m->core ? m->core->in[0] : NULL, *k = m->core ? turned(m, m->core->in[1]) : NULL, *y;
-        if ((q || m->col.n) && !are_fed(m, NULL))
+        bool weighs = m->col.n || m->col_if.n;
+        if ((q || weighs) && !are_fed(m, NULL))
                 return NULL;
         if (q) {
                 Attr attr = {.slot = -1};
@@ -569,8 +378,11 @@ static Node *make_sum(Match *m)
                 attr.axis = y ? y->type.rank - 1 : 0;
                 y = y ? build(m->r->g, m->at, &diag, OP_SUM, 1, &y, &attr, m->root->span, m->root->where)
                       : NULL;
-        } else if (m->col.n) {
+        } else if (weighs) {
                 y = scan(m, weighed(m, NULL), NULL, NULL);
+                bool counts = m->col.n == 0 && dim_bound(m->r->g, dim_named(m->r->time)) <= 1 << 24;
+                if (y && counts && m->root->type.dtype == INT)
+                        y = make(m, OP_FLOOR, y, NULL);
         } else {
                 y = m->ndecay ? decay_sum(m) : rows_so_far(m);
                 m->at = m->root->body;
@@ -580,12 +392,13 @@ static Node *make_sum(Match *m)
 
 /* --- all nodes --- */
 
-/* The scores, or weights, of a contraction over positions, a row for each; NULL: n is none. */
+/* The scores, or weights, of a contraction or a maximum over positions, a row for each; NULL: n is none. */
 static Node *left_operand(const Recur *r, const Node *n)
 {
         Node *left = n->nin ? n->in[0] : NULL;
-        bool sums = n->op == OP_MATMUL ? n->attr.index == 0 && left->op != OP_SOFTMAX
-                                       : n->op == OP_SUM && n->attr.axis == left->type.rank - 1;
+        bool sums = n->op == OP_MATMUL
+                            ? n->attr.index == 0 && left->op != OP_SOFTMAX
+                            : (n->op == OP_SUM || n->op == OP_MAXOF) && n->attr.axis == left->type.rank - 1;
         Dim time = dim_named(r->time);
         int rank = left ? left->type.rank : 0;
         return sums && rank >= 2 && n->type.rank >= 2 && dim_equal(left->type.dim[rank - 1], time) &&
@@ -597,17 +410,20 @@ static Node *left_operand(const Recur *r, const Node *n)
 static Node *recurrence(Recur *r, Node *n)
 {
         Node *left = left_operand(r, n), *y = NULL;
-        Match m = {.r = r, .root = n, .at = n->body};
+        Match m = {.r = r, .root = n, .at = n->body, .maxima = n->op == OP_MAXOF};
         if (!left)
                 return n;
-        if (take(&m, left, false, 0) && m.triangle)
-                y = n->op == OP_SUM ? make_sum(&m) : make_product(&m);
+        if (take_apart(&m, left))
+                y = m.maxima ? make_maxima(&m) : n->op == OP_SUM ? make_sum(&m) : make_product(&m);
         const char *name = n->name ? n->name : op_info[n->op].text;
         if (y) {
                 r->found = true;
                 y->name = y->name ? y->name : n->name;
                 text_printf(r->said, "%s at line %d: a recurrence%s%s\n", name, span_line(n->span),
-                            m.core ? " of queries and keys" : "", m.ndecay ? ", with a decay" : "");
+                            m.core     ? " of queries and keys"
+                            : m.maxima ? " of maxima"
+                                       : "",
+                            m.ndecay ? ", with a decay" : "");
         } else if (m.why && (m.masked || m.ndecay)) {
                 text_printf(r->said, "%s at line %d: no recurrence: %s\n", name, span_line(n->span), m.why);
         }

@@ -327,7 +327,7 @@ typedef struct {
         float *out;
         int64_t q_row, k_row, v_row, out_row;
         const float *powers;
-        int depth, width;
+        int depth, width, maxima;
 } ScanRun;
 typedef void ScanKernel(const ScanRun *s, float *state, int unit, int64_t position, int64_t rows,
                         float *scratch);
@@ -355,7 +355,8 @@ void run_scan(Frame *f, const ScanCall *c)
                                    .out_row = c->out_row,
                                    .powers = place_or_none(f, c->powers),
                                    .depth = (int)c->depth,
-                                   .width = (int)c->width};
+                                   .width = (int)c->width,
+                                   .maxima = c->maxima};
                 float *state = place_or_none(f, c->state), *scratch = scratch_of(f);
                 ScanKernel *scan = (ScanKernel *)f->own->run.scan;
                 if (state)

@@ -1,5 +1,5 @@
-"""Causal sums without a softmax: products of a triangle, decays, and factors of rows, columns and heads, which become scans; and what is
-almost one: other masks, decays that grow or that data decide, formulas on the scores.
+"""Causal sums without a softmax: products of a triangle, decays, and factors of rows, columns and heads, and causal maxima and minima, which
+become scans; and what is almost one: other masks, decays that grow or that data decide, formulas on the scores.
 
 It has random numbers of its own, so that a seed's other choices stay what they are."""
 
@@ -15,11 +15,32 @@ class Recurrent:
         kept, self.r = self.r, own
         for _ in range(1 + self.r.below(2)):
             self.do_recurrence()
+        if own.chance(50):
+            self.do_largest()
         self.r = kept
 
-    def triangle(self, s, x):
+    def of_one(self, s, marked):
+        """Of the column or of the row alone; or almost."""
+        r = self.r
+        if r.chance(15):
+            return r.pick([f"(row({s}) + col({s})) % 3 != 0", f"row({s}) - col({s}) < 5", f"(col({s}) % 2 == 0 or row({s}) % 2 == 0)"])
+        return r.pick([f"col({s}) < {1 + r.below(4)}", f"col({s}) % {2 + r.below(3)} != 1", f"row({s}) % 3 != 1", f"not (col({s}) == 2)",
+                       f"(col({s}) < 3 or col({s}) > 6)"] + [marked, f"not {marked}"] * 2 * bool(marked))
+
+    def both(self, s, conditions):
+        """The triangle and these: as it is to hold, and as it is to fail."""
+        r = self.r
+        all_of = [f"col({s}) <= row({s})"] + conditions
+        k = r.below(len(all_of))
+        all_of = all_of[k:] + all_of[:k]
+        return " and ".join(all_of), " or ".join(f"not ({c})" for c in all_of)
+
+    def triangle(self, s, x, marked=None):
         """x where col <= row, else 0; or almost."""
         r = self.r
+        if r.chance(25):
+            holds, fails = self.both(s, [self.of_one(s, marked) for _ in range(1 + r.chance(30))])
+            return r.pick([f"where({holds}, {x}, 0)", f"where({fails}, 0, {x})", f"where(not ({fails}), {x}, 0)", f"(real({holds}) * {x})"])
         if r.chance(12):
             other = r.pick([f"col({s}) < row({s})", f"col({s}) <= row({s}) and row({s}) - col({s}) < 7", f"col({s}) <= row({s}) // 2",
                             f"col({s}) + 1 <= row({s})", f"col({s}) <= row({s}) and col({s}) % 3 != 1"])
@@ -47,6 +68,30 @@ class Recurrent:
             x = f"({x} / (row({row}) + 1))" if r.chance(50) else f"({x} / (col({column}) + 2))"
         return x
 
+    def do_largest(self):
+        """Running maxima and minima, of a column or of one for each number of a row; never of nothing, which is infinite."""
+        r = self.r
+        x = self.rows(lambda y: self.size(self.time) ** 2 * 5 <= 4 * MOST_ELEMENTS * (1 + 20 * self.long))
+        if not x:
+            return None
+        t, c = self.fresh(), self.fresh()
+        width = r.pick([1, 1, 2, 5])
+        self.line(f"{t} = {x.name} @ {x.name}'")
+        self.line(f"{c} = (tanh(linear({x.name}, {width}) as c{t}))'{'[.., none, ..]' if width > 1 else ''}")
+        call, none = r.pick([("max", "-inf"), ("min", "inf")])
+        conditions = [f"(col({t}) == 0 or {self.of_one(t, None)})"] if r.chance(30) else []
+        holds, fails = self.both(t, conditions)
+        term = f"(col({t}) / {self.size(self.time)})"
+        of_row = f"(tanh(linear({x.name}, 1) as r{t}))"
+        inner = r.pick([c, c, f"({c} - {term})", f"({c} + {of_row})", f"({of_row} - {c})", f"-{c}", f"({c} * {of_row})"])
+        masked = r.pick([f"where({holds}, {inner}, {none})", f"where({fails}, {none}, {inner})", f"({inner} + where({holds}, 0, {none}))",
+                         f"({inner} - where({fails}, -({none}), 0))", f"-where({holds}, {inner}, -({none}))"] if r.chance(90) else
+                        [f"where(col({t}) < row({t}) or col({t}) == 0 and row({t}) == 0, {inner}, {none})",
+                         f"where({holds} and row({t}) - col({t}) < 6, {inner}, {none})"])
+        y = self.fresh()
+        self.line(f"{y} = {call}({masked})")
+        return self.let(f"{y}[.., 0]'" if width > 1 else y, [self.time, width], 3)
+
     def do_recurrence(self):
         r = self.r
         heads = r.pick([1, 1, 2, 3])
@@ -69,7 +114,11 @@ class Recurrent:
         if not r.chance(40):
             score = f"({score} * {self.decay(t, heads)})" if score else self.decay(t, heads)
         m = self.fresh()
-        self.line(f"{m} = {self.weigh(self.triangle(t, score or '1'), factors, t, t)}")
+        marked = None
+        if r.chance(20):
+            marked = self.fresh()
+            self.line(f"{marked} = (linear({x.name}, 1) as mark{t})' > 0")
+        self.line(f"{m} = {self.weigh(self.triangle(t, score or '1', marked), factors, t, t)}")
         norm = r.pick(["", "", f" / (sum({m}) ^ 2 + 1)", f" / (sum({m} * {m}) + 1)"])
         y = self.fresh()
         self.line(f"{y} = ({m} @ {v}){norm}")

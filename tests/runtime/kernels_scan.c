@@ -1,6 +1,6 @@
 /*
- * runtime/scan.h against its definition in plain C, to the bit: depths and widths, with a decay and without, sums without queries and
- * keys, in pieces against the whole, positions taken back within a block, and NaN in every row that comes later.
+ * runtime/scan.h against its definition in plain C, to the bit: depths and widths, with a decay and without, sums and maxima without
+ * queries and keys, in pieces against the whole, positions taken back within a block, and NaN in every row that comes later.
  */
 #include "kernels.h"
 
@@ -11,7 +11,7 @@
 #define ROWS 207
 
 typedef struct {
-        int depth, width;
+        int depth, width, maxima;
         float decay; /* 0: none */
         float *q, *k, *v, *powers, *expected, *out, *state, *scratch;
 } Case;
@@ -53,6 +53,17 @@ static void define_sum(const Case *c, int e)
         }
 }
 
+/* What is no number is the largest where it comes last, and never after. */
+static void define_maximum(const Case *c, int e)
+{
+        float y = -INFINITY;
+        for (int i = 0; i < ROWS; i++) {
+                const float v = c->v[i * c->width + e];
+                y = y > v ? y : v;
+                c->expected[i * c->width + e] = y;
+        }
+}
+
 /* Rows `from` to `to`, given as one call.  What comes after them is NaN. */
 static void take(const Case *c, int from, int to)
 {
@@ -66,7 +77,8 @@ static void take(const Case *c, int from, int to)
                         .out_row = c->width,
                         .powers = c->decay > 0 ? c->powers : NULL,
                         .depth = c->depth,
-                        .width = c->width};
+                        .width = c->width,
+                        .maxima = c->maxima};
         for (int unit = 0; unit < SCAN_UNITS(c->width); unit++)
                 scan(&s, c->state + unit * SCAN_FLOATS(c->depth, c->width), unit, from, to - from, c->scratch);
 }
@@ -93,14 +105,16 @@ static int goes_back(const Case *c)
         return good && is_defined(c);
 }
 
-static int good_whole = 1, good_sums = 1, good_pieces = 1, good_back = 1, good_later = 1;
+static int good_whole = 1, good_sums = 1, good_maxima = 1, good_pieces = 1, good_back = 1, good_later = 1;
 
-static void compare(int depth, int width, float decay)
+static void compare(int depth, int width, float decay, int maxima)
 {
-        Case c = {.depth = depth, .width = width, .decay = decay};
+        Case c = {.depth = depth, .width = width, .decay = decay, .maxima = maxima};
         c.q = random_floats(ROWS * depth);
         c.k = random_floats(ROWS * depth);
         c.v = random_floats(ROWS * width);
+        for (int i = 7; maxima && i < ROWS * width; i += 59 + i % 83)
+                c.v[i] = i % 3 ? -INFINITY : i % 2 ? -0.0f : NAN;
         c.powers = zero_floats(SCAN_BLOCK + 1);
         c.expected = zero_floats(ROWS * width);
         c.out = zero_floats(ROWS * width);
@@ -110,9 +124,9 @@ static void compare(int depth, int width, float decay)
         for (int i = 0; i <= SCAN_BLOCK; i++, power *= decay > 0 ? (double)decay : 1)
                 c.powers[i] = (float)power;
         for (int e = 0; e < width; e++)
-                depth ? define_column(&c, e) : define_sum(&c, e);
+                maxima ? define_maximum(&c, e) : depth ? define_column(&c, e) : define_sum(&c, e);
         take(&c, 0, ROWS);
-        *(depth ? &good_whole : &good_sums) &= is_defined(&c);
+        *(maxima ? &good_maxima : depth ? &good_whole : &good_sums) &= is_defined(&c);
         hash_floats(c.out, (int64_t)ROWS * width);
         for (int piece = 1; piece < 80; piece = 2 * piece + 3) {
                 memset(c.out, 0, sizeof *c.out * (size_t)(ROWS * width));
@@ -144,11 +158,14 @@ int main(void)
 {
         static const int shape[][2] = {{8, 8}, {64, 64}, {17, 19}, {1, 1}, {3, 130}, {40, 256}, {0, 1}, {0, 24}, {0, 300}};
         for (int i = 0; i < 9; i++) {
-                compare(shape[i][0], shape[i][1], 0);
-                compare(shape[i][0], shape[i][1], 0.96875f);
+                compare(shape[i][0], shape[i][1], 0, 0);
+                compare(shape[i][0], shape[i][1], 0.96875f, 0);
+                if (!shape[i][0])
+                        compare(0, shape[i][1], 0, 1);
         }
         verdict("a scan is its definition", good_whole);
         verdict("a scan without queries and keys is its definition", good_sums);
+        verdict("a scan of maxima is its definition", good_maxima);
         verdict("a scan in pieces has the bits of the whole", good_pieces);
         verdict("a scan goes back within a block", good_back);
         verdict("a scan reads no row that comes later", good_later);

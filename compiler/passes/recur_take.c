@@ -1,0 +1,268 @@
+/* Taking apart what a contraction weighs or sums, and of which it takes the largest, along columns: see recur.c. */
+#include "recur_private.h"
+
+#include <math.h>
+
+enum { DEEPEST = 32 };
+
+/* --- what a node is --- */
+
+Node *recur_refuse(Match *m, const char *why)
+{
+        m->why = m->why ? m->why : why;
+        return NULL;
+}
+
+/* Along the last axis but `back`? */
+bool varies_along(const Node *n, int back)
+{
+        return n->type.rank > back && !dim_is(n->type.dim[n->type.rank - 1 - back], 1);
+}
+
+static bool is_constant(const Node *n, double value)
+{
+        return n->op == OP_CONST && n->attr.literal->count == 1 && n->attr.literal->iterations == 1 &&
+               n->attr.literal->value[0] == value;
+}
+
+/* What a view shows that does no more than to add axes in front. */
+static Node *straight(Node *n)
+{
+        while (n->op == OP_VIEW) {
+                const View *v = n->attr.view;
+                const Type *in = &n->in[0]->type;
+                for (int a = 0; a < in->rank; a++)
+                        if (!dim_is(v->offset[a], 0))
+                                return n;
+                for (int i = 0; i < v->natom; i++) {
+                        const Atom *atom = &v->atom[i];
+                        bool front = atom->axis < 0 && atom->out < n->type.rank - in->rank;
+                        bool same = atom->axis >= 0 && atom->stride == 1 &&
+                                    atom->axis - in->rank == atom->out - n->type.rank &&
+                                    dim_equal(atom->size, in->dim[atom->axis]);
+                        if (!front && !same && !dim_is(atom->size, 1))
+                                return n;
+                }
+                n = n->in[0];
+        }
+        return n;
+}
+
+/* An integer that is some affine form of row and column, exactly: row[0] col + row[1] row + constant. */
+static bool is_affine(const Match *m, const Node *n, Dim *constant, int64_t by[2])
+{
+        const Cases *c = n->id < m->r->limit ? m->r->facts->of[n->id].integer : NULL;
+        const Case *one = c && c->n == 1 && c->at[0].when.n == 0 ? &c->at[0] : NULL;
+        const Affine *exact = NULL;
+        for (int i = 0; one && i < one->nlow; i++)
+                for (int j = 0; j < one->nhigh; j++)
+                        if (one->low[i].den == 1 && one->high[j].den == 1 &&
+                            affine_equal(&one->low[i].affine, &one->high[j].affine))
+                                exact = &one->low[i].affine;
+        if (!exact)
+                return false;
+        by[0] = by[1] = 0;
+        for (int a = 0; a < AXES; a++) {
+                int back = n->type.rank - 1 - a;
+                if (exact->coef[a] && (back < 0 || back > 1))
+                        return false;
+                if (exact->coef[a])
+                        by[back] = exact->coef[a];
+        }
+        *constant = exact->constant;
+        return true;
+}
+
+/* a <= b, or a < b: is that col <= row? */
+static bool is_triangle(const Match *m, const Node *a, const Node *b, bool strict)
+{
+        Dim low, high;
+        int64_t x[2], y[2];
+        if (!is_affine(m, a, &low, x) || !is_affine(m, b, &high, y))
+                return false;
+        Dim rest = dim_sub(high, low);
+        rest.fixed -= strict;
+        int64_t step = y[1] - x[1];
+        return step > 0 && y[0] - x[0] == -step && dim_is_fixed(rest) && rest.fixed >= 0 && rest.fixed < step;
+}
+
+/* --- taking apart --- */
+
+/* A factor, a term or a condition. */
+static bool add_part(Match *m, Factors *to, Node *n, bool under)
+{
+        if (to->n == MOST_FACTORS)
+                return recur_refuse(m, "it is made of too many parts");
+        to->at[to->n++] = (Factor){n, under};
+        return true;
+}
+
+static bool add_factor(Match *m, Factors *to, Node *n, bool under)
+{
+        return is_constant(n, 1) || add_part(m, to, n, under);
+}
+
+/* The triangle, conditions of the row or of the column alone, and what is both or, negated, either. */
+static bool take_condition(Match *m, Node *c, bool negated)
+{
+        if (!varies_along(c, 0) || !varies_along(c, 1))
+                return add_part(m, varies_along(c, 0) ? &m->col_if : &m->row_if, c, negated);
+        c = straight(c);
+        if (c->op == OP_NOT)
+                return take_condition(m, c->in[0], !negated);
+        if (c->op == (negated ? OP_OR : OP_AND))
+                return take_condition(m, c->in[0], negated) && take_condition(m, c->in[1], negated);
+        bool strict = (c->op == OP_LESS) != negated;
+        if ((c->op != OP_LESS && c->op != OP_LESSEQ) ||
+            !is_triangle(m, c->in[negated], c->in[!negated], strict))
+                return recur_refuse(m,
+                                    "its mask is not col <= row, with conditions of row or column at most");
+        return m->triangle = true;
+}
+
+static bool take_mask(Match *m, Node *condition, bool negated)
+{
+        m->masked = true;
+        return take_condition(m, condition, negated);
+}
+
+/* x = steps (row - col) times factors of the head */
+static bool take_exponent(Match *m, Decay *d, Node *x, int depth)
+{
+        Dim constant;
+        int64_t by[2];
+        x = straight(x);
+        if (is_affine(m, x, &constant, by) && by[1] && by[0] == -by[1] && dim_is(constant, 0)) {
+                d->steps *= by[1];
+                return true;
+        }
+        for (int i = 0; depth < DEEPEST && x->op == OP_MUL && i < 2; i++)
+                if (!varies_along(x->in[i], 0) && !varies_along(x->in[i], 1))
+                        return add_factor(m, &d->by, x->in[i], false) &&
+                               take_exponent(m, d, x->in[1 - i], depth + 1);
+        if (depth < DEEPEST && x->op == OP_DIV && !varies_along(x->in[1], 0) && !varies_along(x->in[1], 1))
+                return add_factor(m, &d->by, x->in[1], true) && take_exponent(m, d, x->in[0], depth + 1);
+        if (depth < DEEPEST && x->op == OP_NEG) {
+                d->steps = -d->steps;
+                return take_exponent(m, d, x->in[0], depth + 1);
+        }
+        if (depth < DEEPEST && x->op == OP_REAL_OF)
+                return take_exponent(m, d, x->in[0], depth + 1);
+        return recur_refuse(
+                m, "its decay is no power with row - col, times a number of each head, as its exponent");
+}
+
+static bool take_decay(Match *m, Node *base, Node *x)
+{
+        Decay *d = &m->decay[m->ndecay];
+        x = straight(x);
+        if (m->ndecay == 4)
+                return recur_refuse(m, "it has too many decays");
+        if (base && (varies_along(base, 0) || varies_along(base, 1)))
+                return recur_refuse(m, "its decay is another one in each row or column: such gates are no "
+                                       "recurrence that is derived");
+        *d = (Decay){.base = base, .steps = 1};
+        for (int i = 1; !base && x->op == OP_WHERE && i < 3; i++)
+                if (is_constant(x->in[i], -INFINITY)) {
+                        if (!take_mask(m, x->in[0], i == 1))
+                                return false;
+                        x = x->in[3 - i];
+                }
+        m->ndecay++;
+        return take_exponent(m, d, x, 0);
+}
+
+static bool take_core(Match *m, Node *product)
+{
+        if (m->core)
+                return recur_refuse(m, "it is made of two products");
+        m->core = product;
+        return true;
+}
+
+static bool take(Match *m, Node *n, bool under, int depth);
+
+static bool take_where(Match *m, Node *n, int depth)
+{
+        if (is_constant(n->in[2], 0))
+                return take_mask(m, n->in[0], false) && take(m, n->in[1], false, depth);
+        if (is_constant(n->in[1], 0))
+                return take_mask(m, n->in[0], true) && take(m, n->in[2], false, depth);
+        m->masked |= varies_along(n->in[0], 0) && varies_along(n->in[0], 1);
+        return recur_refuse(m, "what is masked is not 0");
+}
+
+/* Every factor of n, which is one itself; under: it divides. */
+static bool take(Match *m, Node *n, bool under, int depth)
+{
+        if (!varies_along(n, 0))
+                return add_factor(m, &m->row, n, under);
+        if (!varies_along(n, 1))
+                return add_factor(m, &m->col, n, under);
+        n = straight(n);
+        if (depth == DEEPEST)
+                return recur_refuse(m, "it is nested too deep");
+        if (n->op == OP_MUL)
+                return take(m, n->in[0], under, depth + 1) && take(m, n->in[1], under, depth + 1);
+        if (n->op == OP_DIV)
+                return take(m, n->in[0], under, depth + 1) && take(m, n->in[1], !under, depth + 1);
+        if (under)
+                return recur_refuse(m, "it is divided by what varies along rows and columns");
+        if (n->type.dtype == BOOL)
+                return take_mask(m, n, false);
+        switch ((int)n->op) {
+        case OP_REAL_OF: return take(m, n->in[0], false, depth + 1);
+        case OP_WHERE: return take_where(m, n, depth + 1);
+        case OP_POW: return take_decay(m, n->in[0], n->in[1]);
+        case OP_EXP: return take_decay(m, NULL, n->in[0]);
+        case OP_MATMUL: return take_core(m, n);
+        case OP_NEG:
+                return add_factor(m, &m->row, build_number(m->r->g, m->at, -1, REAL, n->span, n->where),
+                                  false) &&
+                       take(m, n->in[0], false, depth + 1);
+        default:
+                return recur_refuse(m, arena_printf(m->r->g->arena,
+                                                    "%s of row and column is no factor of either",
+                                                    op_info[n->op].text));
+        }
+}
+
+/* --- terms of a maximum --- */
+
+static bool take_terms(Match *m, Node *n, bool under, int depth);
+
+static bool take_masked(Match *m, Node *n, bool under, int depth)
+{
+        for (int i = 1; i < 3; i++)
+                if (is_constant(n->in[i], under ? INFINITY : -INFINITY))
+                        return take_mask(m, n->in[0], i == 1) && take_terms(m, n->in[3 - i], under, depth);
+        return recur_refuse(m, "what is masked is not infinite");
+}
+
+/* Every term of n, which is one itself; under: it is subtracted. */
+static bool take_terms(Match *m, Node *n, bool under, int depth)
+{
+        if (!varies_along(n, 0) || !varies_along(n, 1))
+                return is_constant(n, 0) || add_part(m, varies_along(n, 0) ? &m->col : &m->row, n, under);
+        n = straight(n);
+        if (depth == DEEPEST)
+                return recur_refuse(m, "it is nested too deep");
+        switch ((int)n->op) {
+        case OP_WHERE: return take_masked(m, n, under, depth + 1);
+        case OP_REAL_OF: return take_terms(m, n->in[0], under, depth + 1);
+        case OP_NEG: return take_terms(m, n->in[0], !under, depth + 1);
+        case OP_ADD:
+        case OP_SUB:
+                return take_terms(m, n->in[0], under, depth + 1) &&
+                       take_terms(m, n->in[1], under != (n->op == OP_SUB), depth + 1);
+        default:
+                return recur_refuse(m,
+                                    arena_printf(m->r->g->arena, "%s of row and column is no term of either",
+                                                 op_info[n->op].text));
+        }
+}
+
+bool take_apart(Match *m, Node *operand)
+{
+        return (m->maxima ? take_terms(m, operand, false, 0) : take(m, operand, false, 0)) && m->triangle;
+}
