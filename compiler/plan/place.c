@@ -182,6 +182,18 @@ static bool is_stored_in(const Fuse *f, const Node *n, const Buffer *to)
         return !k || k->op == K_LOOP || (k->op == K_MATMUL && (narrow || to->paged));
 }
 
+/* Rows of an output are those from the first wanted one on: do the outermost loop of n's elements, and what makes n, begin there? */
+static bool begins_with_wanted(const Fuse *f, const Node *n, const Buffer *to)
+{
+        const Graph *g = f->plan->graph;
+        const Kernel *k = f->owner[n->id];
+        Domain d = domain_of(g, &n->type);
+        if (to->home != IN_OUTPUT || to->shift_axis < 0)
+                return true;
+        return d.n > 0 && dim_equal(d.loop[0].size, dim_named(g->time)) &&
+               !(k && k->op == K_MATMUL && k->segment[0].product[0]->in[1]->type.rank > 2);
+}
+
 void place_value(Fuse *f, Node *n, Buffer *to, Body *body, int at)
 {
         Plan *p = f->plan;
@@ -191,7 +203,8 @@ void place_value(Fuse *f, Node *n, Buffer *to, Body *body, int at)
                                                     n->body == body && f->uses->nuser[n->id]);
         if (n->op == OP_VIEW && to->storage != STORAGE_Q8 && !f->plan->copy[n->id] && !shared &&
             n->body == body && unview(n, to, &l, &shift_axis) && base_of(n)->body == body &&
-            is_made_by_kernel(f, base_of(n)) && !p->value[base_of(n)->id]) {
+            is_made_by_kernel(f, base_of(n)) && !p->value[base_of(n)->id] &&
+            begins_with_wanted(f, n->in[0], to)) {
                 Buffer *part = part_buffer(p, to, &n->in[0]->type, &l, to->name);
                 part->shift_axis = shift_axis;
                 place_value(f, n->in[0], part, body, at);
@@ -203,7 +216,7 @@ void place_value(Fuse *f, Node *n, Buffer *to, Body *body, int at)
         bool spaced = f->forced[n->id] && to->layout.tiled < 0 && n->type.rank > 0 &&
                       to->layout.stride[n->type.rank - 1] != 1; /* not stored so by every kernel */
         if (!is_made_by_kernel(f, n) || p->value[n->id] || n->body != body || !is_stored_in(f, n, to) ||
-            !as_output_only || !can_tile || spaced || shifts_cross(n, to)) {
+            !as_output_only || !can_tile || spaced || shifts_cross(n, to) || !begins_with_wanted(f, n, to)) {
                 copy_kernel(f, n, to, body, at);
                 return;
         }
