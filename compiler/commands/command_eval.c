@@ -13,7 +13,7 @@ enum { MOST_PRINTED = 1 << 20 /* numbers that are shown as JSON */ };
 typedef struct {
         const Options *o;
         Model m;
-        Recorded given;
+        Given given;
         Tokenizer tokenizer;
         PackedWeights packed;
         Plan *plan;
@@ -37,148 +37,26 @@ static int wrong_file(const CkError *error)
 
 /* --- inputs ----------------------------------------------------------------------------------------------------------- */
 
-static int open_values(Eval *e, const char *path)
-{
-        CkError error;
-        Recorded *r = &e->given;
-        if (r->nfile == MAX_GIVEN)
-                return wrong("too many files of inputs");
-        r->file[r->nfile] = values_open(path, &error);
-        if (r->file[r->nfile]) {
-                r->nfile++;
-                return DONE;
-        }
-        return wrong_file(&error);
-}
-
-/* Takes value, which is malloc'd. */
-static int add_made(Eval *e, const char *name, int rank, const int64_t *dim, double *value)
-{
-        return recorded_add(&e->given, name, rank, dim, value) ? DONE : wrong("too many inputs");
-}
-
-static int add_file(Eval *e, const char *name, const char *path)
-{
-        CkError error;
-        NamedValues v;
-        return values_load(path, name, &v, &error) ? add_made(e, name, v.rank, v.dim, v.value)
-                                                   : wrong_file(&error);
-}
-
-/* An expression is the output of a model that has no inputs. */
-static int add_expression(Eval *e, const char *name, const char *text)
-{
-        Model m = {.arena = {0}};
-        Tensor value = {0};
-        const char *why = NULL;
-        bool good =
-                model_open_text(&m, arena_printf(&e->m.arena, "-I %s", name),
-                                arena_printf(&e->m.arena, "model given {\noutput value =\n%s\n}\n", text)) &&
-                model_elaborate(&m, &(Options){.chunk = 1}, "given");
-        if (good) {
-                WeightSource none = {weights_hashed(&m.arena, m.graph), weights_read};
-                why = interpret(m.graph, (int64_t[MAX_NAMED]){0}, NULL, &none, NULL, &value);
-        }
-        int code = !good ? failure_code(&m) : why ? wrong(why) : DONE;
-        if (code == DONE)
-                code = add_made(e, name, value.rank, value.dim, value.data);
-        model_free(&m);
-        return code;
-}
-
-/* -I NAME=VALUE */
-static int add_named(Eval *e, const char *text)
-{
-        const Graph *g = e->m.oracle;
-        const char *equals = strchr(text, '='), *list = "";
-        if (!equals || equals == text) {
-                fprintf(stderr, "lathe eval: -I wants NAME=VALUE, not %s\n", text);
-                return WRONG_USAGE;
-        }
-        const char *name = arena_printf(&e->m.arena, "%.*s", (int)(equals - text), text);
-        if (!is_input_named(g, name)) {
-                for (int i = 0; i < g->ninput; i++)
-                        list = arena_printf(&e->m.arena, "%s%s%s", list, i ? ", " : "",
-                                            input_name(&g->input[i]));
-                fprintf(stderr, "lathe eval: %s has no input %s; its inputs: %s\n", g->name, name,
-                        g->ninput ? list : "none");
-                return WRONG_INPUT;
-        }
-        return is_values_file(equals + 1) ? add_file(e, name, equals + 1)
-                                          : add_expression(e, name, equals + 1);
-}
-
-/* The input that a text is for: that of token ids, of an encoder and a decoder the encoder's; NULL: there is none. */
-static const Input *text_input(const Graph *g)
-{
-        for (int i = 0; i < g->nnamed && g->past >= 0; i++)
-                if (i != g->time && i != g->past && ids_of(g, i))
-                        return ids_of(g, i);
-        return ids_of(g, g->past >= 0 ? g->time : growing_dimension(g));
-}
-
-/* -p or -f, for the input of token ids. */
-static int add_text(Eval *e)
+static int gather_inputs(Eval *e)
 {
         const Options *o = e->o;
-        const Graph *g = e->m.graph;
-        const Input *ids = text_input(g);
         const char *why = NULL;
-        if (!ids)
-                return wrong("a text is for a model with an input of token ids [time]; this one has none");
         const Source *all = o->prompt_file ? read_source(&e->m.arena, o->prompt_file, &why) : NULL;
         if (o->prompt_file && !all) {
                 fprintf(stderr, "lathe eval: %s: %s\n", o->prompt_file, why);
                 return WRONG_ENVIRONMENT;
         }
-        if (o->tokenizer && !load_tokenizer(&e->m, o, &e->tokenizer))
-                return failure_code(&e->m);
-        const char *text = all ? all->text : o->prompt;
-        int64_t n = all ? all->length : (int64_t)strlen(text), count = 0;
-        int32_t *tokens = o->tokenizer ? text_to_tokens(&e->tokenizer, text, n, &count)
-                                       : numbers_to_tokens(g, text, &count, &why);
-        if (!tokens)
-                return wrong(why ? why : no_memory);
-        double *value = malloc((size_t)count * sizeof *value + 1);
-        for (int64_t i = 0; value && i < count; i++)
-                value[i] = tokens[i];
-        free(tokens);
-        return value ? add_made(e, input_name(ids), 1, &count, value) : wrong(no_memory);
-}
-
-static int check_bounds(const Eval *e)
-{
-        const Graph *g = e->m.graph;
-        for (int i = 0; i < g->nnamed; i++)
-                if (i != g->past && e->given.size[i] > g->named[i].bound) {
-                        fprintf(stderr,
-                                "lathe eval: %s is %" PRId64 " by the inputs, and at most %" PRId64 "\n",
-                                g->named[i].name, e->given.size[i], g->named[i].bound);
-                        return WRONG_INPUT;
-                }
-        return DONE;
-}
-
-static int gather_inputs(Eval *e)
-{
-        const Options *o = e->o;
-        int code = DONE;
-        for (int i = 0; i < o->ninput_file && code == DONE; i++)
-                code = open_values(e, o->input_file[i]);
-        for (int i = 0; i < o->ninput && code == DONE; i++)
-                code = add_named(e, o->input[i]);
-        if (code == DONE && (o->prompt || o->prompt_file))
-                code = add_text(e);
-        if (code != DONE)
-                return code;
-        const char *from = e->given.nfile == 1 && !e->given.nmade ? checkpoint_path(e->given.file[0])
-                                                                  : e->m.oracle->name;
-        const char *why = recorded_gather(&e->given, e->m.oracle, from, IN_BATCHES);
-        e->times = e->given.batch ? e->given.batch : 1;
-        if (why && !lacks_memory(why))
-                why = arena_printf(&e->m.arena, "%s; --inputs FILE, -I NAME=VALUE and -p TEXT give inputs",
-                                   why);
-        return why ? wrong(why) : check_bounds(e);
+        e->given = (Given){.o = o,
+                           .command = "eval",
+                           .m = &e->m,
+                           .tokenizer = &e->tokenizer,
+                           .text = all ? all->text : o->prompt,
+                           .ntext = all         ? all->length
+                                    : o->prompt ? (int64_t)strlen(o->prompt)
+                                                : 0};
+        int code = given_gather(&e->given, IN_BATCHES);
+        e->times = e->given.values.batch ? e->given.values.batch : 1;
+        return code;
 }
 
 /* --- outputs ------------------------------------------------------------------------------------------------------------ */
@@ -216,7 +94,7 @@ static const Type *output_type(const Eval *e, int output)
 
 static int64_t count_of(const Eval *e, int output)
 {
-        return type_count(output_type(e, output), e->given.size);
+        return type_count(output_type(e, output), e->given.values.size);
 }
 
 static int make_room(Eval *e)
@@ -270,15 +148,15 @@ static const char *run_once(Eval *e, int64_t in_batch)
         float **output = NEW_ARRAY(&e->m.arena, float *, g->noutput);
         const char *why = NULL;
         for (int i = 0; i < g->ninput; i++)
-                if (!(input[i] = recorded_input(&e->given, i, in_batch)))
+                if (!(input[i] = recorded_input(&e->given.values, i, in_batch)))
                         why = no_memory;
         for (int i = 0; i < g->noutput; i++)
                 output[i] = e->output[i] ? e->output[i] + in_batch * count_of(e, i) : NULL;
-        EngineCall call = {(const void *const *)input, output, e->given.size};
+        EngineCall call = {(const void *const *)input, output, e->given.values.size};
         if (!why && g->past >= 0)
                 why = engine_rewind(e->engine, 0);
         if (!why)
-                why = g->past >= 0 ? engine_advance(e->engine, &call, e->given.size[g->time], 0)
+                why = g->past >= 0 ? engine_advance(e->engine, &call, e->given.values.size[g->time], 0)
                                    : engine_forward(e->engine, &call);
         for (int i = 0; i < g->ninput; i++)
                 free(input[i]);
@@ -289,7 +167,7 @@ static int run_all(Eval *e)
 {
         for (int64_t i = 0; i < e->times; i++) {
                 const char *why = run_once(e, i);
-                if (why && e->given.batch)
+                if (why && e->given.values.batch)
                         why = arena_printf(&e->m.arena, "number %" PRId64 " of the batch: %s", i, why);
                 if (why)
                         return wrong(why);
@@ -305,10 +183,10 @@ static int shape_of(const Eval *e, int output, int64_t *dim)
 {
         const Type *t = output_type(e, output);
         int n = 0;
-        if (e->given.batch)
-                dim[n++] = e->given.batch;
+        if (e->given.values.batch)
+                dim[n++] = e->given.values.batch;
         for (int a = 0; a < t->rank; a++)
-                dim[n++] = dim_value(t->dim[a], e->given.size);
+                dim[n++] = dim_value(t->dim[a], e->given.values.size);
         return n;
 }
 
@@ -445,7 +323,7 @@ int eval_command(const Options *o)
         engine_free(e.engine);
         packed_weights_close(&e.packed);
         tokenizer_free(&e.tokenizer);
-        recorded_free(&e.given);
+        recorded_free(&e.given.values);
         model_free(&e.m);
         return code;
 }

@@ -37,6 +37,7 @@ typedef struct {
         Tokenizer tokenizer;
         PackedWeights packed;
         Engine *engine;
+        Given given;                   /* to a model with inputs that are fed separately */
         double begin, planned, loaded; /* seconds */
 } Session;
 
@@ -71,39 +72,6 @@ static bool read_suppressed(Session *s)
         }
         s->how.suppress = tokens;
         return true;
-}
-
-static int prepare(Session *s)
-{
-        const Options *o = s->o;
-        int code;
-        packed_weights_begin(o, &s->packed);
-        if (!model_load(&s->m, o, &code))
-                return code;
-        if (!model_passes(&s->m, o))
-                return failure_code(&s->m);
-        const char *why = why_not_generating(s->m.graph);
-        if (why) {
-                fprintf(stderr, "lathe run: %s can't generate: it %s; `lathe verify` runs any model\n",
-                        s->m.graph->name, why);
-                note_not_causal(&s->m);
-                return WRONG_INPUT;
-        }
-        if (o->tokenizer && !load_tokenizer(&s->m, o, &s->tokenizer))
-                return failure_code(&s->m);
-        s->plan = model_plan(&s->m, o, target_find(o->ntarget ? o->target[0] : "native"));
-        if (!s->plan)
-                return WRONG_INPUT;
-        if (!read_suppressed(s))
-                return WRONG_USAGE;
-        s->planned = seconds();
-        code = load_weights(s);
-        s->loaded = seconds();
-        if (code)
-                return code;
-        packed_file_touch(&s->packed.file); /* one that was kept */
-        s->engine = engine_new(s->plan, s->packed.weights, o->threads, o->jit, &why);
-        return s->engine ? DONE : wrong(why);
 }
 
 /* --- the prompt ------------------------------------------------------------------------------------------------- */
@@ -147,6 +115,96 @@ static const char *prompt_text(Session *s, int64_t *n)
         }
         *n = all ? all->length : (int64_t)strlen(text);
         return all ? all->text : text;
+}
+
+/* --- inputs that are fed separately ------------------------------------------------------------------------------- */
+
+/* Is the prompt for an encoder?  Then the text that is made begins anew. */
+static bool feeds_prompt(const Session *s)
+{
+        const Graph *g = s->m.graph;
+        const Input *ids = g->fed_separately ? text_input(g) : NULL;
+        return ids && is_fed_separately(g, ids->group);
+}
+
+/* All that is fed, as the engine takes it; an exit code. */
+static int keep_fed(Session *s)
+{
+        const Graph *g = s->m.graph;
+        Recorded *r = &s->given.values;
+        s->how.fed = NEW_ARRAY(&s->m.arena, void *, g->ninput);
+        s->how.size = r->size;
+        for (int i = 0; i < g->ninput; i++) {
+                const bool fed = is_fed_separately(g, g->input[i].group), given = r->record[i].given != NULL;
+                if (fed != given) {
+                        fprintf(stderr,
+                                given ? "lathe run: %s is what the prompt goes on in: it is not given by -I "
+                                        "or --inputs\n"
+                                      : "lathe run: the input %s is missing; --inputs FILE and -I NAME=VALUE "
+                                        "give inputs, and "
+                                        "the prompt that of token ids\n",
+                                input_name(&g->input[i]));
+                        return WRONG_INPUT;
+                }
+                if (fed && (!recorded_fill(r, i) || !(s->how.fed[i] = recorded_input(r, i, 0))))
+                        return wrong(no_memory);
+        }
+        return DONE;
+}
+
+static int feed(Session *s)
+{
+        const Options *o = s->o;
+        if (!s->m.graph->fed_separately && (o->ninput || o->ninput_file)) {
+                fprintf(stderr,
+                        "lathe run: -I and --inputs are for inputs that are fed separately, and %s has "
+                        "none\n",
+                        s->m.graph->name);
+                return WRONG_USAGE;
+        }
+        if (!s->m.graph->fed_separately)
+                return DONE;
+        s->given = (Given){.o = o, .command = "run", .m = &s->m, .tokenizer = &s->tokenizer};
+        if (feeds_prompt(s) && (prompt_given(o) || o->prompt_file) &&
+            !(s->given.text = prompt_text(s, &s->given.ntext)))
+                return WRONG_ENVIRONMENT;
+        int code = given_gather(&s->given, SOME_INPUTS);
+        return code ? code : keep_fed(s);
+}
+
+static int prepare(Session *s)
+{
+        const Options *o = s->o;
+        int code;
+        packed_weights_begin(o, &s->packed);
+        if (!model_load(&s->m, o, &code))
+                return code;
+        if (!model_passes(&s->m, o))
+                return failure_code(&s->m);
+        const char *why = why_not_generating(s->m.graph);
+        if (why && !generates_when_fed(s->m.graph)) {
+                fprintf(stderr, "lathe run: %s can't generate: it %s; `lathe verify` runs any model\n",
+                        s->m.graph->name, why);
+                note_not_causal(&s->m);
+                return WRONG_INPUT;
+        }
+        if (o->tokenizer && !load_tokenizer(&s->m, o, &s->tokenizer))
+                return failure_code(&s->m);
+        s->plan = model_plan(&s->m, o, target_find(o->ntarget ? o->target[0] : "native"));
+        if (!s->plan)
+                return WRONG_INPUT;
+        if (!read_suppressed(s))
+                return WRONG_USAGE;
+        if ((code = feed(s)) != DONE)
+                return code;
+        s->planned = seconds();
+        code = load_weights(s);
+        s->loaded = seconds();
+        if (code)
+                return code;
+        packed_file_touch(&s->packed.file); /* one that was kept */
+        s->engine = engine_new(s->plan, s->packed.weights, o->threads, o->jit, &why);
+        return s->engine ? DONE : wrong(why);
 }
 
 /* Tokens, malloc'd; NULL after a message, with *code. */
@@ -269,10 +327,14 @@ static int complete(Session *s)
         int code;
         int64_t n;
         Generated made;
-        int32_t *tokens = read_prompt(s, &n, &code);
+        int32_t start = start_token(s->m.graph), *read = NULL;
+        const int32_t *tokens = &start;
+        n = 1;
+        if (!feeds_prompt(s))
+                tokens = read = read_prompt(s, &n, &code);
         if (tokens)
                 code = show_text(s, tokens, n, &made);
-        free(tokens);
+        free(read);
         return code;
 }
 
@@ -283,6 +345,8 @@ static int generate_text(Session *s)
                               .chunk = INT64_MAX,
                               .sampler = o->sampler,
                               .penalties = o->penalties,
+                              .fed = s->how.fed,
+                              .size = s->how.size,
                               .suppress = s->how.suppress,
                               .drafts = o->drafts,
                               .nstop = o->nstop,
@@ -312,6 +376,9 @@ int run_command(const Options *o)
         int code = prepare(&s);
         if (code == DONE)
                 code = generate_text(&s);
+        for (int i = 0; s.how.fed && i < s.m.graph->ninput; i++)
+                free(s.how.fed[i]);
+        recorded_free(&s.given.values);
         engine_free(s.engine);
         packed_weights_close(&s.packed);
         tokenizer_free(&s.tokenizer);

@@ -18,4 +18,19 @@ int encode_command(const Options *o);
 int decode_command(const Options *o);
 int targets_command(const Options *o);
 int template_command(const Options *o);
+
+/* given.c: what a model is given, by --inputs, -I and a text. */
+typedef struct {
+        const Options *o;
+        const char *command;  /* in messages */
+        Model *m;             /* its passes have been run */
+        Tokenizer *tokenizer; /* loaded for the text, if it is not yet */
+        const char *text;     /* [ntext], for the input of token ids; NULL: none */
+        int64_t ntext;
+        Recorded values; /* recorded_free() */
+} Given;
+/* An exit code, after a message if it is none. */
+int given_gather(Given *e, WhatIsRecorded what);
+/* The input that a text is for: that of token ids, of an encoder and a decoder the encoder's; NULL: there is none. */
+const Input *text_input(const Graph *g);
 #endif

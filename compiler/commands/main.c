@@ -85,7 +85,8 @@ static const Command command_table[] = {
          "  --spec-only      the model file alone: to standard output, or to NAME.model\n"
          "  --target T, --prefix NAME   as for build\n"
          "example: lathe import SmolLM2-135M/ --spec-only\n"},
-        {"run", run_command, "mDwsZtT1xd0kcpfnEKPN239+:;SRzJvHYWhV6", 1, 2, "one model, and perhaps a prompt",
+        {"run", run_command, "mDwsZtT1xd0kcpfnI7EKPN239+:;SRzJvHYWhV6", 1, 2,
+         "one model, and perhaps a prompt",
          "MODEL [PROMPT] [--weights CKPT] [--tokenizer TOK] [-n N] [--temp T] [--threads K] [--system TEXT] "
          "[--raw]",
          "a model run at once: text as it is made",
@@ -93,6 +94,11 @@ static const Command command_table[] = {
          "numbers.\n"
          "  PROMPT           what the text goes on from, or -p PROMPT; - reads it from standard input\n"
          "  -f FILE          the prompt is what FILE holds\n"
+         "  -I NAME=VALUE, --inputs FILE   what is fed before, as for `lathe eval`: a spectrogram, say.  "
+         "With an "
+         "encoder of tokens the\n                   prompt is what it reads, a text to translate, and the "
+         "text that is made "
+         "begins anew\n"
          "  --system TEXT    the message of the system, for a model with a chat template (docs/chat.md).  "
          "With "
          "one the prompt is\n"
@@ -143,7 +149,8 @@ static const Command command_table[] = {
          "build\n"
          "example: lathe run models/tale.model --weights models/tale/tale.safetensors --tokenizer "
          "models/tale/tokenizer.bin -p \"Once\"\n"
-         "example: lathe run SmolLM2-135M-Instruct/ -p \"What is the capital of France?\"\n"},
+         "example: lathe run SmolLM2-135M-Instruct/ -p \"What is the capital of France?\"\n"
+         "example: lathe run opus-mt-en-de/ -p \"The weather is fine.\"\n"},
         {"eval", eval_command, "mDwsZthV0dxyI78pfojHTJR6c", 1, 1, "one model",
          "MODEL [--inputs FILE]… [-I NAME=VALUE]… [-p TEXT] [-o FILE] [--json] [--tap NAME,…] [--output "
          "NAME,…]",

@@ -46,7 +46,8 @@ bool generates_when_fed(const Graph *g)
         int fed = 0;
         for (int i = 0; i < g->ninput; i++)
                 fed += is_fed_separately(g, g->input[i].group);
-        return g->past >= 0 && g->noutput == 1 && g->ninput - fed == 1 && !why_no_logits(g, g->time);
+        return g->past >= 0 && g->noutput == 1 && g->ninput <= MAX_FED && g->ninput - fed == 1 &&
+               !why_no_logits(g, g->time);
 }
 
 int32_t *numbers_to_tokens(const Graph *g, const char *text, int64_t *count, const char **why)
@@ -176,7 +177,7 @@ static void show_end(Outlet *o)
 
 typedef struct {
         Engine *engine;
-        Arena *arena;
+        const Graph *g;
         Generation *how;
         const Tokenizer *tokenizer;
         Outlet outlet;
@@ -193,7 +194,16 @@ static int64_t run_position(void *of)
 static int run_take(void *of, const int32_t *tokens, int64_t n, float *logits)
 {
         Run *r = of;
-        r->wrong = engine_tokens(r->engine, tokens, n, 0, logits);
+        const Generation *how = r->how;
+        if (!how->fed) {
+                r->wrong = engine_tokens(r->engine, tokens, n, 0, logits);
+                return r->wrong != NULL;
+        }
+        const void *input[MAX_FED];
+        for (int i = 0; i < r->g->ninput; i++)
+                input[i] = how->fed[i] ? how->fed[i] : (const void *)tokens;
+        const EngineCall call = {input, &logits, how->size};
+        r->wrong = engine_advance(r->engine, &call, n, logits ? 0 : n);
         return r->wrong != NULL;
 }
 
@@ -230,7 +240,7 @@ static const char *loop(Run *r, Generator *all, void *room, const int32_t *token
         case 0: return NULL;
         case GENERATION_MEMORY: return no_memory;
         case GENERATION_CONTEXT:
-                return arena_printf(r->arena, "the prompt has %lld tokens, and the context holds %lld",
+                return arena_printf(r->g->arena, "the prompt has %lld tokens, and the context holds %lld",
                                     (long long)n, (long long)all->context);
         default: return r->wrong;
         }
@@ -241,7 +251,7 @@ const char *generate(Engine *e, const Plan *p, const Tokenizer *tokenizer, const
 {
         const Graph *g = p->graph;
         Run r = {.engine = e,
-                 .arena = g->arena,
+                 .g = g,
                  .how = how,
                  .tokenizer = tokenizer,
                  .outlet = {.how = how, .decoder.begun = !how->talk && n > 1},

@@ -134,7 +134,7 @@ bool generates_when_fed(const Graph *g); /* the same, where other inputs are fed
 /* for a model whose one input is token ids: those of text as it has them in numbers, malloc'd, or the start token; NULL with *why */
 int32_t *numbers_to_tokens(const Graph *g, const char *text, int64_t *count, const char **why);
 
-enum { MAX_STOPS = 16 };
+enum { MAX_STOPS = 16, MAX_FED = 64 };
 
 typedef struct {
         int64_t steps;   /* at most so many new tokens */
@@ -142,6 +142,8 @@ typedef struct {
         int drafts;      /* at most so many tokens are drafted at a time */
         Sampler sampler; /* its scratch apart; `state` is that of what comes behind it afterwards */
         Penalties penalties;
+        void **fed;                  /* [ninput], or NULL: what is fed separately, and NULL for the tokens */
+        const int64_t *size;         /* then [nnamed] */
         const int32_t *suppress;     /* tokens that are never chosen, -1 behind them; or NULL */
         const char *stop[MAX_STOPS]; /* texts that end it; they are not shown */
         int nstop;

@@ -194,6 +194,31 @@ with tempfile.TemporaryDirectory() as work:
         given = ["--cache", "off", "-I", "tokens=[0, 3]", "--json"]
         same(run("-p", "5 4 2", *given, model=t5, m=None).stdout, run("-I", "words=[5, 4, 2]", *given, model=t5, m=None).stdout)
 
+    def generated(*arguments, code=0):
+        r = subprocess.run([driver, "run", f"{ROOT}/tests/import/reference/kept/t5", "--cache", "off", "-n", "6", *arguments], capture_output=True,
+                           text=True, cwd=work)
+        assert r.returncode == code, f"exit status {r.returncode}, not {code}: {r.stderr}"
+        return r.stderr if code else r.stdout
+
+    @check("`lathe run` of an encoder and a decoder: each token is the likeliest by eval")
+    def _():
+        t5 = f"{ROOT}/tests/import/reference/kept/t5"
+        made = [int(token) for token in generated("5 4 2").split()]
+        logits = json.loads(run("-p", "5 4 2", "-I", f"tokens={[0] + made}", "--cache", "off", "--json", model=t5, m=None).stdout)["logits"]
+        same(made, [row.index(max(row)) for row in logits][:len(made)])
+        assert made and generated("5 4 3") != generated("5 4 2"), "the text that is fed changes nothing"
+        same(generated("-I", "words=[5, 4, 2]"), generated("5 4 2"))
+        same(generated("5 4 2", "--draft", "3", "--jit", "code"), generated("5 4 2"))
+
+    @check("`lathe run` says what is wrong with what it is fed")
+    def _():
+        for given, said in ((["5 4 2", "-I", "tokens=[1]"], "tokens is what the prompt goes on in: it is not given by -I or --inputs"),
+                            ([], "the input words is missing"), (["-I", "word=[1]"], "has no input word; its inputs: words, tokens")):
+            found = generated(*given, code=1)
+            assert said in found, found
+        r = subprocess.run([driver, "run", TALE, "-I", "tokens=[1]", "3"], capture_output=True, text=True)
+        assert r.returncode == 2 and "are for inputs that are fed separately, and tale has none" in r.stderr, r.stderr
+
     @check("a hundred outputs")
     def _():
         write("many.model", ("model many {\n n : upto(4)\n input x : real[n]\n" + "".join(f" output y{i} = x + {i}\n" for i in range(100)) + "}\n").encode())
