@@ -180,6 +180,12 @@ static bool take_core(Match *m, Node *product)
         return true;
 }
 
+static bool refuse_masked(Match *m, const Node *condition, const char *why)
+{
+        m->masked |= varies_along(condition, 0) && varies_along(condition, 1);
+        return recur_refuse(m, why);
+}
+
 static bool take(Match *m, Node *n, bool under, int depth);
 
 static bool take_where(Match *m, Node *n, int depth)
@@ -188,8 +194,7 @@ static bool take_where(Match *m, Node *n, int depth)
                 return take_mask(m, n->in[0], false) && take(m, n->in[1], false, depth);
         if (is_constant(n->in[1], 0))
                 return take_mask(m, n->in[0], true) && take(m, n->in[2], false, depth);
-        m->masked |= varies_along(n->in[0], 0) && varies_along(n->in[0], 1);
-        return recur_refuse(m, "what is masked is not 0");
+        return refuse_masked(m, n->in[0], "what is masked is not 0");
 }
 
 /* Every factor of n, which is one itself; under: it divides. */
@@ -236,7 +241,7 @@ static bool take_masked(Match *m, Node *n, bool under, int depth)
         for (int i = 1; i < 3; i++)
                 if (is_constant(n->in[i], under ? INFINITY : -INFINITY))
                         return take_mask(m, n->in[0], i == 1) && take_terms(m, n->in[3 - i], under, depth);
-        return recur_refuse(m, "what is masked is not infinite");
+        return refuse_masked(m, n->in[0], under ? "what is masked is not inf" : "what is masked is not -inf");
 }
 
 /* Every term of n, which is one itself; under: it is subtracted. */
