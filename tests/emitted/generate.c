@@ -50,13 +50,13 @@ static void ways(tale *m, void *scratch)
                 const char *name;
                 tale_generation how;
         } way[] = {
-                {"likeliest", {.steps = 40}},
-                {"--temp 0.9 --seed 7", {.temperature = 0.9f, .seed = 7, .steps = 40}},
-                {"--temp 1.2 --top-k 5 --seed 3", {.temperature = 1.2f, .top_k = 5, .seed = 3, .steps = 40}},
-                {"--temp 1.5 --top-p 0.8 --min-p 0.02 --seed 1", {.temperature = 1.5f, .top_p = 0.8f, .min_p = 0.02f, .seed = 1, .steps = 40}},
-                {"--temp 1 --typical 0.7 --seed 9", {.temperature = 1, .typical_p = 0.7f, .seed = 9, .steps = 40}},
+                {"likeliest", {.steps = 200}},
+                {"--temp 0.9 --seed 7", {.temperature = 0.9f, .seed = 7, .steps = 200}},
+                {"--temp 1.2 --top-k 5 --seed 3", {.temperature = 1.2f, .top_k = 5, .seed = 3, .steps = 200}},
+                {"--temp 1.5 --top-p 0.8 --min-p 0.02 --seed 1", {.temperature = 1.5f, .top_p = 0.8f, .min_p = 0.02f, .seed = 1, .steps = 200}},
+                {"--temp 1 --typical 0.7 --seed 9", {.temperature = 1, .typical_p = 0.7f, .seed = 9, .steps = 200}},
                 {"--repetition-penalty 1.3 --presence-penalty 0.5 --frequency-penalty 0.25",
-                 {.repetition_penalty = 1.3f, .presence_penalty = 0.5f, .frequency_penalty = 0.25f, .steps = 40}},
+                 {.repetition_penalty = 1.3f, .presence_penalty = 0.5f, .frequency_penalty = 0.25f, .steps = 200}},
         };
         for (size_t i = 0; i < 2 * sizeof way / sizeof *way; i++) {
                 tale_generation how = way[i / 2].how;
