@@ -104,7 +104,7 @@ static void run_call(Run *r, const CodeInstance *m, const Kernel *k, const int32
 
 static int which_wait(const Plan *p, const CodeInstance *m)
 {
-        if (m->named[p->graph->time] != 1)
+        if (p->graph->time < 0 || m->named[p->graph->time] != 1)
                 return WAIT_ROWS;
         return p->heads > 1 && p->heads % m->head.threads == 0 ? WAIT_HEADS : WAIT_STEP;
 }
