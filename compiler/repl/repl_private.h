@@ -69,7 +69,10 @@ typedef struct Session {
         int vocab;             /* of the model at hand, when tokens are asked for */
         bool has_quit, interactive;
         char *prompt;    /* the text that was run last, or NULL */
-        int64_t steps;   /* and how many tokens more */
+        int64_t steps;   /* and how many tokens more, */
+        Sampler sampler; /* and how they were chosen */
+        Penalties penalties;
+        int drafts;
         Variables input; /* :input: given to the model at hand, by their names */
         struct Runner *runner;
         struct Snapshot *now, *before; /* of the last two runs that a change lies between */

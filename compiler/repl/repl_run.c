@@ -275,7 +275,9 @@ static bool generate_text(Session *s, int64_t steps)
                 return false;
         Generation how = {.steps = steps,
                           .chunk = INT64_MAX,
-                          .sampler = {.top_p = 1, .typical_p = 1, .state = 1},
+                          .sampler = s->sampler,
+                          .penalties = s->penalties,
+                          .drafts = s->drafts,
                           .show = show,
                           .to = stdout,
                           .interrupted = &interrupted};
@@ -349,7 +351,7 @@ static bool set_prompt(Session *s, const char *text)
 }
 
 /* :run "TEXT" N: the text is for a model whose input is one, N for one that goes on after it. */
-static bool takes_words(Session *s, const Words *w)
+static bool takes_words(Session *s, const Options *o)
 {
         if (!runner_fit(s, AS_IT_IS))
                 return false;
@@ -361,8 +363,8 @@ static bool takes_words(Session *s, const Words *w)
                         "alone "
                         "makes inputs by hash\n",
                         s->model);
-        else if (why && w->n > 2)
-                fprintf(stderr, "lathe: error: %s can't go on by %s tokens: it %s\n", s->model, w->word[2],
+        else if (why && o->nfile > 1)
+                fprintf(stderr, "lathe: error: %s can't go on by %s tokens: it %s\n", s->model, o->file[1],
                         why);
         else
                 return true;
@@ -371,11 +373,22 @@ static bool takes_words(Session *s, const Words *w)
 
 bool run_model(Session *s, const Words *w)
 {
+        static const char how[] = "EKPN239+;S"; /* options of `lathe run` */
         int64_t steps = NEW_TOKENS;
-        if ((w->n > 2 && !read_count(w->word[2], &steps)) || (w->n > 1 && !takes_words(s, w)) ||
-            !set_prompt(s, w->n > 1 ? w->word[1] : ""))
+        Options o;
+        if (!options_read(&o, "run", how, w->n - 1, w->word + 1) || !options_fit(&o, "run", how))
+                return false;
+        if (o.nfile > 2) {
+                fprintf(stderr, "lathe: error: :run takes a text and a count, not %s too\n", o.file[2]);
+                return false;
+        }
+        if ((o.nfile > 1 && !read_count(o.file[1], &steps)) || (o.nfile > 0 && !takes_words(s, &o)) ||
+            !set_prompt(s, o.nfile > 0 ? o.file[0] : ""))
                 return false;
         s->steps = steps;
+        s->sampler = o.sampler;
+        s->penalties = o.penalties;
+        s->drafts = o.drafts;
         return run_again(s);
 }
 
