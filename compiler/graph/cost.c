@@ -84,9 +84,9 @@ static void count_scan(Count *c, const Node *n, int64_t iterations)
         ScanInputs s = scan_of(n);
         Polynomial rows = {.factor = {s.heads}};
         rows = times_dim(c, &rows, n->type.dim[n->type.rank - 2]);
-        int64_t each =
-                s.q ? plus(times(4 * s.depth, s.width), times(2 * (SCAN_POWERS - 1), plus(s.depth, s.width)))
-                    : s.width * (s.maxima ? 1 : 2);
+        int64_t each = s.q ? plus(times(4 * s.depth, s.width),
+                                  times(INT64_C(2) * (SCAN_POWERS - 1), plus(s.depth, s.width)))
+                           : s.width * (s.maxima ? 1 : 2);
         polynomial_add(s.q ? &c->flops.pair : &c->flops.pointwise, &rows, times(each, iterations));
 }
 

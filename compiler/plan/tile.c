@@ -30,8 +30,9 @@ static int64_t rows_of(const Plan *p, const Kernel *k)
 /* Floats of scratch for the rows as codes, if a part wants them in groups of so many; behind it those of the next. */
 static int64_t codes_size(const Plan *p, const Kernel *k, int group)
 {
-        return wants_codes(k, group) ? FLOATS(round_up(rows_of(p, k) * CODES_BYTES(k->k_size), 4 * LANES))
-                                     : 0;
+        return wants_codes(k, group)
+                       ? FLOATS(round_up(rows_of(p, k) * CODES_BYTES(k->k_size), INT64_C(4) * LANES))
+                       : 0;
 }
 
 static void explain_tiling(Plan *p, const Kernel *k, const ProductShape *of, const ProductTiling *t,
