@@ -164,14 +164,16 @@ static int32_t *token_list(char **argv, int i)
 {
         const char *list = word(argv, i);
         int32_t *tokens = malloc((strlen(list) / 2 + 2) * sizeof *tokens);
-        if (tokens && loop_read_tokens(list, VOCAB, tokens))
-                return tokens;
-        if (tokens)
+        if (!tokens) {
+                fprintf(stderr, "%s: %s\n", argv[0], strerror(errno));
+                exit(3);
+        }
+        if (!loop_read_tokens(list, VOCAB, tokens)) {
                 fprintf(stderr, "%s: %s wants token numbers from 0 to %lld with commas between them, not %s\n", argv[0], argv[i],
                         (long long)VOCAB - 1, list);
-        else
-                fprintf(stderr, "%s: %s\n", argv[0], strerror(errno));
-        exit(tokens ? 2 : 3);
+                exit(2);
+        }
+        return tokens;
 }
 
 static Options options(char **argv)

@@ -126,7 +126,7 @@ static const char *times_around(Printer *p, const int *around, int naround)
 static void print_activations(Printer *p, const ActivationCall *c, Text *out)
 {
         Text *call = text_new(p->arena), *loops = text_new(p->arena);
-        text_printf(call, "const Contraction c = {\n");
+        text_printf(call, "const Contraction a = {\n");
         text_printf(call, "        .y = %s, .y_row = %lld,\n", operand_text(p, c->to), (long long)c->to_row);
         text_printf(call, "        .a = %s, .a_row = %lld, .a_step = %lld,\n", operand_text(p, c->a),
                     (long long)c->a_row, (long long)c->a_step);
@@ -137,7 +137,7 @@ static void print_activations(Printer *p, const ActivationCall *c, Text *out)
                     size_of_loop(p, c->depth));
         if (c->zeros)
                 text_printf(call, " .zeros = %d,", c->zeros);
-        text_printf(call, "\n};\ncontract(&c, unit %% units, rows, m->scratch + thread * SCRATCH);\n");
+        text_printf(call, "\n};\ncontract(&a, unit %% units, rows, m->scratch + thread * SCRATCH);\n");
         p->m = true;
         print_loops_in(p, c->around, c->naround, "around", loops);
         print_pointers(p, out);

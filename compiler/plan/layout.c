@@ -124,7 +124,7 @@ static int *find_tiled_keys(const Fuse *f)
                         continue;
                 int axis = key_axis(f->plan, f->kernel[i]->k, &base);
                 if (axis >= 0 && is_for_attention(f, base, true) && !is_values(f, base) &&
-                    !writes_rows(f->owner[base->id]) && !f->forced[base->id] /* another kernel wants rows */)
+                    !writes_rows(f->owner[base->id]))
                         tiled[base->id] = axis;
         }
         return tiled;

@@ -1,6 +1,6 @@
 /* The bits of a model's logits, its taps wanted or not: whole, in pieces and step by step, by one thread and by three.  Prints one
  * line for each way to call it.  Built with MODEL, the model's name in C; TAPS and NO_TAPS, arguments for the taps (", tap(0), tap(1)"
- * and ", NULL, NULL"); VOCAB; and COUNT, the positions.
+ * and ", NULL, NULL"); LOGITS_WIDE; and COUNT, the positions.
  *   usage: bits WEIGHTS */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@ enum { TAP_FLOATS = 1 << 23, PIECE = 7 };
 #define CALL(what) NAMED(MODEL, what)
 
 static int32_t tokens[COUNT];
-static float logits[COUNT * VOCAB];
+static float logits[COUNT * LOGITS_WIDE];
 
 /* Room for what tap i gives. */
 float *tap(int i)
@@ -35,7 +35,7 @@ static int pieces(MODEL *m, int wanted)
         int error = 0;
         for (int64_t at = 0; at < COUNT && !error; at += PIECE) {
                 int64_t n = at + PIECE < COUNT ? PIECE : COUNT - at;
-                float *to = logits + at * VOCAB;
+                float *to = logits + at * LOGITS_WIDE;
                 error = wanted ? CALL(_forward)(m, tokens + at, n, to TAPS) : CALL(_forward)(m, tokens + at, n, to NO_TAPS);
         }
         return error;
@@ -45,7 +45,7 @@ static int steps(MODEL *m, int wanted)
 {
         int error = 0;
         for (int64_t at = 0; at < COUNT && !error; at++) {
-                float *to = logits + at * VOCAB;
+                float *to = logits + at * LOGITS_WIDE;
                 error = wanted ? CALL(_step)(m, tokens[at], to TAPS) : CALL(_step)(m, tokens[at], to NO_TAPS);
         }
         return error;
@@ -64,7 +64,7 @@ int main(int argc, char **argv)
 {
         int (*const call[])(MODEL *, int) = {whole, pieces, steps};
         for (int i = 0; i < COUNT; i++)
-                tokens[i] = (i * i * 7 + 3 * i + 1) % VOCAB;
+                tokens[i] = (i * i * 7 + 3 * i + 1) % LOGITS_WIDE;
         for (int threads = 1; argc == 2 && threads <= 3; threads += 2)
                 for (int way = 0; way < 3; way++)
                         for (int wanted = 0; wanted < 2; wanted++) {
