@@ -42,7 +42,7 @@ typedef struct {
         int64_t row, first, column;
         int rows, steps, columns, panels;
         RowsByPanels by;
-        float *packed; /* [panel][CONTRACT_STEPS][16] */
+        float *b_panels; /* [panel][CONTRACT_STEPS][16] */
         float *copied; /* [row][CONTRACT_STEPS], where steps of a do not lie side by side */
         float *acc;    /* [row][CONTRACT_COLUMNS] */
 } ContractBlock;
@@ -64,7 +64,7 @@ KERNEL void contract_pack_of(const Contraction *c, const ContractBlock *t, int s
         for (int j = 0; j < t->columns; j += 16) {
                 const int lanes = t->columns - j < 16 ? t->columns - j : 16;
                 const int64_t at = c->b_at + t->first * c->b_step + (t->column + j) * c->b_lane;
-                float *to = t->packed + j * CONTRACT_STEPS;
+                float *to = t->b_panels + j * CONTRACT_STEPS;
                 int p = 0;
                 for (; storage == STORAGE_F32 && c->b_step == 1 && lanes == 16 && p + 4 <= t->steps; p += 4) {
                         v16 x[4];
@@ -89,7 +89,7 @@ KERNEL void contract_pack_of(const Contraction *c, const ContractBlock *t, int s
 SHARED void contract_pack(const Contraction *c, ContractBlock *t)
 {
         const int storage = c->storage;
-        t->by.w = t->packed;
+        t->by.w = t->b_panels;
         t->by.w_panel = 16 * CONTRACT_STEPS;
         t->by.w_step = 16;
         t->by.ahead = 0;
@@ -222,7 +222,7 @@ KERNEL int contract_in_place(const Contraction *c, ContractBlock *t)
 /* Unit number `unit` of `rows` rows.  scratch is [CONTRACT_SCRATCH].  Reads nothing past what is multiplied. */
 SHARED void contract(const Contraction *c, int64_t unit, int64_t rows, float *scratch)
 {
-        ContractBlock t = {.row = unit * CONTRACT_ROWS, .packed = scratch};
+        ContractBlock t = {.row = unit * CONTRACT_ROWS, .b_panels = scratch};
         t.rows = rows - t.row < CONTRACT_ROWS ? (int)(rows - t.row) : CONTRACT_ROWS;
         t.copied = scratch + CONTRACT_COLUMNS * CONTRACT_STEPS;
         t.acc = t.copied + (CONTRACT_ROWS + 12) * CONTRACT_STEPS;
