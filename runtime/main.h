@@ -240,14 +240,14 @@ static double seconds(void)
 
 /* A model, and what is asked of it. */
 typedef struct {
-        Speaker by; /* first: its functions take a session too */
+        ModelGenerator generator; /* first: its functions take a session too */
         Options o;
         void *room; /* see generation_room() */
 } Session;
 
 static int session_show(void *of, int32_t token)
 {
-        show_token(((Session *)of)->by.m, token);
+        show_token(((Session *)of)->generator.m, token);
         return fflush(stdout) || ferror(stdout) ? -1 : 0; /* main() says so */
 }
 
@@ -257,10 +257,10 @@ static int session_text(void *of, const int32_t *tokens, int64_t n, Generated *m
         Session *s = of;
         const Options *o = &s->o;
         Generator g = {.of = s,
-                             .position = speaker_position,
-                             .take = speaker_take,
-                             .rewind = speaker_rewind,
-                             .sample = speaker_draw,
+                             .position = generator_position,
+                             .take = generator_take,
+                             .rewind = generator_rewind,
+                             .sample = generator_draw,
                              .show = session_show,
                              .seconds = seconds,
                              .tokens = tokens_of_loop,
@@ -272,7 +272,7 @@ static int session_text(void *of, const int32_t *tokens, int64_t n, Generated *m
                              .hashes = o->hash,
                              .drafts = o->drafts,
                              .penalties = o->penalties};
-        generation_lay(&g, &s->by.sampler, s->room);
+        generation_lay(&g, &s->generator.sampler, s->room);
         int error = generation_run(&g, tokens, n, made);
         show_end();
 $mute        if (made->made > 0 && !ferror(stdout) && isatty(STDOUT_FILENO))
@@ -295,7 +295,7 @@ static int go_on(Session *s)
 {
         int64_t n = 0;
         Generated made;
-        int32_t *tokens = prompt_tokens(s->by.m, s->o.prompt ? s->o.prompt : "", &n);
+        int32_t *tokens = prompt_tokens(s->generator.m, s->o.prompt ? s->o.prompt : "", &n);
         int error = n < 0 ? -2 : tokens ? session_text(s, tokens, n, &made) : $MODEL_ERROR_MEMORY;
         free(tokens);
         return error;
@@ -316,15 +316,15 @@ APART int command(char **argv)
         signal(SIGBUS, on_bus_error);
         Session s = {.o = options(argv)};
         int error = 0, status = 0;
-        s.by.sampler = s.o.sampler;
+        s.generator.sampler = s.o.sampler;
         s.room = malloc(generation_room(VOCAB, CONTEXT, s.o.drafts));
         if (s.room)
-                s.by.m = $model_new(s.o.weights, s.o.threads, &error);
-$mute        if (s.by.m)
+                s.generator.m = $model_new(s.o.weights, s.o.threads, &error);
+$mute        if (s.generator.m)
 $mute                error = go_on(&s);
-$talk        if (s.by.m)
+$talk        if (s.generator.m)
 $talk                error = s.o.raw ? go_on(&s) : converse(&s);
-        if (!s.by.m && !error)
+        if (!s.generator.m && !error)
                 error = $MODEL_ERROR_MEMORY;
         if (error < 0) {
                 status = -error;
@@ -337,7 +337,7 @@ $talk                error = s.o.raw ? go_on(&s) : converse(&s);
                 fprintf(stderr, "%s: standard output: %s\n", argv[0], strerror(errno));
                 status = 3;
         }
-        $model_free(s.by.m);
+        $model_free(s.generator.m);
         free(s.o.text);
         free(s.o.suppress);
         free(s.room);

@@ -6,7 +6,7 @@
 
 static void session_rewind(void *of, int64_t n)
 {
-        $model *m = ((Session *)of)->by.m;
+        $model *m = ((Session *)of)->generator.m;
         if ($model_rewind(m, n))
                 $model_reset(m);
 }
@@ -14,9 +14,9 @@ static void session_rewind(void *of, int64_t n)
 static int converse(Session *s)
 {
         const Options *o = &s->o;
-        const Conversation c = {&talk, CONTEXT, s, speaker_position, session_rewind, session_text};
+        const Conversation c = {&talk, CONTEXT, s, generator_position, session_rewind, session_text};
         talk.form = &talk_form;
-        talk.tables = &s->by.m->tokens;
+        talk.tables = &s->generator.m->tokens;
         talk.system = o->system;
         int error = o->prompt ? conversation_turn(&c, o->prompt, (int64_t)strlen(o->prompt)) : conversation_lines(&c);
         talk_free(&talk);

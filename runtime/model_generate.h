@@ -10,38 +10,38 @@ typedef struct {
         Sampler sampler;
         $model_on_token *on_token; /* or NULL */
         void *of;
-} Speaker;
+} ModelGenerator;
 
-static int64_t speaker_position(void *of)
+static int64_t generator_position(void *of)
 {
-        return $model_position(((Speaker *)of)->m);
+        return $model_position(((ModelGenerator *)of)->m);
 }
 
-static int speaker_take(void *of, const int32_t *tokens, int64_t n, float *logits)
+static int generator_take(void *of, const int32_t *tokens, int64_t n, float *logits)
 {
-        $model *m = ((Speaker *)of)->m;
+        $model *m = ((ModelGenerator *)of)->m;
         if (!logits)
                 return $model_prefill(m, tokens, n);
         return n == 1 ? $model_step(m, *tokens, logits) : $model_forward(m, tokens, n, logits);
 }
 
-static int speaker_rewind(void *of, int64_t n)
+static int generator_rewind(void *of, int64_t n)
 {
-        return $model_rewind(((Speaker *)of)->m, n);
+        return $model_rewind(((ModelGenerator *)of)->m, n);
 }
 
-static int32_t speaker_draw(void *of, float *logits)
+static int32_t generator_draw(void *of, float *logits)
 {
-        return sample(&((Speaker *)of)->sampler, logits, VOCAB);
+        return sample(&((ModelGenerator *)of)->sampler, logits, VOCAB);
 }
 
-static int speaker_tell(void *of, int32_t token)
+static int generator_tell(void *of, int32_t token)
 {
-        const Speaker *s = of;
+        const ModelGenerator *s = of;
         return s->on_token && s->on_token(s->of, token) ? -1 : 0;
 }
 
-static double untimed(void)
+static double no_seconds(void)
 {
         return 0;
 }
@@ -52,21 +52,22 @@ static int generation_error(int error)
         return error == GENERATION_MEMORY ? $MODEL_ERROR_MEMORY : error == GENERATION_CONTEXT ? $MODEL_ERROR_CONTEXT : error;
 }
 
-static int is_part(float p)
+static int is_probability(float p)
 {
         return p >= 0 && p <= 1;
 }
 
-static int is_number(float x)
+static int is_finite_number(float x)
 {
         return x - x == 0;
 }
 
-static int suits($model_generation h)
+static int generation_is_valid($model_generation h)
 {
-        return h.temperature >= 0 && is_number(h.temperature) && h.top_k >= 0 && is_part(h.top_p) && is_part(h.min_p) && is_part(h.typical_p) &&
-               h.repetition_penalty >= 0 && is_number(h.repetition_penalty) && is_number(h.presence_penalty) && is_number(h.frequency_penalty) &&
-               h.steps >= 0 && h.drafts >= 0 && h.drafts <= DRAFTS;
+        return h.temperature >= 0 && is_finite_number(h.temperature) && h.top_k >= 0 && is_probability(h.top_p) &&
+               is_probability(h.min_p) && is_probability(h.typical_p) && h.repetition_penalty >= 0 &&
+               is_finite_number(h.repetition_penalty) && is_finite_number(h.presence_penalty) &&
+               is_finite_number(h.frequency_penalty) && h.steps >= 0 && h.drafts >= 0 && h.drafts <= DRAFTS;
 }
 
 size_t $model_generate_scratch(const $model_generation *how)
@@ -78,22 +79,22 @@ int $model_generate($model *m, const int32_t *tokens, int64_t n, const $model_ge
                     void *scratch, int64_t *made)
 {
         const $model_generation h = how ? *how : ($model_generation){0};
-        Speaker s = {.m = m,
+        ModelGenerator s = {.m = m,
                      .sampler = {h.temperature, h.top_k, h.top_p > 0 ? h.top_p : 1, h.min_p, h.typical_p > 0 ? h.typical_p : 1, h.seed, NULL, NULL},
                      .on_token = on_token,
                      .of = of};
         Generated all = {0};
         if (made)
                 *made = 0;
-        if (!tokens || !scratch || n <= $model_position(m) || !suits(h))
+        if (!tokens || !scratch || n <= $model_position(m) || !generation_is_valid(h))
                 return $MODEL_ERROR_RANGE;
         Generator g = {.of = &s,
-                       .position = speaker_position,
-                       .take = speaker_take,
-                       .rewind = speaker_rewind,
-                       .sample = speaker_draw,
-                       .show = speaker_tell,
-                       .seconds = untimed,
+                       .position = generator_position,
+                       .take = generator_take,
+                       .rewind = generator_rewind,
+                       .sample = generator_draw,
+                       .show = generator_tell,
+                       .seconds = no_seconds,
                        .tokens = tokens_of_loop,
                        .vocab = VOCAB,
                        .context = CONTEXT,
