@@ -691,7 +691,10 @@ bool attention_find(Graph *g, Arena *a, int which, Attention *found, int *n); /*
 typedef struct {
         Node **node; /* all from the weights to .. */
         int n;
-        Node *core; /* .. the product of two tensors */
+        Node *core;    /* .. the product of two tensors */
+        Node *weights; /* a softmax, or what stands for itself; NULL: there are none */
+        int mixes; /* products that mix heads, which are among the nodes, as is the softmax (mixed_heads.c) */
+        bool all_weigh; /* .. so that a key has a weight even where it is masked */
 } Scores;
 Node *scores_under(
         const Node
@@ -701,6 +704,11 @@ bool scores_hold(const Scores *s, const Node *n);
  * expression; or NULL. */
 const char *find_scores(Arena *a, const Graph *g, const Node *product, Node *scores, const bool *stored,
                         Scores *s);
+
+const char *find_mixed_heads(Arena *a, const Graph *g, const Node *product, const bool *stored, Scores *s);
+const char *find_attention(Arena *a, const Graph *g, const Node *product, const bool *stored,
+                           Scores *s); /* the one or the other */
+bool lies_in_codes(const Node *n);     /* a weight of few bits, whose codes products take as they are */
 
 /* Its weights as the last output; its index, or -1 with *why.  Before passes, as taps. */
 int attention_tap_add(Graph *g, int which, const char **why);
