@@ -16,6 +16,8 @@
 #include "scan.h"
 #include "generation.h"
 #include "sampler.h"
+#include "beams.h"
+#include "beam_search.h"
 
 #define UNARY_LIST(X)                                                                                        \
         X(v_neg) X(v_exp) X(v_log) X(v_sqrt) X(v_sin) X(v_cos) X(v_tanh) X(v_erf) X(v_atan) X(v_floor) X(v_not)
@@ -367,6 +369,11 @@ static int any_sample(Sampler *s, float *logits, int n)
         return sample(s, logits, n);
 }
 
+static int any_beams_step(Beams *b, float *logits, BeamRules *rule_out, void *of)
+{
+        return beams_step(b, logits, rule_out, of);
+}
+
 /* clang-format off */
 #define UNARY_ROW(op) ROW(op, void, by_address_##op, "(float *r, const float *a)")
 #define BINARY_ROW(op) ROW(op, void, by_address_##op, "(float *r, const float *a, const float *b)")
@@ -480,5 +487,6 @@ const KernelSymbol JOIN(kernels_, KERNELS_ISA)[] = {
             "(float *y, int64_t y_step, const float *x, int64_t x_step, int64_t n, int64_t k)")
         ROW(argmax_of, int64_t, any_argmax_of, "(const float *x, int64_t x_step, int64_t n)")
         {"sample", NULL, (KernelFunction *)any_sample},
+        {"beams_step", NULL, (KernelFunction *)any_beams_step},
         {NULL, NULL, NULL}};
 /* clang-format on */

@@ -12,6 +12,7 @@
 #include "text/text.h"
 #include "../../runtime/talk.h"
 #include "../../runtime/generation.h"
+#include "../../runtime/beams.h"
 #include "weights/weights.h"
 
 /* An engine: a planned model as code in this process, with memory and threads of its own.
@@ -53,6 +54,8 @@ const char *engine_rewind(Engine *e, int64_t n); /* back to the first n */
 
 /* Of a plan for several slots: the functions above are about the slot that was selected last, 0 at first. */
 const char *engine_select(Engine *e, int slot);
+/* Slot `copy` becomes what `slot` is. */
+const char *engine_fork(Engine *e, int slot, int copy);
 /* One sequence of a batch: it takes n positions more; outputs are those of its positions `first` to n.  Of a model that is not causal n
  * is the sequence's size, and the others are not read. */
 typedef struct {
@@ -160,6 +163,22 @@ typedef struct {
 extern const char output_failed[];
 const char *generate(Engine *e, const Plan *p, const Tokenizer *tokenizer, const int32_t *tokens, int64_t n,
                      Generation *how, Generated *result);
+
+/* beam_search.c: the likeliest text, of several that go on side by side, in an engine with a slot for each.  Of `how` what is fed, steps, chunk,
+ * suppress and interrupted are read.  NULL, or what is wrong; tokens are malloc'd, without the stop token. */
+enum { MAX_BEAMS = 64 };
+typedef struct {
+        int beams; /* 2 to MAX_BEAMS */
+        float length_penalty;
+        bool early;
+} BeamOptions;
+typedef struct {
+        int32_t *tokens;
+        int64_t n;
+        double worth; /* the sum of log p, divided by the length to the power of the penalty */
+} BeamText;
+const char *beam_search(Engine *e, const Plan *p, const int32_t *tokens, int64_t n, const BeamOptions *o,
+                        const Generation *how, BeamText *best);
 
 /* Of the bytes of a checkpoint's files, one after another */
 uint64_t checkpoint_bytes_hash(const Checkpoint *c);
