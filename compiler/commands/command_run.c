@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "commands_private.h"
+#include "import/import.h"
 #include "../../runtime/conversation.h"
 
 enum { INTERRUPTED = 130 };
@@ -37,6 +38,7 @@ typedef struct {
         Tokenizer tokenizer;
         PackedWeights packed;
         Engine *engine;
+        DraftModel draft;
         Given given;                   /* to a model with inputs that are fed separately */
         double begin, planned, loaded; /* seconds */
 } Session;
@@ -172,6 +174,17 @@ static int feed(Session *s)
         return code ? code : keep_fed(s);
 }
 
+/* An exit code. */
+static int open_draft(Session *s)
+{
+        const Options *o = s->o;
+        int code = WRONG_INPUT;
+        s->draft.o = draft_options(o);
+        if (!source_open(&s->m.arena, &s->draft.o, (SourceParts){true, o->tokenizer != NULL, true}, &code))
+                return code;
+        return draft_model_open(&s->draft, &s->m, s->plan, o->tokenizer ? &s->tokenizer : NULL);
+}
+
 static int prepare(Session *s)
 {
         const Options *o = s->o;
@@ -204,7 +217,7 @@ static int prepare(Session *s)
                 return code;
         packed_file_touch(&s->packed.file); /* one that was kept */
         s->engine = engine_new(s->plan, s->packed.weights, o->threads, o->jit, &why);
-        return s->engine ? DONE : wrong(why);
+        return !s->engine ? wrong(why) : o->draft ? open_draft(s) : DONE;
 }
 
 /* Tokens, malloc'd; NULL after a message, with *code. */
@@ -245,7 +258,7 @@ static void report(const Session *s, const Generated *g)
                 return;
         double rate = (double)(g->made - 1) / g->rest_seconds;
         fprintf(stderr, "%" PRId64 " tokens more: %.1f tokens/s", g->made - 1, rate);
-        if (s->o->drafts)
+        if (s->how.drafts)
                 fprintf(stderr, "; %" PRId64 " were drafted, %" PRId64 " of them right", g->drafted,
                         g->stood);
         else
@@ -348,7 +361,8 @@ static int generate_text(Session *s)
                               .fed = s->how.fed,
                               .size = s->how.size,
                               .suppress = s->how.suppress,
-                              .drafts = o->drafts,
+                              .drafts = o->draft && !o->drafts ? DRAFTS_OF_MODEL : o->drafts,
+                              .draft = s->draft.draft,
                               .nstop = o->nstop,
                               .hash = o->hash,
                               .show = show,
@@ -379,6 +393,7 @@ int run_command(const Options *o)
         for (int i = 0; s.how.fed && i < s.m.graph->ninput; i++)
                 free(s.how.fed[i]);
         recorded_free(&s.given.values);
+        draft_model_close(&s.draft);
         engine_free(s.engine);
         packed_weights_close(&s.packed);
         tokenizer_free(&s.tokenizer);

@@ -79,6 +79,8 @@ static const OptionRow option_table[] = {
         {'9', "--presence-penalty", VALUE},
         {'+', "--frequency-penalty", VALUE},
         {';', "--draft", VALUE},
+        {'<', "--draft-weights", VALUE},
+        {'>', "--drafts", VALUE},
 };
 enum { OPTIONS = sizeof option_table / sizeof option_table[0] };
 
@@ -100,6 +102,7 @@ static const Rule rule_table[] = {
         {"run", "Z", WANTS, 's', "it says what errors of rounding weigh"},
         {"run", "p", WITHOUT, 'f', "there is one prompt"},
         {"run", "KPN2S", WANTS, 'E', "without a temperature above 0 the likeliest token is always taken"},
+        {"run", "<>", WANTS, ';', "that is for a model that drafts"},
         {"run", "W", WITHOUT, 'Y', "a system's message is part of a conversation"},
         {"eval", "Z", WANTS, 's', "it says what errors of rounding weigh"},
         {"eval", "p", WITHOUT, 'f', "there is one text"},
@@ -284,7 +287,8 @@ static const MemberRow member_table[] = {
         {'L', AS_INT, MEMBER(slots), 1, MAX_SLOTS},
         {'4', AS_INT64, MEMBER(pages), 1, MAX_PAGES},
         {'R', AS_INT, MEMBER(threads), 1, MAX_THREADS},
-        {';', AS_INT, MEMBER(drafts), 0, MOST_DRAFTS},
+        {'>', AS_INT, MEMBER(drafts), 1, MOST_DRAFTS},
+        {'<', AS_TEXT, MEMBER(draft_weights), 0, 0},
         {'r', AS_INT, MEMBER(top), 0, 1e6},
         {'5', AS_INT64, MEMBER(sample), 1, 1e9},
 };
@@ -354,6 +358,18 @@ static bool set_tap(Options *o, const char *command, const char *value)
         return add(o->tap, &o->ntap, MAX_TAPS, value) || wrong(command, "%s", "too many --tap");
 }
 
+/* A number: of tokens, drafted from the text.  Else the model that drafts them. */
+static bool set_draft(Options *o, const char *command, const char *value)
+{
+        static const MemberRow from_text = {';', AS_INT, MEMBER(drafts), 0, MOST_DRAFTS};
+        char *end;
+        (void)strtod(value, &end);
+        if (end != value && !*end)
+                return set_member(o, command, &from_text, value);
+        o->draft = value;
+        return *value || wrong(command, "%s", "--draft wants a number of tokens or a model");
+}
+
 /* NAME,NAME,… */
 static bool set_output(Options *o, const char *command, const char *value)
 {
@@ -380,6 +396,7 @@ static bool set(Options *o, const char *command, char letter, const char *value)
                 return set_member(o, command, row, value);
         switch (letter) {
         case 'z': return set_stop(o, command, value);
+        case ';': return set_draft(o, command, value);
         case 'J': return set_jit(o, command, value);
         case 'h': return set_cache(o, command, value);
         case 'V': return kv_storage(value, &o->kv) || wrong(command, "--kv is f32, f16 or q8, not %s", value);
@@ -518,6 +535,15 @@ static bool passes_fit(const Options *o, const char *command, const char *takes)
         return true;
 }
 
+/* --draft is a number or a model, and two options are for a model. */
+static bool draft_fits(const Options *o, const char *command)
+{
+        if (o->draft || !(is_given(o, '<') || is_given(o, '>')) || !is_given(o, ';'))
+                return true;
+        return wrong(command, "%s has no effect: --draft is a number, and tokens are drafted from the text",
+                     row_of(is_given(o, '<') ? '<' : '>')->name);
+}
+
 bool options_fit(const Options *o, const char *command, const char *takes)
 {
         for (int i = 0; i < OPTIONS; i++) {
@@ -533,7 +559,7 @@ bool options_fit(const Options *o, const char *command, const char *takes)
         for (int i = 0; i < RULES; i++)
                 if (!strcmp(rule_table[i].command, command) && !follows(o, command, &rule_table[i]))
                         return false;
-        return passes_fit(o, command, takes);
+        return draft_fits(o, command) && passes_fit(o, command, takes);
 }
 
 /* --- the whole -------------------------------------------------------------------------------------------------------- */

@@ -120,6 +120,17 @@ bool graph_talks(const Graph *g);
 const TalkForm *talk_form(Arena *a, const Graph *g, const Tokenizer *t, const char **strange);
 const char *talk_form_text(Arena *a, const TalkForm *f);
 
+/* draft.c: a second model, which proposes what a text goes on with. */
+
+typedef struct Draft Draft;
+/* Of a model of token ids and logits alone; engine and plan stay the caller's and are used by nothing else.  NULL: no memory is left. */
+Draft *draft_new(Engine *e, const Plan *p);
+void draft_free(Draft *d);
+/* Puts tokens behind text [n], at most `most`, as a generator with this model's logits chooses them, `made` new ones standing in the text.
+ * Returns how many; *wrong is set if its engine fails. */
+int64_t draft_propose(Draft *d, Generator g, Generated made, int32_t *text, int64_t n, int64_t most,
+                      const char **wrong);
+
 /* Generation: tokens through an engine, one at a time, as text. */
 
 /* An input of token ids, one for each position; NULL: there is none. */
@@ -139,7 +150,8 @@ enum { MAX_STOPS = 16, MAX_FED = 64 };
 typedef struct {
         int64_t steps;   /* at most so many new tokens */
         int64_t chunk;   /* the prompt in pieces of so many */
-        int drafts;      /* at most so many tokens are drafted at a time */
+        int drafts;      /* at most so many tokens are drafted at a time, */
+        Draft *draft;    /* by this model; NULL: by what the text has said before */
         Sampler sampler; /* its scratch apart; `state` is that of what comes behind it afterwards */
         Penalties penalties;
         void **fed;                  /* [ninput], or NULL: what is fed separately, and NULL for the tokens */
