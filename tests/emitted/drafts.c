@@ -53,7 +53,7 @@ static int64_t propose_badly(void *of, const int32_t *tokens, int64_t n, int32_t
         (void)tokens;
         (void)n;
         for (int64_t i = 0; i < room; i++)
-                drafts[i] = *turn % 3 ? (int32_t)(*turn % TALE_VOCAB) : i % 2 ? TALE_VOCAB : -1;
+                drafts[i] = *turn % 3 ? (int32_t)(*turn % TALE_VOCAB) : i % 2 ? -1 : TALE_VOCAB;
         static const int64_t answer[] = {-1, 1000, 0, INT64_MIN, INT64_MAX};
         return (*turn)++ % 2 ? room : answer[*turn % 5];
 }
@@ -87,7 +87,7 @@ int main(int argc, char **argv)
         };
         int error;
         tale *m = tale_new(argv[1], 1, &error);
-        Drafter d = {.m = argc > 2 ? small_new(argv[2], 1, &error) : NULL, .prompt = 3};
+        Drafter d = {.m = small_new(argv[argc - 1], 1, &error), .prompt = 3};
         tale_generation most = {.drafts = 32};
         void *scratch = malloc(tale_generate_scratch(&most));
         d.scratch = malloc(small_generate_scratch(NULL));
