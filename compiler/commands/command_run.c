@@ -89,6 +89,7 @@ static bool prompt_fits(const Options *o)
 {
         const char *given = prompt_given(o);
         bool reads = (given && !strcmp(given, "-")) || (o->prompt_file && !strcmp(o->prompt_file, "-"));
+        bool rules = o->grammar && !strcmp(o->grammar, "-");
         bool two = o->nfile > 1 && (o->prompt || o->prompt_file);
         if (two)
                 fprintf(stderr,
@@ -98,6 +99,9 @@ static bool prompt_fits(const Options *o)
         else if (reads && !strcmp(o->file[0], "-"))
                 fprintf(stderr, "lathe run: model and prompt can't both be standard input; `lathe help run` "
                                 "says more\n");
+        else if (rules && (reads || !strcmp(o->file[0], "-")))
+                fprintf(stderr, "lathe run: the grammar and something else can't both be standard input; "
+                                "`lathe help run` says more\n");
         else
                 return true;
         return false;
@@ -209,6 +213,8 @@ static int prepare(Session *s)
         if (!read_suppressed(s))
                 return WRONG_USAGE;
         if ((code = feed(s)) != DONE)
+                return code;
+        if ((code = constraint_open(&s->m, o, &s->tokenizer, &s->how.constraint)) != DONE)
                 return code;
         s->planned = seconds();
         code = load_weights(s);
@@ -361,6 +367,7 @@ static int generate_text(Session *s)
                               .fed = s->how.fed,
                               .size = s->how.size,
                               .suppress = s->how.suppress,
+                              .constraint = s->how.constraint,
                               .drafts = o->draft && !o->drafts ? DRAFTS_OF_MODEL : o->drafts,
                               .draft = s->draft.draft,
                               .nstop = o->nstop,
@@ -393,6 +400,7 @@ int run_command(const Options *o)
         for (int i = 0; s.how.fed && i < s.m.graph->ninput; i++)
                 free(s.how.fed[i]);
         recorded_free(&s.given.values);
+        constraint_free(s.how.constraint);
         draft_model_close(&s.draft);
         engine_free(s.engine);
         packed_weights_close(&s.packed);

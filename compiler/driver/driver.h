@@ -57,6 +57,7 @@ typedef struct {
         const char *draft,
                 *draft_weights; /* .. by this model with these weights; NULL: from what the text has said before */
         const char *suppress; /* token numbers, with commas between them */
+        const char *grammar;  /* a file, or the name of one that lathe has */
         JitMode jit;
         bool verbose, hash;
         const char
@@ -212,6 +213,9 @@ void packed_weights_close(PackedWeights *packed);
 
 /* For a model with an input of token ids; false after a message. */
 bool load_tokenizer(Model *m, const Options *o, Tokenizer *t);
+
+/* grammar_option.c: of --grammar, for a model with its tokenizer; nothing without it.  An exit code, after messages. */
+int constraint_open(Model *m, const Options *o, const Tokenizer *t, Constraint **constraint);
 
 /* draft_model.c: the model of --draft. */
 typedef struct {

@@ -80,6 +80,7 @@ static const OptionRow option_table[] = {
         {'+', "--frequency-penalty", VALUE},
         {';', "--draft", VALUE},
         {'<', "--draft-weights", VALUE},
+        {'=', "--grammar", VALUE},
         {'>', "--drafts", VALUE},
 };
 enum { OPTIONS = sizeof option_table / sizeof option_table[0] };
@@ -289,6 +290,7 @@ static const MemberRow member_table[] = {
         {'R', AS_INT, MEMBER(threads), 1, MAX_THREADS},
         {'>', AS_INT, MEMBER(drafts), 1, MOST_DRAFTS},
         {'<', AS_TEXT, MEMBER(draft_weights), 0, 0},
+        {'=', AS_TEXT, MEMBER(grammar), 0, 0},
         {'r', AS_INT, MEMBER(top), 0, 1e6},
         {'5', AS_INT64, MEMBER(sample), 1, 1e9},
 };

@@ -184,6 +184,7 @@ typedef struct {
         int64_t vocab;
         Sampler *sampler;
         SampleFunction *sample;
+        Constrained at; /* .of NULL: its text is free */
         const Generator *generator;
         const Generated *made;
         const char *wrong; /* the last error */
@@ -215,7 +216,14 @@ static int run_take(void *of, const int32_t *tokens, int64_t n, float *logits)
 static int32_t run_draw(void *of, float *logits)
 {
         Run *r = of;
-        return r->sample(r->sampler, logits, (int)r->vocab);
+        if (r->at.of && constraint_ends(&r->at))
+                return -1; /* the text ends */
+        if (r->at.of && (r->wrong = constraint_mask(&r->at, logits, r->vocab)))
+                return -1;
+        const int32_t token = r->sample(r->sampler, logits, (int)r->vocab);
+        if (r->at.of)
+                constraint_take(&r->at, token);
+        return token;
 }
 
 /* The draft model chooses as this one does, by the random numbers that come next. */
@@ -232,6 +240,10 @@ static int64_t run_propose(void *of, int32_t *text, int64_t n, int64_t most)
 static int run_show(void *of, int32_t token)
 {
         Run *r = of;
+        if (token < 0)
+                return r->wrong ? 1 : -1;
+        if (r->at.of)
+                constraint_forget(&r->at);
         if (r->how->talk)
                 talk_token(r->how->talk, token);
         bool ended = !show_token(&r->outlet, r->tokenizer, token);
@@ -273,6 +285,8 @@ const char *generate(Engine *e, const Plan *p, const Tokenizer *tokenizer, const
                  .outlet = {.how = how, .decoder.begun = !how->talk && n > 1},
                  .vocab = row_elements(p, &g->output[0].node->type),
                  .sampler = &how->sampler,
+                 .at = how->constraint ? constraint_begin(how->constraint, !how->talk && n > 1)
+                                       : (Constrained){0},
                  .sample = (SampleFunction *)kernel_find(p->target, "sample")};
         Generator all = {.of = &r,
                          .position = run_position,
