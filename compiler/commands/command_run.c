@@ -214,7 +214,9 @@ static int prepare(Session *s)
                 return WRONG_USAGE;
         if ((code = feed(s)) != DONE)
                 return code;
-        if ((code = constraint_open(&s->m, o, &s->tokenizer, &s->how.constraint)) != DONE)
+        code = constraint_open(&s->m.arena, s->m.graph, o->grammar, o->tokenizer ? &s->tokenizer : NULL,
+                               &s->how.constraint);
+        if (code != DONE)
                 return code;
         s->planned = seconds();
         code = load_weights(s);

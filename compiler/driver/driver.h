@@ -214,8 +214,9 @@ void packed_weights_close(PackedWeights *packed);
 /* For a model with an input of token ids; false after a message. */
 bool load_tokenizer(Model *m, const Options *o, Tokenizer *t);
 
-/* grammar_option.c: of --grammar, for a model with its tokenizer; nothing without it.  An exit code, after messages. */
-int constraint_open(Model *m, const Options *o, const Tokenizer *t, Constraint **constraint);
+/* grammar_option.c: of --grammar (NULL: nothing), for a model's graph and its tokenizer (NULL: none), made in the arena.  An exit code, after
+ * messages. */
+int constraint_open(Arena *a, const Graph *g, const char *name, const Tokenizer *t, Constraint **constraint);
 
 /* draft_model.c: the model of --draft. */
 typedef struct {

@@ -19,21 +19,21 @@ static int read_grammar(Arena *a, const char *name, const Grammar **grammar)
         return *grammar ? DONE : WRONG_INPUT;
 }
 
-int constraint_open(Model *m, const Options *o, const Tokenizer *t, Constraint **constraint)
+int constraint_open(Arena *a, const Graph *g, const char *name, const Tokenizer *t, Constraint **constraint)
 {
         const Grammar *grammar;
-        if (!o->grammar)
+        if (!name)
                 return DONE;
-        if (!o->tokenizer) {
+        if (!t) {
                 fprintf(stderr,
                         "lathe: --grammar is about text, and %s makes token numbers here: --tokenizer names "
                         "its tokenizer\n",
-                        m->graph->name);
+                        g->name);
                 return WRONG_USAGE;
         }
-        const int code = read_grammar(&m->arena, o->grammar, &grammar);
+        const int code = read_grammar(a, name, &grammar);
         if (code == DONE)
-                *constraint = constraint_new(grammar, t, loop_tokens(m->graph, "stop"));
+                *constraint = constraint_new(grammar, t, loop_tokens(g, "stop"));
         if (code != DONE || *constraint)
                 return code;
         fprintf(stderr, "lathe: %s\n", no_memory);

@@ -103,7 +103,7 @@ static const Rule rule_table[] = {
         {"run", "Z", WANTS, 's', "it says what errors of rounding weigh"},
         {"run", "p", WITHOUT, 'f', "there is one prompt"},
         {"run", "KPN2S", WANTS, 'E', "without a temperature above 0 the likeliest token is always taken"},
-        {"run", "<>", WANTS, ';', "that is for a model that drafts"},
+        {"run", "<>", WANTS, ';', "it is about the model of --draft MODEL"},
         {"run", "W", WITHOUT, 'Y', "a system's message is part of a conversation"},
         {"eval", "Z", WANTS, 's', "it says what errors of rounding weigh"},
         {"eval", "p", WITHOUT, 'f', "there is one text"},
@@ -503,7 +503,9 @@ static const char *next_value(const char *command, const char *arg, const char *
 
 static bool is_given(const Options *o, char letter)
 {
-        return letter == 'E' ? o->sampler.temperature > 0 : o->given[(unsigned char)letter] > 0;
+        return letter == 'E'   ? o->sampler.temperature > 0
+               : letter == ';' ? o->draft != NULL
+                               : o->given[(unsigned char)letter] > 0;
 }
 
 static bool follows(const Options *o, const char *command, const Rule *r)
@@ -537,15 +539,6 @@ static bool passes_fit(const Options *o, const char *command, const char *takes)
         return true;
 }
 
-/* --draft is a number or a model, and two options are for a model. */
-static bool draft_fits(const Options *o, const char *command)
-{
-        if (o->draft || !(is_given(o, '<') || is_given(o, '>')) || !is_given(o, ';'))
-                return true;
-        return wrong(command, "%s has no effect: --draft is a number, and tokens are drafted from the text",
-                     row_of(is_given(o, '<') ? '<' : '>')->name);
-}
-
 bool options_fit(const Options *o, const char *command, const char *takes)
 {
         for (int i = 0; i < OPTIONS; i++) {
@@ -561,7 +554,7 @@ bool options_fit(const Options *o, const char *command, const char *takes)
         for (int i = 0; i < RULES; i++)
                 if (!strcmp(rule_table[i].command, command) && !follows(o, command, &rule_table[i]))
                         return false;
-        return draft_fits(o, command) && passes_fit(o, command, takes);
+        return passes_fit(o, command, takes);
 }
 
 /* --- the whole -------------------------------------------------------------------------------------------------------- */

@@ -73,6 +73,7 @@ typedef struct Session {
         Sampler sampler; /* and how they were chosen */
         Penalties penalties;
         int drafts;
+        char *draft, *draft_weights, *grammar; /* of :run, as of `lathe run`; or NULL */
         Variables input; /* :input: given to the model at hand, by their names */
         struct Runner *runner;
         struct Snapshot *now, *before; /* of the last two runs that a change lies between */
