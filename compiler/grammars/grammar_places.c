@@ -152,7 +152,7 @@ static void group_bytes(Layout *l)
         }
 }
 
-bool grammar_lay_out(Arena *a, Diag *diag, Grammar *g)
+static bool make_places(Arena *a, Diag *diag, Grammar *g)
 {
         Layout l = {a, g, false};
         place_add(&l, (GrammarPlace){.kind = PLACE_END});
@@ -180,6 +180,6 @@ const Grammar *grammar_read(Arena *a, Diag *diag, const Source *source)
 {
         Grammar *g = NEW(a, Grammar);
         const bool good = grammar_parse(a, diag, source, g) && grammar_check(a, diag, source, g) &&
-                          grammar_lay_out(a, diag, g);
+                          make_places(a, diag, g);
         return good && allows_more(diag, g) ? g : NULL;
 }

@@ -66,6 +66,4 @@ static inline bool place_takes(const GrammarPlace *p, unsigned byte)
 bool grammar_parse(Arena *a, Diag *diag, const Source *source, Grammar *g);
 /* grammar_check.c: numbers of rules that are named; false after errors. */
 bool grammar_check(Arena *a, Diag *diag, const Source *source, Grammar *g);
-/* grammar_places.c: false after an error. */
-bool grammar_lay_out(Arena *a, Diag *diag, Grammar *g);
 #endif

@@ -67,7 +67,7 @@ void constraint_free(Constraint *c)
 /* --- texts of tokens --------------------------------------------------------------------------------------------------- */
 
 /* What a token adds, the beginning of a character too, into c->piece; returns its bytes. */
-static int32_t text_of(const Constraint *c, int32_t token, bool begun)
+static int32_t bytes_added(const Constraint *c, int32_t token, bool begun)
 {
         TokenDecoder decoder = {.begun = begun};
         int64_t n = tokens_decode(&c->tokenizer->tables, &decoder, token, 0, c->piece);
@@ -109,19 +109,21 @@ static const Vocabulary *vocabulary_of(Constraint *c, bool begun)
         if (v->text)
                 return v;
         for (int32_t i = 0; i < vocab; i++)
-                all += text_of(c, i, begun);
+                all += bytes_added(c, i, begun);
         v->bytes = malloc((size_t)all + 1);
         v->text = v->bytes ? malloc((size_t)vocab * sizeof *v->text) : NULL;
         unsigned char *to = v->bytes;
         for (int32_t i = 0; v->text && i < vocab; i++) {
-                const int32_t n = is_stop(c, i) ? 0 : text_of(c, i, begun);
+                const int32_t n = is_stop(c, i) ? 0 : bytes_added(c, i, begun);
                 memcpy(to, c->piece, (size_t)n);
                 if (n)
                         v->text[v->n++] = (TokenText){to, i, n, 0};
                 to += n;
         }
-        if (!v->text)
-                return NULL;
+        if (!v->text) {
+                free(v->bytes);
+                return v->bytes = NULL, NULL;
+        }
         qsort(v->text, (size_t)v->n, sizeof *v->text, by_bytes);
         for (int32_t i = 1; i < v->n; i++)
                 v->text[i].same = begins_alike(&v->text[i - 1], &v->text[i]);
@@ -193,7 +195,7 @@ void constraint_take(Constrained *at, int32_t token)
         Constraint *c = at->of;
         if (is_stop(c, token))
                 return;
-        const int32_t n = text_of(c, token, at->begun);
+        const int32_t n = bytes_added(c, token, at->begun);
         for (int32_t i = 0; i < n; i++)
                 at->state = grammar_step(c->states, at->state, (unsigned char)c->piece[i]);
         at->begun |= n > 0;
