@@ -128,7 +128,7 @@ static const Command command_table[] = {
          "  --draft MODEL    a smaller model drafts them, of the same vocabulary: the same text, sooner "
          "where "
          "both agree\n"
-         "  --drafts K       then K tokens at a time, at most 32 (default 8)\n"
+         "  --drafts K       then K tokens at a time, at most 32 (default 5)\n"
          "  --draft-weights FILE   the weights of that model, if it is a .model\n"
          "  --grammar FILE   only texts that its rules allow (docs/grammars.md); json: those of JSON\n"
          "  --stop TEXT      end before this text; may be given more than once\n"

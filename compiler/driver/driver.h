@@ -228,7 +228,7 @@ typedef struct {
         Engine *engine;
         Draft *draft;
 } DraftModel;
-enum { DRAFTS_OF_MODEL = 8 }; /* without --drafts */
+enum { DRAFTS_OF_MODEL = 5 }; /* without --drafts */
 Options draft_options(const Options *o);
 /* For a model, with its plan and its tokenizer (NULL: none).  An exit code, after messages; draft_model_close() in any case. */
 int draft_model_open(DraftModel *d, const Model *m, const Plan *p, const Tokenizer *t);
