@@ -137,8 +137,8 @@ static GrammarItem *read_class(GrammarReader *r)
 {
         const int32_t begin = r->at++;
         const bool negative = peek_byte(r) == '^';
-        CharRange *range = NULL;
-        int n = 0, cap = 0;
+        int n = 0, cap = 8;
+        CharRange *range = NEW_ARRAY(r->arena, CharRange, cap);
         for (r->at += negative; peek_byte(r) != ']';) {
                 const int32_t here = r->at;
                 CharRange one;
