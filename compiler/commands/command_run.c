@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "commands_private.h"
+#include "import/import.h"
 #include "../../runtime/conversation.h"
 
 enum { INTERRUPTED = 130 };
@@ -37,6 +38,7 @@ typedef struct {
         Tokenizer tokenizer;
         PackedWeights packed;
         Engine *engine;
+        DraftModel draft;
         Given given;                   /* to a model with inputs that are fed separately */
         double begin, planned, loaded; /* seconds */
 } Session;
@@ -87,6 +89,7 @@ static bool prompt_fits(const Options *o)
 {
         const char *given = prompt_given(o);
         bool reads = (given && !strcmp(given, "-")) || (o->prompt_file && !strcmp(o->prompt_file, "-"));
+        bool rules = o->grammar && !strcmp(o->grammar, "-");
         bool two = o->nfile > 1 && (o->prompt || o->prompt_file);
         if (two)
                 fprintf(stderr,
@@ -96,6 +99,9 @@ static bool prompt_fits(const Options *o)
         else if (reads && !strcmp(o->file[0], "-"))
                 fprintf(stderr, "lathe run: model and prompt can't both be standard input; `lathe help run` "
                                 "says more\n");
+        else if (rules && (reads || !strcmp(o->file[0], "-")))
+                fprintf(stderr, "lathe run: the grammar and something else can't both be standard input; "
+                                "`lathe help run` says more\n");
         else
                 return true;
         return false;
@@ -172,6 +178,17 @@ static int feed(Session *s)
         return code ? code : keep_fed(s);
 }
 
+/* An exit code. */
+static int open_draft(Session *s)
+{
+        const Options *o = s->o;
+        int code = WRONG_INPUT;
+        s->draft.o = draft_options(o);
+        if (!source_open(&s->m.arena, &s->draft.o, (SourceParts){true, o->tokenizer != NULL, true}, &code))
+                return code;
+        return draft_model_open(&s->draft, &s->m, s->plan, o->tokenizer ? &s->tokenizer : NULL);
+}
+
 static int prepare(Session *s)
 {
         const Options *o = s->o;
@@ -197,6 +214,10 @@ static int prepare(Session *s)
                 return WRONG_USAGE;
         if ((code = feed(s)) != DONE)
                 return code;
+        code = constraint_open(&s->m.arena, s->m.graph, o->grammar, o->tokenizer ? &s->tokenizer : NULL,
+                               &s->how.constraint);
+        if (code != DONE)
+                return code;
         s->planned = seconds();
         code = load_weights(s);
         s->loaded = seconds();
@@ -204,7 +225,7 @@ static int prepare(Session *s)
                 return code;
         packed_file_touch(&s->packed.file); /* one that was kept */
         s->engine = engine_new(s->plan, s->packed.weights, o->threads, o->jit, &why);
-        return s->engine ? DONE : wrong(why);
+        return !s->engine ? wrong(why) : o->draft ? open_draft(s) : DONE;
 }
 
 /* Tokens, malloc'd; NULL after a message, with *code. */
@@ -245,7 +266,7 @@ static void report(const Session *s, const Generated *g)
                 return;
         double rate = (double)(g->made - 1) / g->rest_seconds;
         fprintf(stderr, "%" PRId64 " tokens more: %.1f tokens/s", g->made - 1, rate);
-        if (s->o->drafts)
+        if (s->how.drafts)
                 fprintf(stderr, "; %" PRId64 " were drafted, %" PRId64 " of them right", g->drafted,
                         g->stood);
         else
@@ -348,7 +369,9 @@ static int generate_text(Session *s)
                               .fed = s->how.fed,
                               .size = s->how.size,
                               .suppress = s->how.suppress,
-                              .drafts = o->drafts,
+                              .constraint = s->how.constraint,
+                              .drafts = o->draft && !o->drafts ? DRAFTS_OF_MODEL : o->drafts,
+                              .draft = s->draft.draft,
                               .nstop = o->nstop,
                               .hash = o->hash,
                               .show = show,
@@ -379,6 +402,8 @@ int run_command(const Options *o)
         for (int i = 0; s.how.fed && i < s.m.graph->ninput; i++)
                 free(s.how.fed[i]);
         recorded_free(&s.given.values);
+        constraint_free(s.how.constraint);
+        draft_model_close(&s.draft);
         engine_free(s.engine);
         packed_weights_close(&s.packed);
         tokenizer_free(&s.tokenizer);

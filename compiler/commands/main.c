@@ -85,7 +85,7 @@ static const Command command_table[] = {
          "  --spec-only      the model file alone: to standard output, or to NAME.model\n"
          "  --target T, --prefix NAME   as for build\n"
          "example: lathe import SmolLM2-135M/ --spec-only\n"},
-        {"run", run_command, "mDwsZtT1xd0kcpfnI7EKPN239+:;SRzJvHYWhV6", 1, 2,
+        {"run", run_command, "mDwsZtT1xd0kcpfnI7EKPN239+:;<>=SRzJvHYWhV6", 1, 2,
          "one model, and perhaps a prompt",
          "MODEL [PROMPT] [--weights CKPT] [--tokenizer TOK] [-n N] [--temp T] [--threads K] [--system TEXT] "
          "[--raw]",
@@ -125,6 +125,12 @@ static const Command command_table[] = {
          "machine\n"
          "  --draft K        K tokens at a time are drafted from what the text has said before, and checked "
          "in one call: the same\n                   text, sooner where it repeats itself; at most 32\n"
+         "  --draft MODEL    a smaller model drafts them, of the same vocabulary: the same text, sooner "
+         "where "
+         "both agree\n"
+         "  --drafts K       then K tokens at a time, at most 32 (default 5)\n"
+         "  --draft-weights FILE   the weights of that model, if it is a .model\n"
+         "  --grammar FILE   only texts that its rules allow (docs/grammars.md); json: those of JSON\n"
          "  --stop TEXT      end before this text; may be given more than once\n"
          "  --threads K      threads (default 1); the text does not depend on them\n"
          "  --weights FILE   .safetensors, a folder of them, a .gguf, a llama2.c .bin, or what `lathe build` "

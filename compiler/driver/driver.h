@@ -53,8 +53,11 @@ typedef struct {
         int64_t steps;
         Sampler sampler;
         Penalties penalties;
-        int drafts;           /* tokens that are drafted at a time */
+        int drafts; /* tokens that are drafted at a time, .. */
+        const char *draft,
+                *draft_weights; /* .. by this model with these weights; NULL: from what the text has said before */
         const char *suppress; /* token numbers, with commas between them */
+        const char *grammar;  /* a file, or the name of one that lathe has */
         JitMode jit;
         bool verbose, hash;
         const char
@@ -210,6 +213,26 @@ void packed_weights_close(PackedWeights *packed);
 
 /* For a model with an input of token ids; false after a message. */
 bool load_tokenizer(Model *m, const Options *o, Tokenizer *t);
+
+/* grammar_option.c: of --grammar (NULL: nothing), for a model's graph and its tokenizer (NULL: none), made in the arena.  An exit code, after
+ * messages. */
+int constraint_open(Arena *a, const Graph *g, const char *name, const Tokenizer *t, Constraint **constraint);
+
+/* draft_model.c: the model of --draft. */
+typedef struct {
+        Options o; /* draft_options(), a source opened */
+        Model m;
+        Plan *plan;
+        PackedWeights packed;
+        Tokenizer tokenizer;
+        Engine *engine;
+        Draft *draft;
+} DraftModel;
+enum { DRAFTS_OF_MODEL = 5 }; /* without --drafts */
+Options draft_options(const Options *o);
+/* For a model, with its plan and its tokenizer (NULL: none).  An exit code, after messages; draft_model_close() in any case. */
+int draft_model_open(DraftModel *d, const Model *m, const Plan *p, const Tokenizer *t);
+void draft_model_close(DraftModel *d);
 
 /* show.c: what can be shown of a model */
 typedef enum {
