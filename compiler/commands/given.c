@@ -89,15 +89,6 @@ static int add_named(Given *e, const char *text)
                                           : add_expression(e, name, equals + 1);
 }
 
-/* The input that a text is for: that of token ids, of an encoder and a decoder the encoder's; NULL: there is none. */
-const Input *text_input(const Graph *g)
-{
-        for (int i = 0; i < g->nnamed && g->past >= 0; i++)
-                if (i != g->time && i != g->past && ids_of(g, i))
-                        return ids_of(g, i);
-        return ids_of(g, g->past >= 0 ? g->time : growing_dimension(g));
-}
-
 static int add_text(Given *e)
 {
         const Graph *g = e->m->graph;

@@ -85,9 +85,9 @@ static const Command command_table[] = {
          "  --spec-only      the model file alone: to standard output, or to NAME.model\n"
          "  --target T, --prefix NAME   as for build\n"
          "example: lathe import SmolLM2-135M/ --spec-only\n"},
-        {"run", run_command, "mDwsZtT1xd0kcpfnI7EKPN239+:;SRzJvHYWhV6", 1, 2,
+        {"run", run_command, "mDwsZtT1xd0kcpfnI7EKPN239+:;SRzJvHYWhV6@~rjo", 1, MAX_FILES,
          "one model, and perhaps a prompt",
-         "MODEL [PROMPT] [--weights CKPT] [--tokenizer TOK] [-n N] [--temp T] [--threads K] [--system TEXT] "
+         "MODEL [PROMPT | PICTURE… | TEXT…] [--weights CKPT] [--tokenizer TOK] [-n N] [--temp T] [--threads K] [--system TEXT] "
          "[--raw]",
          "a model run at once: text as it is made",
          "Compiled in memory; no C compiler is needed.  Without a tokenizer, prompt and text are token "
@@ -207,9 +207,10 @@ static const Command command_table[] = {
          "otherwise.\n"
          "example: lathe weights models/tale.model -o tale.safetensors\n"},
         {"show", show_command, "mDwsxd0kT1cyL4jV6", 1, 2, "a model and a part of it",
-         "MODEL params|taps|cost|plan|code|elaborated|graph|c, or passes",
+         "MODEL params|loops|taps|cost|plan|code|elaborated|graph|c, or passes",
          "what a model is and what it costs",
          "  params  every weight with its shape, and how many parameters there are\n"
+         "  loops   the loops that it states for `lathe run`, with their settings\n"
          "  taps    the names of all values, with their shapes (of a repeat: of all iterations)\n"
          "  cost    bytes of weights and cache, FLOPs of prefill and step, as formulas and at the full "
          "context\n"

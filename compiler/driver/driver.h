@@ -74,6 +74,8 @@ typedef struct {
         const char *system;    /* run, template: the system's message */
         const char *date;      /* template: what strftime_now says */
         bool raw;              /* run: the prompt is no user's turn */
+        const char *loop;      /* run: which one of the model's; NULL: the last */
+        bool similar;          /* run, loop embed: cosines of the vectors */
         bool pieces;
         bool with_main, embed, explain, code_only, echo;
         double begun;   /* seconds(): when the command was */
@@ -211,9 +213,22 @@ void packed_weights_close(PackedWeights *packed);
 /* For a model with an input of token ids; false after a message. */
 bool load_tokenizer(Model *m, const Options *o, Tokenizer *t);
 
+/* loops.c: what a loop takes of a model, besides generate, whose tokens why_no_logits() judges. */
+enum { MOST_SIDE = 1 << 14 /* of a picture that a model takes */ };
+typedef struct {
+        const Input *input;
+        int output; /* of the graph */
+} LoopParts;
+/* What the loop wants and does not find in the model; NULL: nothing. */
+const char *loop_fault(const Graph *g, const Loop *l, LoopParts *parts);
+/* The input that a text is for: that of token ids, of an encoder and a decoder the encoder's; NULL: there is none. */
+const Input *text_input(const Graph *g);
+int show_loops(const Model *m); /* those that it states, with their settings; an exit code */
+
 /* show.c: what can be shown of a model */
 typedef enum {
         PART_PARAMS,
+        PART_LOOPS,
         PART_TAPS,
         PART_COST,
         PART_PLAN,
