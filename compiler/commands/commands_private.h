@@ -32,6 +32,12 @@ typedef struct {
 /* An exit code, after a message if it is none. */
 int given_gather(Given *e, WhatIsRecorded what);
 
+/* picture.c: a picture's values as an input of the dimensions [channels, height, width], as the loop says, NULL: stretched, from 0 to 1.
+ * malloc'd; or what is wrong.  *lacking: the file can't be read. */
+const char *picture_values(Arena *a, const Loop *l, const char *path, const int64_t *dim, double **value,
+                           bool *lacking);
+bool is_picture_file(const char *path); /* by its name: .png, .ppm, .pgm */
+
 /* evaluate.c: a model that is run once for each set of inputs. */
 typedef struct {
         const Options *o;
@@ -79,11 +85,6 @@ int loop_texts(LoopRun *r, int (*take)(LoopRun *r, void *of, const char *text, i
 /* The text as tokens, and loop_run_once() on it. */
 int loop_run_text(LoopRun *r, const char *text, int64_t n);
 const double *loop_tokens_given(const LoopRun *r, int64_t *n); /* then: the tokens */
-
-/* run_classify.c: a picture as an input of such dimensions, [channels, height, width], as the loop says, NULL: values from 0 to 1,
- * malloc'd; or what is wrong. */
-const char *picture_values(Arena *a, const Loop *l, const char *path, const int64_t *dim, double **value,
-                           bool *lacking);
 
 /* likeliest.c: logits [n] by softmax, the likeliest first, [n] in the arena; NULL: they give no probabilities, one is NaN or infinite */
 typedef struct {

@@ -87,7 +87,8 @@ static const Command command_table[] = {
          "example: lathe import SmolLM2-135M/ --spec-only\n"},
         {"run", run_command, "mDwsZtT1xd0kcpfnI7EKPN239+:;SRzJvHYWhV6@~rjo", 1, MAX_FILES,
          "one model, and perhaps a prompt",
-         "MODEL [PROMPT | PICTURE… | TEXT…] [--weights CKPT] [--tokenizer TOK] [-n N] [--temp T] [--threads K] [--system TEXT] "
+         "MODEL [PROMPT | PICTURE… | TEXT…] [--weights CKPT] [--tokenizer TOK] [-n N] [--temp T] [--threads "
+         "K] [--system TEXT] "
          "[--raw]",
          "a model run at once: text as it is made",
          "Compiled in memory; no C compiler is needed.  Without a tokenizer, prompt and text are token "

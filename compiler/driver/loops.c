@@ -21,13 +21,16 @@ static const Input *picture_input(const Graph *g)
         return NULL;
 }
 
-static const char *picture_fault(const Graph *g, const Input *in)
+const char *picture_fault(const Graph *g, const Input *in)
 {
         if (!in)
                 return arena_printf(g->arena,
                                     "an input of a picture, reals [channels, height, width], and %s has none",
                                     g->name);
         const char *type = type_text(g->arena, g, &in->type);
+        if (in->type.dtype != REAL || in->type.rank != 3)
+                return arena_printf(g->arena, "an input of reals [channels, height, width], and %s is %s%s",
+                                    input_name(in), in->type.dtype == REAL ? "" : "of integers ", type);
         if (!type_is_fixed(&in->type))
                 return arena_printf(g->arena, "a picture of a fixed size, and %s is %s", input_name(in),
                                     type);

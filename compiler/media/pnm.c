@@ -40,14 +40,10 @@ static int64_t next_number(PnmHead *h)
         return n <= INT32_MAX ? n : -1;
 }
 
-/* As Pillow: to 8 bits, or to 16 and of those the higher 8. */
+/* Rounded to the nearest, of two the even one. */
 static uint8_t in_8_bits(int value, int most)
 {
-        if (value > most)
-                value = most;
-        if (most < 256)
-                return (uint8_t)lrint((double)value / most * 255);
-        return (uint8_t)(lrint((double)value / most * 65535) >> 8);
+        return (uint8_t)lrint((double)(value < most ? value : most) / most * 255);
 }
 
 const char *read_pnm(Arena *a, const MediaBytes *bytes, Image *out)

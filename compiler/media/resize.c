@@ -1,4 +1,4 @@
-/* Images resized, to the bit as Pillow's Image.resize does images of 8 bits.
+/* Images resized, to the bit as Pillow's Image.resize does images of 8 bits, up to its version 12.
  *
  * Each axis by itself, rows first: an output pixel is the sum of the input pixels that a filter around its middle reaches, by weights
  * whose sum is 1.  Where an axis becomes smaller the filter is as many times wider.  Weights have 22 bits behind the point, and the
