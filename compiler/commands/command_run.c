@@ -48,7 +48,7 @@ static int run_loop(Model *m, const Options *o, const PackedWeights *begun, cons
         return code;
 }
 
-static int run_model(Model *m, const Options *o, const PackedWeights *begun)
+static int run_chosen(Model *m, const Options *o, const PackedWeights *begun)
 {
         const Loop *loop;
         if (!choose_loop(m, o, &loop))
@@ -72,7 +72,7 @@ int run_command(const Options *o)
                 code = code ? code : WRONG_INPUT;
                 packed_weights_close(&begun);
         } else {
-                code = run_model(&m, o, &begun);
+                code = run_chosen(&m, o, &begun);
         }
         model_free(&m);
         return code;

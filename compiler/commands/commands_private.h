@@ -38,7 +38,7 @@ const char *picture_values(Arena *a, const Loop *l, const char *path, const int6
                            bool *lacking);
 bool is_picture_file(const char *path); /* by its name: .png, .ppm, .pgm */
 
-/* evaluate.c: a model that is run once for each set of inputs. */
+/* evaluation.c: a model that is run once for each set of inputs. */
 typedef struct {
         const Options *o;
         const char *command; /* in messages */
@@ -91,5 +91,5 @@ typedef struct {
         int64_t number;
         double probability;
 } Likely;
-const Likely *likeliest(Arena *a, const float *logits, int64_t n);
+const Likely *likeliest_first(Arena *a, const float *logits, int64_t n);
 #endif

@@ -13,7 +13,7 @@ static int compare(const void *a, const void *b)
         return x->number < y->number ? -1 : x->number > y->number;
 }
 
-const Likely *likeliest(Arena *a, const float *logits, int64_t n)
+const Likely *likeliest_first(Arena *a, const float *logits, int64_t n)
 {
         Likely *all = NEW_ARRAY(a, Likely, n);
         double largest = -INFINITY, sum = 0;

@@ -136,7 +136,7 @@ static int classify(Classes *c, const char *path)
         if (code)
                 return code;
         const float *scores = loop_output(c->r, &n);
-        const Likely *likely = likeliest(&scratch, scores, n);
+        const Likely *likely = likeliest_first(&scratch, scores, n);
         if (likely)
                 print_classes(c, likely, top < n ? top : n, path);
         else

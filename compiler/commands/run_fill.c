@@ -19,11 +19,15 @@ static int64_t count_masks(const LoopRun *r, int32_t mask)
         return found;
 }
 
-/* What a token is in a text; its number where there is no tokenizer. */
+/* A token by itself, as text, into out [longest + TOKEN_RESIDUE]; its bytes, 0 where there is no tokenizer. */
 static int64_t token_text(const LoopRun *r, int64_t token, char *out)
 {
         const Tokenizer *t = &r->e.tokenizer;
-        return t->block.block ? token_label(t, (int32_t)token, out) : 0;
+        TokenDecoder decoder = {.n = 0};
+        if (!t->block.block)
+                return 0;
+        int64_t n = tokens_decode(&t->tables, &decoder, (int32_t)token, TOKENS_CONTROL, out);
+        return n + tokens_decode_end(&decoder, out + n);
 }
 
 static void print_json(const LoopRun *r, const Blank *b, const Likely *likely, int64_t n, char *room)
@@ -62,7 +66,7 @@ static int show_blank(const LoopRun *r, const Blank *b, char *room)
         int64_t all, columns = r->parts.input->bound, top = o->given['r'] ? o->top : 5;
         const float *logits = loop_output(r, &all);
         Arena scratch = {0};
-        const Likely *likely = likeliest(&scratch, logits + b->at * columns, columns);
+        const Likely *likely = likeliest_first(&scratch, logits + b->at * columns, columns);
         top = top < columns ? top : columns;
         if (likely)
                 (o->json ? print_json : print_tokens)(r, b, likely, top, room);
@@ -82,7 +86,7 @@ static int take_text(LoopRun *r, void *of, const char *text, int64_t n)
         if (code)
                 return code;
         Blank b = {.text = text, .masks = count_masks(r, mask)};
-        char *room = malloc((size_t)r->e.tokenizer.longest + 1);
+        char *room = malloc((size_t)r->e.tokenizer.longest + TOKEN_RESIDUE);
         const double *token = loop_tokens_given(r, &n);
         if (!room)
                 return loop_wrong(no_memory);

@@ -176,7 +176,17 @@ const char *loop_fault(const Graph *g, const Loop *l, LoopParts *parts)
         return knobs_fault(g, l, id, parts);
 }
 
+enum { LONGEST_SETTING = 60 /* columns, whose comments stand below each other */ };
+
 /* --- what is shown -------------------------------------------------------------------------------------------------- */
+
+static const char *setting_about(LoopId id, const char *name)
+{
+        for (int i = 0; i < KNOBS; i++)
+                if (knob_table[i].loop == id && !strcmp(knob_table[i].name, name))
+                        return knob_table[i].about;
+        return "what the input of that name is filled with";
+}
 
 int show_loops(const Model *m)
 {
@@ -185,9 +195,20 @@ int show_loops(const Model *m)
                 printf("%s has no loop: `lathe eval` gives its outputs for given inputs\n", g->name);
         for (int i = 0; i < g->nloop; i++) {
                 const Loop *l = &g->loop[i];
-                printf("loop %s  # %s\n", l->name, loop_info[loop_number(l->name)].about);
-                for (int k = 0; k < l->nsetting; k++)
-                        printf("    %s %s\n", l->setting[k].name, setting_text(g->arena, &l->setting[k]));
+                LoopId id = (LoopId)loop_number(l->name);
+                int width = 0;
+                printf("loop %s  # %s\n", l->name, loop_info[id].about);
+                for (int k = 0; k < l->nsetting; k++) {
+                        int n = (int)strlen(l->setting[k].name) +
+                                (int)strlen(setting_text(g->arena, &l->setting[k])) + 1;
+                        width = n > width && n <= LONGEST_SETTING ? n : width;
+                }
+                for (int k = 0; k < l->nsetting; k++) {
+                        const Setting *s = &l->setting[k];
+                        printf("    %-*s  # %s\n", width,
+                               arena_printf(g->arena, "%s %s", s->name, setting_text(g->arena, s)),
+                               setting_about(id, s->name));
+                }
         }
         return DONE;
 }

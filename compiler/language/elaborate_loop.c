@@ -199,7 +199,7 @@ static void refuse_unknown(Elaborator *e, const Loop *l)
         diag_hint(e->diag, "there are %s", all);
 }
 
-void check_loops(Elaborator *e)
+void check_stated_loops(Elaborator *e)
 {
         for (int i = 0; i < e->g->nloop; i++) {
                 const Loop *l = &e->g->loop[i];
