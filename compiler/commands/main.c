@@ -375,10 +375,9 @@ static const char help_of_loops[] =
         "  --top K, --json  as for classify, a line of JSON for each mask\n"
         "Of these also -I, --inputs, --weights, --tokenizer, --threads, --jit, --cache and what is as for "
         "build.\n"
-        "example: lathe run models/vit.model --weights vit-base-patch16-224/ cat.png\n"
-        "example: lathe run models/minilm.model --weights all-MiniLM-L6-v2/ --tokenizer all-MiniLM-L6-v2/ "
-        "--similar "
-        "\"A cat sleeps.\" \"A kitten naps.\"\n";
+        "example: lathe run classifier/ cat.png dog.png --top 3\n"
+        "example: lathe run sentences/ --similar \"A cat sleeps.\" \"A kitten naps.\"\n"
+        "example: lathe run masked/ \"The capital of France is [MASK].\"\n";
 
 static void usage(FILE *f)
 {

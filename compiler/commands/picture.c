@@ -22,17 +22,20 @@ static float of_channel(const Loop *l, const char *name, int channel, double wit
         return (float)(!s ? without : s->kind == SETTING_LIST ? s->list[channel] : s->number);
 }
 
-/* Stretched to the input's size; or with shortest_edge its shorter side resized to that, and the middle taken. */
+/* Stretched to the input's size; or the middle of it, where it was stretched to another or its shorter side was resized to one. */
 static const char *fit_picture(Arena *a, const Loop *l, Image *image, int width, int height)
 {
-        const Setting *edge = loop_setting(l, "shortest_edge");
+        const Setting *edge = loop_setting(l, "shortest_edge"), *both = loop_setting(l, "stretched");
         const char *how = loop_text(l, "resize");
         Resampling by = how && !strcmp(how, "bicubic") ? RESIZE_BICUBIC : RESIZE_BILINEAR;
-        if (!edge)
-                return image_resize(a, image, width, height, by);
-        int64_t e = (int64_t)edge->number, w = image->width, h = image->height;
-        int64_t wide = w <= h ? e : (int64_t)((double)(e * w) / (double)h);
-        int64_t high = w <= h ? (int64_t)((double)(e * h) / (double)w) : e;
+        int64_t w = image->width, h = image->height, wide = width, high = height;
+        if (edge) {
+                int64_t e = (int64_t)edge->number;
+                wide = w <= h ? e : (int64_t)((double)(e * w) / (double)h);
+                high = w <= h ? (int64_t)((double)(e * h) / (double)w) : e;
+        } else if (both) {
+                wide = high = (int64_t)both->number;
+        }
         const char *why = image_resize(a, image, wide, high, by);
         if (!why)
                 image_crop(image, (int)(wide - width) / 2, (int)(high - height) / 2, width, height);

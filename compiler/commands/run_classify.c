@@ -63,21 +63,30 @@ static const char *labels_of_json(Classes *c, const Source *s)
         return why;
 }
 
-static int read_labels(Classes *c)
+/* The file that the setting names, beside the one that states it; or the lines that it is. */
+static const Source *labels_source(Classes *c, const Setting *s, const char **why)
 {
         Arena *a = &c->r->e.m->arena;
+        if (strchr(s->text, '\n'))
+                return source_new(a, "labels", s->text, (int32_t)strlen(s->text));
+        const char *folder = s->text[0] != '/' && s->span.source ? folder_of(a, s->span.source->path) : "";
+        const char *path = arena_printf(a, "%s%s", folder, s->text);
+        const Source *file = read_source(a, path, why);
+        if (!file)
+                fprintf(stderr, "lathe run: labels: %s: %s\n", path, *why);
+        return file;
+}
+
+static int read_labels(Classes *c)
+{
         const Setting *s = loop_setting(c->r->loop, "labels");
         const char *why = NULL;
         if (!s)
                 return DONE;
-        const char *folder = s->text[0] != '/' && s->span.source ? folder_of(a, s->span.source->path) : "";
-        const char *path = arena_printf(a, "%s%s", folder, s->text);
-        const Source *text = read_source(a, path, &why);
-        if (!text) {
-                fprintf(stderr, "lathe run: labels: %s: %s\n", path, why);
+        const Source *text = labels_source(c, s, &why);
+        if (!text)
                 return WRONG_ENVIRONMENT;
-        }
-        c->label = NEW_ARRAY(a, const char *, c->classes);
+        c->label = NEW_ARRAY(&c->r->e.m->arena, const char *, c->classes);
         why = *text->text == '{' ? labels_of_json(c, text) : labels_of_lines(c, text);
         return why ? loop_wrong(why) : DONE;
 }

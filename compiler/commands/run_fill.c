@@ -106,6 +106,11 @@ static int take_text(LoopRun *r, void *of, const char *text, int64_t n)
 int run_fill(LoopRun *r)
 {
         const Options *o = r->e.o;
+        const Setting *mask = loop_setting(r->loop, "mask");
+        if (mask->number >= (double)r->parts.input->bound)
+                return loop_wrong(arena_printf(
+                        &r->e.m->arena, "the mask of loop fill is token %.0f, and %s has tokens 0 to %lld",
+                        mask->number, r->e.m->graph->name, (long long)r->parts.input->bound - 1));
         if (o->tokenizer && !load_tokenizer(r->e.m, o, &r->e.tokenizer))
                 return failure_code(r->e.m);
         r->e.tokenizer.flags = TOKENS_CONTROL; /* the mask is one */

@@ -135,16 +135,18 @@ static const char *list_fault(const Graph *g, const Loop *l, const char *name, c
                             (long long)channels, s->nlist);
 }
 
-static const char *edge_fault(const Graph *g, const Loop *l, const LoopParts *parts)
+static const char *size_fault(const Graph *g, const Loop *l, const LoopParts *parts)
 {
-        const Setting *s = loop_setting(l, "shortest_edge");
-        for (int axis = 1; s && axis < 3; axis++) {
-                int64_t side = dim_value(parts->input->type.dim[axis], NULL);
-                if ((int64_t)s->number < side)
-                        return arena_printf(
-                                g->arena,
-                                "a shortest_edge of at least %lld, as long as the input's sides, not %.0f",
-                                (long long)side, s->number);
+        static const char *const size[] = {"shortest_edge", "stretched"};
+        if (loop_setting(l, size[0]) && loop_setting(l, size[1]))
+                return "shortest_edge or stretched, and not both";
+        for (int i = 0; i < 4; i++) {
+                const Setting *s = loop_setting(l, size[i / 2]);
+                int64_t side = dim_value(parts->input->type.dim[1 + i % 2], NULL);
+                if (s && (int64_t)s->number < side)
+                        return arena_printf(g->arena,
+                                            "%s of at least %lld, as long as the input's sides, not %.0f",
+                                            s->name, (long long)side, s->number);
         }
         return NULL;
 }
@@ -157,12 +159,9 @@ static const char *knobs_fault(const Graph *g, const Loop *l, LoopId id, const L
                 return arena_printf(g->arena, "no number for %s, the input that it gives", name);
         if (id == LOOP_fill && !mask)
                 return "a mask: the number of the token that stands for what is to be found";
-        if (mask && mask->number >= (double)parts->input->bound)
-                return arena_printf(g->arena, "a mask below %lld, as the ids are, not %.0f",
-                                    (long long)parts->input->bound, mask->number);
         if (id == LOOP_classify && !(why = list_fault(g, l, "mean", parts)) &&
             !(why = list_fault(g, l, "std", parts)))
-                why = edge_fault(g, l, parts);
+                why = size_fault(g, l, parts);
         return why;
 }
 
@@ -176,9 +175,9 @@ const char *loop_fault(const Graph *g, const Loop *l, LoopParts *parts)
         return knobs_fault(g, l, id, parts);
 }
 
-enum { LONGEST_SETTING = 60 /* columns, whose comments stand below each other */ };
-
 /* --- what is shown -------------------------------------------------------------------------------------------------- */
+
+enum { LONGEST_SETTING = 60 /* columns; of longer ones the beginning is shown */ };
 
 static const char *setting_about(LoopId id, const char *name)
 {
@@ -186,6 +185,17 @@ static const char *setting_about(LoopId id, const char *name)
                 if (knob_table[i].loop == id && !strcmp(knob_table[i].name, name))
                         return knob_table[i].about;
         return "what the input of that name is filled with";
+}
+
+static const char *setting_shown(const Graph *g, const Setting *s)
+{
+        const char *text = arena_printf(g->arena, "%s %s", s->name, setting_text(g->arena, s));
+        int n = LONGEST_SETTING;
+        if (strlen(text) <= LONGEST_SETTING)
+                return text;
+        while (n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80) /* whole characters */
+                n--;
+        return arena_printf(g->arena, "%.*s…", n, text);
 }
 
 int show_loops(const Model *m)
@@ -199,16 +209,12 @@ int show_loops(const Model *m)
                 int width = 0;
                 printf("loop %s  # %s\n", l->name, loop_info[id].about);
                 for (int k = 0; k < l->nsetting; k++) {
-                        int n = (int)strlen(l->setting[k].name) +
-                                (int)strlen(setting_text(g->arena, &l->setting[k])) + 1;
+                        int n = (int)strlen(setting_shown(g, &l->setting[k]));
                         width = n > width && n <= LONGEST_SETTING ? n : width;
                 }
-                for (int k = 0; k < l->nsetting; k++) {
-                        const Setting *s = &l->setting[k];
-                        printf("    %-*s  # %s\n", width,
-                               arena_printf(g->arena, "%s %s", s->name, setting_text(g->arena, s)),
-                               setting_about(id, s->name));
-                }
+                for (int k = 0; k < l->nsetting; k++)
+                        printf("    %-*s  # %s\n", width, setting_shown(g, &l->setting[k]),
+                               setting_about(id, l->setting[k].name));
         }
         return DONE;
 }

@@ -124,6 +124,11 @@ with tempfile.TemporaryDirectory() as work:
     def _():
         same([label for _, _, label in sorted(classes("json", "colour.png")["colour.png"])], ["rouge", "vert", "bleu"])
 
+    @check("labels in the model file")
+    def _():
+        same([label for _, _, label in sorted(classes("lines", "colour.png")["colour.png"])], ["rot", "grün", "blau"])
+        error("labels has 2 labels, a line each, and the model 3 classes", "run", PICTURES, "told", "colour.png")
+
     @check("other inputs are filled, and outputs chosen")
     def _():
         scores = evaluated(PICTURES, "values", "-I", "pixels=colour.png")["logits"]
@@ -144,6 +149,11 @@ with tempfile.TemporaryDirectory() as work:
         error("its scores give no probabilities", "run", PICTURES, "lost", "colour.png")
         error("wanted for it is an input of reals [channels, height, width], and scale is []", "eval", PICTURES, "two", "-I", "scale=colour.png")
         error("cut has no loop clasify; did you mean classify?", "run", PICTURES, "cut", "colour.png", "--loop", "clasify", code=2)
+
+    @check("what is said of loops of pictures that do not fit")
+    def _():
+        error("wants stretched of at least 20, as long as the input's sides, not 19", "check", PICTURES, "too_small")
+        error("wants shortest_edge or stretched, and not both", "check", PICTURES, "too_many")
 
     # --- embed and fill ---
 
@@ -229,7 +239,7 @@ with tempfile.TemporaryDirectory() as work:
         error("--similar has no effect with -o", "run", TEXTS, "sentence", A, "-o", "x.npy", "--similar", code=2)
         error("a line has a byte 0", "run", TEXTS, "sentence", "-", text="1 2\0 3\n")
         error("loop fill wants a mask: the number of the token", "check", TEXTS, "no_mask")
-        error("loop fill wants a mask below 60, as the ids are, not 60", "check", TEXTS, "mask_out")
+        error("the mask of loop fill is token 60, and mask_out has tokens 0 to 59", "run", TEXTS, "mask_out", "1 2")
         error("loop fill wants no number for tokens, the input that it gives", "check", TEXTS, "own_input")
         error("loop embed wants the output sentense, and no_output has none of that name; did you mean sentence?", "check", TEXTS, "no_output")
         error("loop embed wants an output of a vector, reals [width], and hidden is [time, 8]", "check", TEXTS, "other_output")
