@@ -72,11 +72,15 @@ static bool grow(Vectors *v)
                 return true;
         int64_t cap = v->cap ? 2 * v->cap : 8;
         float *vector = realloc(v->vector, (size_t)(cap * v->width) * sizeof *vector);
-        v->vector = vector ? vector : v->vector;
-        char **text = vector ? realloc(v->text, (size_t)cap * sizeof *text) : NULL;
-        v->text = text ? text : v->text;
-        v->cap = text ? cap : v->cap;
-        return text != NULL;
+        if (!vector)
+                return false;
+        v->vector = vector;
+        char **text = realloc(v->text, (size_t)cap * sizeof *text);
+        if (!text)
+                return false;
+        v->text = text;
+        v->cap = cap;
+        return true;
 }
 
 static int take_text(LoopRun *r, void *of, const char *text, int64_t n)

@@ -187,14 +187,14 @@ typedef struct {
         int *n, *cap;
 } Stated;
 
-static StatedSetting *setting_named(Import *m, Stated to, const char *name)
+static StatedSetting *setting_named(Import *m, const Stated *to, const char *name)
 {
-        for (int i = 0; i < *to.n; i++)
-                if ((*to.setting)[i].name == name)
-                        return &(*to.setting)[i];
-        GROW(m->arena, *to.setting, *to.n, *to.cap);
-        (*to.setting)[*to.n] = (StatedSetting){.name = name};
-        return &(*to.setting)[(*to.n)++];
+        for (int i = 0; i < *to->n; i++)
+                if ((*to->setting)[i].name == name)
+                        return &(*to->setting)[i];
+        GROW(m->arena, *to->setting, *to->n, *to->cap);
+        (*to->setting)[*to->n] = (StatedSetting){.name = name};
+        return &(*to->setting)[(*to->n)++];
 }
 
 static Stated settings_of_model(Import *m)
@@ -214,7 +214,7 @@ static Stated settings_of_loop(Import *m, const char *name)
         return (Stated){&m->loop[i].setting, &m->loop[i].nsetting, &m->loop[i].setting_cap};
 }
 
-static void set(Import *m, Stated to, const char *name, const Ast *value, bool declares)
+static void set(Import *m, const Stated *to, const char *name, const Ast *value, bool declares)
 {
         Said v = config_evaluate(m, NULL, value);
         StatedSetting *s = setting_named(m, to, name);
@@ -223,7 +223,15 @@ static void set(Import *m, Stated to, const char *name, const Ast *value, bool d
         s->declares = declares;
 }
 
-static void run_settings(Import *m, Stated to, const Ast *settings)
+static void run_settings(Import *m, const Stated *to, const Ast *settings);
+
+static void run_loop(Import *m, const Ast *loop)
+{
+        const Stated to = settings_of_loop(m, loop->name);
+        run_settings(m, &to, loop);
+}
+
+static void run_settings(Import *m, const Stated *to, const Ast *settings)
 {
         for (int i = 0; i < settings->nkid && !m->failed; i++) {
                 const Ast *s = settings->kid[i];
@@ -234,7 +242,7 @@ static void run_settings(Import *m, Stated to, const Ast *settings)
                 else if (s->kind == AST_LET)
                         set(m, to, s->kid[0]->kid[0]->name, s->kid[1], true);
                 else if (s->kind == AST_LOOP)
-                        run_settings(m, settings_of_loop(m, s->name), s);
+                        run_loop(m, s);
                 while (s && s->kind == AST_IF) {
                         const Ast *branch = holds(m, s->kid[0]) ? s->kid[1] : s->kid[2];
                         if (branch && branch->kind == AST_DO && !m->failed)
@@ -248,6 +256,7 @@ static void run_settings(Import *m, Stated to, const Ast *settings)
 static void override(Import *m, const Override *given)
 {
         Ast *tree = NULL;
+        const Stated to = settings_of_model(m);
         Source *source = source_new(m->arena, arena_printf(m->arena, "-D %s", given->name),
                                     arena_strdup(m->arena, given->value), (int32_t)strlen(given->value));
         ParseResult result = parse_lines(m->arena, m->program->names, m->diag, source, &tree);
@@ -256,18 +265,18 @@ static void override(Import *m, const Override *given)
                 m->failed = true;
                 return;
         }
-        setting_named(m, settings_of_model(m), intern(m->program->names, given->name, -1))->given =
-                tree->kid[0];
+        setting_named(m, &to, intern(m->program->names, given->name, -1))->given = tree->kid[0];
 }
 
 bool import_run(Import *m, const Override *given, int ngiven)
 {
+        const Stated model = settings_of_model(m);
         for (int i = 0; i < m->nchain; i++)
                 import_collect(m, m->chain[i]->kid[1]);
         for (int i = 0; i < m->nchain; i++)
                 run_config(m, m->chain[i]->kid[1]);
         for (int i = 0; i < m->nstated && !m->failed; i++)
-                run_settings(m, settings_of_model(m), m->stated[i]->kid[1]);
+                run_settings(m, &model, m->stated[i]->kid[1]);
         for (int i = 0; i < ngiven && !m->failed; i++)
                 override(m, &given[i]);
         if (!m->failed && !m->family)
