@@ -77,6 +77,8 @@ typedef struct {
         const char *system;    /* run, template: the system's message */
         const char *date;      /* template: what strftime_now says */
         bool raw;              /* run: the prompt is no user's turn */
+        const char *loop;      /* run: which one of the model's; NULL: the last */
+        bool similar;          /* run, loop embed: cosines of the vectors */
         bool pieces;
         bool with_main, embed, explain, code_only, echo;
         double begun;   /* seconds(): when the command was */
@@ -233,10 +235,24 @@ Options draft_options(const Options *o);
 /* For a model, with its plan and its tokenizer (NULL: none).  An exit code, after messages; draft_model_close() in any case. */
 int draft_model_open(DraftModel *d, const Model *m, const Plan *p, const Tokenizer *t);
 void draft_model_close(DraftModel *d);
+/* loops.c: what a loop takes of a model, besides generate, whose tokens why_no_logits() judges. */
+enum { MOST_SIDE = 1 << 14 /* of a picture that a model takes */ };
+typedef struct {
+        const Input *input;
+        int output; /* of the graph */
+} LoopParts;
+/* What the loop wants and does not find in the model; NULL: nothing. */
+const char *loop_fault(const Graph *g, const Loop *l, LoopParts *parts);
+/* NULL, or which input a picture can be, and why this one (NULL: there is none) is not that. */
+const char *picture_fault(const Graph *g, const Input *in);
+/* The input that a text is for: that of token ids, of an encoder and a decoder the encoder's; NULL: there is none. */
+const Input *text_input(const Graph *g);
+int show_loops(const Model *m); /* those that it states, with their settings; an exit code */
 
 /* show.c: what can be shown of a model */
 typedef enum {
         PART_PARAMS,
+        PART_LOOPS,
         PART_TAPS,
         PART_COST,
         PART_PLAN,

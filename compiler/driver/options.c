@@ -82,6 +82,8 @@ static const OptionRow option_table[] = {
         {'<', "--draft-weights", VALUE},
         {'=', "--grammar", VALUE},
         {'>', "--drafts", VALUE},
+        {'@', "--loop", VALUE},
+        {'~', "--similar", FLAG},
 };
 enum { OPTIONS = sizeof option_table / sizeof option_table[0] };
 
@@ -104,6 +106,7 @@ static const Rule rule_table[] = {
         {"run", "p", WITHOUT, 'f', "there is one prompt"},
         {"run", "KPN2S", WANTS, 'E', "without a temperature above 0 the likeliest token is always taken"},
         {"run", "<>", WANTS, ';', "it is about the model of --draft MODEL"},
+        {"run", "~", WITHOUT, 'o', "vectors are written, or compared"},
         {"run", "W", WITHOUT, 'Y', "a system's message is part of a conversation"},
         {"eval", "Z", WANTS, 's', "it says what errors of rounding weigh"},
         {"eval", "p", WITHOUT, 'f', "there is one text"},
@@ -262,6 +265,8 @@ static const MemberRow member_table[] = {
         {'A', AS_TRUE, MEMBER(each_pass), 0, 0},
         {'u', AS_TRUE, MEMBER(update), 0, 0},
         {'g', AS_TRUE, MEMBER(pieces), 0, 0},
+        {'~', AS_TRUE, MEMBER(similar), 0, 0},
+        {'@', AS_TEXT, MEMBER(loop), 0, 0},
         {'m', AS_TEXT, MEMBER(model), 0, 0},
         {'w', AS_TEXT, MEMBER(weights), 0, 0},
         {'t', AS_TEXT, MEMBER(tokenizer), 0, 0},

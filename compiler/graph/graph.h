@@ -358,10 +358,11 @@ bool is_tapped(const Graph *g, const Node *n);     /* computed for taps alone */
 bool is_fed_separately(const Graph *g, int group); /* its inputs are given once for many calls */
 /* Whether it leaves something to the next call, or is computed from what one left: a SCAN in state form. */
 bool keeps_scan(const Node *n);
-bool is_visible_from(const Node *n, const Body *from); /* n stands in `from` or in a body around it */
-/* the text of a setting of `loop generate`; NULL: it has none */
-const char *loop_text(const Graph *g, const char *name);
-/* ids that a setting lists, -1 behind them; in the graph's arena */
+bool is_visible_from(const Node *n, const Body *from);        /* n stands in `from` or in a body around it */
+const Loop *graph_loop(const Graph *g, const char *name);     /* NULL: it has none */
+const Setting *loop_setting(const Loop *l, const char *name); /* NULL: it has none, or l is NULL */
+const char *loop_text(const Loop *l, const char *name);       /* the same of a text */
+/* ids that a setting of `loop generate` lists, -1 behind them; in the graph's arena */
 const int32_t *loop_tokens(const Graph *g, const char *setting);
 /* what a text begins with where there is no tokenizer: the loop's start, else 1, or 0 where that is the only id */
 int32_t start_token(const Graph *g);

@@ -101,6 +101,7 @@ typedef struct {
         int vocab;          /* of the model */
         int longest;        /* bytes of a token's text, at most */
         int32_t start;      /* what an empty text becomes if the tokenizer has nothing for it; -1: nothing */
+        int flags;          /* of tokens_encode(): how texts are read */
 } Tokenizer;
 
 /* tokenizer_source.c: tokenizer_load() of text.h, and the tokenizer of a GGUF. */
