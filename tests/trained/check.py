@@ -28,7 +28,7 @@ def verdict(name, wrong):
 def call(*command, text=""):
     done = subprocess.run(command, input=text, capture_output=True, text=True)
     if done.returncode:
-        raise RuntimeError("%s: exit status %d: %s" % (" ".join(command), done.returncode, done.stderr[-2000:]))
+        raise RuntimeError("%s: exit status %d: %s" % (" ".join(command), done.returncode, (done.stderr + done.stdout)[-2000:]))
     return done.stdout
 
 
@@ -42,6 +42,15 @@ def of(name, tokenizer=True):
 def answers(name):
     with open(os.path.join(HERE, name + ".answers")) as file:
         return file.read().splitlines()
+
+
+def check_values(name):
+    """In double precision, by the interpreter, to 1e-9; and compiled for this machine."""
+    try:
+        call(driver, "verify", *of(name, False), "--against", os.path.join(HERE, name + ".safetensors"), "--target", "native")
+    except RuntimeError as error:
+        return verdict(name + ", values", error)
+    verdict(name + ", values", None)
 
 
 def first_wrong(questions, found, expected, fits=lambda a, b: a == b):
@@ -123,8 +132,9 @@ def main():
     try:
         os.chdir(work)
         for name, check in [("adder", lambda: check_texts("adder")), ("numerals", lambda: check_texts("numerals", "-DREADS")),
-                            ("topics", check_topics)]:
+                            ("topics", check_topics), ("shapes", check_shapes), ("sketch", check_sketch)]:
             try:
+                check_values(name)
                 check()
             except (OSError, RuntimeError, ValueError) as error:
                 verdict(name, error)
