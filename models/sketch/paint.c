@@ -1,7 +1,7 @@
 /*
- * Draws a picture of each class that is asked for by the model sketch, names it by the model shapes, and prints both: a sampler around
+ * Draws a picture of each class that is asked for by the model sketch, names it by the model doodles, and prints both: a sampler around
  * two emitted models.
- *   usage: paint SKETCH.weights SHAPES.weights SEED [--pixels] [NAME...]
+ *   usage: paint SKETCH.weights DOODLES.weights SEED [--pixels] [NAME...]
  * Without a NAME each class is drawn.  --pixels: numbers from 0 to 255 in place of text.
  *
  * From noise at time 0 to a picture at time 1 in STEPS steps of Euler: x += velocity / STEPS.  The model tells from x at time t what the
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "shapes.h"
+#include "doodles.h"
 #include "sketch.h"
 
 enum { SIDE = SKETCH_SIZE, PIXELS = SIDE * SIDE, CLASSES = SKETCH_CLASSES, STEPS = 20 };
@@ -77,13 +77,13 @@ static void to_grey(float *x)
 }
 
 /* pixels [PIXELS], 0 to 1; the number of a class, or -1 and *error */
-static int name_of(shapes *m, const float *pixels, int *error)
+static int name_of(doodles *m, const float *pixels, int *error)
 {
-        float logits[SHAPES_CLASSES];
+        float logits[DOODLES_CLASSES];
         int best = 0;
-        if ((*error = shapes_forward(m, pixels, NULL, logits)))
+        if ((*error = doodles_forward(m, pixels, NULL, logits)))
                 return -1;
-        for (int i = 1; i < SHAPES_CLASSES; i++)
+        for (int i = 1; i < DOODLES_CLASSES; i++)
                 if (logits[i] > logits[best])
                         best = i;
         return best;
@@ -121,7 +121,7 @@ static int class_of(const char *name)
 }
 
 /* Draws, names and prints; returns an error of one of the two, or 0. */
-static int show(sketch *painter, shapes *critic, int class, uint64_t seed, int as_pixels)
+static int show(sketch *painter, doodles *critic, int class, uint64_t seed, int as_pixels)
 {
         static float x[PIXELS];
         int error = paint(painter, class, seed, x);
@@ -132,19 +132,19 @@ static int show(sketch *painter, shapes *critic, int class, uint64_t seed, int a
         to_grey(x);
         const int seen = name_of(critic, x, &error);
         if (error) {
-                fprintf(stderr, "paint: %s\n", shapes_error(error));
+                fprintf(stderr, "paint: %s\n", doodles_error(error));
                 return error;
         }
         if (as_pixels)
                 print_pixels(x);
         else
                 print_picture(x);
-        printf("%s%s: shapes says %s\n", as_pixels ? "# " : "", names[class], names[seen]);
+        printf("%s%s: doodles says %s\n", as_pixels ? "# " : "", names[class], names[seen]);
         return 0;
 }
 
 /* The pictures that are asked for; an exit status. */
-static int show_all(sketch *painter, shapes *critic, uint64_t seed, int as_pixels, int count, char **wanted)
+static int show_all(sketch *painter, doodles *critic, uint64_t seed, int as_pixels, int count, char **wanted)
 {
         for (int i = 0; i < (count ? count : CLASSES); i++) {
                 const int class = count ? class_of(wanted[i]) : i;
@@ -167,20 +167,20 @@ int main(int count, char **argument)
         char *end;
         const uint64_t seed = count > 3 ? strtoull(argument[3], &end, 10) : 0;
         if (count < 4 || *end || end == argument[3]) {
-                fprintf(stderr, "usage: paint SKETCH.weights SHAPES.weights SEED [--pixels] [NAME...]\n");
+                fprintf(stderr, "usage: paint SKETCH.weights DOODLES.weights SEED [--pixels] [NAME...]\n");
                 return 2;
         }
         const int as_pixels = count > 4 && !strcmp(argument[4], "--pixels");
         sketch *painter = sketch_new(argument[1], 1, &error);
         if (!painter)
                 fprintf(stderr, "%s: %s\n", argument[1], sketch_error(error));
-        shapes *critic = painter ? shapes_new(argument[2], 1, &error) : NULL;
+        doodles *critic = painter ? doodles_new(argument[2], 1, &error) : NULL;
         if (painter && !critic)
-                fprintf(stderr, "%s: %s\n", argument[2], shapes_error(error));
+                fprintf(stderr, "%s: %s\n", argument[2], doodles_error(error));
         if (critic)
                 status = show_all(painter, critic, seed, as_pixels, count - 4 - as_pixels,
                                   argument + 4 + as_pixels);
-        shapes_free(critic);
+        doodles_free(critic);
         sketch_free(painter);
         return status;
 }

@@ -19,7 +19,7 @@ import torch.nn.functional as F
 from torch import nn
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [FOLDER, os.path.dirname(FOLDER), os.path.join(os.path.dirname(FOLDER), "shapes")]
+sys.path[:0] = [FOLDER, os.path.dirname(FOLDER), os.path.join(os.path.dirname(FOLDER), "doodles")]
 import shapes
 import training
 

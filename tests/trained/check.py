@@ -93,38 +93,38 @@ def check_topics():
 
 def named(path):
     """What lathe eval names the pictures of a file [n, 1, 32, 32]."""
-    logits = json.loads(call(driver, "eval", *of("shapes", False), "-I", "pixels=" + path, "--output", "logits", "--json"))["logits"]
+    logits = json.loads(call(driver, "eval", *of("doodles", False), "-I", "pixels=" + path, "--output", "logits", "--json"))["logits"]
     return [row.index(max(row)) for row in logits]
 
 
-def check_shapes():
-    kept, fresh = [list(map(int, line.split())) for line in answers("shapes")]
-    verdict("shapes, kept pictures", first_wrong(range(len(kept)), named(os.path.join(MODELS, "shapes", "pictures.npy")), kept))
+def check_doodles():
+    kept, fresh = [list(map(int, line.split())) for line in answers("doodles")]
+    verdict("doodles, kept pictures", first_wrong(range(len(kept)), named(os.path.join(MODELS, "doodles", "pictures.npy")), kept))
     if asked < len(fresh):
         return
     try:
         import numpy as np
     except ImportError:
-        print("skip trained shapes, fresh pictures: no numpy")
+        print("skip trained doodles, fresh pictures: no numpy")
         return
-    sys.path.insert(0, os.path.join(MODELS, "shapes"))
+    sys.path.insert(0, os.path.join(MODELS, "doodles"))
     import shapes
     np.save("fresh.npy", shapes.held_out(len(fresh), 12)[0][:, None])
-    verdict("shapes, fresh pictures", first_wrong(range(len(fresh)), named("fresh.npy"), fresh))
+    verdict("doodles, fresh pictures", first_wrong(range(len(fresh)), named("fresh.npy"), fresh))
 
 
 def check_sketch():
-    for name in ("sketch", "shapes"):
+    for name in ("sketch", "doodles"):
         call(driver, "build", *of(name, False), "-o", name + ".c")
     paint = os.path.join(MODELS, "sketch", "paint.c")
-    call(*CC, "-Wconversion", "-I.", paint, "sketch.c", "shapes.c", "-lpthread", "-o", "paint")
+    call(*CC, "-Wconversion", "-I.", paint, "sketch.c", "doodles.c", "-lpthread", "-o", "paint")
     wanted = [list(map(int, line.split())) for line in answers("sketch")]
-    said = call("./paint", "sketch.weights", "shapes.weights", "1", "--pixels").splitlines()
+    said = call("./paint", "sketch.weights", "doodles.weights", "1", "--pixels").splitlines()
     drawn, names = [list(map(int, line.split())) for line in said[::2]], [line[2:line.index(":")] for line in said[1::2]]
     near = lambda a, b: len(a) == len(b) and all(abs(x - y) <= PIXEL for x, y in zip(a, b))
     verdict("sketch, in C", first_wrong(names, drawn, wanted, near))
-    right = sum(line == "# %s: shapes says %s" % (name, name) for name, line in zip(names, said[1::2]))
-    verdict("sketch, named by shapes", None if right >= len(names) - 1 else "%d of %d" % (right, len(names)))
+    right = sum(line == "# %s: doodles says %s" % (name, name) for name, line in zip(names, said[1::2]))
+    verdict("sketch, named by doodles", None if right >= len(names) - 1 else "%d of %d" % (right, len(names)))
 
 
 def main():
@@ -132,7 +132,7 @@ def main():
     try:
         os.chdir(work)
         for name, check in [("adder", lambda: check_texts("adder")), ("numerals", lambda: check_texts("numerals", "-DREADS")),
-                            ("topics", check_topics), ("shapes", check_shapes), ("sketch", check_sketch)]:
+                            ("topics", check_topics), ("doodles", check_doodles), ("sketch", check_sketch)]:
             try:
                 check_values(name)
                 check()

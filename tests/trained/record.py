@@ -5,8 +5,8 @@
 NAME.safetensors has one question's inputs, and what PyTorch's outputs are in double precision.  NAME.answers is text:
 
 adder, numerals: a question, a tab, the answer.  topics: a text, a tab, the number of its topic and the cosine of its
-vector with that of the text before.  shapes: the classes that it names of models/shapes/pictures.npy, and of the pictures
-of models/shapes/shapes.py's held_out(1000, 12).  sketch: for each class the 32 by 32 pixels, 0 to 255, that models/sketch/paint.c draws from seed 1.
+vector with that of the text before.  doodles: the classes that it names of models/doodles/pictures.npy, and of the pictures
+of models/doodles/shapes.py's held_out(1000, 12).  sketch: for each class the 32 by 32 pixels, 0 to 255, that models/sketch/paint.c draws from seed 1.
 What share is right is printed.  Expects torch, numpy, safetensors, and the weights.
 """
 
@@ -91,18 +91,18 @@ def record_topics():
     return (best == topics).float().mean().item()
 
 
-def record_shapes():
-    train = recipe("shapes")
-    kept = torch.tensor(np.load(os.path.join(MODELS, "shapes", "pictures.npy"))[:, 0].astype(np.float32))
+def record_doodles():
+    train = recipe("doodles")
+    kept = torch.tensor(np.load(os.path.join(MODELS, "doodles", "pictures.npy"))[:, 0].astype(np.float32))
     pictures, labels = train.held_out(ASKED, SEED)
-    model = trained("shapes", train.Shapes)
+    model = trained("doodles", train.Doodles)
     with torch.no_grad():
         logits = model(pictures)
         best = [model(kept).argmax(-1), logits.argmax(-1)]
-    write_values("shapes", train.Shapes, {"pixels": kept[:1].double()}, lambda model, x: {"logits": model(x["pixels"])[0]})
+    write_values("doodles", train.Doodles, {"pixels": kept[:1].double()}, lambda model, x: {"logits": model(x["pixels"])[0]})
     first, second = logits.topk(2).values.T
-    print("shapes: the best class leads by %.4f at least" % (first - second).min().item())
-    write("shapes", [" ".join(map(str, row.tolist())) for row in best])
+    print("doodles: the best class leads by %.4f at least" % (first - second).min().item())
+    write("doodles", [" ".join(map(str, row.tolist())) for row in best])
     return (logits.argmax(-1) == labels).float().mean().item()
 
 
@@ -122,9 +122,9 @@ def noise(seed, label, classes, n):
 
 
 def record_sketch():
-    train, named = recipe("sketch"), recipe("shapes")
+    train, named = recipe("sketch"), recipe("doodles")
     side, classes = train.shapes.SIDE, train.CLASSES
-    model, critic = trained("sketch", train.Sketch), trained("shapes", named.Shapes)
+    model, critic = trained("sketch", train.Sketch), trained("doodles", named.Doodles)
     z = torch.tensor(noise(1, 0, classes, side * side)).double().reshape(1, side, side)
     write_values("sketch", train.Sketch, {"latent": z, "step": torch.tensor(250.0).double(), "class": torch.tensor(13)},
                  lambda model, x: {"noise": model(x["latent"], x["step"][None], x["class"][None])})
@@ -142,7 +142,7 @@ def record_sketch():
     return np.mean(right)
 
 
-RECORDS = {"adder": record_adder, "numerals": record_numerals, "topics": record_topics, "shapes": record_shapes,
+RECORDS = {"adder": record_adder, "numerals": record_numerals, "topics": record_topics, "doodles": record_doodles,
            "sketch": record_sketch}
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Draws the pictures of `shapes` and `sketch`: ten digits and eight shapes, white on black, 32 by 32, grey.
+"""Draws the pictures of `doodles` and `sketch`: ten digits and eight shapes, white on black, 32 by 32, grey.
 
 A picture is strokes: lines between points of a plane in which a figure reaches from -1 to 1, y downwards.  They
 are stretched, turned, moved, and laid on the pixels with soft edges.  Closed shapes may be filled.

@@ -1,9 +1,9 @@
-"""Train the model `shapes` from nothing: a ViT (Dosovitskiy et al. 2021) that names drawn digits and shapes.
+"""Train the model `doodles` from nothing: a ViT (Dosovitskiy et al. 2021) that names drawn digits and shapes.
 
 The pictures are those of shapes.py: a pool of drawings without noise, to which each step adds fresh noise.
-Expects torch, numpy, safetensors.  Leaves shapes.safetensors (bfloat16, lathe's names).
+Expects torch, numpy, safetensors.  Leaves doodles.safetensors (bfloat16, lathe's names).
 
-    python3 models/shapes/train.py
+    python3 models/doodles/train.py
 """
 
 import os
@@ -58,7 +58,7 @@ def patches(x):
     return x.reshape(-1, GRID * GRID, PATCH * PATCH)
 
 
-class Shapes(nn.Module):
+class Doodles(nn.Module):
     def __init__(self):
         super().__init__()
         self.embed, self.start = training.Linear(PATCH * PATCH, WIDTH), Start()
@@ -94,11 +94,11 @@ def share_right(model, pictures, labels):
 
 
 def main():
-    chosen = training.options("train the model shapes", steps=6000, rows=128, rate=2e-3,
-                              out=os.path.join(FOLDER, "shapes.safetensors"))
+    chosen = training.options("train the model doodles", steps=6000, rows=128, rate=2e-3,
+                              out=os.path.join(FOLDER, "doodles.safetensors"))
     torch.manual_seed(SEED_WEIGHTS)
     asked = held_out(HELD_OUT)
-    model = training.train(Shapes(), draw_batches(chosen.rows),
+    model = training.train(Doodles(), draw_batches(chosen.rows),
                            lambda model, batch: F.cross_entropy(model(batch[0]), batch[1], label_smoothing=0.05), chosen,
                            measure=lambda model: "right %.4f" % share_right(model, *asked), decay=0.05, mean=0.998)
     print("as kept: right %.4f" % share_right(training.rounded(model), *asked))
