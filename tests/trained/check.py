@@ -124,7 +124,7 @@ def check_sketch():
     near = lambda a, b: len(a) == len(b) and all(abs(x - y) <= PIXEL for x, y in zip(a, b))
     verdict("sketch, in C", first_wrong(names, drawn, wanted, near))
     right = sum(line == "# %s: doodles says %s" % (name, name) for name, line in zip(names, said[1::2]))
-    verdict("sketch, named by doodles", None if right >= len(names) - 1 else "%d of %d" % (right, len(names)))
+    verdict("sketch, named by doodles", None if right == len(names) else "%d of %d" % (right, len(names)))
 
 
 def main():
