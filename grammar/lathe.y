@@ -222,6 +222,7 @@ config_setting
         | error                                 { $$ = NULL; }
         | names '=' expr                        { $$ = node(p, AST_LET, @$, KIDS($1, $3)); }
         | CHECKPOINT expr                       { $$ = node(p, AST_CHECKPOINT_USE, @$, KIDS($2)); }
+        | LOOP NAME '{' config_settings '}'     { $$ = name_tree(retagged($4, AST_LOOP, @$), $2, @2); }
         | settings_if
         ;
 settings_if

@@ -66,9 +66,9 @@ typedef struct {
         int no_softmax;                            /* scores are the weights: no maximum, no sum */
 } Attention;
 
-/* The formula between scores and softmax, on 16 keys col to col + 15 of an absolute row; -inf masks.
- * Elementwise: lanes outside the bounds may hold anything. */
-typedef v16 Score(const void *ctx, v16 s, int head, int64_t row, int64_t col);
+/* The formula between scores and softmax, on 16 keys col to col + 15 of an absolute row, whose scores lie at s; -inf masks.  Those of head h
+ * lie at s + h * apart where heads are mixed (attention_mixed.h).  Elementwise: lanes outside the bounds may hold anything. */
+typedef v16 Score(const void *ctx, const float *s, int64_t apart, int head, int64_t row, int64_t col);
 
 /* Bounds of an absolute row: keys outside [*lo, *hi) are masked.  They come in as all keys that there are. */
 typedef void Live(const void *ctx, int head, int64_t row, int64_t *lo, int64_t *hi);
@@ -316,8 +316,8 @@ KERNEL void attention_scores_in_lanes(const Attention *a, const AttentionTile *t
                 attention_turn(t->s + j, t->turned + (j - begin) * 16, t->count);
 }
 
-/* Bounds of all rows within the block that begins at `block`; scores of every key that one of them wants. */
-SHARED void attention_scores(const Attention *a, AttentionTile *t, int64_t block)
+/* Bounds of all rows within the block that begins at `block`; and of the keys that one of them wants. */
+KERNEL void attention_bounds(AttentionTile *t, int64_t block, int *first, int *last)
 {
         int from = ATTENTION_BLOCK, to = 0;
         for (int i = 0; i < t->count; i++) {
@@ -330,6 +330,15 @@ SHARED void attention_scores(const Attention *a, AttentionTile *t, int64_t block
                 from = t->from[i] < from ? t->from[i] : from;
                 to = t->to[i] > to ? t->to[i] : to;
         }
+        *first = from;
+        *last = to;
+}
+
+/* Those, and the scores of these keys. */
+SHARED void attention_scores(const Attention *a, AttentionTile *t, int64_t block)
+{
+        int from, to;
+        attention_bounds(t, block, &from, &to);
         const int storage = a->k_storage;
         if (from >= to)
                 return;
@@ -370,8 +379,9 @@ SHARED void attention_probabilities(const Attention *a, AttentionTile *t)
         }
 }
 
-/* Scores of row i as the formula has them; their maximum, and the number of live keys. */
-KERNEL void attention_formula(const Attention *a, Score *score, AttentionTile *t, int i, int64_t block)
+/* Scores of row i as the formula has them of those `given`; their maximum, and the number of live keys. */
+KERNEL void attention_formula(const Attention *a, Score *score, AttentionTile *t, int i, int64_t block,
+                              const float *given, int64_t apart)
 {
         const v16 masked = v_set1(-FLOAT_INF), zero = v_set1(0);
         const v16 from = v_set1((float)t->from[i]), to = v_set1((float)t->to[i]);
@@ -384,7 +394,7 @@ KERNEL void attention_formula(const Attention *a, Score *score, AttentionTile *t
         int lanes = 0;
         for (int j = begin; j < end; j += 16, lanes += 16) {
                 v16 key = v_iota((float)j);
-                v16 x = score(ctx, v_load(s + j), head, row, block + j);
+                v16 x = score(ctx, given + j, apart, head, row, block + j);
                 x = v_where_lt(key, from, masked, v_where_lt(key, to, x, masked));
                 most = v_max(most, x);
                 dead = v_add(dead, v_le(x, masked));
@@ -572,11 +582,28 @@ KERNEL void attention_blocks(const Attention *a, Score *score, const AttentionSh
                 attention_scores(a, t, block);
                 for (int i = 0; i < t->count; i++)
                         if (t->from[i] < t->to[i])
-                                attention_formula(a, score, t, i, block);
+                                attention_formula(a, score, t, i, block, t->s + i * ATTENTION_BLOCK, 0);
                 attention_probabilities(a, t);
                 attention_values(a, t, block);
                 attention_take(a, s, t, block);
         }
+}
+
+/* A tile in scratch, all of which is 0. */
+KERNEL AttentionTile attention_tile(const Attention *a, float *scratch)
+{
+        const int width = (a->v_dim + 15) / 16 * 16, most = ATTENTION_ROWS(a->k_key);
+        AttentionTile t = {.width = width, .q = scratch};
+        t.s = t.q + most * a->head_dim;
+        t.o = t.s + most * ATTENTION_BLOCK;
+        t.block_o = t.o + most * width;
+        t.l = t.block_o + most * width;
+        t.block_l = t.l + most * 16;
+        t.keys = t.block_l + most * 16;
+        t.turned = t.keys + TILE_ROWS * a->head_dim;
+        for (int64_t j = 0; j < ATTENTION_SCRATCH(a->head_dim, a->v_dim, a->k_key); j++)
+                scratch[j] = 0;
+        return t;
 }
 
 /*
@@ -588,18 +615,9 @@ KERNEL void attention_blocks(const Attention *a, Score *score, const AttentionSh
 KERNEL void attention(const Attention *a, Score *score, Live *live, int64_t rows, const AttentionShare *s,
                       float *scratch)
 {
-        const int width = (a->v_dim + 15) / 16 * 16, most = ATTENTION_ROWS(a->k_key);
+        const int most = ATTENTION_ROWS(a->k_key);
         int64_t list = rows * (a->heads / a->kv_heads), tiles = (list + most - 1) / most;
-        AttentionTile t = {.width = width, .q = scratch};
-        t.s = t.q + most * a->head_dim;
-        t.o = t.s + most * ATTENTION_BLOCK;
-        t.block_o = t.o + most * width;
-        t.l = t.block_o + most * width;
-        t.block_l = t.l + most * 16;
-        t.keys = t.block_l + most * 16;
-        t.turned = t.keys + TILE_ROWS * a->head_dim;
-        for (int64_t j = 0; j < ATTENTION_SCRATCH(a->head_dim, a->v_dim, a->k_key); j++)
-                scratch[j] = 0;
+        AttentionTile t = attention_tile(a, scratch);
         for (int64_t at = s->begin, next; at < s->end; at = next) {
                 const int64_t unit = at / s->count;
                 int64_t lo = a->keys, hi = 0;

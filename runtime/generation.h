@@ -104,6 +104,7 @@ typedef struct {
         int (*rewind)(void *of, int64_t n); /* back to the first n positions */
         int32_t (*sample)(void *of, float *logits);
         int (*show)(void *of, int32_t token); /* 0, an error, or below 0: the text ends here */
+        int64_t (*propose)(void *of, int32_t *text, int64_t n, int64_t most); /* as generation_draft(), which is taken if it is NULL */
         double (*seconds)(void);
         LoopTokens tokens;
         const int32_t *suppress; /* more that are never chosen, -1 behind them; or NULL */
@@ -111,7 +112,7 @@ typedef struct {
         int64_t steps;    /* at most so many new tokens */
         int64_t chunk;    /* the prompt in pieces of so many */
         int hashes;       /* all logits, those of the prompt's positions too */
-        int drafts;       /* at most so many tokens are drafted at a time: see generation_draft() */
+        int drafts;       /* at most so many tokens are drafted at a time */
         Penalties penalties;
         float *logits;    /* generation_lay() sets these: room for [1 + drafts, vocab], */
         int32_t *times;   /* [vocab], for the penalties, */
@@ -199,6 +200,15 @@ static inline int64_t generation_draft(int32_t *text, int64_t n, int64_t most)
         return 0;
 }
 
+/* The same by whoever proposes tokens; what is not 1 to `most` of them is none. */
+static inline int64_t generation_propose(const Generator *g, int64_t n, int64_t most)
+{
+        if (!g->propose)
+                return generation_draft(g->text, n, most);
+        const int64_t drafts = most > 0 ? g->propose(g->of, g->text, n, most) : 0;
+        return drafts >= 0 && drafts <= most ? drafts : 0;
+}
+
 /* The next token of a text at its place, after made->made new ones. */
 static inline int32_t generation_choose(const Generator *g, const Generated *made, int64_t place, float *logits)
 {
@@ -261,7 +271,7 @@ static inline int generation_run(const Generator *g, const int32_t *tokens, int6
                 generation_count(g, tokens, n);
         int error = generation_prompt(g, tokens + taken, n - 1 - taken, &made->hash);
         while (!error && !made->ended && made->made < g->steps && at < g->context) {
-                const int64_t drafts = generation_draft(g->text, at + 1, generation_drafts(g, made, at, most));
+                const int64_t drafts = generation_propose(g, at + 1, generation_drafts(g, made, at, most));
                 const int64_t right = generation_check(g, at, drafts, made, &error);
                 at += right;
                 if (!error && right < 1 + drafts)

@@ -11,10 +11,13 @@
 #include "team.h"
 #include "contraction.h"
 #include "attention.h"
+#include "attention_mixed.h"
 #include "scan_state.h"
 #include "scan.h"
 #include "generation.h"
 #include "sampler.h"
+#include "beams.h"
+#include "beam_search.h"
 
 #define UNARY_LIST(X)                                                                                        \
         X(v_neg) X(v_exp) X(v_log) X(v_sqrt) X(v_sin) X(v_cos) X(v_tanh) X(v_erf) X(v_atan) X(v_floor) X(v_not)
@@ -44,6 +47,10 @@ UNARY_LIST(UNARY)
 BINARY_LIST(BINARY)
 FOLD_LIST(FOLD)
 
+static void by_address_v_fma(float *r, const float *a, const float *b, const float *c)
+{
+        v_store(r, v_fma(v_load(a), v_load(b), v_load(c)));
+}
 static void by_address_v_where(float *r, const float *c, const float *a, const float *b)
 {
         v_store(r, v_where(v_load(c), v_load(a), v_load(b)));
@@ -278,20 +285,27 @@ static void any_contract(const Contraction *c, int64_t unit, int64_t rows, float
         contract(c, unit, rows, scratch);
 }
 
-/* The score formula works in place there; its own context stands behind ours. */
+/* The score formula hands over its vector by address there; its own context stands behind ours. */
+typedef void AnyScore(const void *ctx, float *to, const float *s, int64_t apart, int head, int64_t row, int64_t col);
 typedef struct {
         const void *ctx;
-        void (*score)(const void *ctx, float *s, int head, int64_t row, int64_t col);
+        AnyScore *score, *weigh;
         Live *live;
         Sink *sink;
 } AnyAttention;
 
-static v16 any_score(const void *context, v16 s, int head, int64_t row, int64_t col)
+static v16 any_score(const void *context, const float *s, int64_t apart, int head, int64_t row, int64_t col)
 {
         const AnyAttention *any = context;
         float lane[16];
-        v_store(lane, s);
-        any->score(any->ctx, lane, head, row, col);
+        any->score(any->ctx, lane, s, apart, head, row, col);
+        return v_load(lane);
+}
+static v16 any_weigh(const void *context, const float *s, int64_t apart, int head, int64_t row, int64_t col)
+{
+        const AnyAttention *any = context;
+        float lane[16];
+        any->weigh(any->ctx, lane, s, apart, head, row, col);
         return v_load(lane);
 }
 static void any_live(const void *context, int head, int64_t row, int64_t *lo, int64_t *hi)
@@ -304,11 +318,10 @@ static float any_sink(const void *context, int head, int64_t row)
         const AnyAttention *any = context;
         return any->sink(any->ctx, head, row);
 }
-static void any_attention(const Attention *given,
-                          void (*score)(const void *ctx, float *s, int head, int64_t row, int64_t col),
-                          Live *live, int64_t rows, const AttentionShare *s, float *scratch)
+static void any_attention(const Attention *given, AnyScore *score, Live *live, int64_t rows, const AttentionShare *s,
+                          float *scratch)
 {
-        const AnyAttention any = {given->ctx, score, live, given->sink};
+        const AnyAttention any = {given->ctx, score, NULL, live, given->sink};
         Attention a = *given;
         a.ctx = &any;
         a.sink = given->sink ? any_sink : NULL;
@@ -323,6 +336,20 @@ static void any_attention_join(const Attention *a, const AttentionShare *s, floa
                                int thread, int threads)
 {
         attention_join(a, s, scratch, team, thread, threads);
+}
+static void any_attention_mixed(const Attention *given, AnyScore *score, AnyScore *weigh, Live *live, int64_t rows,
+                                const AttentionShare *s, int all_weigh, float *scratch, Team *team, int thread,
+                                int threads)
+{
+        const AnyAttention any = {given->ctx, score, weigh, live, NULL};
+        Attention a = *given;
+        a.ctx = &any;
+        attention_mixed(&a, any_score, any_weigh, any_live, rows, s, all_weigh, scratch, team, thread, threads);
+}
+static void any_mixed_share(AttentionShare *s, const Attention *a, Live *live, int64_t rows, float *parts, int thread,
+                            int threads)
+{
+        mixed_share(s, a, live, rows, parts, thread, threads);
 }
 static void any_scan(const Scan *s, float *state, int unit, int64_t position, int64_t rows, float *scratch)
 {
@@ -340,6 +367,11 @@ static int64_t any_argmax_of(const float *x, int64_t x_step, int64_t n)
 static int any_sample(Sampler *s, float *logits, int n)
 {
         return sample(s, logits, n);
+}
+
+static int any_beams_step(Beams *b, float *logits, BeamRules *rule_out, void *of)
+{
+        return beams_step(b, logits, rule_out, of);
 }
 
 /* clang-format off */
@@ -385,6 +417,7 @@ const KernelSymbol JOIN(kernels_, KERNELS_ISA)[] = {
             "(float *r, const float *base, const double *index)")
         ROW(v_gather_i32_far, void, by_address_v_gather_i32_far,
             "(float *r, const int32_t *base, const double *index)")
+        ROW(v_fma, void, by_address_v_fma, "(float *r, const float *a, const float *b, const float *c)")
         ROW(v_where, void, by_address_v_where, "(float *r, const float *c, const float *a, const float *b)")
         ROW(v_keep, void, by_address_v_keep, "(float *r, const float *x, int n, float rest)")
         ROW(v_clamp, void, by_address_v_clamp, "(float *r, const float *x, float last)")
@@ -432,7 +465,7 @@ const KernelSymbol JOIN(kernels_, KERNELS_ISA)[] = {
             "(float *r, int storage, const void *array, int64_t at, const double *index)")
         ROW(contract, void, any_contract, "(const void *c, int64_t unit, int64_t rows, float *scratch)")
         ROW(attention, void, any_attention,
-            "(const void *a, void (*score)(const void *ctx, v16 s, int head, int64_t row, int64_t col), "
+            "(const void *a, void (*score)(const void *ctx, float *to, const float *s, int64_t apart, int head, int64_t row, int64_t col), "
             "void (*live)(const void *ctx, int head, int64_t row, int64_t *lo, int64_t *hi), int64_t rows, const void *s, "
             "float *scratch)")
         ROW(attention_share, void, any_attention_share,
@@ -440,11 +473,20 @@ const KernelSymbol JOIN(kernels_, KERNELS_ISA)[] = {
             "float *parts, int thread, int threads)")
         ROW(attention_join, void, any_attention_join,
             "(const void *a, const void *s, float *scratch, Team *team, int thread, int threads)")
+        ROW(attention_mixed, void, any_attention_mixed,
+            "(const void *a, void (*score)(const void *ctx, float *to, const float *s, int64_t apart, int head, int64_t row, int64_t col), "
+            "void (*weigh)(const void *ctx, float *to, const float *s, int64_t apart, int head, int64_t row, int64_t col), "
+            "void (*live)(const void *ctx, int head, int64_t row, int64_t *lo, int64_t *hi), int64_t rows, const void *s, "
+            "int all_weigh, float *scratch, Team *team, int thread, int threads)")
+        ROW(mixed_share, void, any_mixed_share,
+            "(void *s, const void *a, void (*live)(const void *ctx, int head, int64_t row, int64_t *lo, int64_t *hi), int64_t rows, "
+            "float *parts, int thread, int threads)")
         ROW(scan, void, any_scan,
             "(const void *s, float *state, int unit, int64_t position, int64_t rows, float *scratch)")
         ROW(top_of, void, any_top_of,
             "(float *y, int64_t y_step, const float *x, int64_t x_step, int64_t n, int64_t k)")
         ROW(argmax_of, int64_t, any_argmax_of, "(const float *x, int64_t x_step, int64_t n)")
         {"sample", NULL, (KernelFunction *)any_sample},
+        {"beams_step", NULL, (KernelFunction *)any_beams_step},
         {NULL, NULL, NULL}};
 /* clang-format on */

@@ -10,6 +10,8 @@ typedef struct {
         Sampler sampler;
         $model_on_token *on_token; /* or NULL */
         void *of;
+        $model_propose *propose;
+        void *proposer;
 } ModelGenerator;
 
 static int64_t generator_position(void *of)
@@ -39,6 +41,16 @@ static int generator_tell(void *of, int32_t token)
 {
         const ModelGenerator *s = of;
         return s->on_token && s->on_token(s->of, token) ? -1 : 0;
+}
+
+static int64_t generator_propose(void *of, int32_t *text, int64_t n, int64_t most)
+{
+        const ModelGenerator *s = of;
+        const int64_t drafts = s->propose(s->proposer, text, n, text + n, most);
+        for (int64_t i = 0; i < drafts && i < most; i++)
+                if (text[n + i] < 0 || text[n + i] >= VOCAB)
+                        return i;
+        return drafts;
 }
 
 static double no_seconds(void)
@@ -82,7 +94,9 @@ int $model_generate($model *m, const int32_t *tokens, int64_t n, const $model_ge
         ModelGenerator s = {.m = m,
                      .sampler = {h.temperature, h.top_k, h.top_p > 0 ? h.top_p : 1, h.min_p, h.typical_p > 0 ? h.typical_p : 1, h.seed, NULL, NULL},
                      .on_token = on_token,
-                     .of = of};
+                     .of = of,
+                     .propose = h.propose,
+                     .proposer = h.proposer};
         Generated all = {0};
         if (made)
                 *made = 0;
@@ -94,6 +108,7 @@ int $model_generate($model *m, const int32_t *tokens, int64_t n, const $model_ge
                        .rewind = generator_rewind,
                        .sample = generator_draw,
                        .show = generator_tell,
+                       .propose = h.propose ? generator_propose : NULL,
                        .seconds = no_seconds,
                        .tokens = tokens_of_loop,
                        .vocab = VOCAB,

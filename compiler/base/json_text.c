@@ -37,3 +37,14 @@ json_t *json_parse(const char *text, size_t length, size_t flags, json_error_t *
         way_out_of_json = NULL;
         return starved ? NULL : json;
 }
+
+void json_print(FILE *f, const char *text, int64_t n)
+{
+        for (int64_t i = 0; i < n; i++) {
+                unsigned char c = (unsigned char)text[i];
+                if (c < ' ')
+                        fprintf(f, "\\u%04x", c);
+                else
+                        fprintf(f, c == '"' || c == '\\' ? "\\%c" : "%c", c);
+        }
+}

@@ -97,16 +97,10 @@ static int encode_line(Lines *l, int64_t n)
 /* All that a line decodes to. */
 static void show(const Lines *l, const char *text, int64_t n)
 {
-        static const char digit[] = "0123456789abcdef";
-        if (!l->json)
+        if (l->json)
+                json_print(stdout, text, n);
+        else
                 fwrite(text, 1, (size_t)n, stdout);
-        for (int64_t i = 0; l->json && i < n; i++) {
-                unsigned char c = (unsigned char)text[i];
-                if (c < ' ')
-                        printf("\\u00%c%c", digit[c >> 4], digit[c & 15]);
-                else
-                        printf(c == '"' || c == '\\' ? "\\%c" : "%c", c);
-        }
 }
 
 static int decode_line(Lines *l, int64_t n)

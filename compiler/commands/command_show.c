@@ -7,6 +7,7 @@ int show_command(const Options *o)
 {
         /* what each part depends on */
         static const char *const takes[] = {[PART_PARAMS] = "mD",
+                                            [PART_LOOPS] = "mD",
                                             [PART_TAPS] = "mD",
                                             [PART_COST] = "mDws0kT1cyL4V",
                                             [PART_PLAN] = "mDwsxd0kT1cyL4V",

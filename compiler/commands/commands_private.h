@@ -31,6 +31,65 @@ typedef struct {
 } Given;
 /* An exit code, after a message if it is none. */
 int given_gather(Given *e, WhatIsRecorded what);
-/* The input that a text is for: that of token ids, of an encoder and a decoder the encoder's; NULL: there is none. */
-const Input *text_input(const Graph *g);
+
+/* picture.c: a picture's values as an input of the dimensions [channels, height, width], as the loop says, NULL: stretched, from 0 to 1.
+ * malloc'd; or what is wrong.  *lacking: the file can't be read. */
+const char *picture_values(Arena *a, const Loop *l, const char *path, const int64_t *dim, double **value,
+                           bool *lacking);
+bool is_picture_file(const char *path); /* by its name: .png, .ppm, .pgm */
+
+/* evaluation.c: a model that is run once for each set of inputs. */
+typedef struct {
+        const Options *o;
+        const char *command; /* in messages */
+        Model *m;            /* its passes have been run */
+        Given given;
+        Tokenizer tokenizer;
+        PackedWeights packed;
+        Plan *plan;
+        Engine *engine;
+        int *wanted, nwanted; /* outputs of the graph that are given out, in this order */
+        int64_t times;        /* how often the model is run: once, or for each in a batch */
+        float **output;       /* [noutput]: of all of a batch, one after another; NULL: not wanted */
+} Evaluation;
+/* Each an exit code, after a message if it is none. */
+int evaluation_engine(Evaluation *e); /* its plan and weights too */
+int evaluation_run(Evaluation *e);    /* for what was gathered in `given` */
+/* Once there are inputs: an output's type, and its elements for one in a batch. */
+const Type *evaluation_type(const Evaluation *e, int output);
+int64_t evaluation_count(const Evaluation *e, int output);
+void evaluation_forget(Evaluation *e); /* inputs and outputs, before the next ones are given */
+void evaluation_free(Evaluation *e);
+
+/* Loops, on a model whose passes have been run: each an exit code.  command_run.c chooses among them.
+ * begun: packed_weights_begin(), which becomes theirs. */
+int run_generate(Model *m, const Options *o, const PackedWeights *begun);
+typedef struct {
+        Evaluation e;
+        const Loop *loop;
+        LoopParts parts;
+} LoopRun;
+int run_classify(LoopRun *r);
+int run_embed(LoopRun *r);
+int run_fill(LoopRun *r);
+
+/* loop_run.c: what the last three share. */
+int loop_wrong(const char *message);    /* prints it; an exit code */
+bool loop_reads_once(const LoopRun *r); /* false after a message: standard input is named twice */
+/* Runs the model on what e.given has by then, and on what the settings of the loop fill: its output follows. */
+int loop_run_once(LoopRun *r);
+const float *loop_output(const LoopRun *r, int64_t *n); /* [*n] values */
+/* The texts that are given, words behind the model's, -p, or for - the lines of standard input, to `take` one by one, until that returns
+ * another exit code than DONE. */
+int loop_texts(LoopRun *r, int (*take)(LoopRun *r, void *of, const char *text, int64_t n), void *of);
+/* The text as tokens, and loop_run_once() on it. */
+int loop_run_text(LoopRun *r, const char *text, int64_t n);
+const double *loop_tokens_given(const LoopRun *r, int64_t *n); /* then: the tokens */
+
+/* likeliest.c: logits [n] by softmax, the likeliest first, [n] in the arena; NULL: they give no probabilities, one is NaN or infinite */
+typedef struct {
+        int64_t number;
+        double probability;
+} Likely;
+const Likely *likeliest_first(Arena *a, const float *logits, int64_t n);
 #endif

@@ -46,6 +46,25 @@ static int add_file(Given *e, const char *name, const char *path)
                                                    : wrong_file(e, &error);
 }
 
+/* As the model's loop classify says, if it has one. */
+static int add_picture(Given *e, const Input *in, const char *name, const char *path)
+{
+        const Graph *g = e->m->oracle;
+        int64_t dim[3];
+        double *value;
+        bool lacking = false;
+        const char *why = picture_fault(g, in);
+        if (why)
+                return wrong(e, arena_printf(g->arena, "-I %s=%s: wanted for it is %s", name, path, why));
+        for (int axis = 0; axis < 3; axis++)
+                dim[axis] = dim_value(in->type.dim[axis], NULL);
+        why = picture_values(g->arena, graph_loop(g, "classify"), path, dim, &value, &lacking);
+        if (!why)
+                return add_made(e, name, 3, dim, value);
+        int code = wrong(e, why);
+        return lacking ? WRONG_ENVIRONMENT : code;
+}
+
 /* An expression is the output of a model that has no inputs. */
 static int add_expression(Given *e, const char *name, const char *text)
 {
@@ -77,7 +96,7 @@ static int add_named(Given *e, const char *text)
                 return WRONG_USAGE;
         }
         const char *name = arena_printf(&e->m->arena, "%.*s", (int)(equals - text), text);
-        if (!is_input_named(g, name)) {
+        if (!input_named(g, name)) {
                 for (int i = 0; i < g->ninput; i++)
                         list = arena_printf(&e->m->arena, "%s%s%s", list, i ? ", " : "",
                                             input_name(&g->input[i]));
@@ -85,17 +104,10 @@ static int add_named(Given *e, const char *text)
                         g->ninput ? list : "none");
                 return WRONG_INPUT;
         }
+        if (is_picture_file(equals + 1))
+                return add_picture(e, input_named(g, name), name, equals + 1);
         return is_values_file(equals + 1) ? add_file(e, name, equals + 1)
                                           : add_expression(e, name, equals + 1);
-}
-
-/* The input that a text is for: that of token ids, of an encoder and a decoder the encoder's; NULL: there is none. */
-const Input *text_input(const Graph *g)
-{
-        for (int i = 0; i < g->nnamed && g->past >= 0; i++)
-                if (i != g->time && i != g->past && ids_of(g, i))
-                        return ids_of(g, i);
-        return ids_of(g, g->past >= 0 ? g->time : growing_dimension(g));
 }
 
 static int add_text(Given *e)

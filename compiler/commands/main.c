@@ -85,13 +85,18 @@ static const Command command_table[] = {
          "  --spec-only      the model file alone: to standard output, or to NAME.model\n"
          "  --target T, --prefix NAME   as for build\n"
          "example: lathe import SmolLM2-135M/ --spec-only\n"},
-        {"run", run_command, "mDwsZtT1xd0kcpfnI7EKPN239+:;SRzJvHYWhV6", 1, 2,
+        {"run", run_command, "mDwsZtT1xd0kcpfnI7EKPN239+:;<>=SRzJvHYWhV6@~rjo", 1, MAX_FILES,
          "one model, and perhaps a prompt",
-         "MODEL [PROMPT] [--weights CKPT] [--tokenizer TOK] [-n N] [--temp T] [--threads K] [--system TEXT] "
+         "MODEL [PROMPT | PICTURE… | TEXT…] [--weights CKPT] [--tokenizer TOK] [-n N] [--temp T] [--threads "
+         "K] [--system TEXT] "
          "[--raw]",
-         "a model run at once: text as it is made",
-         "Compiled in memory; no C compiler is needed.  Without a tokenizer, prompt and text are token "
-         "numbers.\n"
+         "a model run at once, as its loop says: text as it is made",
+         "Compiled in memory; no C compiler is needed.  What is done is what the model file's loop says "
+         "(docs/loops.md): generate, which is\nalso what a model without a loop does, makes text; classify, "
+         "embed and fill are below.\n"
+         "  --loop NAME      this one of its loops (default: the last that it states; `lathe show MODEL "
+         "loops`)\n"
+         "Of loop generate; without a tokenizer, prompt and text are token numbers:\n"
          "  PROMPT           what the text goes on from, or -p PROMPT; - reads it from standard input\n"
          "  -f FILE          the prompt is what FILE holds\n"
          "  -I NAME=VALUE, --inputs FILE   what is fed before, as for `lathe eval`: a spectrogram, say.  "
@@ -125,6 +130,12 @@ static const Command command_table[] = {
          "machine\n"
          "  --draft K        K tokens at a time are drafted from what the text has said before, and checked "
          "in one call: the same\n                   text, sooner where it repeats itself; at most 32\n"
+         "  --draft MODEL    a smaller model drafts them, of the same vocabulary: the same text, sooner "
+         "where "
+         "both agree\n"
+         "  --drafts K       then K tokens at a time, at most 32 (default 5)\n"
+         "  --draft-weights FILE   the weights of that model, if it is a .model\n"
+         "  --grammar FILE   only texts that its rules allow (docs/grammars.md); json: those of JSON\n"
          "  --stop TEXT      end before this text; may be given more than once\n"
          "  --threads K      threads (default 1); the text does not depend on them\n"
          "  --weights FILE   .safetensors, a folder of them, a .gguf, a llama2.c .bin, or what `lathe build` "
@@ -162,7 +173,7 @@ static const Command command_table[] = {
          "once\n"
          "  -I NAME=VALUE    the input NAME: an expression of the language ('[1, 2]', '[[1, 2], [3, 4]] * "
          "0.5'), or a file .npy or "
-         ".safetensors.\n"
+         ".safetensors, or a picture .png, .ppm or .pgm.\n"
          "                   A single number fills the input\n"
          "  -p TEXT, -f FILE the text of the input of token ids (an encoder's before a decoder's), by the "
          "tokenizer; without one, token "
@@ -207,9 +218,10 @@ static const Command command_table[] = {
          "otherwise.\n"
          "example: lathe weights models/tale.model -o tale.safetensors\n"},
         {"show", show_command, "mDwsxd0kT1cyL4jV6", 1, 2, "a model and a part of it",
-         "MODEL params|taps|cost|plan|code|elaborated|graph|c, or passes",
+         "MODEL params|loops|taps|cost|plan|code|elaborated|graph|c, or passes",
          "what a model is and what it costs",
          "  params  every weight with its shape, and how many parameters there are\n"
+         "  loops   the loops that it states for `lathe run`, with their settings\n"
          "  taps    the names of all values, with their shapes (of a repeat: of all iterations)\n"
          "  cost    bytes of weights and cache, FLOPs of prefill and step, as formulas and at the full "
          "context\n"
@@ -351,6 +363,28 @@ static const Command command_table[] = {
 };
 enum { COMMANDS = sizeof command_table / sizeof command_table[0] };
 
+/* Behind the help of run: its other loops. */
+static const char help_of_loops[] =
+        "\nOf loop classify:\n"
+        "  PICTURE…         PNG, PPM or PGM; - is standard input.  Of each the likeliest classes: "
+        "probability, "
+        "number, label\n"
+        "  --top K          K classes (default 5)\n"
+        "  --json           a line of JSON for each picture\n"
+        "Of loop embed:\n"
+        "  TEXT…            or -p TEXT; - is the lines of standard input.  Of each a vector, a line of JSON\n"
+        "  -o FILE          write them to FILE, .npy or .safetensors, [texts, width]\n"
+        "  --similar        print the cosine of each with each instead\n"
+        "Of loop fill:\n"
+        "  TEXT…            as for embed, with masks in it.  Of each mask the likeliest tokens: probability, "
+        "number, text\n"
+        "  --top K, --json  as for classify, a line of JSON for each mask\n"
+        "Of these also -I, --inputs, --weights, --tokenizer, --threads, --jit, --cache and what is as for "
+        "build.\n"
+        "example: lathe run classifier/ cat.png dog.png --top 3\n"
+        "example: lathe run sentences/ --similar \"A cat sleeps.\" \"A kitten naps.\"\n"
+        "example: lathe run masked/ \"The capital of France is [MASK].\"\n";
+
 static void usage(FILE *f)
 {
         fprintf(f, "usage: lathe COMMAND …\n\n");
@@ -368,6 +402,8 @@ static void usage(FILE *f)
 static void help(const Command *c)
 {
         printf("usage: lathe %s %s\n\n%s\n\n%s", c->name, c->usage, c->about, c->more);
+        if (c->run == run_command)
+                printf("%s", help_of_loops);
 }
 
 static const Command *find(const char *name)

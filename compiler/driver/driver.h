@@ -53,8 +53,11 @@ typedef struct {
         int64_t steps;
         Sampler sampler;
         Penalties penalties;
-        int drafts;           /* tokens that are drafted at a time */
+        int drafts; /* tokens that are drafted at a time, .. */
+        const char *draft,
+                *draft_weights; /* .. by this model with these weights; NULL: from what the text has said before */
         const char *suppress; /* token numbers, with commas between them */
+        const char *grammar;  /* a file, or the name of one that lathe has */
         JitMode jit;
         bool verbose, hash;
         const char
@@ -74,6 +77,8 @@ typedef struct {
         const char *system;    /* run, template: the system's message */
         const char *date;      /* template: what strftime_now says */
         bool raw;              /* run: the prompt is no user's turn */
+        const char *loop;      /* run: which one of the model's; NULL: the last */
+        bool similar;          /* run, loop embed: cosines of the vectors */
         bool pieces;
         bool with_main, embed, explain, code_only, echo;
         double begun;   /* seconds(): when the command was */
@@ -211,9 +216,43 @@ void packed_weights_close(PackedWeights *packed);
 /* For a model with an input of token ids; false after a message. */
 bool load_tokenizer(Model *m, const Options *o, Tokenizer *t);
 
+/* grammar_option.c: of --grammar (NULL: nothing), for a model's graph and its tokenizer (NULL: none), made in the arena.  An exit code, after
+ * messages. */
+int constraint_open(Arena *a, const Graph *g, const char *name, const Tokenizer *t, Constraint **constraint);
+
+/* draft_model.c: the model of --draft. */
+typedef struct {
+        Options o; /* draft_options(), a source opened */
+        Model m;
+        Plan *plan;
+        PackedWeights packed;
+        Tokenizer tokenizer;
+        Engine *engine;
+        Draft *draft;
+} DraftModel;
+enum { DRAFTS_OF_MODEL = 5 }; /* without --drafts */
+Options draft_options(const Options *o);
+/* For a model, with its plan and its tokenizer (NULL: none).  An exit code, after messages; draft_model_close() in any case. */
+int draft_model_open(DraftModel *d, const Model *m, const Plan *p, const Tokenizer *t);
+void draft_model_close(DraftModel *d);
+/* loops.c: what a loop takes of a model, besides generate, whose tokens why_no_logits() judges. */
+enum { MOST_SIDE = 1 << 14 /* of a picture that a model takes */ };
+typedef struct {
+        const Input *input;
+        int output; /* of the graph */
+} LoopParts;
+/* What the loop wants and does not find in the model; NULL: nothing. */
+const char *loop_fault(const Graph *g, const Loop *l, LoopParts *parts);
+/* NULL, or which input a picture can be, and why this one (NULL: there is none) is not that. */
+const char *picture_fault(const Graph *g, const Input *in);
+/* The input that a text is for: that of token ids, of an encoder and a decoder the encoder's; NULL: there is none. */
+const Input *text_input(const Graph *g);
+int show_loops(const Model *m); /* those that it states, with their settings; an exit code */
+
 /* show.c: what can be shown of a model */
 typedef enum {
         PART_PARAMS,
+        PART_LOOPS,
         PART_TAPS,
         PART_COST,
         PART_PLAN,

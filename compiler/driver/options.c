@@ -79,6 +79,11 @@ static const OptionRow option_table[] = {
         {'9', "--presence-penalty", VALUE},
         {'+', "--frequency-penalty", VALUE},
         {';', "--draft", VALUE},
+        {'<', "--draft-weights", VALUE},
+        {'=', "--grammar", VALUE},
+        {'>', "--drafts", VALUE},
+        {'@', "--loop", VALUE},
+        {'~', "--similar", FLAG},
 };
 enum { OPTIONS = sizeof option_table / sizeof option_table[0] };
 
@@ -100,6 +105,8 @@ static const Rule rule_table[] = {
         {"run", "Z", WANTS, 's', "it says what errors of rounding weigh"},
         {"run", "p", WITHOUT, 'f', "there is one prompt"},
         {"run", "KPN2S", WANTS, 'E', "without a temperature above 0 the likeliest token is always taken"},
+        {"run", "<>", WANTS, ';', "it is about the model of --draft MODEL"},
+        {"run", "~", WITHOUT, 'o', "vectors are written, or compared"},
         {"run", "W", WITHOUT, 'Y', "a system's message is part of a conversation"},
         {"eval", "Z", WANTS, 's', "it says what errors of rounding weigh"},
         {"eval", "p", WITHOUT, 'f', "there is one text"},
@@ -258,6 +265,8 @@ static const MemberRow member_table[] = {
         {'A', AS_TRUE, MEMBER(each_pass), 0, 0},
         {'u', AS_TRUE, MEMBER(update), 0, 0},
         {'g', AS_TRUE, MEMBER(pieces), 0, 0},
+        {'~', AS_TRUE, MEMBER(similar), 0, 0},
+        {'@', AS_TEXT, MEMBER(loop), 0, 0},
         {'m', AS_TEXT, MEMBER(model), 0, 0},
         {'w', AS_TEXT, MEMBER(weights), 0, 0},
         {'t', AS_TEXT, MEMBER(tokenizer), 0, 0},
@@ -284,7 +293,9 @@ static const MemberRow member_table[] = {
         {'L', AS_INT, MEMBER(slots), 1, MAX_SLOTS},
         {'4', AS_INT64, MEMBER(pages), 1, MAX_PAGES},
         {'R', AS_INT, MEMBER(threads), 1, MAX_THREADS},
-        {';', AS_INT, MEMBER(drafts), 0, MOST_DRAFTS},
+        {'>', AS_INT, MEMBER(drafts), 1, MOST_DRAFTS},
+        {'<', AS_TEXT, MEMBER(draft_weights), 0, 0},
+        {'=', AS_TEXT, MEMBER(grammar), 0, 0},
         {'r', AS_INT, MEMBER(top), 0, 1e6},
         {'5', AS_INT64, MEMBER(sample), 1, 1e9},
 };
@@ -354,6 +365,18 @@ static bool set_tap(Options *o, const char *command, const char *value)
         return add(o->tap, &o->ntap, MAX_TAPS, value) || wrong(command, "%s", "too many --tap");
 }
 
+/* A number: of tokens, drafted from the text.  Else the model that drafts them. */
+static bool set_draft(Options *o, const char *command, const char *value)
+{
+        static const MemberRow from_text = {';', AS_INT, MEMBER(drafts), 0, MOST_DRAFTS};
+        char *end;
+        (void)strtod(value, &end);
+        if (end != value && !*end)
+                return set_member(o, command, &from_text, value);
+        o->draft = value;
+        return *value || wrong(command, "%s", "--draft wants a number of tokens or a model");
+}
+
 /* NAME,NAME,… */
 static bool set_output(Options *o, const char *command, const char *value)
 {
@@ -380,6 +403,7 @@ static bool set(Options *o, const char *command, char letter, const char *value)
                 return set_member(o, command, row, value);
         switch (letter) {
         case 'z': return set_stop(o, command, value);
+        case ';': return set_draft(o, command, value);
         case 'J': return set_jit(o, command, value);
         case 'h': return set_cache(o, command, value);
         case 'V': return kv_storage(value, &o->kv) || wrong(command, "--kv is f32, f16 or q8, not %s", value);
@@ -484,7 +508,9 @@ static const char *next_value(const char *command, const char *arg, const char *
 
 static bool is_given(const Options *o, char letter)
 {
-        return letter == 'E' ? o->sampler.temperature > 0 : o->given[(unsigned char)letter] > 0;
+        return letter == 'E'   ? o->sampler.temperature > 0
+               : letter == ';' ? o->draft != NULL
+                               : o->given[(unsigned char)letter] > 0;
 }
 
 static bool follows(const Options *o, const char *command, const Rule *r)

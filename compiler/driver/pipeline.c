@@ -155,25 +155,41 @@ void note_not_causal(Model *m)
         diag_print(&m->diag, stderr);
 }
 
-/* Whether tokens can be chosen as `loop generate` says, where the model has one; else it is reported. */
-static bool check_generation(Model *m, const Options *o)
+/* Whether tokens can be chosen as `loop generate` says; else it is reported. */
+static bool generation_stands(Model *m, const Options *o, const Loop *l)
 {
-        int time = growing_dimension(m->oracle);
+        const char *why = why_no_logits(m->oracle, growing_dimension(m->oracle));
+        if (o->off[PASS_causal])
+                return true;
+        if (m->graph->past >= 0)
+                return !why || refuse_loop(m, l, why);
+        diag_error(&m->diag, l->span, "loop generate wants a causal model, and %s is not", m->graph->name);
+        if (l->inherited)
+                diag_hint(&m->diag, "%s inherits the loop; `loop generate none` in it goes without",
+                          m->graph->name);
+        add_why_not_causal(m);
+        diag_print(&m->diag, stderr);
+        return false;
+}
+
+/* Whether the model has what each of its loops wants; else it is reported. */
+static bool loops_stand(Model *m, const Options *o)
+{
         for (int i = 0; i < m->graph->nloop; i++) {
                 const Loop *l = &m->graph->loop[i];
-                if (strcmp(l->name, "generate") || o->off[PASS_causal])
+                LoopParts parts;
+                if (loop_number(l->name) == LOOP_generate) {
+                        if (!generation_stands(m, o, l))
+                                return false;
                         continue;
-                const char *why = why_no_logits(m->oracle, time);
-                if (m->graph->past >= 0 && why)
-                        return refuse_loop(m, l, why);
-                if (m->graph->past >= 0)
+                }
+                const char *why = loop_fault(m->oracle, l, &parts);
+                if (!why)
                         continue;
-                diag_error(&m->diag, l->span, "loop generate wants a causal model, and %s is not",
-                           m->graph->name);
+                diag_error(&m->diag, l->span, "loop %s wants %s", l->name, why);
                 if (l->inherited)
-                        diag_hint(&m->diag, "%s inherits the loop; `loop generate none` in it goes without",
-                                  m->graph->name);
-                add_why_not_causal(m);
+                        diag_hint(&m->diag, "%s inherits the loop; `loop %s none` in it goes without",
+                                  m->graph->name, l->name);
                 diag_print(&m->diag, stderr);
                 return false;
         }
@@ -327,7 +343,7 @@ bool model_passes(Model *m, const Options *o)
         verify(m->graph, "taps apart");
         find_wanted(m->graph);
         keep_keys_values(m->graph, o->kv);
-        return check_generation(m, o);
+        return loops_stand(m, o);
 }
 
 bool model_check(Model *m, const Options *o, const char *which)

@@ -378,8 +378,8 @@ static int show_passes(void)
 
 /* --- all of them ----------------------------------------------------------------------------------------------- */
 
-static const char *const part_name[] = {"params",     "taps",  "cost",   "plan", "code",
-                                        "elaborated", "graph", "passes", "c"};
+static const char *const part_name[] = {"params", "loops",      "taps",  "cost",   "plan",
+                                        "code",   "elaborated", "graph", "passes", "c"};
 enum { PARTS = sizeof part_name / sizeof part_name[0] };
 
 int model_part(const char *name)
@@ -391,7 +391,7 @@ int model_part(const char *name)
         fprintf(stderr, "lathe show: no part of a model is called %s", name);
         fprintf(stderr,
                 near ? "; did you mean %s?\n"
-                     : "; there are params, taps, cost, plan, code, elaborated, graph, passes and c\n",
+                     : "; there are params, loops, taps, cost, plan, code, elaborated, graph, passes and c\n",
                 near);
         return -1;
 }
@@ -419,6 +419,8 @@ int show_model(Model *m, const Options *o, ModelPart part)
                 return show_graph(m, o);
         if (part == PART_PARAMS)
                 return show_params(m);
+        if (part == PART_LOOPS)
+                return show_loops(m);
         if (part == PART_TAPS)
                 return show_taps(m);
         if (!model_passes(m, o))
@@ -441,6 +443,7 @@ int show_model(Model *m, const Options *o, ModelPart part)
                 return DONE;
         }
         case PART_PARAMS:
+        case PART_LOOPS:
         case PART_TAPS:
         case PART_ELABORATED:
         case PART_PASSES: break;

@@ -8,7 +8,8 @@
 /* What kernels are made of for a target, files of runtime/ in the order in which they need each other. */
 #define KERNEL_FILES(t)                                                                                      \
         (t)->vector, "math.h", "rows.h", "far.h", "narrow.h", "kept.h", "tile.h", (t)->integers, (t)->dot,   \
-                "blocks.h", "matmul.h", "contraction.h", "attention.h", "scan_state.h", "scan.h"
+                "blocks.h", "matmul.h", "contraction.h", "attention.h", "attention_mixed.h", "scan_state.h", \
+                "scan.h"
 
 typedef struct {
         Plan *plan;

@@ -469,9 +469,17 @@ static const char *as_lane(Printer *p, bool far, const Index *x)
 
 static void print_given(Printer *p, const Stmt *s, Text *out)
 {
-        const char *as = p->f->role == SCORE ? "s" : s->which ? "acc[1]" : "acc[0]";
-        p->s |= p->f->role == SCORE;
-        text_printf(out, p->plan->by_address ? "const float *t%d = %s;" : "const v16 t%d = %s;", s->to, as);
+        const bool score = p->f->role == SCORE;
+        const char *as = score ? "s" : s->which ? "acc[1]" : "acc[0]";
+        p->s |= score;
+        p->apart |= s->at != NULL;
+        if (s->at)
+                as = arena_printf(p->arena, "s + (%s) * apart", index_text(p, s->at));
+        text_printf(out,
+                    p->plan->by_address ? "const float *t%d = %s;"
+                    : score             ? "const v16 t%d = v_load(%s);"
+                                        : "const v16 t%d = %s;",
+                    s->to, as);
         text_printf(out, s->of->name ? " /* %s */\n" : "\n", s->of->name);
 }
 
@@ -481,10 +489,9 @@ static void print_result(Printer *p, int t, Text *out)
         bool given_back = p->f->role == SCORE && p->plan->by_address;
         text_printf(out,
                     p->f->role == SINK ? "return v_maxof(t%d);\n"
-                    : given_back       ? "v_copy(s, t%d);\n"
+                    : given_back       ? "v_copy(to, t%d);\n"
                                        : "return t%d;\n",
                     t);
-        p->s |= given_back;
 }
 
 static void print_accumulate(const Printer *p, const Stmt *s, Text *out)
@@ -572,6 +579,7 @@ static void print_stmt(Printer *p, const Stmt *s, Text *out)
                 break;
         case STMT_GIVEN: print_given(p, s, out); break;
         case STMT_COMPUTE: define(p, s, op_name(p, s), arguments(p, s), out); break;
+        case STMT_MULTIPLY_ADD: define(p, s, "v_fma", arguments(p, s), out); break;
         case STMT_CONVERT: define(p, s, s->far ? "w_of_v" : "v_of_w", arguments(p, s), out); break;
         case STMT_SOFT: define(p, s, "v_soft", arguments(p, s), out); break;
         case STMT_PART: define(p, s, "v_part", arguments(p, s), out); break;

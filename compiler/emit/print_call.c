@@ -206,11 +206,26 @@ static void print_share(const Kernel *k, const char *score, const char *live, co
                                  "m->threads);\n");
 }
 
+/* The same where heads are mixed. */
+static void print_mixed_share(const Kernel *k, const AttentionCall *c, const char *rows, Text *out)
+{
+        const char *parts = k->parts ? "m->scratch + m->threads * SCRATCH" : "NULL";
+        text_printf(out, "AttentionShare s;\nmixed_share(&s, &a, %s, %s, %s, thread, m->threads);\n",
+                    c->live->name, rows, parts);
+        text_printf(
+                out,
+                "attention_mixed(&a, %s, %s, %s, %s, &s, %d, m->scratch + thread * SCRATCH, m->team, thread, "
+                "m->threads);\n",
+                c->score->name, c->weigh->name, c->live->name, rows, c->all_weigh);
+}
+
 static void print_attention(Printer *p, const AttentionCall *c, Text *out)
 {
         Text *call = text_new(p->arena), *loops = text_new(p->arena);
-        const char *units = arena_printf(p->arena, "ATTENTION_UNITS(%lld, %lld, rows, %lld)",
-                                         (long long)c->heads, (long long)c->kv_heads, (long long)c->k_key);
+        const char *units =
+                c->weigh ? arena_printf(p->arena, "MIXED_UNITS(rows, %lld)", (long long)c->k_key)
+                         : arena_printf(p->arena, "ATTENTION_UNITS(%lld, %lld, rows, %lld)",
+                                        (long long)c->heads, (long long)c->kv_heads, (long long)c->k_key);
         const char *rows = c->row >= 0 ? loop_size(p, c->row) : "1";
         const char *score = c->score->name, *live = c->live->name;
         describe(p, c, call);
@@ -219,7 +234,10 @@ static void print_attention(Printer *p, const AttentionCall *c, Text *out)
         p->m = true;
         if (c->naround == 0) {
                 text_indent(out, call, 0);
-                print_share(p->kernel, score, live, rows, out);
+                if (c->weigh)
+                        print_mixed_share(p->kernel, c, rows, out);
+                else
+                        print_share(p->kernel, score, live, rows, out);
                 return;
         }
         text_printf(out, "const int64_t rows = %s, units = %s, all = %s * units;\n", rows, units,
@@ -232,11 +250,17 @@ static void print_attention(Printer *p, const AttentionCall *c, Text *out)
         text_indent(out, loops, 1);
         text_printf(out, "        next = begin + units < end ? begin + units : end;\n");
         text_indent(out, call, 1);
-        text_printf(
-                out,
-                "        const AttentionShare s = {.begin = unit - begin, .end = next - begin, .count = 1};\n"
-                "        attention(&a, %s, %s, rows, &s, m->scratch + thread * SCRATCH);\n}\n",
-                score, live);
+        text_printf(out, "        const AttentionShare s = {.begin = unit - begin, .end = next - begin, "
+                         ".count = 1};\n        ");
+        if (c->weigh)
+                text_printf(out,
+                            "attention_mixed(&a, %s, %s, %s, rows, &s, %d, m->scratch + thread * SCRATCH, "
+                            "NULL, thread, "
+                            "m->threads);\n}\n",
+                            score, c->weigh->name, live, c->all_weigh);
+        else
+                text_printf(out, "attention(&a, %s, %s, rows, &s, m->scratch + thread * SCRATCH);\n}\n",
+                            score, live);
 }
 
 /* --- scans --------------------------------------------------------------------------------------------------------------- */

@@ -264,8 +264,10 @@ static void print_context(Printer *p, Text *out)
                                     nest[i]->name, i);
         bool place = p->place || lines->n;
         text_printf(out, place ? "        const Place *place = context;\n" : "        (void)context;\n");
-        if (p->f->role == SCORE)
+        if (p->f->role == SCORE) {
                 unused(out, p->s, "s");
+                unused(out, p->apart, "apart");
+        }
         if (p->f->role != EPILOGUE)
                 unused(out, p->head, "head");
         unused(out, p->row, "row");
@@ -340,9 +342,12 @@ static void print_score(Printer *p, Text *out)
         text_indent(body, rest, 0);
         print_called_back(
                 p,
-                arena_printf(p->arena,
-                             "%s %s(const void *context, v16 s, int head, int64_t row, int64_t col)",
-                             p->plan->by_address ? "void" : "v16", f->name),
+                arena_printf(
+                        p->arena,
+                        "%s %s(const void *context, %sconst float *s, int64_t apart, int head, int64_t row, "
+                        "int64_t col)",
+                        p->plan->by_address ? "void" : "v16", f->name,
+                        p->plan->by_address ? "float *to, " : ""),
                 body, out);
 }
 

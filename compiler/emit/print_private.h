@@ -19,8 +19,8 @@ typedef struct {
         const Code *code;
         const Function *f;
         Arena *arena;
-        bool m, place, row, head, s, active, lo, hi; /* parameters */
-        bool lane, rest;                             /* j, n */
+        bool m, place, row, head, s, apart, active, lo, hi; /* parameters */
+        bool lane, rest;                                    /* j, n */
         uint32_t loops, iterations; /* i0 ..; counters of the repeats around it, outermost first */
 } Printer;
 

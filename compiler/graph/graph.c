@@ -151,27 +151,31 @@ const char *weight_slot_name(Arena *a, const Weight *w, int64_t slot)
         return name;
 }
 
-/* Of `loop generate`, "stop"; NULL: it has none. */
-static const Setting *loop_setting(const Graph *g, const char *name)
+const Loop *graph_loop(const Graph *g, const char *name)
 {
-        for (int i = 0; i < g->nloop; i++) {
-                const Loop *l = &g->loop[i];
-                for (int k = 0; k < l->nsetting && !strcmp(l->name, "generate"); k++)
-                        if (!strcmp(l->setting[k].name, name))
-                                return &l->setting[k];
-        }
+        for (int i = 0; i < g->nloop; i++)
+                if (!strcmp(g->loop[i].name, name))
+                        return &g->loop[i];
         return NULL;
 }
 
-const char *loop_text(const Graph *g, const char *name)
+const Setting *loop_setting(const Loop *l, const char *name)
 {
-        const Setting *s = loop_setting(g, name);
+        for (int i = 0; l && i < l->nsetting; i++)
+                if (!strcmp(l->setting[i].name, name))
+                        return &l->setting[i];
+        return NULL;
+}
+
+const char *loop_text(const Loop *l, const char *name)
+{
+        const Setting *s = loop_setting(l, name);
         return s && s->kind == SETTING_TEXT ? s->text : NULL;
 }
 
 const int32_t *loop_tokens(const Graph *g, const char *setting)
 {
-        const Setting *s = loop_setting(g, setting);
+        const Setting *s = loop_setting(graph_loop(g, "generate"), setting);
         bool one = s && s->kind == SETTING_NUMBER;
         int n = one ? 1 : s && s->kind == SETTING_LIST ? s->nlist : 0;
         int32_t *token = NEW_ARRAY(g->arena, int32_t, n + 1);

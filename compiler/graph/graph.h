@@ -358,10 +358,11 @@ bool is_tapped(const Graph *g, const Node *n);     /* computed for taps alone */
 bool is_fed_separately(const Graph *g, int group); /* its inputs are given once for many calls */
 /* Whether it leaves something to the next call, or is computed from what one left: a SCAN in state form. */
 bool keeps_scan(const Node *n);
-bool is_visible_from(const Node *n, const Body *from); /* n stands in `from` or in a body around it */
-/* the text of a setting of `loop generate`; NULL: it has none */
-const char *loop_text(const Graph *g, const char *name);
-/* ids that a setting lists, -1 behind them; in the graph's arena */
+bool is_visible_from(const Node *n, const Body *from);        /* n stands in `from` or in a body around it */
+const Loop *graph_loop(const Graph *g, const char *name);     /* NULL: it has none */
+const Setting *loop_setting(const Loop *l, const char *name); /* NULL: it has none, or l is NULL */
+const char *loop_text(const Loop *l, const char *name);       /* the same of a text */
+/* ids that a setting of `loop generate` lists, -1 behind them; in the graph's arena */
 const int32_t *loop_tokens(const Graph *g, const char *setting);
 /* what a text begins with where there is no tokenizer: the loop's start, else 1, or 0 where that is the only id */
 int32_t start_token(const Graph *g);
@@ -691,7 +692,10 @@ bool attention_find(Graph *g, Arena *a, int which, Attention *found, int *n); /*
 typedef struct {
         Node **node; /* all from the weights to .. */
         int n;
-        Node *core; /* .. the product of two tensors */
+        Node *core;    /* .. the product of two tensors */
+        Node *weights; /* a softmax, or what stands for itself; NULL: there are none */
+        int mixes; /* products that mix heads, which are among the nodes, as is the softmax (mixed_heads.c) */
+        bool all_weigh; /* .. so that a key has a weight even where it is masked */
 } Scores;
 Node *scores_under(
         const Node
@@ -701,6 +705,11 @@ bool scores_hold(const Scores *s, const Node *n);
  * expression; or NULL. */
 const char *find_scores(Arena *a, const Graph *g, const Node *product, Node *scores, const bool *stored,
                         Scores *s);
+
+const char *find_mixed_heads(Arena *a, const Graph *g, const Node *product, const bool *stored, Scores *s);
+const char *find_attention(Arena *a, const Graph *g, const Node *product, const bool *stored,
+                           Scores *s); /* the one or the other */
+bool lies_in_codes(const Node *n);     /* a weight of few bits, whose codes products take as they are */
 
 /* Its weights as the last output; its index, or -1 with *why.  Before passes, as taps. */
 int attention_tap_add(Graph *g, int which, const char **why);

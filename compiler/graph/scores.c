@@ -88,8 +88,7 @@ static Dim last_dim(const Node *n)
         return n->type.dim[n->type.rank - 1];
 }
 
-/* Weights of few bits: products take their codes as they are. */
-static bool lies_in_codes(const Node *n)
+bool lies_in_codes(const Node *n)
 {
         while (n->op == OP_VIEW)
                 n = n->in[0];
@@ -99,8 +98,8 @@ static bool lies_in_codes(const Node *n)
 const char *find_scores(Arena *a, const Graph *g, const Node *product, Node *scores, const bool *stored,
                         Scores *s)
 {
-        const Node *weights = product->in[0];
-        *s = (Scores){.node = NEW_ARRAY(a, Node *, g->nnode + 1)};
+        Node *weights = product->in[0];
+        *s = (Scores){.node = NEW_ARRAY(a, Node *, g->nnode + 1), .weights = weights};
         const Search search = {&weights->type, stored, NEW_ARRAY(a, uint8_t, g->nnode)};
         if (weights->type.rank < 2)
                 return "it has no rows";
@@ -120,4 +119,17 @@ const char *find_scores(Arena *a, const Graph *g, const Node *product, Node *sco
         if (lies_in_codes(s->core->in[1]) || lies_in_codes(product->in[1]))
                 return "its keys or values are weights in blocks of codes, which products alone read";
         return NULL;
+}
+
+const char *find_attention(Arena *a, const Graph *g, const Node *product, const bool *stored, Scores *s)
+{
+        Node *scores = scores_under(product->in[0]);
+        const char *why = scores ? find_scores(a, g, product, scores, stored, s) : NULL;
+        if (scores && !why)
+                return NULL;
+        Scores mixed;
+        const char *not_mixed = find_mixed_heads(a, g, product, stored, &mixed);
+        if (!scores || mixed.mixes)
+                *s = mixed;
+        return scores && !mixed.mixes ? why : not_mixed;
 }

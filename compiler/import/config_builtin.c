@@ -1,5 +1,6 @@
 /* What config items can call beside their own blocks: of the language's builtins those of numbers and lists, and those that are for
- * files.  Of weights beside the file: has("tensor"), shape("tensor"), numbers("tensor"). */
+ * files.  Of weights beside the file: has("tensor"), shape("tensor"), numbers("tensor"); of the
+ * tokenizer: token("text"). */
 #include <math.h>
 #include <string.h>
 
@@ -52,6 +53,12 @@ static Said run_contains(const Call *c)
                 if (said_same(c->value[0].list->item[i], c->value[1]))
                         return said_bool(true);
         return said_bool(false);
+}
+
+/* An object as it is, of all else none. */
+static Said run_fields(const Call *c)
+{
+        return c->value[0].kind == SAID_OBJECT ? c->value[0] : (Said){0};
 }
 
 static Said run_len(const Call *c)
@@ -234,6 +241,55 @@ static Said run_differ(const Call *c)
         return said_bool(a && b && !same_numbers(c->m, a, b));
 }
 
+/* ---- tokens and labels ---- */
+
+static const TokenTables *tables_beside(Import *m)
+{
+        TokenBlock block;
+        bool lacking;
+        if (m->tokenizer && !m->tokens && !tokenizer_load(m->arena, m->tokenizer, &block, &lacking)) {
+                m->tokens = NEW(m->arena, TokenTables);
+                tokens_open(m->tokens, block.block, (uint64_t)block.size);
+        }
+        return m->tokens;
+}
+
+/* The id of a control token by its text; none, where the tokenizer beside the file has no such token or can't be read. */
+static Said run_token(const Call *c)
+{
+        if (c->value[0].kind != SAID_TEXT)
+                return wanted(c, "a token's text", c->value[0]);
+        const TokenTables *t = tables_beside(c->m);
+        const char *text = c->value[0].text;
+        int64_t n = (int64_t)strlen(text);
+        if (!t || n > tokens_most(t))
+                return (Said){0};
+        int64_t room = tokens_room(t, n) + 1;
+        int32_t *id = NEW_ARRAY(c->m->arena, int32_t, room);
+        void *scratch = arena_alloc(c->m->arena, tokens_scratch(t, n));
+        int64_t count = tokens_encode(t, text, n, TOKENS_CONTROL | TOKENS_BARE, id, room, scratch);
+        bool is_it = count == 1 && (t->section[TOKENS_MARKS][id[0]] & TOKEN_CONTROL);
+        return is_it ? said_number(id[0], true) : (Said){0};
+}
+
+/* The texts of an object {"0": .., "1": ..}, a line each; none, if those numbers are not all of its keys. */
+static Said run_lines(const Call *c)
+{
+        const SaidObject *o = c->value[0].kind == SAID_OBJECT ? c->value[0].object : NULL;
+        Text *t = text_new(c->m->arena);
+        for (int i = 0; o && i < o->n; i++) {
+                char key[16];
+                snprintf(key, sizeof key, "%d", i);
+                const SaidField *f = object_find(o, intern(c->m->program->names, key, -1));
+                if (!f || f->value.kind != SAID_TEXT)
+                        return (Said){0};
+                text_printf(t, "%s", i ? "\n" : "");
+                for (const char *at = f->value.text; *at; at++)
+                        text_add(t, *at == '\n' ? " " : at, 1);
+        }
+        return o && o->n > 1 ? said_text(t->data) : (Said){0};
+}
+
 static const ConfigBuiltin builtin[] = {
         {"contains", 2, 2, NULL, run_contains}, {"each", 2, 2, "f", run_each},
         {"erf", 1, 1, NULL, run_erf},           {"exp", 1, 1, NULL, run_exp},
@@ -244,6 +300,8 @@ static const ConfigBuiltin builtin[] = {
         {"period", 1, 1, NULL, run_period},     {"range", 1, 1, NULL, run_range},
         {"differ", 2, 2, NULL, run_differ},     {"shape", 1, 1, NULL, run_shape},
         {"sqrt", 1, 1, NULL, run_sqrt},         {"whole", 1, 1, NULL, run_whole},
+        {"token", 1, 1, NULL, run_token},       {"lines", 1, 1, NULL, run_lines},
+        {"fields", 1, 1, NULL, run_fields},
 };
 
 const ConfigBuiltin *config_builtin(const char *name)

@@ -117,6 +117,13 @@ typedef struct {
         const Ast *ast;   /* the expression */
 } StatedSetting;
 
+/* A loop that is stated: `loop NAME { … }`. */
+typedef struct {
+        const char *name;
+        StatedSetting *setting;
+        int nsetting, setting_cap;
+} StatedLoop;
+
 /* Names that block parameters and statements have. */
 typedef struct Locals Locals;
 struct Locals {
@@ -132,7 +139,9 @@ typedef struct {
         bool failed; /* reported */
         /* what is imported */
         SaidObject *root, *inner, *beside; /* inner: of a path, else the root; beside: other files' */
-        Checkpoint *tensors;               /* NULL: there are none */
+        const char *tokenizer;             /* a folder that has one; NULL: none */
+        TokenTables *tokens; /* its tables, once they are asked for; NULL: not yet, or they can't be read */
+        Checkpoint *tensors; /* NULL: there are none */
         bool asked_tensors;
         const char *architecture;
         /* the item */
@@ -152,6 +161,8 @@ typedef struct {
         int nstated, stated_cap;
         StatedSetting *setting;
         int nsetting, setting_cap;
+        StatedLoop *loop;
+        int nloop, loop_cap;
         /* what the files beside say of conversations (conversation.c) */
         Ast **knob; /* of `loop generate` */
         int nknob, knob_cap;

@@ -181,39 +181,72 @@ static void run_config(Import *m, const Ast *statements)
         }
 }
 
-static StatedSetting *setting_named(Import *m, const char *name)
+/* Where settings go: the model's, or a loop's. */
+typedef struct {
+        StatedSetting **setting;
+        int *n, *cap;
+} Stated;
+
+static StatedSetting *setting_named(Import *m, const Stated *to, const char *name)
 {
-        for (int i = 0; i < m->nsetting; i++)
-                if (m->setting[i].name == name)
-                        return &m->setting[i];
-        GROW(m->arena, m->setting, m->nsetting, m->setting_cap);
-        m->setting[m->nsetting] = (StatedSetting){.name = name};
-        return &m->setting[m->nsetting++];
+        for (int i = 0; i < *to->n; i++)
+                if ((*to->setting)[i].name == name)
+                        return &(*to->setting)[i];
+        GROW(m->arena, *to->setting, *to->n, *to->cap);
+        (*to->setting)[*to->n] = (StatedSetting){.name = name};
+        return &(*to->setting)[(*to->n)++];
 }
 
-static void set(Import *m, const char *name, const Ast *value, bool declares)
+static Stated settings_of_model(Import *m)
+{
+        return (Stated){&m->setting, &m->nsetting, &m->setting_cap};
+}
+
+static Stated settings_of_loop(Import *m, const char *name)
+{
+        int i = 0;
+        while (i < m->nloop && m->loop[i].name != name)
+                i++;
+        if (i == m->nloop) {
+                GROW(m->arena, m->loop, m->nloop, m->loop_cap);
+                m->loop[m->nloop++] = (StatedLoop){.name = name};
+        }
+        return (Stated){&m->loop[i].setting, &m->loop[i].nsetting, &m->loop[i].setting_cap};
+}
+
+static void set(Import *m, const Stated *to, const char *name, const Ast *value, bool declares)
 {
         Said v = config_evaluate(m, NULL, value);
-        StatedSetting *s = setting_named(m, name);
+        StatedSetting *s = setting_named(m, to, name);
         s->value = v;
         s->ast = value;
         s->declares = declares;
 }
 
-static void run_settings(Import *m, const Ast *settings)
+static void run_settings(Import *m, const Stated *to, const Ast *settings);
+
+static void run_loop(Import *m, const Ast *loop)
+{
+        const Stated to = settings_of_loop(m, loop->name);
+        run_settings(m, &to, loop);
+}
+
+static void run_settings(Import *m, const Stated *to, const Ast *settings)
 {
         for (int i = 0; i < settings->nkid && !m->failed; i++) {
                 const Ast *s = settings->kid[i];
                 if (s->kind == AST_SETTING)
-                        set(m, s->name, s->kid[0], false);
+                        set(m, to, s->name, s->kid[0], false);
                 else if (s->kind == AST_CHECKPOINT_USE)
-                        set(m, intern(m->program->names, "checkpoint", -1), s->kid[0], false);
+                        set(m, to, intern(m->program->names, "checkpoint", -1), s->kid[0], false);
                 else if (s->kind == AST_LET)
-                        set(m, s->kid[0]->kid[0]->name, s->kid[1], true);
+                        set(m, to, s->kid[0]->kid[0]->name, s->kid[1], true);
+                else if (s->kind == AST_LOOP)
+                        run_loop(m, s);
                 while (s && s->kind == AST_IF) {
                         const Ast *branch = holds(m, s->kid[0]) ? s->kid[1] : s->kid[2];
                         if (branch && branch->kind == AST_DO && !m->failed)
-                                run_settings(m, branch);
+                                run_settings(m, to, branch);
                         s = m->failed || !branch || branch->kind == AST_DO ? NULL : branch;
                 }
         }
@@ -223,6 +256,7 @@ static void run_settings(Import *m, const Ast *settings)
 static void override(Import *m, const Override *given)
 {
         Ast *tree = NULL;
+        const Stated to = settings_of_model(m);
         Source *source = source_new(m->arena, arena_printf(m->arena, "-D %s", given->name),
                                     arena_strdup(m->arena, given->value), (int32_t)strlen(given->value));
         ParseResult result = parse_lines(m->arena, m->program->names, m->diag, source, &tree);
@@ -231,17 +265,18 @@ static void override(Import *m, const Override *given)
                 m->failed = true;
                 return;
         }
-        setting_named(m, intern(m->program->names, given->name, -1))->given = tree->kid[0];
+        setting_named(m, &to, intern(m->program->names, given->name, -1))->given = tree->kid[0];
 }
 
 bool import_run(Import *m, const Override *given, int ngiven)
 {
+        const Stated model = settings_of_model(m);
         for (int i = 0; i < m->nchain; i++)
                 import_collect(m, m->chain[i]->kid[1]);
         for (int i = 0; i < m->nchain; i++)
                 run_config(m, m->chain[i]->kid[1]);
         for (int i = 0; i < m->nstated && !m->failed; i++)
-                run_settings(m, m->stated[i]->kid[1]);
+                run_settings(m, &model, m->stated[i]->kid[1]);
         for (int i = 0; i < ngiven && !m->failed; i++)
                 override(m, &given[i]);
         if (!m->failed && !m->family)

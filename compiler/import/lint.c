@@ -96,8 +96,24 @@ static void check_family_has(Lint *l, Definition *family, const char *name, Span
         diag_error(l->diag, span, "the family %s has no hyperparameter %s", family->name, name);
 }
 
+/* Its settings are checked where a model states them: some are called as inputs. */
+static void walk_loop(Lint *l, const Ast *s)
+{
+        if (s->kind == AST_LOOP && loop_number(s->name) < 0)
+                diag_error(l->diag, s->name_span, "there is no loop %s", s->name);
+        if (s->kind == AST_SETTING || s->kind == AST_IF)
+                walk(l, s->kid[0]);
+        for (int i = s->kind == AST_IF; s->kind != AST_SETTING && i < s->nkid; i++)
+                if (s->kid[i])
+                        walk_loop(l, s->kid[i]);
+}
+
 static void walk_settings(Lint *l, Definition *family, const Ast *s)
 {
+        if (s->kind == AST_LOOP) {
+                walk_loop(l, s);
+                return;
+        }
         if (s->kind == AST_SETTING)
                 check_family_has(l, family, s->name, s->name_span);
         if (s->kind == AST_SETTING || s->kind == AST_CHECKPOINT_USE)

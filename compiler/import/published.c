@@ -1,7 +1,8 @@
 /* What lies in a directory of Hugging Face's kind or in a GGUF, and from there to a spec.
  *
- * config.json says the model; modules.json and the file of its Pooling say how an embedder pools, generation_config.json where a text ends; weights beside them are asked for their
- * names.  What can't be imported at all is refused by its name: adapters, pipelines, pickles. */
+ * config.json says the model; modules.json and the file of its Pooling say how an embedder pools, generation_config.json where a text
+ * ends, preprocessor_config.json what becomes of a picture; weights beside them are asked for their names, a tokenizer for its mask.
+ * What can't be imported at all is refused by its name: adapters, pipelines, pickles. */
 #define _XOPEN_SOURCE 700 /* realpath */
 #include <dirent.h>
 #include <stdlib.h>
@@ -259,7 +260,7 @@ static bool read_modules(Reading *r, const SaidList *modules)
 
 static bool read_beside(Reading *r)
 {
-        Said modules = {0}, generation = {0};
+        Said modules = {0}, generation = {0}, preprocessor = {0};
         SaidObject *beside = r->m.beside = NEW(r->m.arena, SaidObject);
         if (r->folder && is_there(r, "modules.json") &&
             !read_value(r, arena_printf(r->m.arena, "%smodules.json", r->folder), SAID_LIST, &modules))
@@ -268,10 +269,18 @@ static bool read_beside(Reading *r)
             !read_value(r, arena_printf(r->m.arena, "%sgeneration_config.json", r->folder), SAID_OBJECT,
                         &generation))
                 return false;
+        if (r->folder && is_there(r, "preprocessor_config.json") &&
+            !read_value(r, arena_printf(r->m.arena, "%spreprocessor_config.json", r->folder), SAID_OBJECT,
+                        &preprocessor))
+                return false;
+        if (r->folder && tokenizer_is_in(r->m.arena, *r->folder ? r->folder : "."))
+                r->m.tokenizer = *r->folder ? r->folder : ".";
         beside->field =
-                NEW_ARRAY(r->m.arena, SaidField, 1 + (modules.kind == SAID_LIST ? 2 * modules.list->n : 0));
+                NEW_ARRAY(r->m.arena, SaidField, 2 + (modules.kind == SAID_LIST ? 2 * modules.list->n : 0));
         if (generation.kind == SAID_OBJECT)
                 add_beside(r, "generation_config", generation);
+        if (preprocessor.kind == SAID_OBJECT)
+                add_beside(r, "preprocessor", preprocessor);
         return modules.kind != SAID_LIST || read_modules(r, modules.list);
 }
 

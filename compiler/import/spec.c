@@ -350,6 +350,20 @@ static void import_checkpoint(Import *m, Text *t, const Definition *family)
         }
 }
 
+/* Loops that the item states; what is none is not said. */
+static void add_loops(Import *m, Text *t)
+{
+        for (int i = 0; i < m->nloop; i++) {
+                const StatedLoop *l = &m->loop[i];
+                text_printf(t, "    loop %s {", l->name);
+                for (int k = 0; k < l->nsetting; k++)
+                        if (l->setting[k].value.kind != SAID_NONE)
+                                text_printf(t, "%s%s", k ? "  " : " ",
+                                            spec_tree_text(m->arena, setting_tree(m, &l->setting[k])));
+                text_printf(t, " }\n");
+        }
+}
+
 const char *spec_print(Import *m, const char *name, const char *source, const Paths *forced)
 {
         Definition *family = family_find(m, m->family->name);
@@ -368,6 +382,7 @@ const char *spec_print(Import *m, const char *name, const char *source, const Pa
         int names = spec_name_calls(m, tree, n, &named);
         add_settings(m, t, named, names);
         add_settings(m, t, tree, n);
+        add_loops(m, t);
         generation_print(m, family, t);
         text_printf(t, "}\n");
         return m->failed ? NULL : t->data;

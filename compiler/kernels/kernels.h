@@ -195,7 +195,11 @@ struct Kernel {
         bool plain;      /* ATTENTION: scores are weights, without a softmax */
         Node *score;     /* ATTENTION: the scores .. */
         Node *core;      /* .. and the MATMUL within it */
-        Region *region;  /* REPEAT */
+        Node *softmax,
+                *weights; /* ATTENTION: of the scores (or what stands for itself), and what the product reads .. */
+        bool mixes;       /* .. where heads are mixed, between core and softmax, or softmax and product .. */
+        bool all_weigh; /* .. so that a masked key has a weight too */
+        Region *region; /* REPEAT */
         Kernel *active_rows; /* REPEAT: finds the rows that an iteration changes; NULL: all iterations are run, for all rows */
         bool active_only;    /* only the rows that were found are computed */
         int64_t most_active; /* FIND: most rows */

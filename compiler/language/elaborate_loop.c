@@ -1,32 +1,50 @@
-/* Loops around a model, and what `loop generate` may say. */
+/* Loops around a model, and what they may say: loops.def. */
 #include "elaborate_private.h"
 
 #include <math.h>
 #include <string.h>
 
-/* --- the knobs of `loop generate` --- */
+/* --- the table --- */
 
-typedef enum { TOKEN, TOKENS, TEXT, TEXT_SAID, TEXT_SAID_SYSTEM, ROLES } KnobType;
-
-static const struct {
-        const char *name;
-        KnobType type;
-} knob[] = {
-        {"start", TOKEN},      {"stop", TOKENS},         {"first", TOKENS},
-        {"forbid", TOKENS},    {"forbid_first", TOKENS}, {"head", TEXT},
-        {"system", TEXT_SAID}, {"default_system", TEXT}, {"first_user", TEXT_SAID_SYSTEM},
-        {"user", TEXT_SAID},   {"answer", TEXT_SAID},    {"open", TEXT},
-        {"trim", ROLES},       {"trim_newlines", ROLES},
+const LoopInfo loop_info[LOOPS] = {
+#define LOOP(name, in, out, about) [LOOP_##name] = {#name, LOOP_IN_##in, LOOP_OUT_##out, about},
+#define KNOB(...)
+#include "loops.def"
+#undef LOOP
+#undef KNOB
 };
-enum { KNOBS = sizeof knob / sizeof *knob };
 
-static const char *const wanted[] = {
-        [TOKEN] = "the number of a token",
-        [TOKENS] = "the number of a token, or a list of such numbers",
-        [TEXT] = "a text",
-        [TEXT_SAID] = "a text with {} in it, once",
-        [TEXT_SAID_SYSTEM] = "a text with {system} and {} in it, each once",
-        [ROLES] = "a text that lists some of the words system, user and answer",
+const Knob knob_table[KNOBS] = {
+#define LOOP(...)
+#define KNOB(loop, name, type, about) {LOOP_##loop, #name, KNOB_##type, about},
+#include "loops.def"
+#undef LOOP
+#undef KNOB
+};
+
+int loop_number(const char *name)
+{
+        for (int i = 0; i < LOOPS; i++)
+                if (!strcmp(loop_info[i].name, name))
+                        return i;
+        return -1;
+}
+
+/* --- what a knob's value is --- */
+
+static const char *const knob_wants[] = {
+        [KNOB_TOKEN] = "the number of a token",
+        [KNOB_TOKENS] = "the number of a token, or a list of such numbers",
+        [KNOB_TEXT] = "a text",
+        [KNOB_TEXT_SAID] = "a text with {} in it, once",
+        [KNOB_TEXT_SAID_SYSTEM] = "a text with {system} and {} in it, each once",
+        [KNOB_ROLES] = "a text that lists some of the words system, user and answer",
+        [KNOB_REALS] = "a number, or a list of numbers",
+        [KNOB_POSITIVES] = "a number above 0, or a list of such numbers",
+        [KNOB_COUNT] = "a whole number from 1 to 65536",
+        [KNOB_TRUTH] = "true or false",
+        [KNOB_RESAMPLING] = "\"bilinear\" or \"bicubic\"",
+        [KNOB_POOLING] = "\"none\", \"mean\" or \"first\"",
 };
 
 static bool is_token(double x)
@@ -63,76 +81,141 @@ static bool are_roles(const char *text)
         return true;
 }
 
-static bool knob_fits(KnobType type, const Setting *s)
+static bool are_reals(const Setting *s, bool above_0)
 {
-        if (type == TOKEN || (type == TOKENS && s->kind == SETTING_NUMBER))
-                return s->kind == SETTING_NUMBER && is_token(s->number);
-        if (type == TOKENS)
-                return s->kind == SETTING_LIST && are_tokens(s);
-        if (s->kind != SETTING_TEXT)
-                return false;
+        const double *x = s->kind == SETTING_NUMBER ? &s->number : s->list;
+        int n = s->kind == SETTING_NUMBER ? 1 : s->kind == SETTING_LIST ? s->nlist : 0;
+        for (int i = 0; i < n; i++)
+                if (!isfinite(x[i]) || (above_0 && x[i] <= 0))
+                        return false;
+        return n > 0;
+}
+
+static bool is_one_of(const char *text, const char *a, const char *b, const char *c)
+{
+        return !strcmp(text, a) || !strcmp(text, b) || !strcmp(text, c);
+}
+
+static bool text_fits(KnobType type, const char *text)
+{
         switch (type) {
-        case TEXT_SAID: return has_once(s->text, "{}");
-        case TEXT_SAID_SYSTEM: return has_once(s->text, "{}") && has_once(s->text, "{system}");
-        case ROLES: return are_roles(s->text);
-        default: return true;
+        case KNOB_TEXT_SAID: return has_once(text, "{}");
+        case KNOB_TEXT_SAID_SYSTEM: return has_once(text, "{}") && has_once(text, "{system}");
+        case KNOB_ROLES: return are_roles(text);
+        case KNOB_RESAMPLING: return is_one_of(text, "bilinear", "bicubic", "bicubic");
+        case KNOB_POOLING: return is_one_of(text, "none", "mean", "first");
+        default: return type == KNOB_TEXT;
         }
 }
 
-static void check_knob(Elaborator *e, const Setting *s)
+static bool knob_fits(KnobType type, const Setting *s)
 {
-        const char *names[KNOBS];
+        bool number = s->kind == SETTING_NUMBER;
+        switch (type) {
+        case KNOB_TOKEN: return number && is_token(s->number);
+        case KNOB_TOKENS: return number ? is_token(s->number) : s->kind == SETTING_LIST && are_tokens(s);
+        case KNOB_REALS: return are_reals(s, false);
+        case KNOB_POSITIVES: return are_reals(s, true);
+        case KNOB_COUNT:
+                return number && s->number >= 1 && s->number <= 65536 && s->number == floor(s->number);
+        case KNOB_TRUTH: return s->kind == SETTING_BOOL;
+        default: return s->kind == SETTING_TEXT && text_fits(type, s->text);
+        }
+}
+
+/* A setting that is called as an input of the model is the number that fills it. */
+static bool is_filling(const Elaborator *e, const Setting *s)
+{
+        for (int i = 0; i < e->g->ninput; i++)
+                if (!strcmp(input_name(&e->g->input[i]), s->name))
+                        return true;
+        return false;
+}
+
+static void check_filling(Elaborator *e, const Setting *s)
+{
+        if (s->kind != SETTING_NUMBER)
+                poisoned(e, s->span, "%s is an input: a number fills it, not %s", s->name,
+                         setting_text(e->keep, s));
+}
+
+static void check_knob(Elaborator *e, const Loop *l, const Setting *s)
+{
+        const char **names = NEW_ARRAY(e->keep, const char *, KNOBS + e->g->ninput);
+        int loop = loop_number(l->name), n = 0;
         for (int i = 0; i < KNOBS; i++) {
-                names[i] = knob[i].name;
-                if (strcmp(s->name, knob[i].name) != 0)
+                if ((int)knob_table[i].loop != loop)
                         continue;
-                if (!knob_fits(knob[i].type, s))
-                        poisoned(e, s->span, "%s wants %s, not %s", s->name, wanted[knob[i].type],
+                names[n++] = knob_table[i].name;
+                if (strcmp(s->name, knob_table[i].name) != 0)
+                        continue;
+                if (!knob_fits(knob_table[i].type, s))
+                        poisoned(e, s->span, "%s wants %s, not %s", s->name, knob_wants[knob_table[i].type],
                                  setting_text(e->keep, s));
                 return;
         }
-        poisoned(e, s->span, "loop generate has no %s", s->name);
-        hint_nearest(e, s->name, names, KNOBS);
-}
-
-static const Setting *setting_in(const Loop *l, const char *name)
-{
-        for (int i = 0; i < l->nsetting; i++)
-                if (!strcmp(l->setting[i].name, name))
-                        return &l->setting[i];
-        return NULL;
+        if (loop != LOOP_generate && is_filling(e, s)) {
+                check_filling(e, s);
+                return;
+        }
+        for (int i = 0; loop != LOOP_generate && i < e->g->ninput; i++)
+                names[n++] = input_name(&e->g->input[i]);
+        poisoned(e, s->span, "loop %s has no %s", l->name, s->name);
+        hint_nearest(e, s->name, names, n);
 }
 
 /* What a conversation needs, if there is any text of one. */
 static void check_conversation(Elaborator *e, const Loop *l)
 {
         static const char *const needs[] = {"user", "answer"};
-        const Setting *any = NULL, *said = setting_in(l, "default_system");
+        const Setting *any = NULL, *said = loop_setting(l, "default_system");
         for (int i = 0; i < l->nsetting && !any; i++)
                 any = l->setting[i].kind == SETTING_TEXT ? &l->setting[i] : NULL;
         for (int i = 0; any && i < 2; i++)
-                if (!setting_in(l, needs[i]))
+                if (!loop_setting(l, needs[i]))
                         poisoned(e, any->span, "a conversation needs %s too: `%s \"…{}…\"`", needs[i],
                                  needs[i]);
-        if (said && !setting_in(l, "system") && !setting_in(l, "first_user"))
+        if (said && !loop_setting(l, "system") && !loop_setting(l, "first_user"))
                 poisoned(e, said->span, "default_system has no place: there is no system and no first_user");
 }
 
-void check_generation_loops(Elaborator *e)
+static void refuse_unknown(Elaborator *e, const Loop *l)
+{
+        const char *names[LOOPS];
+        for (int i = 0; i < LOOPS; i++)
+                names[i] = loop_info[i].name;
+        poisoned(e, l->span, "there is no loop %s", l->name);
+        if (nearest_name(l->name, names, LOOPS)) {
+                hint_nearest(e, l->name, names, LOOPS);
+                return;
+        }
+        const char *all = "";
+        for (int i = 0; i < LOOPS; i++)
+                all = arena_printf(e->keep, "%s%s%s", all,
+                                   !i               ? ""
+                                   : i == LOOPS - 1 ? " and "
+                                                    : ", ",
+                                   names[i]);
+        diag_hint(e->diag, "there are %s", all);
+}
+
+void check_stated_loops(Elaborator *e)
 {
         for (int i = 0; i < e->g->nloop; i++) {
                 const Loop *l = &e->g->loop[i];
                 int faults = e->diag->count;
-                if (strcmp(l->name, "generate") != 0)
+                if (loop_number(l->name) < 0) {
+                        refuse_unknown(e, l);
                         continue;
+                }
                 for (int k = 0; k < l->nsetting; k++)
-                        check_knob(e, &l->setting[k]);
-                if (e->diag->count == faults)
+                        check_knob(e, l, &l->setting[k]);
+                if (e->diag->count == faults && loop_number(l->name) == LOOP_generate)
                         check_conversation(e, l);
         }
 }
 
-/* --- loops of any name --- */
+/* --- loops as they are stated --- */
 
 static Loop *find_loop(Elaborator *e, const char *name)
 {

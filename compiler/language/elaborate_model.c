@@ -474,7 +474,7 @@ static void run_surroundings(Elaborator *e, const Chain *c)
                 if (has_checkpoint(c->model[i]))
                         last = i;
         }
-        check_generation_loops(e);
+        check_stated_loops(e);
         int faults = e->diag->count;
         for (int k = 0; last >= 0 && k < body_of(c->model[last])->nkid; k++)
                 if (is_checkpoint(body_of(c->model[last])->kid[k]))

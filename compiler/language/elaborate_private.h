@@ -134,7 +134,7 @@ bool setting_of(Elaborator *e, const char *name, Value v, Span span, Setting *s)
 /* elaborate_loop.c */
 void add_loop(Elaborator *e, Scope *scope, const Ast *loop, bool inherited);
 void drop_loop(Elaborator *e, const Ast *none);
-void check_generation_loops(Elaborator *e); /* once all of them have run */
+void check_stated_loops(Elaborator *e); /* once all of them have run */
 
 /* elaborate_checkpoint.c */
 void run_checkpoint(Elaborator *e, Scope *scope, const Ast *checkpoint); /* CHECKPOINT or CHECKPOINT_USE */

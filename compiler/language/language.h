@@ -7,6 +7,55 @@
 #define LANGUAGE_H
 #include "graph/graph.h"
 
+/* Loops around a model, and their knobs: the table of loops.def. */
+typedef enum {
+#define LOOP(name, ...) LOOP_##name,
+#define KNOB(...)
+#include "loops.def"
+#undef LOOP
+        LOOPS
+} LoopId;
+enum {
+#define LOOP(...)
+#undef KNOB
+#define KNOB(loop, name, ...) KNOB_OF_##loop##_##name,
+#include "loops.def"
+#undef LOOP
+#undef KNOB
+        KNOBS
+};
+typedef enum { LOOP_IN_TOKENS, LOOP_IN_PICTURE } LoopInput;
+typedef enum { LOOP_OUT_LOGITS, LOOP_OUT_SCORES, LOOP_OUT_VECTORS } LoopOutput;
+typedef struct {
+        const char *name;
+        LoopInput in;
+        LoopOutput out;
+        const char *about;
+} LoopInfo;
+typedef enum {
+        KNOB_TOKEN,
+        KNOB_TOKENS,
+        KNOB_TEXT,
+        KNOB_TEXT_SAID,
+        KNOB_TEXT_SAID_SYSTEM,
+        KNOB_ROLES,
+        KNOB_REALS,
+        KNOB_POSITIVES,
+        KNOB_COUNT,
+        KNOB_TRUTH,
+        KNOB_RESAMPLING,
+        KNOB_POOLING
+} KnobType;
+typedef struct {
+        LoopId loop;
+        const char *name;
+        KnobType type;
+        const char *about;
+} Knob;
+extern const LoopInfo loop_info[LOOPS];
+extern const Knob knob_table[KNOBS];
+int loop_number(const char *name); /* a LoopId; -1: there is none */
+
 /* The syntax tree: what the parser builds and the elaborator reads.
  *
  * Kids stand at fixed places, NULL where absent. In the table below `a b? c…` reads: kid[0] is a, kid[1] is b

@@ -122,6 +122,8 @@ typedef struct {
         int row;                             /* loop of the rows, or -1: one row */
         int around[MAX_LOOPS], naround;      /* loops around, outermost first */
         const Function *score, *live, *sink; /* sink: or NULL */
+        const Function *weigh; /* NULL; or heads are mixed: score and weigh take the values of all */
+        bool all_weigh;        /* .. and keys that no score lets live have weights too */
 } AttentionCall;
 
 typedef struct {

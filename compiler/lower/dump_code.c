@@ -144,6 +144,8 @@ static void dump_attention(const Dump *d, const AttentionCall *c)
         fprintf(d->file, "; scores %s, bounds %s", c->score->name, c->live->name);
         if (c->sink)
                 fprintf(d->file, ", sink %s", c->sink->name);
+        if (c->weigh)
+                fprintf(d->file, ", weights %s%s", c->weigh->name, c->all_weigh ? " of all keys" : "");
         if (c->row >= 0)
                 dump_numbered(d, c->row);
 }

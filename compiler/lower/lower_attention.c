@@ -125,9 +125,19 @@ static bool lies_in_rows(const Address *a)
         return !a->tiled || a->apart;
 }
 
+/* Are all heads those of one loop, each with keys and values of its own, which may be the same in memory? */
+static bool heads_may_mix(const Lower *l, const Walks *w, const Type *weights)
+{
+        const DomainLoop *head = w->head >= 0 ? &l->domain.loop[w->head] : NULL;
+        return head && w->share < 0 && head->axis == weights->rank - 3 &&
+               dim_equal(head->size, weights->dim[head->axis]);
+}
+
 static bool fits_kernel(const Lower *l, const Walks *w)
 {
         const bool rows = lies_in_rows(&w->k);
+        if (l->kernel->mixes && !heads_may_mix(l, w, &l->kernel->softmax->type))
+                return false;
         if (!reads_straight(w->q_buffer, &w->q) || !lies_in_rows(&w->v) || !is_loaded(w->v_buffer) ||
             w->out.tiled || w->k.dense || !is_loaded(w->k_buffer))
                 return false;
@@ -208,12 +218,14 @@ static Lower called_back(const Lower *l, const Walks *w, Role role, const char *
         return g;
 }
 
-/* NULL: the expression can't be made. */
-static const Function *score_function(const Lower *l, const Walks *w, Node *score, const Map *at)
+/* What comes of values that the kernel hands over, those of `given`.  NULL: the expression can't be made. */
+static const Function *score_function(const Lower *l, const Walks *w, const char *suffix, const Node *given,
+                                      Node *score, const Map *at)
 {
-        Lower g = called_back(l, w, SCORE, "score");
-        g.given[0] = l->kernel->core;
-        int value = lower_value(&g, score, at);
+        Lower g = called_back(l, w, SCORE, suffix);
+        g.given[0] = given;
+        g.of_heads = l->kernel->mixes ? at : NULL;
+        int value = near_value(&g, score, at);
         if (value < 0)
                 return NULL;
         add_stmt(&g, g.lanes, (Stmt){.op = STMT_RESULT, .from = {value}, .nfrom = 1});
@@ -244,6 +256,33 @@ static const Function *live_function(const Lower *l, const Walks *w, const Bound
         return g.function;
 }
 
+static bool knows_loop(const Index *x, int loop)
+{
+        if (!x)
+                return false;
+        bool knows = (x->op == INDEX_LOOP && x->number == loop) || knows_loop(x->a, loop) ||
+                     knows_loop(x->b, loop);
+        for (int i = 0; i < x->nterm && !knows; i++)
+                knows = knows_loop(x->term[i].of, loop);
+        return knows;
+}
+
+/* The bounds of the row's keys, and the expression without the masks that they say.  Heads that are mixed have one row in common, and no
+ * bounds where a masked key has a weight too. */
+static Bounds bounds_of(Lower *l, const Kernel *k, const Walks *w, const Map *at, Node **bare)
+{
+        Bounds bounds = {0};
+        *bare = k->score;
+        l->lane = w->keys;
+        if (k->all_weigh)
+                return bounds;
+        live_keys(l, k->score, at, w->keys, &bounds, bare);
+        if (!k->mixes || (!knows_loop(bounds.low, w->head) && !knows_loop(bounds.high, w->head)))
+                return bounds;
+        *bare = k->score;
+        return (Bounds){0};
+}
+
 /* Where an operand begins: by the loops around the kernel's own. */
 static Operand operand(const Lower *l, const Walks *w, Buffer *b, const Address *at)
 {
@@ -259,8 +298,8 @@ static AttentionCall *describe(const Lower *l, const Walks *w)
         int inner = w->share >= 0 ? w->share : w->head;
         int64_t share = w->share >= 0 ? l->domain.loop[w->share].size.fixed : 1;
         int64_t groups = w->head >= 0 ? l->domain.loop[w->head].size.fixed : 1;
-        bool all_share =
-                w->share < 0 && w->head >= 0 && along(&w->k, w->head) == 0 && along(&w->v, w->head) == 0;
+        bool all_share = !l->kernel->mixes && w->share < 0 && w->head >= 0 && along(&w->k, w->head) == 0 &&
+                         along(&w->v, w->head) == 0;
         Address q = w->q, o = w->out, k = w->k, v = w->v;
         const bool in_rows = lies_in_rows(&k);
         c->first_key = first_held(w->k_buffer);
@@ -312,17 +351,18 @@ Node *lower_attention(Plan *p, Kernel *k, Code *code)
         for (int a = 0; a < t->rank - 1; a++)
                 at.axis[a] = product.axis[a];
         at.axis[t->rank - 1].coef[w.keys] = 1;
-        Bounds bounds = {0};
-        Node *bare = k->score;
-        l.lane = w.keys;
-        live_keys(&l, k->score, &at, w.keys, &bounds, &bare);
+        Node *bare;
+        const Bounds bounds = bounds_of(&l, k, &w, &at, &bare);
         Buffer *named[] = {w.q_buffer, w.k_buffer, w.v_buffer, k->store[0].to};
         for (int i = 0; i < 4; i++)
                 names_buffer(&l, named[i]);
         AttentionCall *call = describe(&l, &w);
-        call->score = score_function(&l, &w, bare, &at);
-        if (!call->score)
+        call->score = score_function(&l, &w, "score", k->core, bare, &at);
+        if (k->mixes)
+                call->weigh = score_function(&l, &w, "weigh", k->softmax, k->weights, &at);
+        if (!call->score || (k->mixes && !call->weigh))
                 return k->store[0].node;
+        call->all_weigh = k->all_weigh;
         call->sink = k->sink ? sink_function(&l, &w, k->sink, &at) : NULL;
         if (k->sink && !call->sink)
                 return k->store[0].node;
@@ -333,6 +373,8 @@ Node *lower_attention(Plan *p, Kernel *k, Code *code)
         add_function(p, code, (Function *)call->live);
         if (call->sink)
                 add_function(p, code, (Function *)call->sink);
+        if (call->weigh)
+                add_function(p, code, (Function *)call->weigh);
         add_function(p, code, l.function);
         return NULL;
 }

@@ -94,6 +94,18 @@ static int fail(Lower *l, Node *n)
         return -1;
 }
 
+/* Of all heads' values that the caller hands over those of one; in all else m has to be as it says. */
+static int given_of_head(Lower *l, Node *n, const Map *m)
+{
+        const int axis = n->type.rank - 3;
+        Map same = *m;
+        same.axis[axis] = l->of_heads->axis[axis];
+        if (!map_same(&same, l->of_heads) || m->axis[axis].coef[l->lane])
+                return fail(l, n);
+        const Index *head = affine_index(l, m->axis[axis].offset, m->axis[axis].coef, false);
+        return value_of(l, n, m, true, (Stmt){.op = STMT_GIVEN, .at = head});
+}
+
 /* n's value, of 16 elements of b that lie `step` apart, or of one for all lanes. */
 static int load_elements(Lower *l, const Node *n, const Map *m, Buffer *b, const Index *at, int64_t step)
 {
@@ -150,6 +162,34 @@ int near_value(Lower *l, Node *n, const Map *m)
 {
         int number = lower_value(l, n, m);
         return converted(l, map_uses(m, l->lane) ? l->lanes : l->row, number, is_far_here(l, n), false);
+}
+
+/* What in[side] of a product is read at for the step'th of its terms. */
+static Map factor_map(const Map *m, const Node *n, int side, int64_t step)
+{
+        const Type *t = &n->in[side]->type;
+        Map of = map_broadcast(m, t);
+        of.axis[t->rank - 1 - side] = (AxisIndex){.offset = dim_fixed(step)};
+        return of;
+}
+
+/* A product that mixes heads: a chain over them, ascending from +0. */
+static int mixed_heads(Lower *l, Node *n, const Map *m)
+{
+        const int64_t terms = n->in[0]->type.dim[n->in[0]->type.rank - 1].fixed;
+        int sum = define(l, l->row, (Stmt){.op = STMT_NUMBER});
+        for (int64_t i = 0; i < terms; i++) {
+                int from[2];
+                for (int side = 0; side < 2; side++) {
+                        Map at = factor_map(m, n, side, i);
+                        from[side] = near_value(l, n->in[side], &at);
+                        if (from[side] < 0)
+                                return -1;
+                }
+                sum = define(l, l->lanes,
+                             (Stmt){.op = STMT_MULTIPLY_ADD, .from = {from[0], from[1], sum}, .nfrom = 3});
+        }
+        return map_uses(m, l->lane) ? remember(l, n, m, true, sum) : fail(l, n);
 }
 
 /* x // y, or x - y * (x // y) */
@@ -493,7 +533,7 @@ int lower_value(Lower *l, Node *n, const Map *m)
                 return number;
         for (int i = 0; i < 2; i++)
                 if (n == l->given[i])
-                        return given_value(l, n, m, i);
+                        return l->of_heads ? given_of_head(l, n, m) : given_value(l, n, m, i);
         Buffer *b = l->plan->value[n->id];
         if (l->kernel->from_copy && n == l->kernel->store[0].node)
                 b = l->kernel->from_copy;
@@ -512,6 +552,7 @@ int lower_value(Lower *l, Node *n, const Map *m)
         case OP_SUM:
         case OP_MAXOF: return fold(l, n, m);
         case OP_SOFTMAX: return softmax(l, n, m);
+        case OP_MATMUL: return l->of_heads ? mixed_heads(l, n, m) : fail(l, n);
         default: return op_info[n->op].family == POINT && n->op != OP_TOP ? pointwise(l, n, m) : fail(l, n);
         }
 }

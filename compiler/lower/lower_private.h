@@ -32,6 +32,7 @@ typedef struct {
         int numbers;           /* vectors and integers that have been numbered */
         const Node *computing; /* the root: computed, not read */
         const Node *given[2];  /* nodes whose values the caller hands over */
+        const Map *of_heads;   /* NULL; or given[0] is handed over for all heads, and otherwise at this map */
         Node *stuck;           /* the node that needs a buffer */
         Refine refine;         /* or: the cut that the domain needs */
         bool refined;

@@ -18,7 +18,7 @@
 
 /* A product of a softmax's weights with values: what may be one kernel. */
 typedef struct {
-        Node *product, *weights;
+        Node *product, *weights; /* what the product reads */
         Scores scores;
         bool stored; /* something that is no attention uses its scores or weights */
         bool apart;  /* it gets scores of its own: */
@@ -45,11 +45,10 @@ static void find_sites(Apart *p, const Body *b)
         for (int i = 0; i < b->nnode; i++) {
                 Node *n = b->node[i];
                 Site s = {.product = n, .weights = n->nin ? n->in[0] : NULL};
-                Node *top;
                 for (int k = 0; n->op == OP_REPEAT && k < n->attr.region->nbody; k++)
                         find_sites(p, n->attr.region->body[k]);
-                if (n->op != OP_MATMUL || !(top = scores_under(s.weights)) || s.weights->body != n->body ||
-                    !p->needed.node[n->id] || find_scores(&p->scratch, p->g, n, top, NULL, &s.scores))
+                if (n->op != OP_MATMUL || s.weights->body != n->body || !p->needed.node[n->id] ||
+                    find_attention(&p->scratch, p->g, n, NULL, &s.scores))
                         continue;
                 GROW(&p->scratch, p->site, p->nsite, p->cap_site);
                 p->site[p->nsite++] = s;
@@ -197,4 +196,5 @@ void scores_apart(Graph *g)
                         make_own(&p, &p.site[i]);
         insert(&p, g->top);
         arena_free(&p.scratch);
+        prune(g); /* what all had copies of */
 }

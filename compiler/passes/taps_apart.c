@@ -59,14 +59,24 @@ static void mark_scores(Apart *p, const Node *n, const Node *weights)
                 mark_scores(p, n->in[i], weights);
 }
 
-static void find_attention(Apart *p, const Body *b)
+static void mark_mixed(Apart *p, const Scores *s)
+{
+        for (int i = 0; i < s->n; i++)
+                p->inside[s->node[i]->id] = true;
+        mark_keys(p, s->core->in[1]);
+}
+
+static void find_inside(Apart *p, const Body *b)
 {
         for (int i = 0; i < b->nnode; i++) {
                 const Node *n = b->node[i];
+                Scores s;
                 if (n->op == OP_MATMUL && scores_under(n->in[0]))
                         mark_scores(p, n->in[0], n->in[0]);
+                if (n->op == OP_MATMUL && !find_mixed_heads(&p->scratch, p->g, n, NULL, &s))
+                        mark_mixed(p, &s);
                 for (int k = 0; n->op == OP_REPEAT && k < n->attr.region->nbody; k++)
-                        find_attention(p, n->attr.region->body[k]);
+                        find_inside(p, n->attr.region->body[k]);
         }
 }
 
@@ -221,7 +231,7 @@ void taps_apart(Graph *g)
         p.same = NEW_ARRAY(&p.scratch, Node *, g->nnode);
         for (int own = 0; own < 2; own++)
                 p.copy[own] = NEW_ARRAY(&p.scratch, Node *, g->nnode);
-        find_attention(&p, g->top);
+        find_inside(&p, g->top);
         rewire(&p, g->top);
         for (int i = 0; i < g->noutput; i++)
                 if (g->output[i].tap)

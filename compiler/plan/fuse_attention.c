@@ -12,15 +12,18 @@
 #include "plan_private.h"
 
 /* Does anything else use the scores? */
-static bool leaves(const Fuse *f, const Scores *s, const Node *weights)
+static bool leaves(const Fuse *f, const Scores *s, const Node *product)
 {
         for (int i = 0; i < s->n; i++) {
                 const Node *n = s->node[i];
                 if (f->uses->pinned[n->id] || f->owner[n->id])
                         return true;
-                for (int k = 0; k < f->uses->nuser[n->id]; k++)
-                        if (!scores_hold(s, f->uses->user[n->id][k]) && f->uses->user[n->id][k] != weights)
+                for (int k = 0; k < f->uses->nuser[n->id]; k++) {
+                        const Node *user = f->uses->user[n->id][k];
+                        if (!scores_hold(s, user) && user != s->weights &&
+                            !(user == product && n == product->in[0]))
                                 return true;
+                }
         }
         return false;
 }
@@ -28,22 +31,36 @@ static bool leaves(const Fuse *f, const Scores *s, const Node *weights)
 static const char *match(const Fuse *f, const Node *product, Scores *s)
 {
         const Node *weights = product->in[0];
+        const char *why = find_attention(f->arena, f->plan->graph, product, f->forced, s);
         if (f->apart[product->id])
                 return "its operands can't be read where they lie";
         if (f->uses->nuser[weights->id] != 1 || f->uses->pinned[weights->id])
                 return "its weights are used elsewhere";
-        const char *why = find_scores(f->arena, f->plan->graph, product, scores_under(weights), f->forced, s);
-        return why ? why : leaves(f, s, weights) ? "its scores are used elsewhere" : NULL;
+        return why ? why : leaves(f, s, product) ? "its scores are used elsewhere" : NULL;
+}
+
+static void explain(const Fuse *f, const Kernel *k, const Scores *s)
+{
+        const int nodes = s->n - 1 - k->plain;
+        if (s->mixes)
+                plan_explain(f->plan,
+                             "%s: one attention kernel that mixes heads, %d nodes around its softmax",
+                             k->name, s->n - 2);
+        else
+                plan_explain(f->plan, "%s: one attention kernel%s, %d node%s in its score expression",
+                             k->name, k->plain ? " without a softmax" : "", nodes, nodes == 1 ? "" : "s");
 }
 
 void fuse_attention(Fuse *f, Node *product)
 {
-        Node *weights = product->in[0];
-        const bool plain = weights->op != OP_SOFTMAX;
-        Scores s;
-        if (!scores_under(weights) || f->owner[product->id])
+        Scores s = {0};
+        if (f->owner[product->id])
                 return;
         const char *why = match(f, product, &s);
+        if (!s.weights && !scores_under(product->in[0]))
+                return;
+        const Node *weights = s.weights ? s.weights : product->in[0];
+        const bool plain = weights->op != OP_SOFTMAX;
         if (why) {
                 plan_explain(f->plan, "%s at line %d: not one attention kernel: %s",
                              plain ? "masked weights" : "softmax", span_line(weights->span), why);
@@ -54,15 +71,17 @@ void fuse_attention(Fuse *f, Node *product)
         k->k = s.core->in[1];
         k->v = product->in[1];
         k->core = s.core;
+        k->softmax = s.weights;
+        k->weights = product->in[0];
         k->score = scores_under(weights);
         k->plain = plain;
+        k->mixes = s.mixes > 0;
+        k->all_weigh = s.all_weigh;
         k->dead_nan = !plain && weights->attr.index == DEAD_ROWS_NAN;
         k->sink = !plain && weights->nin > 1 ? weights->in[1] : NULL;
         for (int i = 0; i < s.n; i++)
                 f->owner[s.node[i]->id] = k;
         f->owner[weights->id] = f->owner[product->id] = k;
         f->must[base_of(k->q)->id] = f->must[base_of(k->k)->id] = f->must[base_of(k->v)->id] = true;
-        const int nodes = s.n - 1 - plain;
-        plan_explain(f->plan, "%s: one attention kernel%s, %d node%s in its score expression", k->name,
-                     plain ? " without a softmax" : "", nodes, nodes == 1 ? "" : "s");
+        explain(f, k, &s);
 }

@@ -177,7 +177,8 @@ static bool see_rows(Seen *s, const Stmt *rows)
 
 static bool is_by_heads(const Plan *p, const Function *f, const AttentionCall *c)
 {
-        return c->naround == 0 && c->kv_heads > 1 && (c->row < 0 || !f->loop[c->row].from_first) &&
+        return c->naround == 0 && c->kv_heads > 1 && !c->weigh &&
+               (c->row < 0 || !f->loop[c->row].from_first) &&
                (c->row < 0 || dim_equal(f->loop[c->row].size, dim_named(p->graph->time)));
 }
 

@@ -136,15 +136,33 @@ static void tile_matmul(Plan *p, Kernel *k)
         }
 }
 
+static int64_t blocks_of_keys(const Plan *p, const Kernel *k)
+{
+        const Type *keys = &k->k->type;
+        return (bound_of(p, keys->dim[keys->rank - 1]) + KEYS_AT_ONCE - 1) / KEYS_AT_ONCE;
+}
+
 /* Most blocks of keys that threads keep for one another in a call of one row, of all heads; 0: each unit is one thread's. */
 static int64_t blocks_kept(const Plan *p, const Kernel *k)
 {
-        const Type *q = &k->q->type, *keys = &k->k->type;
-        int64_t heads = 1;
+        const Type *q = &k->q->type;
+        int64_t heads = 1, blocks = blocks_of_keys(p, k);
         for (int a = 0; a < q->rank - 2; a++)
                 heads *= dim_is_fixed(q->dim[a]) ? q->dim[a].fixed : 0;
-        int64_t blocks = (bound_of(p, keys->dim[keys->rank - 1]) + KEYS_AT_ONCE - 1) / KEYS_AT_ONCE;
         return p->graph->past >= 0 && blocks > 1 ? heads * blocks : 0;
+}
+
+/* As runtime/attention_mixed.h has it: of each row of a tile, of all heads, the powers of all blocks with what is kept of each; the
+ * scores of a block, outputs, a maximum and a sum; and, for all heads, which keys are hidden. */
+static void tile_mixed(Plan *p, Kernel *k, int64_t rows, int64_t width)
+{
+        const Type *t = &k->softmax->type;
+        const int64_t heads = t->dim[t->rank - 3].fixed, block = KEYS_AT_ONCE + INT64_C(2) * LANES;
+        k->scratch +=
+                rows * (heads * (blocks_of_keys(p, k) * block + KEYS_AT_ONCE + width + 2) + KEYS_AT_ONCE);
+        k->parts += blocks_kept(p, k) * block;
+        plan_explain(p, "%s: a tile of rows is one thread's, with all heads%s", k->name,
+                     k->parts ? "; of one row, threads share blocks of keys" : "");
 }
 
 /* As runtime/attention.h has it: for each row of a tile q, scores, two outputs in whole vectors, two vectors of sums.  Of keys in rows some
@@ -153,14 +171,16 @@ static void tile_attention(Plan *p, Kernel *k)
 {
         const Function *f = k->code->function[k->code->n - 1];
         bool in_rows = f->body.stmt[0].call.attention->k_key != 0;
+        const int64_t rows = in_rows ? LANES : TILE_MOST;
         int64_t head_dim = k->q->type.dim[k->q->type.rank - 1].fixed;
         int64_t v_dim = k->v->type.dim[k->v->type.rank - 1].fixed;
-        k->scratch = (in_rows ? LANES : TILE_MOST) *
-                     (head_dim + KEYS_AT_ONCE + 2 * round_up(v_dim, LANES) + INT64_C(2) * LANES);
+        k->scratch = rows * (head_dim + KEYS_AT_ONCE + 2 * round_up(v_dim, LANES) + INT64_C(2) * LANES);
         if (in_rows)
                 k->scratch += TILE_MOST * head_dim + INT64_C(1) * (KEYS_AT_ONCE + TILE_MOST) * LANES;
         k->parts = blocks_kept(p, k) * (round_up(v_dim, LANES) + INT64_C(2) * LANES);
-        if (k->parts)
+        if (k->mixes)
+                tile_mixed(p, k, rows, round_up(v_dim, LANES));
+        else if (k->parts)
                 plan_explain(
                         p, "%s: with one row, threads that share its heads unevenly share blocks of %d keys",
                         k->name, KEYS_AT_ONCE);

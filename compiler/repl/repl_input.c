@@ -129,7 +129,7 @@ bool given_inputs(Session *s, Recorded *r)
         Graph *g = s->runner->model.oracle;
         for (int i = 0; i < s->input.n; i++) {
                 const char *name = s->input.at[i].name;
-                if (!is_input_named(g, name)) {
+                if (!input_named(g, name)) {
                         fprintf(stderr, "lathe: error: %s has no input %s; :input %s = none forgets it\n",
                                 s->model, name, name);
                         return false;

@@ -1,7 +1,7 @@
-/* Pictures: filled boxes and letters of 5 by 7 dots, written by libpng, aside and renamed when complete. */
+/* Pictures: filled boxes and letters of 5 by 7 dots, written as PNG. */
+#include "media/media.h"
 #include "repl_private.h"
 
-#include <png.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -92,17 +92,5 @@ void picture_text(Picture *p, int x, int y, const char *text, bool upright)
 
 bool picture_write(const Picture *p, const char *path)
 {
-        png_image image = {.version = PNG_IMAGE_VERSION,
-                           .width = (png_uint_32)p->width,
-                           .height = (png_uint_32)p->height,
-                           .format = PNG_FORMAT_RGB};
-        png_alloc_size_t n = PNG_IMAGE_PNG_SIZE_MAX(image);
-        void *bytes = malloc(n);
-        bool good = bytes && png_image_write_to_memory(&image, bytes, &n, 0, p->pixel, 0, NULL);
-        if (good)
-                good = write_file(path, bytes, (int64_t)n);
-        else
-                fprintf(stderr, "lathe: error: %s: %s\n", path, bytes ? image.message : "out of memory");
-        free(bytes);
-        return good;
+        return write_png(path, p->width, p->height, p->pixel);
 }

@@ -73,7 +73,8 @@ typedef struct Session {
         Sampler sampler; /* and how they were chosen */
         Penalties penalties;
         int drafts;
-        Variables input; /* :input: given to the model at hand, by their names */
+        char *draft, *draft_weights, *grammar; /* of :run, as of `lathe run`; or NULL */
+        Variables input;                       /* :input: given to the model at hand, by their names */
         struct Runner *runner;
         struct Snapshot *now, *before; /* of the last two runs that a change lies between */
         bool reads_variables;          /* set where a variable is read */

@@ -265,19 +265,46 @@ static void note_weights(Session *s)
         s->noted = s->models_taken;
 }
 
-static bool generate_text(Session *s, int64_t steps)
+/* What :run is given beside the model: opened for each text, so that a change of the model is met. */
+typedef struct {
+        Arena arena;
+        DraftModel draft;
+        Constraint *constraint;
+} Beside;
+
+static bool open_beside(Session *s, Beside *b)
 {
         Runner *r = s->runner;
-        note_weights(s);
-        int64_t n;
-        int32_t *token = prompt_of(s, &n);
-        if (!token)
-                return false;
+        const Tokenizer *t = r->has_tokenizer ? &r->tokenizer : NULL;
+        Options o = s->options;
+        int code = constraint_open(&b->arena, r->model.graph, s->grammar, t, &b->constraint);
+        if (code != DONE || !s->draft)
+                return code == DONE;
+        o.draft = s->draft;
+        o.draft_weights = s->draft_weights;
+        o.jit = JIT_TCC;
+        b->draft.o = draft_options(&o);
+        return source_open(&b->arena, &b->draft.o, (SourceParts){true, t != NULL, true}, &code) &&
+               draft_model_open(&b->draft, &r->model, r->plan, t) == DONE;
+}
+
+static void close_beside(Beside *b)
+{
+        draft_model_close(&b->draft);
+        constraint_free(b->constraint);
+        arena_free(&b->arena);
+}
+
+static bool show_text(Session *s, int64_t steps, const Beside *b, const int32_t *token, int64_t n)
+{
+        Runner *r = s->runner;
         Generation how = {.steps = steps,
                           .chunk = INT64_MAX,
                           .sampler = s->sampler,
                           .penalties = s->penalties,
-                          .drafts = s->drafts,
+                          .drafts = s->draft && !s->drafts ? DRAFTS_OF_MODEL : s->drafts,
+                          .draft = b->draft.draft,
+                          .constraint = b->constraint,
                           .show = show,
                           .to = stdout,
                           .interrupted = &interrupted};
@@ -287,8 +314,19 @@ static bool generate_text(Session *s, int64_t steps)
         if (made.made > 0)
                 printf("\n");
         fflush(stdout);
-        free(token);
         return error ? wrong(error) : true;
+}
+
+static bool generate_text(Session *s, int64_t steps)
+{
+        note_weights(s);
+        int64_t n;
+        Beside beside = {.constraint = NULL};
+        int32_t *token = prompt_of(s, &n);
+        const bool good = token && open_beside(s, &beside) && show_text(s, steps, &beside, token, n);
+        close_beside(&beside);
+        free(token);
+        return good;
 }
 
 static bool print_outputs(Session *s)
@@ -340,13 +378,14 @@ static bool read_count(const char *text, int64_t *n)
         return false;
 }
 
-static bool set_prompt(Session *s, const char *text)
+/* A copy takes the place of a text that the session has; NULL: of none. */
+static bool set_text(char **to, const char *text)
 {
-        char *copy = strdup(text);
-        if (!copy)
+        char *copy = text ? strdup(text) : NULL;
+        if (text && !copy)
                 return wrong(no_memory);
-        free(s->prompt);
-        s->prompt = copy;
+        free(*to);
+        *to = copy;
         return true;
 }
 
@@ -373,7 +412,7 @@ static bool takes_words(Session *s, const Options *o)
 
 bool run_model(Session *s, const Words *w)
 {
-        static const char how[] = "EKPN239+;S"; /* options of `lathe run` */
+        static const char how[] = "EKPN239+;<>=S"; /* options of `lathe run` */
         int64_t steps = NEW_TOKENS;
         Options o;
         if (!options_read(&o, "run", how, w->n - 1, w->word + 1) || !options_fit(&o, "run", how))
@@ -383,7 +422,8 @@ bool run_model(Session *s, const Words *w)
                 return false;
         }
         if ((o.nfile > 1 && !read_count(o.file[1], &steps)) || (o.nfile > 0 && !takes_words(s, &o)) ||
-            !set_prompt(s, o.nfile > 0 ? o.file[0] : ""))
+            !set_text(&s->prompt, o.nfile > 0 ? o.file[0] : "") || !set_text(&s->draft, o.draft) ||
+            !set_text(&s->draft_weights, o.draft_weights) || !set_text(&s->grammar, o.grammar))
                 return false;
         s->steps = steps;
         s->sampler = o.sampler;
@@ -445,7 +485,7 @@ static void print_likeliest(Session *s, const float *logits, int64_t vocab, int6
 bool next_tokens(Session *s, const Words *w)
 {
         int64_t most = 10;
-        if ((w->n > 1 && !read_count(w->word[1], &most)) || (w->n > 2 && !set_prompt(s, w->word[2])) ||
+        if ((w->n > 1 && !read_count(w->word[1], &most)) || (w->n > 2 && !set_text(&s->prompt, w->word[2])) ||
             !runner_fit(s, AS_IT_IS) || !wants_generator(s))
                 return false;
         int64_t vocab = row_elements(s->runner->plan, &s->runner->model.graph->output[0].node->type);

@@ -371,6 +371,9 @@ void session_end(Session *s)
         snapshot_free(s->now);
         snapshot_free(s->before);
         free(s->prompt);
+        free(s->draft);
+        free(s->draft_weights);
+        free(s->grammar);
         free(s->comment);
         session_set_model(s, NULL);
         free((char *)s->options.tokenizer);

@@ -213,6 +213,25 @@ const char *engine_select(Engine *e, int slot)
         return NULL;
 }
 
+const char *engine_fork(Engine *e, int slot, int copy)
+{
+        const Plan *p = e->plan;
+        if (slot < 0 || slot >= p->slots || copy < 0 || copy >= p->slots)
+                return "there is no such slot";
+        if (slot == copy)
+                return NULL;
+        keep_slot(e);
+        if (p->pages) {
+                pages_give(&e->pages, copy, e->kept[copy].past, 0);
+                pages_share(&e->pages, slot, copy, e->kept[slot].past);
+        }
+        e->kept[copy] = e->kept[slot];
+        memcpy(state_of(e, copy), state_of(e, slot), slot_floats(p) * sizeof *e->state);
+        if (copy == e->slot)
+                take_slot(e, e->instance, copy);
+        return NULL;
+}
+
 static const char *check_sequences(const Engine *e, const EngineSequence *s, int sequences, int64_t *rows)
 {
         const Graph *g = e->plan->graph;

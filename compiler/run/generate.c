@@ -182,7 +182,11 @@ typedef struct {
         const Tokenizer *tokenizer;
         Outlet outlet;
         int64_t vocab;
+        Sampler *sampler;
         SampleFunction *sample;
+        Constrained at; /* .of NULL: its text is free */
+        const Generator *generator;
+        const Generated *made;
         const char *wrong; /* the last error */
 } Run;
 
@@ -195,6 +199,8 @@ static int run_take(void *of, const int32_t *tokens, int64_t n, float *logits)
 {
         Run *r = of;
         const Generation *how = r->how;
+        if (r->wrong) /* the draft's */
+                return 1;
         if (!how->fed) {
                 r->wrong = engine_tokens(r->engine, tokens, n, 0, logits);
                 return r->wrong != NULL;
@@ -210,12 +216,34 @@ static int run_take(void *of, const int32_t *tokens, int64_t n, float *logits)
 static int32_t run_draw(void *of, float *logits)
 {
         Run *r = of;
-        return r->sample(&r->how->sampler, logits, (int)r->vocab);
+        if (r->at.of && constraint_ends(&r->at))
+                return -1; /* the text ends */
+        if (r->at.of && (r->wrong = constraint_mask(&r->at, logits, r->vocab)))
+                return -1;
+        const int32_t token = r->sample(r->sampler, logits, (int)r->vocab);
+        if (r->at.of)
+                constraint_take(&r->at, token);
+        return token;
+}
+
+/* The draft model chooses as this one does, by the random numbers that come next. */
+static int64_t run_propose(void *of, int32_t *text, int64_t n, int64_t most)
+{
+        Run *r = of, drafting = *r;
+        Sampler sampler = *r->sampler;
+        Generator like = *r->generator;
+        drafting.sampler = &sampler;
+        like.of = &drafting;
+        return draft_propose(r->how->draft, like, *r->made, text, n, most, &r->wrong);
 }
 
 static int run_show(void *of, int32_t token)
 {
         Run *r = of;
+        if (token < 0)
+                return r->wrong ? 1 : -1;
+        if (r->at.of)
+                constraint_forget(&r->at);
         if (r->how->talk)
                 talk_token(r->how->talk, token);
         bool ended = !show_token(&r->outlet, r->tokenizer, token);
@@ -256,6 +284,9 @@ const char *generate(Engine *e, const Plan *p, const Tokenizer *tokenizer, const
                  .tokenizer = tokenizer,
                  .outlet = {.how = how, .decoder.begun = !how->talk && n > 1},
                  .vocab = row_elements(p, &g->output[0].node->type),
+                 .sampler = &how->sampler,
+                 .at = how->constraint ? constraint_begin(how->constraint, !how->talk && n > 1)
+                                       : (Constrained){0},
                  .sample = (SampleFunction *)kernel_find(p->target, "sample")};
         Generator all = {.of = &r,
                          .position = run_position,
@@ -263,6 +294,7 @@ const char *generate(Engine *e, const Plan *p, const Tokenizer *tokenizer, const
                          .rewind = run_rewind,
                          .sample = run_draw,
                          .show = run_show,
+                         .propose = how->draft ? run_propose : NULL,
                          .seconds = seconds,
                          .tokens = {loop_tokens(g, "stop"), loop_tokens(g, "first"), loop_tokens(g, "forbid"),
                                     loop_tokens(g, "forbid_first")},
@@ -277,6 +309,8 @@ const char *generate(Engine *e, const Plan *p, const Tokenizer *tokenizer, const
         void *room = malloc(generation_room(all.vocab, all.context, all.drafts));
         r.outlet.piece = malloc(tokenizer ? (size_t)tokenizer->longest + 1 : 1);
         *result = (Generated){.made = 0};
+        r.generator = &all;
+        r.made = result;
         const char *wrong = room && r.outlet.piece ? loop(&r, &all, room, tokens, n, result) : no_memory;
         show_end(&r.outlet);
         wrong = wrong ? wrong : r.outlet.wrong;

@@ -65,22 +65,38 @@ static void set_head_and_row(Frame *f, int head, int64_t row)
                 f->loop[f->f->row] = row;
 }
 
-static void score(const void *context, float *s, int head, int64_t row, int64_t col)
+/* The contexts of what attention calls back, one after another. */
+enum { TO_SCORE, TO_LIVE, TO_SINK, TO_WEIGH, CALLED_BACK };
+
+static void run_score(Frame *f, float *to, const float *s, int64_t apart, int head, int64_t row, int64_t col)
 {
-        Context *c = (Context *)context;
-        Frame *f = &c[0].own;
         set_head_and_row(f, head, row);
         f->lane = col;
         frame_set_rest(f, &f->f->loop[f->f->lane_loop]);
         f->given = s;
+        f->apart = apart;
         run_function(f);
-        memcpy(s, f->t[f->result].v, sizeof f->t->v);
+        memcpy(to, f->t[f->result].v, sizeof f->t->v);
+}
+
+static void score(const void *context, float *to, const float *s, int64_t apart, int head, int64_t row,
+                  int64_t col)
+{
+        Context *c = (Context *)context;
+        run_score(&c[TO_SCORE].own, to, s, apart, head, row, col);
+}
+
+static void weigh(const void *context, float *to, const float *s, int64_t apart, int head, int64_t row,
+                  int64_t col)
+{
+        Context *c = (Context *)context;
+        run_score(&c[TO_WEIGH].own, to, s, apart, head, row, col);
 }
 
 static float sink(const void *context, int head, int64_t row)
 {
         Context *c = (Context *)context;
-        Frame *f = &c[2].own;
+        Frame *f = &c[TO_SINK].own;
         set_head_and_row(f, head, row);
         run_function(f);
         return f->t[f->result].v[0];
@@ -89,7 +105,7 @@ static float sink(const void *context, int head, int64_t row)
 static void live(const void *context, int head, int64_t row, int64_t *low, int64_t *high)
 {
         Context *c = (Context *)context;
-        Frame *f = &c[1].own;
+        Frame *f = &c[TO_LIVE].own;
         set_head_and_row(f, head, row);
         f->low = low;
         f->high = high;
@@ -239,13 +255,16 @@ typedef struct {
         int64_t begin, end, first, count;
         float *parts;
 } ShareRun;
-typedef void AttentionKernel(const void *a,
-                             void (*score)(const void *ctx, float *s, int head, int64_t row, int64_t col),
-                             void (*live)(const void *ctx, int head, int64_t row, int64_t *lo, int64_t *hi),
-                             int64_t rows, const ShareRun *s, float *scratch);
-typedef void AttentionShare(ShareRun *s, const void *a,
-                            void (*live)(const void *ctx, int head, int64_t row, int64_t *lo, int64_t *hi),
-                            int64_t rows, float *parts, int thread, int threads);
+typedef void ScoreRun(const void *ctx, float *to, const float *s, int64_t apart, int head, int64_t row,
+                      int64_t col);
+typedef void LiveRun(const void *ctx, int head, int64_t row, int64_t *lo, int64_t *hi);
+typedef void AttentionKernel(const void *a, ScoreRun *score, LiveRun *live, int64_t rows, const ShareRun *s,
+                             float *scratch);
+typedef void MixedKernel(const void *a, ScoreRun *score, ScoreRun *weigh, LiveRun *live, int64_t rows,
+                         const ShareRun *s, int all_weigh, float *scratch, struct Team *team, int thread,
+                         int threads);
+typedef void AttentionShare(ShareRun *s, const void *a, LiveRun *live, int64_t rows, float *parts, int thread,
+                            int threads);
 typedef void AttentionJoin(const void *a, const ShareRun *s, float *scratch, struct Team *team, int thread,
                            int threads);
 
@@ -287,27 +306,42 @@ static AttentionRun describe_attention(Frame *f, const AttentionCall *c, int64_t
                               .no_softmax = f->kernel->plain};
 }
 
+/* A thread's share. */
+static void run_share(const Frame *f, const AttentionCall *c, const AttentionRun *a, const ShareRun *s,
+                      int64_t rows)
+{
+        const InstanceHead *m = &f->m->head;
+        if (c->weigh)
+                ((MixedKernel *)f->own->run.attention_mixed)(a, score, weigh, live, rows, s, c->all_weigh,
+                                                             scratch_of(f), m->team, f->thread, m->threads);
+        else
+                ((AttentionKernel *)f->own->run.attention)(a, score, live, rows, s, scratch_of(f));
+}
+
 static void run_units(Frame *f, const AttentionCall *c, const Context *context, int64_t rows)
 {
         int threads = f->m->head.threads, tile = c->k_key ? LANES : f->own->plan->target->rows;
         int64_t times = times_of(f, c->around, c->naround);
-        int64_t units = c->kv_heads * ((rows * (c->heads / c->kv_heads) + tile - 1) / tile);
+        int64_t units = c->weigh ? (rows + tile - 1) / tile
+                                 : c->kv_heads * ((rows * (c->heads / c->kv_heads) + tile - 1) / tile);
         int64_t all = times * units, end = share_of(all, f->thread + 1, threads), next;
         for (int64_t unit = share_of(all, f->thread, threads); unit < end; unit = next) {
                 int64_t around = unit / units, begin = around * units;
                 next = begin + units < end ? begin + units : end;
                 const AttentionRun a = describe_attention(f, c, around, context);
                 const ShareRun s = {.begin = unit - begin, .end = next - begin, .count = 1};
-                ((AttentionKernel *)f->own->run.attention)(&a, score, live, rows, &s, scratch_of(f));
+                run_share(f, c, &a, &s, rows);
         }
 }
 
 void run_attention(Frame *f, const AttentionCall *c)
 {
         const InstanceHead *m = &f->m->head;
-        Context context[3] = {context_of(f, c->score), context_of(f, c->live)};
+        Context context[CALLED_BACK] = {context_of(f, c->score), context_of(f, c->live)};
         if (c->sink)
-                context[2] = context_of(f, c->sink);
+                context[TO_SINK] = context_of(f, c->sink);
+        if (c->weigh)
+                context[TO_WEIGH] = context_of(f, c->weigh);
         int64_t rows = c->row >= 0 ? frame_times(f, c->row) : 1;
         if (c->naround) {
                 run_units(f, c, context, rows);
@@ -316,9 +350,12 @@ void run_attention(Frame *f, const AttentionCall *c)
         const AttentionRun a = describe_attention(f, c, 0, context);
         float *parts = f->kernel->parts ? m->scratch + m->threads * scratch_size(f->own->plan) : NULL;
         ShareRun s;
-        ((AttentionShare *)f->own->run.attention_share)(&s, &a, live, rows, parts, f->thread, m->threads);
-        ((AttentionKernel *)f->own->run.attention)(&a, score, live, rows, &s, scratch_of(f));
-        ((AttentionJoin *)f->own->run.attention_join)(&a, &s, scratch_of(f), m->team, f->thread, m->threads);
+        KernelFunction *shares = c->weigh ? f->own->run.mixed_share : f->own->run.attention_share;
+        ((AttentionShare *)shares)(&s, &a, live, rows, parts, f->thread, m->threads);
+        run_share(f, c, &a, &s, rows);
+        if (!c->weigh)
+                ((AttentionJoin *)f->own->run.attention_join)(&a, &s, scratch_of(f), m->team, f->thread,
+                                                              m->threads);
 }
 
 /* As in runtime/scan.h. */

@@ -404,6 +404,12 @@ static void run_per_iteration(const Frame *f, const Stmt *s)
         with_number(f, f->own->run.set, s, value);
 }
 
+static void run_given(const Frame *f, const Stmt *s)
+{
+        const int64_t at = s->at ? frame_integer(f, s->at) * f->apart : INT64_C(1) * LANES * s->which;
+        memcpy(f->t[s->to].v, f->given + at, sizeof f->t->v);
+}
+
 static void run_stmt(Frame *f, const Stmt *s)
 {
         const Functions *run = &f->own->run;
@@ -417,8 +423,11 @@ static void run_stmt(Frame *f, const Stmt *s)
         case STMT_LOAD: run_load(f, s); break;
         case STMT_GATHER: run_gather(f, s); break;
         case STMT_COUNT: with_number(f, run->count, s, (double)frame_integer(f, s->at)); break;
-        case STMT_GIVEN: memcpy(t[s->to].v, f->given + (size_t)LANES * (size_t)s->which, sizeof t->v); break;
+        case STMT_GIVEN: run_given(f, s); break;
         case STMT_COMPUTE: run_compute(f, s); break;
+        case STMT_MULTIPLY_ADD:
+                ((Ternary *)run->multiply_add)(&t[s->to], &t[s->from[0]], &t[s->from[1]], &t[s->from[2]]);
+                break;
         case STMT_CONVERT: ((Unary *)run->convert[s->far])(&t[s->to], &t[s->from[0]]); break;
         case STMT_SOFT: ((Binary *)run->soft)(&t[s->to], &t[s->from[0]], &t[s->from[1]]); break;
         case STMT_PART: ((Binary *)run->part)(&t[s->to], &t[s->from[0]], &t[s->from[1]]); break;

@@ -27,9 +27,9 @@ typedef struct {
         KernelFunction *load[STORAGE_COUNT], *load_n[STORAGE_COUNT], *strided[STORAGE_COUNT],
                 *gather[STORAGE_COUNT][2], *store[STORAGE_COUNT], *store_n[STORAGE_COUNT],
                 *store_strided[STORAGE_COUNT];
-        KernelFunction *soft, *part, *matmul, *matmul_active, *contract, *attention, *attention_share,
-                *attention_join, *scan, *top, *argmax, *codes, *keep_codes, *blocks, *block_load,
-                *block_gather[2];
+        KernelFunction *soft, *part, *multiply_add, *matmul, *matmul_active, *contract, *attention,
+                *attention_share, *attention_join, *mixed_share, *attention_mixed, *scan, *top, *argmax,
+                *codes, *keep_codes, *blocks, *block_load, *block_gather[2];
 } Functions;
 
 typedef union {
@@ -61,7 +61,8 @@ typedef struct {
         const int32_t *active; /* rows that are active, or where they go */
         int32_t *finds;
         int64_t count;
-        const float *given;  /* what the caller hands over */
+        const float *given;  /* what the caller hands over .. */
+        int64_t apart;       /* .. of heads, so far apart */
         int result;          /* the vector that a score is */
         int64_t *low, *high; /* LIVE: what it sets */
 } Frame;

@@ -197,6 +197,7 @@ static void find_functions(Functions *run, const Target *t)
         run->convert[1] = kernel_find(t, "w_of_v");
         run->soft = kernel_find(t, "v_soft");
         run->part = kernel_find(t, "v_part");
+        run->multiply_add = kernel_find(t, "v_fma");
         run->matmul = kernel_find(t, "matmul");
         run->matmul_active = kernel_find(t, "matmul_active");
         run->contract = kernel_find(t, "contract");
@@ -209,6 +210,8 @@ static void find_functions(Functions *run, const Target *t)
         run->attention = kernel_find(t, "attention");
         run->attention_share = kernel_find(t, "attention_share");
         run->attention_join = kernel_find(t, "attention_join");
+        run->mixed_share = kernel_find(t, "mixed_share");
+        run->attention_mixed = kernel_find(t, "attention_mixed");
         run->scan = kernel_find(t, "scan");
         run->top = kernel_find(t, "top_of");
         run->argmax = kernel_find(t, "argmax_of");

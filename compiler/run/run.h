@@ -9,9 +9,10 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "text/text.h"
+#include "grammars/grammars.h"
 #include "../../runtime/talk.h"
 #include "../../runtime/generation.h"
+#include "../../runtime/beams.h"
 #include "weights/weights.h"
 
 /* An engine: a planned model as code in this process, with memory and threads of its own.
@@ -53,6 +54,8 @@ const char *engine_rewind(Engine *e, int64_t n); /* back to the first n */
 
 /* Of a plan for several slots: the functions above are about the slot that was selected last, 0 at first. */
 const char *engine_select(Engine *e, int slot);
+/* Slot `copy` becomes what `slot` is. */
+const char *engine_fork(Engine *e, int slot, int copy);
 /* One sequence of a batch: it takes n positions more; outputs are those of its positions `first` to n.  Of a model that is not causal n
  * is the sequence's size, and the others are not read. */
 typedef struct {
@@ -98,6 +101,7 @@ typedef struct {
         int vocab;          /* of the model */
         int longest;        /* bytes of a token's text, at most */
         int32_t start;      /* what an empty text becomes if the tokenizer has nothing for it; -1: nothing */
+        int flags;          /* of tokens_encode(): how texts are read */
 } Tokenizer;
 
 /* tokenizer_source.c: tokenizer_load() of text.h, and the tokenizer of a GGUF. */
@@ -120,6 +124,37 @@ bool graph_talks(const Graph *g);
 const TalkForm *talk_form(Arena *a, const Graph *g, const Tokenizer *t, const char **strange);
 const char *talk_form_text(Arena *a, const TalkForm *f);
 
+/* draft.c: a second model, which proposes what a text goes on with. */
+
+typedef struct Draft Draft;
+/* Of a model of token ids and logits alone; engine and plan stay the caller's and are used by nothing else.  NULL: no memory is left. */
+Draft *draft_new(Engine *e, const Plan *p);
+void draft_free(Draft *d);
+/* Puts tokens behind text [n], at most `most`, as a generator with this model's logits chooses them, `made` new ones standing in the text.
+ * Returns how many; *wrong is set if its engine fails. */
+int64_t draft_propose(Draft *d, Generator g, Generated made, int32_t *text, int64_t n, int64_t most,
+                      const char **wrong);
+
+/* constraint.c: tokens whose texts a grammar allows. */
+
+typedef struct Constraint Constraint;
+/* Grammar, tokenizer and `stop`, the tokens that end a text (-1 behind them), must outlive it.  NULL: no memory is left. */
+Constraint *constraint_new(const Grammar *g, const Tokenizer *t, const int32_t *stop);
+void constraint_free(Constraint *c);
+/* Where a text is in it. */
+typedef struct {
+        Constraint *of;
+        int32_t state; /* of its grammar */
+        bool begun;    /* the text has begun: some tokens have another text at its beginning */
+} Constrained;
+Constrained constraint_begin(Constraint *c, bool begun);
+bool constraint_ends(const Constrained *at); /* nothing may come any more */
+/* Rules out what may not come; NULL, or why nothing is left. */
+const char *constraint_mask(Constrained *at, float *logits, int64_t vocab);
+void constraint_take(Constrained *at, int32_t token);
+/* Frees memory, if it is much; no other place in a text is valid then. */
+void constraint_forget(Constrained *at);
+
 /* Generation: tokens through an engine, one at a time, as text. */
 
 /* An input of token ids, one for each position; NULL: there is none. */
@@ -139,12 +174,14 @@ enum { MAX_STOPS = 16, MAX_FED = 64 };
 typedef struct {
         int64_t steps;   /* at most so many new tokens */
         int64_t chunk;   /* the prompt in pieces of so many */
-        int drafts;      /* at most so many tokens are drafted at a time */
+        int drafts;      /* at most so many tokens are drafted at a time, */
+        Draft *draft;    /* by this model; NULL: by what the text has said before */
         Sampler sampler; /* its scratch apart; `state` is that of what comes behind it afterwards */
         Penalties penalties;
         void **fed;                  /* [ninput], or NULL: what is fed separately, and NULL for the tokens */
         const int64_t *size;         /* then [nnamed] */
         const int32_t *suppress;     /* tokens that are never chosen, -1 behind them; or NULL */
+        Constraint *constraint;      /* what its text is to be, whose tokenizer is the same; or NULL */
         const char *stop[MAX_STOPS]; /* texts that end it; they are not shown */
         int nstop;
         bool hash;  /* of all logits, those of the prompt's positions too */
@@ -160,6 +197,22 @@ typedef struct {
 extern const char output_failed[];
 const char *generate(Engine *e, const Plan *p, const Tokenizer *tokenizer, const int32_t *tokens, int64_t n,
                      Generation *how, Generated *result);
+
+/* beam_search.c: the likeliest text, of several that go on side by side, in an engine with a slot for each.  Of `how` what is fed, steps, chunk,
+ * suppress and interrupted are read.  NULL, or what is wrong; tokens are malloc'd, without the stop token. */
+enum { MAX_BEAMS = 64 };
+typedef struct {
+        int beams; /* 2 to MAX_BEAMS */
+        float length_penalty;
+        bool early;
+} BeamOptions;
+typedef struct {
+        int32_t *tokens;
+        int64_t n;
+        double worth; /* the sum of log p, divided by the length to the power of the penalty */
+} BeamText;
+const char *beam_search(Engine *e, const Plan *p, const int32_t *tokens, int64_t n, const BeamOptions *o,
+                        const Generation *how, BeamText *best);
 
 /* Of the bytes of a checkpoint's files, one after another */
 uint64_t checkpoint_bytes_hash(const Checkpoint *c);

@@ -117,7 +117,7 @@ static int roles_of(const char *text)
 
 bool graph_talks(const Graph *g)
 {
-        return loop_text(g, "user") != NULL;
+        return loop_text(graph_loop(g, "generate"), "user") != NULL;
 }
 
 const TalkForm *talk_form(Arena *a, const Graph *g, const Tokenizer *t, const char **strange)
@@ -125,17 +125,18 @@ const TalkForm *talk_form(Arena *a, const Graph *g, const Tokenizer *t, const ch
         if (!t || !graph_talks(g))
                 return NULL;
         TalkForm *f = NEW(a, TalkForm);
+        const Loop *l = graph_loop(g, "generate");
         Text *found = text_new(a);
         text_add(found, "", 0);
-        f->head = parts_of(found, &t->tables, loop_text(g, "head"), false);
-        f->system = parts_of(found, &t->tables, loop_text(g, "system"), true);
-        f->first_user = parts_of(found, &t->tables, loop_text(g, "first_user"), true);
-        f->user = parts_of(found, &t->tables, loop_text(g, "user"), true);
-        f->answer = parts_of(found, &t->tables, loop_text(g, "answer"), true);
-        f->open = parts_of(found, &t->tables, loop_text(g, "open"), false);
-        f->default_system = loop_text(g, "default_system");
-        f->trim = roles_of(loop_text(g, "trim"));
-        f->trim_newlines = roles_of(loop_text(g, "trim_newlines"));
+        f->head = parts_of(found, &t->tables, loop_text(l, "head"), false);
+        f->system = parts_of(found, &t->tables, loop_text(l, "system"), true);
+        f->first_user = parts_of(found, &t->tables, loop_text(l, "first_user"), true);
+        f->user = parts_of(found, &t->tables, loop_text(l, "user"), true);
+        f->answer = parts_of(found, &t->tables, loop_text(l, "answer"), true);
+        f->open = parts_of(found, &t->tables, loop_text(l, "open"), false);
+        f->default_system = loop_text(l, "default_system");
+        f->trim = roles_of(loop_text(l, "trim"));
+        f->trim_newlines = roles_of(loop_text(l, "trim_newlines"));
         *strange = found->n ? found->data : NULL;
         return f;
 }

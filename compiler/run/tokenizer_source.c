@@ -186,7 +186,7 @@ int32_t *text_to_tokens(const Tokenizer *t, const char *text, int64_t n, int64_t
         int32_t *tokens = malloc((size_t)room * sizeof *tokens);
         void *scratch = malloc((size_t)tokens_scratch(&t->tables, n));
         if (tokens && scratch)
-                *count = tokens_encode(&t->tables, text, n, 0, tokens, room, scratch);
+                *count = tokens_encode(&t->tables, text, n, t->flags, tokens, room, scratch);
         free(scratch);
         if (tokens && !*count && t->start >= 0)
                 tokens[(*count)++] = t->start;

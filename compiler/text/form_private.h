@@ -7,23 +7,9 @@
 
 enum { MAX_TOKENS = 1 << 22, MAX_MERGES = 1 << 23, MAX_TOKEN_BYTES = 1 << 16, MAX_ADDED = 1 << 17 };
 
-/* --- charset.c: sets of characters as ranges in order ---------------------------------------------------------------- */
+/* --- charset.c, beside what text.h has --------------------------------------------------------------------------------- */
 
-typedef struct {
-        uint32_t first, last;
-} CharRange;
-
-typedef struct {
-        CharRange *range;
-        int n;
-} CharSet;
-
-enum { LAST_CHARACTER = 0x10ffff };
-
-CharSet charset_of(Arena *a, const CharRange *range, int n); /* in any order, also overlapping */
-CharSet charset_join(Arena *a, CharSet x, CharSet y);
-CharSet charset_without(Arena *a, CharSet x); /* all others */
-bool charset_meets(CharSet x, CharSet y);     /* have they a character in common? */
+bool charset_meets(CharSet x, CharSet y); /* have they a character in common? */
 /* Characters of a general category, L or Lu; false: there is none of that name. */
 bool charset_category(Arena *a, const char *name, int length, CharSet *out);
 CharSet charset_space(Arena *a); /* \s */

@@ -56,6 +56,23 @@ typedef struct {
 /* NULL, or what is wrong, as of tokenizer_load(). */
 const char *tokenizer_of_gguf(Arena *a, const GgufTokenizer *g, TokenBlock *out);
 
+/* charset.c: sets of characters, as ranges in order. */
+
+typedef struct {
+        uint32_t first, last;
+} CharRange;
+
+typedef struct {
+        CharRange *range;
+        int n;
+} CharSet;
+
+enum { LAST_CHARACTER = 0x10ffff };
+
+CharSet charset_of(Arena *a, const CharRange *range, int n); /* in any order, also overlapping */
+CharSet charset_join(Arena *a, CharSet x, CharSet y);
+CharSet charset_without(Arena *a, CharSet x); /* all others */
+
 /* A regex by itself, for tests: false with *why. */
 typedef struct {
         TokenTables tables; /* what matching reads alone */

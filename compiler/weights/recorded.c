@@ -175,16 +175,16 @@ static const CkTensor *find_named(const Recorded *f, const char *name, int *plac
         return found;
 }
 
-bool is_input_named(const Graph *g, const char *name)
+const Input *input_named(const Graph *g, const char *name)
 {
         for (int i = 0; i < g->ninput; i++) {
                 const char *group = g->input[i].group_name, *own = input_name(&g->input[i]);
                 size_t n = group ? strlen(group) : 0;
                 if (!strcmp(own, name) ||
                     (n && !strncmp(group, name, n) && name[n] == '.' && !strcmp(own, name + n + 1)))
-                        return true;
+                        return &g->input[i];
         }
-        return false;
+        return NULL;
 }
 
 /* A field of a group goes by its own name, or by step.t. */

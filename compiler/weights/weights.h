@@ -324,7 +324,8 @@ typedef struct {
 } NamedValues;
 /* Of a file the tensor of that name, or the only one: integers, truths or floats.  false, and nothing to free: what is wrong. */
 bool values_load(const char *path, const char *name, NamedValues *values, CkError *err);
-bool is_input_named(const Graph *g, const char *name); /* of a group's field also as step.t */
+const Input *input_named(const Graph *g,
+                         const char *name); /* of a group's field also as step.t; NULL: none */
 
 typedef struct {
         const CkTensor *given; /* NULL: nothing, of SOME_INPUTS */

@@ -43,9 +43,11 @@ KERNEL void live_keys(const void *ctx, int head, int64_t row, int64_t *lo, int64
 }
 
 /* The scores as they are; or, with holes, a bias that grows with the distance and differs by head. */
-KERNEL v16 biased(const void *ctx, v16 s, int head, int64_t row, int64_t col)
+KERNEL v16 biased(const void *ctx, const float *scores, int64_t apart, int head, int64_t row, int64_t col)
 {
         const Case *c = ctx;
+        const v16 s = v_load(scores);
+        (void)apart;
         v16 distance = v_sub(v_set1((float)row), v_iota((float)col));
         v16 x = v_fma(v_set1(-0.125f * (float)(head + 1)), distance, s);
         int64_t first_row = c->keys - c->rows;

@@ -1,0 +1,157 @@
+/* lathe run, loop embed: a vector for each text. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "commands_private.h"
+
+/* Vectors are kept where they are written to a file or compared; else each is printed. */
+typedef struct {
+        bool keeps;
+        float *vector; /* [n][width] */
+        char **text;   /* [n] */
+        int64_t n, cap, width;
+} Vectors;
+
+/* Of rows [n][width], into out [width]: the first, or the mean of all. */
+static void pool_rows(const float *row, int64_t n, int64_t width, bool first, double *out)
+{
+        for (int64_t i = 0; i < width; i++) {
+                double sum = 0;
+                for (int64_t t = 0; t < (first ? 1 : n); t++)
+                        sum += row[t * width + i];
+                out[i] = first ? sum : sum / (double)n;
+        }
+}
+
+static double dot(int64_t n, const float *x, const float *y)
+{
+        double sum = 0;
+        for (int64_t i = 0; i < n; i++)
+                sum += (double)x[i] * y[i];
+        return sum;
+}
+
+/* As the loop says, into out [width]. */
+static bool make_vector(const LoopRun *r, int64_t width, float *out)
+{
+        const char *pool = loop_text(r->loop, "pool");
+        const Setting *normalise = loop_setting(r->loop, "normalise");
+        int64_t n;
+        const float *x = loop_output(r, &n);
+        double *sum = malloc((size_t)width * sizeof *sum), length = 1;
+        if (!sum)
+                return false;
+        pool_rows(x, n / width, width, !pool || strcmp(pool, "mean") != 0, sum);
+        if (normalise && normalise->number != 0) {
+                length = 0;
+                for (int64_t i = 0; i < width; i++)
+                        length += sum[i] * sum[i];
+                length = fmax(sqrt(length), 1e-12);
+        }
+        for (int64_t i = 0; i < width; i++)
+                out[i] = (float)(sum[i] / length);
+        free(sum);
+        return true;
+}
+
+static void print_vector(const float *x, int64_t n)
+{
+        for (int64_t i = 0; i < n; i++) {
+                printf(i ? ", " : "[");
+                printf(isfinite(x[i]) ? "%.9g" : "null", (double)x[i]);
+        }
+        printf("]\n");
+}
+
+/* Room for one vector more. */
+static bool grow(Vectors *v)
+{
+        if (v->n < v->cap)
+                return true;
+        int64_t cap = v->cap ? 2 * v->cap : 8;
+        float *vector = realloc(v->vector, (size_t)(cap * v->width) * sizeof *vector);
+        if (!vector)
+                return false;
+        v->vector = vector;
+        char **text = realloc(v->text, (size_t)cap * sizeof *text);
+        if (!text)
+                return false;
+        v->text = text;
+        v->cap = cap;
+        return true;
+}
+
+static int take_text(LoopRun *r, void *of, const char *text, int64_t n)
+{
+        Vectors *v = of;
+        int code = loop_run_text(r, text, n);
+        if (code)
+                return code;
+        if (!grow(v) || !make_vector(r, v->width, v->vector + v->n * v->width))
+                return loop_wrong(no_memory);
+        if (!v->keeps) {
+                print_vector(v->vector, v->width);
+                return DONE;
+        }
+        if (!(v->text[v->n++] = strdup(text)))
+                return loop_wrong(no_memory);
+        return DONE;
+}
+
+/* A row for each text, with the cosine of its vector and that of each in turn, and the text. */
+static void print_cosines(const Vectors *v)
+{
+        for (int64_t i = 0; i < v->n; i++) {
+                const float *x = v->vector + i * v->width;
+                for (int64_t k = 0; k < v->n; k++) {
+                        const float *y = v->vector + k * v->width;
+                        double lengths = sqrt(dot(v->width, x, x)) * sqrt(dot(v->width, y, y));
+                        printf("%8.4f", dot(v->width, x, y) / fmax(lengths, 1e-12));
+                }
+                printf("  %s\n", v->text[i]);
+        }
+}
+
+static bool fill_vectors(void *of, int tensor, int64_t first, int64_t count, float *out, CkError *err)
+{
+        const Vectors *v = of;
+        (void)tensor;
+        (void)err;
+        memcpy(out, v->vector + first, (size_t)count * sizeof *out);
+        return true;
+}
+
+static int write_vectors(Vectors *v, const char *path)
+{
+        const CkOutput all = {.name = "embeddings", .dtype = CK_F32, .rank = 2, .shape = {v->n, v->width}};
+        CkError error;
+        if (tensors_write(path, 1, &all, fill_vectors, v, &error))
+                return DONE;
+        loop_wrong(error.message);
+        return error.environment ? WRONG_ENVIRONMENT : WRONG_INPUT;
+}
+
+int run_embed(LoopRun *r)
+{
+        const Options *o = r->e.o;
+        const Type *t = &r->e.m->graph->output[r->parts.output].node->type;
+        Vectors v = {.keeps = o->out || o->similar, .width = dim_value(t->dim[t->rank - 1], NULL)};
+        if (o->out && !strcmp(o->out, "-")) {
+                fprintf(stderr,
+                        "lathe run: vectors are written to a file, .npy or .safetensors; without -o they are "
+                        "printed, a line each\n");
+                return WRONG_USAGE;
+        }
+        int code = loop_texts(r, take_text, &v);
+        if (code == DONE && o->similar)
+                print_cosines(&v);
+        if (code == DONE && o->out)
+                code = write_vectors(&v, o->out);
+        for (int64_t i = 0; i < v.n; i++)
+                free(v.text[i]);
+        free(v.text);
+        free(v.vector);
+        return code;
+}

@@ -1,0 +1,416 @@
+/* lathe run, loop generate: a model that makes text, compiled in memory and run at once. */
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "commands_private.h"
+#include "import/import.h"
+#include "../../runtime/conversation.h"
+
+enum { INTERRUPTED = 130 };
+
+static void on_interrupt(int number)
+{
+        (void)number;
+        atomic_store(&interrupted, true);
+        ending_catch(SIGINT); /* a second one ends the program */
+}
+
+/* Where it is ignored it stays so. */
+static void catch_interrupt(void)
+{
+        struct sigaction act = {.sa_handler = on_interrupt, .sa_flags = SA_RESTART}, before;
+        if (!sigaction(SIGINT, NULL, &before) && before.sa_handler != SIG_IGN)
+                sigaction(SIGINT, &act, NULL);
+}
+
+/* What a run is made of, released in one place. */
+typedef struct {
+        const Options *o;
+        Generation how;
+        Model *m;
+        Plan *plan;
+        Tokenizer tokenizer;
+        PackedWeights packed;
+        Engine *engine;
+        DraftModel draft;
+        Given given;                   /* to a model with inputs that are fed separately */
+        double begin, planned, loaded; /* seconds */
+} Session;
+
+static int wrong(const char *message)
+{
+        fprintf(stderr, "lathe run: %s\n", message);
+        return WRONG_ENVIRONMENT;
+}
+
+static int load_weights(Session *s)
+{
+        note_hashed(s->m, s->o, "run");
+        const char *error = packed_weights(s->m, s->o, s->plan, &s->packed);
+        if (error)
+                wrong(error);
+        return s->packed.code;
+}
+
+/* --suppress becomes tokens; false after a message. */
+static bool read_suppressed(Session *s)
+{
+        const char *list = s->o->suppress;
+        int64_t vocab = row_elements(s->plan, &s->m->graph->output[0].node->type);
+        int32_t *tokens =
+                list ? arena_alloc_array(&s->m->arena, (int64_t)strlen(list) / 2 + 2, sizeof *tokens) : NULL;
+        if (tokens && !loop_read_tokens(list, vocab, tokens)) {
+                fprintf(stderr,
+                        "lathe run: --suppress wants token numbers from 0 to %" PRId64
+                        " with commas between them, not %s; `lathe encode` says which token a text is\n",
+                        vocab - 1, list);
+                return false;
+        }
+        s->how.suppress = tokens;
+        return true;
+}
+
+/* --- the prompt ------------------------------------------------------------------------------------------------- */
+
+/* Behind the model's name, or behind -p. */
+static const char *prompt_given(const Options *o)
+{
+        return o->nfile > 1 ? o->file[1] : o->prompt;
+}
+
+/* There is one prompt, and one standard input. */
+static bool prompt_fits(const Options *o)
+{
+        const char *given = prompt_given(o);
+        bool reads = (given && !strcmp(given, "-")) || (o->prompt_file && !strcmp(o->prompt_file, "-"));
+        bool rules = o->grammar && !strcmp(o->grammar, "-");
+        bool two = o->nfile > 1 && (o->prompt || o->prompt_file);
+        if (two)
+                fprintf(stderr,
+                        "lathe run: the prompt is given twice: \"%.20s\" and by %s; `lathe help run` "
+                        "says more\n",
+                        given, o->prompt ? "-p" : "-f");
+        else if (reads && !strcmp(o->file[0], "-"))
+                fprintf(stderr, "lathe run: model and prompt can't both be standard input; `lathe help run` "
+                                "says more\n");
+        else if (rules && (reads || !strcmp(o->file[0], "-")))
+                fprintf(stderr, "lathe run: the grammar and something else can't both be standard input; "
+                                "`lathe help run` says more\n");
+        else
+                return true;
+        return false;
+}
+
+/* What the prompt says, "" without one; NULL after a message. */
+static const char *prompt_text(Session *s, int64_t *n)
+{
+        const Options *o = s->o;
+        const char *given = prompt_given(o), *path = o->prompt_file, *text = given ? given : "", *why = NULL;
+        if (given && !strcmp(given, "-"))
+                path = "-";
+        const Source *all = path ? read_source(&s->m->arena, path, &why) : NULL;
+        if (path && !all) {
+                fprintf(stderr, "lathe run: %s: %s\n", path, why);
+                return NULL;
+        }
+        *n = all ? all->length : (int64_t)strlen(text);
+        return all ? all->text : text;
+}
+
+/* --- inputs that are fed separately ------------------------------------------------------------------------------- */
+
+/* Is the prompt for an encoder?  Then the text that is made begins anew. */
+static bool feeds_prompt(const Session *s)
+{
+        const Graph *g = s->m->graph;
+        const Input *ids = g->fed_separately ? text_input(g) : NULL;
+        return ids && is_fed_separately(g, ids->group);
+}
+
+/* All that is fed, as the engine takes it; an exit code. */
+static int keep_fed(Session *s)
+{
+        const Graph *g = s->m->graph;
+        Recorded *r = &s->given.values;
+        s->how.fed = NEW_ARRAY(&s->m->arena, void *, g->ninput);
+        s->how.size = r->size;
+        for (int i = 0; i < g->ninput; i++) {
+                const bool fed = is_fed_separately(g, g->input[i].group), given = r->record[i].given != NULL;
+                if (fed != given) {
+                        fprintf(stderr,
+                                given ? "lathe run: %s is what the prompt goes on in: it is not given by -I "
+                                        "or --inputs\n"
+                                      : "lathe run: the input %s is missing; --inputs FILE and -I NAME=VALUE "
+                                        "give inputs, and "
+                                        "the prompt that of token ids\n",
+                                input_name(&g->input[i]));
+                        return WRONG_INPUT;
+                }
+                if (fed && (!recorded_fill(r, i) || !(s->how.fed[i] = recorded_input(r, i, 0))))
+                        return wrong(no_memory);
+        }
+        return DONE;
+}
+
+static int feed(Session *s)
+{
+        const Options *o = s->o;
+        if (!s->m->graph->fed_separately && (o->ninput || o->ninput_file)) {
+                fprintf(stderr,
+                        "lathe run: -I and --inputs are for inputs that are fed separately, and %s has "
+                        "none\n",
+                        s->m->graph->name);
+                return WRONG_USAGE;
+        }
+        if (!s->m->graph->fed_separately)
+                return DONE;
+        s->given = (Given){.o = o, .command = "run", .m = s->m, .tokenizer = &s->tokenizer};
+        if (feeds_prompt(s) && (prompt_given(o) || o->prompt_file) &&
+            !(s->given.text = prompt_text(s, &s->given.ntext)))
+                return WRONG_ENVIRONMENT;
+        int code = given_gather(&s->given, SOME_INPUTS);
+        return code ? code : keep_fed(s);
+}
+
+/* An exit code. */
+static int open_draft(Session *s)
+{
+        const Options *o = s->o;
+        int code = WRONG_INPUT;
+        s->draft.o = draft_options(o);
+        if (!source_open(&s->m->arena, &s->draft.o, (SourceParts){true, o->tokenizer != NULL, true}, &code))
+                return code;
+        return draft_model_open(&s->draft, s->m, s->plan, o->tokenizer ? &s->tokenizer : NULL);
+}
+
+static int prepare(Session *s)
+{
+        const Options *o = s->o;
+        int code;
+        const char *why = why_not_generating(s->m->graph);
+        if (why && !generates_when_fed(s->m->graph)) {
+                fprintf(stderr, "lathe run: %s can't generate: it %s; `lathe verify` runs any model\n",
+                        s->m->graph->name, why);
+                note_not_causal(s->m);
+                return WRONG_INPUT;
+        }
+        if (o->tokenizer && !load_tokenizer(s->m, o, &s->tokenizer))
+                return failure_code(s->m);
+        s->plan = model_plan(s->m, o, target_find(o->ntarget ? o->target[0] : "native"));
+        if (!s->plan)
+                return WRONG_INPUT;
+        if (!read_suppressed(s))
+                return WRONG_USAGE;
+        if ((code = feed(s)) != DONE)
+                return code;
+        code = constraint_open(&s->m->arena, s->m->graph, o->grammar, o->tokenizer ? &s->tokenizer : NULL,
+                               &s->how.constraint);
+        if (code != DONE)
+                return code;
+        s->planned = seconds();
+        code = load_weights(s);
+        s->loaded = seconds();
+        if (code)
+                return code;
+        packed_file_touch(&s->packed.file); /* one that was kept */
+        s->engine = engine_new(s->plan, s->packed.weights, o->threads, o->jit, &why);
+        return !s->engine ? wrong(why) : o->draft ? open_draft(s) : DONE;
+}
+
+/* Tokens, malloc'd; NULL after a message, with *code. */
+static int32_t *read_prompt(Session *s, int64_t *count, int *code)
+{
+        int64_t n;
+        const char *text = prompt_text(s, &n), *why = NULL;
+        *code = text ? WRONG_INPUT : WRONG_ENVIRONMENT;
+        if (!text)
+                return NULL;
+        int32_t *tokens = s->o->tokenizer ? text_to_tokens(&s->tokenizer, text, n, count)
+                                          : numbers_to_tokens(s->m->graph, text, count, &why);
+        if (!tokens && (!why || lacks_memory(why)))
+                *code = wrong(no_memory);
+        else if (!tokens)
+                wrong(why);
+        return tokens;
+}
+
+/* --- output ------------------------------------------------------------------------------------------------------ */
+
+static bool show(void *to, const char *text, int64_t n)
+{
+        return fwrite(text, 1, (size_t)n, to) == (size_t)n && !fflush(to);
+}
+
+static void report(const Session *s, const Generated *g)
+{
+        fprintf(stderr, "spec to plan %.1f ms, weights %.1f ms, plan to code %.1f ms (%s, %s)\n",
+                1e3 * (s->planned - s->begin), 1e3 * (s->loaded - s->planned),
+                1e3 * engine_compile_seconds(s->engine), s->o->jit == JIT_CC ? "cc" : "libtcc",
+                s->plan->target->name);
+        double before = seconds() - g->rest_seconds - s->begin;
+        fprintf(stderr,
+                "%" PRId64 " prompt tokens and the first new one %.1f ms, spec to first token %.1f ms\n",
+                g->prompt, 1e3 * g->first_seconds, 1e3 * before);
+        if (g->made < 2)
+                return;
+        double rate = (double)(g->made - 1) / g->rest_seconds;
+        fprintf(stderr, "%" PRId64 " tokens more: %.1f tokens/s", g->made - 1, rate);
+        if (s->how.drafts)
+                fprintf(stderr, "; %" PRId64 " were drafted, %" PRId64 " of them right", g->drafted,
+                        g->stood);
+        else
+                fprintf(stderr, ", %.1f GB/s of weights", 1e-9 * rate * (double)product_weights(s->plan));
+        fprintf(stderr, " (at the end by %s)\n", engine_tier(s->engine));
+}
+
+/* Goes on from tokens and shows that; an exit code. */
+static int show_text(void *of, const int32_t *tokens, int64_t n, Generated *made)
+{
+        Session *s = of;
+        const Options *o = s->o;
+        catch_interrupt();
+        const char *error =
+                generate(s->engine, s->plan, o->tokenizer ? &s->tokenizer : NULL, tokens, n, &s->how, made);
+        ending_catch(SIGINT);
+        bool stopped = atomic_load(&interrupted);
+        int why = errno;
+        if (s->how.talk || (made->made > 0 && isatty(STDOUT_FILENO)))
+                putchar('\n');
+        if (error && error != output_failed && !stopped)
+                fprintf(stderr, "lathe run: %s\n", error);
+        if (o->hash && !error)
+                fprintf(stderr, "hash %016" PRIx64 "\n", made->hash);
+        if (o->verbose)
+                report(s, made);
+        if (error == output_failed || fflush(stdout) || ferror(stdout)) {
+                fprintf(stderr, "lathe run: standard output: %s\n",
+                        strerror(error == output_failed ? why : errno));
+                return WRONG_ENVIRONMENT;
+        }
+        return stopped ? INTERRUPTED : lacks_memory(error) ? WRONG_ENVIRONMENT : error ? WRONG_INPUT : DONE;
+}
+
+/* --- a conversation ------------------------------------------------------------------------------------------------ */
+
+static int64_t taken(void *of)
+{
+        return engine_position(((Session *)of)->engine);
+}
+
+static void rewind_to(void *of, int64_t n)
+{
+        Engine *e = ((Session *)of)->engine;
+        if (engine_rewind(e, n))
+                engine_rewind(e, 0);
+}
+
+static int converse(Session *s, const TalkForm *form)
+{
+        const Options *o = s->o;
+        Talk talk = {.form = form, .tables = &s->tokenizer.tables, .system = o->system};
+        if (o->system && !form->system && !form->first_user) {
+                fprintf(stderr,
+                        "lathe run: --system: the conversations of %s have no place for it: loop generate "
+                        "has no system and no first_user\n",
+                        s->m->graph->name);
+                return WRONG_USAGE;
+        }
+        s->how.talk = &talk;
+        const Conversation c = {.talk = &talk,
+                                .context = s->m->graph->named[s->m->graph->time].bound,
+                                .of = s,
+                                .position = taken,
+                                .rewind = rewind_to,
+                                .answer = show_text};
+        int64_t n = 0;
+        bool given = prompt_given(o) || o->prompt_file;
+        const char *text = given ? prompt_text(s, &n) : NULL;
+        int code = !given ? conversation_lines(&c)
+                   : text ? conversation_turn(&c, text, n)
+                          : WRONG_ENVIRONMENT;
+        talk_free(&talk);
+        return code == GENERATION_MEMORY ? wrong(no_memory) : code == CONVERSATION_FULL ? WRONG_INPUT : code;
+}
+
+static int complete(Session *s)
+{
+        int code;
+        int64_t n;
+        Generated made;
+        int32_t start = start_token(s->m->graph), *read = NULL;
+        const int32_t *tokens = &start;
+        n = 1;
+        if (!feeds_prompt(s))
+                tokens = read = read_prompt(s, &n, &code);
+        if (tokens)
+                code = show_text(s, tokens, n, &made);
+        free(read);
+        return code;
+}
+
+static int generate_text(Session *s)
+{
+        const Options *o = s->o;
+        s->how = (Generation){.steps = o->steps,
+                              .chunk = INT64_MAX,
+                              .sampler = o->sampler,
+                              .penalties = o->penalties,
+                              .fed = s->how.fed,
+                              .size = s->how.size,
+                              .suppress = s->how.suppress,
+                              .constraint = s->how.constraint,
+                              .drafts = o->draft && !o->drafts ? DRAFTS_OF_MODEL : o->drafts,
+                              .draft = s->draft.draft,
+                              .nstop = o->nstop,
+                              .hash = o->hash,
+                              .show = show,
+                              .to = stdout,
+                              .interrupted = &interrupted};
+        memcpy(s->how.stop, o->stop, sizeof s->how.stop);
+        const TalkForm *form =
+                o->raw ? NULL : model_talks(s->m, o, o->tokenizer ? &s->tokenizer : NULL, "run");
+        if (form)
+                return converse(s, form);
+        if (o->system) {
+                fprintf(stderr,
+                        "lathe run: --system is for a model with a conversation in its loop generate, "
+                        "and a tokenizer with special tokens\n");
+                return WRONG_USAGE;
+        }
+        return complete(s);
+}
+
+/* At most one word behind the model is no option. */
+static bool is_one_prompt(const Options *o)
+{
+        if (o->nfile > 2)
+                fprintf(stderr,
+                        "lathe run: wants one model, and perhaps a prompt; %s is too much; `lathe help run` "
+                        "says "
+                        "more\n",
+                        o->file[2]);
+        return o->nfile <= 2 && prompt_fits(o);
+}
+
+int run_generate(Model *m, const Options *o, const PackedWeights *begun)
+{
+        Session s = {.o = o, .m = m, .packed = *begun, .begin = o->begun};
+        int code = is_one_prompt(o) ? prepare(&s) : WRONG_USAGE;
+        if (code == DONE)
+                code = generate_text(&s);
+        for (int i = 0; s.how.fed && i < m->graph->ninput; i++)
+                free(s.how.fed[i]);
+        recorded_free(&s.given.values);
+        constraint_free(s.how.constraint);
+        draft_model_close(&s.draft);
+        engine_free(s.engine);
+        packed_weights_close(&s.packed);
+        tokenizer_free(&s.tokenizer);
+        return code;
+}

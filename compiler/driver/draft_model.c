@@ -1,0 +1,123 @@
+/* The model of --draft, which proposes tokens for another: compiled beside it, with weights, memory and threads of its own.
+ *
+ * Tokens mean the same to both: they have as many, and where both have a tokenizer, the same texts. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "driver.h"
+
+Options draft_options(const Options *o)
+{
+        Options d = {.file = {o->draft},
+                     .nfile = 1,
+                     .weights = o->draft_weights,
+                     .chunk = o->chunk,
+                     .slots = 1,
+                     .threads = o->threads,
+                     .jit = o->jit,
+                     .cache = o->cache,
+                     .ntarget = o->ntarget};
+        memcpy(d.target, o->target, sizeof d.target);
+        return d;
+}
+
+static const char *name_of(const DraftModel *d)
+{
+        return d->o.source ? d->o.source : d->o.file[0];
+}
+
+/* After a message behind which stands `more`. */
+static int refuse(const DraftModel *d, const char *why, const char *more)
+{
+        fprintf(stderr, "lathe: --draft %s %s%s%s\n", name_of(d), why, more ? ": " : "", more ? more : "");
+        return lacks_memory(more) ? WRONG_ENVIRONMENT : WRONG_INPUT;
+}
+
+/* What a token's text is in both, if they differ; a message's end, or NULL. */
+static const char *other_text(DraftModel *d, const Tokenizer *t)
+{
+        const Tokenizer *own = &d->tokenizer;
+        Arena *a = &d->m.arena;
+        char *of_draft = arena_alloc(a, own->longest + 1), *of_model = arena_alloc(a, t->longest + 1);
+        for (int32_t i = 0; i < t->vocab; i++) {
+                const int n = token_label(own, i, of_draft), k = token_label(t, i, of_model);
+                if (n == k && !memcmp(of_draft, of_model, (size_t)n))
+                        continue;
+                of_draft[n] = of_model[k] = 0;
+                return arena_printf(a, "token %d is %s there and %s here", i, quoted_text(a, of_draft),
+                                    quoted_text(a, of_model));
+        }
+        return NULL;
+}
+
+/* An exit code: of a draft whose tokens are not the model's. */
+static int check_vocabulary(DraftModel *d, const Model *m, const Plan *p, const Tokenizer *t)
+{
+        const Output *of_draft = &d->m.graph->output[0], *of_model = &m->graph->output[0];
+        const int64_t n = row_elements(d->plan, &of_draft->node->type),
+                      k = row_elements(p, &of_model->node->type);
+        Arena *a = &d->m.arena;
+        if (n != k)
+                return refuse(d, "drafts in another vocabulary",
+                              arena_printf(a,
+                                           "it has %" PRId64 " tokens, and %s has %" PRId64
+                                           "; both models need the same one",
+                                           n, m->graph->name, k));
+        if (!t || !d->o.tokenizer)
+                return DONE;
+        if (!load_tokenizer(&d->m, &d->o, &d->tokenizer))
+                return failure_code(&d->m);
+        const char *other = other_text(d, t);
+        return other ? refuse(d, "drafts in another vocabulary", other) : DONE;
+}
+
+static void note_hashed_draft(const DraftModel *d)
+{
+        if (!d->o.weights && d->m.graph->nweight)
+                fprintf(stderr,
+                        "lathe: note: the weights of --draft %s are made by a hash of their names; "
+                        "--draft-weights takes trained ones\n",
+                        name_of(d));
+}
+
+int draft_model_open(DraftModel *d, const Model *m, const Plan *p, const Tokenizer *t)
+{
+        int code;
+        if (!model_load(&d->m, &d->o, &code))
+                return code;
+        if (!model_passes(&d->m, &d->o))
+                return failure_code(&d->m);
+        const char *why = why_not_generating(d->m.graph);
+        if (why) {
+                refuse(d, "can't draft", arena_printf(&d->m.arena, "it %s", why));
+                note_not_causal(&d->m);
+                return WRONG_INPUT;
+        }
+        d->plan = model_plan(&d->m, &d->o, p->target);
+        if (!d->plan)
+                return failure_code(&d->m);
+        if ((code = check_vocabulary(d, m, p, t)) != DONE)
+                return code;
+        note_hashed_draft(d);
+        why = packed_weights(&d->m, &d->o, d->plan, &d->packed);
+        if (why)
+                refuse(d, "has no weights", why);
+        if (d->packed.code)
+                return d->packed.code;
+        packed_file_touch(&d->packed.file);
+        d->engine = engine_new(d->plan, d->packed.weights, d->o.threads, d->o.jit, &why);
+        if (!d->engine)
+                return refuse(d, "can't be run", why), WRONG_ENVIRONMENT;
+        d->draft = draft_new(d->engine, d->plan);
+        return d->draft ? DONE : refuse(d, "can't be run", no_memory);
+}
+
+void draft_model_close(DraftModel *d)
+{
+        draft_free(d->draft);
+        engine_free(d->engine);
+        packed_weights_close(&d->packed);
+        tokenizer_free(&d->tokenizer);
+        model_free(&d->m);
+}

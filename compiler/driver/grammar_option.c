@@ -1,0 +1,41 @@
+/* The grammar of --grammar: one that lathe is built with, by its name, or a file. */
+#include <string.h>
+
+#include "driver.h"
+
+/* An exit code, after messages. */
+static int read_grammar(Arena *a, const char *name, const Grammar **grammar)
+{
+        const char *why = NULL, *file = arena_printf(a, "%s.grammar", name), *own = embedded_text(file);
+        const Source *source =
+                own ? source_new(a, file, own, (int32_t)strlen(own)) : read_source(a, name, &why);
+        if (!source) {
+                fprintf(stderr, "lathe: --grammar %s: %s\n", name, why);
+                return WRONG_ENVIRONMENT;
+        }
+        Diag diag = {.arena = a};
+        *grammar = grammar_read(a, &diag, source);
+        diag_print(&diag, stderr);
+        return *grammar ? DONE : WRONG_INPUT;
+}
+
+int constraint_open(Arena *a, const Graph *g, const char *name, const Tokenizer *t, Constraint **constraint)
+{
+        const Grammar *grammar;
+        if (!name)
+                return DONE;
+        if (!t) {
+                fprintf(stderr,
+                        "lathe: --grammar is about text, and %s makes token numbers here: --tokenizer names "
+                        "its tokenizer\n",
+                        g->name);
+                return WRONG_USAGE;
+        }
+        const int code = read_grammar(a, name, &grammar);
+        if (code == DONE)
+                *constraint = constraint_new(grammar, t, loop_tokens(g, "stop"));
+        if (code != DONE || *constraint)
+                return code;
+        fprintf(stderr, "lathe: %s\n", no_memory);
+        return WRONG_ENVIRONMENT;
+}

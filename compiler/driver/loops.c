@@ -1,0 +1,220 @@
+/* What loops take of a model: an input and an output, as loops.def says; and how they are shown. */
+#include <stdio.h>
+
+#include "driver.h"
+
+/* --- inputs ------------------------------------------------------------------------------------------------------- */
+
+const Input *text_input(const Graph *g)
+{
+        for (int i = 0; i < g->nnamed && g->past >= 0; i++)
+                if (i != g->time && i != g->past && ids_of(g, i))
+                        return ids_of(g, i);
+        return ids_of(g, g->past >= 0 ? g->time : growing_dimension(g));
+}
+
+static const Input *picture_input(const Graph *g)
+{
+        for (int i = 0; i < g->ninput; i++)
+                if (g->input[i].type.dtype == REAL && g->input[i].type.rank == 3)
+                        return &g->input[i];
+        return NULL;
+}
+
+const char *picture_fault(const Graph *g, const Input *in)
+{
+        if (!in)
+                return arena_printf(g->arena,
+                                    "an input of a picture, reals [channels, height, width], and %s has none",
+                                    g->name);
+        const char *type = type_text(g->arena, g, &in->type);
+        if (in->type.dtype != REAL || in->type.rank != 3)
+                return arena_printf(g->arena, "an input of reals [channels, height, width], and %s is %s%s",
+                                    input_name(in), in->type.dtype == REAL ? "" : "of integers ", type);
+        if (!type_is_fixed(&in->type))
+                return arena_printf(g->arena, "a picture of a fixed size, and %s is %s", input_name(in),
+                                    type);
+        if (!dim_is(in->type.dim[0], 1) && !dim_is(in->type.dim[0], 3))
+                return arena_printf(g->arena,
+                                    "a picture of 1 or 3 channels, grey or red, green, blue, and %s is %s",
+                                    input_name(in), type);
+        for (int axis = 1; axis < 3; axis++)
+                if (dim_value(in->type.dim[axis], NULL) > MOST_SIDE)
+                        return arena_printf(g->arena, "a picture of at most %d by %d, and %s is %s",
+                                            MOST_SIDE, MOST_SIDE, input_name(in), type);
+        return NULL;
+}
+
+static const char *input_fault(const Graph *g, LoopId id, LoopParts *parts)
+{
+        bool picture = loop_info[id].in == LOOP_IN_PICTURE;
+        parts->input = picture ? picture_input(g) : text_input(g);
+        if (picture)
+                return picture_fault(g, parts->input);
+        return parts->input
+                       ? NULL
+                       : arena_printf(g->arena, "an input of token ids [time], and %s has none", g->name);
+}
+
+/* --- outputs ------------------------------------------------------------------------------------------------------ */
+
+/* What of an output is a loop's: by its rank, and the columns of its last axis (0: any). */
+typedef struct {
+        int rank;
+        int64_t columns;
+        const char *what;
+} Wanted;
+
+static Wanted wanted_output(const Graph *g, const Loop *l, LoopId id, const LoopParts *parts)
+{
+        const char *pool = loop_text(l, "pool");
+        switch (loop_info[id].out) {
+        case LOOP_OUT_LOGITS:
+                return (Wanted){
+                        2, parts->input->bound,
+                        arena_printf(g->arena, "logits, reals [time, %lld]", (long long)parts->input->bound)};
+        case LOOP_OUT_SCORES: return (Wanted){1, 0, "scores, reals [classes]"};
+        case LOOP_OUT_VECTORS: break;
+        }
+        return pool && strcmp(pool, "none") != 0 ? (Wanted){2, 0, "vectors, reals [time, width]"}
+                                                 : (Wanted){1, 0, "a vector, reals [width]"};
+}
+
+static bool output_fits(const Output *o, const Wanted *w, const LoopParts *parts)
+{
+        const Type *t = &o->node->type;
+        if (t->dtype != REAL || t->rank != w->rank || !dim_is_fixed(t->dim[t->rank - 1]) ||
+            (w->columns && !dim_is(t->dim[t->rank - 1], w->columns)))
+                return false;
+        return w->rank == 1 || dim_equal(t->dim[0], parts->input->type.dim[0]);
+}
+
+static const char *output_named(const Graph *g, const char *name, LoopParts *parts)
+{
+        const char **names = NEW_ARRAY(g->arena, const char *, g->noutput);
+        for (int i = 0; i < g->noutput; i++) {
+                names[i] = output_name(&g->output[i]);
+                if (!strcmp(names[i], name))
+                        parts->output = i;
+        }
+        const char *near = parts->output < 0 ? nearest_name(name, names, g->noutput) : NULL;
+        return parts->output >= 0
+                       ? NULL
+                       : arena_printf(g->arena, "the output %s, and %s has none of that name%s%s%s", name,
+                                      g->name, near ? "; did you mean " : "", near ? near : "",
+                                      near ? "?" : "");
+}
+
+static const char *output_fault(const Graph *g, const Loop *l, LoopId id, LoopParts *parts)
+{
+        const char *name = loop_text(l, "from");
+        Wanted w = wanted_output(g, l, id, parts);
+        const char *why = name ? output_named(g, name, parts) : NULL;
+        if (why)
+                return why;
+        if (name && !output_fits(&g->output[parts->output], &w, parts))
+                return arena_printf(g->arena, "an output of %s, and %s is %s", w.what, name,
+                                    type_text(g->arena, g, &g->output[parts->output].node->type));
+        for (int i = 0; i < g->noutput && parts->output < 0; i++)
+                if (output_fits(&g->output[i], &w, parts))
+                        parts->output = i;
+        return parts->output >= 0
+                       ? NULL
+                       : arena_printf(g->arena, "an output of %s, and %s has none", w.what, g->name);
+}
+
+/* --- knobs that belong together ------------------------------------------------------------------------------------- */
+
+static const char *list_fault(const Graph *g, const Loop *l, const char *name, const LoopParts *parts)
+{
+        const Setting *s = loop_setting(l, name);
+        int64_t channels = dim_value(parts->input->type.dim[0], NULL);
+        if (!s || s->kind != SETTING_LIST || s->nlist == channels)
+                return NULL;
+        return arena_printf(g->arena, "%s with a number for each channel, %lld of them, not %d", name,
+                            (long long)channels, s->nlist);
+}
+
+static const char *size_fault(const Graph *g, const Loop *l, const LoopParts *parts)
+{
+        static const char *const size[] = {"shortest_edge", "stretched"};
+        if (loop_setting(l, size[0]) && loop_setting(l, size[1]))
+                return "shortest_edge or stretched, and not both";
+        for (int i = 0; i < 4; i++) {
+                const Setting *s = loop_setting(l, size[i / 2]);
+                int64_t side = dim_value(parts->input->type.dim[1 + i % 2], NULL);
+                if (s && (int64_t)s->number < side)
+                        return arena_printf(g->arena,
+                                            "%s of at least %lld, as long as the input's sides, not %.0f",
+                                            s->name, (long long)side, s->number);
+        }
+        return NULL;
+}
+
+static const char *knobs_fault(const Graph *g, const Loop *l, LoopId id, const LoopParts *parts)
+{
+        const Setting *mask = id == LOOP_fill ? loop_setting(l, "mask") : NULL;
+        const char *why = NULL, *name = input_name(parts->input);
+        if (loop_setting(l, name))
+                return arena_printf(g->arena, "no number for %s, the input that it gives", name);
+        if (id == LOOP_fill && !mask)
+                return "a mask: the number of the token that stands for what is to be found";
+        if (id == LOOP_classify && !(why = list_fault(g, l, "mean", parts)) &&
+            !(why = list_fault(g, l, "std", parts)))
+                why = size_fault(g, l, parts);
+        return why;
+}
+
+const char *loop_fault(const Graph *g, const Loop *l, LoopParts *parts)
+{
+        LoopId id = (LoopId)loop_number(l->name);
+        const char *why;
+        *parts = (LoopParts){.output = -1};
+        if ((why = input_fault(g, id, parts)) || (why = output_fault(g, l, id, parts)))
+                return why;
+        return knobs_fault(g, l, id, parts);
+}
+
+/* --- what is shown -------------------------------------------------------------------------------------------------- */
+
+enum { LONGEST_SETTING = 60 /* columns; of longer ones the beginning is shown */ };
+
+static const char *setting_about(LoopId id, const char *name)
+{
+        for (int i = 0; i < KNOBS; i++)
+                if (knob_table[i].loop == id && !strcmp(knob_table[i].name, name))
+                        return knob_table[i].about;
+        return "what the input of that name is filled with";
+}
+
+static const char *setting_shown(const Graph *g, const Setting *s)
+{
+        const char *text = arena_printf(g->arena, "%s %s", s->name, setting_text(g->arena, s));
+        int n = LONGEST_SETTING;
+        if (strlen(text) <= LONGEST_SETTING)
+                return text;
+        while (n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80) /* whole characters */
+                n--;
+        return arena_printf(g->arena, "%.*s…", n, text);
+}
+
+int show_loops(const Model *m)
+{
+        const Graph *g = m->graph;
+        if (!g->nloop)
+                printf("%s has no loop: `lathe eval` gives its outputs for given inputs\n", g->name);
+        for (int i = 0; i < g->nloop; i++) {
+                const Loop *l = &g->loop[i];
+                LoopId id = (LoopId)loop_number(l->name);
+                int width = 0;
+                printf("loop %s  # %s\n", l->name, loop_info[id].about);
+                for (int k = 0; k < l->nsetting; k++) {
+                        int n = (int)strlen(setting_shown(g, &l->setting[k]));
+                        width = n > width && n <= LONGEST_SETTING ? n : width;
+                }
+                for (int k = 0; k < l->nsetting; k++)
+                        printf("    %-*s  # %s\n", width, setting_shown(g, &l->setting[k]),
+                               setting_about(id, l->setting[k].name));
+        }
+        return DONE;
+}

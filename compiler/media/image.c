@@ -1,0 +1,149 @@
+/* An image, and a file of whichever format as one. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "media_private.h"
+
+enum { MOST_BYTES = 1 << 30, FIRST_READ = 1 << 16 };
+
+/* --- images ------------------------------------------------------------------------------------------------------- */
+
+const char *image_new(Arena *a, int64_t width, int64_t height, int channels, Image *out)
+{
+        *out = (Image){0};
+        if (width < 1 || height < 1 || width > IMAGE_PIXELS / height)
+                return arena_printf(a, "%lld by %lld pixels are wanted; from 1 to %d in all are possible",
+                                    (long long)width, (long long)height, IMAGE_PIXELS);
+        *out = (Image){(int)width, (int)height, channels, malloc((size_t)(width * height * channels))};
+        return out->pixel ? NULL : no_memory;
+}
+
+void image_free(Image *image)
+{
+        free(image->pixel);
+        *image = (Image){0};
+}
+
+void image_crop(Image *image, int x, int y, int width, int height)
+{
+        size_t from = (size_t)image->width * (size_t)image->channels,
+               to = (size_t)width * (size_t)image->channels;
+        for (int row = 0; row < height; row++)
+                memmove(image->pixel + (size_t)row * to,
+                        image->pixel + (size_t)(y + row) * from + (size_t)x * (size_t)image->channels, to);
+        image->width = width;
+        image->height = height;
+}
+
+/* ITU-R BT.601: 0.299 red + 0.587 green + 0.114 blue, in 16 bits behind the point */
+static uint8_t luma(const uint8_t *rgb)
+{
+        return (uint8_t)((rgb[0] * 19595u + rgb[1] * 38470u + rgb[2] * 7471u + 0x8000u) >> 16);
+}
+
+static const char *with_channels(Arena *a, Image *image, int channels)
+{
+        Image other;
+        if (image->channels == channels)
+                return NULL;
+        const char *why = image_new(a, image->width, image->height, channels, &other);
+        size_t n = (size_t)image->width * (size_t)image->height;
+        for (size_t i = 0; i < n && !why; i++)
+                if (channels == 1)
+                        other.pixel[i] = luma(image->pixel + 3 * i);
+                else
+                        memset(other.pixel + 3 * i, image->pixel[i], 3);
+        image_free(image);
+        *image = other;
+        return why;
+}
+
+/* --- files -------------------------------------------------------------------------------------------------------- */
+
+static const struct {
+        const char *begins;
+        int64_t n;
+        const char *(*read)(Arena *a, const MediaBytes *bytes, Image *out);
+        const char *name; /* of what is not read */
+} format[] = {
+        {"\x89PNG\r\n\x1a\n", 8, read_png, NULL},
+        {"P5", 2, read_pnm, NULL},
+        {"P6", 2, read_pnm, NULL},
+        {"\xff\xd8\xff", 3, NULL, "a JPEG"},
+        {"GIF8", 4, NULL, "a GIF"},
+        {"RIFF", 4, NULL, "a WebP, or another file of chunks"},
+        {"BM", 2, NULL, "a BMP"},
+        {"II*", 3, NULL, "a TIFF"},
+        {"MM", 2, NULL, "a TIFF"},
+        {"P1", 2, NULL, "a PBM as text"},
+        {"P2", 2, NULL, "a PGM as text"},
+        {"P3", 2, NULL, "a PPM as text"},
+        {"P4", 2, NULL, "a PBM"},
+        {"P7", 2, NULL, "a PAM"},
+};
+
+static const char *read_bytes(Arena *a, const MediaBytes *bytes, Image *out)
+{
+        for (size_t i = 0; i < sizeof format / sizeof *format; i++) {
+                if (bytes->n < format[i].n || memcmp(bytes->at, format[i].begins, (size_t)format[i].n) != 0)
+                        continue;
+                if (format[i].read)
+                        return format[i].read(a, bytes, out);
+                return arena_printf(
+                        a, "%s: it is %s; PNG, PPM (P6) and PGM (P5) are read: convert it to one of them",
+                        bytes->path, format[i].name);
+        }
+        return arena_printf(a, "%s: it is no picture; PNG, PPM (P6) and PGM (P5) are read", bytes->path);
+}
+
+/* All of a file, malloc'd; NULL with *why. */
+static uint8_t *read_whole(Arena *a, FILE *file, const char *path, int64_t *n, const char **why)
+{
+        uint8_t *all = NULL;
+        int64_t cap = 0;
+        *n = 0;
+        while (!*why) {
+                if (*n == cap) {
+                        cap = cap ? 2 * cap : FIRST_READ;
+                        uint8_t *more = cap > MOST_BYTES ? NULL : realloc(all, (size_t)cap);
+                        if (!more) {
+                                *why = cap > MOST_BYTES ? arena_printf(a, "%s: it is larger than 1 GB", path)
+                                                        : no_memory;
+                                break;
+                        }
+                        all = more;
+                }
+                size_t got = fread(all + *n, 1, (size_t)(cap - *n), file);
+                *n += (int64_t)got;
+                if (!got && ferror(file))
+                        *why = arena_printf(a, "%s: %s", path, strerror(errno));
+                if (!got)
+                        break;
+        }
+        if (!*why)
+                return all;
+        free(all);
+        return NULL;
+}
+
+const char *image_read(Arena *a, const char *path, int channels, Image *out, bool *lacking)
+{
+        bool is_stdin = !strcmp(path, "-");
+        FILE *file = is_stdin ? stdin : fopen(path, "rb");
+        const char *why = NULL, *name = is_stdin ? "standard input" : path;
+        int64_t n;
+        *out = (Image){0};
+        *lacking = !file;
+        if (!file)
+                return arena_printf(a, "%s: %s", name, strerror(errno));
+        uint8_t *all = read_whole(a, file, name, &n, &why);
+        *lacking = ferror(file);
+        if (!is_stdin)
+                fclose(file);
+        if (!why)
+                why = read_bytes(a, &(MediaBytes){name, all, n}, out);
+        if (!why)
+                why = with_channels(a, out, channels);
+        free(all);
+        return why;
+}

@@ -1,0 +1,33 @@
+/* media: pictures, and nothing of models.
+ *
+ * From files: PNG by libpng (png.c), PPM and PGM (pnm.c), whichever it is (image.c); to PNG (png.c); resized as Pillow's
+ * Image.resize does, to the bit (resize.c: Pillow up to 12; 13 resizes the axis first that costs less). */
+#ifndef MEDIA_H
+#define MEDIA_H
+#include "base/base.h"
+
+enum { IMAGE_PIXELS = 1 << 27 /* at most */ };
+
+typedef struct {
+        int width, height, channels; /* channels: 1, grey; 3, red, green and blue */
+        uint8_t *pixel;              /* [height][width][channels], malloc'd */
+} Image;
+
+/* image.c: functions that return a text return NULL, or what is wrong, in the arena; then there is no image to be freed. */
+
+/* A file, or standard input for -, as an image of so many channels (1 or 3): what is not of 8 bits becomes it, transparency is dropped,
+ * and colours become grey, as by Pillow's convert("RGB") and convert("L").  *lacking: it could not be read at all. */
+const char *image_read(Arena *a, const char *path, int channels, Image *out, bool *lacking);
+const char *image_new(Arena *a, int64_t width, int64_t height, int channels, Image *out);
+void image_free(Image *image);
+/* The part whose upper left corner is at x, y, which lies within; in place. */
+void image_crop(Image *image, int x, int y, int width, int height);
+
+/* resize.c: Catmull-Rom's cubic, or a triangle; as wide as the pixels that become one, where it becomes smaller. */
+typedef enum { RESIZE_BILINEAR, RESIZE_BICUBIC } Resampling;
+const char *image_resize(Arena *a, Image *image, int64_t width, int64_t height, Resampling how);
+
+/* png.c */
+bool write_png(const char *path, int width, int height,
+               const uint8_t *pixel); /* [height][width][3]; false after a message */
+#endif

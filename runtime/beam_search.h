@@ -1,0 +1,118 @@
+/*
+ * The steps of a beam search, for which beams.h has the definition.
+ *
+ * Sums run in double, in the order of the tokens.  Needs guard.h, a v16 header, math.h, sampler.h and beams.h.
+ */
+
+/* log of the sum of exp(logit), of which the largest is max. */
+static inline float beams_log_sum(const float *logits, int64_t vocab, float max)
+{
+        double sum = 0;
+        float lane[16];
+        for (int64_t i = 0; i < vocab; i += 16) {
+                const int lanes = vocab - i < 16 ? (int)(vocab - i) : 16;
+                v_store(lane, v_exp(v_sub(v_load_n(logits + i, lanes), v_set1(max))));
+                for (int k = 0; k < lanes; k++)
+                        sum += lane[k] == lane[k] ? (double)lane[k] : 0;
+        }
+        v_store(lane, v_log(v_set1((float)sum)));
+        return lane[0];
+}
+
+/* Puts a choice among the best ones, of which there are n already; how many there are then, at most `most`. */
+static inline int beams_offer(BeamChoice *best, int n, int most, BeamChoice new)
+{
+        if (n == most && !(new.score > best[n - 1].score))
+                return n;
+        int at = n < most ? n : n - 1;
+        for (; at > 0 && new.score > best[at - 1].score; at--)
+                best[at] = best[at - 1];
+        best[at] = new;
+        return n < most ? n + 1 : n;
+}
+
+/* The best continuations by logits [active][vocab], as they are; what may not be chosen is then made -inf by rule_out(), or returned as
+ * the one token that comes. */
+static inline int beams_choose(const Beams *b, float *logits, BeamRules *rule_out, void *of)
+{
+        int n = 0;
+        for (int beam = 0; beam < b->active; beam++) {
+                float *x = logits + beam * b->vocab;
+                const float max = sampler_max(x, (int)b->vocab), log_sum = beams_log_sum(x, b->vocab, max);
+                const int32_t only = rule_out(of, x);
+                if (only >= 0)
+                        n = beams_offer(b->choice, n, 2 * b->beams, (BeamChoice){b->score[beam], beam * b->vocab + only});
+                for (int64_t i = 0; i < b->vocab && only < 0; i++)
+                        if (x[i] > -FLOAT_INF)
+                                n = beams_offer(b->choice, n, 2 * b->beams,
+                                                (BeamChoice){b->score[beam] + (double)(x[i] - max - log_sum),
+                                                             beam * b->vocab + i});
+        }
+        return n;
+}
+
+static inline double beams_worth(const Beams *b, double score, int64_t length)
+{
+        float lane[16];
+        v_store(lane, v_pow(v_set1((float)length), v_set1(b->penalty)));
+        return score / (double)lane[0];
+}
+
+/* A text is done: that of a beam before the step, and perhaps one token more. */
+static inline void beams_finish(Beams *b, BeamChoice c, int32_t token)
+{
+        const double worth = beams_worth(b, c.score, b->made + 1);
+        int at = b->done;
+        for (; at > 0 && worth > b->worth[at - 1]; at--) {
+                b->worth[at] = b->worth[at - 1];
+                b->length[at] = b->length[at - 1];
+                memcpy(b->text + at * b->steps, b->text + (at - 1) * b->steps,
+                       (size_t)b->length[at] * sizeof *b->text);
+        }
+        b->worth[at] = worth;
+        memcpy(b->text + at * b->steps, b->before + c.at / b->vocab * b->steps,
+               (size_t)b->made * sizeof *b->text);
+        b->length[at] = b->made;
+        if (token >= 0)
+                b->text[at * b->steps + b->length[at]++] = token;
+        b->done += b->done < b->beams;
+}
+
+static inline int beams_stops(const Beams *b, int32_t token)
+{
+        for (int i = 0; b->stop[i] >= 0; i++)
+                if (b->stop[i] == token)
+                        return 1;
+        return 0;
+}
+
+/*
+ * One token more, by the logits [active][vocab] behind each beam, which are overwritten.  Then beam i < active came of beam parent[i], and
+ * its last token is tokens[i * steps + made - 1].  Returns 0 if the search has ended: text, length and worth [done], at least one unless
+ * nothing could be chosen.
+ */
+static inline int beams_step(Beams *b, float *logits, BeamRules *rule_out, void *of)
+{
+        const int choices = beams_choose(b, logits, rule_out, of), last = b->made + 1 == b->steps;
+        int active = 0;
+        memcpy(b->before, b->tokens, (size_t)(b->active * b->steps) * sizeof *b->tokens);
+        for (int i = 0; i < choices && active < b->beams; i++) {
+                const BeamChoice c = b->choice[i];
+                const int32_t token = (int32_t)(c.at % b->vocab);
+                const int stops = beams_stops(b, token);
+                if ((stops || last) && i < b->beams)
+                        beams_finish(b, c, stops ? -1 : token);
+                if (stops || last)
+                        continue;
+                b->parent[active] = (int32_t)(c.at / b->vocab);
+                b->score[active] = c.score;
+                memcpy(b->tokens + active * b->steps, b->before + b->parent[active] * b->steps,
+                       (size_t)b->made * sizeof *b->tokens);
+                b->tokens[active++ * b->steps + b->made] = token;
+        }
+        b->active = active;
+        b->made++;
+        if (active == 0)
+                return 0;
+        return b->done < b->beams || (!b->early && beams_worth(b, b->score[0], b->made) > b->worth[b->done - 1]);
+}

@@ -1,0 +1,248 @@
+"""lathe run with the loops classify, embed and fill, beside `lathe eval`, and what is said where they can't run.
+
+    check.py DRIVER            prints ok NAME, or FAIL NAME and why
+
+Pixels are those of Pillow and numpy (recorded by tests/oracle/pictures.py); vectors and logits are those of lathe eval on the same input."""
+import hashlib
+import json
+import math
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, f"{ROOT}/tests/media")
+import pictures
+
+driver = os.path.abspath(sys.argv[1])
+PICTURES, TEXTS = f"{HERE}/pictures.model", f"{HERE}/texts.model"
+failed = 0
+
+
+def lathe(command, model, m, *arguments, code=0, text=None):
+    r = subprocess.run([driver, command, model, *(["-m", m] if m else []), *arguments], capture_output=True, cwd=work,
+                       input=text if isinstance(text, bytes) else text and text.encode())
+    out, err = r.stdout.decode(), "".join(line for line in r.stderr.decode().splitlines(True) if "made by a hash" not in line)
+    if r.returncode != code:
+        raise AssertionError(f"exit status {r.returncode}, not {code}: {out[-300:]}{err[-600:]}")
+    return err if code else out
+
+
+def evaluated(model, m, *arguments):
+    return json.loads(lathe("eval", model, m, *arguments, "--json"))
+
+
+def check(name):
+    def judge(test):
+        global failed
+        try:
+            test()
+            print("ok loops", name, flush=True)
+        except (AssertionError, ValueError) as why:
+            failed += 1
+            print(f"FAIL loops {name}: {why}", flush=True)
+    return judge
+
+
+def same(found, expected):
+    assert found == expected, f"{found} where {expected} is right"
+
+
+def near(found, expected, bound=1e-6):
+    assert len(found) == len(expected) and all(abs(a - b) <= bound for a, b in zip(found, expected)), f"{found} where {expected} is right"
+
+
+def flat(x):
+    return [v for part in x for v in flat(part)] if isinstance(x, list) else [x]
+
+
+def softmax(x):
+    e = [math.exp(v - max(x)) for v in x]
+    return [v / sum(e) for v in e]
+
+
+def classes(m, *arguments, **more):
+    """By picture: [(class, probability, label)]"""
+    lines = lathe("run", PICTURES, m, *arguments, "--json", **more).splitlines()
+    return {r["file"]: [(c["class"], c["probability"], c.get("label")) for c in r["classes"]] for r in map(json.loads, lines)}
+
+
+def error(expected, command, model, m, *arguments, code=1, **more):
+    found = lathe(command, model, m, *arguments, code=code, **more)
+    assert expected in found, f"says {found[:400]} where {expected} is right"
+
+
+NAMES = ["red", "green, as grass", 'blue "sky"']
+with tempfile.TemporaryDirectory() as work:
+    for name, data in pictures.files().items():
+        with open(f"{work}/{name}.{'ppm' if data[:1] == b'P' else 'png'}", "wb") as f:
+            f.write(data)
+
+    # --- classify ---
+
+    for line in open(f"{HERE}/recorded"):
+        name, m, expected = line.split()
+
+        @check(f"pixels of {name}, {m}")
+        def _():
+            seen = flat(evaluated(PICTURES, m, "-I", f"pixels={name}", "--output", "seen")["seen"])
+            same(hashlib.sha256(struct.pack(f"<{len(seen)}f", *seen)).hexdigest()[:32], expected)
+
+    @check("classes of a picture are those of its scores")
+    def _():
+        for m in ("stretched", "cut", "cut_cubic"):
+            scores = evaluated(PICTURES, m, "-I", "pixels=colour.png")["logits"]
+            found, = classes(m, "colour.png").values()
+            near([p for _, p, _ in sorted(found)], softmax(scores))
+            same([c for c, _, _ in found], sorted(range(3), key=lambda i: -scores[i]))
+            same([label for _, _, label in sorted(found)], NAMES if m == "stretched" else [None] * 3)
+
+    @check("a line for each class, headed by the file where there are several")
+    def _():
+        one, = classes("stretched", "colour.png").values()
+        lines = "".join(f"{p:8.4f}  {c}  {label}\n" for c, p, label in one)
+        same(lathe("run", PICTURES, "stretched", "colour.png"), lines)
+        two, = classes("stretched", "ppm.ppm").values()
+        same(lathe("run", PICTURES, "stretched", "colour.png", "ppm.ppm", "--top", "2"),
+             "colour.png\n" + "".join(f"{p:8.4f}  {c}  {label}\n" for c, p, label in one[:2]) +
+             "ppm.ppm\n" + "".join(f"{p:8.4f}  {c}  {label}\n" for c, p, label in two[:2]))
+        same(lathe("run", PICTURES, "cut", "ppm.ppm", "--top", "1").count("  "), 2)
+
+    @check("a picture on standard input")
+    def _():
+        data = pictures.files()["colour"]
+        same(lathe("run", PICTURES, "stretched", "-", text=data), lathe("run", PICTURES, "stretched", "colour.png"))
+
+    @check("a grey model")
+    def _():
+        near([p for _, p, _ in classes("grey", "colour.png")["colour.png"]], [1])
+
+    @check("labels of a config.json")
+    def _():
+        same([label for _, _, label in sorted(classes("json", "colour.png")["colour.png"])], ["rouge", "vert", "bleu"])
+
+    @check("labels in the model file")
+    def _():
+        same([label for _, _, label in sorted(classes("lines", "colour.png")["colour.png"])], ["rot", "grün", "blau"])
+        error("labels has 2 labels, a line each, and the model 3 classes", "run", PICTURES, "told", "colour.png")
+
+    @check("other inputs are filled, and outputs chosen")
+    def _():
+        scores = evaluated(PICTURES, "values", "-I", "pixels=colour.png")["logits"]
+        near([p for _, p, _ in sorted(classes("two", "colour.png")["colour.png"])], softmax(scores))
+        near([p for _, p, _ in sorted(classes("two", "colour.png", "-I", "scale=0")["colour.png"])], [1 / 3] * 3)
+        same(len(classes("second", "colour.png")["colour.png"]), 2)
+
+    @check("what is said of wrong pictures, labels and scores")
+    def _():
+        error("wants pictures behind the model", "run", PICTURES, "cut", code=2)
+        error("it can be read once", "run", PICTURES, "cut", "-", "-", code=2)
+        error("run classify: takes no --temp", "run", PICTURES, "cut", "colour.png", "--temp", "1", code=2)
+        error("nowhere.png: No such file", "run", PICTURES, "cut", "nowhere.png", code=3)
+        error("standard input: it is no picture", "run", PICTURES, "cut", "-", text="hello")
+        error("few has 2 labels, a line each, and the model 3 classes", "run", PICTURES, "few", "colour.png")
+        error("id2label has no text for class 1", "run", PICTURES, "lacking", "colour.png")
+        error("nowhere: No such file", "run", PICTURES, "nowhere", "colour.png", code=3)
+        error("its scores give no probabilities", "run", PICTURES, "lost", "colour.png")
+        error("wanted for it is an input of reals [channels, height, width], and scale is []", "eval", PICTURES, "two", "-I", "scale=colour.png")
+        error("cut has no loop clasify; did you mean classify?", "run", PICTURES, "cut", "colour.png", "--loop", "clasify", code=2)
+
+    @check("what is said of loops of pictures that do not fit")
+    def _():
+        error("wants stretched of at least 20, as long as the input's sides, not 19", "check", PICTURES, "too_small")
+        error("wants shortest_edge or stretched, and not both", "check", PICTURES, "too_many")
+
+    # --- embed and fill ---
+
+    GIVEN = ["-I", "keep=1", "-I", "token_types=0"]
+
+    def hidden(tokens, output):
+        return evaluated(TEXTS, "base", *GIVEN, "-p", tokens, "--output", output)[output]
+
+    def embedded(m, *texts, **more):
+        return [json.loads(line) for line in lathe("run", TEXTS, m, *texts, **more).splitlines()]
+
+    A, B = "1 5 9 2", "3 7 4 11 23 2 8"
+
+    @check("a vector that the model gives")
+    def _():
+        same(embedded("sentence", A, B), [hidden(A, "sentence"), hidden(B, "sentence")])
+        same(embedded("sentence", "-", text=f"{A}\n{B}"), embedded("sentence", A, B))
+        same(embedded("sentence", "-p", A), embedded("sentence", A))
+
+    @check("the mean, the first, of length 1")
+    def _():
+        rows = hidden(B, "hidden")
+        mean = [sum(column) / len(rows) for column in zip(*rows)]
+        near(embedded("averaged", B)[0], mean)
+        same(embedded("first", B)[0], rows[0])
+        near(embedded("unit", B)[0], [v / math.sqrt(sum(w * w for w in mean)) for v in mean])
+
+    @check("vectors in a file")
+    def _():
+        lathe("run", TEXTS, "averaged", A, B, "-o", "out.npy")
+        data = open(f"{work}/out.npy", "rb").read()
+        length = struct.unpack_from("<H", data, 8)[0]
+        assert b"'shape': (2, 8)" in data[:10 + length], data[:10 + length]
+        same([struct.unpack("<f", struct.pack("<f", v))[0] for v in flat(embedded("averaged", A, B))],
+             [v for v, in struct.iter_unpack("<f", data[10 + length:])])
+
+    @check("cosines")
+    def _():
+        x, y = embedded("averaged", A, B)
+        cos = sum(a * b for a, b in zip(x, y)) / math.sqrt(sum(a * a for a in x) * sum(b * b for b in y))
+        same(lathe("run", TEXTS, "averaged", A, B, "--similar"), f"{1:8.4f}{cos:8.4f}  {A}\n{cos:8.4f}{1:8.4f}  {B}\n")
+
+    @check("the likeliest tokens for each mask")
+    def _():
+        logits = hidden(B, "logits")
+        found = json.loads(lathe("run", TEXTS, "filled", B, "--json", "--top", "60"))
+        same((found["text"], found["mask"], found["position"]), (B, 1, 1))
+        near([t["probability"] for t in sorted(found["tokens"], key=lambda t: t["token"])], softmax(logits[1]))
+        top = sorted(range(60), key=lambda i: -logits[1][i])[:5]
+        same(lathe("run", TEXTS, "filled", B), "".join(f"{softmax(logits[1])[i]:8.4f}  {i}\n" for i in top))
+        two = lathe("run", TEXTS, "filled", "7 3 7", "--top", "1").splitlines()
+        same([two[0], two[2]], ["7 3 7, mask 1", "7 3 7, mask 2"])
+
+    @check("texts by a tokenizer, masks by their name")
+    def _():
+        words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "paris", "the", "is", "[MASK]", "\\"] + [f"word{i}" for i in range(51)]
+        with open(f"{work}/vocab.txt", "w") as f:
+            f.write("\n".join(words) + "\n")
+        tokenizer = ["--tokenizer", "vocab.txt"]
+        text, tokens = "The [MASK] is Paris", "2 5 7 6 4 3"
+        logits = hidden(tokens, "logits")[2]
+        top = sorted(range(60), key=lambda i: -logits[i])
+        lines = [line.split() for line in lathe("run", TEXTS, "filled", text, *tokenizer, "--top", "60").splitlines()]
+        same([line[1:] for line in lines], [[str(i), words[i]] for i in top])
+        found = json.loads(lathe("run", TEXTS, "filled", text, *tokenizer, "--top", "60", "--json"))
+        same([t["text"] for t in found["tokens"]], [words[i] for i in top])
+        same(embedded("sentence", text.replace("[MASK]", "word0"), *tokenizer), [hidden("2 5 9 6 4 3", "sentence")])
+        error('"the is" has no mask: token 7, [MASK] is wanted in it', "run", TEXTS, "filled", "the is", *tokenizer)
+
+    @check("the last loop, or the one that is named")
+    def _():
+        same(lathe("run", TEXTS, "both", B), lathe("run", TEXTS, "filled", B))
+        same(lathe("run", TEXTS, "both", B, "--loop", "embed"), lathe("run", TEXTS, "sentence", B))
+
+    @check("what is said of wrong texts and loops")
+    def _():
+        error('"1 2 3" has no mask: token 7 is wanted in it', "run", TEXTS, "filled", "1 2 3")
+        error("tokens[1] is 60: it must be 0 to 59", "run", TEXTS, "filled", "7 60")
+        error("time is 33 by the inputs, and at most 32", "run", TEXTS, "filled", "7 " * 33)
+        error("loop embed wants texts behind the model", "run", TEXTS, "sentence", code=2)
+        error("the input token_types [time] is not given", "run", TEXTS, "unfilled", A)
+        error("vectors are written to a file", "run", TEXTS, "sentence", A, "-o", "-", code=2)
+        error("--similar has no effect with -o", "run", TEXTS, "sentence", A, "-o", "x.npy", "--similar", code=2)
+        error("a line has a byte 0", "run", TEXTS, "sentence", "-", text="1 2\0 3\n")
+        error("loop fill wants a mask: the number of the token", "check", TEXTS, "no_mask")
+        error("the mask of loop fill is token 60, and mask_out has tokens 0 to 59", "run", TEXTS, "mask_out", "1 2")
+        error("loop fill wants no number for tokens, the input that it gives", "check", TEXTS, "own_input")
+        error("loop embed wants the output sentense, and no_output has none of that name; did you mean sentence?", "check", TEXTS, "no_output")
+        error("loop embed wants an output of a vector, reals [width], and hidden is [time, 8]", "check", TEXTS, "other_output")
+        error("loop fill wants an output of logits, reals [time, 60], and no_logits has none", "check", TEXTS, "no_logits")
+        error("loop embed wants an input of token ids [time], and no_ids has none", "check", TEXTS, "no_ids")
+sys.exit(failed > 0)
