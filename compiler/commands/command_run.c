@@ -9,7 +9,7 @@ static const struct {
         int (*run)(LoopRun *r);
         const char *takes;
 } way[LOOPS] = {
-        [LOOP_generate] = {NULL, "mDwsZtT1xd0kcpfnI7EKPN239+:;<>=SRzJvHYWhV6@"},
+        [LOOP_generate] = {NULL, "mDwsZtT1xd0kcpfnI7EKPN239+:;<>=^%&SRzJvHYWhV6@"},
         [LOOP_classify] = {run_classify, "mDwsZT1xd0kcI7RJhV6@rj"},
         [LOOP_embed] = {run_embed, "mDwsZtT1xd0kcI7RJhV6@po~"},
         [LOOP_fill] = {run_fill, "mDwsZtT1xd0kcI7RJhV6@prj"},
@@ -39,7 +39,7 @@ static int run_loop(Model *m, const Options *o, const PackedWeights *begun, cons
 {
         LoopRun r = {.e = {.o = o, .command = "run", .m = m, .packed = *begun}, .loop = loop};
         const char *why = loop_fault(m->graph, loop, &r.parts);
-        int code = why ? loop_wrong(why) : DONE;
+        int code = !why ? DONE : loop_wrong(arena_printf(&m->arena, "loop %s wants %s", loop->name, why));
         r.e.wanted = &r.parts.output;
         r.e.nwanted = 1;
         if (code == DONE)

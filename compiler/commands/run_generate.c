@@ -253,6 +253,11 @@ static void report(const Session *s, const Generated *g)
                 1e3 * (s->planned - s->begin), 1e3 * (s->loaded - s->planned),
                 1e3 * engine_compile_seconds(s->engine), s->o->jit == JIT_CC ? "cc" : "libtcc",
                 s->plan->target->name);
+        if (s->how.beams.beams) {
+                fprintf(stderr, "%" PRId64 " prompt tokens and %" PRId64 " new ones of %d beams %.1f ms\n",
+                        g->prompt, g->made, s->how.beams.beams, 1e3 * g->first_seconds);
+                return;
+        }
         double before = seconds() - g->rest_seconds - s->begin;
         fprintf(stderr,
                 "%" PRId64 " prompt tokens and the first new one %.1f ms, spec to first token %.1f ms\n",
@@ -361,6 +366,7 @@ static int generate_text(Session *s)
                               .chunk = INT64_MAX,
                               .sampler = o->sampler,
                               .penalties = o->penalties,
+                              .beams = o->beams,
                               .fed = s->how.fed,
                               .size = s->how.size,
                               .suppress = s->how.suppress,
@@ -375,6 +381,11 @@ static int generate_text(Session *s)
         memcpy(s->how.stop, o->stop, sizeof s->how.stop);
         const TalkForm *form =
                 o->raw ? NULL : model_talks(s->m, o, o->tokenizer ? &s->tokenizer : NULL, "run");
+        if (form && o->beams.beams) {
+                fprintf(stderr, "lathe run: --beams is for a text, not a conversation; --raw goes on from "
+                                "the prompt as it is\n");
+                return WRONG_USAGE;
+        }
         if (form)
                 return converse(s, form);
         if (o->system) {
@@ -400,7 +411,10 @@ static bool is_one_prompt(const Options *o)
 
 int run_generate(Model *m, const Options *o, const PackedWeights *begun)
 {
-        Session s = {.o = o, .m = m, .packed = *begun, .begin = o->begun};
+        Options own = *o;
+        Session s = {.o = &own, .m = m, .packed = *begun, .begin = o->begun};
+        if (o->beams.beams)
+                own.slots = o->beams.beams;
         int code = is_one_prompt(o) ? prepare(&s) : WRONG_USAGE;
         if (code == DONE)
                 code = generate_text(&s);

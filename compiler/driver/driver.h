@@ -53,6 +53,7 @@ typedef struct {
         int64_t steps;
         Sampler sampler;
         Penalties penalties;
+        BeamOptions beams;
         int drafts; /* tokens that are drafted at a time, .. */
         const char *draft,
                 *draft_weights; /* .. by this model with these weights; NULL: from what the text has said before */

@@ -172,7 +172,8 @@ static bool generation_stands(Model *m, const Options *o, const Loop *l)
         return false;
 }
 
-/* Whether the model has what each of its loops wants; else it is reported. */
+/* Whether the model has what the loops want that it states itself, and loop generate; else it is reported.  What others want is asked for
+ * when they are run: a descendant may do without an output. */
 static bool loops_stand(Model *m, const Options *o)
 {
         for (int i = 0; i < m->graph->nloop; i++) {
@@ -183,13 +184,10 @@ static bool loops_stand(Model *m, const Options *o)
                                 return false;
                         continue;
                 }
-                const char *why = loop_fault(m->oracle, l, &parts);
+                const char *why = l->inherited ? NULL : loop_fault(m->oracle, l, &parts);
                 if (!why)
                         continue;
                 diag_error(&m->diag, l->span, "loop %s wants %s", l->name, why);
-                if (l->inherited)
-                        diag_hint(&m->diag, "%s inherits the loop; `loop %s none` in it goes without",
-                                  m->graph->name, l->name);
                 diag_print(&m->diag, stderr);
                 return false;
         }

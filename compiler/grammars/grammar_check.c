@@ -44,11 +44,9 @@ static bool may_be_empty(const Grammar *g, const GrammarItem *item)
         switch (item->kind) {
         case ITEM_SET: return false;
         case ITEM_RULE: return g->rule[item->rule].may_be_empty;
-        case ITEM_SEQUENCE:
-        case ITEM_SOME: return all;
+        case ITEM_SEQUENCE: return all;
         case ITEM_EITHER: return one;
-        case ITEM_OPTION:
-        case ITEM_ANY: return true;
+        case ITEM_TIMES: return item->least == 0 || all;
         }
         return false;
 }
@@ -63,13 +61,11 @@ static bool allows_some(const bool *rule, const GrammarItem *item)
                 one = one || some;
         }
         switch (item->kind) {
-        case ITEM_SET:
-        case ITEM_OPTION:
-        case ITEM_ANY: return true;
+        case ITEM_SET: return true;
         case ITEM_RULE: return rule[item->rule];
-        case ITEM_SEQUENCE:
-        case ITEM_SOME: return all;
+        case ITEM_SEQUENCE: return all;
         case ITEM_EITHER: return one;
+        case ITEM_TIMES: return item->least == 0 || all;
         }
         return false;
 }

@@ -2,7 +2,7 @@
  *
  *     file     = { name "::=" choice }
  *     choice   = sequence { "|" sequence }
- *     sequence = { item [ "*" | "+" | "?" ] }
+ *     sequence = { item [ "*" | "+" | "?" | "{n}" | "{n,}" | "{n,m}" ] }
  *     item     = "literal" | [class] | name | "(" choice ")"
  *
  * White space and comments, # to the end of the line, stand anywhere.  A name with ::= behind it begins the next rule. */
@@ -229,26 +229,59 @@ static GrammarItem *read_item(GrammarReader *r)
         const char *name = read_name(r);
         if (!name)
                 refuse_at(r, begin, begin + 1,
-                          strchr("*+?", peek_byte(r)) && peek_byte(r)
+                          strchr("*+?{", peek_byte(r)) && peek_byte(r)
                                   ? "there is nothing to repeat before this"
-                          : peek_byte(r) == '{'
-                                  ? "repetition is written * + or ?, not {"
                                   : "expected a \"literal\", a [class], a rule's name or a group in ( )");
         GrammarItem *item = item_new(r, ITEM_RULE, begin);
         item->name = name;
         return item;
 }
 
+static int read_times(GrammarReader *r, int32_t begin)
+{
+        int n = 0;
+        const int32_t first = r->at;
+        for (char c; (c = peek_byte(r)) >= '0' && c <= '9' && n <= MAX_TIMES; r->at++)
+                n = 10 * n + c - '0';
+        if (r->at == first || n > MAX_TIMES)
+                refuse_at(r, begin, r->at,
+                          arena_printf(r->arena, "expected {3}, {3,} or {3,5}, with numbers up to %d",
+                                       MAX_TIMES));
+        return n;
+}
+
+/* {n}, {n,} or {n,m} */
+static void read_braces(GrammarReader *r, GrammarItem *times)
+{
+        const int32_t begin = r->at++;
+        times->least = times->most = read_times(r, begin);
+        if (peek_byte(r) == ',') {
+                r->at++;
+                times->most = peek_byte(r) == '}' ? -1 : read_times(r, begin);
+        }
+        if (peek_byte(r) != '}')
+                refuse_at(r, begin, r->at, "the } of this repetition is missing");
+        r->at++;
+        if (times->most == 0 || (times->most > 0 && times->most < times->least))
+                refuse_at(r, begin, r->at,
+                          times->most ? "this ends before it begins" : "no times at all: leave it out");
+}
+
 static GrammarItem *read_repeated(GrammarReader *r)
 {
         GrammarItem *item = read_item(r);
         const char c = peek_byte(r);
-        if (c != '*' && c != '+' && c != '?')
+        if (c != '*' && c != '+' && c != '?' && c != '{')
                 return item;
-        GrammarItem *all = item_new(r, c == '*' ? ITEM_ANY : c == '+' ? ITEM_SOME : ITEM_OPTION, r->at);
-        r->at++;
-        item_add(r, all, item);
-        return all;
+        GrammarItem *times = item_new(r, ITEM_TIMES, r->at);
+        times->least = c == '+';
+        times->most = c == '?' ? 1 : -1;
+        item_add(r, times, item);
+        if (c == '{')
+                read_braces(r, times);
+        else
+                r->at++;
+        return times;
 }
 
 static GrammarItem *read_sequence(GrammarReader *r)

@@ -98,10 +98,33 @@ static int set_of_characters(Layout *l, CharSet set, int next)
 
 /* --- items ------------------------------------------------------------------------------------------------------------------ */
 
+static int item_place(Layout *l, const GrammarItem *item, int next);
+
+/* least times, and then up to most times more, or without a limit */
+static int times_place(Layout *l, const GrammarItem *item, int next)
+{
+        const GrammarItem *kid = item->kid[0];
+        int at = next, from = 0;
+        if (item->most < 0) {
+                const int again = place_add(l, (GrammarPlace){.kind = PLACE_EITHER, .other = next});
+                const int begin = item_place(l, kid, again);
+                l->g->place[again].next = begin;
+                at = item->least ? begin : again;
+                from = 1;
+        }
+        for (int i = item->least; i < item->most; i++)
+                at = either(l, item_place(l, kid, at), next);
+        for (int i = from; i < item->least; i++)
+                at = item_place(l, kid, at);
+        return at;
+}
+
 /* The place where the item begins, `next` being behind it. */
 static int item_place(Layout *l, const GrammarItem *item, int next)
 {
         int at = next;
+        if (l->full)
+                return next;
         switch (item->kind) {
         case ITEM_SET: return set_of_characters(l, item->set, next);
         case ITEM_RULE:
@@ -115,14 +138,7 @@ static int item_place(Layout *l, const GrammarItem *item, int next)
                 for (int i = item->nkid - 1; i-- > 0;)
                         at = either(l, item_place(l, item->kid[i], next), at);
                 return at;
-        case ITEM_OPTION: return either(l, item_place(l, item->kid[0], next), next);
-        case ITEM_ANY:
-        case ITEM_SOME: {
-                const int again = place_add(l, (GrammarPlace){.kind = PLACE_EITHER, .other = next});
-                const int begin = item_place(l, item->kid[0], again);
-                l->g->place[again].next = begin;
-                return item->kind == ITEM_ANY ? again : begin;
-        }
+        case ITEM_TIMES: return times_place(l, item, next);
         }
         return next;
 }

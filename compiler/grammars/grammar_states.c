@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 enum {
-        MOST_WAYS = 1 << 12,       /* of a state */
+        MOST_WAYS = 1 << 15,       /* of a state */
         WAYS_SEEN = 4 * MOST_WAYS, /* slots of a hash table */
         MOST_STATES = 1 << 20,
         MUCH_MEMORY = 16 << 20, /* bytes: grammar_forget() begins anew */
@@ -49,6 +49,7 @@ struct GrammarStates {
         Cell *cell;
         int ncell, cap_cells;
         Numbers states, cells;
+        int32_t first; /* GRAMMAR_DEAD: not known yet */
         const char *fault;
         /* the state that is being made */
         Way way[MOST_WAYS], pending[2 * WAYS_SEEN];
@@ -222,9 +223,11 @@ static void follow(GrammarStates *s, int place, int stack)
 
 int32_t grammar_begin(GrammarStates *s)
 {
+        if (s->first != GRAMMAR_DEAD)
+                return s->first;
         begin_ways(s);
         follow(s, s->g->rule[s->g->root].begin, 0);
-        return state_of_ways(s);
+        return s->first = state_of_ways(s);
 }
 
 int32_t grammar_step(GrammarStates *s, int32_t state, unsigned char byte)
@@ -265,6 +268,7 @@ static void begin_anew(GrammarStates *s)
         s->arena = (Arena){0};
         s->state = NULL;
         s->cell = NULL;
+        s->first = GRAMMAR_DEAD;
         s->nstate = s->cap_states = s->cap_cells = 0;
         s->ncell = 1; /* cell 0 is the empty stack */
         s->states = s->cells = (Numbers){NULL, 0, 0};

@@ -6,6 +6,7 @@
 enum {
         MAX_RULES = 1 << 12,
         MAX_NESTING = 100, /* groups in groups */
+        MAX_TIMES = 1000,  /* in { } */
         MAX_PLACES = 1 << 20
 };
 
@@ -14,9 +15,7 @@ typedef enum {
         ITEM_RULE,     /* what a rule allows */
         ITEM_SEQUENCE, /* kids one after another; without any: nothing, the empty text */
         ITEM_EITHER,   /* one of the kids */
-        ITEM_OPTION,   /* the kid or nothing */
-        ITEM_ANY,      /* the kid, any number of times */
-        ITEM_SOME      /* the same, at least once */
+        ITEM_TIMES     /* the kid, so many times */
 } ItemKind;
 
 typedef struct GrammarItem {
@@ -25,6 +24,7 @@ typedef struct GrammarItem {
         CharSet set;      /* of SET */
         const char *name; /* of RULE, */
         int rule;         /* and its number */
+        int least, most;  /* of TIMES; most -1: no limit */
         struct GrammarItem **kid;
         int nkid, cap;
 } GrammarItem;

@@ -16,6 +16,7 @@ typedef struct {
         int64_t prompt;
         int slot[MAX_BEAMS]; /* of each beam */
         float *logits;       /* [beams][vocab] */
+        const int64_t *size; /* of what is fed; else 0 */
 } Search;
 
 static int32_t rule_out(void *of, float *logits)
@@ -70,7 +71,7 @@ static const char *advance_beams(Search *s)
         }
         for (int i = 0; s->how->fed && i < s->g->ninput; i++)
                 input[i] = s->how->fed[i] ? s->how->fed[i] : (const void *)token;
-        const EngineCall call = {input, &s->logits, s->how->size};
+        const EngineCall call = {input, &s->logits, s->size};
         return engine_batch(s->engine, sequence, b->active, &call);
 }
 
@@ -86,7 +87,7 @@ static const char *begin(Search *s, const int32_t *tokens, int64_t n)
                         input[k] =
                                 s->how->fed && s->how->fed[k] ? s->how->fed[k] : (const void *)(tokens + i);
                 const bool last = i + count == n;
-                const EngineCall call = {input, last ? &s->logits : &none, s->how->size};
+                const EngineCall call = {input, last ? &s->logits : &none, s->size};
                 wrong = engine_advance(s->engine, &call, count, last ? count - 1 : count);
         }
         return wrong;
@@ -126,12 +127,15 @@ static const char *with_room(Search *s, const int32_t *tokens, int64_t n, BeamTe
         return wrong || best->tokens ? wrong : no_memory;
 }
 
-const char *beam_search(Engine *e, const Plan *p, const int32_t *tokens, int64_t n, const BeamOptions *o,
-                        const Generation *how, BeamText *best)
+const char *beam_search(Engine *e, const Plan *p, const int32_t *tokens, int64_t n, const Generation *how,
+                        BeamText *best)
 {
+        const BeamOptions *o = &how->beams;
         const Graph *g = p->graph;
         const int64_t context = g->named[g->time].bound, left = context - n + 1;
+        static const int64_t none[MAX_NAMED];
         Search s = {.engine = e,
+                    .size = how->size ? how->size : none,
                     .g = g,
                     .how = how,
                     .tokens = {loop_tokens(g, "stop"), loop_tokens(g, "first"), loop_tokens(g, "forbid"),

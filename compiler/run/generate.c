@@ -274,6 +274,20 @@ static const char *loop(Run *r, Generator *all, void *room, const int32_t *token
         }
 }
 
+/* The text that beams find. */
+static const char *show_best(Run *r, const Plan *p, const int32_t *tokens, int64_t n, Generated *result)
+{
+        BeamText best;
+        double begin = seconds();
+        *result = (Generated){.prompt = n - engine_position(r->engine)};
+        const char *wrong = beam_search(r->engine, p, tokens, n, r->how, &best);
+        for (int64_t i = 0; !wrong && i < best.n && show_token(&r->outlet, r->tokenizer, best.tokens[i]); i++)
+                result->made++;
+        result->first_seconds = seconds() - begin;
+        free(best.tokens);
+        return wrong;
+}
+
 const char *generate(Engine *e, const Plan *p, const Tokenizer *tokenizer, const int32_t *tokens, int64_t n,
                      Generation *how, Generated *result)
 {
@@ -311,7 +325,9 @@ const char *generate(Engine *e, const Plan *p, const Tokenizer *tokenizer, const
         *result = (Generated){.made = 0};
         r.generator = &all;
         r.made = result;
-        const char *wrong = room && r.outlet.piece ? loop(&r, &all, room, tokens, n, result) : no_memory;
+        const char *wrong = !room || !r.outlet.piece ? no_memory
+                            : how->beams.beams       ? show_best(&r, p, tokens, n, result)
+                                                     : loop(&r, &all, room, tokens, n, result);
         show_end(&r.outlet);
         wrong = wrong ? wrong : r.outlet.wrong;
         free(r.outlet.held);

@@ -169,7 +169,14 @@ bool generates_when_fed(const Graph *g); /* the same, where other inputs are fed
 /* for a model whose one input is token ids: those of text as it has them in numbers, malloc'd, or the start token; NULL with *why */
 int32_t *numbers_to_tokens(const Graph *g, const char *text, int64_t *count, const char **why);
 
-enum { MAX_STOPS = 16, MAX_FED = 64 };
+enum { MAX_STOPS = 16, MAX_FED = 64, MAX_BEAMS = 64 };
+
+/* Beam search (runtime/beams.h). */
+typedef struct {
+        int beams;            /* 2 to MAX_BEAMS; 0: none */
+        float length_penalty; /* what a text is worth: log p / length ^ this */
+        bool early;           /* ends when there are as many texts as beams, better ones or not */
+} BeamOptions;
 
 typedef struct {
         int64_t steps;   /* at most so many new tokens */
@@ -178,6 +185,7 @@ typedef struct {
         Draft *draft;    /* by this model; NULL: by what the text has said before */
         Sampler sampler; /* its scratch apart; `state` is that of what comes behind it afterwards */
         Penalties penalties;
+        BeamOptions beams;           /* the text is shown when it is found */
         void **fed;                  /* [ninput], or NULL: what is fed separately, and NULL for the tokens */
         const int64_t *size;         /* then [nnamed] */
         const int32_t *suppress;     /* tokens that are never chosen, -1 behind them; or NULL */
@@ -198,21 +206,15 @@ extern const char output_failed[];
 const char *generate(Engine *e, const Plan *p, const Tokenizer *tokenizer, const int32_t *tokens, int64_t n,
                      Generation *how, Generated *result);
 
-/* beam_search.c: the likeliest text, of several that go on side by side, in an engine with a slot for each.  Of `how` what is fed, steps, chunk,
- * suppress and interrupted are read.  NULL, or what is wrong; tokens are malloc'd, without the stop token. */
-enum { MAX_BEAMS = 64 };
-typedef struct {
-        int beams; /* 2 to MAX_BEAMS */
-        float length_penalty;
-        bool early;
-} BeamOptions;
+/* beam_search.c: the likeliest text, of several that go on side by side, in an engine with a slot for each.  Of `how` the beams, what is fed, steps,
+ * chunk, suppress and interrupted are read.  NULL, or what is wrong; tokens are malloc'd, without the stop token. */
 typedef struct {
         int32_t *tokens;
         int64_t n;
         double worth; /* the sum of log p, divided by the length to the power of the penalty */
 } BeamText;
-const char *beam_search(Engine *e, const Plan *p, const int32_t *tokens, int64_t n, const BeamOptions *o,
-                        const Generation *how, BeamText *best);
+const char *beam_search(Engine *e, const Plan *p, const int32_t *tokens, int64_t n, const Generation *how,
+                        BeamText *best);
 
 /* Of the bytes of a checkpoint's files, one after another */
 uint64_t checkpoint_bytes_hash(const Checkpoint *c);

@@ -244,5 +244,7 @@ with tempfile.TemporaryDirectory() as work:
         error("loop embed wants the output sentense, and no_output has none of that name; did you mean sentence?", "check", TEXTS, "no_output")
         error("loop embed wants an output of a vector, reals [width], and hidden is [time, 8]", "check", TEXTS, "other_output")
         error("loop fill wants an output of logits, reals [time, 60], and no_logits has none", "check", TEXTS, "no_logits")
+        lathe("check", TEXTS, "without")
+        error("loop fill wants an output of logits, reals [time, 60], and without has none", "run", TEXTS, "without", "7")
         error("loop embed wants an input of token ids [time], and no_ids has none", "check", TEXTS, "no_ids")
 sys.exit(failed > 0)

@@ -1,7 +1,7 @@
 """The published vision transformers as safetensors: weights, and for each picture a record for `lathe verify --against`.
 
     vit.py FOLDER_OF_DATA FOLDER        writes digits_1.safetensors, digits_1.0 .. with all values, digits_1.0.answer .. with the
-                                        answers alone, and the same for digits_4
+                                        answers alone, the same for digits_4, and digit_4.0.pgm .. with digits_4.labels
 
 Data: researchase/vit-mnist-explorations.  Of the one with a layer every intermediate value is published, of the one with four the
 digit alone.
@@ -71,6 +71,8 @@ def four_layers():
                        **{f"head.{name}": model["head"][name] for name in ("lnW", "lnB", "linW", "linB")}}, "f")
     for i, example in enumerate(model["examples"]):
         write(f"digits_4.{i}.answer", {"pixels": picture(example), "digit": example["label"]}, "d")
+        (WORK / f"digit_4.{i}.pgm").write_bytes(b"P5 28 28 255\n" + bytes(example["px"]))
+    (WORK / "digits_4.labels").write_text("".join(f"{example['label']}\n" for example in model["examples"]))
 
 
 one_layer()
