@@ -205,7 +205,7 @@ static const char *begin(Denoise *w)
 {
         LoopRun *r = w->r;
         const Options *o = r->e.o;
-        const Setting *none = loop_setting(r->loop, "none");
+        const Setting *none = loop_setting(r->loop, "no_class");
         Arena *a = &r->e.m->arena;
         const Type *t = &r->parts.input->type;
         const DenoiseOptions way = options_of(r->loop, o);
@@ -215,12 +215,16 @@ static const char *begin(Denoise *w)
         w->guidance = o->given['$'] ? o->guidance : number_of(r->loop, "guidance", 1);
         w->none = none ? none->number : 0;
         if (w->guidance != 1 && (!none || !r->parts.class))
-                return "guidance wants an input of the class, and in loop denoise `none`, the number that "
+                return "guidance wants an input of the class, and in loop denoise `no_class`, the number "
+                       "that "
                        "stands for no class";
         if (o->nfile > 1)
                 return "loop denoise takes a model alone; -I gives inputs, as -I class=7";
         if (!o->out || !strcmp(o->out, "-"))
                 return "what is made is written to a file: -o PICTURE.png, or .safetensors or .npy";
+        if (!ends_with(o->out, ".png") && !is_values_file(o->out))
+                return arena_printf(a, "-o %s: what is made is written as .png, .safetensors or .npy",
+                                    o->out);
         if (ends_with(o->out, ".png") && (t->rank != 3 || (w->dim[0] != 1 && w->dim[0] != 3)))
                 return arena_printf(a,
                                     "a PNG has 1 or 3 channels, [channels, height, width], and %s is %s; -o "

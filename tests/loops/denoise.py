@@ -68,6 +68,19 @@ def compare():
         verdict(f"{name} as in diffusers", not faults, "\n".join(faults))
 
 
+def guide():
+    """What is linear in the class is with guidance what it is at none + guidance (class - none)."""
+    found = []
+    for added, words in (("class / 10.0", ["--guidance", "3", "-I", "class=1"]), ("(4 + 3 * (1 - 4)) / 10.0", [])):
+        with open("guided.model", "w", encoding="ascii") as f:
+            f.write(f"model guided {{ input step : real; input latent : real[8]; input class : id(8); output told = 0.25 * latent + {added} + 0 * class\n"
+                    "    loop denoise { no_class 0  steps 5 } }\n".replace("no_class 0", "no_class 4" if words else "no_class 0"))
+        wanted = words if words else ["-I", "class=0"]
+        code, out, err = lathe("run", "guided.model", *wanted, "-o", "guided.safetensors")
+        found.append(values("guided.safetensors") if code == 0 else [9.0 + len(found)] * 8)
+    verdict("guidance", all(abs(a - b) < 1e-5 for a, b in zip(*found)), str(found))
+
+
 def drawn(*words):
     code, out, err = lathe("run", *SKETCH, *words, "-o", "drawn.png")
     with open("drawn.png", "rb") as f:
@@ -83,6 +96,7 @@ def refused(name, said, settings, *words):
 with tempfile.TemporaryDirectory() as at:
     os.chdir(at)
     compare()
+    guide()
     star = drawn("-I", "class=13", "--seed", "1")
     verdict("a seed is a picture, whatever the threads and kernels", star == drawn("-I", "class=13", "--seed", "1", "--threads", "2", "--target", "scalar"))
     verdict("another seed is another", star != drawn("-I", "class=13", "--seed", "2"))
@@ -98,10 +112,13 @@ with tempfile.TemporaryDirectory() as at:
     refused("a flow whose model tells noise", "goes by velocities", 'scheduler "euler"  tells "noise"', "-o", "x.npy")
     refused("no file", "written to a file", ways)
     refused("a picture of a vector", "a PNG has 1 or 3 channels", ways, "-o", "x.png")
+    refused("a file of another kind", "is written as .png", ways, "-o", "x.pgm")
     refused("guidance without a class", "guidance wants", ways, "--guidance", "2", "-o", "x.npy")
     refused("the step given", "step is what loop denoise gives", ways, "-I", "step=1", "-o", "x.npy")
     refused("a scheduler that there is not", "scheduler wants", 'scheduler "lms"', "-o", "x.npy")
     refused("a latent of another shape", "latent", ways, "-I", "latent=[1, 2]", "-o", "x.npy")
+    code, out, err = lathe("run", *SKETCH, "-o", "x.png")
+    verdict("refused: no class", code == 1 and "the input class is missing" in err, err)
     code, out, err = lathe("run", *SKETCH, "-I", "class=19", "-o", "x.png")
     verdict("refused: a class out of range", code == 1 and "class" in err and not os.path.exists("x.png"), err)
 sys.exit(failed)
