@@ -14,6 +14,7 @@ static const struct {
         [LOOP_embed] = {run_embed, "mDwsZtT1xd0kcI7RJhV6@po~"},
         [LOOP_denoise] = {run_denoise, "mDwsZT1xd0kcI7RJhV6@noS$"},
         [LOOP_fill] = {run_fill, "mDwsZtT1xd0kcI7RJhV6@prj"},
+        [LOOP_transcribe] = {run_transcribe, "mDwsZtT1xd0kcpfnI7EKPN239+:;<>=^%&SRzJvHYWhV6@"},
 };
 
 /* The loop of --loop, or the last that the model states; NULL: it has none.  false after a message. */
@@ -58,7 +59,7 @@ static int run_chosen(Model *m, const Options *o, const PackedWeights *begun)
         const char *command = arena_printf(&m->arena, "run %s", loop_info[id].name);
         if (!options_fit(o, command, way[id].takes))
                 return WRONG_USAGE;
-        return id == LOOP_generate ? run_generate(m, o, begun) : run_loop(m, o, begun, loop, id);
+        return id == LOOP_generate ? run_generate(m, o, begun, NULL) : run_loop(m, o, begun, loop, id);
 }
 
 int run_command(const Options *o)

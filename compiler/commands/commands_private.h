@@ -27,7 +27,8 @@ typedef struct {
         Tokenizer *tokenizer; /* loaded for the text, if it is not yet */
         const char *text;     /* [ntext], for the input of token ids; NULL: none */
         int64_t ntext;
-        Recorded values; /* recorded_free() */
+        const char *sound; /* a file, for the input of a sound; NULL: none */
+        Recorded values;   /* recorded_free() */
 } Given;
 /* An exit code, after a message if it is none. */
 int given_gather(Given *e, WhatIsRecorded what);
@@ -37,6 +38,11 @@ int given_gather(Given *e, WhatIsRecorded what);
 const char *picture_values(Arena *a, const Loop *l, const char *path, const int64_t *dim, double **value,
                            bool *lacking);
 bool is_picture_file(const char *path); /* by its name: .png, .ppm, .pgm */
+
+/* sound.c: likewise a sound's values, of the dimension [samples], with silence behind it.  Without a loop it may have any rate. */
+const char *sound_values(Arena *a, const Loop *l, const char *path, const int64_t *dim, double **value,
+                         bool *lacking);
+bool is_sound_file(const char *path); /* by its name: .wav */
 
 /* evaluation.c: a model that is run once for each set of inputs. */
 typedef struct {
@@ -63,7 +69,8 @@ void evaluation_free(Evaluation *e);
 
 /* Loops, on a model whose passes have been run: each an exit code.  command_run.c chooses among them.
  * begun: packed_weights_begin(), which becomes theirs. */
-int run_generate(Model *m, const Options *o, const PackedWeights *begun);
+int run_generate(Model *m, const Options *o, const PackedWeights *begun,
+                 const char *sound); /* a file that is fed; NULL: none */
 typedef struct {
         Evaluation e;
         const Loop *loop;
@@ -73,6 +80,7 @@ int run_classify(LoopRun *r);
 int run_embed(LoopRun *r);
 int run_fill(LoopRun *r);
 int run_denoise(LoopRun *r);
+int run_transcribe(LoopRun *r);
 
 /* loop_run.c: what the last three share. */
 int loop_wrong(const char *message);    /* prints it; an exit code */

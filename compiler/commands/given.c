@@ -46,21 +46,32 @@ static int add_file(Given *e, const char *name, const char *path)
                                                    : wrong_file(e, &error);
 }
 
-/* As the model's loop classify says, if it has one. */
-static int add_picture(Given *e, const Input *in, const char *name, const char *path)
+/* Files that become an input as a loop of the model says, if it has it. */
+typedef struct {
+        const char *loop;
+        int rank; /* of the input */
+        bool (*is_file)(const char *path);
+        const char *(*fault)(const Graph *g, const Input *in);
+        const char *(*values)(Arena *a, const Loop *l, const char *path, const int64_t *dim, double **value,
+                              bool *lacking);
+} Medium;
+static const Medium picture = {"classify", 3, is_picture_file, picture_fault, picture_values},
+                    sound = {"transcribe", 1, is_sound_file, sound_fault, sound_values};
+
+static int add_medium(Given *e, const Medium *k, const Input *in, const char *path)
 {
         const Graph *g = e->m->oracle;
         int64_t dim[3];
         double *value;
         bool lacking = false;
-        const char *why = picture_fault(g, in);
+        const char *why = k->fault(g, in), *name = in ? input_name(in) : "";
         if (why)
                 return wrong(e, arena_printf(g->arena, "-I %s=%s: wanted for it is %s", name, path, why));
-        for (int axis = 0; axis < 3; axis++)
+        for (int axis = 0; axis < k->rank; axis++)
                 dim[axis] = dim_value(in->type.dim[axis], NULL);
-        why = picture_values(g->arena, graph_loop(g, "classify"), path, dim, &value, &lacking);
+        why = k->values(g->arena, graph_loop(g, k->loop), path, dim, &value, &lacking);
         if (!why)
-                return add_made(e, name, 3, dim, value);
+                return add_made(e, name, k->rank, dim, value);
         int code = wrong(e, why);
         return lacking ? WRONG_ENVIRONMENT : code;
 }
@@ -104,8 +115,9 @@ static int add_named(Given *e, const char *text)
                         g->ninput ? list : "none");
                 return WRONG_INPUT;
         }
-        if (is_picture_file(equals + 1))
-                return add_picture(e, input_named(g, name), name, equals + 1);
+        if (picture.is_file(equals + 1) || sound.is_file(equals + 1))
+                return add_medium(e, picture.is_file(equals + 1) ? &picture : &sound, input_named(g, name),
+                                  equals + 1);
         return is_values_file(equals + 1) ? add_file(e, name, equals + 1)
                                           : add_expression(e, name, equals + 1);
 }
@@ -152,6 +164,8 @@ int given_gather(Given *e, WhatIsRecorded what)
                 code = open_values(e, o->input_file[i]);
         for (int i = 0; i < o->ninput && code == DONE; i++)
                 code = add_named(e, o->input[i]);
+        if (code == DONE && e->sound)
+                code = add_medium(e, &sound, sound_input(e->m->oracle), e->sound);
         if (code == DONE && e->text)
                 code = add_text(e);
         if (code != DONE)

@@ -87,13 +87,14 @@ static const Command command_table[] = {
          "example: lathe import SmolLM2-135M/ --spec-only\n"},
         {"run", run_command, "mDwsZtT1xd0kcpfnI7EKPN239+:;<>=^%&$SRzJvHYWhV6@~rjo", 1, MAX_FILES,
          "one model, and perhaps a prompt",
-         "MODEL [PROMPT | PICTURE… | TEXT…] [--weights CKPT] [--tokenizer TOK] [-n N] [--temp T] [--threads "
+         "MODEL [PROMPT | PICTURE… | TEXT… | SOUND] [--weights CKPT] [--tokenizer TOK] [-n N] [--temp T] "
+         "[--threads "
          "K] [--system TEXT] "
          "[--raw]",
          "a model run at once, as its loop says: text as it is made",
          "Compiled in memory; no C compiler is needed.  What is done is what the model file's loop says "
          "(docs/loops.md): generate, which is\nalso what a model without a loop does, makes text; classify, "
-         "embed, fill and denoise are below.\n"
+         "embed, fill, denoise and transcribe are below.\n"
          "  --loop NAME      this one of its loops (default: the last that it states; `lathe show MODEL "
          "loops`)\n"
          "Of loop generate; without a tokenizer, prompt and text are token numbers:\n"
@@ -175,7 +176,7 @@ static const Command command_table[] = {
          "once\n"
          "  -I NAME=VALUE    the input NAME: an expression of the language ('[1, 2]', '[[1, 2], [3, 4]] * "
          "0.5'), or a file .npy or "
-         ".safetensors, or a picture .png, .ppm or .pgm.\n"
+         ".safetensors, or a picture .png, .ppm or .pgm, or a sound .wav.\n"
          "                   A single number fills the input\n"
          "  -p TEXT, -f FILE the text of the input of token ids (an encoder's before a decoder's), by the "
          "tokenizer; without one, token "
@@ -386,6 +387,10 @@ static const char help_of_loops[] =
         "  -I NAME=VALUE, --inputs FILE   the other inputs, as class=7; the latent too, in place of noise\n"
         "  -n N             steps;  --seed S   of the noise (default 1);  --guidance G   how often what the "
         "class adds is counted\n"
+        "Of loop transcribe:\n"
+        "  SOUND            a WAV file; - is standard input.  It is fed, then text is made as by loop "
+        "generate, "
+        "with its options\n"
         "Of these also -I, --inputs, --weights, --tokenizer, --threads, --jit, --cache and what is as for "
         "build.\n"
         "example: lathe run classifier/ cat.png dog.png --top 3\n"

@@ -39,6 +39,7 @@ typedef struct {
         PackedWeights packed;
         Engine *engine;
         DraftModel draft;
+        const char *sound;             /* a file that is fed; NULL: none */
         Given given;                   /* to a model with inputs that are fed separately */
         double begin, planned, loaded; /* seconds */
 } Session;
@@ -170,7 +171,8 @@ static int feed(Session *s)
         }
         if (!s->m->graph->fed_separately)
                 return DONE;
-        s->given = (Given){.o = o, .command = "run", .m = s->m, .tokenizer = &s->tokenizer};
+        s->given =
+                (Given){.o = o, .command = "run", .m = s->m, .tokenizer = &s->tokenizer, .sound = s->sound};
         if (feeds_prompt(s) && (prompt_given(o) || o->prompt_file) &&
             !(s->given.text = prompt_text(s, &s->given.ntext)))
                 return WRONG_ENVIRONMENT;
@@ -351,7 +353,7 @@ static int complete(Session *s)
         int32_t start = start_token(s->m->graph), *read = NULL;
         const int32_t *tokens = &start;
         n = 1;
-        if (!feeds_prompt(s))
+        if (!feeds_prompt(s) && (!s->sound || prompt_given(s->o) || s->o->prompt_file))
                 tokens = read = read_prompt(s, &n, &code);
         if (tokens)
                 code = show_text(s, tokens, n, &made);
@@ -409,10 +411,10 @@ static bool is_one_prompt(const Options *o)
         return o->nfile <= 2 && prompt_fits(o);
 }
 
-int run_generate(Model *m, const Options *o, const PackedWeights *begun)
+int run_generate(Model *m, const Options *o, const PackedWeights *begun, const char *sound)
 {
         Options own = *o;
-        Session s = {.o = &own, .m = m, .packed = *begun, .begin = o->begun};
+        Session s = {.o = &own, .m = m, .packed = *begun, .sound = sound, .begin = o->begun};
         if (o->beams.beams)
                 own.slots = o->beams.beams;
         int code = is_one_prompt(o) ? prepare(&s) : WRONG_USAGE;

@@ -248,6 +248,9 @@ typedef struct {
 const char *loop_fault(const Graph *g, const Loop *l, LoopParts *parts);
 /* NULL, or which input a picture can be, and why this one (NULL: there is none) is not that. */
 const char *picture_fault(const Graph *g, const Input *in);
+/* Likewise of a sound; and the first input that can be one, NULL: there is none. */
+const char *sound_fault(const Graph *g, const Input *in);
+const Input *sound_input(const Graph *g);
 /* The input that a text is for: that of token ids, of an encoder and a decoder the encoder's; NULL: there is none. */
 const Input *text_input(const Graph *g);
 int show_loops(const Model *m); /* those that it states, with their settings; an exit code */

@@ -56,6 +56,14 @@ static const Input *input_of_setting(const Graph *g, const Loop *l, const char *
         return NULL;
 }
 
+const Input *sound_input(const Graph *g)
+{
+        for (int i = 0; i < g->ninput; i++)
+                if (g->input[i].type.dtype == REAL && g->input[i].type.rank == 1)
+                        return &g->input[i];
+        return NULL;
+}
+
 static const char *latent_fault(const Graph *g, const Loop *l, LoopParts *parts)
 {
         const char *latent, *step, *class;
@@ -73,14 +81,29 @@ static const char *latent_fault(const Graph *g, const Loop *l, LoopParts *parts)
         return NULL;
 }
 
+const char *sound_fault(const Graph *g, const Input *in)
+{
+        if (!in)
+                return arena_printf(g->arena, "an input of a sound, reals [samples], and %s has none",
+                                    g->name);
+        const char *type = type_text(g->arena, g, &in->type);
+        if (in->type.dtype != REAL || in->type.rank != 1)
+                return arena_printf(g->arena, "an input of reals [samples], and %s is %s%s", input_name(in),
+                                    in->type.dtype == REAL ? "" : "of integers ", type);
+        return type_is_fixed(&in->type) ? NULL
+                                        : arena_printf(g->arena, "a sound of a fixed length, and %s is %s",
+                                                       input_name(in), type);
+}
+
 static const char *input_fault(const Graph *g, const Loop *l, LoopId id, LoopParts *parts)
 {
-        bool picture = loop_info[id].in == LOOP_IN_PICTURE;
-        if (loop_info[id].in == LOOP_IN_LATENT)
-                return latent_fault(g, l, parts);
-        parts->input = picture ? picture_input(g) : text_input(g);
-        if (picture)
-                return picture_fault(g, parts->input);
+        switch (loop_info[id].in) {
+        case LOOP_IN_PICTURE: return picture_fault(g, parts->input = picture_input(g));
+        case LOOP_IN_SOUND: return sound_fault(g, parts->input = sound_input(g));
+        case LOOP_IN_LATENT: return latent_fault(g, l, parts);
+        case LOOP_IN_TOKENS: break;
+        }
+        parts->input = text_input(g);
         return parts->input
                        ? NULL
                        : arena_printf(g->arena, "an input of token ids [time], and %s has none", g->name);
@@ -105,7 +128,8 @@ static Wanted wanted_output(const Graph *g, const Loop *l, LoopId id, const Loop
                         arena_printf(g->arena, "logits, reals [time, %lld]", (long long)parts->input->bound)};
         case LOOP_OUT_SCORES: return (Wanted){1, 0, "scores, reals [classes]"};
         case LOOP_OUT_LATENT:
-        case LOOP_OUT_VECTORS: break;
+        case LOOP_OUT_VECTORS:
+        case LOOP_OUT_TEXT: break;
         }
         return pool && strcmp(pool, "none") != 0 ? (Wanted){2, 0, "vectors, reals [time, width]"}
                                                  : (Wanted){1, 0, "a vector, reals [width]"};
@@ -166,6 +190,8 @@ static const char *output_fault(const Graph *g, const Loop *l, LoopId id, LoopPa
         const char *name = loop_text(l, "from");
         if (loop_info[id].out == LOOP_OUT_LATENT)
                 return latent_output_fault(g, l, parts);
+        if (loop_info[id].out == LOOP_OUT_TEXT)
+                return NULL; /* run_generate() says what it lacks */
         Wanted w = wanted_output(g, l, id, parts);
         const char *why = name ? output_named(g, name, parts) : NULL;
         if (why)
@@ -217,6 +243,8 @@ static const char *knobs_fault(const Graph *g, const Loop *l, LoopId id, const L
                 return arena_printf(g->arena, "no number for %s, the input that it gives", name);
         if (id == LOOP_fill && !mask)
                 return "a mask: the number of the token that stands for what is to be found";
+        if (id == LOOP_transcribe && !loop_setting(l, "rate"))
+                return "a rate: how many samples the model takes of a second";
         if (id == LOOP_classify && !(why = list_fault(g, l, "mean", parts)) &&
             !(why = list_fault(g, l, "std", parts)))
                 why = size_fault(g, l, parts);

@@ -168,6 +168,7 @@ static void check_knob(Elaborator *e, const Loop *l, const Setting *s)
 {
         const char **names = NEW_ARRAY(e->keep, const char *, KNOBS + e->g->ninput);
         int loop = loop_number(l->name), n = 0;
+        const bool fills = loop != LOOP_generate && loop != LOOP_transcribe;
         for (int i = 0; i < KNOBS; i++) {
                 if ((int)knob_table[i].loop != loop)
                         continue;
@@ -179,11 +180,11 @@ static void check_knob(Elaborator *e, const Loop *l, const Setting *s)
                                  setting_text(e->keep, s));
                 return;
         }
-        if (loop != LOOP_generate && is_filling(e, s)) {
+        if (fills && is_filling(e, s)) {
                 check_filling(e, s);
                 return;
         }
-        for (int i = 0; loop != LOOP_generate && i < e->g->ninput; i++)
+        for (int i = 0; fills && i < e->g->ninput; i++)
                 names[n++] = input_name(&e->g->input[i]);
         poisoned(e, s->span, "loop %s has no %s", l->name, s->name);
         hint_nearest(e, s->name, names, n);

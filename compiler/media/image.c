@@ -1,10 +1,7 @@
 /* An image, and a file of whichever format as one. */
-#include <errno.h>
 #include <stdlib.h>
 
 #include "media_private.h"
-
-enum { MOST_BYTES = 1 << 30, FIRST_READ = 1 << 16 };
 
 /* --- images ------------------------------------------------------------------------------------------------------- */
 
@@ -96,54 +93,15 @@ static const char *read_bytes(Arena *a, const MediaBytes *bytes, Image *out)
         return arena_printf(a, "%s: it is no picture; PNG, PPM (P6) and PGM (P5) are read", bytes->path);
 }
 
-/* All of a file, malloc'd; NULL with *why. */
-static uint8_t *read_whole(Arena *a, FILE *file, const char *path, int64_t *n, const char **why)
-{
-        uint8_t *all = NULL;
-        int64_t cap = 0;
-        *n = 0;
-        while (!*why) {
-                if (*n == cap) {
-                        cap = cap ? 2 * cap : FIRST_READ;
-                        uint8_t *more = cap > MOST_BYTES ? NULL : realloc(all, (size_t)cap);
-                        if (!more) {
-                                *why = cap > MOST_BYTES ? arena_printf(a, "%s: it is larger than 1 GB", path)
-                                                        : no_memory;
-                                break;
-                        }
-                        all = more;
-                }
-                size_t got = fread(all + *n, 1, (size_t)(cap - *n), file);
-                *n += (int64_t)got;
-                if (!got && ferror(file))
-                        *why = arena_printf(a, "%s: %s", path, strerror(errno));
-                if (!got)
-                        break;
-        }
-        if (!*why)
-                return all;
-        free(all);
-        return NULL;
-}
-
 const char *image_read(Arena *a, const char *path, int channels, Image *out, bool *lacking)
 {
-        bool is_stdin = !strcmp(path, "-");
-        FILE *file = is_stdin ? stdin : fopen(path, "rb");
-        const char *why = NULL, *name = is_stdin ? "standard input" : path;
-        int64_t n;
+        MediaBytes bytes;
         *out = (Image){0};
-        *lacking = !file;
-        if (!file)
-                return arena_printf(a, "%s: %s", name, strerror(errno));
-        uint8_t *all = read_whole(a, file, name, &n, &why);
-        *lacking = ferror(file);
-        if (!is_stdin)
-                fclose(file);
+        const char *why = media_read(a, path, &bytes, lacking);
         if (!why)
-                why = read_bytes(a, &(MediaBytes){name, all, n}, out);
+                why = read_bytes(a, &bytes, out);
         if (!why)
                 why = with_channels(a, out, channels);
-        free(all);
+        media_free(&bytes);
         return why;
 }

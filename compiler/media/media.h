@@ -1,7 +1,7 @@
-/* media: pictures, and nothing of models.
+/* media: pictures and sounds, and nothing of models.
  *
  * From files: PNG by libpng (png.c), PPM and PGM (pnm.c), whichever it is (image.c); to PNG (png.c); resized as Pillow's
- * Image.resize does, to the bit (resize.c: Pillow up to 12; 13 resizes the axis first that costs less). */
+ * Image.resize does, to the bit (resize.c: Pillow up to 12; 13 resizes the axis first that costs less).  Sounds from WAV files (wav.c). */
 #ifndef MEDIA_H
 #define MEDIA_H
 #include "base/base.h"
@@ -30,4 +30,16 @@ const char *image_resize(Arena *a, Image *image, int64_t width, int64_t height, 
 /* png.c */
 bool write_png(const char *path, int width, int height,
                const uint8_t *pixel); /* [height][width][3]; false after a message */
+
+/* wav.c */
+typedef struct {
+        int64_t n;     /* samples, at least one */
+        int rate;      /* of them in a second */
+        float *sample; /* [n], malloc'd: the mean over the channels; integers become -1 to 1 */
+} Sound;
+
+/* A WAV file, or standard input for -: whole numbers of 8, 16, 24 and 32 bits, floats of 32 and 64.  rate: the one that is wanted, 0: any.
+ * NULL, or what is wrong, in the arena, and then there is no sound to be freed.  *lacking: it could not be read at all. */
+const char *sound_read(Arena *a, const char *path, int rate, Sound *out, bool *lacking);
+void sound_free(Sound *sound);
 #endif

@@ -5,9 +5,14 @@
 
 typedef struct {
         const char *path; /* in messages */
-        const uint8_t *at;
+        uint8_t *at;      /* malloc'd */
         int64_t n;
 } MediaBytes;
+
+/* whole_file.c: a file, or standard input for -, of at most 1 GB.  NULL, or what is wrong, in the arena; *lacking: it could not be read
+ * at all.  In either case media_free(). */
+const char *media_read(Arena *a, const char *path, MediaBytes *out, bool *lacking);
+void media_free(MediaBytes *bytes);
 
 /* Each reads a file that begins as its format does, with 1 or 3 channels as it has them. */
 const char *read_png(Arena *a, const MediaBytes *bytes, Image *out);

@@ -1,0 +1,22 @@
+/* lathe run, loop transcribe: a sound becomes text.  It is fed, and loop generate writes. */
+#include <stdio.h>
+
+#include "commands_private.h"
+
+int run_transcribe(LoopRun *r)
+{
+        Options own = *r->e.o;
+        PackedWeights begun = r->e.packed; /* becomes run_generate's */
+        const char *sound = own.file[1];
+        if (own.nfile != 2) {
+                fprintf(stderr,
+                        "lathe run: loop transcribe wants one sound behind the model, a WAV file, or - for "
+                        "standard input; `lathe help run` says more\n");
+                return WRONG_USAGE;
+        }
+        if (!loop_reads_once(r))
+                return WRONG_USAGE;
+        own.nfile = 1; /* what is behind the model is no prompt */
+        r->e.packed = (PackedWeights){0};
+        return run_generate(r->e.m, &own, &begun, sound);
+}

@@ -1,0 +1,40 @@
+/* A sound as an input of a model, as its `loop transcribe` says: of that rate, with silence behind it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "commands_private.h"
+#include "media/media.h"
+
+bool is_sound_file(const char *path)
+{
+        size_t n = strlen(path);
+        return n > 4 && (!strcmp(path + n - 4, ".wav") || !strcmp(path + n - 4, ".WAV"));
+}
+
+/* Nothing of a sound is left out: a model that hears less of it would answer for all of it. */
+static const char *too_long(Arena *a, const char *path, const Sound *s, int64_t most)
+{
+        double seconds = (double)most / s->rate;
+        return arena_printf(
+                a,
+                "%s: it is %.6g s long (%lld samples), and the model takes %.6g s (%lld): `ffmpeg "
+                "-i FILE -ss 0 -t %.6g NEW.wav` takes the first part",
+                path, (double)s->n / s->rate, (long long)s->n, seconds, (long long)most, seconds);
+}
+
+const char *sound_values(Arena *a, const Loop *l, const char *path, const int64_t *dim, double **value,
+                         bool *lacking)
+{
+        const Setting *rate = loop_setting(l, "rate");
+        Sound s;
+        *value = NULL;
+        const char *why = sound_read(a, path, rate ? (int)rate->number : 0, &s, lacking);
+        if (!why && s.n > *dim)
+                why = too_long(a, path, &s, *dim);
+        if (!why && !(*value = calloc((size_t)*dim, sizeof **value)))
+                why = no_memory;
+        for (int64_t i = 0; i < s.n && !why; i++)
+                (*value)[i] = (double)s.sample[i];
+        sound_free(&s);
+        return why;
+}

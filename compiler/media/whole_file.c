@@ -1,0 +1,47 @@
+/* All that a file of pictures or sound holds. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "media_private.h"
+
+enum { MOST_BYTES = 1 << 30, FIRST_READ = 1 << 16 };
+
+static const char *read_whole(Arena *a, FILE *file, MediaBytes *out)
+{
+        for (int64_t cap = 0;;) {
+                if (out->n == cap) {
+                        cap = cap ? 2 * cap : FIRST_READ;
+                        if (cap > MOST_BYTES)
+                                return arena_printf(a, "%s: it is larger than 1 GB", out->path);
+                        uint8_t *more = realloc(out->at, (size_t)cap);
+                        if (!more)
+                                return no_memory;
+                        out->at = more;
+                }
+                size_t got = fread(out->at + out->n, 1, (size_t)(cap - out->n), file);
+                out->n += (int64_t)got;
+                if (!got)
+                        return ferror(file) ? arena_printf(a, "%s: %s", out->path, strerror(errno)) : NULL;
+        }
+}
+
+const char *media_read(Arena *a, const char *path, MediaBytes *out, bool *lacking)
+{
+        bool is_stdin = !strcmp(path, "-");
+        FILE *file = is_stdin ? stdin : fopen(path, "rb");
+        *out = (MediaBytes){.path = is_stdin ? "standard input" : path};
+        *lacking = !file;
+        if (!file)
+                return arena_printf(a, "%s: %s", out->path, strerror(errno));
+        const char *why = read_whole(a, file, out);
+        *lacking = ferror(file);
+        if (!is_stdin)
+                fclose(file);
+        return why;
+}
+
+void media_free(MediaBytes *bytes)
+{
+        free(bytes->at);
+        *bytes = (MediaBytes){0};
+}

@@ -1,0 +1,219 @@
+"""WAV files as compiler/media reads them, log-mel spectrograms beside those of the reference (recorded by tests/oracle/sounds.py), and
+lathe run with loop transcribe beside loop generate on the spectrogram.
+
+    check.py DRIVER PROGRAM    PROGRAM: wav.c; prints ok NAME, or FAIL NAME and why"""
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+
+import made
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+MODEL = f"{HERE}/sounds.model"
+driver, reader = map(os.path.abspath, sys.argv[1:])
+BOUND = 5e-5  # of values from -1 to 2; the reference's own are of float32
+FFMPEG = "convert it: `ffmpeg -i FILE -ac 1 -ar 16000 NEW.wav`"
+failed = 0
+
+
+def verdict(name, why):
+    global failed
+    print(f"FAIL sounds {name}: {why}" if why else f"ok sounds {name}", flush=True)
+    failed += bool(why)
+
+
+def write(name, data):
+    with open(f"{work}/{name}", "wb") as f:
+        f.write(data)
+
+
+def read_all(files, rate):
+    """{name: bytes}: what the reader says of each"""
+    for name, data in files.items():
+        write(name, data)
+    r = subprocess.run([reader], input="".join(f"{name} {rate}\n" for name in files), capture_output=True, text=True, cwd=work)
+    lines = r.stdout.splitlines()
+    return lines if r.returncode == 0 and len(lines) == len(files) else [f"exit status {r.returncode}: {r.stderr[-600:]}"] * len(files)
+
+
+class Unexpected(str):
+    """What a command said that ended with another exit status"""
+
+
+def lathe(command, m, *arguments, code=0, text=None):
+    r = subprocess.run([driver, command, MODEL, "-m", m, *arguments], capture_output=True, cwd=work, input=text)
+    err = "".join(line for line in r.stderr.decode().splitlines(True) if "made by a hash" not in line)
+    if r.returncode != code:
+        return Unexpected(f"exit status {r.returncode}, not {code}: {err[-600:]}")
+    return err if code else r.stdout.decode() + err
+
+
+# ---- files ----
+
+WHOLE = {8: [0, 1, 128, 255], 16: [-32768, -1, 0, 32767], 24: [-(1 << 23), -1, 1, (1 << 23) - 1], 32: [-(1 << 31), -(1 << 20), 1 << 10, 1 << 30]}
+
+
+def packed(bits, values):
+    return b"".join((v & ((1 << bits) - 1)).to_bytes(bits // 8, "little") for v in values)
+
+
+def good():
+    """{name: (bytes, rate, values)}"""
+    found = {}
+    for bits, values in WHOLE.items():
+        half = 1 << (bits - 1)
+        of_them = [(v - half) / half if bits == 8 else v / half for v in values]
+        found[f"bits-{bits}"] = (made.wav(packed(bits, values), bits=bits), 16000, of_them)
+        found[f"stereo-{bits}"] = (made.wav(packed(bits, values), bits=bits, channels=2, rate=44100), 44100,
+                                   [(of_them[0] + of_them[1]) / 2, (of_them[2] + of_them[3]) / 2])
+    reals = [0.5, -1.25, 1e-20, 3]
+    found["float"] = (made.wav(struct.pack("<4f", *reals), kind=3, bits=32), 16000, reals)
+    found["double"] = (made.wav(struct.pack("<4d", *reals), kind=3, bits=64), 16000, reals)
+    two = struct.pack("<2h", 16384, -8192), [0.5, -0.25]
+    data, extended = made.chunk(b"data", two[0]), made.form()[8:22] + struct.pack("<HHHI", 16, 22, 16, 4) + struct.pack("<H", 1) + bytes(14)
+    found["extended"] = (made.riff(made.chunk(b"fmt ", b"\xfe\xff" + extended[2:]), data), 16000, two[1])
+    found["more-chunks"] = (made.riff(made.chunk(b"LIST", b"odd"), made.form(), made.chunk(b"fact", b"1234"), data, made.chunk(b"id3 ", b"x")), 16000, two[1])
+    found["pipe"] = (b"RIFF\xff\xff\xff\xffWAVE" + made.form() + b"data\xff\xff\xff\xff" + two[0], 16000, two[1])
+    found["pipe-of-sox"] = (b"RIFF\x24\xf0\xff\x7fWAVE" + made.form() + b"data\x00\xf0\xff\x7f" + two[0], 16000, two[1])
+    found["half-a-sample"] = (made.riff(made.form(), made.chunk(b"data", two[0] + b"x")), 16000, two[1])
+    return found
+
+
+def broken():
+    """{name: (bytes, what is said behind the path)}"""
+    whole = made.wav([1, 2, 3, 4])
+    kinds = "whole numbers (1) of 8, 16, 24 and 32 bits and floats (3) of 32 and 64 are read: " + FFMPEG
+    of_kind = lambda kind, bits, block=None: made.wav(b"abcdefgh", kind=kind, bits=bits, block=block)
+    found = {
+        "empty": (b"", "it is no sound; WAV is read"), "a-text": (b"hello", "it is no sound"), "a-webp": (b"RIFF\x04\0\0\0WEBP", "it is no sound"),
+        "a-flac": (b"fLaC....", "it is a FLAC; WAV is read: " + FFMPEG), "an-mp3": (b"ID3\x04", "it is an MP3"), "an-mp4": (b"\0\0\0\x20ftypM4A ", "it is an MP4"),
+        "an-ogg": (b"OggS", "it is an Ogg"), "an-aiff": (b"FORM", "it is an AIFF"), "rifx": (b"RIFX" + whole[4:], "it is a WAV whose numbers begin with their highest byte"),
+        "rf64": (b"RF64" + whole[4:], "it is a WAV of more than 4 GB"),
+        "rate": (made.wav([1], rate=44100), "it has 44100 samples a second, and 16000 are wanted: " + FFMPEG),
+        "rate-0": (made.wav([1], rate=0), "byte 24: its rate can't be 0 samples a second"),
+        "mu-law": (of_kind(7, 8), "its samples are of kind 7 with 8 bits; " + kinds), "adpcm": (of_kind(2, 4, 1), "its samples are of kind 2 with 4 bits"),
+        "bits-12": (of_kind(1, 12, 2), "its samples are of kind 1 with 12 bits"), "bits-64": (of_kind(1, 64), "its samples are of kind 1 with 64 bits"),
+        "bits-0": (of_kind(1, 0), "its samples are of kind 1 with 0 bits"), "half-float": (of_kind(3, 16), "its samples are of kind 3 with 16 bits"),
+        "no-channels": (made.wav([1], channels=0), "byte 32: 0 channels of 16 bits can't be 0 bytes"),
+        "block": (made.wav([1, 2], block=3), "byte 32: 1 channels of 16 bits can't be 3 bytes"),
+        "no-samples": (made.wav([]), "it has no samples"), "too-few": (made.wav([1], channels=2), "it has no samples"),
+        "no-data": (made.riff(made.form()), "it ends without samples (data)"), "no-chunks": (made.riff(), "it ends without samples (data)"),
+        "data-first": (made.riff(made.chunk(b"data", b"1234"), made.form()), "it ends without saying before its samples what they are (fmt)"),
+        "short-fmt": (made.riff(made.chunk(b"fmt ", b"1234"), made.chunk(b"data", b"1234")), "byte 20: fmt has 4 bytes; 16 at least are wanted"),
+        "huge": (made.riff(made.form(), b"LIST\xff\xff\xff\xff" + b"1234"), "it ends too soon: at byte 44 a part of 4294967295 bytes begins, and 4 are there"),
+        "nan": (made.wav(struct.pack("<2f", 1, float("nan")), kind=3, bits=32), "sample 1 is no finite number"),
+        "infinite": (made.wav(struct.pack("<d", 1e300), kind=3, bits=64), "sample 0 is no finite number"),
+    }
+    for at in range(len(whole)):  # wherever it ends
+        found[f"ends-{at}"] = (whole[:at], "it is no sound" if at < 12 else "it ends without samples" if at < 20 or 36 <= at < 44 else "it ends too soon: at byte ")
+    return found
+
+
+def float32(x):
+    return struct.unpack("<f", struct.pack("<f", x))[0]
+
+
+def check_files():
+    files = good()
+    for (name, (_, rate, values)), found in zip(files.items(), read_all({name: f[0] for name, f in files.items()}, 0)):
+        words = found.split()
+        expected = [float32(v) for v in values]
+        ok = words[0] == str(rate) and len(words) == len(values) + 1 and [float32(float(w)) for w in words[1:]] == expected
+        verdict(name, None if ok else f"{found[:200]} where {rate} {expected} is right")
+    files, ends = broken(), []
+    for (name, (_, message)), found in zip(files.items(), read_all({name: f[0] for name, f in files.items()}, 16000)):
+        why = None if found.startswith(f"{name}: {message}") else f"{name} says {found[:200]}"
+        if name.startswith("ends-"):
+            ends.append(why)
+        else:
+            verdict(name, why)
+    verdict("wherever a file ends", next(filter(None, ends), None))
+
+
+# ---- spectrograms ----
+
+def spectrogram(seconds, mels):
+    write("sound.wav", made.wav(made.samples(seconds * made.RATE)))
+    said = lathe("eval", "spectrogram", "-D", f"seconds={seconds}", "-D", f"mels={mels}", "-I", "samples=sound.wav", "-o", "mel.npy")
+    if said:
+        raise AssertionError(said)
+    data = open(f"{work}/mel.npy", "rb").read()
+    length = struct.unpack_from("<H", data, 8)[0]
+    if f"({mels}, {100 * seconds})".encode() not in data[:10 + length]:
+        raise AssertionError(data[:10 + length])
+    return struct.unpack_from(f"<{mels * 100 * seconds}f", data, 10 + length)
+
+
+def check_spectrograms():
+    recorded = [line.split() for line in open(f"{HERE}/recorded")]
+    for seconds, mels in ((1, 80), (1, 128), (30, 80), (30, 128)):
+        rows = [(int(band), int(column), float(value)) for s, m, band, column, value in recorded if (int(s), int(m)) == (seconds, mels)]
+        try:
+            mel = spectrogram(seconds, mels)
+            off = [abs(mel[band * 100 * seconds + column] - value) for band, column, value in rows]
+            why = f"{max(off):.2g} off, and {BOUND:.2g} is allowed" if max(off) > BOUND else None
+        except AssertionError as wrong:
+            why = wrong
+        verdict(f"spectrogram of {seconds} s in {mels} bands, {len(rows)} values", why if len(rows) > 100 else "too little is recorded")
+
+
+# ---- commands ----
+
+def says(name, found, expected):
+    verdict(name, None if expected in found and not isinstance(found, Unexpected) else f"says {found[:300]!r} where {expected!r} is wanted")
+
+
+def same(name, found, expected):
+    verdict(name, None if found == expected else f"{found!r:.300} where {expected!r:.300} is right")
+
+
+def check_commands():
+    write("short.wav", made.wav([16384, -8192, 1024]))
+    write("nine.wav", made.wav([1] * 9))
+    write("fast.wav", made.wav([1] * 8, rate=44100))
+    write("speech.wav", made.wav(made.samples(12000)))
+    write("speech", made.wav(made.samples(12000)))
+    write("long.wav", made.wav(made.samples(16001)))
+    says("a sound as an input, silence behind it", lathe("eval", "samples", "-I", "x=short.wav", "-I", "other=0", "--json"),
+         '{"y": [0.5, -0.25, 0.03125, 0, 0, 0, 0, 0]}')
+    says("without a loop any rate is taken", lathe("eval", "samples", "-I", "x=fast.wav", "-I", "other=0", "--json"), '{"y": [3.05175781e-05, ')
+    says("an input that is no sound", lathe("eval", "samples", "-I", "other=short.wav", "-I", "x=0", code=1),
+         "-I other=short.wav: wanted for it is an input of reals [samples], and other is [2, 8]")
+    says("no file", lathe("eval", "samples", "-I", "x=nowhere.wav", code=3), "nowhere.wav: No such file")
+    says("a sound that is too long", lathe("eval", "samples", "-I", "x=nine.wav", "-I", "other=0", code=1),
+         "nine.wav: it is 0.0005625 s long (9 samples), and the model takes 0.0005 s (8): ")
+
+    lathe("eval", "hears", "-I", "samples=speech.wav", "-p", "1", "--tap", "mel", "--output", "mel", "-o", "mel.safetensors")
+    text = lathe("run", "small", "--inputs", "mel.safetensors", "-n", "12")
+    same("first tokens, then others", (text.split()[:2], len(text.split())), (["3", "4"], 12))
+    same("transcribe is generate on the spectrogram", lathe("run", "hears", "speech.wav", "-n", "12"), text)
+    same("other names and standard input", (lathe("run", "hears", "speech", "-n", "12"),
+                                            lathe("run", "hears", "-", "-n", "12", text=made.wav(made.samples(12000)))), (text, text))
+    same("generate is still there", lathe("run", "hears", "--loop", "generate", "-I", "samples=speech.wav", "-n", "12"), text)
+    same("a prompt", lathe("run", "hears", "speech.wav", "-p", "1 9 7", "-n", "6"),
+         lathe("run", "small", "--inputs", "mel.safetensors", "-p", "1 9 7", "-n", "6"))
+    verdict("another prompt, another text", "the same" if lathe("run", "hears", "speech.wav", "-p", "1 9 7", "-n", "6") in text else None)
+    says("a long sound is refused", lathe("run", "hears", "long.wav", code=1),
+         "long.wav: it is 1.00006 s long (16001 samples), and the model takes 1 s (16000): `ffmpeg -i FILE -ss 0 -t 1 NEW.wav`")
+    says("another rate is refused", lathe("run", "hears", "fast.wav", code=1), "fast.wav: it has 44100 samples a second, and 16000 are wanted: " + FFMPEG)
+    says("no sound", lathe("run", "hears", code=2), "loop transcribe wants one sound behind the model")
+    says("two sounds", lathe("run", "hears", "speech.wav", "speech.wav", code=2), "loop transcribe wants one sound behind the model")
+    says("a sound twice", lathe("run", "hears", "speech.wav", "-I", "samples=speech.wav", code=1), "the input samples is given twice")
+    says("a file that is not there", lathe("run", "hears", "nowhere.wav", code=3), "nowhere.wav: No such file")
+    says("an option of another loop", lathe("run", "hears", "speech.wav", "--similar", code=2), "run transcribe: takes no --similar")
+    says("a model that takes a spectrogram", lathe("check", "no_sound", code=1), "loop transcribe wants an input of a sound, reals [samples], and no_sound has none")
+    says("no rate", lathe("check", "no_rate", code=1), "loop transcribe wants a rate: how many samples the model takes of a second")
+    says("a wrong rate", lathe("check", "wrong_rate", code=1), "rate wants a whole number from 1 to 65536, not 0")
+    says("an input that is filled", lathe("check", "filled", code=1), "loop transcribe has no samples")
+    says("a sound beside each token", lathe("run", "together", "short.wav", code=1),
+         "together can't generate: it has other inputs than token ids [time]")
+    says("a model without text", lathe("run", "one_input", "short.wav", code=1), "one_input can't generate: it ")
+
+
+with tempfile.TemporaryDirectory() as work:
+    check_files()
+    check_spectrograms()
+    check_commands()
+sys.exit(failed > 0)

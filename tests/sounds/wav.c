@@ -1,0 +1,34 @@
+/* Sounds as compiler/media reads them: a line `FILE RATE` of standard input becomes one of standard output, the rate and the samples, or
+ * what is wrong. */
+#include <stdio.h>
+
+#include "media/media.h"
+
+static const char *one(Arena *a, const char *path, int rate)
+{
+        Sound sound;
+        bool lacking;
+        const char *why = sound_read(a, path, rate, &sound, &lacking);
+        if (why)
+                return why;
+        printf("%d", sound.rate);
+        for (int64_t i = 0; i < sound.n; i++)
+                printf(" %.9g", (double)sound.sample[i]);
+        printf("\n");
+        sound_free(&sound);
+        return NULL;
+}
+
+int main(void)
+{
+        char path[512];
+        int rate;
+        while (scanf("%511s %d", path, &rate) == 2) {
+                Arena arena = {0};
+                const char *why = one(&arena, path, rate);
+                if (why)
+                        printf("%s\n", why);
+                arena_free(&arena);
+        }
+        return 0;
+}
