@@ -396,8 +396,7 @@ static const char help_of_loops[] =
         "example: lathe run classifier/ cat.png dog.png --top 3\n"
         "example: lathe run sentences/ --similar \"A cat sleeps.\" \"A kitten naps.\"\n"
         "example: lathe run masked/ \"The capital of France is [MASK].\"\n"
-        "example: lathe run models/sketch.model --weights models/sketch/sketch.safetensors -I class=13 -o "
-        "star.png\n";
+        "example: lathe run drawings.model --weights drawings.safetensors -I class=13 -o star.png\n";
 
 static void usage(FILE *f)
 {

@@ -6,7 +6,6 @@
 
 #include "commands_private.h"
 #include "media/media.h"
-#include "run/denoise.h"
 
 typedef struct {
         LoopRun *r;
@@ -50,7 +49,7 @@ static DenoiseOptions options_of(const Loop *l, const Options *o)
                 .betas = (DenoiseBetas)word_of(l, "betas", denoise_betas, DENOISE_BETAS, BETAS_linear),
                 .beta_first = number_of(l, "beta_first", 0.0001),
                 .beta_last = number_of(l, "beta_last", 0.02),
-                .clip = number_of(l, "clip", 0),
+                .limit = number_of(l, "limit", 0),
                 .learned = variance && !strcmp(variance, "learned")};
 }
 

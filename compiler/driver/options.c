@@ -108,6 +108,8 @@ static const Rule rule_table[] = {
         {"build", "w", WITHOUT, 'C', "no weights are written then"},
         {"run", "Z", WANTS, 's', "it says what errors of rounding weigh"},
         {"run", "p", WITHOUT, 'f', "there is one prompt"},
+        {"run generate", "S", WANTS, 'E',
+         "without a temperature above 0 the likeliest token is always taken"},
         {"run", "KPN2", WANTS, 'E', "without a temperature above 0 the likeliest token is always taken"},
         {"run", "EKPN239+;=H", WITHOUT, '^',
          "beam search looks for the text that is likeliest by the model alone"},

@@ -191,10 +191,14 @@ void scores_apart(Graph *g)
         p.needed = outputs_need(&p.scratch, g);
         find_sites(&p, g->top);
         decide(&p);
-        for (int i = 0; i < p.nsite; i++)
+        bool any = false;
+        for (int i = 0; i < p.nsite; i++) {
+                any |= p.site[i].apart;
                 if (p.site[i].apart)
                         make_own(&p, &p.site[i]);
+        }
         insert(&p, g->top);
         arena_free(&p.scratch);
-        prune(g); /* what all had copies of */
+        if (any)
+                prune(g); /* what all had copies of */
 }

@@ -1,5 +1,5 @@
-/* The steps of a denoising: see denoise.h. */
-#include "denoise.h"
+/* The steps of a denoising: see run.h. */
+#include "run.h"
 
 #include <math.h>
 #include <string.h>
@@ -160,9 +160,9 @@ static void heun(Denoiser *d, const float *out, float *x)
 
 static double picture_of(const Denoiser *d, double part, double x, double out)
 {
-        const double clip = d->o.clip,
+        const double limit = d->o.limit,
                      picture = d->o.tells == TELLS_picture ? out : (x - sqrt(1 - part) * out) / sqrt(part);
-        return clip == 0 ? picture : picture < -clip ? -clip : picture > clip ? clip : picture;
+        return limit == 0 ? picture : picture < -limit ? -limit : picture > limit ? limit : picture;
 }
 
 static double noise_of(const Denoiser *d, double part, double x, double out)

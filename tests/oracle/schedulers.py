@@ -66,7 +66,7 @@ def main():
         lines.append(f'scheduler "euler"  tells "velocity"  shift 3  steps {steps} = ' + run(flow(shift=3.0), steps))
         lines.append(f'scheduler "heun"  tells "velocity"  shift 3  steps {steps} = ' + run(heun(shift=3.0), steps))
         lines.append(f'scheduler "ddim"  tells "noise"  {betas}  steps {steps} = ' + run(diffusers.DDIMScheduler(**linear, clip_sample=False), steps))
-        lines.append(f'scheduler "ddim"  tells "noise"  betas "cosine"  clip 1  steps {steps} = ' + run(diffusers.DDIMScheduler(**cosine, clip_sample=True), steps))
+        lines.append(f'scheduler "ddim"  tells "noise"  betas "cosine"  limit 1  steps {steps} = ' + run(diffusers.DDIMScheduler(**cosine, clip_sample=True), steps))
         lines.append(f'scheduler "ddim"  tells "picture"  {betas}  steps {steps} = ' +
                      run(diffusers.DDIMScheduler(**linear, clip_sample=False, prediction_type="sample"), steps))
         lines.append(f'scheduler "ddpm"  tells "noise"  {betas}  steps {steps} = ' + run(diffusers.DDPMScheduler(**linear, clip_sample=False), steps))
