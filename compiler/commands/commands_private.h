@@ -79,11 +79,14 @@ typedef struct {
 int run_classify(LoopRun *r);
 int run_embed(LoopRun *r);
 int run_fill(LoopRun *r);
+int run_denoise(LoopRun *r);
 int run_transcribe(LoopRun *r);
 
 /* loop_run.c: what the last three share. */
 int loop_wrong(const char *message);    /* prints it; an exit code */
 bool loop_reads_once(const LoopRun *r); /* false after a message: standard input is named twice */
+bool loop_fill_inputs(
+        LoopRun *r); /* by settings that are called as inputs; -I goes before them.  false: out of memory */
 /* Runs the model on what e.given has by then, and on what the settings of the loop fill: its output follows. */
 int loop_run_once(LoopRun *r);
 const float *loop_output(const LoopRun *r, int64_t *n); /* [*n] values */

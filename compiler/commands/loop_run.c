@@ -35,8 +35,7 @@ static bool is_given_by_name(const Options *o, const char *name)
         return false;
 }
 
-/* Settings that are called as inputs; -I goes before them. */
-static bool fill_inputs(LoopRun *r)
+bool loop_fill_inputs(LoopRun *r)
 {
         const Graph *g = r->e.m->graph;
         for (int i = 0; i < g->ninput; i++) {
@@ -56,7 +55,7 @@ static bool fill_inputs(LoopRun *r)
 
 int loop_run_once(LoopRun *r)
 {
-        int code = fill_inputs(r) ? DONE : loop_wrong(no_memory);
+        int code = loop_fill_inputs(r) ? DONE : loop_wrong(no_memory);
         if (code == DONE)
                 code = given_gather(&r->e.given, IN_BATCHES);
         if (code == DONE && r->e.given.values.batch)

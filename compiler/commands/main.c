@@ -85,7 +85,7 @@ static const Command command_table[] = {
          "  --spec-only      the model file alone: to standard output, or to NAME.model\n"
          "  --target T, --prefix NAME   as for build\n"
          "example: lathe import SmolLM2-135M/ --spec-only\n"},
-        {"run", run_command, "mDwsZtT1xd0kcpfnI7EKPN239+:;<>=^%&SRzJvHYWhV6@~rjo", 1, MAX_FILES,
+        {"run", run_command, "mDwsZtT1xd0kcpfnI7EKPN239+:;<>=^%&$SRzJvHYWhV6@~rjo", 1, MAX_FILES,
          "one model, and perhaps a prompt",
          "MODEL [PROMPT | PICTURE… | TEXT… | SOUND] [--weights CKPT] [--tokenizer TOK] [-n N] [--temp T] "
          "[--threads "
@@ -94,7 +94,7 @@ static const Command command_table[] = {
          "a model run at once, as its loop says: text as it is made",
          "Compiled in memory; no C compiler is needed.  What is done is what the model file's loop says "
          "(docs/loops.md): generate, which is\nalso what a model without a loop does, makes text; classify, "
-         "embed, fill and transcribe are below.\n"
+         "embed, fill, denoise and transcribe are below.\n"
          "  --loop NAME      this one of its loops (default: the last that it states; `lathe show MODEL "
          "loops`)\n"
          "Of loop generate; without a tokenizer, prompt and text are token numbers:\n"
@@ -382,6 +382,11 @@ static const char help_of_loops[] =
         "  TEXT…            as for embed, with masks in it.  Of each mask the likeliest tokens: probability, "
         "number, text\n"
         "  --top K, --json  as for classify, a line of JSON for each mask\n"
+        "Of loop denoise:\n"
+        "  -o FILE          what is made of noise: a .png, or numbers, .safetensors or .npy\n"
+        "  -I NAME=VALUE, --inputs FILE   the other inputs, as class=7; the latent too, in place of noise\n"
+        "  -n N             steps;  --seed S   of the noise (default 1);  --guidance G   how often what the "
+        "class adds is counted\n"
         "Of loop transcribe:\n"
         "  SOUND            a WAV file; - is standard input.  It is fed, then text is made as by loop "
         "generate, "
@@ -390,7 +395,9 @@ static const char help_of_loops[] =
         "build.\n"
         "example: lathe run classifier/ cat.png dog.png --top 3\n"
         "example: lathe run sentences/ --similar \"A cat sleeps.\" \"A kitten naps.\"\n"
-        "example: lathe run masked/ \"The capital of France is [MASK].\"\n";
+        "example: lathe run masked/ \"The capital of France is [MASK].\"\n"
+        "example: lathe run models/sketch.model --weights models/sketch/sketch.safetensors -I class=13 -o "
+        "star.png\n";
 
 static void usage(FILE *f)
 {

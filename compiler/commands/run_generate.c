@@ -197,8 +197,8 @@ static int prepare(Session *s)
         int code;
         const char *why = why_not_generating(s->m->graph);
         if (why && !generates_when_fed(s->m->graph)) {
-                fprintf(stderr, "lathe run: %s can't generate: it %s; `lathe verify` runs any model\n",
-                        s->m->graph->name, why);
+                fprintf(stderr, "lathe run: %s can't generate: it %s; %s`lathe eval` runs any model\n",
+                        s->m->graph->name, why, s->m->graph->nloop ? "" : "it states no loop, and ");
                 note_not_causal(s->m);
                 return WRONG_INPUT;
         }

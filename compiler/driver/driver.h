@@ -54,7 +54,8 @@ typedef struct {
         Sampler sampler;
         Penalties penalties;
         BeamOptions beams;
-        int drafts; /* tokens that are drafted at a time, .. */
+        float guidance; /* of loop denoise */
+        int drafts;     /* tokens that are drafted at a time, .. */
         const char *draft,
                 *draft_weights; /* .. by this model with these weights; NULL: from what the text has said before */
         const char *suppress; /* token numbers, with commas between them */
@@ -240,7 +241,8 @@ void draft_model_close(DraftModel *d);
 enum { MOST_SIDE = 1 << 14 /* of a picture that a model takes */ };
 typedef struct {
         const Input *input;
-        int output; /* of the graph */
+        int output;                /* of the graph */
+        const Input *step, *class; /* of denoise; class: NULL, there is none */
 } LoopParts;
 /* What the loop wants and does not find in the model; NULL: nothing. */
 const char *loop_fault(const Graph *g, const Loop *l, LoopParts *parts);

@@ -45,11 +45,39 @@ const char *picture_fault(const Graph *g, const Input *in)
         return NULL;
 }
 
+/* The input that a setting names, or that is called as the setting is. */
+static const Input *input_of_setting(const Graph *g, const Loop *l, const char *setting, const char **name)
+{
+        *name = loop_text(l, setting) ? loop_text(l, setting) : setting;
+        for (int i = 0; i < g->ninput; i++)
+                if (!strcmp(input_name(&g->input[i]), *name) ||
+                    (g->input[i].name && !strcmp(g->input[i].name, *name)))
+                        return &g->input[i];
+        return NULL;
+}
+
 const Input *sound_input(const Graph *g)
 {
         for (int i = 0; i < g->ninput; i++)
                 if (g->input[i].type.dtype == REAL && g->input[i].type.rank == 1)
                         return &g->input[i];
+        return NULL;
+}
+
+static const char *latent_fault(const Graph *g, const Loop *l, LoopParts *parts)
+{
+        const char *latent, *step, *class;
+        parts->input = input_of_setting(g, l, "latent", &latent);
+        parts->step = input_of_setting(g, l, "step", &step);
+        parts->class = input_of_setting(g, l, "class", &class);
+        const Type *t = parts->input ? &parts->input->type : NULL;
+        if (!t || t->dtype != REAL || t->rank < 1 || !type_is_fixed(t))
+                return arena_printf(g->arena, "an input %s of reals, of a fixed size", latent);
+        if (!parts->step || parts->step->type.dtype != REAL || parts->step->type.rank != 0)
+                return arena_printf(g->arena, "an input %s, a real", step);
+        if ((loop_text(l, "class") && !parts->class) ||
+            (parts->class && (parts->class->type.dtype != INT || parts->class->type.rank != 0)))
+                return arena_printf(g->arena, "an input %s, the number of a class", class);
         return NULL;
 }
 
@@ -67,11 +95,12 @@ const char *sound_fault(const Graph *g, const Input *in)
                                                        input_name(in), type);
 }
 
-static const char *input_fault(const Graph *g, LoopId id, LoopParts *parts)
+static const char *input_fault(const Graph *g, const Loop *l, LoopId id, LoopParts *parts)
 {
         switch (loop_info[id].in) {
         case LOOP_IN_PICTURE: return picture_fault(g, parts->input = picture_input(g));
         case LOOP_IN_SOUND: return sound_fault(g, parts->input = sound_input(g));
+        case LOOP_IN_LATENT: return latent_fault(g, l, parts);
         case LOOP_IN_TOKENS: break;
         }
         parts->input = text_input(g);
@@ -98,20 +127,12 @@ static Wanted wanted_output(const Graph *g, const Loop *l, LoopId id, const Loop
                         2, parts->input->bound,
                         arena_printf(g->arena, "logits, reals [time, %lld]", (long long)parts->input->bound)};
         case LOOP_OUT_SCORES: return (Wanted){1, 0, "scores, reals [classes]"};
+        case LOOP_OUT_LATENT:
         case LOOP_OUT_VECTORS:
         case LOOP_OUT_TEXT: break;
         }
         return pool && strcmp(pool, "none") != 0 ? (Wanted){2, 0, "vectors, reals [time, width]"}
                                                  : (Wanted){1, 0, "a vector, reals [width]"};
-}
-
-static bool output_fits(const Output *o, const Wanted *w, const LoopParts *parts)
-{
-        const Type *t = &o->node->type;
-        if (t->dtype != REAL || t->rank != w->rank || !dim_is_fixed(t->dim[t->rank - 1]) ||
-            (w->columns && !dim_is(t->dim[t->rank - 1], w->columns)))
-                return false;
-        return w->rank == 1 || dim_equal(t->dim[0], parts->input->type.dim[0]);
 }
 
 static const char *output_named(const Graph *g, const char *name, LoopParts *parts)
@@ -130,9 +151,45 @@ static const char *output_named(const Graph *g, const char *name, LoopParts *par
                                       near ? "?" : "");
 }
 
+/* Of denoise: as large as the latent, or twice, with a variance. */
+static const char *latent_output_fault(const Graph *g, const Loop *l, LoopParts *parts)
+{
+        const char *variance = loop_text(l, "variance");
+        const bool learned = variance && !strcmp(variance, "learned");
+        const int64_t n = type_count(&parts->input->type, NULL);
+        const char *why = loop_text(l, "from") ? output_named(g, loop_text(l, "from"), parts) : NULL;
+        for (int i = 0; i < g->noutput && !why && parts->output < 0; i++) {
+                const Type *t = &g->output[i].node->type;
+                if (t->dtype == REAL && type_is_fixed(t) && type_count(t, NULL) == (learned ? 2 * n : n))
+                        parts->output = i;
+        }
+        if (why || parts->output < 0)
+                return why ? why
+                           : arena_printf(g->arena, "an output %s%s, and %s has none",
+                                          learned ? "twice as large as " : "as large as ",
+                                          input_name(parts->input), g->name);
+        const Type *t = &g->output[parts->output].node->type;
+        if (t->dtype == REAL && type_is_fixed(t) && type_count(t, NULL) == (learned ? 2 * n : n))
+                return NULL;
+        return arena_printf(g->arena, "an output %s%s, and %s is %s",
+                            learned ? "twice as large as " : "as large as ", input_name(parts->input),
+                            output_name(&g->output[parts->output]), type_text(g->arena, g, t));
+}
+
+static bool output_fits(const Output *o, const Wanted *w, const LoopParts *parts)
+{
+        const Type *t = &o->node->type;
+        if (t->dtype != REAL || t->rank != w->rank || !dim_is_fixed(t->dim[t->rank - 1]) ||
+            (w->columns && !dim_is(t->dim[t->rank - 1], w->columns)))
+                return false;
+        return w->rank == 1 || dim_equal(t->dim[0], parts->input->type.dim[0]);
+}
+
 static const char *output_fault(const Graph *g, const Loop *l, LoopId id, LoopParts *parts)
 {
         const char *name = loop_text(l, "from");
+        if (loop_info[id].out == LOOP_OUT_LATENT)
+                return latent_output_fault(g, l, parts);
         if (loop_info[id].out == LOOP_OUT_TEXT)
                 return NULL; /* run_generate() says what it lacks */
         Wanted w = wanted_output(g, l, id, parts);
@@ -199,7 +256,7 @@ const char *loop_fault(const Graph *g, const Loop *l, LoopParts *parts)
         LoopId id = (LoopId)loop_number(l->name);
         const char *why;
         *parts = (LoopParts){.output = -1};
-        if ((why = input_fault(g, id, parts)) || (why = output_fault(g, l, id, parts)))
+        if ((why = input_fault(g, l, id, parts)) || (why = output_fault(g, l, id, parts)))
                 return why;
         return knobs_fault(g, l, id, parts);
 }

@@ -87,6 +87,7 @@ static const OptionRow option_table[] = {
         {'^', "--beams", VALUE},
         {'%', "--length-penalty", VALUE},
         {'&', "--early-stopping", FLAG},
+        {'$', "--guidance", VALUE},
 };
 enum { OPTIONS = sizeof option_table / sizeof option_table[0] };
 
@@ -107,7 +108,7 @@ static const Rule rule_table[] = {
         {"build", "w", WITHOUT, 'C', "no weights are written then"},
         {"run", "Z", WANTS, 's', "it says what errors of rounding weigh"},
         {"run", "p", WITHOUT, 'f', "there is one prompt"},
-        {"run", "KPN2S", WANTS, 'E', "without a temperature above 0 the likeliest token is always taken"},
+        {"run", "KPN2", WANTS, 'E', "without a temperature above 0 the likeliest token is always taken"},
         {"run", "EKPN239+;=H", WITHOUT, '^',
          "beam search looks for the text that is likeliest by the model alone"},
         {"run", "%&", WANTS, '^', "it is about beam search"},
@@ -302,6 +303,7 @@ static const MemberRow member_table[] = {
         {'R', AS_INT, MEMBER(threads), 1, MAX_THREADS},
         {'>', AS_INT, MEMBER(drafts), 1, MOST_DRAFTS},
         {'^', AS_INT, MEMBER(beams.beams), 2, MAX_BEAMS},
+        {'$', AS_FLOAT, MEMBER(guidance), -1000, 1000},
         {'%', AS_FLOAT, MEMBER(beams.length_penalty), -100, 100},
         {'<', AS_TEXT, MEMBER(draft_weights), 0, 0},
         {'=', AS_TEXT, MEMBER(grammar), 0, 0},

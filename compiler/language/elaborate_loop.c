@@ -45,6 +45,13 @@ static const char *const knob_wants[] = {
         [KNOB_TRUTH] = "true or false",
         [KNOB_RESAMPLING] = "\"bilinear\" or \"bicubic\"",
         [KNOB_POOLING] = "\"none\", \"mean\" or \"first\"",
+        [KNOB_NUMBER] = "a number",
+        [KNOB_POSITIVE] = "a number above 0",
+        [KNOB_SCHEDULER] = "\"euler\", \"heun\", \"ddpm\", \"ddim\" or \"dpm_solver\"",
+        [KNOB_TELLS] = "\"noise\", \"velocity\" or \"picture\"",
+        [KNOB_BETAS] = "\"linear\", \"scaled_linear\" or \"cosine\"",
+        [KNOB_STEP_FROM] = "\"noise\" or \"picture\"",
+        [KNOB_VARIANCE] = "\"fixed\" or \"learned\"",
 };
 
 static bool is_token(double x)
@@ -91,9 +98,27 @@ static bool are_reals(const Setting *s, bool above_0)
         return n > 0;
 }
 
-static bool is_one_of(const char *text, const char *a, const char *b, const char *c)
+/* Of types whose values are words: these. */
+static const char *const knob_words[] = {
+        [KNOB_RESAMPLING] = "bilinear bicubic",
+        [KNOB_POOLING] = "none mean first",
+        [KNOB_SCHEDULER] = "euler heun ddpm ddim dpm_solver",
+        [KNOB_TELLS] = "noise velocity picture",
+        [KNOB_BETAS] = "linear scaled_linear cosine",
+        [KNOB_STEP_FROM] = "noise picture",
+        [KNOB_VARIANCE] = "fixed learned",
+};
+
+static bool is_word_of(KnobType type, const char *text)
 {
-        return !strcmp(text, a) || !strcmp(text, b) || !strcmp(text, c);
+        const char *word = (size_t)type < sizeof knob_words / sizeof *knob_words ? knob_words[type] : NULL;
+        while (word && *word) {
+                size_t n = strcspn(word, " ");
+                if (n == strlen(text) && !strncmp(word, text, n))
+                        return true;
+                word += n + (word[n] == ' ');
+        }
+        return false;
 }
 
 static bool text_fits(KnobType type, const char *text)
@@ -102,9 +127,7 @@ static bool text_fits(KnobType type, const char *text)
         case KNOB_TEXT_SAID: return has_once(text, "{}");
         case KNOB_TEXT_SAID_SYSTEM: return has_once(text, "{}") && has_once(text, "{system}");
         case KNOB_ROLES: return are_roles(text);
-        case KNOB_RESAMPLING: return is_one_of(text, "bilinear", "bicubic", "bicubic");
-        case KNOB_POOLING: return is_one_of(text, "none", "mean", "first");
-        default: return type == KNOB_TEXT;
+        default: return type == KNOB_TEXT || is_word_of(type, text);
         }
 }
 
@@ -114,6 +137,8 @@ static bool knob_fits(KnobType type, const Setting *s)
         switch (type) {
         case KNOB_TOKEN: return number && is_token(s->number);
         case KNOB_TOKENS: return number ? is_token(s->number) : s->kind == SETTING_LIST && are_tokens(s);
+        case KNOB_NUMBER: return number && are_reals(s, false);
+        case KNOB_POSITIVE: return number && are_reals(s, true);
         case KNOB_REALS: return are_reals(s, false);
         case KNOB_POSITIVES: return are_reals(s, true);
         case KNOB_COUNT:

@@ -24,8 +24,8 @@ enum {
 #undef KNOB
         KNOBS
 };
-typedef enum { LOOP_IN_TOKENS, LOOP_IN_PICTURE, LOOP_IN_SOUND } LoopInput;
-typedef enum { LOOP_OUT_LOGITS, LOOP_OUT_SCORES, LOOP_OUT_VECTORS, LOOP_OUT_TEXT } LoopOutput;
+typedef enum { LOOP_IN_TOKENS, LOOP_IN_PICTURE, LOOP_IN_LATENT, LOOP_IN_SOUND } LoopInput;
+typedef enum { LOOP_OUT_LOGITS, LOOP_OUT_SCORES, LOOP_OUT_VECTORS, LOOP_OUT_LATENT, LOOP_OUT_TEXT } LoopOutput;
 typedef struct {
         const char *name;
         LoopInput in;
@@ -44,7 +44,14 @@ typedef enum {
         KNOB_COUNT,
         KNOB_TRUTH,
         KNOB_RESAMPLING,
-        KNOB_POOLING
+        KNOB_POOLING,
+        KNOB_NUMBER,
+        KNOB_POSITIVE,
+        KNOB_SCHEDULER,
+        KNOB_TELLS,
+        KNOB_BETAS,
+        KNOB_STEP_FROM,
+        KNOB_VARIANCE
 } KnobType;
 typedef struct {
         LoopId loop;

@@ -1,0 +1,248 @@
+/* lathe run, loop denoise: from noise to a picture, or to the latent that another model makes a picture of. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "commands_private.h"
+#include "media/media.h"
+#include "run/denoise.h"
+
+typedef struct {
+        LoopRun *r;
+        Denoiser d;
+        int64_t dim[MAX_RANK], n;
+        float *x;            /* [n] */
+        float *plain;        /* [n]: what the model tells without the class */
+        double guidance;     /* 1: none */
+        double wanted, none; /* the class, and the number that stands for none */
+} Denoise;
+
+static double number_of(const Loop *l, const char *name, double otherwise)
+{
+        const Setting *s = loop_setting(l, name);
+        return s ? s->number : otherwise;
+}
+
+static int word_of(const Loop *l, const char *name, const char *const *words, int n, int otherwise)
+{
+        const char *text = loop_text(l, name);
+        for (int i = 0; text && i < n; i++)
+                if (!strcmp(words[i], text))
+                        return i;
+        return otherwise;
+}
+
+static DenoiseOptions options_of(const Loop *l, const Options *o)
+{
+        const char *counts = loop_text(l, "step_from"), *variance = loop_text(l, "variance");
+        DenoiseWay way = (DenoiseWay)word_of(l, "scheduler", denoise_way, DENOISE_WAYS, DENOISE_ddim);
+        return (DenoiseOptions){
+                .way = way,
+                .tells = (DenoiseTells)word_of(l, "tells", denoise_tells, DENOISE_TELLS,
+                                               denoise_is_flow(way) ? TELLS_velocity : TELLS_noise),
+                .steps = o->given['n'] ? (int)(o->steps < INT32_MAX ? o->steps : INT32_MAX)
+                                       : (int)number_of(l, "steps", 20),
+                .trained = (int)number_of(l, "trained", 1000),
+                .shift = number_of(l, "shift", 1),
+                .scale = number_of(l, "scale", 1000),
+                .from_noise = counts && !strcmp(counts, "noise"),
+                .betas = (DenoiseBetas)word_of(l, "betas", denoise_betas, DENOISE_BETAS, BETAS_linear),
+                .beta_first = number_of(l, "beta_first", 0.0001),
+                .beta_last = number_of(l, "beta_last", 0.02),
+                .clip = number_of(l, "clip", 0),
+                .learned = variance && !strcmp(variance, "learned")};
+}
+
+/* --- inputs ------------------------------------------------------------------------------------------------------------ */
+
+static Record *record_of(const Denoise *w, const Input *in)
+{
+        const Graph *g = w->r->e.m->graph;
+        for (int i = 0; in && i < g->ninput; i++)
+                if (&g->input[i] == in)
+                        return &w->r->e.given.values.record[i];
+        return NULL;
+}
+
+/* Values for an input that nobody has given. */
+static bool give(const Denoise *w, const Input *in, int64_t n)
+{
+        static const CkTensor ours = {.name = "by the loop"};
+        Record *r = record_of(w, in);
+        r->value = malloc((size_t)n * sizeof *r->value);
+        r->count = n;
+        r->given = &ours;
+        return r->value != NULL;
+}
+
+static void set(const Denoise *w, const Input *in, const float *x, double all)
+{
+        Record *r = record_of(w, in);
+        for (int64_t i = 0; i < r->count; i++)
+                r->value[i] = x ? (double)x[i] : all;
+}
+
+/* The first latent is what -I or --inputs give, or noise.  An exit code. */
+static int gather(Denoise *w)
+{
+        LoopRun *r = w->r;
+        const Graph *g = r->e.m->graph;
+        r->e.given = (Given){.o = r->e.o, .command = "run", .m = r->e.m, .tokenizer = &r->e.tokenizer};
+        int code = loop_fill_inputs(r) ? given_gather(&r->e.given, SOME_INPUTS) : loop_wrong(no_memory);
+        if (code)
+                return code;
+        if (record_of(w, r->parts.step)->given)
+                return loop_wrong(
+                        arena_printf(g->arena, "%s is what loop denoise gives", input_name(r->parts.step)));
+        for (int i = 0; i < g->ninput; i++) {
+                const Input *in = &g->input[i];
+                const bool latent = in == r->parts.input, ours = latent || in == r->parts.step;
+                const bool given = r->e.given.values.record[i].given != NULL;
+                if (!given && !ours)
+                        return loop_wrong(arena_printf(
+                                g->arena,
+                                "the input %s is missing; -I NAME=VALUE and --inputs FILE give inputs",
+                                input_name(in)));
+                if (given ? !recorded_fill(&r->e.given.values, i) : !give(w, in, latent ? w->n : 1))
+                        return loop_wrong(no_memory);
+                if (latent && !given)
+                        denoise_noise(&w->d, w->x);
+                for (int64_t k = 0; latent && given && k < w->n; k++)
+                        w->x[k] = (float)r->e.given.values.record[i].value[k];
+        }
+        w->wanted = r->parts.class ? record_of(w, r->parts.class)->value[0] : 0;
+        return evaluation_engine(&r->e);
+}
+
+/* --- a call of the model ------------------------------------------------------------------------------------------------ */
+
+/* What the model tells of x at the next call.  An exit code. */
+static int ask(const Denoise *w, double class)
+{
+        const LoopParts *parts = &w->r->parts;
+        set(w, parts->input, w->x, 0);
+        set(w, parts->step, NULL, denoise_step(&w->d));
+        if (parts->class)
+                set(w, parts->class, NULL, class);
+        return evaluation_run(&w->r->e);
+}
+
+/* With guidance twice: what the class adds counts so many times (Ho and Salimans 2022, "Classifier-free diffusion guidance"). */
+static int step_on(Denoise *w)
+{
+        int64_t n = 0;
+        const bool guided = w->guidance != 1;
+        int code = guided ? ask(w, w->none) : DONE;
+        if (code == DONE && guided)
+                memcpy(w->plain, loop_output(w->r, &n), (size_t)w->n * sizeof *w->plain);
+        code = code ? code : ask(w, w->wanted);
+        if (code)
+                return code;
+        const float *out = loop_output(w->r, &n);
+        for (int64_t i = 0; guided && i < w->n; i++)
+                w->plain[i] = (float)(w->plain[i] + w->guidance * ((double)out[i] - w->plain[i]));
+        denoise_take(&w->d, guided ? w->plain : out, w->d.o.learned ? out + w->n : NULL, w->x);
+        return DONE;
+}
+
+/* --- what comes of it ------------------------------------------------------------------------------------------------- */
+
+static bool ends_with(const char *path, const char *end)
+{
+        size_t n = strlen(path), k = strlen(end);
+        return n > k && !strcmp(path + n - k, end);
+}
+
+/* -1 to 1 as 0 to 255, grey or in colours. */
+static int write_picture(const Denoise *w, const char *path)
+{
+        const int64_t channels = w->dim[0], height = w->dim[1], width = w->dim[2], plane = height * width;
+        uint8_t *pixel = malloc((size_t)plane * 3);
+        for (int64_t i = 0; pixel && i < 3 * plane; i++) {
+                const double at = (w->x[(channels == 3 ? i % 3 : 0) * plane + i / 3] + 1.0) * 127.5;
+                pixel[i] = at >= 255 ? 255 : at > 0 ? (uint8_t)(at + 0.5) : 0;
+        }
+        const bool good = pixel && write_png(path, (int)width, (int)height, pixel);
+        free(pixel);
+        return good ? DONE : pixel ? WRONG_ENVIRONMENT : loop_wrong(no_memory);
+}
+
+static bool fill(void *of, int tensor, int64_t first, int64_t count, float *out, CkError *err)
+{
+        const Denoise *w = of;
+        (void)tensor;
+        (void)err;
+        memcpy(out, w->x + first, (size_t)count * sizeof *out);
+        return true;
+}
+
+static int write_values(Denoise *w, const char *path)
+{
+        CkOutput all = {
+                .name = input_name(w->r->parts.input), .dtype = CK_F32, .rank = w->r->parts.input->type.rank};
+        CkError error;
+        memcpy(all.shape, w->dim, (size_t)all.rank * sizeof *all.shape);
+        if (tensors_write(path, 1, &all, fill, w, &error))
+                return DONE;
+        loop_wrong(error.message);
+        return error.environment ? WRONG_ENVIRONMENT : WRONG_INPUT;
+}
+
+static int finish(Denoise *w)
+{
+        const Options *o = w->r->e.o;
+        for (int64_t i = 0; i < w->n; i++)
+                if (!isfinite(w->x[i]))
+                        return loop_wrong("what was made is no picture: it has a NaN or an infinity");
+        return ends_with(o->out, ".png") ? write_picture(w, o->out) : write_values(w, o->out);
+}
+
+/* --- all of it ---------------------------------------------------------------------------------------------------------- */
+
+/* NULL, or what is wrong. */
+static const char *begin(Denoise *w)
+{
+        LoopRun *r = w->r;
+        const Options *o = r->e.o;
+        const Setting *none = loop_setting(r->loop, "no_class");
+        Arena *a = &r->e.m->arena;
+        const Type *t = &r->parts.input->type;
+        const DenoiseOptions way = options_of(r->loop, o);
+        for (int i = 0; i < t->rank; i++)
+                w->dim[i] = dim_value(t->dim[i], NULL);
+        w->n = type_count(t, NULL);
+        w->guidance = o->given['$'] ? o->guidance : number_of(r->loop, "guidance", 1);
+        w->none = none ? none->number : 0;
+        if (w->guidance != 1 && (!none || !r->parts.class))
+                return "guidance wants an input of the class, and in loop denoise `no_class`, the number "
+                       "that "
+                       "stands for no class";
+        if (o->nfile > 1)
+                return "loop denoise takes a model alone; -I gives inputs, as -I class=7";
+        if (!o->out || !strcmp(o->out, "-"))
+                return "what is made is written to a file: -o PICTURE.png, or .safetensors or .npy";
+        if (!ends_with(o->out, ".png") && !is_values_file(o->out))
+                return arena_printf(a, "-o %s: what is made is written as .png, .safetensors or .npy",
+                                    o->out);
+        if (ends_with(o->out, ".png") && (t->rank != 3 || (w->dim[0] != 1 && w->dim[0] != 3)))
+                return arena_printf(a,
+                                    "a PNG has 1 or 3 channels, [channels, height, width], and %s is %s; -o "
+                                    "FILE.safetensors takes any",
+                                    input_name(r->parts.input), type_text(a, r->e.m->graph, t));
+        w->x = NEW_ARRAY(a, float, w->n);
+        w->plain = NEW_ARRAY(a, float, w->n);
+        return denoise_begin(a, &way, w->n, o->sampler.state, &w->d);
+}
+
+int run_denoise(LoopRun *r)
+{
+        Denoise w = {.r = r};
+        const char *why = begin(&w);
+        int code = why ? loop_wrong(why) : gather(&w);
+        while (code == DONE && w.d.call < w.d.calls) {
+                code = step_on(&w);
+                progress("denoising", PROGRESS_STEPS, w.d.call, w.d.calls);
+        }
+        return code ? code : finish(&w);
+}

@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+"""loop denoise: tests/loops/denoise.py build/lathe
+What the schedulers of diffusers made of a latent (schedulers.recorded, by tests/oracle/schedulers.py), within 1e-5; pictures of `sketch`; and what
+is refused."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+LATHE, HERE = os.path.abspath(sys.argv[1]), os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+SKETCH = [f"{ROOT}/models/sketch.model", "--weights", f"{ROOT}/models/sketch/sketch.safetensors"]
+failed = 0
+MODEL = """model told {
+    input step : real
+    input latent : real[8]
+    output told = 0.25 * latent + 0.0003 * step * sin(latent) + 0.1 * iota(8) / 7
+    VARIANCE
+    loop denoise { SETTINGS }
+}
+"""
+
+
+def verdict(name, good, said=""):
+    global failed
+    print(f"{'ok' if good else 'FAIL'} denoise: {name}")
+    if not good:
+        print("     " + said.strip().replace("\n", "\n     "))
+        failed = 1
+
+
+def lathe(*words):
+    done = subprocess.run([LATHE, *words], capture_output=True, text=True)
+    return done.returncode, done.stdout, done.stderr
+
+
+def model(settings):
+    variance = "output both = join(told, tanh(latent))" if "learned" in settings else ""
+    with open("told.model", "w", encoding="ascii") as f:
+        f.write(MODEL.replace("SETTINGS", settings).replace("VARIANCE", variance))
+
+
+def values(path):
+    with open(path, "rb") as f:
+        data = f.read()
+    n = int.from_bytes(data[:8], "little")
+    head = json.loads(data[8:8 + n])
+    import struct
+    first, last = head["latent"]["data_offsets"]
+    return struct.unpack(f"<{(last - first) // 4}f", data[8 + n + first:8 + n + last])
+
+
+def compare():
+    names = {}
+    with open(f"{HERE}/schedulers.recorded", encoding="ascii") as f:
+        for line in f:
+            settings, numbers = line.split(" = ")
+            model(settings)
+            code, out, err = lathe("run", "told.model", "-I", "latent=(iota(8) - 3.5) * 0.3", "--seed", "7", "-o", "told.safetensors")
+            name = settings.split()[1].strip('"')
+            wanted = [float(x) for x in numbers.split()]
+            far = max(abs(a - b) / (1 + abs(b)) for a, b in zip(values("told.safetensors"), wanted)) if code == 0 else 9
+            names.setdefault(name, [])
+            if not far <= 1e-5:
+                names[name].append(f"{settings}: {far:.2g} off {err}")
+    for name, faults in names.items():
+        verdict(f"{name} as in diffusers", not faults, "\n".join(faults))
+
+
+def guide():
+    """What is linear in the class is with guidance what it is at none + guidance (class - none)."""
+    found = []
+    for added, words in (("class / 10.0", ["--guidance", "3", "-I", "class=1"]), ("(4 + 3 * (1 - 4)) / 10.0", [])):
+        with open("guided.model", "w", encoding="ascii") as f:
+            f.write(f"model guided {{ input step : real; input latent : real[8]; input class : id(8); output told = 0.25 * latent + {added} + 0 * class\n"
+                    "    loop denoise { no_class 0  steps 5 } }\n".replace("no_class 0", "no_class 4" if words else "no_class 0"))
+        wanted = words if words else ["-I", "class=0"]
+        code, out, err = lathe("run", "guided.model", *wanted, "-o", "guided.safetensors")
+        found.append(values("guided.safetensors") if code == 0 else [9.0 + len(found)] * 8)
+    verdict("guidance", all(abs(a - b) < 1e-5 for a, b in zip(*found)), str(found))
+
+
+def drawn(*words):
+    code, out, err = lathe("run", *SKETCH, *words, "-o", "drawn.png")
+    with open("drawn.png", "rb") as f:
+        return f.read() if code == 0 else err.encode()
+
+
+def refused(name, said, settings, *words):
+    model(settings)
+    code, out, err = lathe("run", "told.model", *words)
+    verdict(f"refused: {name}", code in (1, 2) and said in err and not out, f"{code} {out} {err}")
+
+
+with tempfile.TemporaryDirectory() as at:
+    os.chdir(at)
+    compare()
+    guide()
+    star = drawn("-I", "class=13", "--seed", "1")
+    verdict("a seed is a picture, whatever the threads and kernels", star == drawn("-I", "class=13", "--seed", "1", "--threads", "2", "--target", "scalar"))
+    verdict("another seed is another", star != drawn("-I", "class=13", "--seed", "2"))
+    right = 0
+    for number, name in ((3, "3"), (13, "star"), (10, "circle"), (8, "8")):
+        drawn("-I", f"class={number}", "--seed", "4")
+        code, out, err = lathe("run", f"{ROOT}/models/doodles.model", "--weights", f"{ROOT}/models/doodles/doodles.safetensors", "drawn.png", "--top", "1")
+        right += out.split()[-1:] == [name]
+    verdict("what sketch draws doodles names", right == 4, f"{right} of 4")
+    ways = 'scheduler "ddim"  tells "noise"'
+    refused("zero steps", "0 steps", ways, "-n", "0", "-o", "x.npy")
+    refused("more steps than the training had", "there are 1 to 1000", ways, "-n", "1001", "-o", "x.npy")
+    refused("a flow whose model tells noise", "goes by velocities", 'scheduler "euler"  tells "noise"', "-o", "x.npy")
+    refused("no file", "written to a file", ways)
+    refused("a picture of a vector", "a PNG has 1 or 3 channels", ways, "-o", "x.png")
+    refused("a file of another kind", "is written as .png", ways, "-o", "x.pgm")
+    refused("guidance without a class", "guidance wants", ways, "--guidance", "2", "-o", "x.npy")
+    refused("the step given", "step is what loop denoise gives", ways, "-I", "step=1", "-o", "x.npy")
+    refused("a scheduler that there is not", "scheduler wants", 'scheduler "lms"', "-o", "x.npy")
+    refused("a latent of another shape", "latent", ways, "-I", "latent=[1, 2]", "-o", "x.npy")
+    code, out, err = lathe("run", *SKETCH, "-o", "x.png")
+    verdict("refused: no class", code == 1 and "the input class is missing" in err, err)
+    code, out, err = lathe("run", *SKETCH, "-I", "class=19", "-o", "x.png")
+    verdict("refused: a class out of range", code == 1 and "class" in err and not os.path.exists("x.png"), err)
+sys.exit(failed)
