@@ -25,7 +25,13 @@ enum {
         KNOBS
 };
 typedef enum { LOOP_IN_TOKENS, LOOP_IN_PICTURE, LOOP_IN_LATENT, LOOP_IN_SOUND } LoopInput;
-typedef enum { LOOP_OUT_LOGITS, LOOP_OUT_SCORES, LOOP_OUT_VECTORS, LOOP_OUT_LATENT, LOOP_OUT_TEXT } LoopOutput;
+typedef enum {
+        LOOP_OUT_LOGITS,
+        LOOP_OUT_SCORES,
+        LOOP_OUT_VECTORS,
+        LOOP_OUT_LATENT,
+        LOOP_OUT_TEXT
+} LoopOutput;
 typedef struct {
         const char *name;
         LoopInput in;
