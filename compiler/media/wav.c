@@ -134,7 +134,7 @@ static const char *read_chunks(Wav *w)
                 return arena_printf(w->arena, "%s: it ends without %s", w->bytes->path,
                                     w->data ? "saying before its samples what they are (fmt)"
                                             : "samples (data)");
-        return w->size >= w->channels * (w->bits / 8)
+        return w->size >= (int64_t)w->channels * (w->bits / 8)
                        ? NULL
                        : arena_printf(w->arena, "%s: it has no samples", w->bytes->path);
 }
@@ -163,7 +163,7 @@ static double sample_at(const Wav *w, int64_t at)
 static const char *read_samples(const Wav *w, Sound *out)
 {
         int bytes = w->bits / 8;
-        int64_t n = w->size / (w->channels * bytes), at = w->data;
+        int64_t n = w->size / ((int64_t)w->channels * bytes), at = w->data;
         *out = (Sound){n, (int)w->rate, malloc((size_t)n * sizeof *out->sample)};
         if (!out->sample)
                 return no_memory;

@@ -195,6 +195,11 @@ def check_commands():
     same("a prompt", lathe("run", "hears", "speech.wav", "-p", "1 9 7", "-n", "6"),
          lathe("run", "small", "--inputs", "mel.safetensors", "-p", "1 9 7", "-n", "6"))
     verdict("another prompt, another text", "the same" if lathe("run", "hears", "speech.wav", "-p", "1 9 7", "-n", "6") in text else None)
+    # the text begins with `start`, not with what the tokenizer puts around an empty prompt; special tokens are not shown
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"] + [f"word{i}" for i in range(4, 60)]
+    write("vocab.txt", "\n".join(words + [""]).encode())
+    same("words of a tokenizer", lathe("run", "hears", "speech.wav", "-n", "12", "--tokenizer", "vocab.txt").split(),
+         [words[int(token)] for token in text.split() if int(token) > 3])
     says("a long sound is refused", lathe("run", "hears", "long.wav", code=1),
          "long.wav: it is 1.00006 s long (16001 samples), and the model takes 1 s (16000): `ffmpeg -i FILE -ss 0 -t 1 NEW.wav`")
     says("another rate is refused", lathe("run", "hears", "fast.wav", code=1), "fast.wav: it has 44100 samples a second, and 16000 are wanted: " + FFMPEG)
