@@ -160,7 +160,7 @@ static int write_picture(const Denoise *w, const char *path)
         uint8_t *pixel = malloc((size_t)plane * 3);
         for (int64_t i = 0; pixel && i < 3 * plane; i++) {
                 const double at = (w->x[(channels == 3 ? i % 3 : 0) * plane + i / 3] + 1.0) * 127.5;
-                pixel[i] = at >= 255 ? 255 : at > 0 ? (uint8_t)(at + 0.5) : 0;
+                pixel[i] = at >= 255 ? 255 : at > 0 ? (uint8_t)floor(at + 0.5) : 0;
         }
         const bool good = pixel && write_png(path, (int)width, (int)height, pixel);
         free(pixel);

@@ -234,8 +234,9 @@ typedef enum {
 } DenoiseWay;
 typedef enum { TELLS_noise, TELLS_velocity, TELLS_picture, DENOISE_TELLS } DenoiseTells;
 typedef enum { BETAS_linear, BETAS_scaled_linear, BETAS_cosine, DENOISE_BETAS } DenoiseBetas;
-extern const char *const denoise_way[DENOISE_WAYS], *const denoise_tells[DENOISE_TELLS],
-                                                            *const denoise_betas[DENOISE_BETAS];
+extern const char *const denoise_way[DENOISE_WAYS];
+extern const char *const denoise_tells[DENOISE_TELLS];
+extern const char *const denoise_betas[DENOISE_BETAS];
 bool denoise_is_flow(DenoiseWay way);
 
 typedef struct {
@@ -247,7 +248,7 @@ typedef struct {
         bool from_noise;    /* .. the step counts from the noise on: scale (1 - s) */
         DenoiseBetas betas; /* of diffusion */
         double beta_first, beta_last;
-        double limit;  /* .. pictures are kept within -limit to limit; 0: as they are */
+        double limit; /* .. pictures are kept within -limit to limit; 0: as they are */
         bool learned; /* .. ddpm: the model tells a variance too, behind the noise */
 } DenoiseOptions;
 
