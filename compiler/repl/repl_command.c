@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool show_help(Session *s, const Words *w);
-
 static bool load_file(Session *s, const Words *w)
 {
         int64_t before = s->models_taken;
@@ -27,7 +25,7 @@ static bool quit(Session *s, const Words *w)
 
 /* clang-format off */
 const ReplCommand command_row[] = {
-        {"help",      "[COMMAND]",    "these lines, or one of them",                     show_help,        0, 1, TAKES_COMMAND},
+        {"help",      "[NAME]",       "these lines; or what a command, builtin, block, model or variable is", show_help,        0, 1, TAKES_COMMAND},
         {"load",      "FILE",         "a model file: its definitions, its last model; else a script", load_file,        1, 1, TAKES_FILE},
         {"save",      "FILE",         "the definitions as a model file, or all as a script", save_file,        1, 1, TAKES_FILE},
         {"model",     "[NAME]",       "the model at hand, or another one",                choose_model,     0, 1, TAKES_MODEL},
@@ -56,11 +54,11 @@ const ReplCommand command_row[] = {
 /* clang-format on */
 const int command_rows = sizeof command_row / sizeof *command_row;
 
-static const ReplCommand *find_command(const char *name)
+const ReplCommand *find_command(const char *name)
 {
-        for (int i = 0; i < command_rows; i++)
-                if (!strcmp(command_row[i].name, name))
-                        return &command_row[i];
+        const ReplCommand *found = command_named(name);
+        if (found)
+                return found;
         const char *names[64];
         for (int i = 0; i < command_rows; i++)
                 names[i] = command_row[i].name;
@@ -70,40 +68,6 @@ static const ReplCommand *find_command(const char *name)
         else
                 fprintf(stderr, "lathe: error: there is no :%s; :help lists the commands\n", name);
         return NULL;
-}
-
-/* ":load FILE", in columns */
-static int usage_width(const ReplCommand *c)
-{
-        int n = (int)strlen(c->name) + 2;
-        for (const char *p = c->arguments; *p; p++)
-                n += ((unsigned char)*p & 0xc0) != 0x80;
-        return n;
-}
-
-static void print_command(const ReplCommand *c, int width)
-{
-        printf("  :%s %s%*s%s\n", c->name, c->arguments, width - usage_width(c), "", c->about);
-}
-
-static bool show_help(Session *s, const Words *w)
-{
-        (void)s;
-        const char *name = w->n > 1 ? w->word[1] + (*w->word[1] == ':') : NULL;
-        const ReplCommand *one = name ? find_command(name) : NULL;
-        if (name && !one)
-                return false;
-        int width = one ? usage_width(one) : 0;
-        for (int i = 0; !one && i < command_rows; i++)
-                width = usage_width(&command_row[i]) > width ? usage_width(&command_row[i]) : width;
-        if (one) {
-                print_command(one, width + 2);
-                return true;
-        }
-        printf("a line is a definition, a statement or an expression of the language, or a command:\n");
-        for (int i = 0; i < command_rows; i++)
-                print_command(&command_row[i], width + 2);
-        return true;
 }
 
 /* --- words --------------------------------------------------------------------------------------------------------- */

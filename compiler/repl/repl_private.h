@@ -139,6 +139,13 @@ typedef struct {
 extern const ReplCommand command_row[];
 extern const int command_rows;
 bool take_command(Session *s, const char *line);
+const ReplCommand *find_command(const char *name); /* NULL after a message */
+
+/* repl_help.c */
+bool show_help(Session *s, const Words *w);
+const ReplCommand *command_named(const char *name); /* NULL: there is none */
+/* "block silu(x)": of a definition or a scheme's member, by this name */
+void print_signature(FILE *f, const Ast *def, const char *name);
 
 /* repl_model.c: commands on the model at hand that need no compiled code */
 typedef bool ModelWork(Session *s, Model *m, const Words *w);
