@@ -45,6 +45,7 @@ const ReplCommand command_row[] = {
         {"diff",      "",             "outputs and plan before and after the last change", print_difference, 0, 0, TAKES_NOTHING},
         {"tap",       "NAME",         "a value by its name in the file",                  print_tap,        1, 1, TAKES_TAP},
         {"attn",      "LAYER [HEAD] [FILE.png]", "attention weights as a heat map",      show_attention,   1, 3, TAKES_NOTHING},
+        {"plot",      "[hist] EXPR [FILE.png]", "a vector as a line, a matrix as a heat map, or a histogram", plot_value, 1, -1, TAKES_NOTHING},
         {"rank",      "LAYER",        "singular values of W_Q W_K', head by head",        show_rank,        1, 1, TAKES_NOTHING},
         {"show",      "PART",         "params, loops, taps, cost, plan, code, graph, passes or c",    show_of_model,    1, 1, TAKES_PART},
         {"dump",      "PASS",         "what a pass leaves",                               dump_pass,        1, 1, TAKES_PASS},

@@ -175,7 +175,8 @@ bool print_tap(Session *s, const Words *w);
 bool show_times(Session *s, const Words *w);
 bool show_attention(Session *s, const Words *w);
 bool show_rank(Session *s, const Words *w);
-bool keep_snapshot(Session *s); /* of what was run: for :diff */
+bool plot_value(Session *s, const Words *w); /* repl_plot.c */
+bool keep_snapshot(Session *s);              /* of what was run: for :diff */
 bool print_difference(Session *s, const Words *w);
 bool hyper_names(Session *s, Arena *a, const char ***name, int *n);
 bool tap_names(Session *s, Arena *a, const char ***name, int *n);
@@ -307,6 +308,7 @@ void label_of(const Session *s, int32_t token, char *text, size_t room);
 typedef struct {
         int width, height;
         uint8_t *pixel; /* [height][width][3] red, green, blue */
+        int scale;      /* pixels that a letter's dot is wide: 1 if nothing else is set */
 } Picture;
 
 enum { LETTER_WIDTH = 6, LETTER_HEIGHT = 8 }; /* with the gaps between letters and lines */
@@ -316,6 +318,7 @@ void picture_free(Picture *p);
 void picture_fill(Picture *p, int x, int y, int width, int height, const uint8_t *colour);
 /* ASCII; other bytes are boxes.  upright: the text runs upwards from (x, y). */
 void picture_text(Picture *p, int x, int y, const char *text, bool upright);
+bool is_picture_name(const char *path);                 /* it ends in .png */
 bool picture_write(const Picture *p, const char *path); /* false after a message */
 
 /* Singular values. */
