@@ -183,7 +183,7 @@ bool show_attention(Session *s, const Words *w)
         Trace t;
         int output;
         int64_t dim[MAX_RANK];
-        bool good = trace_tapped(s, NULL, (int)h.layer, &t, &output);
+        bool good = trace_tapped(s, (RunnerKind){.attention = (int)h.layer}, &t, &output);
         if (good) {
                 const Type *type = &s->runner->model.graph->output[output].node->type;
                 for (int a = 0; a < type->rank; a++)

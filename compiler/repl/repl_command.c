@@ -40,6 +40,7 @@ const ReplCommand command_row[] = {
         {"input",     "[NAME [= VALUE]]", "an input is an expression or a file (.npy, .safetensors); = none: made by hash", give_input, 0, -1, TAKES_NOTHING},
         {"eval",      "",             "the outputs for these inputs",                     eval_model,       0, 0, TAKES_NOTHING},
         {"next",      "[N] [\"TEXT\"]", "the N (10) likeliest tokens after the text",     next_tokens,      0, 2, TAKES_NOTHING},
+        {"logits",    "[\"TEXT\"]",   "the likeliest next token after each layer",       show_lens,        0, 1, TAKES_NOTHING},
         {"golden",    "",             "hash, norm, first and last values of the outputs", print_goldens,    0, 0, TAKES_NOTHING},
         {"time",      "",             "each kernel's time, GFLOP/s and GB/s",             show_times,       0, 0, TAKES_NOTHING},
         {"diff",      "",             "outputs and plan before and after the last change", print_difference, 0, 0, TAKES_NOTHING},

@@ -175,6 +175,7 @@ bool print_tap(Session *s, const Words *w);
 bool show_times(Session *s, const Words *w);
 bool show_attention(Session *s, const Words *w);
 bool show_rank(Session *s, const Words *w);
+bool show_lens(Session *s, const Words *w);  /* repl_lens.c */
 bool plot_value(Session *s, const Words *w); /* repl_plot.c */
 bool keep_snapshot(Session *s);              /* of what was run: for :diff */
 bool print_difference(Session *s, const Words *w);
@@ -252,6 +253,9 @@ struct Runner {
         int attention;  /* with the weights of that attention, counted from 0, as a further output; or -1 */
         int64_t size[MAX_NAMED]; /* where something is tapped: what the named dimensions are */
         bool timed;
+        bool lens; /* with the lens of each layer as further outputs, from tap_output on */
+        int layers;
+        const char *layer;    /* what the file calls them */
         bool reads_variables; /* of the session */
         Model model;
         Plan *plan;
@@ -270,9 +274,9 @@ typedef struct {
         const char *tap;
         int attention;
         const int64_t *size;
-        bool timed;
+        bool timed, lens;
 } RunnerKind;
-#define AS_IT_IS ((RunnerKind){NULL, -1, NULL, false})
+#define AS_IT_IS ((RunnerKind){.attention = -1})
 
 Runner *runner_new(void); /* NULL: out of memory */
 void runner_free(Runner *r);
@@ -296,10 +300,12 @@ double *trace_output(const Session *s, const Trace *t, int i, int64_t *dim);
 
 /* The text of the run at hand as tokens, malloc'd; NULL after a message. */
 int32_t *prompt_of(Session *s, int64_t *n);
-/* Runs the model with a value tapped; *output is the tap's. */
-bool trace_tapped(Session *s, const char *tap, int attention, Trace *t, int *output);
-bool takes_text(const Graph *g); /* one input of token ids [n] */
-int time_of(const Graph *g);     /* the dimension that grows, or -1 */
+/* Runs the model with values tapped; *output is that of the first. */
+bool trace_tapped(Session *s, RunnerKind kind, Trace *t, int *output);
+bool set_prompt(Session *s, const char *text); /* what is run from now on; false after a message */
+bool wants_generator(const Session *s);        /* false after a message: it does not go on after a text */
+bool takes_text(const Graph *g);               /* one input of token ids [n] */
+int time_of(const Graph *g);                   /* the dimension that grows, or -1 */
 /* Token ids that the model takes, as many as its input's bound. */
 void label_of(const Session *s, int32_t token, char *text, size_t room);
 
