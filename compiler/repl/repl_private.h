@@ -67,6 +67,8 @@ typedef struct Session {
                 *source_text;  /* the published model that was loaded last, and what it became; or NULL */
         int64_t source_change; /* `change` then: nothing was defined or set since if it is the same */
         int vocab;             /* of the model at hand, when tokens are asked for */
+        char *loaded;          /* the file of the last :load, or NULL */
+        bool keeps_model;      /* while it is loaded again: the model at hand stays */
         bool has_quit, interactive;
         char *prompt;    /* the text that was run last, or NULL */
         int64_t steps;   /* and how many tokens more, */
@@ -90,12 +92,13 @@ void unit_drop(Unit *u);
 /* Definitions and imports; false after what is wrong was added to diag. */
 bool session_define(Session *s, Unit *u, const Ast *item);
 bool session_import(Session *s, Unit *u, const Ast *import, const char *from, Diag *diag);
-bool session_load(Session *s, const char *path);               /* false after messages */
 bool session_comment(Session *s, const char *lines, size_t n); /* for :save; false: out of memory */
-bool is_model_file(const char *path);                          /* by its name; else it is a script */
-bool session_is_complete(Session *s, const char *model);       /* all its hyperparameters have values */
-const char **session_models(Session *s, Arena *a, int *n);     /* that are defined here */
-void session_set_model(Session *s, const char *name);          /* another one: settings and weights go */
+bool session_open(Session *s, const char *path); /* a model file or a script; false after messages */
+bool session_reload(Session *s);                 /* what was loaded last, and what was run; settings stay */
+bool is_model_file(const char *path);            /* by its name; else it is a script */
+bool session_is_complete(Session *s, const char *model);   /* all its hyperparameters have values */
+const char **session_models(Session *s, Arena *a, int *n); /* that are defined here */
+void session_set_model(Session *s, const char *name);      /* another one: settings and weights go */
 void session_changed(Session *s);
 
 /* repl_save.c: false after a message */
@@ -128,7 +131,8 @@ typedef enum {
         TAKES_HYPER,
         TAKES_MODEL,
         TAKES_COMMAND,
-        TAKES_TAP
+        TAKES_TAP,
+        TAKES_EXPRESSION
 } Completes;
 typedef struct {
         const char *name, *arguments, *about;
@@ -170,6 +174,7 @@ void runner_interrupt(void); /* from a signal handler */
 bool run_model(Session *s, const Words *w);
 bool rerun(Session *s);
 bool next_tokens(Session *s, const Words *w);
+bool take_golden(Session *s, const Words *w); /* repl_golden.c */
 bool print_goldens(Session *s, const Words *w);
 bool print_tap(Session *s, const Words *w);
 bool show_times(Session *s, const Words *w);
@@ -179,6 +184,7 @@ bool show_lens(Session *s, const Words *w);  /* repl_lens.c */
 bool plot_value(Session *s, const Words *w); /* repl_plot.c */
 bool keep_snapshot(Session *s);              /* of what was run: for :diff */
 bool print_difference(Session *s, const Words *w);
+Graph *session_graph(Session *s, Arena *a); /* the model at hand, elaborated quietly; NULL: it is no good */
 bool hyper_names(Session *s, Arena *a, const char ***name, int *n);
 bool tap_names(Session *s, Arena *a, const char ***name, int *n);
 
@@ -228,6 +234,7 @@ typedef struct {
 /* A value of this evaluation, made once and outside all blocks and repeats. */
 Value value_of_kept(Session *s, Elaborator *e, Kept *k);
 Kept *variables_find(const Variables *v, const char *name);
+                 const char *name); /* a variable, or a value of the model that the line mentions */
 bool variables_set(Variables *v, const char *name,
                    Kept *value); /* takes the value over; false: out of memory */
 void kept_drop(Kept *k);

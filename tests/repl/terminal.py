@@ -134,6 +134,15 @@ def completion():
     t.answer(":model ta\t", "tale: ")
     t.answer(":tap final.m\t", "# [")
     t.answer("require softma\t([0]) == [1]")
+    t.answer(":tap layer[1].ff\t", "# [")
+    t.answer(":plot iota(8) / 4 + window([1, 2], 1, stri\t 1)[0]", "2.75")
+    t.send("gated(somewhat_long, \t")  # what a call takes by name
+    t.wait("act:", "bias:")
+    t.answer("\x15x = [[1, 2]]")
+    t.answer("x.sh\t", "[1, 2]  # [2]")
+    t.answer("places = rope(theta: 5)")
+    t.answer("places.he\t", "block heads(x)")
+    t.answer(":help gate\t", "block gated(")
     return t.leave() and "left with an error"
 
 
