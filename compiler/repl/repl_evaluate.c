@@ -11,7 +11,7 @@
 
 static void see(Evaluation *v, const char *name)
 {
-        Kept *k = variables_find(&v->s->variables, name);
+        Kept *k = value_seen(v->s, name);
         if (!k || vars_find(&v->seen, name))
                 return;
         Value value = value_of_kept(v->s, v->e, k);
@@ -230,6 +230,8 @@ static void evaluate_all(Evaluation *v)
 
 static bool evaluate_into(Session *s, Unit *u, const Ast *line, Kept **result)
 {
+        if (!take_model_values(s, line))
+                return false;
         Evaluation *v = calloc(1, sizeof *v);
         jmp_buf out_of_memory;
         if (!v)

@@ -55,6 +55,7 @@ typedef struct Session {
         Import *import;
         int nimport, import_capacity;
         Variables variables;
+        Variables values;     /* of the model at hand, that the line mentions */
         char *comment;        /* lines of comments that no definition has followed yet, or NULL */
         int scripts;          /* that load one another, at the moment */
         int64_t evaluation;   /* counted: what a Kept was last made in */
@@ -116,6 +117,8 @@ Kept *evaluate_text(Session *s, const char *text);
 bool find_variable(void *session, Elaborator *e, const char *name, Value *value);
 int variable_names(void *session, const char **name, int most);
 void variables_free(Variables *v);
+/* repl_model_value.c: the values of the model at hand that a line mentions, in s->values; false after a message. */
+bool take_model_values(Session *s, const Ast *line);
 
 /* repl_command.c: lines that begin with a colon */
 typedef struct {
@@ -234,6 +237,7 @@ typedef struct {
 /* A value of this evaluation, made once and outside all blocks and repeats. */
 Value value_of_kept(Session *s, Elaborator *e, Kept *k);
 Kept *variables_find(const Variables *v, const char *name);
+Kept *value_seen(const Session *s,
                  const char *name); /* a variable, or a value of the model that the line mentions */
 bool variables_set(Variables *v, const char *name,
                    Kept *value); /* takes the value over; false: out of memory */

@@ -406,6 +406,7 @@ void session_end(Session *s)
         free((char *)s->options.tokenizer);
         drop_source(s);
         variables_free(&s->variables);
+        variables_free(&s->values);
         drop_imports(s, 0);
         free(s->import);
         for (int i = 0; i < s->nitem; i++) {
