@@ -474,6 +474,12 @@ def pictures_of_values():
         return f"bars of 3 and 1 are {bars} high"
 
 
+def a_heat_map_in_colours():
+    t = Terminal()
+    t.answer(":plot [[0, 1], [1, 0]]", "\x1b[48;5;54m  \x1b[0m", "\x1b[48;5;227m  \x1b[0m")
+    return t.leave() and "left with an error"
+
+
 class Piped:
     """A session behind a pipe, asked for its memory."""
 
@@ -542,7 +548,7 @@ def recompilations_take_no_memory():
 for test in (prompts_and_end_of_input, completion, history, history_holds_inputs, interrupts, interrupted_run, resizing, wide_characters,
              text_ends_with_a_newline, a_saved_session,
              a_script_of_10000_lines, an_input_of_10000_lines, a_line_of_a_megabyte, times_of_kernels,
-             a_picture_of_attention, pictures_of_values, more_memory_than_there_is,
+             a_picture_of_attention, pictures_of_values, a_heat_map_in_colours, more_memory_than_there_is,
              redefinitions_take_no_memory, recompilations_take_no_memory):
     attempt(test)
 sys.exit(failed > 0)
