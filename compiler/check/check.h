@@ -219,6 +219,12 @@ bool golden_open(Golden *g);
 /* Fills values, text and hashes of g from its options: on a target, whole; other threads and pieces must give the
  * same bits.  NULL, or what is wrong, with g->code. */
 const char *golden_run(Golden *g, const Target *t, When when);
+bool golden_hash(const Graph *elaborated, uint64_t *spec); /* false: a temporary file can't be written */
+
+/* golden_taps.c: for a file whose taps nobody named.  Opens the model, names it and takes as taps what each block called in an outermost
+ * repeat gives; false after a message, with g->code.  After golden_run() the second leaves out those that say nothing new. */
+bool golden_choose_taps(Golden *g);
+void golden_drop_repeated(Golden *g);
 
 /* golden_compare.c */
 /* Says what differs: the first value, then what it is of.  bound 0: to the bit. */

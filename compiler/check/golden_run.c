@@ -48,7 +48,7 @@ static bool hash_tokenizer(const Tokenizer *t, const char *path, uint64_t *hash)
 }
 
 /* Of the graph as its dump shows it.  Not by open_memstream(): glibc's loses text without a word where memory is short. */
-static bool hash_graph(const Graph *g, uint64_t *hash)
+bool golden_hash(const Graph *g, uint64_t *hash)
 {
         FILE *f = tmpfile();
         if (f)
@@ -126,7 +126,7 @@ static const char *hash_untapped(Golden *golden)
         plain.ntap = 0;
         if (!model_load(&m, &plain, &golden->code))
                 wrong = "the model can't be read";
-        else if (!hash_graph(m.oracle, &golden->spec)) {
+        else if (!golden_hash(m.oracle, &golden->spec)) {
                 golden->code = WRONG_ENVIRONMENT;
                 wrong = arena_printf(&golden->arena, "a temporary file can't be written: %s",
                                      strerror(errno));

@@ -10,84 +10,6 @@
 
 /* --- record ------------------------------------------------------------------------------------------------------- */
 
-/* Without --tap: what each block called in an outermost repeat gives, position by position. */
-static bool is_block_output(const Graph *g, const Tap *t)
-{
-        const char *all = strstr(t->name, "[i].");
-        return all && !strpbrk(all + 4, ".[") && t->in_all_iterations && t->type.dtype == REAL &&
-               t->type.rank > 1 && (!g->nnamed || !dim_is_fixed(t->type.dim[1]));
-}
-
-static int compare_taps(const void *a, const void *b)
-{
-        const Tap *x = a, *y = b;
-        return (x->at > y->at) - (x->at < y->at);
-}
-
-static bool choose_taps(Golden *g)
-{
-        Model m;
-        int n = 0;
-        if (!golden_open(g))
-                return false;
-        bool good = model_load(&m, &g->o, &g->code);
-        Tap *tap = good ? taps_of(&m.arena, m.graph, &n) : NULL;
-        if (n)
-                qsort(tap, (size_t)n, sizeof *tap, compare_taps);
-        for (int i = 0; i < n && g->o.ntap < MAX_TAPS; i++)
-                if (is_block_output(m.graph, &tap[i]))
-                        g->o.tap[g->o.ntap++] = arena_strdup(&g->arena, tap[i].name);
-        if (good && !g->o.model)
-                g->o.model = arena_strdup(&g->arena, m.graph->name);
-        model_free(&m);
-        return good;
-}
-
-/* "layer[0].attn" is a value of the tap layer[i].attn. */
-static bool is_of(const GoldenValue *v, const char *tap)
-{
-        const char *all = strstr(tap, "[i]"), *close = strchr(v->name, ']');
-        return all && close && !strncmp(v->name, tap, (size_t)(all - tap) + 1) && !strcmp(close + 1, all + 3);
-}
-
-/* Does an earlier tap have the same values all through?  `x` after an identity is the same value by another name. */
-static bool repeats_another(const Golden *g, const char *tap)
-{
-        bool any = false;
-        for (int i = 0; i < g->nvalue; i++) {
-                bool before = false;
-                if (!is_of(&g->value[i], tap))
-                        continue;
-                for (int k = 0; k < i; k++)
-                        before |= g->value[k].hash == g->value[i].hash;
-                if (!before)
-                        return false;
-                any = true;
-        }
-        return any;
-}
-
-/* Of the taps that nobody asked for, those that say nothing new. */
-static void drop_repeated(Golden *g)
-{
-        bool drop[MAX_TAPS];
-        int ntap = 0, nvalue = 0;
-        for (int i = 0; i < g->o.ntap; i++)
-                drop[i] = repeats_another(g, g->o.tap[i]);
-        for (int i = 0; i < g->nvalue; i++) {
-                bool keep = true;
-                for (int k = 0; k < g->o.ntap; k++)
-                        keep &= !(drop[k] && is_of(&g->value[i], g->o.tap[k]));
-                if (keep)
-                        g->value[nvalue++] = g->value[i];
-        }
-        g->nvalue = nvalue;
-        for (int i = 0; i < g->o.ntap; i++)
-                if (!drop[i])
-                        g->o.tap[ntap++] = g->o.tap[i];
-        g->o.ntap = ntap;
-}
-
 static int record(const Options *o)
 {
         Golden g = {.o = *o};
@@ -110,7 +32,7 @@ static int record(const Options *o)
         if (g.o.steps == INT64_MAX)
                 g.o.steps = 0;
         int given = g.o.ntap;
-        bool chosen = choose_taps(&g), fits = !chosen || cache_has_effect(&g.o, "golden record");
+        bool chosen = golden_choose_taps(&g), fits = !chosen || cache_has_effect(&g.o, "golden record");
         int code = fits ? g.code : WRONG_USAGE;
         if (chosen && fits) {
                 if (given)
@@ -120,7 +42,7 @@ static int record(const Options *o)
                 bool jit = o->jit != JIT_CC && test_run_jit_runs(t);
                 const char *wrong = golden_run(&g, t, jit ? JUST_IN_TIME : AHEAD_OF_TIME);
                 if (!wrong && !given)
-                        drop_repeated(&g);
+                        golden_drop_repeated(&g);
                 code = g.code;
                 if (wrong)
                         fprintf(stderr, "lathe golden: %s: %s\n", o->file[1], wrong);

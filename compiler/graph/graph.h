@@ -669,6 +669,11 @@ int tap_add(Graph *g, const char *name, const char **why);
 /* The same for a list "layer[0].attn.weights,final". */
 bool taps_add(Graph *g, const char *names, const char **why);
 
+/* lens.c: the first output's last row [1, ..] as it were if the layers, its last repeat at the top, ended after each iteration: so many
+ * outputs more, marked as taps, the first layer's first; *layers is the repeat's name.  Before passes.  -1: *why says why not. */
+enum { MAX_LENS = 1024 };
+int lens_add(Graph *g, const char **layers, const char **why);
+
 /* product_taps.c: what meets weights in products, as outputs that are taps.  Before passes. */
 typedef struct {
         const Node *weight, *product;

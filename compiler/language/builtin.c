@@ -246,42 +246,78 @@ static Value run_len(const Call *c)
 
 /* ---- the table ---- */
 
+/* clang-format off */
 static const Builtin builtin[] = {
-        {"abs", 1, 1, "", run_abs},
-        {"argmax", 1, 1, "axis ", run_argmax},
-        {"at", 2, 2, "", run_at},
-        {"atan", 1, 1, "", run_atan},
-        {"col", 1, 1, "", run_col},
-        {"cos", 1, 1, "", run_cos},
-        {"erf", 1, 1, "", run_erf},
-        {"exp", 1, 1, "", run_exp},
-        {"floor", 1, 1, "", run_floor},
-        {"head", 1, 1, "", run_head},
-        {"index", 2, 2, "", run_index},
-        {"iota", 1, 1, "", run_iota},
-        {"join", 1, -1, "axis ", run_join},
-        {"len", 1, 1, "", run_len},
-        {"log", 1, 1, "", run_log},
-        {"max", 1, -1, "axis ", run_max},
-        {"merge", 1, 1, "", run_merge},
-        {"min", 1, -1, "axis ", run_min},
-        {"pad", 1, 1, "axis before after value ", run_pad},
-        {"real", 1, 1, "", run_real},
-        {"reshape", 2, 2, "", run_reshape},
-        {"row", 1, 1, "", run_row},
-        {"sin", 1, 1, "", run_sin},
-        {"softmax", 1, 1, "sink ", run_softmax},
-        {"split", 1, 2, "sizes axis ", run_split},
-        {"spread", 2, 2, "", run_spread},
-        {"sqrt", 1, 1, "", run_sqrt},
-        {"stack", 1, -1, "axis ", run_stack},
-        {"sum", 1, 1, "axis ", run_sum},
-        {"tanh", 1, 1, "", run_tanh},
-        {"top", 2, 2, "", run_top},
-        {"transpose", 1, 3, "", run_transpose},
-        {"where", 3, 3, "", run_where},
-        {"window", 2, 2, "stride axis ", run_window},
+        {"abs", 1, 1, "", run_abs, "x",
+         "element by element"},
+        {"argmax", 1, 1, "axis ", run_argmax, "x; axis",
+         "the index of the largest along an axis, of equals the first; without axis: along the last, which stays with size 1"},
+        {"at", 2, 2, "", run_at, "v, i",
+         "of a list its item i mod its length; of anything else that itself"},
+        {"atan", 1, 1, "", run_atan, "x",
+         "element by element"},
+        {"col", 1, 1, "", run_col, "x",
+         "the indices along the last axis, [n]"},
+        {"cos", 1, 1, "", run_cos, "x",
+         "element by element"},
+        {"erf", 1, 1, "", run_erf, "x",
+         "element by element: the error function"},
+        {"exp", 1, 1, "", run_exp, "x",
+         "element by element"},
+        {"floor", 1, 1, "", run_floor, "x",
+         "rounded down, element by element: integers"},
+        {"head", 1, 1, "", run_head, "x",
+         "the indices along the last but two axis, [n, 1, 1]"},
+        {"index", 2, 2, "", run_index, "x, axis",
+         "the indices of that axis, [n]"},
+        {"iota", 1, 1, "", run_iota, "n",
+         "[n]: 0, 1, …"},
+        {"join", 1, -1, "axis ", run_join, "a, b, …; axis",
+         "one after another along an axis (the last); none is left out"},
+        {"len", 1, 1, "", run_len, "list",
+         "how many items it has"},
+        {"log", 1, 1, "", run_log, "x",
+         "element by element: the natural logarithm"},
+        {"max", 1, -1, "axis ", run_max, "a, b, …; axis",
+         "element by element, broadcast; of one tensor along an axis (without axis: the last, which stays with size 1)"},
+        {"merge", 1, 1, "", run_merge, "x",
+         "[n, .., d] -> [.., n * d]: undoes split"},
+        {"min", 1, -1, "axis ", run_min, "a, b, …; axis",
+         "element by element, broadcast; of one tensor along an axis (without axis: the last, which stays with size 1)"},
+        {"pad", 1, 1, "axis before after value ", run_pad, "x; axis, before, after, value",
+         "elements of value (0) around an axis (the last)"},
+        {"real", 1, 1, "", run_real, "x",
+         "integers as reals"},
+        {"reshape", 2, 2, "", run_reshape, "x, sizes",
+         ".. in the list keeps the axes that the others leave"},
+        {"row", 1, 1, "", run_row, "x",
+         "the indices along the last but one axis, [n, 1]"},
+        {"sin", 1, 1, "", run_sin, "x",
+         "element by element"},
+        {"softmax", 1, 1, "sink ", run_softmax, "x; sink",
+         "along the last axis: exp(x - max x) / sum; sink: takes part in maximum and sum; a row that is all -inf becomes 0"},
+        {"split", 1, 2, "sizes axis ", run_split, "x, n; sizes, axis",
+         "[.., n * d] -> [n, .., d]; with sizes: a list of parts of these sizes along an axis (the last)"},
+        {"spread", 2, 2, "", run_spread, "x, n",
+         "[g, ..] -> [n, ..], each repeated n / g times; a matrix [..] becomes [n, ..]"},
+        {"sqrt", 1, 1, "", run_sqrt, "x",
+         "element by element"},
+        {"stack", 1, -1, "axis ", run_stack, "a, b, …; axis",
+         "along a new axis (the first), after broadcasting"},
+        {"sum", 1, 1, "axis ", run_sum, "x; axis",
+         "along an axis; without axis: along the last, which stays with size 1"},
+        {"tanh", 1, 1, "", run_tanh, "x",
+         "element by element"},
+        {"top", 2, 2, "", run_top, "x, k",
+         "truths: whether an element is among the k largest of the last axis; of equals the first"},
+        {"transpose", 1, 3, "", run_transpose, "x, …",
+         "like x'; transpose(x, order): axes in this order; transpose(x, from, to): one axis moved"},
+        {"where", 3, 3, "", run_where, "c, a, b",
+         "a where c holds, else b; broadcast"},
+        {"window", 2, 2, "stride axis ", run_window, "x, n; stride, axis",
+         "[.., T, ..] -> [.., (T - n) / stride + 1, n, ..]: element (t, k) is x at stride t + k; along the first axis unless axis: says another"},
 };
+/* clang-format on */
 enum { NBUILTIN = sizeof builtin / sizeof *builtin };
 
 int builtin_names(const char **name, int max)
@@ -292,19 +328,35 @@ int builtin_names(const char **name, int max)
         return n;
 }
 
-bool builtin_find(Elaborator *e, const char *name, Value *value)
+static const Builtin *builtin_row(const char *name)
 {
         int low = 0, high = NBUILTIN;
         while (low < high) {
                 int middle = (low + high) / 2, order = strcmp(name, builtin[middle].name);
-                if (order == 0) {
-                        Block *b = NEW(e->arena, Block);
-                        b->builtin = &builtin[middle];
-                        b->name = builtin[middle].name;
-                        return *value = (Value){.kind = V_BLOCK, .block = b}, true;
-                }
+                if (order == 0)
+                        return &builtin[middle];
                 low = order < 0 ? low : middle + 1;
                 high = order < 0 ? middle : high;
+        }
+        return NULL;
+}
+
+const char *builtin_takes(const char *name, const char **about)
+{
+        const Builtin *row = builtin_row(name);
+        if (row)
+                *about = row->about;
+        return row ? row->takes : NULL;
+}
+
+bool builtin_find(Elaborator *e, const char *name, Value *value)
+{
+        const Builtin *row = builtin_row(name);
+        if (row) {
+                Block *b = NEW(e->arena, Block);
+                b->builtin = row;
+                b->name = row->name;
+                return *value = (Value){.kind = V_BLOCK, .block = b}, true;
         }
         if (strcmp(name, "pi") == 0)
                 return *value = value_number(3.14159265358979323846, false), true;

@@ -157,6 +157,7 @@ struct Builtin {
         int min, max;        /* positional arguments; max -1: any number */
         const char *options; /* names of the others, each followed by a space */
         Value (*run)(const Call *call);
+        const char *takes, *about; /* parameters as a block writes them, and its meaning: docs/language.md */
 };
 Value call_option(const Call *c, const char *name); /* NOTHING: it is not given */
 Node *call_tensor(const Call *c, int i);

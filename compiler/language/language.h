@@ -583,4 +583,6 @@ int elaborate_command(int argc, char **argv);
 
 /* builtin.c */
 int builtin_names(const char **name, int max);
+/* Its parameters, "x; axis", and what it does; NULL: there is no such builtin. */
+const char *builtin_takes(const char *name, const char **about);
 #endif

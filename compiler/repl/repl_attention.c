@@ -174,8 +174,7 @@ bool show_attention(Session *s, const Words *w)
         if (!read_number(w->word[1], &h.layer))
                 return wrong("%s is no number of an attention, from 0", w->word[1]);
         for (int i = 2; i < w->n; i++) {
-                size_t n = strlen(w->word[i]);
-                if (n > 4 && !strcmp(w->word[i] + n - 4, ".png"))
+                if (is_picture_name(w->word[i]))
                         path = w->word[i];
                 else if (!read_number(w->word[i], &h.head))
                         return wrong("%s is neither a head's number nor a file that ends in .png",
@@ -184,7 +183,7 @@ bool show_attention(Session *s, const Words *w)
         Trace t;
         int output;
         int64_t dim[MAX_RANK];
-        bool good = trace_tapped(s, NULL, (int)h.layer, &t, &output);
+        bool good = trace_tapped(s, (RunnerKind){.attention = (int)h.layer}, &t, &output);
         if (good) {
                 const Type *type = &s->runner->model.graph->output[output].node->type;
                 for (int a = 0; a < type->rank; a++)

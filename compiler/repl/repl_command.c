@@ -4,14 +4,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool show_help(Session *s, const Words *w);
-
 static bool load_file(Session *s, const Words *w)
 {
         int64_t before = s->models_taken;
+        const bool good = session_open(s, w->word[1]);
         if (!is_model_file(w->word[1]))
-                return session_script(s, w->word[1]);
-        return session_load(s, w->word[1]) && (s->models_taken == before || with_model(s, say_model, w));
+                return good;
+        return good && (s->models_taken == before || with_model(s, say_model, w));
+}
+
+static bool reload_file(Session *s, const Words *w)
+{
+        (void)w;
+        return session_reload(s);
 }
 
 static bool save_file(Session *s, const Words *w)
@@ -27,8 +32,9 @@ static bool quit(Session *s, const Words *w)
 
 /* clang-format off */
 const ReplCommand command_row[] = {
-        {"help",      "[COMMAND]",    "these lines, or one of them",                     show_help,        0, 1, TAKES_COMMAND},
+        {"help",      "[NAME]",       "these lines; or what a command, builtin, block, model or variable is", show_help,        0, 1, TAKES_COMMAND},
         {"load",      "FILE",         "a model file: its definitions, its last model; else a script", load_file,        1, 1, TAKES_FILE},
+        {"reload",    "",             "the file of the last :load again; settings stay",  reload_file,      0, 0, TAKES_NOTHING},
         {"save",      "FILE",         "the definitions as a model file, or all as a script", save_file,        1, 1, TAKES_FILE},
         {"model",     "[NAME]",       "the model at hand, or another one",                choose_model,     0, 1, TAKES_MODEL},
         {"set",       "[NAME VALUE, …]", "the model's hyperparameters, or some anew",        set_hyper,        0, -1, TAKES_HYPER},
@@ -39,14 +45,16 @@ const ReplCommand command_row[] = {
         {"encode",    "\"TEXT\"",     "a text as token ids",                              encode_text,      1, 1, TAKES_NOTHING},
         {"tokens",    "ID…",          "token ids as text",                                decode_tokens,    1, -1, TAKES_NOTHING},
         {"run",       "[\"TEXT\"] [N] [--temp T …]", "go on after a text by N tokens (64), chosen as by `lathe run`; other models: their outputs", run_model, 0, -1, TAKES_NOTHING},
-        {"input",     "[NAME [= VALUE]]", "an input is an expression or a file (.npy, .safetensors); = none: made by hash", give_input, 0, -1, TAKES_NOTHING},
+        {"input",     "[NAME [= VALUE]]", "an input is an expression or a file (.npy, .safetensors); = none: made by hash", give_input, 0, -1, TAKES_EXPRESSION},
         {"eval",      "",             "the outputs for these inputs",                     eval_model,       0, 0, TAKES_NOTHING},
         {"next",      "[N] [\"TEXT\"]", "the N (10) likeliest tokens after the text",     next_tokens,      0, 2, TAKES_NOTHING},
-        {"golden",    "",             "hash, norm, first and last values of the outputs", print_goldens,    0, 0, TAKES_NOTHING},
+        {"logits",    "[\"TEXT\"]",   "the likeliest next token after each layer",       show_lens,        0, 1, TAKES_NOTHING},
+        {"golden",    "[FILE]",       "hash, norm, first and last values of the outputs; or a golden file", take_golden, 0, 1, TAKES_FILE},
         {"time",      "",             "each kernel's time, GFLOP/s and GB/s",             show_times,       0, 0, TAKES_NOTHING},
         {"diff",      "",             "outputs and plan before and after the last change", print_difference, 0, 0, TAKES_NOTHING},
         {"tap",       "NAME",         "a value by its name in the file",                  print_tap,        1, 1, TAKES_TAP},
         {"attn",      "LAYER [HEAD] [FILE.png]", "attention weights as a heat map",      show_attention,   1, 3, TAKES_NOTHING},
+        {"plot",      "[hist] EXPR [FILE.png]", "a vector as a line, a matrix as a heat map, or a histogram", plot_value, 1, -1, TAKES_EXPRESSION},
         {"rank",      "LAYER",        "singular values of W_Q W_K', head by head",        show_rank,        1, 1, TAKES_NOTHING},
         {"show",      "PART",         "params, loops, taps, cost, plan, code, graph, passes or c",    show_of_model,    1, 1, TAKES_PART},
         {"dump",      "PASS",         "what a pass leaves",                               dump_pass,        1, 1, TAKES_PASS},
@@ -56,11 +64,11 @@ const ReplCommand command_row[] = {
 /* clang-format on */
 const int command_rows = sizeof command_row / sizeof *command_row;
 
-static const ReplCommand *find_command(const char *name)
+const ReplCommand *find_command(const char *name)
 {
-        for (int i = 0; i < command_rows; i++)
-                if (!strcmp(command_row[i].name, name))
-                        return &command_row[i];
+        const ReplCommand *found = command_named(name);
+        if (found)
+                return found;
         const char *names[64];
         for (int i = 0; i < command_rows; i++)
                 names[i] = command_row[i].name;
@@ -70,40 +78,6 @@ static const ReplCommand *find_command(const char *name)
         else
                 fprintf(stderr, "lathe: error: there is no :%s; :help lists the commands\n", name);
         return NULL;
-}
-
-/* ":load FILE", in columns */
-static int usage_width(const ReplCommand *c)
-{
-        int n = (int)strlen(c->name) + 2;
-        for (const char *p = c->arguments; *p; p++)
-                n += ((unsigned char)*p & 0xc0) != 0x80;
-        return n;
-}
-
-static void print_command(const ReplCommand *c, int width)
-{
-        printf("  :%s %s%*s%s\n", c->name, c->arguments, width - usage_width(c), "", c->about);
-}
-
-static bool show_help(Session *s, const Words *w)
-{
-        (void)s;
-        const char *name = w->n > 1 ? w->word[1] + (*w->word[1] == ':') : NULL;
-        const ReplCommand *one = name ? find_command(name) : NULL;
-        if (name && !one)
-                return false;
-        int width = one ? usage_width(one) : 0;
-        for (int i = 0; !one && i < command_rows; i++)
-                width = usage_width(&command_row[i]) > width ? usage_width(&command_row[i]) : width;
-        if (one) {
-                print_command(one, width + 2);
-                return true;
-        }
-        printf("a line is a definition, a statement or an expression of the language, or a command:\n");
-        for (int i = 0; i < command_rows; i++)
-                print_command(&command_row[i], width + 2);
-        return true;
 }
 
 /* --- words --------------------------------------------------------------------------------------------------------- */

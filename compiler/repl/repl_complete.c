@@ -1,5 +1,5 @@
-/* What completes a word: names of commands, what a command takes (files, parts, passes, models, hyperparameters), and
- * elsewhere the names in sight. */
+/* What completes a word: names of commands, what a command takes (files, parts, passes, models, hyperparameters), and elsewhere
+ * the names in sight: a call's parameters that go by name, what stands behind a point, and the values of the model at hand. */
 #include "repl_edit_private.h"
 #include "repl_private.h"
 
@@ -16,6 +16,11 @@ typedef struct {
         const char *found[MOST_CANDIDATES];
         int n;
 } Candidates;
+
+static bool is_word(char c)
+{
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
 
 static void offer(Candidates *c, const char *name)
 {
@@ -64,10 +69,166 @@ static void offer_words(Session *s, Candidates *c)
         for (int i = 0; i < n; i++)
                 offer(c, name[i]);
         const Program *p = s->program;
+        library_find(s->program,
+                     intern(&s->names, "linear", -1)); /* the library is read when it is first sought in */
         for (int k = 0; k < p->nfile; k++)
                 for (int64_t i = 0; i < p->file[k]->table.slots; i++)
                         if (p->file[k]->table.slot[i] && (p->file[k] == p->main || p->file[k]->library))
                                 offer(c, p->file[k]->table.slot[i]->name);
+}
+
+static const Definition *find_definition(Session *s, const char *name, size_t n)
+{
+        const char *word = intern(&s->names, name, (int32_t)n);
+        const Definition *d = file_find(s->program->main, word);
+        return d ? d : library_find(s->program, word);
+}
+
+/* --- a call's parameters ---------------------------------------------------------------------------------------------- */
+
+/* Where the call begins that the cursor stands in: at its bracket; NULL: in none. */
+static const char *open_call(const char *line, const char *cursor)
+{
+        int closed = 0;
+        for (const char *at = cursor; at-- > line;) {
+                closed += strchr(")]}", *at) != NULL;
+                if (!strchr("([{", *at))
+                        continue;
+                if (closed-- == 0)
+                        return *at == '(' && at > line && is_word(at[-1]) ? at : NULL;
+        }
+        return NULL;
+}
+
+/* "x; axis, before": those behind the semicolon. */
+static void offer_builtin_parameters(Candidates *c, const char *takes)
+{
+        for (const char *at = strchr(takes, ';'); at && *at; at += strcspn(at, ",")) {
+                at += strspn(at, ";, ");
+                const size_t n = strcspn(at, ", ");
+                if (n)
+                        offer(c, arena_printf(c->arena, "%.*s:", (int)n, at));
+        }
+}
+
+static bool offer_parameters(Session *s, Candidates *c, const char *line)
+{
+        const char *open = open_call(line, c->begin), *name = open, *about;
+        while (name && name > line && is_word(name[-1]))
+                name--;
+        if (!open)
+                return false;
+        const Definition *d = find_definition(s, name, (size_t)(open - name));
+        const char *takes = builtin_takes(arena_strndup(c->arena, name, open - name), &about);
+        if (!d && takes)
+                offer_builtin_parameters(c, takes);
+        if (!d || (d->ast->kind != AST_BLOCK && d->ast->kind != AST_SCHEME))
+                return c->n > 0;
+        const Ast *by_name = d->ast->kid[0]->kid[1];
+        for (int i = 0; by_name && i < by_name->nkid; i++)
+                offer(c, arena_printf(c->arena, "%s:", by_name->kid[i]->name));
+        return c->n > 0;
+}
+
+/* --- behind a point ----------------------------------------------------------------------------------------------------- */
+
+static void offer_members_of(Candidates *c, const Definition *d)
+{
+        const Ast *members = d && d->ast->kind == AST_SCHEME ? d->ast->kid[1] : NULL;
+        for (int i = 0; members && i < members->nkid; i++)
+                if (members->kid[i]->kind == AST_MEMBER)
+                        offer(c, members->kid[i]->name);
+}
+
+/* The scheme that a statement `places = rope(theta: 1e6)` makes. */
+static void offer_members_of_statement(Session *s, Candidates *c, const Ast *statement)
+{
+        const Ast *value = statement && statement->kind == AST_LET ? statement->kid[1] : NULL;
+        const Ast *name = value && value->kind == AST_CALL ? value->kid[0] : value;
+        if (name && name->kind == AST_NAME)
+                offer_members_of(c, find_definition(s, name->name, strlen(name->name)));
+}
+
+static void offer_members(Session *s, Candidates *c, const char *line)
+{
+        const char *point = c->begin - 1, *name = point;
+        while (name > line && is_word(name[-1]))
+                name--;
+        const Kept *k = variables_find(&s->variables, intern(&s->names, name, (int32_t)(point - name)));
+        if (k && (k->kind == V_TENSOR || k->data)) {
+                offer(c, "dim");
+                offer(c, "shape");
+        }
+        if (k && k->kind == V_LIST)
+                offer(c, "len");
+        if (k)
+                offer_members_of_statement(s, c, k->statement);
+        else if (name < point)
+                offer_members_of(c, find_definition(s, name, (size_t)(point - name)));
+}
+
+/* --- values of the model at hand ----------------------------------------------------------------------------------------- */
+
+/* "layer[i].attn" of the iteration that the word has: "layer[3].attn". */
+static void offer_tap(Candidates *c, const char *name)
+{
+        char *text = arena_alloc(c->arena, (int64_t)(strlen(name) + c->length) + 1), *to = text;
+        const char *word = c->begin, *end = word + c->length;
+        while (*name) {
+                const char *close = word < end && *word == '[' && *name == '['
+                                            ? memchr(word, ']', (size_t)(end - word))
+                                            : NULL;
+                if (close) {
+                        while (word <= close)
+                                *to++ = *word++;
+                        name = strchr(name, ']') + 1;
+                        continue;
+                }
+                word += word < end;
+                *to++ = *name++;
+        }
+        *to = 0;
+        offer(c, text);
+}
+
+static void offer_taps(Session *s, Candidates *c)
+{
+        const char **name = NULL;
+        int n = 0;
+        tap_names(s, c->arena, &name, &n);
+        for (int i = 0; i < n; i++)
+                offer_tap(c, name[i]);
+}
+
+/* The path of a value that the word is the end of: layer[3].attn.q */
+static void offer_paths(Session *s, Candidates *c, const char *line)
+{
+        const char *begin = c->begin, *end = c->begin + c->length;
+        while (begin > line && (is_word(begin[-1]) || strchr(".[]", begin[-1])))
+                begin--;
+        if (!s->model || !memchr(begin, '.', (size_t)(end - begin)))
+                return;
+        c->begin = begin;
+        c->length = (size_t)(end - begin);
+        offer_taps(s, c);
+}
+
+/* What may stand in an expression. */
+static void offer_in_language(Session *s, Candidates *c, const char *line)
+{
+        if (c->begin > line && c->begin[-1] == '.') {
+                offer_members(s, c, line);
+                if (!c->n)
+                        offer_paths(s, c, line);
+                return;
+        }
+        if (!offer_parameters(s, c, line) || c->length)
+                offer_words(s, c);
+}
+
+static const ReplCommand *row_of(Arena *a, const char *line)
+{
+        return command_named(arena_strndup(a, line + 1, (int64_t)strcspn(line + 1, " \t")));
 }
 
 /* What the command on this line takes. */
@@ -76,11 +237,7 @@ static void offer_arguments(Session *s, Candidates *c, const char *line)
         const char **name = NULL;
         const char *const *part = NULL;
         int n = 0;
-        size_t length = strcspn(line + 1, " \t");
-        const ReplCommand *row = NULL;
-        for (int i = 0; i < command_rows; i++)
-                if (strlen(command_row[i].name) == length && !strncmp(command_row[i].name, line + 1, length))
-                        row = &command_row[i];
+        const ReplCommand *row = row_of(c->arena, line);
         if (!row)
                 return;
         switch (row->completes) {
@@ -93,19 +250,16 @@ static void offer_arguments(Session *s, Candidates *c, const char *line)
                 return;
         case TAKES_HYPER: hyper_names(s, c->arena, &name, &n); break;
         case TAKES_MODEL: name = session_models(s, c->arena, &n); break;
-        case TAKES_TAP: tap_names(s, c->arena, &name, &n); break;
+        case TAKES_TAP: offer_taps(s, c); return;
+        case TAKES_EXPRESSION: return;
         case TAKES_COMMAND:
+                offer_words(s, c);
                 for (int i = 0; i < command_rows; i++)
                         offer(c, command_row[i].name);
                 return;
         }
         for (int i = 0; i < n; i++)
                 offer(c, part ? part[i] : name[i]);
-}
-
-static bool is_word(char c)
-{
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
 static int by_name(const void *a, const void *b)
@@ -117,6 +271,9 @@ Completions complete_word(Session *s, Arena *a, const char *line, size_t cursor)
 {
         size_t first = strspn(line, " \t"), begin = cursor;
         bool is_command = line[first] == ':';
+        const ReplCommand *row = is_command ? row_of(a, line + first) : NULL;
+        if (row && row->completes == TAKES_EXPRESSION && cursor > first + 1 + strlen(row->name))
+                is_command = false;
         while (begin > first &&
                (is_command ? line[begin - 1] != ' ' && line[begin - 1] != '\t' : is_word(line[begin - 1])))
                 begin--;
@@ -125,7 +282,7 @@ Completions complete_word(Session *s, Arena *a, const char *line, size_t cursor)
         c->begin = line + begin;
         c->length = cursor - begin;
         if (!is_command)
-                offer_words(s, c);
+                offer_in_language(s, c, line);
         else if (begin > first)
                 offer_arguments(s, c, line + first);
         else

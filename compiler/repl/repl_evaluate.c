@@ -11,7 +11,7 @@
 
 static void see(Evaluation *v, const char *name)
 {
-        Kept *k = variables_find(&v->s->variables, name);
+        Kept *k = value_seen(v->s, name);
         if (!k || vars_find(&v->seen, name))
                 return;
         Value value = value_of_kept(v->s, v->e, k);
@@ -133,19 +133,7 @@ static void print_block(FILE *f, const Block *b)
                 fprintf(f, b->builtin ? "builtin %s\n" : "none\n", b->name);
                 return;
         }
-        fprintf(f, "%s %s(", b->def->kind == AST_SCHEME ? "scheme" : "block", b->name);
-        const Ast *params = b->def->kid[0];
-        bool blank = true;
-        for (int32_t i = params->span.begin; i < params->span.end; i++) {
-                char c = params->span.source->text[i];
-                bool is_blank = c == ' ' || c == '\t' || c == '\n';
-                if (!is_blank)
-                        fputc(c, f);
-                else if (!blank)
-                        fputc(' ', f);
-                blank = is_blank;
-        }
-        fputc(')', f);
+        print_signature(f, b->def, b->name);
         for (int i = 0; i < b->bound.n; i++)
                 fprintf(f, "%s%s:", i ? ", " : " with ", b->bound.binding[i].name);
         fputc('\n', f);
@@ -242,6 +230,8 @@ static void evaluate_all(Evaluation *v)
 
 static bool evaluate_into(Session *s, Unit *u, const Ast *line, Kept **result)
 {
+        if (!take_model_values(s, line))
+                return false;
         Evaluation *v = calloc(1, sizeof *v);
         jmp_buf out_of_memory;
         if (!v)

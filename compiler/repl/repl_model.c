@@ -110,7 +110,7 @@ static bool list_hypers(Session *s, Model *m, const Words *w)
 }
 
 /* The model at hand, quietly; NULL: it is no good. */
-static Graph *graph_of(Session *s, Arena *a)
+Graph *session_graph(Session *s, Arena *a)
 {
         Diag diag = {.arena = a};
         s->program->work = a;
@@ -124,7 +124,7 @@ static Graph *graph_of(Session *s, Arena *a)
 
 bool hyper_names(Session *s, Arena *a, const char ***name, int *n)
 {
-        const Graph *g = graph_of(s, a);
+        const Graph *g = session_graph(s, a);
         *n = 0;
         *name = NEW_ARRAY(a, const char *, g ? g->nhyper : 0);
         for (int i = 0; g && i < g->nhyper; i++)
@@ -134,7 +134,7 @@ bool hyper_names(Session *s, Arena *a, const char ***name, int *n)
 
 bool tap_names(Session *s, Arena *a, const char ***name, int *n)
 {
-        Graph *g = graph_of(s, a);
+        Graph *g = session_graph(s, a);
         *n = 0;
         const Tap *tap = g ? taps_of(a, g, n) : NULL;
         *name = NEW_ARRAY(a, const char *, *n);

@@ -54,6 +54,7 @@ bool picture_new(Picture *p, int64_t width, int64_t height)
         memset(p->pixel, 0xff, (size_t)(3 * width * height));
         p->width = (int)width;
         p->height = (int)height;
+        p->scale = 1;
         return true;
 }
 
@@ -81,13 +82,20 @@ void picture_text(Picture *p, int x, int y, const char *text, bool upright)
                 for (int column = 0; column < COLUMNS; column++)
                         for (int row = 0; row < ROWS; row++)
                                 if (dots[column] >> row & 1)
-                                        picture_fill(p, upright ? x + row : x + column,
-                                                     upright ? y - column : y + row, 1, 1, black);
+                                        picture_fill(p, x + p->scale * (upright ? row : column),
+                                                     y + p->scale * (upright ? -column : row), p->scale,
+                                                     p->scale, black);
                 if (upright)
-                        y -= LETTER_WIDTH;
+                        y -= p->scale * LETTER_WIDTH;
                 else
-                        x += LETTER_WIDTH;
+                        x += p->scale * LETTER_WIDTH;
         }
+}
+
+bool is_picture_name(const char *path)
+{
+        const size_t n = strlen(path);
+        return n > 4 && !strcmp(path + n - 4, ".png");
 }
 
 bool picture_write(const Picture *p, const char *path)

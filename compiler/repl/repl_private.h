@@ -55,6 +55,7 @@ typedef struct Session {
         Import *import;
         int nimport, import_capacity;
         Variables variables;
+        Variables values;     /* of the model at hand, that the line mentions */
         char *comment;        /* lines of comments that no definition has followed yet, or NULL */
         int scripts;          /* that load one another, at the moment */
         int64_t evaluation;   /* counted: what a Kept was last made in */
@@ -67,6 +68,8 @@ typedef struct Session {
                 *source_text;  /* the published model that was loaded last, and what it became; or NULL */
         int64_t source_change; /* `change` then: nothing was defined or set since if it is the same */
         int vocab;             /* of the model at hand, when tokens are asked for */
+        char *loaded;          /* the file of the last :load, or NULL */
+        bool keeps_model;      /* while it is loaded again: the model at hand stays */
         bool has_quit, interactive;
         char *prompt;    /* the text that was run last, or NULL */
         int64_t steps;   /* and how many tokens more, */
@@ -90,12 +93,13 @@ void unit_drop(Unit *u);
 /* Definitions and imports; false after what is wrong was added to diag. */
 bool session_define(Session *s, Unit *u, const Ast *item);
 bool session_import(Session *s, Unit *u, const Ast *import, const char *from, Diag *diag);
-bool session_load(Session *s, const char *path);               /* false after messages */
 bool session_comment(Session *s, const char *lines, size_t n); /* for :save; false: out of memory */
-bool is_model_file(const char *path);                          /* by its name; else it is a script */
-bool session_is_complete(Session *s, const char *model);       /* all its hyperparameters have values */
-const char **session_models(Session *s, Arena *a, int *n);     /* that are defined here */
-void session_set_model(Session *s, const char *name);          /* another one: settings and weights go */
+bool session_open(Session *s, const char *path); /* a model file or a script; false after messages */
+bool session_reload(Session *s);                 /* what was loaded last, and what was run; settings stay */
+bool is_model_file(const char *path);            /* by its name; else it is a script */
+bool session_is_complete(Session *s, const char *model);   /* all its hyperparameters have values */
+const char **session_models(Session *s, Arena *a, int *n); /* that are defined here */
+void session_set_model(Session *s, const char *name);      /* another one: settings and weights go */
 void session_changed(Session *s);
 
 /* repl_save.c: false after a message */
@@ -113,6 +117,8 @@ Kept *evaluate_text(Session *s, const char *text);
 bool find_variable(void *session, Elaborator *e, const char *name, Value *value);
 int variable_names(void *session, const char **name, int most);
 void variables_free(Variables *v);
+/* repl_model_value.c: the values of the model at hand that a line mentions, in s->values; false after a message. */
+bool take_model_values(Session *s, const Ast *line);
 
 /* repl_command.c: lines that begin with a colon */
 typedef struct {
@@ -128,7 +134,8 @@ typedef enum {
         TAKES_HYPER,
         TAKES_MODEL,
         TAKES_COMMAND,
-        TAKES_TAP
+        TAKES_TAP,
+        TAKES_EXPRESSION
 } Completes;
 typedef struct {
         const char *name, *arguments, *about;
@@ -139,6 +146,13 @@ typedef struct {
 extern const ReplCommand command_row[];
 extern const int command_rows;
 bool take_command(Session *s, const char *line);
+const ReplCommand *find_command(const char *name); /* NULL after a message */
+
+/* repl_help.c */
+bool show_help(Session *s, const Words *w);
+const ReplCommand *command_named(const char *name); /* NULL: there is none */
+/* "block silu(x)": of a definition or a scheme's member, by this name */
+void print_signature(FILE *f, const Ast *def, const char *name);
 
 /* repl_model.c: commands on the model at hand that need no compiled code */
 typedef bool ModelWork(Session *s, Model *m, const Words *w);
@@ -163,13 +177,17 @@ void runner_interrupt(void); /* from a signal handler */
 bool run_model(Session *s, const Words *w);
 bool rerun(Session *s);
 bool next_tokens(Session *s, const Words *w);
+bool take_golden(Session *s, const Words *w); /* repl_golden.c */
 bool print_goldens(Session *s, const Words *w);
 bool print_tap(Session *s, const Words *w);
 bool show_times(Session *s, const Words *w);
 bool show_attention(Session *s, const Words *w);
 bool show_rank(Session *s, const Words *w);
-bool keep_snapshot(Session *s); /* of what was run: for :diff */
+bool show_lens(Session *s, const Words *w);  /* repl_lens.c */
+bool plot_value(Session *s, const Words *w); /* repl_plot.c */
+bool keep_snapshot(Session *s);              /* of what was run: for :diff */
 bool print_difference(Session *s, const Words *w);
+Graph *session_graph(Session *s, Arena *a); /* the model at hand, elaborated quietly; NULL: it is no good */
 bool hyper_names(Session *s, Arena *a, const char ***name, int *n);
 bool tap_names(Session *s, Arena *a, const char ***name, int *n);
 
@@ -219,6 +237,8 @@ typedef struct {
 /* A value of this evaluation, made once and outside all blocks and repeats. */
 Value value_of_kept(Session *s, Elaborator *e, Kept *k);
 Kept *variables_find(const Variables *v, const char *name);
+Kept *value_seen(const Session *s,
+                 const char *name); /* a variable, or a value of the model that the line mentions */
 bool variables_set(Variables *v, const char *name,
                    Kept *value); /* takes the value over; false: out of memory */
 void kept_drop(Kept *k);
@@ -244,6 +264,9 @@ struct Runner {
         int attention;  /* with the weights of that attention, counted from 0, as a further output; or -1 */
         int64_t size[MAX_NAMED]; /* where something is tapped: what the named dimensions are */
         bool timed;
+        bool lens; /* with the lens of each layer as further outputs, from tap_output on */
+        int layers;
+        const char *layer;    /* what the file calls them */
         bool reads_variables; /* of the session */
         Model model;
         Plan *plan;
@@ -262,9 +285,9 @@ typedef struct {
         const char *tap;
         int attention;
         const int64_t *size;
-        bool timed;
+        bool timed, lens;
 } RunnerKind;
-#define AS_IT_IS ((RunnerKind){NULL, -1, NULL, false})
+#define AS_IT_IS ((RunnerKind){.attention = -1})
 
 Runner *runner_new(void); /* NULL: out of memory */
 void runner_free(Runner *r);
@@ -288,10 +311,12 @@ double *trace_output(const Session *s, const Trace *t, int i, int64_t *dim);
 
 /* The text of the run at hand as tokens, malloc'd; NULL after a message. */
 int32_t *prompt_of(Session *s, int64_t *n);
-/* Runs the model with a value tapped; *output is the tap's. */
-bool trace_tapped(Session *s, const char *tap, int attention, Trace *t, int *output);
-bool takes_text(const Graph *g); /* one input of token ids [n] */
-int time_of(const Graph *g);     /* the dimension that grows, or -1 */
+/* Runs the model with values tapped; *output is that of the first. */
+bool trace_tapped(Session *s, RunnerKind kind, Trace *t, int *output);
+bool set_prompt(Session *s, const char *text); /* what is run from now on; false after a message */
+bool wants_generator(const Session *s);        /* false after a message: it does not go on after a text */
+bool takes_text(const Graph *g);               /* one input of token ids [n] */
+int time_of(const Graph *g);                   /* the dimension that grows, or -1 */
 /* Token ids that the model takes, as many as its input's bound. */
 void label_of(const Session *s, int32_t token, char *text, size_t room);
 
@@ -300,6 +325,7 @@ void label_of(const Session *s, int32_t token, char *text, size_t room);
 typedef struct {
         int width, height;
         uint8_t *pixel; /* [height][width][3] red, green, blue */
+        int scale;      /* pixels that a letter's dot is wide: 1 if nothing else is set */
 } Picture;
 
 enum { LETTER_WIDTH = 6, LETTER_HEIGHT = 8 }; /* with the gaps between letters and lines */
@@ -309,6 +335,7 @@ void picture_free(Picture *p);
 void picture_fill(Picture *p, int x, int y, int width, int height, const uint8_t *colour);
 /* ASCII; other bytes are boxes.  upright: the text runs upwards from (x, y). */
 void picture_text(Picture *p, int x, int y, const char *text, bool upright);
+bool is_picture_name(const char *path);                 /* it ends in .png */
 bool picture_write(const Picture *p, const char *path); /* false after a message */
 
 /* Singular values. */

@@ -314,7 +314,7 @@ int repl_command(const Options *o)
         for (int i = 0; i < o->nfile && !s.has_quit; i++) {
                 bool is_model = is_model_file(o->file[i]);
                 int code = !is_model                      ? run_script(&s, o->file[i], o->echo)
-                           : session_load(&s, o->file[i]) ? DONE
+                           : session_open(&s, o->file[i]) ? DONE
                                                           : WRONG_INPUT;
                 worst = code > worst ? code : worst;
                 is_script |= !is_model;

@@ -73,6 +73,11 @@ static bool add_outputs(Runner *r, RunnerKind kind)
         const char *why = NULL;
         Graph *g = r->model.graph;
         int before = g->noutput;
+        if (kind.lens) {
+                r->tap_output = before;
+                r->layers = lens_add(g, &r->layer, &why);
+                return r->layers >= 0 || wrong(why);
+        }
         if (!kind.tap && kind.attention < 0)
                 return true;
         r->tap_output = kind.tap ? tap_add(g, kind.tap, &why) : attention_tap_add(g, kind.attention, &why);
@@ -168,7 +173,8 @@ static bool is_same(const Session *s, const Runner *r, RunnerKind kind)
 {
         bool same_tap = kind.tap ? r->tap && !strcmp(r->tap, kind.tap) : !r->tap;
         return r->change == s->change && same_tap && r->attention == kind.attention &&
-               r->timed == kind.timed && (!kind.size || !memcmp(kind.size, r->size, sizeof r->size));
+               r->timed == kind.timed && r->lens == kind.lens &&
+               (!kind.size || !memcmp(kind.size, r->size, sizeof r->size));
 }
 
 bool runner_fit(Session *s, RunnerKind kind)
@@ -202,6 +208,7 @@ bool runner_fit(Session *s, RunnerKind kind)
         r->tap = kind.tap ? strdup(kind.tap) : NULL;
         r->attention = kind.attention;
         r->timed = kind.timed;
+        r->lens = kind.lens;
         r->reads_variables = s->reads_variables;
         if (kind.size)
                 memcpy(r->size, kind.size, sizeof r->size);
@@ -211,7 +218,7 @@ bool runner_fit(Session *s, RunnerKind kind)
 
 /* --- the text of a run ------------------------------------------------------------------------------------------------ */
 
-static bool wants_generator(const Session *s)
+bool wants_generator(const Session *s)
 {
         const char *why = why_not_generating(s->runner->model.graph);
         if (!why)
@@ -389,6 +396,11 @@ static bool set_text(char **to, const char *text)
         return true;
 }
 
+bool set_prompt(Session *s, const char *text)
+{
+        return set_text(&s->prompt, text);
+}
+
 /* :run "TEXT" N: the text is for a model whose input is one, N for one that goes on after it. */
 static bool takes_words(Session *s, const Options *o)
 {
@@ -485,7 +497,7 @@ static void print_likeliest(Session *s, const float *logits, int64_t vocab, int6
 bool next_tokens(Session *s, const Words *w)
 {
         int64_t most = 10;
-        if ((w->n > 1 && !read_count(w->word[1], &most)) || (w->n > 2 && !set_text(&s->prompt, w->word[2])) ||
+        if ((w->n > 1 && !read_count(w->word[1], &most)) || (w->n > 2 && !set_prompt(s, w->word[2])) ||
             !runner_fit(s, AS_IT_IS) || !wants_generator(s))
                 return false;
         int64_t vocab = row_elements(s->runner->plan, &s->runner->model.graph->output[0].node->type);

@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* --- units ------------------------------------------------------------------------------------------------------ */
 
@@ -176,7 +177,7 @@ bool session_define(Session *s, Unit *u, const Ast *ast)
                 item->def.file = s->program->main;
         }
         take_comment(s, &item->comment);
-        if (ast->kind == AST_MODEL && session_is_complete(s, ast->name))
+        if (ast->kind == AST_MODEL && !s->keeps_model && session_is_complete(s, ast->name))
                 session_set_model(s, ast->name);
         return true;
 }
@@ -306,7 +307,7 @@ static bool load_published(Session *s, Unit *u, const char *path)
         return true;
 }
 
-bool session_load(Session *s, const char *path)
+static bool load_model(Session *s, const char *path)
 {
         Unit *u = unit_new();
         if (!u)
@@ -314,6 +315,31 @@ bool session_load(Session *s, const char *path)
         bool good = is_source(path) ? load_published(s, u, path) : load_file(s, u, path);
         unit_drop(u);
         return good;
+}
+
+bool session_open(Session *s, const char *path)
+{
+        const bool good = is_model_file(path) ? load_model(s, path) : session_script(s, path);
+        if (!good && access(path, R_OK) != 0)
+                return false;
+        char *copy = strdup(path);
+        if (!copy)
+                return fprintf(stderr, "lathe: error: out of memory\n"), false;
+        free(s->loaded);
+        s->loaded = copy;
+        return good;
+}
+
+bool session_reload(Session *s)
+{
+        if (!s->loaded)
+                return fprintf(stderr, "lathe: error: no file was loaded yet: :load FILE\n"), false;
+        if (!is_model_file(s->loaded) || !s->model)
+                return session_open(s, s->loaded);
+        s->keeps_model = true;
+        const bool good = load_model(s, s->loaded);
+        s->keeps_model = false;
+        return good && rerun(s);
 }
 
 bool is_model_file(const char *path)
@@ -371,6 +397,7 @@ void session_end(Session *s)
         snapshot_free(s->now);
         snapshot_free(s->before);
         free(s->prompt);
+        free(s->loaded);
         free(s->draft);
         free(s->draft_weights);
         free(s->grammar);
@@ -379,6 +406,7 @@ void session_end(Session *s)
         free((char *)s->options.tokenizer);
         drop_source(s);
         variables_free(&s->variables);
+        variables_free(&s->values);
         drop_imports(s, 0);
         free(s->import);
         for (int i = 0; i < s->nitem; i++) {

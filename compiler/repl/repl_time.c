@@ -294,7 +294,7 @@ bool show_times(Session *s, const Words *w)
 {
         (void)w;
         Trace t;
-        if (!runner_fit(s, (RunnerKind){NULL, -1, NULL, true}))
+        if (!runner_fit(s, (RunnerKind){.attention = -1, .timed = true}))
                 return false;
         int steps = 1;
         const Plan *p = s->runner->plan;

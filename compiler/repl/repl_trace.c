@@ -218,7 +218,7 @@ bool print_goldens(Session *s, const Words *w)
 /* --- :tap ---------------------------------------------------------------------------------------------------------------- */
 
 /* First as it is, for the sizes; the tap makes another program. */
-bool trace_tapped(Session *s, const char *tap, int attention, Trace *t, int *output)
+bool trace_tapped(Session *s, RunnerKind kind, Trace *t, int *output)
 {
         *t = (Trace){0};
         if (!runner_fit(s, AS_IT_IS))
@@ -227,7 +227,8 @@ bool trace_tapped(Session *s, const char *tap, int attention, Trace *t, int *out
         int64_t size[MAX_NAMED];
         memcpy(size, t->size, sizeof size);
         trace_free(s, t);
-        if (!good || !runner_fit(s, (RunnerKind){tap, attention, size, false}))
+        kind.size = size;
+        if (!good || !runner_fit(s, kind))
                 return false;
         *output = s->runner->tap_output;
         return trace_inputs(s, t) && trace_run(s, t);
@@ -238,7 +239,7 @@ bool print_tap(Session *s, const Words *w)
         Trace t;
         int i;
         int64_t dim[MAX_RANK];
-        bool good = trace_tapped(s, w->word[1], -1, &t, &i);
+        bool good = trace_tapped(s, (RunnerKind){.tap = w->word[1], .attention = -1}, &t, &i);
         double *value = good ? trace_output(s, &t, i, dim) : NULL;
         if (value)
                 print_tensor(stdout,

@@ -37,6 +37,12 @@ Kept *variables_find(const Variables *v, const char *name)
         return NULL;
 }
 
+Kept *value_seen(const Session *s, const char *name)
+{
+        Kept *k = variables_find(&s->variables, name);
+        return k ? k : variables_find(&s->values, name);
+}
+
 bool variables_set(Variables *v, const char *name, Kept *value)
 {
         for (int i = 0; i < v->n; i++)
@@ -315,7 +321,7 @@ Kept *keep_statement(Evaluation *v, const char *name)
         k->evaluation = v->s->evaluation;
         k->name = name;
         for (int i = 0; i < v->seen.n; i++) {
-                Kept *read = variables_find(&v->s->variables, v->seen.binding[i].name);
+                Kept *read = value_seen(v->s, v->seen.binding[i].name);
                 read->refs++;
                 if (!variables_set(&k->read, v->seen.binding[i].name, read))
                         return kept_drop(k), NULL;

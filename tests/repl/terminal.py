@@ -134,6 +134,15 @@ def completion():
     t.answer(":model ta\t", "tale: ")
     t.answer(":tap final.m\t", "# [")
     t.answer("require softma\t([0]) == [1]")
+    t.answer(":tap layer[1].ff\t", "# [")
+    t.answer(":plot iota(8) / 4 + window([1, 2], 1, stri\t 1)[0]", "2.75")
+    t.send("gated(somewhat_long, \t")  # what a call takes by name
+    t.wait("act:", "bias:")
+    t.answer("\x15x = [[1, 2]]")
+    t.answer("x.sh\t", "[1, 2]  # [2]")
+    t.answer("places = rope(theta: 5)")
+    t.answer("places.he\t", "block heads(x)")
+    t.answer(":help gate\t", "block gated(")
     return t.leave() and "left with an error"
 
 
@@ -437,6 +446,40 @@ def a_picture_of_attention():
                 return f"cell {i}, {j} is {green}, not that of {weights[i][j]}"
 
 
+def pictures_of_values():
+    """Colours of a heat map's cells and of its colour bar; heights of a line."""
+    path = FOLDER + "/plot"
+    code, out, err = run_script(f":plot [[-2, 0, 1], [0, 2, -1]] {path}.heat.png\n"
+                                f":plot [0, 0, 10, 10] {path}.line.png\n:plot hist [0, 0, 0, 3] {path}.hist.png\n")
+    if code or err:
+        return f"status {code}, {err!r}"
+    width, _, rows = read_png(path + ".heat.png")
+    at = lambda x, y: tuple(rows[y][3 * x:3 * x + 3])
+    left, top, cell = 112, 44, 60
+    cells = [[at(left + cell * j + cell // 2, top + cell * i + cell // 2) for j in range(3)] for i in range(2)]
+    blue, light, white, pale, red = (30, 80, 160), (140, 185, 220), (247, 247, 247), (240, 160, 125), (170, 30, 45)
+    wanted = [[blue, white, pale], [white, red, light]]
+    if cells != wanted:
+        return f"the cells are {cells}, not {wanted}"
+    bar = [at(left + 3 * cell + 30, y) for y in (top + 1, top + 2 * cell - 1)]
+    if max(abs(a - b) for one, two in zip(bar, (red, blue)) for a, b in zip(one, two)) > 4:
+        return f"the colour bar goes from {bar[0]} to {bar[1]}"
+    width, height, rows = read_png(path + ".line.png")
+    drawn = [[y for y in range(height) if at(x, y) == (31, 100, 170)] for x in (150, width - 60)]
+    if not all(drawn) or not 40 < drawn[1][0] < 80 < 430 < drawn[0][-1] < 470:
+        return f"the line stands at {drawn}"
+    width, height, rows = read_png(path + ".hist.png")
+    bars = [sum(at(x, y) == (31, 100, 170) for y in range(height)) for x in (200, width - 100)]
+    if abs(bars[0] - 3 * bars[1]) > 4 or not bars[1]:
+        return f"bars of 3 and 1 are {bars} high"
+
+
+def a_heat_map_in_colours():
+    t = Terminal()
+    t.answer(":plot [[0, 1], [1, 0]]", "\x1b[48;5;54m  \x1b[0m", "\x1b[48;5;227m  \x1b[0m")
+    return t.leave() and "left with an error"
+
+
 class Piped:
     """A session behind a pipe, asked for its memory."""
 
@@ -505,7 +548,7 @@ def recompilations_take_no_memory():
 for test in (prompts_and_end_of_input, completion, history, history_holds_inputs, interrupts, interrupted_run, resizing, wide_characters,
              text_ends_with_a_newline, a_saved_session,
              a_script_of_10000_lines, an_input_of_10000_lines, a_line_of_a_megabyte, times_of_kernels,
-             a_picture_of_attention, more_memory_than_there_is,
+             a_picture_of_attention, pictures_of_values, a_heat_map_in_colours, more_memory_than_there_is,
              redefinitions_take_no_memory, recompilations_take_no_memory):
     attempt(test)
 sys.exit(failed > 0)
