@@ -67,8 +67,8 @@ typedef struct {
 } Attention;
 
 /* The formula between scores and softmax, on 16 keys col to col + 15 of an absolute row, whose scores lie at s; -inf masks.  Those of head h
- * lie at s + h * apart where heads are mixed (attention_mixed.h).  Elementwise: lanes outside the bounds may hold anything. */
-typedef v16 Score(const void *ctx, const float *s, int64_t apart, int head, int64_t row, int64_t col);
+ * lie at s + h * s_apart where heads are mixed (attention_mixed.h).  Elementwise: lanes outside the bounds may hold anything. */
+typedef v16 Score(const void *ctx, const float *s, int64_t s_apart, int head, int64_t row, int64_t col);
 
 /* Bounds of an absolute row: keys outside [*lo, *hi) are masked.  They come in as all keys that there are. */
 typedef void Live(const void *ctx, int head, int64_t row, int64_t *lo, int64_t *hi);
@@ -381,7 +381,7 @@ SHARED void attention_probabilities(const Attention *a, AttentionTile *t)
 
 /* Scores of row i as the formula has them of those `given`; their maximum, and the number of live keys. */
 KERNEL void attention_formula(const Attention *a, Score *score, AttentionTile *t, int i, int64_t block,
-                              const float *given, int64_t apart)
+                              const float *given, int64_t s_apart)
 {
         const v16 masked = v_set1(-FLOAT_INF), zero = v_set1(0);
         const v16 from = v_set1((float)t->from[i]), to = v_set1((float)t->to[i]);
@@ -394,7 +394,7 @@ KERNEL void attention_formula(const Attention *a, Score *score, AttentionTile *t
         int lanes = 0;
         for (int j = begin; j < end; j += 16, lanes += 16) {
                 v16 key = v_iota((float)j);
-                v16 x = score(ctx, given + j, apart, head, row, block + j);
+                v16 x = score(ctx, given + j, s_apart, head, row, block + j);
                 x = v_where_lt(key, from, masked, v_where_lt(key, to, x, masked));
                 most = v_max(most, x);
                 dead = v_add(dead, v_le(x, masked));

@@ -39,10 +39,10 @@ typedef struct {
         AttentionTile t; /* of one head at a time; whose live keys, bounds and rows are those of all */
         int rows;        /* of soft and kept */
         int64_t first;   /* the block that soft and kept begin with */
-        float *soft; /* [blocks][heads][rows][ATTENTION_BLOCK]: exp(s - the block's maximum), -inf where masked; then p */
+        float *soft_of; /* [blocks][heads][rows][ATTENTION_BLOCK]: exp(s - the block's maximum), -inf where masked; then p */
         float *kept; /* [blocks][heads][rows][32]: sums, maximum and number of live keys of a block */
         float *given; /* [heads][ATTENTION_ROWS][ATTENTION_BLOCK]: scores of a block, before they are mixed; its weights */
-        float *hidden; /* [ATTENTION_ROWS][ATTENTION_BLOCK]: 1 where a key of the block lives in no head */
+        float *key_hidden; /* [ATTENTION_ROWS][ATTENTION_BLOCK]: 1 where a key of the block lives in no head */
         float *o;      /* [heads][ATTENTION_ROWS][width] */
         float *total;  /* [heads][ATTENTION_ROWS][2]: maximum and sum of whole rows; 0: no key lives */
 } MixedTile;
@@ -52,8 +52,8 @@ KERNEL MixedTile mixed_tile(const Attention *a, const AttentionShare *s, float *
         const int most = ATTENTION_ROWS(a->k_key);
         MixedTile x = {.t = attention_tile(a, scratch), .rows = s->parts ? 1 : most};
         x.given = scratch + ATTENTION_SCRATCH(a->head_dim, a->v_dim, a->k_key);
-        x.hidden = x.given + a->heads * most * ATTENTION_BLOCK;
-        x.o = x.hidden + most * ATTENTION_BLOCK;
+        x.key_hidden = x.given + a->heads * most * ATTENTION_BLOCK;
+        x.o = x.key_hidden + most * ATTENTION_BLOCK;
         x.total = x.o + a->heads * most * x.t.width;
         x.kept = x.total + a->heads * most * 2;
         if (s->parts)
@@ -67,12 +67,12 @@ KERNEL MixedTile mixed_tile(const Attention *a, const AttentionShare *s, float *
 KERNEL void mixed_place(const Attention *a, MixedTile *x, int64_t first, int64_t blocks)
 {
         x->first = first;
-        x->soft = x->kept + blocks * a->heads * x->rows * 32;
+        x->soft_of = x->kept + blocks * a->heads * x->rows * 32;
 }
 
 KERNEL float *mixed_soft(const Attention *a, const MixedTile *x, int64_t block, int head)
 {
-        return x->soft + ((block / ATTENTION_BLOCK - x->first) * a->heads + head) * x->rows * ATTENTION_BLOCK;
+        return x->soft_of + ((block / ATTENTION_BLOCK - x->first) * a->heads + head) * x->rows * ATTENTION_BLOCK;
 }
 
 KERNEL float *mixed_kept(const Attention *a, const MixedTile *x, int64_t block, int head)
@@ -84,9 +84,9 @@ KERNEL float *mixed_kept(const Attention *a, const MixedTile *x, int64_t block, 
 KERNEL void mixed_soften(const Attention *a, Score *score, Live *live, MixedTile *x, int64_t block)
 {
         AttentionTile *t = &x->t;
-        const int64_t apart = ATTENTION_ROWS(a->k_key) * ATTENTION_BLOCK;
+        const int64_t s_apart = ATTENTION_ROWS(a->k_key) * ATTENTION_BLOCK;
         for (t->kv = 0; t->kv < a->heads; t->kv++) {
-                t->s = x->given + t->kv * apart;
+                t->s = x->given + t->kv * s_apart;
                 attention_begin(a, live, t);
                 attention_scores(a, t, block);
         }
@@ -96,7 +96,7 @@ KERNEL void mixed_soften(const Attention *a, Score *score, Live *live, MixedTile
                 for (int i = 0; i < t->count; i++)
                         if (t->from[i] < t->to[i])
                                 attention_formula(a, score, t, i, block, x->given + i * ATTENTION_BLOCK,
-                                                  apart);
+                                                  s_apart);
                 attention_probabilities(a, t);
                 for (int i = 0; i < t->count; i++) {
                         v_store(kept + i * 32, v_load(t->block_l + i * 16));
@@ -133,7 +133,7 @@ SHARED void mixed_total(const Attention *a, MixedTile *x, int64_t blocks)
 KERNEL void mixed_probabilities(const Attention *a, const MixedTile *x, int i, int64_t block, int all_weigh)
 {
         const v16 masked = v_set1(-FLOAT_INF), one = v_set1(1);
-        float *hidden = x->hidden + i * ATTENTION_BLOCK;
+        float *key_hidden = x->key_hidden + i * ATTENTION_BLOCK;
         for (int head = 0; head < a->heads; head++) {
                 const float *total = x->total + (head * ATTENTION_ROWS(a->k_key) + i) * 2;
                 const float *kept = mixed_kept(a, x, block, head) + i * 32;
@@ -141,44 +141,44 @@ KERNEL void mixed_probabilities(const Attention *a, const MixedTile *x, int i, i
                 const v16 power = v_exp(v_set1(kept[17] > 0 ? kept[16] - total[0] : 0));
                 const v16 by = v_div(power, v_set1(total[1] == 0 ? 1 : total[1]));
                 const v16 none = v_set1(total[1] == 0 ? a->dead : 0);
-                const v16 seen = v_set1(all_weigh || (total[1] == 0 && a->dead != 0) ? 0 : 1);
+                const v16 may_hide = v_set1(all_weigh || (total[1] == 0 && a->dead != 0) ? 0 : 1);
                 for (int j = x->t.from[i] / 16 * 16; j < x->t.to[i]; j += 16) {
-                        v16 e = v_load(p + j), away = v_le(e, masked);
-                        v_store(p + j, v_where(away, none, v_mul(e, by)));
-                        v_store(hidden + j, v_mul(v_mul(away, seen), head ? v_load(hidden + j) : one));
+                        v16 e = v_load(p + j), is_masked = v_le(e, masked);
+                        v_store(p + j, v_where(is_masked, none, v_mul(e, by)));
+                        v_store(key_hidden + j, v_mul(v_mul(is_masked, may_hide), head ? v_load(key_hidden + j) : one));
                 }
         }
 }
 
 /* The weights of one head's row i; the number of keys that have some. */
-KERNEL void mixed_weights(const Attention *a, Score *weigh, MixedTile *x, int i, int64_t block)
+KERNEL void mixed_weights(const Attention *a, Score *weight_of, MixedTile *x, int i, int64_t block)
 {
         AttentionTile *t = &x->t;
         const v16 masked = v_set1(-FLOAT_INF), zero = v_set1(0), one = v_set1(1);
         const v16 from = v_set1((float)t->from[i]), to = v_set1((float)t->to[i]);
-        const int64_t row = a->first_row + attention_row(a, t, i), apart = x->rows * ATTENTION_BLOCK;
+        const int64_t row = a->first_row + attention_row(a, t, i), s_apart = x->rows * ATTENTION_BLOCK;
         const float *p = mixed_soft(a, x, block, 0) + i * ATTENTION_BLOCK;
         float *w = t->s + i * ATTENTION_BLOCK;
         v16 dead = zero;
         int lanes = 0;
         for (int j = t->from[i] / 16 * 16; j < t->to[i]; j += 16, lanes += 16) {
-                v16 key = v_iota((float)j), hidden = v_load(x->hidden + i * ATTENTION_BLOCK + j);
-                hidden = v_where_lt(key, from, one, v_where_lt(key, to, hidden, one));
-                v16 y = weigh(a->ctx, p + j, apart, a->first_head + t->kv, row, block + j);
-                dead = v_add(dead, hidden);
-                v_store(w + j, v_where(hidden, masked, y));
+                v16 key = v_iota((float)j), key_hidden = v_load(x->key_hidden + i * ATTENTION_BLOCK + j);
+                key_hidden = v_where_lt(key, from, one, v_where_lt(key, to, key_hidden, one));
+                v16 y = weight_of(a->ctx, p + j, s_apart, a->first_head + t->kv, row, block + j);
+                dead = v_add(dead, key_hidden);
+                v_store(w + j, v_where(key_hidden, masked, y));
         }
         t->live[i] = lanes - (int)v_sum(dead);
 }
 
 /* A block's weighted values of all heads, added to those of the blocks before, or kept. */
-KERNEL void mixed_values(const Attention *a, const AttentionShare *s, Score *weigh, MixedTile *x,
+KERNEL void mixed_values(const Attention *a, const AttentionShare *s, Score *weight_of, MixedTile *x,
                          int64_t block, int all_weigh)
 {
         AttentionTile *t = &x->t;
-        Attention plain = *a;
+        Attention a_sums = *a;
         int begun[16], from, to;
-        plain.no_softmax = 1;
+        a_sums.no_softmax = 1;
         attention_bounds(t, block, &from, &to);
         for (int i = 0; i < t->count; i++) {
                 begun[i] = t->begun[i];
@@ -189,10 +189,10 @@ KERNEL void mixed_values(const Attention *a, const AttentionShare *s, Score *wei
                 t->o = x->o + t->kv * ATTENTION_ROWS(a->k_key) * t->width;
                 for (int i = 0; i < t->count; i++) {
                         t->begun[i] = begun[i];
-                        mixed_weights(a, weigh, x, i, block);
+                        mixed_weights(a, weight_of, x, i, block);
                 }
                 attention_values(a, t, block);
-                attention_take(&plain, s, t, block);
+                attention_take(&a_sums, s, t, block);
         }
 }
 
@@ -210,7 +210,7 @@ KERNEL void mixed_share(AttentionShare *s, const Attention *a, Live *live, int64
 }
 
 /* Blocks [begin, end) of the tile, of which it has `blocks` from its first on. */
-KERNEL void mixed_tile_blocks(const Attention *a, Score *score, Score *weigh, Live *live,
+KERNEL void mixed_tile_blocks(const Attention *a, Score *score, Score *weight_of, Live *live,
                               const AttentionShare *s, MixedTile *x, int64_t begin, int64_t end,
                               int64_t blocks, int all_weigh, Team *team)
 {
@@ -222,22 +222,22 @@ KERNEL void mixed_tile_blocks(const Attention *a, Score *score, Score *weigh, Li
         attention_begin(a, live, &x->t);
         mixed_total(a, x, blocks);
         for (int64_t b = begin; b < end; b++)
-                mixed_values(a, s, weigh, x, (x->first + b) * ATTENTION_BLOCK, all_weigh);
+                mixed_values(a, s, weight_of, x, (x->first + b) * ATTENTION_BLOCK, all_weigh);
 }
 
 /*
- * What one thread computes.  all_weigh: weigh() of zeros alone may not be 0, so that all keys within the bounds have weights.  scratch is
+ * What one thread computes.  all_weigh: weight_of() of zeros alone may not be 0, so that all keys within the bounds have weights.  scratch is
  * [MIXED_SCRATCH(heads, head_dim, v_dim, k_key, blocks)], one for each thread; parts of the share [MIXED_PARTS(heads, v_dim, blocks)].  Threads
  * wait for one another where these are used.
  */
-KERNEL void attention_mixed(const Attention *a, Score *score, Score *weigh, Live *live, int64_t rows,
+KERNEL void attention_mixed(const Attention *a, Score *score, Score *weight_of, Live *live, int64_t rows,
                             const AttentionShare *s, int all_weigh, float *scratch, Team *team, int thread,
                             int threads)
 {
         const int most = ATTENTION_ROWS(a->k_key);
         MixedTile x = mixed_tile(a, s, scratch);
-        Attention plain = *a;
-        plain.no_softmax = 1;
+        Attention a_sums = *a;
+        a_sums.no_softmax = 1;
         for (int64_t tile = s->parts ? 0 : s->begin; tile < (s->parts ? 1 : s->end); tile++) {
                 int64_t lo = a->keys, hi = 0, begin = s->begin, end = s->end;
                 x.t.first = tile * most;
@@ -257,11 +257,11 @@ KERNEL void attention_mixed(const Attention *a, Score *score, Score *weigh, Live
                         end = blocks;
                 }
                 mixed_place(a, &x, first, blocks);
-                mixed_tile_blocks(a, score, weigh, live, s, &x, begin, end, blocks, all_weigh, team);
+                mixed_tile_blocks(a, score, weight_of, live, s, &x, begin, end, blocks, all_weigh, team);
                 for (x.t.kv = 0; x.t.kv < a->heads && !s->parts; x.t.kv++) {
                         x.t.o = x.o + x.t.kv * most * x.t.width;
-                        attention_finish_rows(&plain, &x.t);
+                        attention_finish_rows(&a_sums, &x.t);
                 }
         }
-        attention_join(&plain, s, scratch, team, thread, threads);
+        attention_join(&a_sums, s, scratch, team, thread, threads);
 }

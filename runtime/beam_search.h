@@ -36,17 +36,17 @@ static inline int beams_offer(BeamChoice *best, int n, int most, BeamChoice new)
 static inline int beams_choose(const Beams *b, float *logits, BeamRules *rule_out, void *of)
 {
         int n = 0;
-        for (int beam = 0; beam < b->active; beam++) {
-                float *x = logits + beam * b->vocab;
+        for (int beam_at = 0; beam_at < b->active; beam_at++) {
+                float *x = logits + beam_at * b->vocab;
                 const float max = sampler_max(x, (int)b->vocab), log_sum = beams_log_sum(x, b->vocab, max);
                 const int32_t only = rule_out(of, x);
                 if (only >= 0)
-                        n = beams_offer(b->choice, n, 2 * b->beams, (BeamChoice){b->score[beam], beam * b->vocab + only});
+                        n = beams_offer(b->beam_choice, n, 2 * b->beam_count, (BeamChoice){b->score[beam_at], beam_at * b->vocab + only});
                 for (int64_t i = 0; i < b->vocab && only < 0; i++)
                         if (x[i] > -FLOAT_INF)
-                                n = beams_offer(b->choice, n, 2 * b->beams,
-                                                (BeamChoice){b->score[beam] + (double)(x[i] - max - log_sum),
-                                                             beam * b->vocab + i});
+                                n = beams_offer(b->beam_choice, n, 2 * b->beam_count,
+                                                (BeamChoice){b->score[beam_at] + (double)(x[i] - max - log_sum),
+                                                             beam_at * b->vocab + i});
         }
         return n;
 }
@@ -61,21 +61,21 @@ static inline double beams_worth(const Beams *b, double score, int64_t length)
 /* A text is done: that of a beam before the step, and perhaps one token more. */
 static inline void beams_finish(Beams *b, BeamChoice c, int32_t token)
 {
-        const double worth = beams_worth(b, c.score, b->made + 1);
+        const double beam_worth = beams_worth(b, c.score, b->made + 1);
         int at = b->done;
-        for (; at > 0 && worth > b->worth[at - 1]; at--) {
-                b->worth[at] = b->worth[at - 1];
+        for (; at > 0 && beam_worth > b->beam_worth[at - 1]; at--) {
+                b->beam_worth[at] = b->beam_worth[at - 1];
                 b->length[at] = b->length[at - 1];
                 memcpy(b->text + at * b->steps, b->text + (at - 1) * b->steps,
                        (size_t)b->length[at] * sizeof *b->text);
         }
-        b->worth[at] = worth;
+        b->beam_worth[at] = beam_worth;
         memcpy(b->text + at * b->steps, b->before + c.at / b->vocab * b->steps,
                (size_t)b->made * sizeof *b->text);
         b->length[at] = b->made;
         if (token >= 0)
                 b->text[at * b->steps + b->length[at]++] = token;
-        b->done += b->done < b->beams;
+        b->done += b->done < b->beam_count;
 }
 
 static inline int beams_stops(const Beams *b, int32_t token)
@@ -87,26 +87,26 @@ static inline int beams_stops(const Beams *b, int32_t token)
 }
 
 /*
- * One token more, by the logits [active][vocab] behind each beam, which are overwritten.  Then beam i < active came of beam parent[i], and
+ * One token more, by the logits [active][vocab] behind each beam, which are overwritten.  Then beam i < active came of beam parent_beam[i], and
  * its last token is tokens[i * steps + made - 1].  Returns 0 if the search has ended: text, length and worth [done], at least one unless
  * nothing could be chosen.
  */
 static inline int beams_step(Beams *b, float *logits, BeamRules *rule_out, void *of)
 {
-        const int choices = beams_choose(b, logits, rule_out, of), last = b->made + 1 == b->steps;
+        const int choice_count = beams_choose(b, logits, rule_out, of), last = b->made + 1 == b->steps;
         int active = 0;
         memcpy(b->before, b->tokens, (size_t)(b->active * b->steps) * sizeof *b->tokens);
-        for (int i = 0; i < choices && active < b->beams; i++) {
-                const BeamChoice c = b->choice[i];
+        for (int i = 0; i < choice_count && active < b->beam_count; i++) {
+                const BeamChoice c = b->beam_choice[i];
                 const int32_t token = (int32_t)(c.at % b->vocab);
-                const int stops = beams_stops(b, token);
-                if ((stops || last) && i < b->beams)
-                        beams_finish(b, c, stops ? -1 : token);
-                if (stops || last)
+                const int is_stop = beams_stops(b, token);
+                if ((is_stop || last) && i < b->beam_count)
+                        beams_finish(b, c, is_stop ? -1 : token);
+                if (is_stop || last)
                         continue;
-                b->parent[active] = (int32_t)(c.at / b->vocab);
+                b->parent_beam[active] = (int32_t)(c.at / b->vocab);
                 b->score[active] = c.score;
-                memcpy(b->tokens + active * b->steps, b->before + b->parent[active] * b->steps,
+                memcpy(b->tokens + active * b->steps, b->before + b->parent_beam[active] * b->steps,
                        (size_t)b->made * sizeof *b->tokens);
                 b->tokens[active++ * b->steps + b->made] = token;
         }
@@ -114,5 +114,5 @@ static inline int beams_step(Beams *b, float *logits, BeamRules *rule_out, void 
         b->made++;
         if (active == 0)
                 return 0;
-        return b->done < b->beams || (!b->early && beams_worth(b, b->score[0], b->made) > b->worth[b->done - 1]);
+        return b->done < b->beam_count || (!b->early_end && beams_worth(b, b->score[0], b->made) > b->beam_worth[b->done - 1]);
 }

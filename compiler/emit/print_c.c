@@ -474,7 +474,7 @@ static void print_given(Printer *p, const Stmt *s, Text *out)
         p->s |= score;
         p->apart |= s->at != NULL;
         if (s->at)
-                as = arena_printf(p->arena, "s + (%s) * apart", index_text(p, s->at));
+                as = arena_printf(p->arena, "s + (%s) * s_apart", index_text(p, s->at));
         text_printf(out,
                     p->plan->by_address ? "const float *t%d = %s;"
                     : score             ? "const v16 t%d = v_load(%s);"

@@ -266,7 +266,7 @@ static void print_context(Printer *p, Text *out)
         text_printf(out, place ? "        const Place *place = context;\n" : "        (void)context;\n");
         if (p->f->role == SCORE) {
                 unused(out, p->s, "s");
-                unused(out, p->apart, "apart");
+                unused(out, p->apart, "s_apart");
         }
         if (p->f->role != EPILOGUE)
                 unused(out, p->head, "head");
@@ -340,15 +340,14 @@ static void print_score(Printer *p, Text *out)
         if (p->rest)
                 print_rest(p, &f->loop[f->lane_loop], body);
         text_indent(body, rest, 0);
-        print_called_back(
-                p,
-                arena_printf(
-                        p->arena,
-                        "%s %s(const void *context, %sconst float *s, int64_t apart, int head, int64_t row, "
-                        "int64_t col)",
-                        p->plan->by_address ? "void" : "v16", f->name,
-                        p->plan->by_address ? "float *to, " : ""),
-                body, out);
+        print_called_back(p,
+                          arena_printf(p->arena,
+                                       "%s %s(const void *context, %sconst float *s, int64_t s_apart, int "
+                                       "head, int64_t row, "
+                                       "int64_t col)",
+                                       p->plan->by_address ? "void" : "v16", f->name,
+                                       p->plan->by_address ? "float *to, " : ""),
+                          body, out);
 }
 
 static void print_sink(Printer *p, Text *out)

@@ -26,7 +26,7 @@ static const char *const variable[] = {
         "lo",      "hi",      "units",       "a",      "first",   "chunk", "error",    "arg",     "run",
         "program", "advance", "active",      "count",  "weights", "arena", "state",    "scratch", "team",
         "members", "mapped",  "mapped_size", "whole",  "done",    "fed",   "fed_part", "part",    "all",
-        "unit",    "apart",   "next",        "around", "begin",   "base",  "caches",   "held"};
+        "unit",    "s_apart", "next",        "around", "begin",   "base",  "caches",   "held"};
 
 /* Functions and structs of the headers that are included; first parts of functions that end as a model's do ("sem_init"). */
 static const char *const library_word[] = {

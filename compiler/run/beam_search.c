@@ -42,7 +42,7 @@ static const char *place_beams(Search *s)
         int slot[MAX_BEAMS] = {0}, next = 0;
         bool taken[MAX_BEAMS] = {false};
         for (int i = 0; i < b->active; i++) {
-                int own = s->slot[b->parent[i]];
+                int own = s->slot[b->parent_beam[i]];
                 slot[i] = taken[own] ? -1 : own;
                 taken[own] = true;
         }
@@ -52,7 +52,7 @@ static const char *place_beams(Search *s)
                 while (taken[next])
                         next++;
                 taken[slot[i] = next] = true;
-                wrong = engine_fork(s->engine, s->slot[b->parent[i]], slot[i]);
+                wrong = engine_fork(s->engine, s->slot[b->parent_beam[i]], slot[i]);
         }
         memcpy(s->slot, slot, sizeof slot);
         return wrong;
@@ -108,8 +108,8 @@ static const char *search(Search *s, const int32_t *tokens, int64_t n)
 static const char *with_room(Search *s, const int32_t *tokens, int64_t n, BeamText *best)
 {
         Beams *b = &s->beams;
-        void *room = malloc(beams_room(b->beams, b->steps));
-        s->logits = malloc((size_t)(b->beams * b->vocab) * sizeof *s->logits);
+        void *room = malloc(beams_room(b->beam_count, b->steps));
+        s->logits = malloc((size_t)(b->beam_count * b->vocab) * sizeof *s->logits);
         const char *wrong = room && s->logits ? NULL : no_memory;
         if (!wrong) {
                 beams_lay(b, room);
@@ -118,7 +118,7 @@ static const char *with_room(Search *s, const int32_t *tokens, int64_t n, BeamTe
         if (!wrong && b->done == 0)
                 wrong = "no token may be chosen";
         best->n = wrong ? 0 : b->length[0];
-        best->worth = wrong ? 0 : b->worth[0];
+        best->worth = wrong ? 0 : b->beam_worth[0];
         best->tokens = wrong ? NULL : malloc((size_t)(best->n + 1) * sizeof *best->tokens);
         if (best->tokens)
                 memcpy(best->tokens, b->text, (size_t)best->n * sizeof *best->tokens);
@@ -140,11 +140,11 @@ const char *beam_search(Engine *e, const Plan *p, const int32_t *tokens, int64_t
                     .how = how,
                     .tokens = {loop_tokens(g, "stop"), loop_tokens(g, "first"), loop_tokens(g, "forbid"),
                                loop_tokens(g, "forbid_first")},
-                    .beams = {.beams = o->beams,
+                    .beams = {.beam_count = o->beams,
                               .vocab = row_elements(p, &g->output[0].node->type),
                               .steps = how->steps < left ? how->steps : left,
                               .penalty = o->length_penalty,
-                              .early = o->early},
+                              .early_end = o->early},
                     .step = (BeamsStep *)kernel_find(p->target, "beams_step"),
                     .prompt = n};
         *best = (BeamText){0};

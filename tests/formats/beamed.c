@@ -70,13 +70,13 @@ static int is_found(const Line *l)
 {
         static float x[BEAMS * MOST];
         const int32_t stop[] = {l->stop, -1};
-        Beams b = {.beams = l->beams,
+        Beams b = {.beam_count = l->beams,
                    .vocab = l->vocab,
                    .steps = l->steps,
                    .penalty = (float)l->penalty,
-                   .early = l->early,
+                   .early_end = l->early,
                    .stop = stop};
-        void *room = malloc(beams_room(b.beams, b.steps));
+        void *room = malloc(beams_room(b.beam_count, b.steps));
         if (!room)
                 abort();
         beams_lay(&b, room);
@@ -84,11 +84,11 @@ static int is_found(const Line *l)
                 for (int i = 0; i < b.active; i++)
                         hashed_logits(l, b.tokens + i * b.steps, b.made, x + i * b.vocab);
         } while (beams_step(&b, x, suppressed, (void *)l));
-        int good = b.done > 0 && b.length[0] == l->n && fabs(b.worth[0] - l->score) < 1e-5 * (1 + fabs(l->score));
+        int good = b.done > 0 && b.length[0] == l->n && fabs(b.beam_worth[0] - l->score) < 1e-5 * (1 + fabs(l->score));
         for (int i = 0; good && i < l->n; i++)
                 good = b.text[i] == l->token[i];
         if (!good && b.done) {
-                printf("# seed %llu: %g, where transformers has %g;", (unsigned long long)l->seed, b.worth[0], l->score);
+                printf("# seed %llu: %g, where transformers has %g;", (unsigned long long)l->seed, b.beam_worth[0], l->score);
                 for (int i = 0; i < b.length[0]; i++)
                         printf(" %d", b.text[i]);
                 printf("\n");
