@@ -39,7 +39,8 @@ typedef struct {
 /* 1, 2 or 5 times a power of ten, so that about `n` ticks come. */
 static double tick_step(double range, int n, bool whole)
 {
-        const double rough = range / n, power = pow(10, floor(log10(rough))), part = rough / power;
+        const double rough = range / n, power = real_pow(10, floor(real_log(rough) / real_log(10) + 1e-9)),
+                     part = rough / power;
         const double step = power * (part < 1.5 ? 1 : part < 3.5 ? 2 : part < 7.5 ? 5 : 10);
         return whole && step < 1 ? 1 : step;
 }
