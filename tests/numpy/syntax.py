@@ -258,7 +258,9 @@ class Parser:
         self.skip_braces() if self.is_next("{") else self.expr()
 
     def statement_loop(self):
-        self.skip_braces()
+        self.next()
+        if not self.take("none"):
+            self.skip_braces()
 
     # ---- expressions, from the loosest ----
 
