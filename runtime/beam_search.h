@@ -41,12 +41,14 @@ static inline int beams_choose(const Beams *b, float *logits, BeamRules *rule_ou
                 const float max = sampler_max(x, (int)b->vocab), log_sum = beams_log_sum(x, b->vocab, max);
                 const int32_t only = rule_out(of, x);
                 if (only >= 0)
-                        n = beams_offer(b->beam_choice, n, 2 * b->beam_count, (BeamChoice){b->score[beam_at], beam_at * b->vocab + only});
+                        n = beams_offer(b->beam_choice, n, 2 * b->beam_count,
+                                        (BeamChoice){b->score[beam_at], beam_at * b->vocab + only});
                 for (int64_t i = 0; i < b->vocab && only < 0; i++)
                         if (x[i] > -FLOAT_INF)
-                                n = beams_offer(b->beam_choice, n, 2 * b->beam_count,
-                                                (BeamChoice){b->score[beam_at] + (double)(x[i] - max - log_sum),
-                                                             beam_at * b->vocab + i});
+                                n = beams_offer(
+                                        b->beam_choice, n, 2 * b->beam_count,
+                                        (BeamChoice){b->score[beam_at] + (double)(x[i] - max - log_sum),
+                                                     beam_at * b->vocab + i});
         }
         return n;
 }
@@ -114,5 +116,6 @@ static inline int beams_step(Beams *b, float *logits, BeamRules *rule_out, void 
         b->made++;
         if (active == 0)
                 return 0;
-        return b->done < b->beam_count || (!b->early_end && beams_worth(b, b->score[0], b->made) > b->beam_worth[b->done - 1]);
+        return b->done < b->beam_count ||
+               (!b->early_end && beams_worth(b, b->score[0], b->made) > b->beam_worth[b->done - 1]);
 }

@@ -26,18 +26,18 @@ typedef struct {
         int64_t vocab, steps; /* at most so many new tokens */
         float penalty;        /* of length; 1: the mean log p */
         int early_end;
-        const int32_t *stop; /* -1 behind them */
-        int64_t made;        /* tokens of each beam that goes on */
-        int active;          /* beams that go on: 1 at first, then as a rule all */
-        int done;            /* texts */
-        double *score;       /* [beams]: of those that go on .. */
-        int32_t *parent_beam;     /* [beams]: .. the beam that each came of, before the last step */
-        int32_t *tokens;     /* [beams][steps]: .. and their texts */
-        double *beam_worth;       /* [beams + 1]: of what is done, the most valuable first .. */
-        int64_t *length;     /* [beams + 1]: .. its tokens, but for the stop token .. */
-        int32_t *text;       /* [beams + 1][steps] */
-        BeamChoice *beam_choice;  /* [2 beams] */
-        int32_t *before;     /* [beams][steps]: scratch */
+        const int32_t *stop;     /* -1 behind them */
+        int64_t made;            /* tokens of each beam that goes on */
+        int active;              /* beams that go on: 1 at first, then as a rule all */
+        int done;                /* texts */
+        double *score;           /* [beams]: of those that go on .. */
+        int32_t *parent_beam;    /* [beams]: .. the beam that each came of, before the last step */
+        int32_t *tokens;         /* [beams][steps]: .. and their texts */
+        double *beam_worth;      /* [beams + 1]: of what is done, the most valuable first .. */
+        int64_t *length;         /* [beams + 1]: .. its tokens, but for the stop token .. */
+        int32_t *text;           /* [beams + 1][steps] */
+        BeamChoice *beam_choice; /* [2 beams] */
+        int32_t *before;         /* [beams][steps]: scratch */
 } Beams;
 
 /* Bytes that beams_lay() lays out. */

@@ -82,11 +82,11 @@ int run_fill(LoopRun *r);
 int run_denoise(LoopRun *r);
 int run_transcribe(LoopRun *r);
 
-/* loop_run.c: what the last three share. */
+/* loop_run.c: what they share. */
 int loop_wrong(const char *message);    /* prints it; an exit code */
 bool loop_reads_once(const LoopRun *r); /* false after a message: standard input is named twice */
-bool loop_fill_inputs(
-        LoopRun *r); /* by settings that are called as inputs; -I goes before them.  false: out of memory */
+/* Gives the inputs that settings are called as; -I goes before them.  false: out of memory */
+bool loop_fill_inputs(LoopRun *r);
 /* Runs the model on what e.given has by then, and on what the settings of the loop fill: its output follows. */
 int loop_run_once(LoopRun *r);
 const float *loop_output(const LoopRun *r, int64_t *n); /* [*n] values */

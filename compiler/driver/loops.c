@@ -45,6 +45,28 @@ const char *picture_fault(const Graph *g, const Input *in)
         return NULL;
 }
 
+const Input *sound_input(const Graph *g)
+{
+        for (int i = 0; i < g->ninput; i++)
+                if (g->input[i].type.dtype == REAL && g->input[i].type.rank == 1)
+                        return &g->input[i];
+        return NULL;
+}
+
+const char *sound_fault(const Graph *g, const Input *in)
+{
+        if (!in)
+                return arena_printf(g->arena, "an input of a sound, reals [samples], and %s has none",
+                                    g->name);
+        const char *type = type_text(g->arena, g, &in->type);
+        if (in->type.dtype != REAL || in->type.rank != 1)
+                return arena_printf(g->arena, "an input of reals [samples], and %s is %s%s", input_name(in),
+                                    in->type.dtype == REAL ? "" : "of integers ", type);
+        return type_is_fixed(&in->type) ? NULL
+                                        : arena_printf(g->arena, "a sound of a fixed length, and %s is %s",
+                                                       input_name(in), type);
+}
+
 /* The input that a setting names, or that is called as the setting is. */
 static const Input *input_of_setting(const Graph *g, const Loop *l, const char *setting, const char **name)
 {
@@ -52,14 +74,6 @@ static const Input *input_of_setting(const Graph *g, const Loop *l, const char *
         for (int i = 0; i < g->ninput; i++)
                 if (!strcmp(input_name(&g->input[i]), *name) ||
                     (g->input[i].name && !strcmp(g->input[i].name, *name)))
-                        return &g->input[i];
-        return NULL;
-}
-
-const Input *sound_input(const Graph *g)
-{
-        for (int i = 0; i < g->ninput; i++)
-                if (g->input[i].type.dtype == REAL && g->input[i].type.rank == 1)
                         return &g->input[i];
         return NULL;
 }
@@ -79,20 +93,6 @@ static const char *latent_fault(const Graph *g, const Loop *l, LoopParts *parts)
             (parts->class && (parts->class->type.dtype != INT || parts->class->type.rank != 0)))
                 return arena_printf(g->arena, "an input %s, the number of a class", class);
         return NULL;
-}
-
-const char *sound_fault(const Graph *g, const Input *in)
-{
-        if (!in)
-                return arena_printf(g->arena, "an input of a sound, reals [samples], and %s has none",
-                                    g->name);
-        const char *type = type_text(g->arena, g, &in->type);
-        if (in->type.dtype != REAL || in->type.rank != 1)
-                return arena_printf(g->arena, "an input of reals [samples], and %s is %s%s", input_name(in),
-                                    in->type.dtype == REAL ? "" : "of integers ", type);
-        return type_is_fixed(&in->type) ? NULL
-                                        : arena_printf(g->arena, "a sound of a fixed length, and %s is %s",
-                                                       input_name(in), type);
 }
 
 static const char *input_fault(const Graph *g, const Loop *l, LoopId id, LoopParts *parts)
@@ -154,26 +154,23 @@ static const char *output_named(const Graph *g, const char *name, LoopParts *par
 /* Of denoise: as large as the latent, or twice, with a variance. */
 static const char *latent_output_fault(const Graph *g, const Loop *l, LoopParts *parts)
 {
-        const char *variance = loop_text(l, "variance");
+        const char *name = loop_text(l, "from"), *variance = loop_text(l, "variance");
         const bool learned = variance && !strcmp(variance, "learned");
-        const int64_t n = type_count(&parts->input->type, NULL);
-        const char *why = loop_text(l, "from") ? output_named(g, loop_text(l, "from"), parts) : NULL;
-        for (int i = 0; i < g->noutput && !why && parts->output < 0; i++) {
+        const int64_t wanted = (learned ? 2 : 1) * type_count(&parts->input->type, NULL);
+        const char *why = name ? output_named(g, name, parts) : NULL;
+        if (why)
+                return why;
+        for (int i = name ? parts->output : 0; i < g->noutput; i++) {
                 const Type *t = &g->output[i].node->type;
-                if (t->dtype == REAL && type_is_fixed(t) && type_count(t, NULL) == (learned ? 2 * n : n))
-                        parts->output = i;
+                if (t->dtype == REAL && type_is_fixed(t) && type_count(t, NULL) == wanted)
+                        return parts->output = i, NULL;
+                if (name)
+                        return arena_printf(g->arena, "an output %s %s, and %s is %s",
+                                            learned ? "twice as large as" : "as large as",
+                                            input_name(parts->input), name, type_text(g->arena, g, t));
         }
-        if (why || parts->output < 0)
-                return why ? why
-                           : arena_printf(g->arena, "an output %s%s, and %s has none",
-                                          learned ? "twice as large as " : "as large as ",
-                                          input_name(parts->input), g->name);
-        const Type *t = &g->output[parts->output].node->type;
-        if (t->dtype == REAL && type_is_fixed(t) && type_count(t, NULL) == (learned ? 2 * n : n))
-                return NULL;
-        return arena_printf(g->arena, "an output %s%s, and %s is %s",
-                            learned ? "twice as large as " : "as large as ", input_name(parts->input),
-                            output_name(&g->output[parts->output]), type_text(g->arena, g, t));
+        return arena_printf(g->arena, "an output %s %s, and %s has none",
+                            learned ? "twice as large as" : "as large as", input_name(parts->input), g->name);
 }
 
 static bool output_fits(const Output *o, const Wanted *w, const LoopParts *parts)

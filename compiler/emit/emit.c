@@ -311,8 +311,9 @@ static void emit_constants(const Emit *e, Text *c)
         text_printf(c, "#define LAYOUT_HASH UINT64_C(0x%016" PRIx64 ")\n", layout_hash(e->plan));
         text_printf(c,
                     "#define WEIGHT_FLOATS %" PRId64 "\n#define ARENA_FLOATS %" PRId64
-                    "\n#define STATE_FLOATS %" PRId64 "\n#define SCRATCH %" PRId64 "\n#define PARTS %" PRId64
-                    "\n#define TAIL_BYTES %" PRId64 "\n#define TAIL_HASH UINT64_C(0x%" PRIx64 ")\n%s\n",
+                    "\n#define STATE_FLOATS %" PRId64 "\n#define SCRATCH ((int64_t)%" PRId64
+                    ")\n#define PARTS %" PRId64 "\n#define TAIL_BYTES %" PRId64
+                    "\n#define TAIL_HASH UINT64_C(0x%" PRIx64 ")\n%s\n",
                     FLOATS(e->plan->weights_size), arena_floats(e), FLOATS(e->plan->state_size) + LANES,
                     scratch_size(e->plan), parts_size(e->plan), e->o->tables_apart ? e->o->tables_size : 0,
                     e->o->tables_apart ? e->o->tables_hash : 0, is_batched(e) ? batch_constants(e) : "");

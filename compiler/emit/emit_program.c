@@ -354,7 +354,7 @@ void emit_program_alone(Plan *p, const char *given, Text *c)
                 text_printf(c, "#define _POSIX_C_SOURCE 200809L\n#include <stddef.h>\n#include <stdint.h>\n");
                 emit_guard_macros(&e, c);
         }
-        text_printf(c, "#define SCRATCH %" PRId64 "\n\n", scratch_size(p));
+        text_printf(c, "#define SCRATCH ((int64_t)%" PRId64 ")\n\n", scratch_size(p));
         emit_tile(p, p->target, c);
         const char *all[] = {"guard.h", "team.h", KERNEL_FILES(p->target), "pages.h", NULL},
                    *types[] = {"rows.h",      "kept.h", "tile.h",  "matmul.h", "contraction.h",

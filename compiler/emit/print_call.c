@@ -193,30 +193,29 @@ static void describe(Printer *p, const AttentionCall *c, Text *out)
                     size_expression(p, c->keys), begins ? "m->first" : "0");
 }
 
-/* A thread's share; of one row, perhaps by blocks of keys, which are then joined. */
-static void print_share(const Kernel *k, const char *score, const char *live, const char *rows, Text *out)
+/* The call for a share s. */
+static void print_attend(const AttentionCall *c, const char *rows, const char *team, Text *out)
 {
-        const char *parts = k->parts ? "m->scratch + m->threads * SCRATCH" : "NULL";
-        text_printf(out, "AttentionShare s;\nattention_share(&s, &a, %s, %s, %s, thread, m->threads);\n",
-                    live, rows, parts);
-        text_printf(out, "attention(&a, %s, %s, %s, &s, m->scratch + thread * SCRATCH);\n", score, live,
-                    rows);
-        if (k->parts)
-                text_printf(out, "attention_join(&a, &s, m->scratch + thread * SCRATCH, m->team, thread, "
-                                 "m->threads);\n");
+        if (c->weigh)
+                text_printf(out,
+                            "attention_mixed(&a, %s, %s, %s, %s, &s, %d, m->scratch + thread * SCRATCH, %s, "
+                            "thread, m->threads);\n",
+                            c->score->name, c->weigh->name, c->live->name, rows, c->all_weigh, team);
+        else
+                text_printf(out, "attention(&a, %s, %s, %s, &s, m->scratch + thread * SCRATCH);\n",
+                            c->score->name, c->live->name, rows);
 }
 
-/* The same where heads are mixed. */
-static void print_mixed_share(const Kernel *k, const AttentionCall *c, const char *rows, Text *out)
+/* A thread's share; of one row, perhaps by blocks of keys, which are then joined. */
+static void print_share(const Kernel *k, const AttentionCall *c, const char *rows, Text *out)
 {
         const char *parts = k->parts ? "m->scratch + m->threads * SCRATCH" : "NULL";
-        text_printf(out, "AttentionShare s;\nmixed_share(&s, &a, %s, %s, %s, thread, m->threads);\n",
-                    c->live->name, rows, parts);
-        text_printf(
-                out,
-                "attention_mixed(&a, %s, %s, %s, %s, &s, %d, m->scratch + thread * SCRATCH, m->team, thread, "
-                "m->threads);\n",
-                c->score->name, c->weigh->name, c->live->name, rows, c->all_weigh);
+        text_printf(out, "AttentionShare s;\n%s(&s, &a, %s, %s, %s, thread, m->threads);\n",
+                    c->weigh ? "mixed_share" : "attention_share", c->live->name, rows, parts);
+        print_attend(c, rows, "m->team", out);
+        if (k->parts && !c->weigh)
+                text_printf(out, "attention_join(&a, &s, m->scratch + thread * SCRATCH, m->team, thread, "
+                                 "m->threads);\n");
 }
 
 static void print_attention(Printer *p, const AttentionCall *c, Text *out)
@@ -227,17 +226,13 @@ static void print_attention(Printer *p, const AttentionCall *c, Text *out)
                          : arena_printf(p->arena, "ATTENTION_UNITS(%lld, %lld, rows, %lld)",
                                         (long long)c->heads, (long long)c->kv_heads, (long long)c->k_key);
         const char *rows = c->row >= 0 ? loop_size(p, c->row) : "1";
-        const char *score = c->score->name, *live = c->live->name;
         describe(p, c, call);
         print_place(p, "0", out);
         print_pointers(p, out);
         p->m = true;
         if (c->naround == 0) {
                 text_indent(out, call, 0);
-                if (c->weigh)
-                        print_mixed_share(p->kernel, c, rows, out);
-                else
-                        print_share(p->kernel, score, live, rows, out);
+                print_share(p->kernel, c, rows, out);
                 return;
         }
         text_printf(out, "const int64_t rows = %s, units = %s, all = %s * units;\n", rows, units,
@@ -252,15 +247,8 @@ static void print_attention(Printer *p, const AttentionCall *c, Text *out)
         text_indent(out, call, 1);
         text_printf(out, "        const AttentionShare s = {.begin = unit - begin, .end = next - begin, "
                          ".count = 1};\n        ");
-        if (c->weigh)
-                text_printf(out,
-                            "attention_mixed(&a, %s, %s, %s, rows, &s, %d, m->scratch + thread * SCRATCH, "
-                            "NULL, thread, "
-                            "m->threads);\n}\n",
-                            score, c->weigh->name, live, c->all_weigh);
-        else
-                text_printf(out, "attention(&a, %s, %s, rows, &s, m->scratch + thread * SCRATCH);\n}\n",
-                            score, live);
+        print_attend(c, "rows", "NULL", out);
+        text_printf(out, "}\n");
 }
 
 /* --- scans --------------------------------------------------------------------------------------------------------------- */

@@ -177,5 +177,5 @@ const char *find_mixed_heads(Arena *a, const Graph *g, const Node *product, cons
                 return "its keys or values can't be read where they lie";
         const AtZero zero = {s, NEW_ARRAY(a, double, g->nnode), NEW_ARRAY(a, bool, g->nnode)};
         s->all_weigh = value_at_zero(&zero, product->in[0]) != 0;
-        return s->mixes ? NULL : "its heads are not mixed";
+        return s->mixes ? NULL : "its softmax is changed before it weighs the values, and no heads are mixed";
 }

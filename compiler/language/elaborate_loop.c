@@ -99,15 +99,14 @@ static bool are_reals(const Setting *s, bool above_0)
 }
 
 /* Of types whose values are words: these. */
+#define WORD(word) #word " "
 static const char *const knob_words[] = {
-        [KNOB_RESAMPLING] = "bilinear bicubic",
-        [KNOB_POOLING] = "none mean first",
-        [KNOB_SCHEDULER] = "euler heun ddpm ddim dpm_solver",
-        [KNOB_TELLS] = "noise velocity picture",
-        [KNOB_BETAS] = "linear scaled_linear cosine",
-        [KNOB_STEP_FROM] = "noise picture",
+        [KNOB_RESAMPLING] = "bilinear bicubic",   [KNOB_POOLING] = "none mean first",
+        [KNOB_SCHEDULER] = SCHEDULER_WORDS(WORD), [KNOB_TELLS] = TELLS_WORDS(WORD),
+        [KNOB_BETAS] = BETAS_WORDS(WORD),         [KNOB_STEP_FROM] = "noise picture",
         [KNOB_VARIANCE] = "fixed learned",
 };
+#undef WORD
 
 static bool is_word_of(KnobType type, const char *text)
 {

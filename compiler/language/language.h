@@ -59,6 +59,10 @@ typedef enum {
         KNOB_STEP_FROM,
         KNOB_VARIANCE
 } KnobType;
+/* The words that knobs of denoise take, in the order of the numbers that run/run.h gives them. */
+#define SCHEDULER_WORDS(X) X(euler) X(heun) X(ddpm) X(ddim) X(dpm_solver)
+#define TELLS_WORDS(X) X(noise) X(velocity) X(picture)
+#define BETAS_WORDS(X) X(linear) X(scaled_linear) X(cosine)
 typedef struct {
         LoopId loop;
         const char *name;

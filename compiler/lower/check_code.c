@@ -365,6 +365,15 @@ static void define(const Check *c, const Stmt *s)
         }
 }
 
+/* Of attention that mixes heads: the caller hands over the values of so many. */
+static void check_given(const Check *c, const Stmt *s)
+{
+        const Type *t = s->at ? &c->kernel->softmax->type : NULL;
+        const Range at = s->at ? range_of(c, s->at) : (Range){0, 0};
+        if (t && (at.low < 0 || at.high >= dim_value(t->dim[t->rank - 3], NULL)))
+                fault(c, "a head is taken that there is not");
+}
+
 static void check_stmt(Check *c, const Stmt *s)
 {
         c->stmt = s;
@@ -374,6 +383,7 @@ static void check_stmt(Check *c, const Stmt *s)
         case STMT_ELEMENT: check_access(c, s->buffer, s->at, itself, false); break;
         case STMT_GATHER: check_list(c, s->buffer, false); break; /* clamped, by axis */
         case STMT_STORE: check_access(c, s->buffer, s->at, itself, true); break;
+        case STMT_GIVEN: check_given(c, s); break;
         case STMT_ROWS:
         case STMT_ALL_ROWS: check_loops(c, s); break;
         case STMT_LANES:

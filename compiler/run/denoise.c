@@ -4,9 +4,11 @@
 #include <math.h>
 #include <string.h>
 
-const char *const denoise_way[DENOISE_WAYS] = {"euler", "heun", "ddpm", "ddim", "dpm_solver"};
-const char *const denoise_tells[DENOISE_TELLS] = {"noise", "velocity", "picture"};
-const char *const denoise_betas[DENOISE_BETAS] = {"linear", "scaled_linear", "cosine"};
+#define WORD(word) #word,
+const char *const denoise_way[DENOISE_WAYS] = {SCHEDULER_WORDS(WORD)};
+const char *const denoise_tells[DENOISE_TELLS] = {TELLS_WORDS(WORD)};
+const char *const denoise_betas[DENOISE_BETAS] = {BETAS_WORDS(WORD)};
+#undef WORD
 
 bool denoise_is_flow(DenoiseWay way)
 {

@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "grammars/grammars.h"
+#include "language/language.h"
 #include "../../runtime/talk.h"
 #include "../../runtime/generation.h"
 #include "../../runtime/beams.h"
@@ -224,16 +225,15 @@ const char *beam_search(Engine *e, const Plan *p, const int32_t *tokens, int64_t
  * to 1; the model tells the noise.  A model of either kind may tell the picture instead.  Steps, and what is done in each, are those of
  * diffusers.  All is computed in double, and so is the same everywhere; x is kept in floats.
  */
-typedef enum {
-        DENOISE_euler,
-        DENOISE_heun,
-        DENOISE_ddpm,
-        DENOISE_ddim,
-        DENOISE_dpm_solver,
-        DENOISE_WAYS
-} DenoiseWay;
-typedef enum { TELLS_noise, TELLS_velocity, TELLS_picture, DENOISE_TELLS } DenoiseTells;
-typedef enum { BETAS_linear, BETAS_scaled_linear, BETAS_cosine, DENOISE_BETAS } DenoiseBetas;
+#define WAY(word) DENOISE_##word,
+#define TOLD(word) TELLS_##word,
+#define BETA(word) BETAS_##word,
+typedef enum { SCHEDULER_WORDS(WAY) DENOISE_WAYS } DenoiseWay;
+typedef enum { TELLS_WORDS(TOLD) DENOISE_TELLS } DenoiseTells;
+typedef enum { BETAS_WORDS(BETA) DENOISE_BETAS } DenoiseBetas;
+#undef WAY
+#undef TOLD
+#undef BETA
 extern const char *const denoise_way[DENOISE_WAYS];
 extern const char *const denoise_tells[DENOISE_TELLS];
 extern const char *const denoise_betas[DENOISE_BETAS];

@@ -92,3 +92,21 @@ static void hash_floats(const float *p, int64_t n)
                 hash_state = (hash_state ^ bits) * 1099511628211u;
         }
 }
+
+/* Of definitions in plain C: exp as the kernels have it, and the sum of 16 lanes, as a tree. */
+static inline float exp_of(float x)
+{
+        float lane[16];
+        v_store(lane, v_exp(v_set1(x)));
+        return lane[0];
+}
+
+static inline float tree_sum(const float *lane)
+{
+        float t[16];
+        memcpy(t, lane, sizeof t);
+        for (int s = 8; s; s /= 2)
+                for (int i = 0; i < s; i++)
+                        t[i] += t[i + s];
+        return t[0];
+}

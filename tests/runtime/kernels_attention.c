@@ -66,23 +66,6 @@ KERNEL float sink_of(const void *ctx, int head, int64_t row)
                ((row + c->sinks) % 11 == 0 ? 300.0f : 0.0f);
 }
 
-static float exp_of(float x)
-{
-        float lane[16];
-        v_store(lane, v_exp(v_set1(x)));
-        return lane[0];
-}
-
-static float tree_sum(const float *lane)
-{
-        float t[16];
-        memcpy(t, lane, sizeof t);
-        for (int s = 8; s; s /= 2)
-                for (int i = 0; i < s; i++)
-                        t[i] += t[i + s];
-        return t[0];
-}
-
 /* What the definition merges: the first `begun` of it, then block by block. */
 typedef struct {
         int begun;

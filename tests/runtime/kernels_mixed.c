@@ -71,23 +71,6 @@ KERNEL v16 mixed_weight(const void *ctx, const float *s, int64_t apart, int head
         return c->all_weigh ? v_add(y, v_set1(c->bias[head])) : y;
 }
 
-static float exp_of(float x)
-{
-        float lane[16];
-        v_store(lane, v_exp(v_set1(x)));
-        return lane[0];
-}
-
-static float tree_sum(const float *lane)
-{
-        float t[16];
-        memcpy(t, lane, sizeof t);
-        for (int s = 8; s; s /= 2)
-                for (int i = 0; i < s; i++)
-                        t[i] += t[i + s];
-        return t[0];
-}
-
 /* What is known of one head's row. */
 typedef struct {
         float s[MAX_KEYS], p[MAX_KEYS], m[MAX_KEYS / ATTENTION_BLOCK + 1];
