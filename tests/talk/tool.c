@@ -11,7 +11,7 @@
 
 #include "run/run.h"
 
-enum { KNOBS = 16, CONTEXT = 1 << 20 };
+enum { SETTINGS = 16, CONTEXT = 1 << 20 };
 
 static const char *text_of(const json_t *j, const char *key)
 {
@@ -91,7 +91,7 @@ typedef struct {
         Arena arena;
         Tokenizer tokenizer;
         Loop loop;
-        Setting setting[KNOBS];
+        Setting setting[SETTINGS];
         Graph graph;
         Talk talk;
 } Case;
