@@ -38,7 +38,7 @@ const char *c_type(const Input *in)
         return in->type.dtype == REAL ? "float" : "int32_t";
 }
 
-static bool is_given(const Emit *e, const Input *in, int group)
+bool is_given(const Emit *e, const Input *in, int group)
 {
         bool apart = is_fed_separately(e->g, in->group);
         return group == CALLS ? !apart : apart && in->group == group;

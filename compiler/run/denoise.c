@@ -60,6 +60,19 @@ DenoiseOptions denoise_options(const Loop *l)
                 .learned = variance && !strcmp(variance, "learned")};
 }
 
+const char *denoise_options_text(Arena *a, const DenoiseOptions *o)
+{
+        return arena_printf(
+                a,
+                ".way = DENOISE_%s, .by = denoise_by_%s, .times = denoise_%s_times, .tells = TELLS_%s,\n"
+                "        .steps = %d, .trained = %d, .shift = %.17g, .scale = %.17g, .from_noise = %d, "
+                ".betas = "
+                "BETAS_%s,\n        .beta_first = %.17g, .beta_last = %.17g, .limit = %.17g, .learned = %d",
+                way_word[o->way], way_word[o->way], is_flow(o->way) ? "flow" : "diffusion",
+                tells_word[o->tells], o->steps, o->trained, o->shift, o->scale, o->from_noise,
+                betas_word[o->betas], o->beta_first, o->beta_last, o->limit, o->learned);
+}
+
 const char *denoise_begin(Arena *a, const DenoiseOptions *o, int64_t n, uint64_t seed, Denoiser *d)
 {
         const bool flow = is_flow(o->way);

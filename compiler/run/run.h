@@ -221,7 +221,8 @@ const char *beam_search(Engine *e, const Plan *p, const int32_t *tokens, int64_t
                         BeamText *best);
 
 /* denoise.c: the schedules of runtime/denoise.h by the words of `loop denoise`. */
-DenoiseOptions denoise_options(const Loop *l); /* as it says */
+DenoiseOptions denoise_options(const Loop *l);                       /* as it says */
+const char *denoise_options_text(Arena *a, const DenoiseOptions *o); /* an initialiser in C */
 /* NULL, or what is wrong.  x has n elements; memory is the arena's. */
 const char *denoise_begin(Arena *a, const DenoiseOptions *o, int64_t n, uint64_t seed, Denoiser *d);
 
