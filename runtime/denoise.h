@@ -42,7 +42,7 @@ struct Denoiser {
         int call; /* the next one, of `calls` */
         int calls;
         double *sigma; /* [steps + 1]: of flows s; of diffusion the noise's part divided by the picture's */
-        double *part;  /* of diffusion [steps + 1]: a; the last is 1 */
+        double *picture_part; /* of diffusion [steps + 1]: a; the last is 1 */
         double *step;  /* [steps]: what the model is told */
         int64_t n;
         float *begun;   /* heun [n]: x before the step; ddpm: new noise */
@@ -120,17 +120,17 @@ static inline int denoise_training_step(const DenoiseOptions *o, int i)
 static inline void denoise_diffusion_times(Denoiser *d)
 {
         const DenoiseOptions *o = &d->o;
-        double part = 1;
+        double product = 1;
         for (int t = 0; t < o->trained; t++) {
-                part *= 1 - denoise_beta(o, t);
+                product *= 1 - denoise_beta(o, t);
                 for (int i = 0; i < o->steps; i++)
                         if (denoise_training_step(o, i) == t)
-                                d->part[i] = part;
+                                d->picture_part[i] = product;
         }
-        d->part[o->steps] = 1;
+        d->picture_part[o->steps] = 1;
         for (int i = 0; i < o->steps; i++) {
                 d->step[i] = denoise_training_step(o, i);
-                d->sigma[i] = reals_sqrt((1 - d->part[i]) / d->part[i]);
+                d->sigma[i] = reals_sqrt((1 - d->picture_part[i]) / d->picture_part[i]);
         }
 }
 
@@ -145,12 +145,12 @@ static inline void denoise_start(Denoiser *d, const DenoiseOptions *o, int64_t n
 {
         *d = (Denoiser){.o = *o, .n = n, .state = seed, .calls = o->way == DENOISE_heun ? 2 * o->steps - 1 : o->steps};
         d->sigma = (double *)room;
-        d->part = d->sigma + o->steps + 1;
-        d->step = d->part + o->steps + 1;
+        d->picture_part = d->sigma + o->steps + 1;
+        d->step = d->picture_part + o->steps + 1;
         d->before = d->step + o->steps;
         d->begun = (float *)(void *)(d->before + n);
         for (int i = 0; i <= o->steps; i++)
-                d->sigma[i] = d->part[i] = 0;
+                d->sigma[i] = d->picture_part[i] = 0;
         d->o.times(d);
 }
 
@@ -197,9 +197,9 @@ typedef struct {
         double of_picture, of_noise;
 } DenoiseMix;
 
-static inline DenoiseMix denoise_mix(double part)
+static inline DenoiseMix denoise_mix(double a)
 {
-        return (DenoiseMix){reals_sqrt(part), reals_sqrt(1 - part)};
+        return (DenoiseMix){reals_sqrt(a), reals_sqrt(1 - a)};
 }
 
 static inline double denoise_picture(const Denoiser *d, DenoiseMix now, double x, double out)
@@ -217,7 +217,7 @@ static inline double denoise_noise_of(const Denoiser *d, DenoiseMix now, double 
 static inline void denoise_by_ddim(Denoiser *d, const float *out, const float *variance, float *x)
 {
         (void)variance;
-        const DenoiseMix now = denoise_mix(d->part[d->call]), next = denoise_mix(d->part[d->call + 1]);
+        const DenoiseMix now = denoise_mix(d->picture_part[d->call]), next = denoise_mix(d->picture_part[d->call + 1]);
         for (int64_t i = 0; i < d->n; i++)
                 x[i] = (float)(next.of_picture * denoise_picture(d, now, x[i], out[i]) +
                                next.of_noise * denoise_noise_of(d, now, x[i], out[i]));
@@ -232,11 +232,11 @@ static inline double denoise_deviation(double log_beta, double log_smallest, flo
 
 static inline void denoise_by_ddpm(Denoiser *d, const float *out, const float *variance, float *x)
 {
-        const double part = d->part[d->call], next = d->part[d->call + 1], alpha = part / next;
-        const double beta = 1 - alpha, least = (1 - next) / (1 - part) * beta, smallest = least > 1e-20 ? least : 1e-20;
+        const double a = d->picture_part[d->call], next = d->picture_part[d->call + 1], alpha = a / next;
+        const double beta = 1 - alpha, least = (1 - next) / (1 - a) * beta, smallest = least > 1e-20 ? least : 1e-20;
         const double log_beta = reals_log(beta), log_smallest = reals_log(smallest), fixed = reals_sqrt(smallest);
-        const double share = reals_sqrt(next) * (1 - alpha) / (1 - part), rest = reals_sqrt(alpha) * (1 - next) / (1 - part);
-        const DenoiseMix now = denoise_mix(part);
+        const double share = reals_sqrt(next) * (1 - alpha) / (1 - a), rest = reals_sqrt(alpha) * (1 - next) / (1 - a);
+        const DenoiseMix now = denoise_mix(a);
         const int last = d->call + 1 == d->calls;
         if (!last)
                 denoise_noise(d, d->begun);
@@ -254,11 +254,11 @@ static inline void denoise_by_dpm_solver(Denoiser *d, const float *out, const fl
         (void)variance;
         const int at = d->call;
         const int begins = at == 0, last = at + 1 == d->calls;
-        const DenoiseMix now = denoise_mix(d->part[at]), next = denoise_mix(d->part[at + 1]);
+        const DenoiseMix now = denoise_mix(d->picture_part[at]), next = denoise_mix(d->picture_part[at + 1]);
         const double here = reals_log(now.of_picture) - reals_log(now.of_noise),
                      there = last ? 0 : reals_log(next.of_picture) - reals_log(next.of_noise);
         const double h = there - here, shrink = last ? 1 : -(reals_exp(-h) - 1);
-        const DenoiseMix before = denoise_mix(d->part[begins ? 0 : at - 1]);
+        const DenoiseMix before = denoise_mix(d->picture_part[begins ? 0 : at - 1]);
         const double old = begins ? 0 : reals_log(before.of_picture) - reals_log(before.of_noise);
         const double share = begins || last ? 0 : h / (here - old) / 2;
         const double kept = next.of_noise / now.of_noise, grown = next.of_picture * shrink;

@@ -8,12 +8,11 @@
 /* Logits [n] by softmax, in double; 0: they give none, one is NaN or infinite. */
 static inline int likely_probabilities(const float *logits, int64_t n, double *probability)
 {
-        float largest = -1.0f / 0.0f;
-        double total = 0;
+        double largest = (double)(-1.0f / 0.0f), total = 0;
         for (int64_t i = 0; i < n; i++)
-                largest = logits[i] > largest ? logits[i] : largest;
+                largest = (double)logits[i] > largest ? (double)logits[i] : largest;
         for (int64_t i = 0; i < n; i++)
-                total += probability[i] = reals_exp((double)(logits[i] - largest));
+                total += probability[i] = reals_exp((double)logits[i] - largest);
         if (!(total > 0 && total - total == 0))
                 return 0;
         for (int64_t i = 0; i < n; i++)

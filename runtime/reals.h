@@ -237,7 +237,7 @@ static inline unsigned pair_reduced(double x, RealPair *r)
         uint32_t product[REAL_WORDS];
         pair_turned_words(x, product);
         uint32_t top = product[REAL_WORDS - 2];
-        int is_up = top >= 0x80000000; /* nearer to the next quadrant */
+        unsigned is_up = top >= 0x80000000; /* nearer to the next quadrant */
         RealPair fraction = {((double)top - (is_up ? 0x1p32 : 0)) * 0x1p-32, 0};
         for (int i = REAL_WORDS - 3; i >= 0; i--)
                 fraction = pair_add_double(fraction, real_scaled(product[i], 32 * (i + 1 - REAL_WORDS)));

@@ -5,7 +5,7 @@
 #include "driver.h"
 
 /* The loop as functions of the C; a note where it can be none.  An exit code. */
-static int add_loop(Model *m, const Loop *l, const char *command, EmittedLoops *out)
+static int take_loop(Model *m, const Loop *l, const char *command, EmittedLoops *out)
 {
         const Graph *g = m->graph;
         EmitLoop *new = &out->loop[out->nloop];
@@ -55,7 +55,7 @@ int emitted_loops(Model *m, const char *command, EmittedLoops *out)
         *out = (EmittedLoops){.loop = NEW_ARRAY(&m->arena, EmitLoop, g->nloop + 1)};
         for (int i = 0; i < g->nloop; i++) {
                 const int code =
-                        strcmp(g->loop[i].name, "generate") ? add_loop(m, &g->loop[i], command, out) : DONE;
+                        strcmp(g->loop[i].name, "generate") ? take_loop(m, &g->loop[i], command, out) : DONE;
                 if (code != DONE)
                         return code;
         }

@@ -139,7 +139,7 @@ static const char *arguments(const Emit *e, const EmitLoop *l, int group)
         if (*sizes) /* a loop has one at most: the text's */
                 text_printf(t, ", n");
         for (int i = 0; i < e->g->ninput; i++)
-                if (is_given(e, &e->g->input[i], group))
+                if (is_given_in(e, &e->g->input[i], group))
                         text_printf(t, ", %s", argument(e, l, i));
         return t->data;
 }

@@ -41,8 +41,8 @@ void emit_header(const Emit *e, Text *h);
 void emit_causal_interface(const Emit *e, Text *c);
 void emit_plain_interface(const Emit *e, Text *c);
 const char *c_type(const Input *in);
-bool is_given(const Emit *e, const Input *in, int group); /* in the call that takes the group, or CALLS */
-const char *element_count(const Emit *e, const Type *t);  /* in a call */
+bool is_given_in(const Emit *e, const Input *in, int group); /* in the call that takes the group, or CALLS */
+const char *element_count(const Emit *e, const Type *t);     /* in a call */
 const char *wanted_outputs(const Emit *e);
 bool has_dense(const Plan *p);
 enum { CALLS = -1 }; /* for a group of inputs: those that calls bring, where others are fed separately */

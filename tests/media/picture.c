@@ -16,6 +16,13 @@ static const char *one(Arena *a, const char *path, int channels, int width, int 
         const int cubic = !strcmp(how, "bicubic");
         width = width ? width : image.width;
         height = height ? height : image.height;
+        static const float mean[3], std[3] = {1, 1, 1};
+        const PictureForm form = {channels, height, width, cubic, 0, 0, mean, std};
+        if (!picture_fits(&form, image.width, image.height, channels)) {
+                why = image_values(a, &image, &form, NULL);
+                image_free(&image);
+                return why;
+        }
         void *room = malloc(picture_resized_room(image.width, image.height, channels, width, height, cubic));
         const uint8_t *pixel = picture_resized(image.pixel, image.width, image.height, channels, width, height, cubic, room);
         printf("%d %d ", width, height);
