@@ -44,7 +44,7 @@ static const Command command_table[] = {
          "                   (default f32)\n"
          "  --tokenizer TOK  a tokenizer as for `lathe encode`, compiled in\n"
          "  --target T       what to write for (`lathe targets`; default native)\n"
-         "  --main           add a command line that generates\n"
+         "  --main           add a command line: of the model's last loop, or one that generates\n"
          "  --embed          the weights too are in the C file\n"
          "  --code-only      no weight file\n"
          "  --prefix NAME    what the names of functions, types and macros begin with (default: the model's "
