@@ -30,6 +30,7 @@ typedef struct {
         int steps, trained;           /* of this run; of the training, for diffusion (1000) */
         double shift;                 /* of flows: s becomes shift s / (1 + (shift - 1) s); 1: as it is */
         double scale;                 /* .. what the model's step is for s = 1 (1000) */
+        int evenly;                   /* .. s ends at 1 / steps; 0: at 1 / trained */
         int from_noise;               /* .. the step counts from the noise on: scale (1 - s) */
         DenoiseBetas betas;           /* of diffusion */
         double beta_first, beta_last;
@@ -71,11 +72,11 @@ static inline void denoise_noise(Denoiser *d, float *x)
         }
 }
 
-/* s from 1 down to 1 / trained, shifted, and 0 behind them. */
+/* s from 1 down to 1 / steps, or 1 / trained, which is shifted first; then shifted, and 0 behind them. */
 static inline void denoise_flow_times(Denoiser *d)
 {
         const DenoiseOptions *o = &d->o;
-        const double last = o->shift / o->trained / (1 + (o->shift - 1) / o->trained);
+        const double least = o->shift / o->trained / (1 + (o->shift - 1) / o->trained), last = o->evenly ? 1.0 / o->steps : least;
         for (int i = 0; i < o->steps; i++) {
                 double s = o->steps == 1 ? 1 : 1 + (last - 1) * i / (o->steps - 1);
                 s = o->shift * s / (1 + (o->shift - 1) * s);

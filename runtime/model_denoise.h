@@ -1,8 +1,8 @@
 /*
  * Denoising as a function of the model's.  $model and $MODEL stand for its name.
  *
- * Needs guard.h, denoise.h, the model's functions, denoise_call(), LoopGiven, denoise_form, loop_guidance, LATENT_VALUES, TOLD_VALUES and
- * NO_CLASS.
+ * Needs guard.h, denoise.h, the model's functions, denoise_call(), LoopGiven, denoise_form, loop_guidance, LATENT_VALUES, GUIDED_VALUES,
+ * TOLD_VALUES and * NO_CLASS.
  */
 
 static int denoise_steps(const $model_denoising *how)
@@ -31,7 +31,7 @@ static int denoise_ask($model *m, const Denoiser *d, const LoopGiven *given, dou
                 memcpy(plain, told, LATENT_VALUES * sizeof *plain);
         }
         error = error ? error : denoise_call(m, x, 0, at, given->of_class, given, told, room);
-        for (int64_t i = 0; i < LATENT_VALUES && guidance != 1 && !error; i++)
+        for (int64_t i = 0; i < GUIDED_VALUES && guidance != 1 && !error; i++)
                 told[i] = (float)(plain[i] + guidance * ((double)told[i] - plain[i]));
         return error;
 }

@@ -68,7 +68,9 @@ typedef struct {
         const char *inputs;                /* golden: a file of inputs, the last of .. */
         const char *input_file[MAX_FILES]; /* .. those that are given */
         int ninput_file;
-        const char *input[MAX_FILES]; /* eval, -I: NAME=VALUE */
+        const char *input[MAX_FILES];   /* eval, -I: NAME=VALUE */
+        const char *without[MAX_FILES]; /* the same, of what guidance leads away from */
+        int nwithout;
         int ninput;
         const char *output[MAX_TAPS]; /* eval, --output: those that are wanted */
         int noutput;
@@ -245,6 +247,8 @@ enum { MOST_SIDE = 1 << 14 /* of a picture that a model takes */ };
 int loop_labels(Model *m, const Loop *l, int64_t classes, const char *command, const char *const **label);
 /* loop_form.c: what loop classify makes of a picture for an input [dim[0]: channels][rows][columns]. */
 PictureForm picture_form(Arena *a, const Loop *l, const int64_t *dim);
+/* Of a latent, the values that the guidance of loop denoise is for: those of its first channels. */
+int64_t guided_values(const Loop *l, const Type *latent);
 /* The constants that its file of runtime/ goes by, as C.  label [classes]: of classify, or NULL. */
 const char *loop_form_text(const Graph *g, const Loop *l, const LoopParts *parts, const char *const *label);
 /* emitted_loops.c: what of a model's loops its C does. */

@@ -80,15 +80,25 @@ static void print_classify(Text *t, const Graph *g, const Loop *l, const LoopPar
                 print_labels(t, label, classes);
 }
 
+int64_t guided_values(const Loop *l, const Type *latent)
+{
+        const int64_t all = type_count(latent, NULL), channels = dim_value(latent->dim[0], NULL),
+                      guided = whole_setting(l, "guided", channels);
+        return guided < channels ? all / channels * guided : all;
+}
+
 static void print_denoise(Text *t, const Loop *l, const LoopParts *parts, const Type *out)
 {
         const Setting *guidance = loop_setting(l, "guidance"), *none = loop_setting(l, "no_class");
         const DenoiseOptions o = denoise_options(l);
         text_printf(t, "static const DenoiseOptions denoise_form = {%s};\n",
                     denoise_options_text(t->arena, &o));
-        text_printf(t, "enum { LATENT_VALUES = %lld, TOLD_VALUES = %lld, NO_CLASS = %lld };\n",
-                    (long long)type_count(&parts->input->type, NULL), (long long)type_count(out, NULL),
-                    none && parts->class ? (long long)none->number : -1LL);
+        text_printf(
+                t,
+                "enum { LATENT_VALUES = %lld, GUIDED_VALUES = %lld, TOLD_VALUES = %lld, NO_CLASS = %lld };\n",
+                (long long)type_count(&parts->input->type, NULL),
+                (long long)guided_values(l, &parts->input->type), (long long)type_count(out, NULL),
+                none && parts->class ? (long long)none->number : -1LL);
         text_printf(t, "static const double loop_guidance = %.17g;\n", guidance ? guidance->number : 1);
 }
 

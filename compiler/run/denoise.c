@@ -39,7 +39,8 @@ static int word_of(const Loop *l, const char *name, const char *const *words, si
 
 DenoiseOptions denoise_options(const Loop *l)
 {
-        const char *counts = loop_text(l, "step_from"), *variance = loop_text(l, "variance");
+        const char *counts = loop_text(l, "step_from"), *variance = loop_text(l, "variance"),
+                   *spacing = loop_text(l, "spacing");
         const DenoiseWay way = (DenoiseWay)word_of(l, "scheduler", way_word, WAYS, DENOISE_ddim);
         return (DenoiseOptions){
                 .way = way,
@@ -51,6 +52,7 @@ DenoiseOptions denoise_options(const Loop *l)
                 .trained = (int)number_of(l, "trained", 1000),
                 .shift = number_of(l, "shift", 1),
                 .scale = number_of(l, "scale", 1000),
+                .evenly = spacing && !strcmp(spacing, "even"),
                 .from_noise = counts && !strcmp(counts, "noise"),
                 .betas = (DenoiseBetas)word_of(l, "betas", betas_word, sizeof betas_word / sizeof *betas_word,
                                                BETAS_linear),
@@ -65,11 +67,12 @@ const char *denoise_options_text(Arena *a, const DenoiseOptions *o)
         return arena_printf(
                 a,
                 ".way = DENOISE_%s, .by = denoise_by_%s, .times = denoise_%s_times, .tells = TELLS_%s,\n"
-                "        .steps = %d, .trained = %d, .shift = %.17g, .scale = %.17g, .from_noise = %d, "
+                "        .steps = %d, .trained = %d, .shift = %.17g, .scale = %.17g, .evenly = %d, "
+                ".from_noise = %d, "
                 ".betas = "
                 "BETAS_%s,\n        .beta_first = %.17g, .beta_last = %.17g, .limit = %.17g, .learned = %d",
                 way_word[o->way], way_word[o->way], is_flow(o->way) ? "flow" : "diffusion",
-                tells_word[o->tells], o->steps, o->trained, o->shift, o->scale, o->from_noise,
+                tells_word[o->tells], o->steps, o->trained, o->shift, o->scale, o->evenly, o->from_noise,
                 betas_word[o->betas], o->beta_first, o->beta_last, o->limit, o->learned);
 }
 
