@@ -17,6 +17,8 @@ static const char style[] =
         "stroke-opacity: 0.55; fill: none }\n"
         ".roof { stroke: #222; stroke-width: 2; fill: none } .edge { stroke: #444; stroke-width: 1.2; fill: "
         "none }\n"
+        ".halo { paint-order: stroke; stroke: #fff; stroke-width: 4px; stroke-linejoin: round } .tip { fill: "
+        "#444 }\n"
         ".mark { stroke: #222; stroke-width: 0.8 }\n";
 
 void svg_begin(Text *t, double width, double height, const char *title)
