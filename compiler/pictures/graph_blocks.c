@@ -26,6 +26,7 @@ typedef struct {
         int *readers;  /* by id: nodes that read it, views passed through */
         Node **from;   /* by id: the node whose value it is, views passed through; NULL: not drawn */
         Block **block; /* by id */
+        Block **state; /* by StateVar.id */
         Part *part;
         int npart, cap_part;
 } Making;
@@ -55,9 +56,20 @@ static int passed_on(const Node *n)
         }
 }
 
-static Node *carried_from(const Node *n)
+static int body_index(const Body *b)
 {
-        return n->body->region->repeat->in[n->attr.index];
+        int k = 0;
+        while (b->region->body[k] != b)
+                k++;
+        return k;
+}
+
+/* Distinct bodies of a repeat are drawn one after another: what one leaves enters the next. */
+static const Node *carried_from(const Node *carry)
+{
+        const Region *r = carry->body->region;
+        const int k = body_index(carry->body), index = carry->attr.index;
+        return k ? r->body[k - 1]->next[index] : r->repeat->in[index];
 }
 
 static void find_sources(Making *m, const Body *b)
@@ -86,19 +98,29 @@ static const Instance *base_of_body(const Body *b)
         return b->region ? b->region->repeat->where : NULL;
 }
 
-/* The instances of a node within its body, outermost first; those that are all of another are it. */
-static int chain_of(const Node *n, const Instance **chain, int most)
+/* An instance, and the innermost of those that are all of it, whose block says most: of ln1 = before(x) = norm(x) = rmsnorm(x) that is
+ * rmsnorm. */
+typedef struct {
+        const Instance *where, *whole;
+} Link;
+
+/* The instances of a node within its body, outermost first; how many. */
+static int chain_of(const Node *n, Link *chain)
 {
-        const Instance *base = base_of_body(n->body);
+        const Instance *base = base_of_body(n->body), *whole = NULL;
         int depth = 0, at;
         for (const Instance *w = n->where; w && w != base; w = w->outer)
                 depth += !w->is_whole;
-        if (depth > most)
+        if (depth > MOST_NESTED)
                 return 0;
         at = depth;
-        for (const Instance *w = n->where; w && w != base; w = w->outer)
-                if (!w->is_whole)
-                        chain[--at] = w;
+        for (const Instance *w = n->where; w && w != base; w = w->outer) {
+                whole = whole ? whole : w;
+                if (w->is_whole)
+                        continue;
+                chain[--at] = (Link){w, whole};
+                whole = NULL;
+        }
         return depth;
 }
 
@@ -119,21 +141,21 @@ static bool is_weighty(const Node *n)
 
 static void find_groups(Making *m, const Body *b)
 {
-        const Instance *chain[MOST_NESTED];
+        Link chain[MOST_NESTED];
         for (int i = 0; i < b->nnode; i++) {
                 const Node *n = b->node[i];
                 for (int k = 0; n->op == OP_REPEAT && k < n->attr.region->nbody; k++)
                         find_groups(m, n->attr.region->body[k]);
                 if (!is_weighty(n) || !depends_on_input(m, n))
                         continue;
-                const int depth = chain_of(n, chain, MOST_NESTED);
+                const int depth = chain_of(n, chain);
                 for (int d = depth - 1; d >= 0; d--) {
-                        Part *p = part_of_instance(m, b, chain[d]);
+                        Part *p = part_of_instance(m, b, chain[d].where);
                         const bool is_new = !p->holds;
                         p->holds = true;
                         p->is_group |= n->op == OP_REPEAT;
                         if (is_new && d > 0)
-                                part_of_instance(m, b, chain[d - 1])->parts++;
+                                part_of_instance(m, b, chain[d - 1].where)->parts++;
                 }
         }
         for (int i = 0; i < m->npart; i++)
@@ -172,30 +194,29 @@ static Block *block_new(Making *m, BlockKind kind, Block *outer, const char *nam
         return b;
 }
 
-static const char *block_title(Arena *a, const Instance *w)
+static const char *block_title(Arena *a, Link l)
 {
-        if (!w->block || !strcmp(w->name, w->block))
-                return w->name;
-        return arena_printf(a, "%s: %s", w->name, w->block);
+        const char *block = l.whole->block ? l.whole->block : l.where->block;
+        return block && strcmp(l.where->name, block) != 0 ? arena_printf(a, "%s: %s", l.where->name, block)
+                                                          : l.where->name;
 }
 
-/* The group that a node's instances lead to, from its body's own; *leaf: the block in that it is a part of, or NULL. */
-static Block *group_of(Making *m, const Node *n, Block *body, Block **leaf)
+/* The group that a node's instances lead to, from its body's own; *leaf: the part that it is one block with, -1: it stands alone. */
+static Block *group_of(Making *m, const Node *n, Block *group, int *leaf, Link *link)
 {
-        const Instance *chain[MOST_NESTED];
-        const int depth = chain_of(n, chain, MOST_NESTED);
-        Block *group = body;
-        *leaf = NULL;
+        Link chain[MOST_NESTED];
+        const int depth = chain_of(n, chain);
+        *leaf = -1;
         for (int d = 0; d < depth; d++) {
-                const int index = (int)(part_of_instance(m, n->body, chain[d]) - m->part);
-                const bool is_group = m->part[index].is_group;
-                if (!m->part[index].block)
-                        m->part[index].block = block_new(m, is_group ? BLOCK_GROUP : BLOCK_LEAF, group,
-                                                         block_title(m->to->arena, chain[d]));
-                if (!is_group) {
-                        *leaf = m->part[index].block;
+                const int index = (int)(part_of_instance(m, n->body, chain[d].where) - m->part);
+                if (!m->part[index].is_group) {
+                        *leaf = index;
+                        *link = chain[d];
                         return group;
                 }
+                if (!m->part[index].block)
+                        m->part[index].block =
+                                block_new(m, BLOCK_GROUP, group, block_title(m->to->arena, chain[d]));
                 group = m->part[index].block;
         }
         return group;
@@ -220,7 +241,7 @@ static Block *goes_on_from(const Making *m, const Node *n, const Block *group)
 
 static void add_op(Arena *a, Block *b, const Node *n)
 {
-        const char *op = n->op == OP_GATHER ? "rows of" : op_info[n->op].text;
+        const char *op = n->op == OP_GATHER && n->in[0]->op == OP_WEIGHT ? "lookup" : op_info[n->op].text;
         b->nop++;
         b->op = n->op;
         if (b->nop <= 4)
@@ -231,8 +252,6 @@ static void add_op(Arena *a, Block *b, const Node *n)
 
 static Kind kind_of_node(const Making *m, const Node *n)
 {
-        if (n->op == OP_SOFTMAX)
-                return KIND_ATTENTION;
         if (n->op == OP_SCAN)
                 return KIND_SCAN;
         if (n->op != OP_MATMUL)
@@ -259,15 +278,15 @@ static void add_weight(Arena *a, const Graph *g, Block *b, const Weight *w)
                 b->more_weights++;
 }
 
-static void add_flow(Making *m, Block *from, Block *to, const Node *value)
+static void add_flow(Making *m, Block *from, Block *to)
 {
         BlockGraph *t = m->to;
-        from->shape = type_text(t->arena, m->g, &value->type);
         for (int i = 0; i < t->nflow; i++)
                 if (t->flow[i].from == from && t->flow[i].to == to)
                         return;
         GROW(t->arena, t->flow, t->nflow, t->cap_flow);
         t->flow[t->nflow++] = (Flow){from, to};
+        to->inputs++;
 }
 
 /* Weights behind views and what is computed of weights alone. */
@@ -286,36 +305,55 @@ static void connect(Making *m, Block *b, const Node *n)
                 if (!from)
                         add_constants(m, b, n->in[i]);
                 else if (m->block[from->id] && m->block[from->id] != b)
-                        add_flow(m, m->block[from->id], b, n->in[i]);
+                        add_flow(m, m->block[from->id], b);
         }
         b->shape = type_text(m->to->arena, m->g, &n->type);
 }
 
 static void make_body(Making *m, const Body *body, Block *group);
 
+/* "layer 0-4, 6-10, …: 22 of 26" */
+static const char *body_title(Arena *a, const Region *r, int body, int64_t taken)
+{
+        const char *text = "";
+        int runs = 0;
+        for (int64_t t = 0, end; t < r->iterations; t = end) {
+                for (end = t + 1; end < r->iterations && r->body_of[end] == r->body_of[t]; end++)
+                        ;
+                if (r->body_of[t] != body)
+                        continue;
+                if (++runs > 2)
+                        continue;
+                text = arena_printf(a, "%s%s%" PRId64, text, *text ? ", " : "", t);
+                if (end > t + 1)
+                        text = arena_printf(a, "%s-%" PRId64, text, end - 1);
+        }
+        if (r->nbody == 1)
+                return arena_printf(a, "%s × %" PRId64, r->name, r->iterations);
+        return arena_printf(a, "%s %s%s: %" PRId64 " of %" PRId64, r->name, text, runs > 2 ? ", …" : "",
+                            taken, r->iterations);
+}
+
 static void make_repeat(Making *m, const Node *n, Block *group)
 {
         const Region *r = n->attr.region;
         for (int k = 0; k < r->nbody; k++) {
-                int64_t taken = 0;
+                int64_t runs = 0;
                 for (int64_t t = 0; t < r->iterations; t++)
-                        taken += r->body_of[t] == k;
-                Arena *a = m->to->arena;
-                const char *name = r->nbody == 1 ? arena_printf(a, "%s × %" PRId64, r->name, r->iterations)
-                                                 : arena_printf(a, "%s: %" PRId64 " of %" PRId64, r->name,
-                                                                taken, r->iterations);
-                Block *b = block_new(m, BLOCK_REPEAT, group, name);
+                        runs += r->body_of[t] == k;
+                Block *b = block_new(m, BLOCK_REPEAT, group, body_title(m->to->arena, r, k, runs));
+                b->runs = runs;
                 make_body(m, r->body[k], b);
         }
 }
 
-/* What a repeat gives is what its last body, or any of them, leaves. */
+/* What a repeat gives is what its last body leaves. */
 static void make_result(Making *m, const Node *n)
 {
         const Region *r = n->in[0]->attr.region;
-        const int k = n->attr.index, last = r->body_of[r->iterations - 1];
-        const Node *next = k < r->ncarry ? r->body[last]->next[k] : r->body[last]->stack[k - r->ncarry];
-        const Node *from = m->from[next->id];
+        const Body *last = r->body[r->nbody - 1];
+        const int k = n->attr.index;
+        const Node *from = m->from[(k < r->ncarry ? last->next[k] : last->stack[k - r->ncarry])->id];
         m->block[n->id] = from ? m->block[from->id] : NULL;
 }
 
@@ -326,31 +364,52 @@ static void make_input(Making *m, const Node *n)
         m->block[n->id]->shape = type_text(m->to->arena, m->g, &n->type);
 }
 
-static void make_node(Making *m, Node *n, Block *body)
+/* What is kept in one kind of call and read in another is one block. */
+static Block *state_block(Making *m, const Node *n, Block *group)
 {
-        Block *leaf, *group = group_of(m, n, body, &leaf);
-        Arena *a = m->to->arena;
-        if (n->op == OP_APPEND || n->op == OP_KEEP || n->op == OP_KEPT) {
-                leaf = block_new(m, BLOCK_STATE, group, arena_printf(a, "kept: %s", n->attr.state->name));
-                leaf->colour = KIND_CARRIED;
-        } else if (!leaf) {
-                leaf = goes_on_from(m, n, group);
-                leaf = leaf ? leaf : block_new(m, BLOCK_OPS, group, NULL);
-                add_op(a, leaf, n);
+        const StateVar *state = n->attr.state;
+        if (!m->state[state->id]) {
+                m->state[state->id] =
+                        block_new(m, BLOCK_STATE, group, arena_printf(m->to->arena, "kept: %s", state->name));
+                m->state[state->id]->colour = KIND_CARRIED;
         }
-        if (rank_of_kind(kind_of_node(m, n)) > rank_of_kind(leaf->colour) && leaf->kind != BLOCK_STATE)
-                leaf->colour = kind_of_node(m, n);
-        m->block[n->id] = leaf;
-        connect(m, leaf, n);
+        return m->state[state->id];
+}
+
+static Block *leaf_of(Making *m, const Node *n, Block *group, int part, Link link)
+{
+        Block *b;
+        if (part >= 0 && !m->part[part].block)
+                m->part[part].block = block_new(m, BLOCK_LEAF, group, block_title(m->to->arena, link));
+        if (part >= 0)
+                return m->part[part].block;
+        b = goes_on_from(m, n, group);
+        b = b ? b : block_new(m, BLOCK_OPS, group, NULL);
+        add_op(m->to->arena, b, n);
+        return b;
+}
+
+static void make_node(Making *m, const Node *n, Block *body)
+{
+        int part;
+        Link link;
+        Block *group = group_of(m, n, body, &part, &link);
+        const bool keeps = n->op == OP_APPEND || n->op == OP_KEEP || n->op == OP_KEPT;
+        Block *b = keeps ? state_block(m, n, group) : leaf_of(m, n, group, part, link);
+        if (rank_of_kind(kind_of_node(m, n)) > rank_of_kind(b->colour) && !keeps)
+                b->colour = kind_of_node(m, n);
+        m->block[n->id] = b;
+        connect(m, b, n);
 }
 
 static void make_body(Making *m, const Body *body, Block *group)
 {
         for (int i = 0; i < body->nnode; i++) {
-                Node *n = body->node[i];
-                Block *leaf;
+                const Node *n = body->node[i];
+                int part;
+                Link link;
                 if (n->op == OP_REPEAT)
-                        make_repeat(m, n, group_of(m, n, group, &leaf));
+                        make_repeat(m, n, group_of(m, n, group, &part, &link));
                 else if (m->from[n->id] != n)
                         continue;
                 else if (n->op == OP_RESULT)
@@ -370,7 +429,7 @@ static void make_outputs(Making *m)
                 Block *b = block_new(m, BLOCK_OUTPUT, m->to->top, output_name(o));
                 b->shape = type_text(m->to->arena, m->g, &o->node->type);
                 if (from && m->block[from->id])
-                        add_flow(m, m->block[from->id], b, o->node);
+                        add_flow(m, m->block[from->id], b);
         }
 }
 
@@ -382,6 +441,7 @@ BlockGraph *blocks_of(Arena *a, const Graph *g)
         m.readers = NEW_ARRAY(a, int, g->nnode);
         m.from = NEW_ARRAY(a, Node *, g->nnode);
         m.block = NEW_ARRAY(a, Block *, g->nnode);
+        m.state = NEW_ARRAY(a, Block *, g->nstate);
         to->top = block_new(&m, BLOCK_GROUP, NULL, g->name);
         find_sources(&m, g->top);
         find_groups(&m, g->top);

@@ -8,7 +8,16 @@
 
 #include "graph_private.h"
 
-enum { PAD = 16, TITLE = 24, BETWEEN = 22, LAYER_GAP = 34, BEND = 10, SWEEPS = 12, PLACINGS = 24 };
+enum {
+        PAD = 16,
+        TITLE = 24,
+        BETWEEN = 22,
+        LAYER_GAP = 34,
+        PORT_GAP = 20,
+        BEND = 10,
+        SWEEPS = 12,
+        PLACINGS = 24
+};
 
 typedef enum { ITEM_BLOCK, ITEM_IN, ITEM_OUT, ITEM_BEND } ItemKind;
 
@@ -18,7 +27,7 @@ typedef struct {
         const Block *way;        /* of ports and bends: the block that the flow comes from */
         int layer, place;        /* in its layer */
         double x, width, height; /* x: of its middle */
-        double wish;
+        double wish, weight;
 } Item;
 
 /* Joins two items, of layers one after another once bends are made. */
@@ -26,7 +35,8 @@ typedef struct {
         int from, to;
         const Block *source; /* of what flows */
         double out, in;      /* where at the items, from their middles */
-        bool arrives;
+        bool back;           /* turned around: it flows from `to` to `from` */
+        bool arrives;        /* at the block that it is for, not at a border */
 } Joint;
 
 typedef struct {
@@ -126,14 +136,33 @@ static void find_joints(Layers *l, const Ports *ports)
 
 /* --- layers ----------------------------------------------------------------------------------------------------------- */
 
-/* Longest paths; a circle, which blocks may make where their nodes do not, is left after as many rounds as there are items. */
+/* Blocks may make a circle where their nodes do not: a joint that closes one is turned around. */
+static void turn_back(Layers *l, int item, char *state)
+{
+        state[item] = 1;
+        for (int i = 0; i < l->njoint; i++) {
+                Joint *j = &l->joint[i];
+                if (j->from != item || j->back)
+                        continue;
+                if (state[j->to] == 1)
+                        *j = (Joint){j->to, item, j->source, j->in, j->out, true, j->arrives};
+                else if (state[j->to] == 0)
+                        turn_back(l, j->to, state);
+        }
+        state[item] = 2;
+}
+
+/* Longest paths. */
 static void find_layers(Layers *l)
 {
         int last = 0;
-        for (int i = 0; i < l->n; i++)
+        char *state = NEW_ARRAY(l->arena, char, l->n);
+        for (int i = 0; i < l->n; i++) {
                 l->item[i].layer = l->item[i].kind == ITEM_BLOCK;
-        bool moved = true;
-        for (int round = 0; moved && round <= l->n; round++) {
+                if (!state[i])
+                        turn_back(l, i, state);
+        }
+        for (bool moved = true; moved;) {
                 moved = false;
                 for (int i = 0; i < l->njoint; i++) {
                         const Joint *j = &l->joint[i];
@@ -144,10 +173,10 @@ static void find_layers(Layers *l)
                 }
         }
         for (int i = 0; i < l->n; i++)
-                last = l->item[i].layer > last ? l->item[i].layer : last;
+                if (l->item[i].kind != ITEM_OUT && l->item[i].layer > last)
+                        last = l->item[i].layer;
         for (int i = 0; i < l->n; i++)
-                l->item[i].layer =
-                        l->item[i].kind == ITEM_OUT ? last + (l->item[i].layer < last) : l->item[i].layer;
+                l->item[i].layer = l->item[i].kind == ITEM_OUT ? last + 1 : l->item[i].layer;
         l->layers = last + 2;
 }
 
@@ -193,11 +222,13 @@ static void make_bends(Layers *l)
                                                           .layer = layer,
                                                           .width = BEND});
                         if (is_new)
-                                piece_new(l, (Joint){at, bend, j.source, out, 0, false});
+                                piece_new(l, (Joint){at, bend, j.source, out, 0, j.back,
+                                                     j.back && j.arrives && at == j.from});
                         at = bend;
                         out = 0;
                 }
-                piece_new(l, (Joint){at, j.to, j.source, out, j.in, j.arrives});
+                piece_new(l, (Joint){at, j.to, j.source, out, j.in, j.back,
+                                     j.arrives && (!j.back || at == j.from)});
         }
 }
 
@@ -297,7 +328,7 @@ static void place_layer(Layers *l, int layer)
                *weight = NEW_ARRAY(l->arena, double, n + 1);
         int *count = NEW_ARRAY(l->arena, int, n + 1), runs = 0;
         for (int i = 0; i < n; i++) {
-                const double heavy = l->item[of[i]].kind == ITEM_BLOCK ? 1 : 4;
+                const double heavy = l->item[of[i]].weight;
                 shift[i] = i ? shift[i - 1] + between(l, of[i - 1], of[i]) : 0;
                 mean[runs] = l->item[of[i]].wish - shift[i];
                 weight[runs] = heavy;
@@ -317,25 +348,33 @@ static void place_layer(Layers *l, int layer)
                         l->item[of[i]].x = mean[r] + shift[i];
 }
 
+/* What joins blocks, or goes on straight, weighs more than what bends aside. */
+static double weight_of(const Layers *l, const Joint *j)
+{
+        const bool from = l->item[j->from].kind == ITEM_BEND, to = l->item[j->to].kind == ITEM_BEND;
+        return from == to ? 64 : 1;
+}
+
 /* side -1: after those before, 1: after those behind, 0: both. */
 static void wish_layer(Layers *l, int layer, int side)
 {
         for (int i = 0; i < l->size[layer]; i++) {
                 const int it = l->layer[layer][i];
-                double sum = 0;
-                int n = 0;
+                double sum = 0, weight = 0;
                 for (int k = 0; k < l->npiece; k++) {
                         const Joint *j = &l->piece[k];
+                        const double w = weight_of(l, j);
                         if (j->to == it && side <= 0) {
-                                sum += l->item[j->from].x + j->out - j->in;
-                                n++;
+                                sum += w * (l->item[j->from].x + j->out - j->in);
+                                weight += w;
                         }
                         if (j->from == it && side >= 0) {
-                                sum += l->item[j->to].x + j->in - j->out;
-                                n++;
+                                sum += w * (l->item[j->to].x + j->in - j->out);
+                                weight += w;
                         }
                 }
-                l->item[it].wish = n ? sum / n : l->item[it].x;
+                l->item[it].wish = weight > 0 ? sum / weight : l->item[it].x;
+                l->item[it].weight = weight > 0 ? weight : 0.1;
         }
         place_layer(l, layer);
 }
@@ -344,7 +383,7 @@ static void place_items(Layers *l)
 {
         for (int k = 0; k < l->layers; k++) {
                 for (int i = 0; i < l->size[k]; i++)
-                        l->item[l->layer[k][i]].wish = 0;
+                        l->item[l->layer[k][i]].weight = 1, l->item[l->layer[k][i]].wish = 0;
                 place_layer(l, k);
         }
         for (int round = 0; round < PLACINGS; round++) {
@@ -352,6 +391,14 @@ static void place_items(Layers *l)
                 for (int k = 0; k < l->layers; k++)
                         wish_layer(l, down ? k : l->layers - 1 - k, both ? 0 : down ? -1 : 1);
         }
+}
+
+static bool ends_flat(const Layers *l)
+{
+        for (int i = 0; i < l->size[l->layers - 1]; i++)
+                if (l->item[l->layer[l->layers - 1][i]].kind == ITEM_BLOCK)
+                        return false;
+        return true;
 }
 
 /* Blocks stand in the middle of their layer's height. */
@@ -370,8 +417,11 @@ static void stack_layers(Layers *l)
                         right = fmax(right, it->x + it->width / 2);
                 }
                 l->top[k] = y;
-                const bool flat = l->height[k] == 0 && (k == 0 || k == l->layers - 1 || !l->size[k]);
-                y += l->height[k] + (k == l->layers - 1 ? 0 : flat ? (l->size[k] ? 12 : 0) : LAYER_GAP);
+                const bool begins = k == 0 && l->height[k] == 0, ends = k == l->layers - 2 && ends_flat(l);
+                y += l->height[k] + (k == l->layers - 1      ? 0
+                                     : begins && !l->size[k] ? 0
+                                     : begins || ends        ? PORT_GAP
+                                                             : LAYER_GAP);
         }
         const double title = svg_width(g->name, SVG_SIZE) + 2 * PAD,
                      wide = right > left ? right - left + 2 * PAD : 2 * PAD;
@@ -406,7 +456,7 @@ static void keep_ways(const Layers *l)
                 const Item *a = &l->item[j->from], *b = &l->item[j->to];
                 const double a_top = l->top[a->layer], b_top = l->top[b->layer];
                 BlockGraph *g = l->graph;
-                Way w = {NEW_ARRAY(g->arena, Point, 4), 4, j->arrives};
+                Way w = {NEW_ARRAY(g->arena, Point, 4), 4, j->arrives, j->back, l->group};
                 const double leaves = a->kind == ITEM_BLOCK ? a->block->y + a->height
                                       : a->kind == ITEM_IN  ? 0
                                                             : a_top;
@@ -418,8 +468,7 @@ static void keep_ways(const Layers *l)
                 w.point[2] = (Point){b->x + j->in, b_top};
                 w.point[3] = (Point){b->x + j->in, comes};
                 GROW(g->arena, g->way, g->nway, g->cap_way);
-                g->way[g->nway] = w;
-                g->way[g->nway++].within = l->group;
+                g->way[g->nway++] = w;
         }
 }
 

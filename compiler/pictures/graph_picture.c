@@ -3,7 +3,7 @@
 
 #include "graph_private.h"
 
-enum { MARGIN = 20, HEAD = 44, LINE = 13, CIRCLE = 22, KEY = 54 };
+enum { MARGIN = 20, HEAD = 44, LINE = 13, CIRCLE = 22, KEY = 72 };
 
 bool is_group(const Block *b)
 {
@@ -12,7 +12,7 @@ bool is_group(const Block *b)
 
 bool is_dot_op(const Block *b)
 {
-        return b->kind == BLOCK_OPS && b->nop == 1 && b->nweight == 0 &&
+        return b->kind == BLOCK_OPS && b->nop == 1 && b->inputs > 1 && b->nweight == 0 &&
                (b->op == OP_ADD || b->op == OP_MUL || b->op == OP_SUB);
 }
 
@@ -79,7 +79,7 @@ static void draw_leaf(Text *t, const Block *b)
 static void draw_group(Text *t, const Block *b, int depth)
 {
         const char *fill = depth % 2 ? "#f1f4f8" : "#ffffff";
-        for (int sheet = b->kind == BLOCK_REPEAT ? 2 : 0; sheet >= 0; sheet--)
+        for (int sheet = b->runs > 1 ? 2 : 0; sheet >= 0; sheet--)
                 text_printf(
                         t,
                         "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"6\" class=\"group\" "
@@ -121,13 +121,16 @@ static void draw_titles(Text *t, const Block *group)
 static void draw_way(Text *t, const Way *w)
 {
         const Point *p = w->point;
-        const double middle = (p[1].y + p[2].y) / 2, end = w->arrives ? p[3].y - 6 : p[3].y;
-        text_printf(
-                t,
-                "<path class=\"edge\" d=\"M%.1f %.1fL%.1f %.1fC%.1f %.1f %.1f %.1f %.1f %.1fL%.1f %.1f\"/>\n",
-                p[0].x, p[0].y, p[1].x, p[1].y, p[1].x, middle, p[2].x, middle, p[2].x, fmin(p[2].y, end),
-                p[3].x, end);
-        if (w->arrives)
+        const double middle = (p[1].y + p[2].y) / 2, begin = w->arrives && w->back ? p[0].y + 6 : p[0].y,
+                     end = w->arrives && !w->back ? p[3].y - 6 : p[3].y;
+        text_printf(t,
+                    "<path class=\"edge\" d=\"M%.1f %.1fL%.1f %.1fC%.1f %.1f %.1f %.1f %.1f %.1fL%.1f "
+                    "%.1f\"/>\n",
+                    p[0].x, begin, p[1].x, fmax(p[1].y, begin), p[1].x, middle, p[2].x, middle, p[2].x,
+                    fmin(p[2].y, end), p[3].x, end);
+        if (w->arrives && w->back)
+                text_printf(t, "<path class=\"tip\" d=\"M%.1f %.1fl-4 7h8z\"/>\n", p[0].x, p[0].y);
+        else if (w->arrives)
                 text_printf(t, "<path class=\"tip\" d=\"M%.1f %.1fl-4 -7h8z\"/>\n", p[3].x, p[3].y);
 }
 
@@ -156,7 +159,11 @@ void draw_graph(Text *out, const Graph *g)
                 draw_way(out, &b->way[i]);
         draw_titles(out, b->top);
         svg_legend(out, MARGIN, bottom + 24, kinds_in(b));
-        svg_text(out, MARGIN, bottom + 42, "text grey",
+        if (g->nstate) {
+                svg_box(out, MARGIN, bottom + 33, 14, 10, "inner", kind_fill[KIND_CARRIED], NULL);
+                svg_text(out, MARGIN + 19, bottom + 42, "text", "kept between calls");
+        }
+        svg_text(out, MARGIN, bottom + (g->nstate ? 60 : 42), "text grey",
                  "→ shape of what a block gives; a pile of sheets is a repeat");
         svg_end(out);
 }

@@ -24,7 +24,9 @@ struct Block {
         Kind colour;
         const char *ops; /* OPS: what they are .. */
         int nop;
-        Op op; /* .. and the last one */
+        Op op;        /* .. and the last one */
+        int inputs;   /* flows to it */
+        int64_t runs; /* REPEAT: iterations that take the body */
         const Weight *weight[MOST_WEIGHTS];
         const char *weight_text[MOST_WEIGHTS]; /* "w [96, 96]" */
         int nweight, more_weights;
@@ -45,7 +47,8 @@ typedef struct {
 typedef struct {
         Point *point;
         int n;
-        bool arrives;        /* at the block that it is for */
+        bool arrives;        /* at the block that it is for .. */
+        bool back;           /* .. which is its upper end */
         const Block *within; /* the group */
 } Way;
 
