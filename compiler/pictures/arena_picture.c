@@ -11,7 +11,16 @@
 
 #include "pictures_private.h"
 
-enum { LEFT = 110, TOP = 64, HIGH = 440, WIDE = 960, LEAST_COLUMN = 15, MOST_COLUMN = 76, LEGEND = 64 };
+enum {
+        LEFT = 110,
+        HEAD = 44,
+        BAND = 15,
+        HIGH = 440,
+        WIDE = 960,
+        LEAST_COLUMN = 15,
+        MOST_COLUMN = 76,
+        LEGEND = 64
+};
 
 typedef struct {
         Text *out;
@@ -171,6 +180,19 @@ static void draw_kernel_names(const ArenaPicture *d, int body, double bottom)
         }
 }
 
+static int deepest_repeat(const Plan *p, int body)
+{
+        int most = 0;
+        for (int i = 0; i < p->list[body].n; i++) {
+                const Kernel *k = p->list[body].kernel[i];
+                for (int b = 0; k->op == K_REPEAT && b < k->region->nbody; b++) {
+                        const int depth = 1 + deepest_repeat(p, body_number(p, k->region->body[b]));
+                        most = depth > most ? depth : most;
+                }
+        }
+        return most;
+}
+
 /* A band behind a repeat's kernels, darker where it is within another. */
 static void draw_repeats(const ArenaPicture *d, int body, int depth)
 {
@@ -180,11 +202,12 @@ static void draw_repeats(const ArenaPicture *d, int body, int depth)
                 if (k->op != K_REPEAT)
                         continue;
                 const double x = step_at(d, k->step), width = step_at(d, k->last_step + 1) - x;
+                const double y = HEAD + BAND * depth;
                 const char *text =
-                        arena_printf(d->out->arena, "%s x %" PRId64, k->region->name, k->region->iterations);
-                svg_box(d->out, x, TOP - 16 + 13 * depth, width, d->bytes.from - TOP + 16 - 13 * depth,
-                        "frame", depth % 2 ? "#e8eef6" : "#f3f6fa", text);
-                svg_text(d->out, x + width / 2, TOP - 5 + 13 * depth, "text middle bold", text);
+                        arena_printf(d->out->arena, "%s × %" PRId64, k->region->name, k->region->iterations);
+                svg_box(d->out, x, y, width, d->bytes.from - y, "frame", depth % 2 ? "#e8eef6" : "#f3f6fa",
+                        text);
+                svg_text_within(d->out, x + width / 2, y + 12, width, "middle bold", text, k->region->name);
                 for (int b = 0; b < k->region->nbody; b++)
                         draw_repeats(d, body_number(p, k->region->body[b]), depth + 1);
         }
@@ -266,24 +289,27 @@ void draw_arena(Text *out, const Plan *p)
 {
         Arena *a = out->arena;
         ArenaPicture d = {.out = out, .plan = p};
+        const double top = HEAD + 8 + BAND * deepest_repeat(p, 0);
         d.column = fmin(fmax((double)WIDE / (p->steps > 0 ? p->steps : 1), LEAST_COLUMN), MOST_COLUMN);
         d.bytes = (Axis){.low = 0,
                          .high = p->arena_size > 0 ? (double)p->arena_size * 1.02 : 1,
-                         .from = TOP + HIGH,
-                         .to = TOP,
+                         .from = top + HIGH,
+                         .to = top,
                          .unit = "B"};
         d.carried = NEW_ARRAY(a, bool, p->nbuffer);
         d.kind = NEW_ARRAY(a, Kind, p->nbuffer);
         find_carried(&d);
         find_kinds(&d);
-        const char *title = arena_printf(a, "%s: the arena over time, up to %" PRId64 " new positions a call",
-                                         p->c_name, p->chunk);
+        const bool grows = p->graph->past >= 0;
+        const char *title = arena_printf(
+                a, "%s: the arena over time%s", p->c_name,
+                grows ? arena_printf(a, ", up to %" PRId64 " new positions a call", p->chunk) : "");
         const double names = longest_name(p), wide = fmax(LEFT + p->steps * d.column + 190, 760),
-                     key = TOP + HIGH + names + 46;
+                     key = d.bytes.from + names + 46;
         svg_begin(out, wide, key + LEGEND - 22, title);
         svg_text(out, LEFT, 26, "title", title);
         draw_chart(&d);
-        svg_text(out, LEFT + p->steps * d.column / 2, TOP + HIGH + names + 24, "text middle",
+        svg_text(out, LEFT + p->steps * d.column / 2, d.bytes.from + names + 24, "text middle",
                  "kernels, in the order in which they run");
         draw_key(&d, key);
         svg_end(out);

@@ -178,5 +178,7 @@ const char *units_text(Arena *a, const PlanCall *call, const Kernel *k, int thre
 {
         const KernelCost *c = &call->cost[k->step];
         const int64_t units = call_units(call, k, threads);
+        if (units == 1)
+                return "one thread does it";
         return arena_printf(a, "%" PRId64 " %s", units, units > c->units ? "blocks of keys" : c->unit);
 }

@@ -53,7 +53,8 @@ static void print_share_rows(FILE *f, const Plan *p, const PlanCall *call, const
                 }
                 for (int t = 0; t < threads; t++)
                         fprintf(f, "%s%" PRId64, t ? " " : "", units_done(call, k, t, threads));
-                fprintf(f, " of %s\n", units_text(p->graph->arena, call, k, threads));
+                fprintf(f, "%s%s\n", call_units(call, k, threads) == 1 ? ", " : " of ",
+                        units_text(p->graph->arena, call, k, threads));
         }
 }
 

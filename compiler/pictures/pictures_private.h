@@ -18,6 +18,9 @@ void svg_line(Text *t, double x0, double y0, double x1, double y1, const char *c
 void svg_path(Text *t, const char *classes, const char *path);
 void svg_text(Text *t, double x, double y, const char *classes, const char *text);
 void svg_text_up(Text *t, double x, double y, const char *classes, const char *text); /* read from below */
+/* In so many pixels: in full, or smaller, or shorter, or not at all. */
+void svg_text_within(Text *t, double x, double y, double room, const char *classes, const char *text,
+                     const char *shorter);
 enum { SVG_SMALL = 9, SVG_SIZE = 11, SVG_TITLE = 15 }; /* of letters: classes small, text and title */
 double svg_width(const char *text, int size); /* of names and numbers, in the fixed width that they have */
 

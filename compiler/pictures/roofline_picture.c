@@ -13,7 +13,7 @@
 
 #include "pictures_private.h"
 
-enum { LEFT = 300, TOP = 50, WIDE = 560, HIGH = 300, LINE = 17, COLUMN = 84, LEAST_MARK = 2, MOST_MARK = 8 };
+enum { LEFT = 300, TOP = 50, WIDE = 560, HIGH = 300, LINE = 17, COLUMN = 84, LEAST_MARK = 3, MOST_MARK = 9 };
 
 typedef struct {
         Text *out;

@@ -6,20 +6,18 @@ static const char style[] =
         "text { font-family: 'DejaVu Sans Mono', 'Liberation Mono', Menlo, Consolas, monospace; fill: #222 "
         "}\n"
         ".text { font-size: 11px } .small { font-size: 9px } .title { font-size: 15px; font-weight: bold }\n"
-        ".bold { font-weight: bold } .grey { fill: #666 } .red { fill: #b02020 } .white { fill: #fff }\n"
+        ".bold { font-weight: bold } .grey { fill: #666 } .red { fill: #b02020 }\n"
         ".middle { text-anchor: middle } .end { text-anchor: end }\n"
+        ".halo { paint-order: stroke; stroke: #fff; stroke-width: 4px; stroke-linejoin: round }\n"
         ".axis { stroke: #222; stroke-width: 1; fill: none } .grid { stroke: #e2e2e2; stroke-width: 1 }\n"
-        ".box { stroke: #333; stroke-width: 0.8 } .inner { stroke: #333; stroke-width: 0.8; "
-        "stroke-dasharray: 3 2 }\n"
+        ".box { stroke: #333; stroke-width: 0.8 } .mark { stroke: #222; stroke-width: 0.8 }\n"
+        ".inner { stroke: #333; stroke-width: 0.8; stroke-dasharray: 3 2 }\n"
         ".frame { stroke: #999; stroke-width: 1 } .group { stroke: #888; stroke-width: 1 }\n"
         ".peak { stroke: #b02020; stroke-width: 1.5; stroke-dasharray: 6 3; fill: none }\n"
-        ".wait { stroke: #b02020; stroke-width: 1.2 } .live { stroke: #222; stroke-width: 1.2; "
-        "stroke-opacity: 0.55; fill: none }\n"
-        ".roof { stroke: #222; stroke-width: 2; fill: none } .edge { stroke: #444; stroke-width: 1.2; fill: "
-        "none }\n"
-        ".halo { paint-order: stroke; stroke: #fff; stroke-width: 4px; stroke-linejoin: round } .tip { fill: "
-        "#444 }\n"
-        ".mark { stroke: #222; stroke-width: 0.8 }\n";
+        ".wait { stroke: #b02020; stroke-width: 1.2 } .live { stroke: #6a3d9a; stroke-width: 1.8; fill: none "
+        "}\n"
+        ".roof { stroke: #222; stroke-width: 2; fill: none }\n"
+        ".edge { stroke: #444; stroke-width: 1.2; fill: none } .tip { fill: #444 }\n";
 
 void svg_begin(Text *t, double width, double height, const char *title)
 {
@@ -122,6 +120,19 @@ double svg_width(const char *text, int size)
         for (int i = 0; text[i]; i++)
                 letters += (text[i] & 0xc0) != 0x80;
         return 0.602 * size * letters;
+}
+
+void svg_text_within(Text *t, double x, double y, double room, const char *classes, const char *text,
+                     const char *shorter)
+{
+        const char *try[] = {text, text, shorter};
+        for (int i = 0; i < 3; i++) {
+                const int size = i ? SVG_SMALL : SVG_SIZE;
+                if (svg_width(try[i], size) > room)
+                        continue;
+                svg_text(t, x, y, arena_printf(t->arena, "%s %s", i ? "small" : "text", classes), try[i]);
+                return;
+        }
 }
 
 /* --- kinds ------------------------------------------------------------------------------------------------------------ */

@@ -10,7 +10,7 @@
 
 #include "pictures_private.h"
 
-enum { LEFT = 96, WIDE = 900, RIGHT = 40, TOP = 62, LINE = 15, GAP = 40 };
+enum { LEFT = 96, WIDE = 900, RIGHT = 40, TOP = 62, LINE = 15, GAP = 40, BAND = 15 };
 
 typedef struct {
         Text *out;
@@ -18,13 +18,13 @@ typedef struct {
         const PlanCall *call;
         const Roof *roof;
         const Turn *turn;
-        int nturn, threads;
-        double row;       /* height of a thread's */
-        double top;       /* of the rows */
-        double *begin;    /* [nturn][threads]: seconds at which a thread begins with a kernel .. */
-        double *end;      /* .. and ends; of bodies: when the first comes, the last goes */
-        double *wait;     /* [nturn]: the barrier before a kernel; < 0: there is none */
-        double all, busy; /* seconds of the whole; of all threads' work */
+        int nturn, threads, depth; /* depth: of repeats within each other */
+        double row;                /* height of a thread's */
+        double top;                /* of the rows */
+        double *begin;             /* [nturn][threads]: seconds at which a thread begins with a kernel .. */
+        double *end;               /* .. and ends; of bodies: when the first comes, the last goes */
+        double *wait;              /* [nturn]: the barrier before a kernel; < 0: there is none */
+        double all, busy;          /* seconds of the whole; of all threads' work */
         Axis time;
 } Schedule;
 
@@ -80,6 +80,8 @@ static const char *share_text(Arena *a, const Schedule *s, const Kernel *k, int 
                 return arena_printf(a, "%s: all, for itself", k->name);
         const int64_t from = units_before(s->call, k, t, s->threads),
                       to = units_before(s->call, k, t + 1, s->threads);
+        if (to - from == call_units(s->call, k, s->threads))
+                return arena_printf(a, "%s: all", k->name);
         return arena_printf(a, "%s: %" PRId64 " to %" PRId64 " of %s", k->name, from, to,
                             units_text(a, s->call, k, s->threads));
 }
@@ -110,13 +112,23 @@ static void draw_band(const Schedule *s, int i, int depth)
         const Region *r = s->turn[i].kernel->region;
         const double x = axis_at(&s->time, s->begin[i * s->threads]),
                      wide = axis_at(&s->time, s->begin[(end - 1) * s->threads]) - x,
-                     y = s->top - 18 + 12 * (depth - 1);
+                     y = s->top - 4 - BAND * (s->depth - depth + 1);
         const char *text = arena_printf(s->out->arena, "%s, one of %" PRId64 "%s", r->name, s->turn[i].runs,
                                         s->turn[i].runs < r->iterations ? " such" : "");
         svg_box(s->out, x, y, wide, s->top + s->threads * s->row - y, "frame",
                 depth % 2 ? "#f3f6fa" : "#e8eef6", text);
-        if (svg_width(text, SVG_SIZE) < wide)
-                svg_text(s->out, x + wide / 2, y + 12, "text middle bold", text);
+        svg_text_within(s->out, x + wide / 2, y + 12, wide, "middle bold", text, r->name);
+}
+
+static int deepest(const Turn *turn, int n)
+{
+        int depth = 0, most = 0;
+        for (int i = 0; i < n; i++) {
+                depth += turn[i].kind == RUNS_BODY;
+                most = depth > most ? depth : most;
+                depth -= turn[i].kind == ENDS_BODY;
+        }
+        return most;
 }
 
 static void draw_bands(const Schedule *s)
@@ -155,7 +167,7 @@ static void draw_table(const Schedule *s, double y)
 {
         static const char *const head[] = {"",     "kernel", "shared by", "runs",
                                            "FLOP", "bytes",  "time",      "of all"};
-        static const double column[] = {16, 28, 300, 560, 640, 720, 800, 870};
+        static const double column[] = {16, 28, 300, 585, 655, 730, 810, 880};
         Arena *a = s->out->arena;
         double total = 0;
         for (int i = 0; i < s->nturn; i++) {
@@ -206,7 +218,8 @@ static double draw_call(Schedule *s, double y)
         const double waiting = s->all > 0 ? 100 - 100 * s->busy / (s->all * s->threads) : 0;
         svg_text(s->out, LEFT, y, "text bold",
                  arena_printf(a, "%s: threads wait %.0f %% of the time", s->call->about, waiting));
-        s->top = y + 30;
+        s->depth = deepest(s->turn, s->nturn);
+        s->top = y + 14 + BAND * s->depth;
         svg_open(s->out, " data-call=\"%s\"", s->call->part ? "feed" : s->call->name);
         draw_bands(s);
         draw_rows(s);
