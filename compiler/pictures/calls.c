@@ -154,6 +154,11 @@ bool is_waited_for(const Plan *p, const PlanCall *call, const Kernel *k, int thr
         return threads > 1 && (k->barrier & calls);
 }
 
+bool is_done_by_each(const PlanCall *call, const Kernel *k)
+{
+        return (k->own && call->one_row) || k->op == K_ACTIVE;
+}
+
 int64_t call_units(const PlanCall *call, const Kernel *k, int threads)
 {
         const KernelCost *c = &call->cost[k->step];
@@ -169,7 +174,7 @@ int64_t units_before(const PlanCall *call, const Kernel *k, int t, int threads)
 
 int64_t units_done(const PlanCall *call, const Kernel *k, int t, int threads)
 {
-        if (k->own && call->one_row)
+        if (is_done_by_each(call, k))
                 return call->cost[k->step].units;
         return units_before(call, k, t + 1, threads) - units_before(call, k, t, threads);
 }

@@ -47,7 +47,7 @@ static void print_share_rows(FILE *f, const Plan *p, const PlanCall *call, const
                 const Kernel *k = turn[i].kernel;
                 fprintf(f, "  %s %-13s %-*s ", is_waited_for(p, call, k, threads) ? "|" : " ",
                         kernel_word[k->op], width, k->name);
-                if (k->own && call->one_row) {
+                if (is_done_by_each(call, k)) {
                         fprintf(f, "all by each thread\n");
                         continue;
                 }

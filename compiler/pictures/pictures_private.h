@@ -51,6 +51,8 @@ int turns_of(Arena *a, const Plan *p, const PlanCall *call, Turn **turn);
 /* The seconds that a kernel takes at least: its arithmetic's or its bytes', the longer of them. */
 double least_seconds(const KernelCost *cost, const Roof *roof);
 bool is_waited_for(const Plan *p, const PlanCall *call, const Kernel *k, int threads);
+/* Does every thread do all of it, for itself? */
+bool is_done_by_each(const PlanCall *call, const Kernel *k);
 /* How many units threads share: those of its cost, or of attention of one row blocks of keys; and with what they are. */
 int64_t call_units(const PlanCall *call, const Kernel *k, int threads);
 const char *units_text(Arena *a, const PlanCall *call, const Kernel *k, int threads);

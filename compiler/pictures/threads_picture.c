@@ -54,7 +54,7 @@ static void run_turn(Schedule *s, int i, double *clock)
                 for (int k = 0; k < s->threads; k++)
                         clock[k] = s->wait[i];
         }
-        const bool own = t->kernel->own && s->call->one_row;
+        const bool own = is_done_by_each(s->call, t->kernel);
         const int64_t all = own ? cost->units : call_units(s->call, t->kernel, s->threads);
         for (int k = 0; k < s->threads; k++) {
                 const double part = (double)units_done(s->call, t->kernel, k, s->threads) / (double)all;
@@ -76,7 +76,7 @@ static void run_schedule(Schedule *s)
 
 static const char *share_text(Arena *a, const Schedule *s, const Kernel *k, int t)
 {
-        if (k->own && s->call->one_row)
+        if (is_done_by_each(s->call, k))
                 return arena_printf(a, "%s: all, for itself", k->name);
         const int64_t from = units_before(s->call, k, t, s->threads),
                       to = units_before(s->call, k, t + 1, s->threads);
@@ -186,7 +186,7 @@ static void draw_table(const Schedule *s, double y)
                 const double seconds = least_seconds(cost, s->roof);
                 const char *cell[] = {arena_printf(a, "%d", t->number),
                                       t->kernel->name,
-                                      t->kernel->own && s->call->one_row
+                                      is_done_by_each(s->call, t->kernel)
                                               ? "all by each thread"
                                               : units_text(a, s->call, t->kernel, s->threads),
                                       arena_printf(a, "%" PRId64, cost->runs),
