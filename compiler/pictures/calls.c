@@ -116,16 +116,16 @@ static void add_turns(Turns *t, int body, uint64_t part)
                 if (body == 0 && k->part != part)
                         continue;
                 if (k->op != K_REPEAT) {
-                        add_turn(t, (Turn){RUNS_KERNEL, k, 1, ++t->number});
+                        add_turn(t, (Turn){RUNS_KERNEL, k, 1, ++t->number, false});
                         continue;
                 }
                 for (int b = 0; b < k->region->nbody; b++) {
                         int64_t runs = 0;
                         for (int64_t j = 0; j < k->region->iterations; j++)
                                 runs += k->region->body_of[j] == b;
-                        add_turn(t, (Turn){RUNS_BODY, k, runs, 0});
+                        add_turn(t, (Turn){RUNS_BODY, k, runs, 0, b == 0});
                         add_turns(t, body_number(t->plan, k->region->body[b]), part);
-                        add_turn(t, (Turn){ENDS_BODY, k, runs, 0});
+                        add_turn(t, (Turn){ENDS_BODY, k, runs, 0, false});
                 }
         }
 }
@@ -146,12 +146,12 @@ double least_seconds(const KernelCost *cost, const Roof *roof)
                     (double)(cost->read + cost->written) / roof->most.read);
 }
 
-bool is_waited_for(const Plan *p, const PlanCall *call, const Kernel *k, int threads)
+bool waits_before(const Plan *p, const PlanCall *call, const Turn *t, int threads)
 {
         const int calls = !call->one_row                            ? WAIT_ROWS
                           : p->heads > 0 && p->heads % threads == 0 ? WAIT_HEADS
                                                                     : WAIT_STEP;
-        return threads > 1 && (k->barrier & calls);
+        return threads > 1 && (t->kernel->barrier & calls) && (t->kind == RUNS_KERNEL || t->begins);
 }
 
 bool is_done_by_each(const PlanCall *call, const Kernel *k)

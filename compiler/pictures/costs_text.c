@@ -42,10 +42,12 @@ static void print_share_rows(FILE *f, const Plan *p, const PlanCall *call, const
         const int width = name_width(turn, n);
         fprintf(f, "%s (| waits for all threads)\n", call->about);
         for (int i = 0; i < n; i++) {
+                const Kernel *k = turn[i].kernel;
+                if (turn[i].kind == RUNS_BODY && waits_before(p, call, &turn[i], threads))
+                        fprintf(f, "  | repeat        %s\n", k->region->name);
                 if (turn[i].kind != RUNS_KERNEL)
                         continue;
-                const Kernel *k = turn[i].kernel;
-                fprintf(f, "  %s %-13s %-*s ", is_waited_for(p, call, k, threads) ? "|" : " ",
+                fprintf(f, "  %s %-13s %-*s ", waits_before(p, call, &turn[i], threads) ? "|" : " ",
                         kernel_word[k->op], width, k->name);
                 if (is_done_by_each(call, k)) {
                         fprintf(f, "all by each thread\n");

@@ -46,11 +46,13 @@ typedef struct {
         const Kernel *kernel; /* of bodies: the repeat's */
         int64_t runs;         /* of a body: the iterations that take it */
         int number;           /* of a kernel: its place among the kernels, from 1 */
+        bool begins;          /* of a body: the repeat's first */
 } Turn;
 int turns_of(Arena *a, const Plan *p, const PlanCall *call, Turn **turn);
 /* The seconds that a kernel takes at least: its arithmetic's or its bytes', the longer of them. */
 double least_seconds(const KernelCost *cost, const Roof *roof);
-bool is_waited_for(const Plan *p, const PlanCall *call, const Kernel *k, int threads);
+/* Is there a barrier before it?  Of a repeat: before its first body. */
+bool waits_before(const Plan *p, const PlanCall *call, const Turn *t, int threads);
 /* Does every thread do all of it, for itself? */
 bool is_done_by_each(const PlanCall *call, const Kernel *k);
 /* How many units threads share: those of its cost, or of attention of one row blocks of keys; and with what they are. */

@@ -43,17 +43,17 @@ static void run_turn(Schedule *s, int i, double *clock)
         const Turn *t = &s->turn[i];
         double *begin = &s->begin[i * s->threads], *end = &s->end[i * s->threads];
         s->wait[i] = -1;
+        if (waits_before(s->plan, s->call, t, s->threads)) {
+                s->wait[i] = latest(clock, s->threads);
+                for (int k = 0; k < s->threads; k++)
+                        clock[k] = s->wait[i];
+        }
         if (t->kind != RUNS_KERNEL) {
                 for (int k = 0; k < s->threads; k++)
                         begin[k] = end[k] = latest(clock, s->threads);
                 return;
         }
         const KernelCost *cost = &s->call->cost[t->kernel->step];
-        if (is_waited_for(s->plan, s->call, t->kernel, s->threads)) {
-                s->wait[i] = latest(clock, s->threads);
-                for (int k = 0; k < s->threads; k++)
-                        clock[k] = s->wait[i];
-        }
         const bool own = is_done_by_each(s->call, t->kernel);
         const int64_t all = own ? cost->units : call_units(s->call, t->kernel, s->threads);
         for (int k = 0; k < s->threads; k++) {
