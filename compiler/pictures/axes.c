@@ -3,6 +3,8 @@
 
 #include "pictures_private.h"
 
+enum { MOST_TICKS = 40 };
+
 static double log_10(double x)
 {
         return real_log(x) / real_log(10);
@@ -18,8 +20,8 @@ double axis_at(const Axis *x, double value)
 /* Between powers of ten, where they lie apart: at 2 to 9. */
 static void draw_minor_ticks(Text *t, const Axis *x, double at, bool upwards)
 {
-        const double decades = log_10(x->high) - log_10(x->low);
-        for (double e = floor(log_10(x->low) + 1e-9); x->log && decades < 9 && e < log_10(x->high); e++)
+        const int first = (int)floor(log_10(x->low) + 1e-9), last = (int)ceil(log_10(x->high) - 1e-9);
+        for (int e = first; x->log && last - first < 9 && e < last; e++)
                 for (int k = 2; k <= 9; k++) {
                         const double p = axis_at(x, k * real_pow(10, e));
                         if (upwards)
@@ -37,18 +39,16 @@ static double round_step(double range, int about)
         return power * (part < 1.5 ? 1 : part < 3.5 ? 2 : part < 7.5 ? 5 : 10);
 }
 
-int axis_ticks(const Axis *x, int about, double *tick)
+/* [MOST_TICKS], at round numbers; how many */
+static int axis_ticks(const Axis *x, int about, double *tick)
 {
+        const double step = x->log ? 1 : round_step(x->high - x->low, about);
+        const double low = x->log ? log_10(x->low) : x->low / step,
+                     high = x->log ? log_10(x->high) : x->high / step;
+        const int first = (int)ceil(low - 1e-9), last = (int)floor(high + 1e-6);
         int n = 0;
-        if (x->log) {
-                for (double e = ceil(log_10(x->low) - 1e-9); e <= log_10(x->high) + 1e-9 && n < MOST_TICKS;
-                     e++)
-                        tick[n++] = real_pow(10, e);
-                return n;
-        }
-        const double step = round_step(x->high - x->low, about);
-        for (double k = ceil(x->low / step - 1e-9); k * step <= x->high + step * 1e-6 && n < MOST_TICKS; k++)
-                tick[n++] = k == 0 ? 0 : k * step; /* never -0 */
+        for (int k = first; k <= last && n < MOST_TICKS; k++)
+                tick[n++] = x->log ? real_pow(10, k) : k * step;
         return n;
 }
 

@@ -33,7 +33,7 @@ typedef struct {
 
 /* --- nodes that are seen ---------------------------------------------------------------------------------------------- */
 
-static bool is_number(const Node *n, double value)
+static bool is_scalar(const Node *n, double value)
 {
         return n->op == OP_CONST && n->type.rank == 0 && n->attr.literal->iterations == 1 &&
                n->attr.literal->value[0] == value;
@@ -50,8 +50,8 @@ static int passed_on(const Node *n)
         switch (n->op) {
         case OP_VIEW:
         case OP_REAL_OF: return 0;
-        case OP_MUL: return is_number(n->in[0], 1) ? 1 : is_number(n->in[1], 1) ? 0 : -1;
-        case OP_ADD: return is_number(n->in[0], 0) ? 1 : is_number(n->in[1], 0) ? 0 : -1;
+        case OP_MUL: return is_scalar(n->in[0], 1) ? 1 : is_scalar(n->in[1], 1) ? 0 : -1;
+        case OP_ADD: return is_scalar(n->in[0], 0) ? 1 : is_scalar(n->in[1], 0) ? 0 : -1;
         default: return -1;
         }
 }
@@ -389,7 +389,7 @@ static Block *leaf_of(Making *m, const Node *n, Block *group, int part, Link lin
         return b;
 }
 
-static void make_node(Making *m, const Node *n, Block *body)
+static void make_block(Making *m, const Node *n, Block *body)
 {
         int part;
         Link link;
@@ -417,7 +417,7 @@ static void make_body(Making *m, const Body *body, Block *group)
                 else if (n->op == OP_INPUT)
                         make_input(m, n);
                 else
-                        make_node(m, n, group);
+                        make_block(m, n, group);
         }
 }
 
@@ -433,7 +433,7 @@ static void make_outputs(Making *m)
         }
 }
 
-BlockGraph *blocks_of(Arena *a, const Graph *g)
+BlockGraph *graph_blocks(Arena *a, const Graph *g)
 {
         BlockGraph *to = NEW(a, BlockGraph);
         Making m = {.to = to, .g = g, .stage = stage_of(a, g)};

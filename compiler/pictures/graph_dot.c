@@ -46,7 +46,7 @@ static void print_group(Text *t, const Block *group)
 
 void print_graph_dot(Text *out, const Graph *g)
 {
-        const BlockGraph *b = blocks_of(out->arena, g);
+        const BlockGraph *b = graph_blocks(out->arena, g);
         text_put(out, "digraph ");
         put_quoted(out, g->name);
         text_put(out, " {\nnode [shape=box, fontname=\"monospace\", fontsize=10];\n");

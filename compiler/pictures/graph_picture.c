@@ -146,7 +146,7 @@ static unsigned kinds_in(const BlockGraph *g)
 
 void draw_graph(Text *out, const Graph *g)
 {
-        BlockGraph *b = blocks_of(out->arena, g);
+        BlockGraph *b = graph_blocks(out->arena, g);
         const char *title = arena_printf(out->arena, "%s by blocks", g->name);
         b->top->x = MARGIN;
         b->top->y = HEAD;

@@ -63,7 +63,7 @@ typedef struct {
         int nway, cap_way;
 } BlockGraph;
 
-BlockGraph *blocks_of(Arena *a, const Graph *g);
+BlockGraph *graph_blocks(Arena *a, const Graph *g);
 bool is_group(const Block *b);
 /* graph_picture.c: the lines of a block that is no group */
 int block_lines(Arena *a, const Block *b, const char **line); /* [MOST_LINES] */

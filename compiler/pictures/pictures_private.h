@@ -10,7 +10,6 @@ void svg_open(Text *t, const char *format, ...)
         __attribute__((format(printf, 2, 3))); /* <g ..>, what it stands for in attributes of the caller's */
 void svg_close(Text *t);
 void svg_escape(Text *t, const char *text);
-void svg_attribute(Text *t, const char *name, const char *value); /* ' name="value"', escaped */
 /* classes: of the style in svg_begin(), as "bar" or "text middle" */
 void svg_box(Text *t, double x, double y, double width, double height, const char *classes, const char *fill,
              const char *title);
@@ -34,7 +33,7 @@ typedef enum {
         KIND_OTHER,
         KINDS
 } Kind;
-extern const char *const kind_fill[KINDS], *const kind_text[KINDS];
+extern const char *const kind_fill[KINDS];
 Kind kind_of_kernel(const Kernel *k);
 /* Those of a set of kinds, in a row from x on. */
 void svg_legend(Text *t, double x, double y, unsigned kinds);
@@ -70,8 +69,6 @@ typedef struct {
         const char *unit; /* of the labels: "B" */
 } Axis;
 double axis_at(const Axis *x, double value);
-enum { MOST_TICKS = 40 };
-int axis_ticks(const Axis *x, int about, double *tick); /* [MOST_TICKS], at round numbers */
 /* Ticks, labels and lines over the width (or height) `across`, at left (or bottom). */
 void axis_draw_left(Text *t, const Axis *y, double x, double across, const char *label);
 void axis_draw_bottom(Text *t, const Axis *x, double y, double across, const char *label);

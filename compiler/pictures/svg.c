@@ -55,13 +55,6 @@ void svg_escape(Text *t, const char *text)
         }
 }
 
-void svg_attribute(Text *t, const char *name, const char *value)
-{
-        text_printf(t, " %s=\"", name);
-        svg_escape(t, value);
-        text_put(t, "\"");
-}
-
 void svg_open(Text *t, const char *format, ...)
 {
         va_list args;
@@ -141,12 +134,12 @@ void svg_text_within(Text *t, double x, double y, double room, const char *class
 const char *const kind_fill[KINDS] = {
         [KIND_PRODUCT] = "#7fb8e6", [KIND_ATTENTION] = "#f2b04c", [KIND_ELEMENTWISE] = "#9fd8a4",
         [KIND_SCAN] = "#e39ac0",    [KIND_CARRIED] = "#f3e57c",   [KIND_OTHER] = "#d0d0d0"};
-const char *const kind_text[KINDS] = {[KIND_PRODUCT] = "product",
-                                      [KIND_ATTENTION] = "attention",
-                                      [KIND_ELEMENTWISE] = "elementwise",
-                                      [KIND_SCAN] = "scan",
-                                      [KIND_CARRIED] = "carried from iteration to iteration",
-                                      [KIND_OTHER] = "other"};
+static const char *const kind_text[KINDS] = {[KIND_PRODUCT] = "product",
+                                             [KIND_ATTENTION] = "attention",
+                                             [KIND_ELEMENTWISE] = "elementwise",
+                                             [KIND_SCAN] = "scan",
+                                             [KIND_CARRIED] = "carried from iteration to iteration",
+                                             [KIND_OTHER] = "other"};
 
 Kind kind_of_kernel(const Kernel *k)
 {

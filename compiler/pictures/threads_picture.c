@@ -38,10 +38,16 @@ static double latest(const double *clock, int n)
         return last;
 }
 
+/* [threads] */
+static double *times_at(const Schedule *s, double *times, int turn)
+{
+        return times + (ptrdiff_t)turn * s->threads;
+}
+
 static void run_turn(Schedule *s, int i, double *clock)
 {
         const Turn *t = &s->turn[i];
-        double *begin = &s->begin[i * s->threads], *end = &s->end[i * s->threads];
+        double *begin = times_at(s, s->begin, i), *end = times_at(s, s->end, i);
         s->wait[i] = -1;
         if (waits_before(s->plan, s->call, t, s->threads)) {
                 s->wait[i] = latest(clock, s->threads);
@@ -89,8 +95,8 @@ static const char *share_text(Arena *a, const Schedule *s, const Kernel *k, int 
 static void draw_share(const Schedule *s, int i, int t)
 {
         const Turn *turn = &s->turn[i];
-        const double x = axis_at(&s->time, s->begin[i * s->threads + t]),
-                     wide = axis_at(&s->time, s->end[i * s->threads + t]) - x, y = s->top + t * s->row;
+        const double x = axis_at(&s->time, times_at(s, s->begin, i)[t]),
+                     wide = axis_at(&s->time, times_at(s, s->end, i)[t]) - x, y = s->top + t * s->row;
         const char *number = arena_printf(s->out->arena, "%d", turn->number);
         if (units_done(s->call, turn->kernel, t, s->threads) == 0)
                 return;
@@ -110,8 +116,8 @@ static void draw_band(const Schedule *s, int i, int depth)
         for (int open = 1; open; end++)
                 open += s->turn[end].kind == RUNS_BODY ? 1 : s->turn[end].kind == ENDS_BODY ? -1 : 0;
         const Region *r = s->turn[i].kernel->region;
-        const double x = axis_at(&s->time, s->begin[i * s->threads]),
-                     wide = axis_at(&s->time, s->begin[(end - 1) * s->threads]) - x,
+        const double x = axis_at(&s->time, *times_at(s, s->begin, i)),
+                     wide = axis_at(&s->time, *times_at(s, s->begin, end - 1)) - x,
                      y = s->top - 4 - BAND * (s->depth - depth + 1);
         const char *text = arena_printf(s->out->arena, "%s, one of %" PRId64 "%s", r->name, s->turn[i].runs,
                                         s->turn[i].runs < r->iterations ? " such" : "");
