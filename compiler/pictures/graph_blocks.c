@@ -286,7 +286,6 @@ static void add_flow(Making *m, Block *from, Block *to)
                         return;
         GROW(t->arena, t->flow, t->nflow, t->cap_flow);
         t->flow[t->nflow++] = (Flow){from, to};
-        to->inputs++;
 }
 
 /* Weights behind views and what is computed of weights alone. */
@@ -312,38 +311,56 @@ static void connect(Making *m, Block *b, const Node *n)
 
 static void make_body(Making *m, const Body *body, Block *group);
 
-/* "layer 0-4, 6-10, …: 22 of 26" */
-static const char *body_title(Arena *a, const Region *r, int body, int64_t taken)
+/* Of the bodies from `first` to `last`, which look alike: "layer × 26 (2 kinds)", "layer 0-4, 6-10, …: 22 of 26". */
+static void name_repeat(Arena *a, const Region *r, int first, int last, Block *b)
 {
-        const char *text = "";
-        int runs = 0;
+        const char *text = "", *kinds = last > first ? arena_printf(a, " (%d kinds)", last - first + 1) : "";
+        int spans = 0;
+        b->runs = 0;
         for (int64_t t = 0, end; t < r->iterations; t = end) {
-                for (end = t + 1; end < r->iterations && r->body_of[end] == r->body_of[t]; end++)
-                        ;
-                if (r->body_of[t] != body)
+                const bool is_in = r->body_of[t] >= first && r->body_of[t] <= last;
+                for (end = t + 1; end < r->iterations; end++)
+                        if ((r->body_of[end] >= first && r->body_of[end] <= last) != is_in)
+                                break;
+                if (!is_in)
                         continue;
-                if (++runs > 2)
+                b->runs += end - t;
+                if (++spans > 2)
                         continue;
                 text = arena_printf(a, "%s%s%" PRId64, text, *text ? ", " : "", t);
                 if (end > t + 1)
                         text = arena_printf(a, "%s-%" PRId64, text, end - 1);
         }
-        if (r->nbody == 1)
-                return arena_printf(a, "%s × %" PRId64, r->name, r->iterations);
-        return arena_printf(a, "%s %s%s: %" PRId64 " of %" PRId64, r->name, text, runs > 2 ? ", …" : "",
-                            taken, r->iterations);
+        b->name = b->runs == r->iterations
+                          ? arena_printf(a, "%s × %" PRId64 "%s", r->name, r->iterations, kinds)
+                          : arena_printf(a, "%s %s%s: %" PRId64 " of %" PRId64 "%s", r->name, text,
+                                         spans > 2 ? ", …" : "", b->runs, r->iterations, kinds);
+}
+
+/* Its blocks become those of the body before it. */
+static void forget_body(Making *m, Block *last)
+{
+        for (int i = 0; i < m->g->nnode; i++)
+                m->block[i] = counterpart(m->to, last, m->block[i]);
+        for (int i = 0; i < m->g->nstate; i++)
+                m->state[i] = counterpart(m->to, last, m->state[i]);
+        drop_last_body(m->to, last);
 }
 
 static void make_repeat(Making *m, const Node *n, Block *group)
 {
         const Region *r = n->attr.region;
-        for (int k = 0; k < r->nbody; k++) {
-                int64_t runs = 0;
-                for (int64_t t = 0; t < r->iterations; t++)
-                        runs += r->body_of[t] == k;
-                Block *b = block_new(m, BLOCK_REPEAT, group, body_title(m->to->arena, r, k, runs));
-                b->runs = runs;
+        Block *drawn = NULL;
+        for (int k = 0, first = 0; k < r->nbody; k++) {
+                Block *b = block_new(m, BLOCK_REPEAT, group, r->name);
                 make_body(m, r->body[k], b);
+                if (drawn && blocks_look_alike(m->to, drawn, b)) {
+                        forget_body(m, b);
+                } else {
+                        drawn = b;
+                        first = k;
+                }
+                name_repeat(m->to->arena, r, first, k, drawn);
         }
 }
 
@@ -448,5 +465,7 @@ BlockGraph *graph_blocks(Arena *a, const Graph *g)
         open_outer_groups(&m);
         make_body(&m, g->top, to->top);
         make_outputs(&m);
+        for (int i = 0; i < to->nflow; i++)
+                to->flow[i].to->inputs++;
         return to;
 }

@@ -134,6 +134,14 @@ static void draw_way(Text *t, const Way *w)
                 text_printf(t, "<path class=\"tip\" d=\"M%.1f %.1fl-4 -7h8z\"/>\n", p[3].x, p[3].y);
 }
 
+static bool has_state(const BlockGraph *g)
+{
+        for (int i = 0; i < g->nblock; i++)
+                if (g->block[i]->kind == BLOCK_STATE)
+                        return true;
+        return false;
+}
+
 static unsigned kinds_in(const BlockGraph *g)
 {
         unsigned kinds = 0;
@@ -159,11 +167,12 @@ void draw_graph(Text *out, const Graph *g)
                 draw_way(out, &b->way[i]);
         draw_titles(out, b->top);
         svg_legend(out, MARGIN, bottom + 24, kinds_in(b));
-        if (g->nstate) {
+        const bool keeps = has_state(b);
+        if (keeps) {
                 svg_box(out, MARGIN, bottom + 33, 14, 10, "inner", kind_fill[KIND_CARRIED], NULL);
                 svg_text(out, MARGIN + 19, bottom + 42, "text", "kept between calls");
         }
-        svg_text(out, MARGIN, bottom + (g->nstate ? 60 : 42), "text grey",
+        svg_text(out, MARGIN, bottom + (keeps ? 60 : 42), "text grey",
                  "→ shape of what a block gives; a pile of sheets is a repeat");
         svg_end(out);
 }

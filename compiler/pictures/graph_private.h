@@ -64,6 +64,11 @@ typedef struct {
 } BlockGraph;
 
 BlockGraph *graph_blocks(Arena *a, const Graph *g);
+/* graph_alike.c: of the last blocks, those of the body `last`, and as many before them, those of the body `one` */
+bool blocks_look_alike(const BlockGraph *g, const Block *one, const Block *last);
+Block *counterpart(const BlockGraph *g, const Block *last,
+                   Block *b); /* of what is of the last body: in the one before it */
+void drop_last_body(BlockGraph *g, Block *last);
 bool is_group(const Block *b);
 /* graph_picture.c: the lines of a block that is no group */
 int block_lines(Arena *a, const Block *b, const char **line); /* [MOST_LINES] */
