@@ -101,60 +101,88 @@ static const char *fitting(const char *name, double room, int size)
         return name;
 }
 
-/* Across where there is room, else upwards. */
-static void draw_name(const ArenaPicture *d, const Buffer *b, double x, double y, double width, double height)
+typedef struct {
+        double x, y, width, height;
+} Area;
+
+/* What lies in another's place is drawn within it. */
+static Area area_of(const ArenaPicture *d, const Buffer *b)
 {
-        for (int size = SVG_SIZE; size >= SVG_SMALL; size -= SVG_SIZE - SVG_SMALL) {
-                const char *class = size == SVG_SIZE ? "text middle" : "small middle";
-                const char *across = height > size ? fitting(b->name, width - 4, size) : NULL;
-                const char *up = width > size + 1 ? fitting(b->name, height - 4, size) : NULL;
-                const char *shape = type_text(d->out->arena, d->plan->graph, &b->type);
-                if (across && height > 2.6 * size && svg_width(shape, SVG_SMALL) < width - 4) {
-                        svg_text(d->out, x + width / 2, y + height / 2 - 1, class, across);
-                        svg_text(d->out, x + width / 2, y + height / 2 + 11, "small middle grey", shape);
-                } else if (across) {
-                        svg_text(d->out, x + width / 2, y + height / 2 + size * 0.36, class, across);
-                } else if (up) {
-                        svg_text_up(d->out, x + width / 2 + size * 0.36, y + height / 2, class, up);
-                } else {
-                        continue;
-                }
-                return;
-        }
+        const double x = step_at(d, b->first), width = step_at(d, b->last + 1) - x;
+        const double top = axis_at(&d->bytes, (double)(b->offset + b->size)),
+                     height = axis_at(&d->bytes, (double)b->offset) - top;
+        if (b->alias)
+                return (Area){x + 2, top + 0.28 * height, width - 4, 0.44 * height};
+        return (Area){x, top, width, height};
 }
 
-/* The steps from the first on before another value takes the place. */
-static int steps_alone(const ArenaPicture *d, const Buffer *b)
+static void draw_buffer(const ArenaPicture *d, const Buffer *b)
 {
+        const Buffer *place = place_of(b);
+        const Area at = area_of(d, b);
+        Arena *a = d->out->arena;
+        svg_open(d->out,
+                 " data-buffer=\"%d\" data-offset=\"%" PRId64 "\" data-bytes=\"%" PRId64
+                 "\" data-first=\"%d\" data-last=\"%d\" data-place=\"%d\"",
+                 b->id, b->offset, b->size, b->first, b->last, place->id);
+        svg_box(d->out, at.x, at.y, at.width, at.height, b->alias ? "inner" : "box",
+                kind_fill[d->kind[b->id]],
+                arena_printf(a, "%s %s: %" PRId64 " bytes from %" PRId64 ", kernels %d to %d%s%s", b->name,
+                             type_text(a, d->plan->graph, &b->type), b->size, b->offset, b->first, b->last,
+                             b->alias ? ", in the place of " : "", b->alias ? place->name : ""));
+        svg_close(d->out);
+}
+
+/* The part of a place where its name can stand: before another value takes it. */
+static Area free_area(const ArenaPicture *d, const Buffer *b)
+{
+        Area at = area_of(d, b);
         int until = b->last + 1;
         for (int i = 0; i < d->plan->nbuffer; i++) {
                 const Buffer *other = d->plan->buffer[i];
                 if (is_drawn(other) && other != b && place_of(other) == b && other->first < until)
                         until = other->first;
         }
-        return until - b->first;
+        at.width = b->alias ? at.width : step_at(d, until) - at.x;
+        return at;
 }
 
-/* What lies in another's place is drawn within it. */
-static void draw_buffer(const ArenaPicture *d, const Buffer *b)
+/* Of letters so high, over lines; false: there is no room. */
+static bool draw_name(const ArenaPicture *d, const Buffer *b, Area at, int size)
 {
-        const Buffer *place = place_of(b);
-        const bool within = place != b;
-        const double x = step_at(d, b->first), width = step_at(d, b->last + 1) - x;
-        const double top = axis_at(&d->bytes, (double)(b->offset + b->size)),
-                     height = axis_at(&d->bytes, (double)b->offset) - top, inset = within ? 0.28 * height : 0;
-        Arena *a = d->out->arena;
-        svg_open(d->out,
-                 " data-buffer=\"%d\" data-offset=\"%" PRId64 "\" data-bytes=\"%" PRId64
-                 "\" data-first=\"%d\" data-last=\"%d\" data-place=\"%d\"",
-                 b->id, b->offset, b->size, b->first, b->last, place->id);
-        svg_box(d->out, x + (within ? 2 : 0), top + inset, width - (within ? 4 : 0), height - 2 * inset,
-                within ? "inner" : "box", kind_fill[d->kind[b->id]],
-                arena_printf(a, "%s %s: %" PRId64 " bytes from %" PRId64 ", kernels %d to %d%s%s", b->name,
-                             type_text(a, d->plan->graph, &b->type), b->size, b->offset, b->first, b->last,
-                             within ? ", in the place of " : "", within ? place->name : ""));
-        draw_name(d, b, x, top + inset, within ? width : steps_alone(d, b) * d->column, height - 2 * inset);
-        svg_close(d->out);
+        Text *out = d->out;
+        const char *class = size == SVG_SIZE ? "text middle" : "small middle",
+                   *fill = kind_fill[d->kind[b->id]];
+        const char *across = at.height > size ? fitting(b->name, at.width - 4, size) : NULL;
+        const char *up = at.width > size + 1 ? fitting(b->name, at.height - 4, size) : NULL;
+        const char *shape = type_text(out->arena, d->plan->graph, &b->type);
+        const double x = at.x + at.width / 2, y = at.y + at.height / 2;
+        const double wide = across ? svg_width(across, size)
+                            : up   ? svg_width(up, size)
+                                   : 0,
+                     wide_shape = svg_width(shape, SVG_SMALL);
+        if (across && at.height > 2.6 * size && wide_shape < at.width - 4) {
+                const double plate = fmax(wide, wide_shape);
+                svg_box(out, x - plate / 2 - 2, y - size, plate + 4, 2 * size + 2, "plate", fill, NULL);
+                svg_text(out, x, y - 1, class, across);
+                svg_text(out, x, y + 11, "small middle grey", shape);
+        } else if (across) {
+                svg_box(out, x - wide / 2 - 2, y - size * 0.5, wide + 4, size, "plate", fill, NULL);
+                svg_text(out, x, y + size * 0.36, class, across);
+        } else if (up) {
+                svg_box(out, x - size * 0.5, y - wide / 2 - 2, size, wide + 4, "plate", fill, NULL);
+                svg_text_up(out, x + size * 0.36, y, class, up);
+        }
+        return across || up;
+}
+
+static void draw_names(const ArenaPicture *d)
+{
+        for (int i = 0; i < d->plan->nbuffer; i++) {
+                const Buffer *b = d->plan->buffer[i];
+                if (is_drawn(b) && !draw_name(d, b, free_area(d, b), SVG_SIZE))
+                        draw_name(d, b, free_area(d, b), SVG_SMALL);
+        }
 }
 
 /* --- the frame -------------------------------------------------------------------------------------------------------- */
@@ -259,16 +287,6 @@ static void draw_key(const ArenaPicture *d, double y)
         svg_text(d->out, LEFT + 149, y + 22, "text", "takes the place of the value that it is computed from");
 }
 
-static double longest_name(const Plan *p)
-{
-        double longest = 60;
-        for (int b = 0; b < p->nbody; b++)
-                for (int i = 0; i < p->list[b].n; i++)
-                        longest = fmax(longest, svg_width(p->list[b].kernel[i]->name, SVG_SIZE) +
-                                                        (p->list[b].kernel[i]->op == K_REPEAT ? 48 : 0));
-        return longest;
-}
-
 static void draw_chart(const ArenaPicture *d)
 {
         const Plan *p = d->plan;
@@ -281,6 +299,7 @@ static void draw_chart(const ArenaPicture *d)
                         if (is_drawn(p->buffer[b]) && (p->buffer[b]->alias != NULL) == inner)
                                 draw_buffer(d, p->buffer[b]);
         draw_live(d);
+        draw_names(d);
         draw_peak(d);
         draw_kernel_names(d, 0, bottom);
 }
@@ -304,7 +323,7 @@ void draw_arena(Text *out, const Plan *p)
         const char *title = arena_printf(
                 a, "%s: the arena over time%s", p->c_name,
                 grows ? arena_printf(a, ", up to %" PRId64 " new positions a call", p->chunk) : "");
-        const double names = longest_name(p), wide = fmax(LEFT + p->steps * d.column + 190, 760),
+        const double names = fmax(widest_name(p), 110), wide = fmax(LEFT + p->steps * d.column + 190, 760),
                      key = d.bytes.from + names + 46;
         svg_begin(out, wide, key + LEGEND - 22, title);
         svg_text(out, LEFT, 26, "title", title);

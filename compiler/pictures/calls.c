@@ -130,6 +130,25 @@ static void add_turns(Turns *t, int body, uint64_t part)
         }
 }
 
+double widest_name(const Plan *p)
+{
+        double widest = 0;
+        for (int b = 0; b < p->nbody; b++)
+                for (int i = 0; i < p->list[b].n; i++)
+                        widest = fmax(widest, svg_width(p->list[b].kernel[i]->name, SVG_SIZE));
+        return widest;
+}
+
+unsigned kinds_of_plan(const Plan *p)
+{
+        unsigned kinds = 0;
+        for (int b = 0; b < p->nbody; b++)
+                for (int i = 0; i < p->list[b].n; i++)
+                        if (p->list[b].kernel[i]->op != K_REPEAT)
+                                kinds |= 1U << kind_of_kernel(p->list[b].kernel[i]);
+        return kinds;
+}
+
 int turns_of(Arena *a, const Plan *p, const PlanCall *call, Turn **turn)
 {
         Turns t = {.arena = a, .plan = p};

@@ -47,6 +47,8 @@ typedef struct {
         int number;           /* of a kernel: its place among the kernels, from 1 */
         bool begins;          /* of a body: the repeat's first */
 } Turn;
+double widest_name(const Plan *p); /* of its kernels, in pixels */
+unsigned kinds_of_plan(const Plan *p);
 int turns_of(Arena *a, const Plan *p, const PlanCall *call, Turn **turn);
 /* The seconds that a kernel takes at least: its arithmetic's or its bytes', the longer of them. */
 double least_seconds(const KernelCost *cost, const Roof *roof);

@@ -13,7 +13,7 @@
 
 #include "pictures_private.h"
 
-enum { LEFT = 300, TOP = 50, WIDE = 560, HIGH = 300, LINE = 17, COLUMN = 84, LEAST_MARK = 3, MOST_MARK = 9 };
+enum { MARGIN = 24, TOP = 50, WIDE = 560, HIGH = 300, LINE = 17, COLUMN = 84, LEAST_MARK = 3, MOST_MARK = 9 };
 
 typedef struct {
         Text *out;
@@ -72,7 +72,7 @@ static void draw_marks(const Roofline *r, int call, const Kernel *k, double row)
                 draw_mark(r->out, call, x, row, size, fill, text);
                 svg_close(r->out);
         }
-        svg_text(r->out, LEFT + WIDE + COLUMN * (call + 1), row + 4, "text end",
+        svg_text(r->out, r->x.from + WIDE + COLUMN * (call + 1), row + 4, "text end",
                  arena_printf(a, "%.1f %%%s", 100 * part, c->flops > 0 ? "" : " *"));
 }
 
@@ -101,7 +101,7 @@ static void draw_roof(const Roofline *r)
 }
 
 /* Whole decades around all kernels and the ridge. */
-static void find_range(Roofline *r, const Turn *const *turn, const int *nturn)
+static void find_range(Roofline *r, const Turn *const *turn, const int *nturn, double left)
 {
         double low = r->roof->most.flops / r->roof->most.read, high = low;
         for (int c = 0; c < r->ncall; c++)
@@ -116,7 +116,7 @@ static void find_range(Roofline *r, const Turn *const *turn, const int *nturn)
         const double ten = real_log(10);
         low = real_pow(10, floor(real_log(low) / ten - 0.05));
         high = real_pow(10, ceil(real_log(high) / ten + 0.05));
-        r->x = (Axis){low, high, LEFT, LEFT + WIDE, true, ""};
+        r->x = (Axis){low, high, left, left + WIDE, true, ""};
         r->y = (Axis){real_pow(10, floor(real_log(reached(r, low)) / ten)),
                       real_pow(10, ceil(real_log(r->roof->most.flops) / ten + 0.1)),
                       TOP + HIGH,
@@ -131,22 +131,17 @@ static void draw_key(const Roofline *r, double y)
 {
         static const char white[] = "#ffffff";
         Arena *a = r->out->arena;
-        unsigned kinds = 0;
-        for (int b = 0; b < r->plan->nbody; b++)
-                for (int i = 0; i < r->plan->list[b].n; i++)
-                        if (r->plan->list[b].kernel[i]->op != K_REPEAT)
-                                kinds |= 1U << kind_of_kernel(r->plan->list[b].kernel[i]);
-        svg_legend(r->out, LEFT - 180, y, kinds);
+        svg_legend(r->out, MARGIN, y, kinds_of_plan(r->plan));
         for (int c = 0; c < r->ncall; c++) {
-                draw_mark(r->out, c, LEFT - 173, y + 17 * (c + 1) - 4, 5, white, r->call[c].about);
-                svg_text(r->out, LEFT - 161, y + 17 * (c + 1), "text", r->call[c].about);
+                draw_mark(r->out, c, MARGIN + 7, y + 17 * (c + 1) - 4, 5, white, r->call[c].about);
+                svg_text(r->out, MARGIN + 19, y + 17 * (c + 1), "text", r->call[c].about);
         }
-        svg_text(r->out, LEFT - 180, y + 17 * (r->ncall + 1), "text grey",
+        svg_text(r->out, MARGIN, y + 17 * (r->ncall + 1), "text grey",
                  arena_printf(a,
                               "The roof: one thread, %s.  A kernel's time is the least that the roof allows; "
                               "a mark's area and the",
                               r->roof->from));
-        svg_text(r->out, LEFT - 180, y + 17 * (r->ncall + 2), "text grey",
+        svg_text(r->out, MARGIN, y + 17 * (r->ncall + 2), "text grey",
                  "percentage are its part of the call.  * no arithmetic: elements are moved.");
 }
 
@@ -161,9 +156,10 @@ static int draw_rows(const Roofline *r, const Turn *const *turn, const int *ntur
                         const double y = r->top + LINE * rows + LINE / 2.0;
                         if (turn[c][i].kind != RUNS_KERNEL || drawn[k->step])
                                 continue;
-                        svg_line(r->out, LEFT, y, LEFT + WIDE, y, "grid");
-                        svg_box(r->out, LEFT - 22, y - 5, 14, 10, "box", kind_fill[kind_of_kernel(k)], NULL);
-                        svg_text(r->out, LEFT - 28, y + 4, "text end", k->name);
+                        svg_line(r->out, r->x.from, y, r->x.from + WIDE, y, "grid");
+                        svg_box(r->out, r->x.from - 22, y - 5, 14, 10, "box", kind_fill[kind_of_kernel(k)],
+                                NULL);
+                        svg_text(r->out, r->x.from - 28, y + 4, "text end", k->name);
                         for (int d = c; d < r->ncall; d++)
                                 if (r->call[d].part == r->call[c].part)
                                         draw_marks(r, d, k, y);
@@ -187,6 +183,7 @@ void draw_roofline(Text *out, const Plan *p, const Roof *roof)
 {
         Arena *a = out->arena;
         PlanCall *call;
+        const double left = MARGIN + fmax(widest_name(p) + 28, 150);
         Roofline r = {.out = out, .plan = p, .roof = roof};
         r.ncall = calls_of(a, p, &call);
         r.call = call;
@@ -196,19 +193,19 @@ void draw_roofline(Text *out, const Plan *p, const Roof *roof)
         for (int c = 0; c < r.ncall; c++)
                 nturn[c] = turns_of(a, p, &call[c], &turn[c]);
         const Turn *const *turns = (const Turn *const *)turn;
-        find_range(&r, turns, nturn);
+        find_range(&r, turns, nturn, left);
         const int rows = count_rows(turns, nturn, call, r.ncall);
         const char *title = arena_printf(a, "%s: roofline of its kernels", p->c_name);
         r.top = TOP + HIGH + 30;
         const double bottom = r.top + rows * LINE + 6;
-        svg_begin(out, LEFT + WIDE + COLUMN * r.ncall + 30, bottom + 70 + 17 * (r.ncall + 3), title);
-        svg_text(out, LEFT, 28, "title", title);
-        axis_draw_left(out, &r.y, LEFT, WIDE, "FLOP/s");
+        svg_begin(out, left + WIDE + COLUMN * r.ncall + 30, bottom + 70 + 17 * (r.ncall + 3), title);
+        svg_text(out, left, 28, "title", title);
+        axis_draw_left(out, &r.y, left, WIDE, "FLOP/s");
         axis_draw_bottom(out, &r.x, bottom, bottom - TOP, "FLOP/byte");
-        svg_line(out, LEFT, TOP + HIGH, LEFT + WIDE, TOP + HIGH, "axis");
+        svg_line(out, left, TOP + HIGH, left + WIDE, TOP + HIGH, "axis");
         draw_roof(&r);
         for (int c = 0; c < r.ncall; c++)
-                svg_text(out, LEFT + WIDE + COLUMN * (c + 1), r.top - 6, "text end bold", call[c].name);
+                svg_text(out, left + WIDE + COLUMN * (c + 1), r.top - 6, "text end bold", call[c].name);
         draw_rows(&r, turns, nturn);
         draw_key(&r, bottom + 62);
         svg_end(out);

@@ -119,8 +119,10 @@ static void draw_band(const Schedule *s, int i, int depth)
         const double x = axis_at(&s->time, *times_at(s, s->begin, i)),
                      wide = axis_at(&s->time, *times_at(s, s->begin, end - 1)) - x,
                      y = s->top - 4 - BAND * (s->depth - depth + 1);
-        const char *text = arena_printf(s->out->arena, "%s, one of %" PRId64 "%s", r->name, s->turn[i].runs,
-                                        s->turn[i].runs < r->iterations ? " such" : "");
+        const int64_t runs = s->turn[i].runs;
+        const char *text = runs < r->iterations ? arena_printf(s->out->arena, "%s × %" PRId64 " of %" PRId64,
+                                                               r->name, runs, r->iterations)
+                                                : arena_printf(s->out->arena, "%s × %" PRId64, r->name, runs);
         svg_box(s->out, x, y, wide, s->top + s->threads * s->row - y, "frame",
                 depth % 2 ? "#f3f6fa" : "#e8eef6", text);
         svg_text_within(s->out, x + wide / 2, y + 12, wide, "middle bold", text, r->name);
@@ -173,7 +175,9 @@ static void draw_table(const Schedule *s, double y)
 {
         static const char *const head[] = {"",     "kernel", "shared by", "runs",
                                            "FLOP", "bytes",  "time",      "of all"};
-        static const double column[] = {16, 28, 300, 585, 655, 730, 810, 880};
+        const double names = fmax(widest_name(s->plan) + 46, 300),
+                     column[] = {16,          28,          names,       names + 285,
+                                 names + 355, names + 430, names + 510, names + 580};
         Arena *a = s->out->arena;
         double total = 0;
         for (int i = 0; i < s->nturn; i++) {
@@ -190,16 +194,17 @@ static void draw_table(const Schedule *s, double y)
                 if (t->kind != RUNS_KERNEL)
                         continue;
                 const double seconds = least_seconds(cost, s->roof);
-                const char *cell[] = {arena_printf(a, "%d", t->number),
-                                      t->kernel->name,
-                                      is_done_by_each(s->call, t->kernel)
-                                              ? "all by each thread"
-                                              : units_text(a, s->call, t->kernel, s->threads),
-                                      arena_printf(a, "%" PRId64, cost->runs),
-                                      in_units(a, (double)cost->flops, ""),
-                                      in_units(a, (double)(cost->read + cost->written), "B"),
-                                      axis_label(a, seconds, "s"),
-                                      arena_printf(a, "%.1f %%", 100 * seconds * (double)cost->runs / total)};
+                const char *cell[] = {
+                        arena_printf(a, "%d", t->number),
+                        t->kernel->name,
+                        is_done_by_each(s->call, t->kernel) ? "all by each thread"
+                                                            : units_text(a, s->call, t->kernel, s->threads),
+                        arena_printf(a, "%" PRId64, cost->runs),
+                        in_units(a, (double)cost->flops, ""),
+                        in_units(a, (double)(cost->read + cost->written), "B"),
+                        axis_label(a, seconds, "s"),
+                        arena_printf(a, "%.1f %%",
+                                     total > 0 ? 100 * seconds * (double)cost->runs / total : 0)};
                 y += LINE;
                 svg_box(s->out, LEFT - 16, y - 9, 14, 10, "box", kind_fill[kind_of_kernel(t->kernel)], NULL);
                 for (int c = 0; c < 8; c++)
@@ -223,7 +228,7 @@ static double draw_call(Schedule *s, double y)
                 kernels += s->turn[i].kind == RUNS_KERNEL;
         const double waiting = s->all > 0 ? 100 - 100 * s->busy / (s->all * s->threads) : 0;
         svg_text(s->out, LEFT, y, "text bold",
-                 arena_printf(a, "%s: threads wait %.0f %% of the time", s->call->about, waiting));
+                 arena_printf(a, "%s: threads wait %.0f %% of this time", s->call->about, waiting));
         s->depth = deepest(s->turn, s->nturn);
         s->top = y + 14 + BAND * s->depth;
         svg_open(s->out, " data-call=\"%s\"", s->call->part ? "feed" : s->call->name);
@@ -234,20 +239,10 @@ static double draw_call(Schedule *s, double y)
         return s->top + s->threads * s->row + 62 + kernels * LINE + GAP;
 }
 
-static unsigned kinds_of(const Plan *p)
-{
-        unsigned kinds = 0;
-        for (int b = 0; b < p->nbody; b++)
-                for (int i = 0; i < p->list[b].n; i++)
-                        if (p->list[b].kernel[i]->op != K_REPEAT)
-                                kinds |= 1U << kind_of_kernel(p->list[b].kernel[i]);
-        return kinds;
-}
-
 static void draw_key(Text *out, const Plan *p, const Roof *roof, double y)
 {
         Arena *a = out->arena;
-        svg_legend(out, LEFT, y, kinds_of(p));
+        svg_legend(out, LEFT, y, kinds_of_plan(p));
         svg_line(out, LEFT + 7, y + 11, LEFT + 7, y + 24, "wait");
         svg_text(out, LEFT + 19, y + 22, "text", "barrier: all threads wait for the last one");
         svg_text(out, LEFT, y + 42, "text grey",
@@ -274,7 +269,7 @@ void draw_threads(Text *out, const Plan *p, const Roof *roof, int threads)
         }
         const char *title = arena_printf(a, "%s: the schedule of %d thread%s", p->c_name, threads,
                                          threads == 1 ? "" : "s");
-        svg_begin(out, LEFT + WIDE + RIGHT, y + 56, title);
+        svg_begin(out, LEFT + RIGHT + fmax(WIDE, widest_name(p) + 626), y + 56, title);
         svg_text(out, LEFT, 28, "title", title);
         text_add(out, calls->data, calls->n);
         draw_key(out, p, roof, y);
