@@ -36,7 +36,7 @@ int shown_threads(const Options *o)
 static bool find_roof(const Options *o, const Target *t, Roof *roof)
 {
         if (o->gflops > 0) {
-                *roof = (Roof){{o->gbytes * 1e9, o->gflops * 1e9}, "as given"};
+                *roof = (Roof){{o->gbytes * 1e9, o->gflops * 1e9}, "one thread, as given"};
                 return true;
         }
         if (!target_runs_here(t)) {
@@ -47,7 +47,7 @@ static bool find_roof(const Options *o, const Target *t, Roof *roof)
                         t->name);
                 return false;
         }
-        roof->from = "measured on this machine";
+        roof->from = "one thread, measured on this machine";
         if (ceilings_measure(&roof->most, 1))
                 return true;
         fprintf(stderr, "lathe show: the roof can't be measured here; --gflops and --gbytes give it\n");
@@ -79,9 +79,12 @@ int picture_of_plan(Model *m, const Options *o, ModelPart part, const Plan *p)
         }
         if (!find_roof(o, p->target, &roof))
                 return WRONG_ENVIRONMENT;
-        if (part == PART_THREADS)
+        if (part == PART_THREADS) {
                 draw_threads(t, p, &roof, shown_threads(o));
-        else
-                draw_roofline(t, p, &roof);
+                return write_picture(o, t);
+        }
+        PlanCall *call;
+        const int n = calls_of(&m->arena, p, &call);
+        draw_roofline(t, p, &roof, call, n);
         return write_picture(o, t);
 }

@@ -108,12 +108,12 @@ static void add_turn(Turns *t, Turn turn)
         t->turn[t->n++] = turn;
 }
 
-static void add_turns(Turns *t, int body, uint64_t part)
+static void add_turns(Turns *t, int body, const PlanCall *call)
 {
         const KernelList *l = &t->plan->list[body];
         for (int i = 0; i < l->n; i++) {
                 const Kernel *k = l->kernel[i];
-                if (body == 0 && k->part != part)
+                if (body == 0 && !call->all_parts && k->part != call->part)
                         continue;
                 if (k->op != K_REPEAT) {
                         add_turn(t, (Turn){RUNS_KERNEL, k, 1, ++t->number, false});
@@ -124,7 +124,7 @@ static void add_turns(Turns *t, int body, uint64_t part)
                         for (int64_t j = 0; j < k->region->iterations; j++)
                                 runs += k->region->body_of[j] == b;
                         add_turn(t, (Turn){RUNS_BODY, k, runs, 0, b == 0});
-                        add_turns(t, body_number(t->plan, k->region->body[b]), part);
+                        add_turns(t, body_number(t->plan, k->region->body[b]), call);
                         add_turn(t, (Turn){ENDS_BODY, k, runs, 0, false});
                 }
         }
@@ -152,7 +152,7 @@ unsigned kinds_of_plan(const Plan *p)
 int turns_of(Arena *a, const Plan *p, const PlanCall *call, Turn **turn)
 {
         Turns t = {.arena = a, .plan = p};
-        add_turns(&t, 0, call->part);
+        add_turns(&t, 0, call);
         *turn = t.turn;
         return t.n;
 }

@@ -14,14 +14,15 @@ void draw_arena(Text *out, const Plan *p);
  * row is wanted, and a step behind the whole context; of a model that is not causal the largest call. */
 typedef struct {
         const char *name, *about; /* "step", "a step after 255 positions" */
-        uint64_t part;            /* the kernels of the top body that run: Kernel.part */
-        bool one_row;             /* a step */
+        uint64_t part;            /* the kernels of the top body that run: Kernel.part; all_parts: all do */
+        bool all_parts, one_row;  /* one_row: a step */
         int64_t size[MAX_NAMED];
         const KernelCost *cost; /* by Kernel.step */
+        const double *seconds;  /* by Kernel.step: what all its runs took; NULL: nothing was measured */
 } PlanCall;
 int calls_of(Arena *a, const Plan *p, PlanCall **call); /* how many */
 
-/* What one thread of a machine does at most, and who says so: "measured here". */
+/* What a machine does at most, and who says so: "one thread, as given". */
 typedef struct {
         Ceilings most;
         const char *from;
@@ -30,8 +31,8 @@ typedef struct {
 /* threads_picture.c: each thread's share of each kernel, from barrier to barrier; a body of a repeat is drawn once. */
 void draw_threads(Text *out, const Plan *p, const Roof *roof, int threads);
 
-/* roofline_picture.c: FLOPs a byte of each kernel under the roof. */
-void draw_roofline(Text *out, const Plan *p, const Roof *roof);
+/* roofline_picture.c: FLOPs a byte of each kernel under the roof, and what it reaches, if that was measured of all calls. */
+void draw_roofline(Text *out, const Plan *p, const Roof *roof, const PlanCall *call, int ncall);
 
 /* costs_text.c: what kernels cost in each call, and how threads share them, as a table */
 void print_costs(FILE *f, const Plan *p);

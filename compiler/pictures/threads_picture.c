@@ -246,8 +246,7 @@ static void draw_key(Text *out, const Plan *p, const Roof *roof, double y)
         svg_line(out, LEFT + 7, y + 11, LEFT + 7, y + 24, "wait");
         svg_text(out, LEFT + 19, y + 22, "text", "barrier: all threads wait for the last one");
         svg_text(out, LEFT, y + 42, "text grey",
-                 arena_printf(a,
-                              "Time is FLOPs at %s or bytes at %s, the longer of them, of one thread (%s).",
+                 arena_printf(a, "Time is FLOPs at %s or bytes at %s, the longer of them (%s).",
                               in_units(a, roof->most.flops, "FLOP/s"), in_units(a, roof->most.read, "B/s"),
                               roof->from));
 }

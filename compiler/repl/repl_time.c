@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/plan.h"
+#include "pictures/pictures.h"
 #include "repl_private.h"
 
 enum { STEPS = 16 };
@@ -65,24 +65,38 @@ static void print_time_rows(Row *row, int n, int runs, double reads, double prod
         printf("%-32s %6s %10.1f\n", "all", "", 1e6 * total / runs);
 }
 
+/* What was measured, for the table and a picture; in the plan's arena. */
+typedef struct {
+        Ceilings ceiling;
+        PlanCall call[2];
+        int ncall;
+} Times;
+
 /* runs: that the profile holds, each with these sizes. */
-static bool print_profile(Session *s, const ProfileRow *profile, int steps, const int64_t *size, int runs,
-                          const Ceilings *ceiling)
+static bool print_profile(Session *s, const ProfileRow *profile, int steps, const PlanCall *call, int runs,
+                          Times *times)
 {
+        const Plan *p = s->runner->plan;
+        Arena *a = p->graph->arena;
         Row *row = calloc((size_t)steps, sizeof *row);
         if (!row)
                 return wrong(no_memory);
-        int n = list_kernels(s->runner->plan, row, steps);
-        Arena scratch = {.out_of_memory = s->runner->plan->graph->arena->out_of_memory};
-        const KernelCost *cost = kernel_costs(&scratch, s->runner->plan, size);
+        int n = list_kernels(p, row, steps);
+        PlanCall *timed = &times->call[times->ncall++];
+        double *seconds = NEW_ARRAY(a, double, steps);
+        const KernelCost *cost = kernel_costs(a, p, call->size);
+        *timed = *call;
+        timed->cost = cost;
+        timed->seconds = seconds;
+        printf("%s\n", call->about);
         for (int i = 0; i < n; i++) {
-                const KernelCost *of = &cost[row[i].kernel->step];
-                row[i].flops = (double)of->flops;
-                row[i].bytes = (double)(of->read + of->written);
-                row[i].took = profile[row[i].kernel->step];
+                const int step = row[i].kernel->step;
+                row[i].flops = (double)cost[step].flops;
+                row[i].bytes = (double)(cost[step].read + cost[step].written);
+                row[i].took = profile[step];
+                seconds[step] = profile[step].seconds / runs;
         }
-        print_time_rows(row, n, runs, ceiling->read, ceiling->flops);
-        arena_free(&scratch);
+        print_time_rows(row, n, runs, times->ceiling.read, times->ceiling.flops);
         free(row);
         return true;
 }
@@ -124,44 +138,62 @@ static bool time_steps(Session *s, const Trace *t, ProfileRow *profile, int step
         return !error || wrong(error);
 }
 
-static bool time_all(Session *s, Trace *t, ProfileRow *profile, int steps)
+static bool time_all(Session *s, Trace *t, ProfileRow *profile, int steps, Times *times)
 {
         const Graph *g = s->runner->model.graph;
-        Ceilings ceiling;
-        int64_t size[MAX_NAMED];
+        Arena *a = g->arena;
+        PlanCall whole = {.name = g->past >= 0 ? "prefill" : "call", .all_parts = true},
+                 step = {.name = "step", .one_row = true};
         int runs;
-        if (!ceilings_measure(&ceiling, s->options.threads))
+        if (!ceilings_measure(&times->ceiling, s->options.threads))
                 return wrong("the ceilings can't be measured");
         printf("%s, %d thread%s; ceilings: read %.1f GB/s, product %.1f GFLOP/s\n",
                s->runner->plan->target->name, s->options.threads, s->options.threads == 1 ? "" : "s",
-               1e-9 * ceiling.read, 1e-9 * ceiling.flops);
+               1e-9 * times->ceiling.read, 1e-9 * times->ceiling.flops);
         if (!time_whole(s, t, profile, steps))
                 return false;
-        if (g->past >= 0)
-                printf("prefill, %" PRId64 " positions\n", t->size[g->time]);
-        if (!print_profile(s, profile, steps, t->size, 1, &ceiling))
+        memcpy(whole.size, t->size, sizeof whole.size);
+        whole.about =
+                g->past < 0 ? "a call" : arena_printf(a, "prefill, %" PRId64 " positions", t->size[g->time]);
+        if (!print_profile(s, profile, steps, &whole, 1, times))
                 return false;
         if (g->past < 0)
                 return true;
-        if (!time_steps(s, t, profile, steps, size, &runs))
+        if (!time_steps(s, t, profile, steps, step.size, &runs))
                 return false;
-        printf("a step after %" PRId64 " positions\n", size[g->past]);
-        return print_profile(s, profile, steps, size, runs, &ceiling);
+        step.about = arena_printf(a, "a step after %" PRId64 " positions", step.size[g->past]);
+        return print_profile(s, profile, steps, &step, runs, times);
 }
 
+static bool draw_times(const Session *s, const Times *times, const char *path)
+{
+        const Plan *p = s->runner->plan;
+        Arena *a = p->graph->arena;
+        Text *picture = text_new(a);
+        const int threads = s->options.threads;
+        const Roof roof = {times->ceiling, arena_printf(a, "%d thread%s, measured on this machine", threads,
+                                                        threads == 1 ? "" : "s")};
+        draw_roofline(picture, p, &roof, times->call, times->ncall);
+        return write_file(path, picture->data, picture->n);
+}
+
+/* [FILE.svg] */
 bool show_times(Session *s, const Words *w)
 {
-        (void)w;
         Trace t;
+        Times times = {.ncall = 0};
+        const char *path = w->n > 1 ? w->word[1] : NULL;
+        if (path && (strlen(path) < 5 || strcmp(path + strlen(path) - 4, ".svg") != 0)) {
+                fprintf(stderr, "lathe: error: %s is no file that ends in .svg\n", path);
+                return false;
+        }
         if (!runner_fit(s, (RunnerKind){.attention = -1, .timed = true}))
                 return false;
-        int steps = 1;
-        const Plan *p = s->runner->plan;
-        for (int b = 0; b < p->nbody; b++)
-                for (int i = 0; i < p->list[b].n; i++)
-                        steps = p->list[b].kernel[i]->step >= steps ? p->list[b].kernel[i]->step + 1 : steps;
+        const int steps = s->runner->plan->steps;
         ProfileRow *profile = calloc((size_t)steps, sizeof *profile);
-        bool good = trace_inputs(s, &t) && (profile || wrong(no_memory)) && time_all(s, &t, profile, steps);
+        bool good = trace_inputs(s, &t) && (profile || wrong(no_memory)) &&
+                    time_all(s, &t, profile, steps, &times);
+        good = good && (!path || draw_times(s, &times, path));
         trace_free(s, &t);
         free(profile);
         return good;
