@@ -16,6 +16,20 @@ Text *text_new(Arena *a)
         return t;
 }
 
+const char *in_units(Arena *a, double value, const char *unit)
+{
+        static const char *const prefix[] = {"", "k", "M", "G", "T", "P", "E"};
+        int step = 0;
+        for (; value >= 999.5 && step < 6; step++)
+                value /= 1000;
+        return arena_printf(a, "%.*f %s%s",
+                            step == 0       ? 0
+                            : value < 9.995 ? 2
+                            : value < 99.95 ? 1
+                                            : 0,
+                            value, prefix[step], unit);
+}
+
 void text_add(Text *t, const char *bytes, int64_t n)
 {
         if (t->n + n + 1 > t->cap) {
@@ -122,18 +136,4 @@ int decode_utf8(const char *text, int32_t length, uint32_t *code)
         }
         bool surrogate = *code >= 0xd800 && *code < 0xe000;
         return *code < least[bytes] || *code > 0x10ffff || surrogate ? 0 : bytes;
-}
-
-const char *in_units(Arena *a, double value, const char *unit)
-{
-        static const char *const prefix[] = {"", "k", "M", "G", "T", "P", "E"};
-        int step = 0;
-        for (; value >= 999.5 && step < 6; step++)
-                value /= 1000;
-        return arena_printf(a, "%.*f %s%s",
-                            step == 0       ? 0
-                            : value < 9.995 ? 2
-                            : value < 99.95 ? 1
-                                            : 0,
-                            value, prefix[step], unit);
 }
