@@ -30,16 +30,6 @@ static int64_t larger(int64_t a, int64_t b)
         return a > b ? a : b;
 }
 
-/* A state that is read within a window holds no more than that. */
-static int64_t elements_held(const Costing *c, const Buffer *b, int64_t n)
-{
-        const Plan *p = c->plan;
-        if (cache_of((Buffer *)b) < 0 || p->graph->past < 0)
-                return n;
-        const int64_t all = c->size[p->graph->past] + c->size[p->graph->time];
-        return n / larger(all, 1) * smaller(all, p->cache[cache_of((Buffer *)b)].size);
-}
-
 /* So many elements of the buffer are looked at, once more. */
 static void touch_elements(Costing *c, Buffer *b, int64_t n)
 {
@@ -49,8 +39,7 @@ static void touch_elements(Costing *c, Buffer *b, int64_t n)
                                                       : type_count(&whole->type, c->size);
         const int64_t before = c->touched[whole->id], now = smaller(before + n, larger(all, n));
         c->touched[whole->id] = now;
-        c->cost.read += buffer_size(whole, elements_held(c, whole, now)) -
-                        buffer_size(whole, elements_held(c, whole, before));
+        c->cost.read += buffer_size(whole, now) - buffer_size(whole, before);
 }
 
 static void count_write(Costing *c, const Store *s)
@@ -128,11 +117,19 @@ static int64_t loop_count(const Costing *c, const CodeLoop *l)
         return dim_value(l->size, c->size);
 }
 
-static int64_t loops_count(const Costing *c, const Function *f, const int *loop, int n)
+static int64_t loops_count(const Costing *c, const Function *f, int begin, int end)
+{
+        int64_t times = 1;
+        for (int i = begin; i < end; i++)
+                times *= loop_count(c, &f->loop[i]);
+        return times;
+}
+
+static int64_t turns_around(const Costing *c, const Function *f, const int *loop, int n)
 {
         int64_t times = 1;
         for (int i = 0; i < n; i++)
-                times *= loop_count(c, &f->loop[loop ? loop[i] : i]);
+                times *= loop_count(c, &f->loop[loop[i]]);
         return times;
 }
 
@@ -147,11 +144,10 @@ static void attention_units(Costing *c, const Function *f, const AttentionCall *
 {
         const int64_t tile = a->k_key ? 16 : larger(c->plan->target->rows, 1);
         const int64_t rows = a->row < 0 ? 1 : loop_count(c, &f->loop[a->row]);
-        const int64_t around = loops_count(c, f, a->around, a->naround);
+        const int64_t around = turns_around(c, f, a->around, a->naround);
         const int64_t keys = dim_value(a->keys, c->size);
         if (rows == 1 && c->kernel->parts && !a->naround)
-                c->cost.blocks =
-                        larger((elements_held(c, a->k.buffer, keys) + BLOCK_OF_KEYS - 1) / BLOCK_OF_KEYS, 1);
+                c->cost.blocks = larger((keys + BLOCK_OF_KEYS - 1) / BLOCK_OF_KEYS, 1);
         if (a->weigh)
                 share_in(c, around * ((rows + tile - 1) / tile), "tiles of rows");
         else
@@ -163,17 +159,17 @@ static void attention_units(Costing *c, const Function *f, const AttentionCall *
 static void units_of(Costing *c, const Function *f, const Stmt *s)
 {
         switch (s->op) {
-        case STMT_ROWS: share_in(c, loops_count(c, f, NULL, s->end), "rows"); break;
+        case STMT_ROWS: share_in(c, loops_count(c, f, s->begin, s->end), "rows"); break;
         case STMT_MATMUL: {
                 const MatmulCall *m = s->call.matmul;
-                share_in(c, loops_count(c, f, NULL, m->outer) * m->panels, "panels of 16 outputs");
+                share_in(c, loops_count(c, f, 0, m->outer) * m->panels, "panels of 16 outputs");
                 break;
         }
         case STMT_ACTIVATION_MATMUL: {
                 const ActivationCall *a = s->call.activation;
                 int64_t rows = a->row < 0 ? 1 : loop_count(c, &f->loop[a->row]);
                 share_in(c,
-                         loops_count(c, f, a->around, a->naround) *
+                         turns_around(c, f, a->around, a->naround) *
                                  ((rows + CONTRACT_ROWS - 1) / CONTRACT_ROWS),
                          "blocks of 32 rows");
                 break;
@@ -205,6 +201,19 @@ static void wanted_rows(const Graph *g, int64_t *size)
                 return;
         size[g->past] += size[NAMED_FIRST];
         size[g->time] -= size[NAMED_FIRST];
+}
+
+/* Of a state that is read within a window, no more positions than it holds. */
+static void held_positions(const Plan *p, const Kernel *k, int64_t *size)
+{
+        int64_t held = 0;
+        for (int i = 0; i < k->code->nread; i++) {
+                const int cache = cache_of(k->code->read[i]);
+                if (cache >= 0)
+                        held = larger(held, p->cache[cache].size);
+        }
+        if (held && p->graph->past >= 0)
+                size[p->graph->past] = smaller(size[p->graph->past], larger(held - size[p->graph->time], 0));
 }
 
 /* Rows of a call are spread evenly over the iterations that change them (experts): some run, each with its part of them. */
@@ -267,6 +276,7 @@ static void cost_body(const AllCosts *all, int body, int64_t runs, const int64_t
                 memcpy(size, k->active_only ? active : all->size, sizeof size);
                 if (k->tail)
                         wanted_rows(all->plan->graph, size);
+                held_positions(all->plan, k, size);
                 all->of[k->step] = cost_one(all->plan, k, size);
                 all->of[k->step].runs = runs;
         }
