@@ -189,9 +189,10 @@ def roofline_faults(model):
         if not weights < read < 1.05 * weights:
             faults.append(f"products touch {read} bytes in a step, their weights have {weights}")
     if model == "gemma3":  # attention within a window counts what the window holds, in FLOPs as in bytes
-        of = [float(m[1]) for m in re.finditer(r"^  attention .* ([\d.]+)$", "\n".join(calls[-1]), re.M)]
-        if len(of) != 2 or max(of) > 1.1 * min(of):
-            faults.append(f"attention with and without a window does {of} FLOPs a byte in a step")
+        of = [(int(m[1]), int(m[2])) for m in re.finditer(r"^  attention .* (\d+) +(\d+) +\S+$", "\n".join(calls[-1]), re.M)]
+        held, context = int(re.search(r"(\d+) positions held", show(model, "plan"))[1]), 32768
+        if len(of) != 2 or any(abs(a / b - held / context) > 0.002 for a, b in zip(min(of), max(of))):
+            faults.append(f"attention with and without a window has FLOPs and bytes {of}, where {held} of {context} positions are held")
     # marks: log of FLOPs a byte against pixels is a line
     points, marks = [], {}
     for m, g in groups(root, "kernel"):
