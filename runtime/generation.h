@@ -104,6 +104,7 @@ typedef struct {
         int (*rewind)(void *of, int64_t n); /* back to the first n positions */
         int32_t (*sample)(void *of, float *logits);
         int (*show)(void *of, int32_t token); /* 0, an error, or below 0: the text ends here */
+        void (*rule)(void *of, const int32_t *text, int64_t n, float *logits); /* what may not come behind text [n] becomes -inf; or NULL */
         int64_t (*propose)(void *of, int32_t *text, int64_t n, int64_t most); /* as generation_draft(), which is taken if it is NULL */
         double (*seconds)(void);
         LoopTokens tokens;
@@ -216,6 +217,8 @@ static inline int32_t generation_choose(const Generator *g, const Generated *mad
         int32_t next = loop_prescribes(&g->tokens, place, made->made, logits, g->vocab);
         if (next < 0 && g->suppress)
                 loop_rule_out(g->suppress, logits, g->vocab);
+        if (next < 0 && g->rule)
+                g->rule(g->of, g->text, place, logits);
         if (next < 0 && times)
                 penalties_take(&g->penalties, times, logits, g->vocab);
         if (next < 0)

@@ -10,6 +10,8 @@ typedef struct {
         Sampler sampler;
         $model_on_token *on_token; /* or NULL */
         void *of;
+        $model_rule *rule;
+        void *ruler;
         $model_propose *propose;
         void *proposer;
 } ModelGenerator;
@@ -41,6 +43,12 @@ static int generator_tell(void *of, int32_t token)
 {
         const ModelGenerator *s = of;
         return s->on_token && s->on_token(s->of, token) ? -1 : 0;
+}
+
+static void generator_rule(void *of, const int32_t *text, int64_t n, float *logits)
+{
+        const ModelGenerator *s = of;
+        s->rule(s->ruler, text, n, logits);
 }
 
 static int64_t generator_propose(void *of, int32_t *text, int64_t n, int64_t most)
@@ -95,6 +103,8 @@ int $model_generate($model *m, const int32_t *tokens, int64_t n, const $model_ge
                      .sampler = {h.temperature, h.top_k, h.top_p > 0 ? h.top_p : 1, h.min_p, h.typical_p > 0 ? h.typical_p : 1, h.seed, NULL, NULL},
                      .on_token = on_token,
                      .of = of,
+                     .rule = h.rule,
+                     .ruler = h.ruler,
                      .propose = h.propose,
                      .proposer = h.proposer};
         Generated all = {0};
@@ -108,6 +118,7 @@ int $model_generate($model *m, const int32_t *tokens, int64_t n, const $model_ge
                        .rewind = generator_rewind,
                        .sample = generator_draw,
                        .show = generator_tell,
+                       .rule = h.rule ? generator_rule : NULL,
                        .propose = h.propose ? generator_propose : NULL,
                        .seconds = no_seconds,
                        .tokens = tokens_of_loop,

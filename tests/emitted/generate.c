@@ -70,6 +70,35 @@ static void ways(tale *m, void *scratch)
         go_on(m, "to the end", &(tale_generation){.drafts = 32}, scratch);
 }
 
+/* No token comes that was among the last three, and none of *of. */
+static void rule(void *of, const int32_t *tokens, int64_t n, float *logits)
+{
+        const int32_t *never = of;
+        for (int64_t i = n > 3 ? n - 3 : 0; i < n && !never; i++)
+                logits[tokens[i]] = -INFINITY;
+        for (; never && *never >= 0; never++)
+                logits[*never] = -INFINITY;
+}
+
+static void rules(tale *m, void *scratch)
+{
+        static int32_t never[] = {284, 261, 288, -1};
+        for (int drafts = 0; drafts < 2; drafts++) {
+                begin(m);
+                go_on(m, "--suppress 284,261,288", &(tale_generation){.steps = 200, .drafts = 6 * drafts, .rule = rule, .ruler = never}, scratch);
+        }
+        for (int drafts = 0; drafts < 2; drafts++) {
+                int again = 0;
+                int64_t made;
+                begin(m);
+                const int error = tale_generate(m, text, length, &(tale_generation){.steps = 100, .drafts = 6 * drafts, .rule = rule}, keep,
+                                                &length, scratch, &made);
+                for (int64_t i = 3; i < length; i++)
+                        again += text[i] == text[i - 1] || text[i] == text[i - 2] || text[i] == text[i - 3];
+                printf("nothing twice: %s; %d of %lld\n", tale_error(error), again, (long long)made);
+        }
+}
+
 /* A text in pieces is the same text. */
 static void pieces(tale *m, void *scratch)
 {
@@ -124,6 +153,7 @@ int main(int argc, char **argv)
         if (!m || !scratch)
                 return 3;
         ways(m, scratch);
+        rules(m, scratch);
         pieces(m, scratch);
         mistakes(m, scratch);
         tale_free(m);
