@@ -1,12 +1,9 @@
 /*
- * Draws a picture of each class that is asked for by the model sketch, names it by the model doodles, and prints both: a sampler around
- * two emitted models.
+ * Draws a picture of each class that is asked for by the model sketch, names it by the model doodles, and prints both.
  *   usage: paint SKETCH.weights DOODLES.weights SEED [--pixels] [NAME...]
  * Without a NAME each class is drawn.  --pixels: numbers from 0 to 255 in place of text.
  *
- * From noise at time 0 to a picture at time 1 in STEPS steps of Euler: x += velocity / STEPS.  The model tells from x at time t what the
- * picture is, p, and the velocity is (p - x) / (1 - t).  p is what it tells without a class, and GUIDANCE times what the class adds to
- * that (Ho & Salimans 2022, "Classifier-free diffusion guidance").
+ * The noise is made here, so that it can be made anywhere else; the steps from it to a picture are those of the model's `loop denoise`.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -16,13 +13,7 @@
 #include "doodles.h"
 #include "sketch.h"
 
-enum { SIDE = SKETCH_SIZE, PIXELS = SIDE * SIDE, CLASSES = SKETCH_CLASSES, STEPS = 20 };
-static const float GUIDANCE = 2;
-static const float TIME_SCALE = 1000; /* time 1 is step 1000 of the model */
-
-static const char *const names[CLASSES] = {"0",        "1",    "2",     "3",     "4",      "5",
-                                           "6",        "7",    "8",     "9",     "circle", "square",
-                                           "triangle", "star", "cross", "arrow", "moon",   "wave"};
+enum { SIDE = SKETCH_SIZE, PIXELS = SIDE * SIDE, CLASSES = SKETCH_CLASSES };
 
 /* SplitMix64 (Steele, Lea & Flood 2014) */
 static uint64_t next_bits(uint64_t *state)
@@ -48,23 +39,14 @@ static float next_noise(uint64_t *state)
 /* x [PIXELS], -1 to 1; returns an error of sketch, or 0 */
 static int paint(sketch *m, int class, uint64_t seed, float *x)
 {
-        static float wanted[PIXELS], plain[PIXELS];
-        const int32_t this = class, none = CLASSES;
+        const sketch_denoising how = {.goes_on = 1};
         uint64_t state = seed * CLASSES + (uint64_t) class;
+        void *scratch = malloc(sketch_denoise_scratch(&how));
         for (int i = 0; i < PIXELS; i++)
                 x[i] = next_noise(&state);
-        for (int step = 0; step < STEPS; step++) {
-                const float time = TIME_SCALE * (float)step / STEPS;
-                int error = sketch_feed_condition(m, &time, &this);
-                error = error ? error : sketch_forward(m, x, wanted);
-                error = error ? error : sketch_feed_condition(m, &time, &none);
-                error = error ? error : sketch_forward(m, x, plain);
-                if (error)
-                        return error;
-                for (int i = 0; i < PIXELS; i++)
-                        x[i] += (plain[i] + GUIDANCE * (wanted[i] - plain[i]) - x[i]) / (float)(STEPS - step);
-        }
-        return 0;
+        const int error = scratch ? sketch_denoise(m, class, &how, x, NULL, NULL, scratch) : SKETCH_ERROR_MEMORY;
+        free(scratch);
+        return error;
 }
 
 /* x to 0 to 1, in place */
@@ -115,7 +97,7 @@ static void print_picture(const float *pixels)
 static int class_of(const char *name)
 {
         for (int i = 0; i < CLASSES; i++)
-                if (!strcmp(names[i], name))
+                if (!strcmp(doodles_label(i), name))
                         return i;
         return -1;
 }
@@ -139,7 +121,7 @@ static int show(sketch *painter, doodles *critic, int class, uint64_t seed, int 
                 print_pixels(x);
         else
                 print_picture(x);
-        printf("%s%s: doodles says %s\n", as_pixels ? "# " : "", names[class], names[seen]);
+        printf("%s%s: doodles says %s\n", as_pixels ? "# " : "", doodles_label(class), doodles_label(seen));
         return 0;
 }
 
@@ -151,7 +133,7 @@ static int show_all(sketch *painter, doodles *critic, uint64_t seed, int as_pixe
                 if (class < 0) {
                         fprintf(stderr, "paint: there is no class %s; there are", wanted[i]);
                         for (int name = 0; name < CLASSES; name++)
-                                fprintf(stderr, " %s", names[name]);
+                                fprintf(stderr, " %s", doodles_label(name));
                         fprintf(stderr, "\n");
                         return 2;
                 }
