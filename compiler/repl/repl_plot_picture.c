@@ -9,6 +9,8 @@ enum {
         LETTERS = 2, /* dots of letters are so many pixels wide */
         LEFT = 112,
         TOP = 44,
+        ABOUT_TOP = 38,
+        ABOUT_HIGH = 24,
         RIGHT = 28,
         BAR_RIGHT = 170,
         BOTTOM = 72,
@@ -112,13 +114,24 @@ static void paint_labels(Frame *f, const char *title, const char *across, const 
         picture_text(&f->p, 10, f->y + f->height / 2 + text_width(up) / 2, up, true);
 }
 
-static bool begin_frame(Frame *f, int width, int height, int right)
+/* A line below the title, in smaller letters if it is long. */
+static void paint_about(Frame *f, const char *about)
+{
+        const bool fits = text_width(about) <= f->p.width - 16;
+        f->p.scale = fits ? LETTERS : 1;
+        const int width = text_width(about) * f->p.scale / LETTERS, middle = f->x + (f->width - width) / 2;
+        picture_text(&f->p, middle + width > f->p.width - 8 ? f->p.width - 8 - width : middle,
+                     ABOUT_TOP + (fits ? 0 : LETTER_HEIGHT / 2), about, false);
+        f->p.scale = LETTERS;
+}
+
+static bool begin_frame(Frame *f, int width, int height, int top, int right)
 {
         f->x = LEFT;
-        f->y = TOP;
+        f->y = top;
         f->width = width;
         f->height = height;
-        if (!picture_new(&f->p, LEFT + width + right, TOP + height + BOTTOM))
+        if (!picture_new(&f->p, LEFT + width + right, top + height + BOTTOM))
                 return false;
         f->p.scale = LETTERS;
         return true;
@@ -177,6 +190,8 @@ static void paint_bars(Frame *f, const Plot *p)
                 picture_fill(&f->p, from + 1, f->y + f->height - high, to - from - 1, high, blue);
         }
         paint_labels(f, p->title, "value", "count");
+        if (p->about)
+                paint_about(f, p->about);
 }
 
 /* --- a heat map ---------------------------------------------------------------------------------------------------------------- */
@@ -253,7 +268,8 @@ bool plot_paint(Plot *p, const char *path)
                 wide *= (int)p->columns;
                 high *= (int)p->rows;
         }
-        if (!good || !begin_frame(&f, wide, high, p->kind == PLOT_HEAT ? BAR_RIGHT : RIGHT)) {
+        if (!good || !begin_frame(&f, wide, high, p->about ? TOP + ABOUT_HIGH : TOP,
+                                  p->kind == PLOT_HEAT ? BAR_RIGHT : RIGHT)) {
                 fprintf(stderr, "lathe: error: %s\n", no_memory);
                 return false;
         }

@@ -10,9 +10,21 @@ typedef struct {
         const char *title;     /* the expression */
         int64_t rows, columns; /* a line and bars: 1 row */
         double *value;         /* [rows][columns]; of bars: how many values each stands for */
+        const char *about;     /* a line below the title of a picture; or NULL */
         double least, most;    /* of the finite ones, least < most; of bars from 0 */
         double from, to;       /* of bars: the values that they reach over */
 } Plot;
+
+enum { MOST_BINS = 1000 };
+
+/* repl_drawing.c: what a command draws, and where. */
+typedef struct {
+        char *text;       /* the expression, malloc'd */
+        const char *path; /* of a picture; NULL: in the terminal */
+        int64_t bins;     /* 0: nothing is said */
+} Drawing;
+bool drawing_read(Drawing *d, const Words *w,
+                  const char *from); /* from: the expression and what follows; false after a message */
 
 /* repl_plot.c: the means of neighbouring cells, so that no more rows and columns are left; false: out of memory */
 bool plot_pool(Plot *p, int64_t most_rows, int64_t most_columns);

@@ -185,7 +185,8 @@ bool show_attention(Session *s, const Words *w);
 bool show_rank(Session *s, const Words *w);
 bool show_lens(Session *s, const Words *w);  /* repl_lens.c */
 bool plot_value(Session *s, const Words *w); /* repl_plot.c */
-bool keep_snapshot(Session *s);              /* of what was run: for :diff */
+bool plot_histogram(Session *s, const Words *w);
+bool keep_snapshot(Session *s); /* of what was run: for :diff */
 bool print_difference(Session *s, const Words *w);
 Graph *session_graph(Session *s, Arena *a); /* the model at hand, elaborated quietly; NULL: it is no good */
 bool hyper_names(Session *s, Arena *a, const char ***name, int *n);

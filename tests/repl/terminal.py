@@ -450,7 +450,7 @@ def pictures_of_values():
     """Colours of a heat map's cells and of its colour bar; heights of a line."""
     path = FOLDER + "/plot"
     code, out, err = run_script(f":plot [[-2, 0, 1], [0, 2, -1]] {path}.heat.png\n"
-                                f":plot [0, 0, 10, 10] {path}.line.png\n:plot hist [0, 0, 0, 3] {path}.hist.png\n")
+                                f":plot [0, 0, 10, 10] {path}.line.png\n:hist [0, 0, 0, 3] --bins 2 -o {path}.hist.png\n")
     if code or err:
         return f"status {code}, {err!r}"
     width, _, rows = read_png(path + ".heat.png")
