@@ -56,6 +56,7 @@ const ReplCommand command_row[] = {
         {"attn",      "LAYER [HEAD] [FILE.png]", "attention weights as a heat map",      show_attention,   1, 3, TAKES_NOTHING},
         {"plot",      "[hist] EXPR [-o FILE.png]", "a vector as a line, a matrix as a heat map, or a histogram", plot_value, 1, -1, TAKES_EXPRESSION},
         {"hist",      "EXPR [--bins N] [-o FILE.png]", "how often values come, their mean and deviation", plot_histogram, 1, -1, TAKES_EXPRESSION},
+        {"project",   "EXPR [-o FILE.png]", "the rows of a matrix in two dimensions, by their principal axes, with their tokens", show_projection, 1, -1, TAKES_EXPRESSION},
         {"rank",      "LAYER",        "singular values of W_Q W_K', head by head",        show_rank,        1, 1, TAKES_NOTHING},
         {"show",      "PART",         "params, loops, taps, cost, plan, code, graph, passes or c",    show_of_model,    1, 1, TAKES_PART},
         {"dump",      "PASS",         "what a pass leaves",                               dump_pass,        1, 1, TAKES_PASS},

@@ -474,6 +474,32 @@ def pictures_of_values():
         return f"bars of 3 and 1 are {bars} high"
 
 
+def a_picture_of_points():
+    """Where they stand: a unit is as long across as up; and labels, dark and beside them."""
+    path = FOLDER + "/points.png"
+    code, out, err = run_script(f":project [[3, 0], [-3, 0], [0, 2], [0, -2]] + 7 -o {path}\n")
+    if code or err or "69.2 % and 30.8 %" not in out:
+        return f"status {code}, {err!r}, {out!r}"
+    width, height, rows = read_png(path)
+    at = lambda x, y: tuple(rows[y][3 * x:3 * x + 3])
+    groups = []
+    for y in range(height):
+        for x in range(width):
+            if at(x, y) == (31, 100, 170):
+                near = [g for g in groups if abs(g[0][0] - x) < 12 and abs(g[0][1] - y) < 12]
+                near[0].append((x, y)) if near else groups.append([(x, y)])
+    middles = sorted((sum(x for x, _ in g) / len(g), sum(y for _, y in g) / len(g)) for g in groups)
+    if len(middles) != 4:
+        return f"there are {len(middles)} points"
+    left, one, two, right = middles
+    across, up = (right[0] - left[0]) / 6, abs(one[1] - two[1]) / 4
+    if abs(across / up - 1) > 0.03 or abs(left[0] + right[0] - one[0] - two[0]) > 3 or abs(one[1] + two[1] - left[1] - right[1]) > 3:
+        return f"the points stand at {middles}"
+    for x, y in middles:  # "0" to "3" on the right
+        if not any(at(int(x) + 5 + i, int(y) + j) == (32, 32, 32) for i in range(16) for j in range(-8, 9)):
+            return f"there is no label beside {x}, {y}"
+
+
 def a_heat_map_in_colours():
     t = Terminal()
     t.answer(":plot [[0, 1], [1, 0]]", "\x1b[48;5;54m  \x1b[0m", "\x1b[48;5;227m  \x1b[0m")
@@ -548,7 +574,7 @@ def recompilations_take_no_memory():
 for test in (prompts_and_end_of_input, completion, history, history_holds_inputs, interrupts, interrupted_run, resizing, wide_characters,
              text_ends_with_a_newline, a_saved_session,
              a_script_of_10000_lines, an_input_of_10000_lines, a_line_of_a_megabyte, times_of_kernels,
-             a_picture_of_attention, pictures_of_values, a_heat_map_in_colours, more_memory_than_there_is,
+             a_picture_of_attention, pictures_of_values, a_picture_of_points, a_heat_map_in_colours, more_memory_than_there_is,
              redefinitions_take_no_memory, recompilations_take_no_memory):
     attempt(test)
 sys.exit(failed > 0)
