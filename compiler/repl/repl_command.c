@@ -53,7 +53,7 @@ const ReplCommand command_row[] = {
         {"time",      "",             "each kernel's time, GFLOP/s and GB/s",             show_times,       0, 0, TAKES_NOTHING},
         {"diff",      "",             "outputs and plan before and after the last change", print_difference, 0, 0, TAKES_NOTHING},
         {"tap",       "NAME",         "a value by its name in the file",                  print_tap,        1, 1, TAKES_TAP},
-        {"attn",      "LAYER [HEAD] [FILE.png]", "attention weights as a heat map",      show_attention,   1, 3, TAKES_NOTHING},
+        {"attn",      "LAYER [HEAD] [--window W] [--token K] [-o FILE.png]", "attention weights as heat maps, or laid over a picture", show_attention, 1, 8, TAKES_NOTHING},
         {"plot",      "[hist] EXPR [-o FILE.png]", "a vector as a line, a matrix as a heat map, or a histogram", plot_value, 1, -1, TAKES_EXPRESSION},
         {"hist",      "EXPR [--bins N] [-o FILE.png]", "how often values come, their mean and deviation", plot_histogram, 1, -1, TAKES_EXPRESSION},
         {"project",   "EXPR [-o FILE.png]", "the rows of a matrix in two dimensions, by their principal axes, with their tokens", show_projection, 1, -1, TAKES_EXPRESSION},

@@ -40,6 +40,10 @@ typedef struct {
         double left, right, bottom, top;
 } Frame;
 
+typedef struct {
+        int x, y, width, height;
+} Box;
+
 /* repl_frame.c */
 enum { FRAME_LETTERS = 2 /* dots of letters are so many pixels wide */ };
 extern const uint8_t frame_blue[3];

@@ -37,10 +37,6 @@ typedef struct {
         uint16_t *taken;
 } Canvas;
 
-typedef struct {
-        int x, y, width, height;
-} Box;
-
 static bool is_free(const Canvas *c, Box b)
 {
         for (int j = b.y < 0 ? 0 : b.y; j < b.y + b.height && j < c->height; j++)

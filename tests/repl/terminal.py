@@ -435,9 +435,11 @@ def a_picture_of_attention():
     heads = out.split("\n", 4)[4].split("]],")
     weights = [[float(x) for x in re.findall(r"[\d.]+", row)] for row in heads[1].split("],")]
     width, height, rows = read_png(path)
-    n, cell = len(weights), 14
-    left, top = width - 8 - n * cell, height - 8 - n * cell
-    left = min(left, 8 + 12 * 6 + 6)  # the picture is at least as wide as its title
+    n = len(weights)
+    cell = 32 if n <= 12 else 18
+    dark = [(x, y) for y in range(height) for x in range(width) if tuple(rows[y][3 * x:3 * x + 3]) == (32, 32, 32)]
+    box = [(x, y) for x, y in dark if all(tuple(rows[y][3 * i:3 * i + 3]) == (32, 32, 32) for i in range(x, min(x + n * cell, width)))]
+    left, top = box[0][0] + 1, box[0][1] + 1  # the frame of the map
     for i in range(n):
         for j in range(n):
             x, y = left + j * cell + cell // 2, top + i * cell + cell // 2
@@ -472,6 +474,30 @@ def pictures_of_values():
     bars = [sum(at(x, y) == (31, 100, 170) for y in range(height)) for x in (200, width - 100)]
     if abs(bars[0] - 3 * bars[1]) > 4 or not bars[1]:
         return f"bars of 3 and 1 are {bars} high"
+
+
+def attention_laid_over_a_picture():
+    """Of a picture that is all the same: each patch is as red as its weight."""
+    path = FOLDER + "/over.png"
+    code, out, err = run_script(":load models/doodles.model\n:weights models/doodles/doodles.safetensors\n"
+                                ":input pixels = reshape(iota(1024) * 0, [1, 32, 32])\n"
+                                "layer[1].attn.dot_product.weights[2, 6]\n"
+                                f":attn 1 2 --token 6 -o {path}\n")
+    if code or err:
+        return f"status {code}, {err!r}"
+    weights = [float(x) for x in re.findall(r"\d\.\d+", out.split("parameters\n")[1])][1:]
+    width, height, rows = read_png(path)
+    zoom, left, top = 300 // 32, 16, 16 + 64
+    for k, weight in enumerate(weights):
+        x, y = left + (k % 4 * 8 + 4) * zoom, top + (k // 4 * 8 + 4) * zoom
+        part = 0.85 * weight / max(weights)
+        wanted = [64 * (1 - part) + red * part for red in (214, 20, 30)]
+        found = rows[y][3 * x:3 * x + 3]
+        if max(abs(a - b) for a, b in zip(found, wanted)) > 2:
+            return f"patch {k} is {list(found)}, not {wanted}"
+    x, y = left + (1 * 8) * zoom + 1, top + (1 * 8 + 4) * zoom  # token 6 is patch 5
+    if tuple(rows[y][3 * x:3 * x + 3]) != (31, 100, 170) or len(weights) != 16:
+        return "the token's own patch is not marked"
 
 
 def a_picture_of_points():
@@ -574,7 +600,7 @@ def recompilations_take_no_memory():
 for test in (prompts_and_end_of_input, completion, history, history_holds_inputs, interrupts, interrupted_run, resizing, wide_characters,
              text_ends_with_a_newline, a_saved_session,
              a_script_of_10000_lines, an_input_of_10000_lines, a_line_of_a_megabyte, times_of_kernels,
-             a_picture_of_attention, pictures_of_values, a_picture_of_points, a_heat_map_in_colours, more_memory_than_there_is,
+             a_picture_of_attention, pictures_of_values, a_picture_of_points, attention_laid_over_a_picture, a_heat_map_in_colours, more_memory_than_there_is,
              redefinitions_take_no_memory, recompilations_take_no_memory):
     attempt(test)
 sys.exit(failed > 0)
