@@ -17,42 +17,6 @@ typedef struct {
         double wanted, none; /* the class, and the number that stands for none */
 } Denoise;
 
-static double number_of(const Loop *l, const char *name, double otherwise)
-{
-        const Setting *s = loop_setting(l, name);
-        return s ? s->number : otherwise;
-}
-
-static int word_of(const Loop *l, const char *name, const char *const *words, int n, int otherwise)
-{
-        const char *text = loop_text(l, name);
-        for (int i = 0; text && i < n; i++)
-                if (!strcmp(words[i], text))
-                        return i;
-        return otherwise;
-}
-
-static DenoiseOptions options_of(const Loop *l, const Options *o)
-{
-        const char *counts = loop_text(l, "step_from"), *variance = loop_text(l, "variance");
-        DenoiseWay way = (DenoiseWay)word_of(l, "scheduler", denoise_way, DENOISE_WAYS, DENOISE_ddim);
-        return (DenoiseOptions){
-                .way = way,
-                .tells = (DenoiseTells)word_of(l, "tells", denoise_tells, DENOISE_TELLS,
-                                               denoise_is_flow(way) ? TELLS_velocity : TELLS_noise),
-                .steps = o->given['n'] ? (int)(o->steps < INT32_MAX ? o->steps : INT32_MAX)
-                                       : (int)number_of(l, "steps", 20),
-                .trained = (int)number_of(l, "trained", 1000),
-                .shift = number_of(l, "shift", 1),
-                .scale = number_of(l, "scale", 1000),
-                .from_noise = counts && !strcmp(counts, "noise"),
-                .betas = (DenoiseBetas)word_of(l, "betas", denoise_betas, DENOISE_BETAS, BETAS_linear),
-                .beta_first = number_of(l, "beta_first", 0.0001),
-                .beta_last = number_of(l, "beta_last", 0.02),
-                .limit = number_of(l, "limit", 0),
-                .learned = variance && !strcmp(variance, "learned")};
-}
-
 /* --- inputs ------------------------------------------------------------------------------------------------------------ */
 
 static Record *record_of(const Denoise *w, const Input *in)
@@ -207,11 +171,11 @@ static const char *begin(Denoise *w)
         const Setting *none = loop_setting(r->loop, "no_class");
         Arena *a = &r->e.m->arena;
         const Type *t = &r->parts.input->type;
-        const DenoiseOptions way = options_of(r->loop, o);
+        const DenoiseOptions way = denoise_options(r->loop, o->given['n'] ? o->steps : -1);
         for (int i = 0; i < t->rank; i++)
                 w->dim[i] = dim_value(t->dim[i], NULL);
         w->n = type_count(t, NULL);
-        w->guidance = o->given['$'] ? o->guidance : number_of(r->loop, "guidance", 1);
+        w->guidance = o->given['$'] ? o->guidance : loop_number_or(r->loop, "guidance", 1);
         w->none = none ? none->number : 0;
         if (w->guidance != 1 && (!none || !r->parts.class))
                 return "guidance wants an input of the class, and in loop denoise `no_class`, the number "

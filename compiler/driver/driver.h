@@ -247,6 +247,9 @@ typedef struct {
 } LoopParts;
 /* What the loop wants and does not find in the model; NULL: nothing. */
 const char *loop_fault(const Graph *g, const Loop *l, LoopParts *parts);
+double loop_number_or(const Loop *l, const char *name, double otherwise);
+DenoiseOptions denoise_options(const Loop *l,
+                               int64_t steps); /* what loop denoise says; steps: below 0, those of the loop */
 /* NULL, or which input a picture can be, and why this one (NULL: there is none) is not that. */
 const char *picture_fault(const Graph *g, const Input *in);
 /* Likewise of a sound; and the first input that can be one, NULL: there is none. */

@@ -301,3 +301,41 @@ int show_loops(const Model *m)
         }
         return DONE;
 }
+
+/* --- loop denoise ------------------------------------------------------------------------------------------------------ */
+
+double loop_number_or(const Loop *l, const char *name, double otherwise)
+{
+        const Setting *s = loop_setting(l, name);
+        return s ? s->number : otherwise;
+}
+
+static int word_of(const Loop *l, const char *name, const char *const *words, int n, int otherwise)
+{
+        const char *text = loop_text(l, name);
+        for (int i = 0; text && i < n; i++)
+                if (!strcmp(words[i], text))
+                        return i;
+        return otherwise;
+}
+
+DenoiseOptions denoise_options(const Loop *l, int64_t steps)
+{
+        const char *counts = loop_text(l, "step_from"), *variance = loop_text(l, "variance");
+        DenoiseWay way = (DenoiseWay)word_of(l, "scheduler", denoise_way, DENOISE_WAYS, DENOISE_ddim);
+        return (DenoiseOptions){
+                .way = way,
+                .tells = (DenoiseTells)word_of(l, "tells", denoise_tells, DENOISE_TELLS,
+                                               denoise_is_flow(way) ? TELLS_velocity : TELLS_noise),
+                .steps = steps >= 0 ? (int)(steps < INT32_MAX ? steps : INT32_MAX)
+                                    : (int)loop_number_or(l, "steps", 20),
+                .trained = (int)loop_number_or(l, "trained", 1000),
+                .shift = loop_number_or(l, "shift", 1),
+                .scale = loop_number_or(l, "scale", 1000),
+                .from_noise = counts && !strcmp(counts, "noise"),
+                .betas = (DenoiseBetas)word_of(l, "betas", denoise_betas, DENOISE_BETAS, BETAS_linear),
+                .beta_first = loop_number_or(l, "beta_first", 0.0001),
+                .beta_last = loop_number_or(l, "beta_last", 0.02),
+                .limit = loop_number_or(l, "limit", 0),
+                .learned = variance && !strcmp(variance, "learned")};
+}

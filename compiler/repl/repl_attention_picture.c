@@ -104,7 +104,7 @@ static void paint_map(const Heat *h, const HeatLayout *l, HeatMap m, Picture *p,
         char title[64];
         heat_title(h, m, title, sizeof title);
         const int scale =
-                FRAME_LETTERS * LETTER_WIDTH * (int64_t)strlen(title) > l->wide + GAP ? 1 : FRAME_LETTERS;
+                FRAME_LETTERS * LETTER_WIDTH * (int)strlen(title) > (int)l->wide + GAP ? 1 : FRAME_LETTERS;
         heat_text(p, left + l->wide / 2, top + (int)l->high + 6, title, scale);
         for (int64_t i = 0; i < h->rows; i++)
                 for (int64_t j = 0; j < h->columns; j++) {

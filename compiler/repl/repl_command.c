@@ -53,6 +53,7 @@ const ReplCommand command_row[] = {
         {"time",      "",             "each kernel's time, GFLOP/s and GB/s",             show_times,       0, 0, TAKES_NOTHING},
         {"diff",      "",             "outputs and plan before and after the last change", print_difference, 0, 0, TAKES_NOTHING},
         {"tap",       "NAME",         "a value by its name in the file",                  print_tap,        1, 1, TAKES_TAP},
+        {"trace",     "[PICTURES] [-n STEPS] [--seed S] [--guidance G] [-o FILE.png]", "a denoising step by step, as a table or a strip of pictures", show_denoising, 0, -1, TAKES_NOTHING},
         {"attn",      "LAYER [HEAD] [--window W] [--token K] [-o FILE.png]", "attention weights as heat maps, or laid over a picture", show_attention, 1, 8, TAKES_NOTHING},
         {"plot",      "[hist] EXPR [-o FILE.png]", "a vector as a line, a matrix as a heat map, or a histogram", plot_value, 1, -1, TAKES_EXPRESSION},
         {"hist",      "EXPR [--bins N] [-o FILE.png]", "how often values come, their mean and deviation", plot_histogram, 1, -1, TAKES_EXPRESSION},
@@ -117,8 +118,10 @@ static bool read_words(const char *line, Words *w, char *buffer)
                                 return fprintf(stderr, "lathe: error: out of memory\n"), false;
                         w->word = larger;
                 }
-                if (!*line)
+                if (!*line) {
+                        w->word[w->n] = NULL; /* as of main's: options_read() looks there */
                         return true;
+                }
                 w->word[w->n] = buffer;
                 line = read_word(line, &buffer);
                 if (!line)

@@ -122,7 +122,7 @@ bool take_model_values(Session *s, const Ast *line);
 
 /* repl_command.c: lines that begin with a colon */
 typedef struct {
-        char **word; /* [n], the command's name first, without its colon */
+        char **word; /* [n], the command's name first, without its colon; NULL behind them */
         int n;
         const char *rest; /* the line behind the name */
 } Words;
@@ -186,6 +186,7 @@ bool show_rank(Session *s, const Words *w);
 bool show_lens(Session *s, const Words *w);  /* repl_lens.c */
 bool plot_value(Session *s, const Words *w); /* repl_plot.c */
 bool plot_histogram(Session *s, const Words *w);
+bool show_denoising(Session *s, const Words *w);  /* repl_denoise.c */
 bool show_projection(Session *s, const Words *w); /* repl_project.c */
 bool keep_snapshot(Session *s);                   /* of what was run: for :diff */
 bool print_difference(Session *s, const Words *w);

@@ -500,6 +500,24 @@ def attention_laid_over_a_picture():
         return "the token's own patch is not marked"
 
 
+def a_strip_of_pictures():
+    """Its last picture is what `lathe run` makes; the first has nothing of it."""
+    strip, one = FOLDER + "/strip.png", FOLDER + "/one.png"
+    weights = "models/sketch/sketch.safetensors"
+    code, out, err = run_script(f":load models/sketch.model\n:weights {weights}\n:input class = 7\n:trace 3 -n 6 --seed 5 -o {strip}\n")
+    made = subprocess.run([DRIVER, "run", "models/sketch.model", "--weights", weights, "-I", "class=7", "-n", "6", "--seed", "5", "-o", one])
+    if code or err or made.returncode:
+        return f"status {code} and {made.returncode}, {err!r}"
+    (side, _, wanted), (width, height, rows) = read_png(one), read_png(strip)
+    zoom, top = 128 // side, 16 + 34
+    if (side, width) != (32, 2 * 16 + 3 * 128 + 2 * 10):
+        return f"the strip is {width} wide"
+    apart = [max(abs(rows[top + zoom * y + 1][3 * (16 + k * 138 + zoom * x + 1)] - wanted[y][3 * x]) for y in range(side) for x in range(side))
+             for k in range(3)]
+    if apart[2] or apart[0] < 200 or apart[1] < 20:
+        return f"pictures are {apart} apart from the last"
+
+
 def a_picture_of_points():
     """Where they stand: a unit is as long across as up; and labels, dark and beside them."""
     path = FOLDER + "/points.png"
@@ -600,7 +618,7 @@ def recompilations_take_no_memory():
 for test in (prompts_and_end_of_input, completion, history, history_holds_inputs, interrupts, interrupted_run, resizing, wide_characters,
              text_ends_with_a_newline, a_saved_session,
              a_script_of_10000_lines, an_input_of_10000_lines, a_line_of_a_megabyte, times_of_kernels,
-             a_picture_of_attention, pictures_of_values, a_picture_of_points, attention_laid_over_a_picture, a_heat_map_in_colours, more_memory_than_there_is,
+             a_picture_of_attention, pictures_of_values, a_picture_of_points, attention_laid_over_a_picture, a_strip_of_pictures, a_heat_map_in_colours, more_memory_than_there_is,
              redefinitions_take_no_memory, recompilations_take_no_memory):
     attempt(test)
 sys.exit(failed > 0)
