@@ -221,23 +221,23 @@ static bool fits(const Heat *h)
         return false;
 }
 
-/* [heads, rows, columns], or [heads, windows, rows, columns] of a fixed size */
+/* [heads, rows, columns], or [heads, windows, rows, columns]: windows of a picture, frames, texts of a batch */
 static void take_shape_of_attention(Heat *h, const Type *type, const Trace *t, int output)
 {
         const int rank = type->rank;
         h->rows = rank > 1 ? dim_value(type->dim[rank - 2], t->size) : 1;
         h->columns = dim_value(type->dim[rank - 1], t->size);
-        h->windows = rank == 4 && type_is_fixed(type) ? dim_value(type->dim[1], t->size) : 1;
+        h->windows = rank == 4 ? dim_value(type->dim[1], t->size) : 1;
         const int64_t each = h->windows * h->rows * h->columns;
         h->heads = t->count[output] / (each > 0 ? each : 1);
         h->weight = t->output[output];
 }
 
-/* The picture that goes in, if one does. */
-static void take_picture(Heat *h, const Session *s, const Trace *t)
+/* The picture that goes in, if one does; not of an attention of texts, whose size is not the picture's. */
+static void take_picture(Heat *h, const Session *s, const Trace *t, const Type *weights)
 {
         const Graph *g = s->runner->model.graph;
-        for (int i = 0; i < g->ninput && !h->picture; i++) {
+        for (int i = 0; i < g->ninput && !h->picture && type_is_fixed(weights); i++) {
                 const Type *type = &g->input[i].type;
                 if (picture_fault(g, &g->input[i]))
                         continue;
@@ -276,7 +276,7 @@ bool show_attention(Session *s, const Words *w)
                         h.name = at.name;
                 const Type *type = &s->runner->model.graph->output[output].node->type;
                 take_shape_of_attention(&h, type, &t, output);
-                take_picture(&h, s, &t);
+                take_picture(&h, s, &t, type);
                 good = make_labels(&h, s, &t, type) ? show_heat(&h, path) : wrong("%s", no_memory);
         }
         free(h.row);

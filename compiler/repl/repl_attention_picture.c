@@ -12,7 +12,8 @@ enum {
         TITLE = 36,
         BAR_WIDE = 22,
         BAR_ROOM = 110,
-        LEAST_BAR = 160
+        LEAST_BAR = 160,
+        NUMBER_ROOM = 30 /* of a number along an axis */
 };
 
 /* Where all is, in pixels. */
@@ -22,13 +23,19 @@ typedef struct {
         int left, top;         /* room for labels */
         int64_t wide, high;    /* of a map */
         int64_t width, height; /* of all */
+        float most;            /* the largest weight */
 } HeatLayout;
 
-/* The label of row or column i of n: its token; without tokens its number, where it is a round one; else "". */
-static const char *label_at(char (*label)[LABEL_BYTES], int64_t i, int64_t n, char *number)
+/* The label of row or column i: its token; without tokens its number, where there is room for it; else "". */
+static const char *label_at(const HeatLayout *l, char (*label)[LABEL_BYTES], int64_t i, char *number)
 {
-        const int64_t step = n <= 20 ? 1 : n <= 60 ? 5 : n <= 120 ? 10 : n <= 400 ? 50 : 200;
-        snprintf(number, LABEL_BYTES, i % step ? "" : "%" PRId64, i);
+        static const int step[] = {1, 2, 5, 10, 20, 50, 100, 200};
+        int k = 0;
+        while (k < 7 && step[k] * l->cell < NUMBER_ROOM)
+                k++;
+        *number = 0;
+        if (i % step[k] == 0)
+                snprintf(number, LABEL_BYTES, "%" PRId64, i);
         return label ? label[i] : number;
 }
 
@@ -46,28 +53,42 @@ static int scale_of(const HeatLayout *l, char (*label)[LABEL_BYTES])
         return label ? l->scale : FRAME_LETTERS;
 }
 
-static int longest(char (*label)[LABEL_BYTES], int64_t n)
+static int longest(const HeatLayout *l, char (*label)[LABEL_BYTES], int64_t n)
 {
         char number[LABEL_BYTES];
         int most = 0;
         for (int64_t i = 0; i < n; i++) {
-                const int characters = characters_in(label_at(label, i, n, number));
+                const int characters = characters_in(label_at(l, label, i, number));
                 most = characters > most ? characters : most;
         }
         return most;
 }
 
+/* Of the maps that are shown; 1: none is above 0. */
+static float largest_weight(const Heat *h)
+{
+        float most = 0;
+        for (int64_t k = 0; k < heat_maps(h); k++)
+                for (int64_t i = 0; i < h->rows; i++)
+                        for (int64_t j = 0; j < h->columns; j++) {
+                                const float w = heat_row(h, heat_map(h, k), i)[j];
+                                most = w > most ? w : most;
+                        }
+        return most > 0 ? most : 1;
+}
+
 static HeatLayout place_maps(const Heat *h)
 {
         const int64_t most = h->rows > h->columns ? h->rows : h->columns;
-        HeatLayout l = {.maps = heat_maps(h), .across = 1};
+        HeatLayout l = {.maps = heat_maps(h), .across = 1, .most = largest_weight(h)};
         l.cell = most <= 12 ? 32 : most <= 32 ? 18 : most <= 60 ? 14 : most <= 120 ? 10 : most <= 400 ? 3 : 1;
         l.scale = l.cell >= 18 ? 2 : 1;
         while (l.across * l.across < l.maps)
                 l.across++;
         l.down = (l.maps + l.across - 1) / l.across;
-        l.left = MARGIN + CAPTION + scale_of(&l, h->row) * LETTER_WIDTH * longest(h->row, h->rows) + 6;
-        l.top = MARGIN + TITLE + scale_of(&l, h->column) * LETTER_WIDTH * longest(h->column, h->columns) + 6;
+        l.left = MARGIN + CAPTION + scale_of(&l, h->row) * LETTER_WIDTH * longest(&l, h->row, h->rows) + 6;
+        l.top = MARGIN + TITLE + scale_of(&l, h->column) * LETTER_WIDTH * longest(&l, h->column, h->columns) +
+                6;
         l.wide = h->columns * l.cell;
         l.high = h->rows * l.cell;
         l.width = l.left + l.across * (l.wide + GAP) + BAR_ROOM;
@@ -77,7 +98,7 @@ static HeatLayout place_maps(const Heat *h)
         return l;
 }
 
-static void colour_of_weight(float w, uint8_t *colour)
+static void colour_of_share(float w, uint8_t *colour)
 {
         w = !(w > 0) ? 0 : w > 1 ? 1 : w;
         colour[0] = (uint8_t)(245 - 237 * w);
@@ -87,15 +108,15 @@ static void colour_of_weight(float w, uint8_t *colour)
 
 int64_t heat_name(const Heat *h, char *text, size_t room)
 {
-        return FRAME_LETTERS * LETTER_WIDTH *
-               (int64_t)snprintf(text, room, "%.150s%sattention %" PRId64, h->name, *h->name ? ", " : "",
-                                 h->attention);
+        return (int64_t)FRAME_LETTERS * LETTER_WIDTH *
+               snprintf(text, room, "%.150s%sattention %" PRId64, h->name, *h->name ? ", " : "",
+                        h->attention);
 }
 
 void heat_text(Picture *p, int64_t middle, int y, const char *text, int scale)
 {
         p->scale = scale;
-        const int64_t x = middle - scale * LETTER_WIDTH * (int64_t)strlen(text) / 2;
+        const int64_t x = middle - (int64_t)scale * LETTER_WIDTH * (int64_t)strlen(text) / 2;
         picture_text(p, (int)(x < MARGIN ? MARGIN : x), y, text, false);
 }
 
@@ -109,7 +130,7 @@ static void paint_map(const Heat *h, const HeatLayout *l, HeatMap m, Picture *p,
         for (int64_t i = 0; i < h->rows; i++)
                 for (int64_t j = 0; j < h->columns; j++) {
                         uint8_t colour[3];
-                        colour_of_weight(heat_row(h, m, i)[j], colour);
+                        colour_of_share(heat_row(h, m, i)[j] / l->most, colour);
                         picture_fill(p, left + (int)j * l->cell, top + (int)i * l->cell, l->cell, l->cell,
                                      colour);
                 }
@@ -122,7 +143,7 @@ static void paint_rows(const Heat *h, const HeatLayout *l, Picture *p, int left,
         char number[LABEL_BYTES];
         p->scale = scale_of(l, h->row);
         for (int64_t i = 0; i < h->rows; i++) {
-                const char *label = label_at(h->row, i, h->rows, number);
+                const char *label = label_at(l, h->row, i, number);
                 picture_text(p, left - 6 - p->scale * LETTER_WIDTH * characters_in(label),
                              top + (int)i * l->cell + (l->cell - p->scale * (LETTER_HEIGHT - 1)) / 2, label,
                              false);
@@ -136,8 +157,8 @@ static void paint_columns(const Heat *h, const HeatLayout *l, Picture *p, int le
         p->scale = scale_of(l, h->column);
         for (int64_t j = 0; j < h->columns; j++)
                 picture_text(p, left + (int)j * l->cell + (l->cell - p->scale * (LETTER_HEIGHT - 1)) / 2,
-                             top - 6 - p->scale * LETTER_WIDTH + p->scale,
-                             label_at(h->column, j, h->columns, number), true);
+                             top - 6 - p->scale * LETTER_WIDTH + p->scale, label_at(l, h->column, j, number),
+                             true);
 }
 
 void heat_bar(Picture *p, Box box, double most, ColourOfShare *colour)
@@ -170,7 +191,8 @@ static void paint_captions(const HeatLayout *l, Picture *p, const char *title)
                      (int)(l->top + high / 2 + (int64_t)strlen("query") * FRAME_LETTERS * LETTER_WIDTH / 2),
                      "query", true);
         const int64_t bar = l->high > LEAST_BAR ? l->high : high > LEAST_BAR ? high : LEAST_BAR;
-        heat_bar(p, (Box){(int)(l->left + maps + GAP), l->top, BAR_WIDE, (int)bar}, 1, colour_of_weight);
+        heat_bar(p, (Box){(int)(l->left + maps + GAP), l->top, BAR_WIDE, (int)bar}, (double)l->most,
+                 colour_of_share);
 }
 
 bool heat_paint(const Heat *h, const char *path)

@@ -436,7 +436,7 @@ def a_picture_of_attention():
     weights = [[float(x) for x in re.findall(r"[\d.]+", row)] for row in heads[1].split("],")]
     width, height, rows = read_png(path)
     n = len(weights)
-    cell = 32 if n <= 12 else 18
+    cell, most = 32 if n <= 12 else 18, max(map(max, weights))
     dark = [(x, y) for y in range(height) for x in range(width) if tuple(rows[y][3 * x:3 * x + 3]) == (32, 32, 32)]
     box = [(x, y) for x, y in dark if all(tuple(rows[y][3 * i:3 * i + 3]) == (32, 32, 32) for i in range(x, min(x + n * cell, width)))]
     left, top = box[0][0] + 1, box[0][1] + 1  # the frame of the map
@@ -444,7 +444,7 @@ def a_picture_of_attention():
         for j in range(n):
             x, y = left + j * cell + cell // 2, top + i * cell + cell // 2
             green = rows[y][3 * x + 1]
-            if abs(green - (248 - 200 * weights[i][j])) > 2:
+            if abs(green - (248 - 200 * weights[i][j] / most)) > 2:
                 return f"cell {i}, {j} is {green}, not that of {weights[i][j]}"
 
 
