@@ -158,9 +158,9 @@ bool heat_lay_over(const Heat *h, const char *path)
         Picture p;
         if (h->windows > 1) {
                 fprintf(stderr,
-                        "lathe: error: --token: where the windows of %s are in the picture is not known; "
-                        "without it "
-                        "their maps are shown\n",
+                        "lathe: error: --token: the places of %s's windows in the picture are not known; "
+                        "without "
+                        "--token their maps are shown\n",
                         h->name);
                 return false;
         }
