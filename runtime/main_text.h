@@ -17,23 +17,10 @@ static $model_text shown;
 $talk
 $talkstatic Talk talk;
 
-/* Tokens of a prompt, allocated; NULL if memory is short.  Nothing becomes the start token. */
-static int32_t *prompt_tokens(const $model *m, const char *text, int64_t *count)
+/* The text goes on from a prompt of so many tokens. */
+static void show_begin(int64_t n)
 {
-        int64_t n = (int64_t)strlen(text), room = $model_encode_room(m, n) + 1;
-        int32_t *tokens = malloc((size_t)room * sizeof *tokens);
-        void *scratch = malloc((size_t)$model_encode_scratch(m, n));
-        *count = tokens && scratch ? $model_encode(m, text, n, 0, tokens, room, scratch) : -1;
-        if (*count == 0)
-                tokens[(*count)++] = START_TOKEN;
-        free(scratch);
-        if (*count > 0) {
-                shown.begun = *count > 1; /* the text goes on */
-                return tokens;
-        }
-        *count = 0;
-        free(tokens);
-        return NULL;
+        shown.begun = n > 1;
 }
 
 static void show_end(void)

@@ -159,6 +159,8 @@ void text_put(Text *t, const char *text); /* a whole text, which may be long */
 void text_indent(Text *t, const Text *from, int levels);
 /* a float as a C literal that has these very bits: "0x1.8p+1f", "-FLOAT_INF" */
 const char *float_literal(Arena *a, float x);
+/* a text as a string of C: what is not ASCII in octal, which no digit behind it can prolong */
+const char *c_string(Arena *a, const char *text);
 /* a text as the language writes it, in quotes and with its escapes */
 const char *quoted_text(Arena *a, const char *text);
 void print_text(FILE *f, const char *text); /* the same */

@@ -123,3 +123,20 @@ int decode_utf8(const char *text, int32_t length, uint32_t *code)
         bool surrogate = *code >= 0xd800 && *code < 0xe000;
         return *code < least[bytes] || *code > 0x10ffff || surrogate ? 0 : bytes;
 }
+
+const char *c_string(Arena *a, const char *text)
+{
+        Text *t = text_new(a);
+        text_printf(t, "\"");
+        for (; *text; text++) {
+                unsigned char c = (unsigned char)*text;
+                if (c == '\n')
+                        text_printf(t, "\\n");
+                else if (c < ' ' || c >= 127 || (c == '?' && text[1] == '?')) /* no trigraphs */
+                        text_printf(t, "\\%03o", c);
+                else
+                        text_printf(t, c == '"' || c == '\\' ? "\\%c" : "%c", c);
+        }
+        text_printf(t, "\"");
+        return t->data;
+}

@@ -42,13 +42,6 @@ static bool out_fits(const Options *o)
         return false;
 }
 
-/* NULL, or why a command line of the model's own can't be written. */
-static const char *why_no_main(const Graph *g)
-{
-        const char *why = why_not_generating(g);
-        return why ? why : g->noutput > 1 ? "has more than one output" : NULL;
-}
-
 static void note_name(const char *what, const char *name, const char *in_c, const char *kind,
                       const char *more)
 {
@@ -77,7 +70,8 @@ static void note_names(const Plan *p, const Options *o)
 }
 
 /* Packs, emits and writes; the tokenizer may be NULL. */
-static int write_model(Model *m, const Options *o, Plan *p, const Tokenizer *tokenizer, Weights *weights)
+static int write_model(Model *m, const Options *o, Plan *p, const Tokenizer *tokenizer, Weights *weights,
+                       const EmittedLoops *loops)
 {
         const char *stem, *base;
         split_path(&m->arena, o->out && !is_stream(o) ? o->out : p->c_name, &stem, &base);
@@ -86,6 +80,10 @@ static int write_model(Model *m, const Options *o, Plan *p, const Tokenizer *tok
         EmitOptions options = {.name = base,
                                .with_main = o->with_main,
                                .generates = generates_when_fed(m->graph),
+                               .loop = loops->loop,
+                               .nloop = loops->nloop,
+                               .feeds_prompt = loops->feeds_prompt,
+                               .main_loop = o->with_main ? loops->main : NULL,
                                .embed = o->embed,
                                .alone = is_stream(o),
                                .tables = tokenizer ? tokenizer->block.block : NULL,
@@ -122,40 +120,53 @@ static int write_model(Model *m, const Options *o, Plan *p, const Tokenizer *tok
         return output_finish(file, n) ? DONE : WRONG_ENVIRONMENT;
 }
 
+/* The loops of its C; an exit code. */
+static int choose_loops(Model *m, const Options *o, EmittedLoops *loops)
+{
+        const int code = emitted_loops(m, "build", loops);
+        if (code != DONE || !o->with_main || !loops->why_no_main)
+                return code;
+        fprintf(stderr,
+                "lathe: --main is for a model with a loop, or a causal one from one input of token ids "
+                "[time] to "
+                "one output of logits [time, vocab]: %s %s\n",
+                m->graph->name, loops->why_no_main);
+        note_not_causal(m);
+        return WRONG_INPUT;
+}
+
+/* A model whose passes have been run. */
+static int build_model(Model *m, const Options *o, const EmittedLoops *loops)
+{
+        Checkpoint *checkpoint = NULL;
+        Tokenizer tokenizer = {0};
+        Weights *weights = NULL;
+        if (!o->tokenizer || load_tokenizer(m, o, &tokenizer))
+                weights = open_weights(m, o, &checkpoint);
+        if (weights && !o->code_only)
+                note_hashed(m, o, "build");
+        Plan *plan = weights ? model_plan(m, o, target_find(o->ntarget ? o->target[0] : "native")) : NULL;
+        if (plan)
+                note_names(plan, o);
+        const int code = plan ? write_model(m, o, plan, o->tokenizer ? &tokenizer : NULL, weights, loops)
+                              : failure_code(m);
+        tokenizer_free(&tokenizer);
+        checkpoint_close(checkpoint);
+        return code;
+}
+
 int build_command(const Options *o)
 {
         Model m;
+        EmittedLoops loops;
         int code;
-        Checkpoint *checkpoint = NULL;
-        Tokenizer tokenizer = {0};
         if (!out_fits(o))
                 return WRONG_USAGE;
         if (model_load(&m, o, &code)) {
-                Weights *weights = NULL;
-                bool good = model_passes(&m, o);
-                const char *why = good && o->with_main ? why_no_main(m.graph) : NULL;
-                if (why) {
-                        fprintf(stderr,
-                                "lathe: --main is for a causal model from one input of token ids [time] to "
-                                "one output of logits [time, vocab]: %s %s\n",
-                                m.graph->name, why);
-                        note_not_causal(&m);
-                        good = false;
-                }
-                good = good && (!o->tokenizer || load_tokenizer(&m, o, &tokenizer));
-                if (good)
-                        weights = open_weights(&m, o, &checkpoint);
-                if (weights && !o->code_only)
-                        note_hashed(&m, o, "build");
-                Plan *plan =
-                        weights ? model_plan(&m, o, target_find(o->ntarget ? o->target[0] : "native")) : NULL;
-                if (plan)
-                        note_names(plan, o);
-                code = plan ? write_model(&m, o, plan, o->tokenizer ? &tokenizer : NULL, weights)
-                            : failure_code(&m);
+                code = model_passes(&m, o) ? choose_loops(&m, o, &loops) : failure_code(&m);
+                if (code == DONE)
+                        code = build_model(&m, o, &loops);
         }
-        tokenizer_free(&tokenizer);
-        checkpoint_close(checkpoint);
         model_free(&m);
         return code;
 }

@@ -18,8 +18,8 @@ static const char *stem_of(Arena *arena, const char *out)
         return out;
 }
 
-/* What is printed is held to what `lathe check` asks of any model.  *parameters, and whether it makes text. */
-static bool spec_holds(const Spec *spec, const Options *o, int64_t *parameters, bool *generates)
+/* What is printed is held to what `lathe check` asks of any model.  *parameters, and whether its C can be a program. */
+static bool spec_holds(const Spec *spec, const Options *o, int64_t *parameters, bool *runs)
 {
         Model m;
         Options plain = *o;
@@ -27,7 +27,9 @@ static bool spec_holds(const Spec *spec, const Options *o, int64_t *parameters, 
         bool good = model_open_text(&m, spec->model, spec->text) && model_check(&m, &plain, spec->model);
         if (good) {
                 *parameters = parameter_count(m.oracle);
-                *generates = !why_not_generating(m.graph) && m.graph->noutput == 1;
+                EmittedLoops loops;
+                good = emitted_loops(&m, "import", &loops) == DONE;
+                *runs = good && !loops.why_no_main;
         } else {
                 fprintf(stderr, "lathe: the model that config %s makes of it fails; this is it:\n%s",
                         spec->item, spec->text);
@@ -46,7 +48,7 @@ static const char *counted(Arena *arena, int64_t n)
         return text;
 }
 
-static int build_imported(Arena *arena, const Options *o, const Spec *spec, const char *stem, bool generates)
+static int build_imported(Arena *arena, const Options *o, const Spec *spec, const char *stem, bool runs)
 {
         Options build = *o;
         build.nfile = 1;
@@ -54,9 +56,9 @@ static int build_imported(Arena *arena, const Options *o, const Spec *spec, cons
         build.weights = spec->weights;
         build.out = arena_printf(arena, "%s.c", stem);
         build.noverride = 0;
-        build.with_main = generates;
+        build.with_main = runs;
         build.tokenizer = NULL;
-        if (generates)
+        if (runs)
                 source_tokenizer(arena, &build, o->file[0], NULL);
         return build_command(&build);
 }
@@ -69,10 +71,10 @@ static int import_all(Arena *arena, const Options *o)
         Spec spec =
                 import_spec(arena, o, o->file[0], o->nfile > 1 ? o->file[1] : NULL, slash ? slash + 1 : stem);
         int64_t parameters = 0;
-        bool generates = false;
+        bool runs = false;
         if (!spec.text)
                 return spec.lacking ? WRONG_ENVIRONMENT : WRONG_INPUT;
-        if (!spec_holds(&spec, o, &parameters, &generates))
+        if (!spec_holds(&spec, o, &parameters, &runs))
                 return WRONG_INPUT;
         if (to_stream && o->spec_only)
                 return write_file("-", spec.text, (int64_t)strlen(spec.text)) ? DONE : WRONG_ENVIRONMENT;
@@ -90,7 +92,7 @@ static int import_all(Arena *arena, const Options *o)
                 return WRONG_ENVIRONMENT;
         printf("%s     %s, %s parameters; from %s\n", path, spec.family, counted(arena, parameters),
                spec.architecture);
-        return o->spec_only ? DONE : build_imported(arena, o, &spec, stem, generates);
+        return o->spec_only ? DONE : build_imported(arena, o, &spec, stem, runs);
 }
 
 int import_command(const Options *o)

@@ -12,7 +12,7 @@ static const struct {
         [LOOP_generate] = {NULL, "mDwsZtT1xd0kcpfnI7EKPN239+:;<>=^%&SRzJvHYWhV6@"},
         [LOOP_classify] = {run_classify, "mDwsZT1xd0kcI7RJhV6@rj"},
         [LOOP_embed] = {run_embed, "mDwsZtT1xd0kcI7RJhV6@po~"},
-        [LOOP_denoise] = {run_denoise, "mDwsZT1xd0kcI7RJhV6@noS$"},
+        [LOOP_denoise] = {run_denoise, "mDwsZT1xd0kcI7RJhV6@noS$("},
         [LOOP_fill] = {run_fill, "mDwsZtT1xd0kcI7RJhV6@prj"},
         [LOOP_transcribe] = {run_transcribe, "mDwsZtT1xd0kcpfnI7EKPN239+:;<>=^%&SRzJvHYWhV6@"},
 };

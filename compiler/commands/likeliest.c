@@ -1,8 +1,9 @@
 /* The likeliest of several, by their logits. */
-#include <math.h>
 #include <stdlib.h>
 
 #include "commands_private.h"
+
+#include "../../runtime/likely.h"
 
 /* The larger probability first; of equals the smaller number. */
 static int compare(const void *a, const void *b)
@@ -16,17 +17,11 @@ static int compare(const void *a, const void *b)
 const Likely *likeliest_first(Arena *a, const float *logits, int64_t n)
 {
         Likely *all = NEW_ARRAY(a, Likely, n);
-        double largest = -INFINITY, sum = 0;
-        for (int64_t i = 0; i < n; i++)
-                largest = logits[i] > largest ? logits[i] : largest;
-        for (int64_t i = 0; i < n; i++) {
-                all[i] = (Likely){i, real_exp(logits[i] - largest)};
-                sum += all[i].probability;
-        }
-        if (!(sum > 0 && isfinite(sum)))
+        double *probability = NEW_ARRAY(a, double, n);
+        if (!likely_probabilities(logits, n, probability))
                 return NULL;
         for (int64_t i = 0; i < n; i++)
-                all[i].probability /= sum;
+                all[i] = (Likely){i, probability[i]};
         qsort(all, (size_t)n, sizeof *all, compare);
         return all;
 }

@@ -44,7 +44,7 @@ static const Command command_table[] = {
          "                   (default f32)\n"
          "  --tokenizer TOK  a tokenizer as for `lathe encode`, compiled in\n"
          "  --target T       what to write for (`lathe targets`; default native)\n"
-         "  --main           add a command line that generates\n"
+         "  --main           add a command line: of the model's last loop, or one that generates\n"
          "  --embed          the weights too are in the C file\n"
          "  --code-only      no weight file\n"
          "  --prefix NAME    what the names of functions, types and macros begin with (default: the model's "
@@ -85,7 +85,7 @@ static const Command command_table[] = {
          "  --spec-only      the model file alone: to standard output, or to NAME.model\n"
          "  --target T, --prefix NAME   as for build\n"
          "example: lathe import SmolLM2-135M/ --spec-only\n"},
-        {"run", run_command, "mDwsZtT1xd0kcpfnI7EKPN239+:;<>=^%&$SRzJvHYWhV6@~rjo", 1, MAX_FILES,
+        {"run", run_command, "mDwsZtT1xd0kcpfnI7EKPN239+:;<>=^%&$(SRzJvHYWhV6@~rjo", 1, MAX_FILES,
          "one model, and perhaps a prompt",
          "MODEL [PROMPT | PICTURE… | TEXT… | SOUND] [--weights CKPT] [--tokenizer TOK] [-n N] [--temp T] "
          "[--threads "
@@ -394,6 +394,7 @@ static const char help_of_loops[] =
         "  -I NAME=VALUE, --inputs FILE   the other inputs, as class=7; the latent too, in place of noise\n"
         "  -n N             steps;  --seed S   of the noise (default 1);  --guidance G   how often what the "
         "class adds is counted\n"
+        "  --without NAME=VALUE   for guidance: the input that says nothing, as text=empty.npy\n"
         "Of loop transcribe:\n"
         "  SOUND            a WAV file; - is standard input.  It is fed, then text is made as by loop "
         "generate, "

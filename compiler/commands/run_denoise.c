@@ -13,6 +13,8 @@ typedef struct {
         int64_t dim[MAX_RANK], n;
         float *x;            /* [n] */
         float *plain;        /* [n]: what the model tells without the class */
+        int64_t guided;      /* values that guidance is for */
+        Given without;       /* other inputs then; of none: the same */
         double guidance;     /* 1: none */
         double wanted, none; /* the class, and the number that stands for none */
 } Denoise;
@@ -28,10 +30,12 @@ static Record *record_of(const Denoise *w, const Input *in)
         return NULL;
 }
 
+static const char by_loop[] = "by the loop";
+
 /* Values for an input that nobody has given. */
 static bool give(const Denoise *w, const Input *in, int64_t n)
 {
-        static const CkTensor ours = {.name = "by the loop"};
+        static const CkTensor ours = {.name = by_loop};
         Record *r = record_of(w, in);
         r->value = malloc((size_t)n * sizeof *r->value);
         r->count = n;
@@ -46,12 +50,12 @@ static void set(const Denoise *w, const Input *in, const float *x, double all)
                 r->value[i] = x ? (double)x[i] : all;
 }
 
-/* The first latent is what -I or --inputs give, or noise.  An exit code. */
-static int gather(Denoise *w)
+/* All inputs, with values for those that the loop gives.  An exit code. */
+static int gather(Denoise *w, const Options *o)
 {
         LoopRun *r = w->r;
         const Graph *g = r->e.m->graph;
-        r->e.given = (Given){.o = r->e.o, .command = "run", .m = r->e.m, .tokenizer = &r->e.tokenizer};
+        r->e.given = (Given){.o = o, .command = "run", .m = r->e.m, .tokenizer = &r->e.tokenizer};
         int code = loop_fill_inputs(r) ? given_gather(&r->e.given, SOME_INPUTS) : loop_wrong(no_memory);
         if (code)
                 return code;
@@ -69,11 +73,46 @@ static int gather(Denoise *w)
                                 input_name(in)));
                 if (given ? !recorded_fill(&r->e.given.values, i) : !give(w, in, latent ? w->n : 1))
                         return loop_wrong(no_memory);
-                if (latent && !given)
-                        denoise_noise(&w->d, w->x);
-                for (int64_t k = 0; latent && given && k < w->n; k++)
-                        w->x[k] = (float)r->e.given.values.record[i].value[k];
         }
+        return DONE;
+}
+
+/* The options with each input of --without in the place of that of -I. */
+static Options options_without(const Options *o)
+{
+        Options own = *o;
+        own.ninput = 0;
+        for (int i = 0; i < o->nwithout; i++)
+                own.input[own.ninput++] = o->without[i];
+        for (int i = 0; i < o->ninput && own.ninput < MAX_FILES; i++) {
+                const size_t name = strcspn(o->input[i], "=") + 1;
+                bool replaced = false;
+                for (int k = 0; k < o->nwithout; k++)
+                        replaced |= !strncmp(o->input[i], o->without[k], name);
+                if (!replaced)
+                        own.input[own.ninput++] = o->input[i];
+        }
+        return own;
+}
+
+/* The first latent is what -I or --inputs give, or noise.  An exit code. */
+static int gather_all(Denoise *w, const Options *without)
+{
+        LoopRun *r = w->r;
+        int code = DONE;
+        if (r->e.o->nwithout) {
+                code = gather(w, without);
+                w->without = r->e.given;
+        }
+        code = code ? code : gather(w, r->e.o);
+        if (code)
+                return code;
+        const Record *latent = record_of(w, r->parts.input);
+        if (latent->given->name == by_loop)
+                denoise_noise(&w->d, w->x);
+        else
+                for (int64_t k = 0; k < w->n; k++)
+                        w->x[k] = (float)latent->value[k];
         w->wanted = r->parts.class ? record_of(w, r->parts.class)->value[0] : 0;
         return evaluation_engine(&r->e);
 }
@@ -91,12 +130,25 @@ static int ask(const Denoise *w, double class)
         return evaluation_run(&w->r->e);
 }
 
+/* The same without what is wanted: of no class, and by the inputs of --without. */
+static int ask_without(Denoise *w)
+{
+        const Given wanted = w->r->e.given;
+        if (!w->r->e.o->nwithout)
+                return ask(w, w->none);
+        w->r->e.given = w->without;
+        const int code = ask(w, w->none);
+        w->without = w->r->e.given;
+        w->r->e.given = wanted;
+        return code;
+}
+
 /* With guidance twice: what the class adds counts so many times (Ho and Salimans 2022, "Classifier-free diffusion guidance"). */
 static int step_on(Denoise *w)
 {
         int64_t n = 0;
         const bool guided = w->guidance != 1;
-        int code = guided ? ask(w, w->none) : DONE;
+        int code = guided ? ask_without(w) : DONE;
         if (code == DONE && guided)
                 memcpy(w->plain, loop_output(w->r, &n), (size_t)w->n * sizeof *w->plain);
         code = code ? code : ask(w, w->wanted);
@@ -104,7 +156,9 @@ static int step_on(Denoise *w)
                 return code;
         const float *out = loop_output(w->r, &n);
         for (int64_t i = 0; guided && i < w->n; i++)
-                w->plain[i] = (float)(w->plain[i] + w->guidance * ((double)out[i] - w->plain[i]));
+                w->plain[i] = i < w->guided
+                                      ? (float)(w->plain[i] + w->guidance * ((double)out[i] - w->plain[i]))
+                                      : out[i];
         denoise_take(&w->d, guided ? w->plain : out, w->d.o.learned ? out + w->n : NULL, w->x);
         return DONE;
 }
@@ -171,16 +225,21 @@ static const char *begin(Denoise *w)
         const Setting *none = loop_setting(r->loop, "no_class");
         Arena *a = &r->e.m->arena;
         const Type *t = &r->parts.input->type;
-        const DenoiseOptions way = denoise_options(r->loop, o->given['n'] ? o->steps : -1);
+        const Setting *guidance = loop_setting(r->loop, "guidance");
+        DenoiseOptions way = denoise_options(r->loop);
         for (int i = 0; i < t->rank; i++)
                 w->dim[i] = dim_value(t->dim[i], NULL);
         w->n = type_count(t, NULL);
-        w->guidance = o->given['$'] ? o->guidance : loop_number_or(r->loop, "guidance", 1);
+        if (o->given['n'])
+                way.steps = o->steps < INT32_MAX ? (int)o->steps : INT32_MAX;
+        w->guidance = o->given['$'] ? o->guidance : guidance ? guidance->number : 1;
         w->none = none ? none->number : 0;
-        if (w->guidance != 1 && (!none || !r->parts.class))
+        w->guided = guided_values(r->loop, t);
+        if (w->guidance != 1 && (!none || !r->parts.class) && !o->nwithout)
                 return "guidance wants an input of the class, and in loop denoise `no_class`, the number "
-                       "that "
-                       "stands for no class";
+                       "that stands for no class; or --without NAME=VALUE, an input that says nothing";
+        if (w->guidance == 1 && o->nwithout)
+                return "--without has no effect without --guidance";
         if (o->nfile > 1)
                 return "loop denoise takes a model alone; -I gives inputs, as -I class=7";
         if (!o->out || !strcmp(o->out, "-"))
@@ -201,11 +260,14 @@ static const char *begin(Denoise *w)
 int run_denoise(LoopRun *r)
 {
         Denoise w = {.r = r};
+        const Options without = options_without(r->e.o);
         const char *why = begin(&w);
-        int code = why ? loop_wrong(why) : gather(&w);
+        int code = why ? loop_wrong(why) : gather_all(&w, &without);
         while (code == DONE && w.d.call < w.d.calls) {
                 code = step_on(&w);
                 progress("denoising", PROGRESS_STEPS, w.d.call, w.d.calls);
         }
-        return code ? code : finish(&w);
+        code = code ? code : finish(&w);
+        recorded_free(&w.without.values);
+        return code;
 }

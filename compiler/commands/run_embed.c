@@ -6,6 +6,8 @@
 
 #include "commands_private.h"
 
+#include "../../runtime/pooling.h"
+
 /* Vectors are kept where they are written to a file or compared; else each is printed. */
 typedef struct {
         bool keeps;
@@ -13,17 +15,6 @@ typedef struct {
         char **text;   /* [n] */
         int64_t n, cap, width;
 } Vectors;
-
-/* Of rows [n][width], into out [width]: the first, or the mean of all. */
-static void pool_rows(const float *row, int64_t n, int64_t width, bool first, double *out)
-{
-        for (int64_t i = 0; i < width; i++) {
-                double sum = 0;
-                for (int64_t t = 0; t < (first ? 1 : n); t++)
-                        sum += row[t * width + i];
-                out[i] = first ? sum : sum / (double)n;
-        }
-}
 
 static double dot(int64_t n, const float *x, const float *y)
 {
@@ -34,26 +25,14 @@ static double dot(int64_t n, const float *x, const float *y)
 }
 
 /* As the loop says, into out [width]. */
-static bool make_vector(const LoopRun *r, int64_t width, float *out)
+static void make_vector(const LoopRun *r, int64_t width, float *out)
 {
         const char *pool = loop_text(r->loop, "pool");
         const Setting *normalise = loop_setting(r->loop, "normalise");
         int64_t n;
         const float *x = loop_output(r, &n);
-        double *sum = malloc((size_t)width * sizeof *sum), length = 1;
-        if (!sum)
-                return false;
-        pool_rows(x, n / width, width, !pool || strcmp(pool, "mean") != 0, sum);
-        if (normalise && normalise->number != 0) {
-                length = 0;
-                for (int64_t i = 0; i < width; i++)
-                        length += sum[i] * sum[i];
-                length = fmax(sqrt(length), 1e-12);
-        }
-        for (int64_t i = 0; i < width; i++)
-                out[i] = (float)(sum[i] / length);
-        free(sum);
-        return true;
+        pooled_vector(x, n / width, width, pool && !strcmp(pool, "mean"), normalise && normalise->number != 0,
+                      out);
 }
 
 static void print_vector(const float *x, int64_t n)
@@ -89,8 +68,9 @@ static int take_text(LoopRun *r, void *of, const char *text, int64_t n)
         int code = loop_run_text(r, text, n);
         if (code)
                 return code;
-        if (!grow(v) || !make_vector(r, v->width, v->vector + v->n * v->width))
+        if (!grow(v))
                 return loop_wrong(no_memory);
+        make_vector(r, v->width, v->vector + v->n * v->width);
         if (!v->keeps) {
                 print_vector(v->vector, v->width);
                 return DONE;

@@ -2,6 +2,7 @@
 #ifndef DRIVER_H
 #define DRIVER_H
 #include "language/language.h"
+#include "media/media.h"
 #include "passes/passes.h"
 #include "run/run.h"
 
@@ -67,7 +68,9 @@ typedef struct {
         const char *inputs;                /* golden: a file of inputs, the last of .. */
         const char *input_file[MAX_FILES]; /* .. those that are given */
         int ninput_file;
-        const char *input[MAX_FILES]; /* eval, -I: NAME=VALUE */
+        const char *input[MAX_FILES];   /* eval, -I: NAME=VALUE */
+        const char *without[MAX_FILES]; /* the same, of what guidance leads away from */
+        int nwithout;
         int ninput;
         const char *output[MAX_TAPS]; /* eval, --output: those that are wanted */
         int noutput;
@@ -240,16 +243,27 @@ int draft_model_open(DraftModel *d, const Model *m, const Plan *p, const Tokeniz
 void draft_model_close(DraftModel *d);
 /* loops.c: what a loop takes of a model, besides generate, whose tokens why_no_logits() judges. */
 enum { MOST_SIDE = 1 << 14 /* of a picture that a model takes */ };
+/* labels.c: the labels of loop classify, [classes] in the model's arena; NULL: it names none.  An exit code, after a message of the
+ * command's if it is none. */
+int loop_labels(Model *m, const Loop *l, int64_t classes, const char *command, const char *const **label);
+/* loop_form.c: what loop classify makes of a picture for an input [dim[0]: channels][rows][columns]. */
+PictureForm picture_form(Arena *a, const Loop *l, const int64_t *dim);
+/* Of a latent, the values that the guidance of loop denoise is for: those of its first channels. */
+int64_t guided_values(const Loop *l, const Type *latent);
+/* The constants that its file of runtime/ goes by, as C.  label [classes]: of classify, or NULL. */
+const char *loop_form_text(const Graph *g, const Loop *l, const LoopParts *parts, const char *const *label);
+/* emitted_loops.c: what of a model's loops its C does. */
 typedef struct {
-        const Input *input;
-        int output;                /* of the graph */
-        const Input *step, *class; /* of denoise; class: NULL, there is none */
-} LoopParts;
+        EmitLoop *loop; /* [nloop]: those that are functions */
+        int nloop;
+        const EmitLoop *main;      /* that of a command line; NULL: it generates */
+        const Input *feeds_prompt; /* what its prompt, or its sound, is fed to; NULL: nothing */
+        const char *why_no_main;   /* NULL: there can be a command line */
+} EmittedLoops;
+int emitted_loops(Model *m, const char *command,
+                  EmittedLoops *out); /* an exit code, after a message if it is none */
 /* What the loop wants and does not find in the model; NULL: nothing. */
 const char *loop_fault(const Graph *g, const Loop *l, LoopParts *parts);
-double loop_number_or(const Loop *l, const char *name, double otherwise);
-DenoiseOptions denoise_options(const Loop *l,
-                               int64_t steps); /* what loop denoise says; steps: below 0, those of the loop */
 /* NULL, or which input a picture can be, and why this one (NULL: there is none) is not that. */
 const char *picture_fault(const Graph *g, const Input *in);
 /* Likewise of a sound; and the first input that can be one, NULL: there is none. */

@@ -365,6 +365,9 @@ static bool set(Options *o, const char *command, char letter, const char *value)
                 return add(o->input_file, &o->ninput_file, MAX_FILES, value) ||
                        wrong(command, "%s", "too many --inputs");
         case '7': return add(o->input, &o->ninput, MAX_FILES, value) || wrong(command, "%s", "too many -I");
+        case '(':
+                return add(o->without, &o->nwithout, MAX_FILES, value) ||
+                       wrong(command, "%s", "too many --without");
         case '8': return set_output(o, command, value);
         case 'b': {
                 char *end;

@@ -145,15 +145,33 @@ const char *loop_tokens_text(Arena *a, const Graph *g)
         return t->data;
 }
 
+static bool main_is(const Emit *e, LoopId id)
+{
+        return e->o->main_loop && loop_number(e->o->main_loop->loop->name) == (int)id;
+}
+
 const char *chosen_text(const Emit *e, const char *file)
 {
-        const bool talks = e->o->talk;
+        const bool talks = e->o->talk, feeds = e->o->feeds_prompt, hears = main_is(e, LOOP_transcribe);
         const struct {
                 const char *word;
                 bool taken;
-        } kind[] = {{"$note", false},         {"$talk", talks},         {"$mute", !talks},
-                    {"$pages", has_pages(e)}, {"$causal", e->causal},   {"$whole", !e->causal},
-                    {"$sized", e->g->nnamed}, {"$fixed", !e->g->nnamed}};
+        } kind[] = {{"$note", false},
+                    {"$talk", talks},
+                    {"$mute", !talks},
+                    {"$feed", feeds && !hears},
+                    {"$sound", hears},
+                    {"$asks", !feeds && !hears},
+                    {"$fill", main_is(e, LOOP_fill)},
+                    {"$embed", main_is(e, LOOP_embed)},
+                    {"$class", main_is(e, LOOP_denoise) && e->o->main_loop->parts.class},
+                    {"$text", e->o->tables},
+                    {"$numbers", !e->o->tables},
+                    {"$pages", has_pages(e)},
+                    {"$causal", e->causal},
+                    {"$whole", !e->causal},
+                    {"$sized", e->g->nnamed},
+                    {"$fixed", !e->g->nnamed}};
         Text *t = text_new(e->arena);
         for (const char *at = embedded_text(file), *end; *at; at = end) {
                 end = at + strcspn(at, "\n");
@@ -184,15 +202,6 @@ static void emit_generate(const Emit *e, Text *c)
                     loop_tokens_text(e->arena, e->g));
         paste_runtime(c, files, NULL, function);
         text_printf(c, "%s\n", function);
-}
-
-static void emit_command_constants(const Emit *e, Text *c)
-{
-        text_printf(c, "#define WEIGHTS_FILE \"%s.weights\"\nenum { START_TOKEN = %d };\n", e->o->name,
-                    start_token(e->g));
-        if (e->o->tables)
-                text_printf(c, "enum { TEXT_ROOM = %d };\n", e->o->text_room);
-        text_printf(c, "\n%s", e->o->talk ? e->o->talk : "");
 }
 
 /* --- all of it -------------------------------------------------------------------------------------------------- */
@@ -441,18 +450,8 @@ static void emit_instance(const Emit *e, Text *c)
                 text_printf(c, "%s\n", model_text(e, strstr(embedded_text("model_text.h"), "int64_t")));
         if (e->o->generates)
                 emit_generate(e, c);
-}
-
-static void emit_command(const Emit *e, Text *c)
-{
-        if (!e->o->with_main)
-                return;
-        const char *texts = e->o->tables ? "main_text.h" : "main_tokens.h";
-        const char *talk = e->o->talk ? chosen_text(e, "main_talk.h") : "",
-                   *command = arena_printf(e->arena, "%s\n%s%s%s", chosen_text(e, texts),
-                                           chosen_text(e, "main.h"), *talk ? "\n" : "", talk);
-        emit_command_constants(e, c);
-        text_put(c, command);
+        for (int i = 0; i < e->o->nloop; i++)
+                emit_loop(e, &e->o->loop[i], c);
 }
 
 static void emit_all(const Emit *e, Text *c)
@@ -464,7 +463,8 @@ static void emit_all(const Emit *e, Text *c)
         if (e->portable)
                 emit_choice(e, kernels->data, after);
         emit_instance(e, after);
-        emit_command(e, after);
+        if (e->o->with_main)
+                emit_command(e, after);
         const Target *t = e->portable ? target_table : e->plan->target;
         const char *files[] = {"guard.h",
                                "processor.h",
@@ -481,6 +481,15 @@ static void emit_all(const Emit *e, Text *c)
                                "token_normaliser.h",
                                "tokens.h",
                                "talk.h",
+                               "real_tables.h",
+                               "reals.h",
+                               "likely.h",
+                               "pooling.h",
+                               "pictures.h",
+                               "denoise.h",
+                               "pnm.h",
+                               "wav.h",
+                               "main_shell.h",
                                "generation.h",
                                "conversation.h",
                                NULL};

@@ -10,18 +10,37 @@ enum { MOST_DRAFTS = 32 }; /* tokens that are drafted at a time */
 
 /* The emitted files. */
 
+/* A loop besides generate, as functions of the model's. */
+typedef struct {
+        const Loop *loop;
+        LoopParts parts;
+        const char *form; /* the constants that it goes by, as C */
+        bool labelled;    /* its classes have names: class_label */
+} EmitLoop;
+
+/* NULL, or why a loop can't be a function: an input that nothing gives; or a command line, which takes no other inputs. */
+const char *why_no_loop_function(const Graph *g, const EmitLoop *l);
+const char *why_no_loop_command(const Graph *g, const EmitLoop *l);
+/* The same of generation: a model that is fed a text, or a sound, and tokens. */
+const char *why_no_generate_command(const Graph *g, const Input *fed);
+
 typedef struct {
         const char *name; /* base name of the files: "tale" for tale.c, tale.h, tale.weights */
         bool with_main, embed;
         bool generates;       /* tokens go in, logits alone come out: it has a function that generates */
-        bool alone;           /* the C holds its header */
-        const char *talk;     /* NULL, or how a conversation is written, as talk_form_text() makes it */
-        const void *tables;   /* NULL: no tokenizer; or what runtime/tokens.h works by */
-        int64_t tables_size;  /* bytes, a multiple of 8 */
-        int text_room;        /* bytes that a token's text takes by them */
-        bool tables_apart;    /* they stand behind the weights in their file, else in the C */
-        uint64_t tables_hash; /* of theirs then */
-        const float *weights; /* embed: the packed weights */
+        const EmitLoop *loop; /* [nloop]: other functions */
+        int nloop;
+        const Input *
+                feeds_prompt; /* the command line's prompt goes into this one, which is fed; NULL: it is gone on from */
+        const EmitLoop *main_loop; /* of these, what the command line does; NULL: it generates */
+        bool alone;                /* the C holds its header */
+        const char *talk;          /* NULL, or how a conversation is written, as talk_form_text() makes it */
+        const void *tables;        /* NULL: no tokenizer; or what runtime/tokens.h works by */
+        int64_t tables_size;       /* bytes, a multiple of 8 */
+        int text_room;             /* bytes that a token's text takes by them */
+        bool tables_apart;         /* they stand behind the weights in their file, else in the C */
+        uint64_t tables_hash;      /* of theirs then */
+        const float *weights;      /* embed: the packed weights */
         int64_t parameters, flops_token; /* for the header comment */
 } EmitOptions;
 

@@ -291,6 +291,8 @@ void emit_header(const Emit *e, Text *h)
                 declare_whole_batch(e, h);
         if (e->o->generates)
                 declare_generate(e, h);
+        for (int i = 0; i < e->o->nloop; i++)
+                declare_loop(e, &e->o->loop[i], h);
         if (e->o->tables)
                 declare_texts(e, h);
         text_printf(h, "const char *%s_error(int code);\n\n#ifdef __cplusplus\n}\n#endif\n#endif\n", e->name);

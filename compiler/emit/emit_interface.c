@@ -38,7 +38,7 @@ const char *c_type(const Input *in)
         return in->type.dtype == REAL ? "float" : "int32_t";
 }
 
-static bool is_given(const Emit *e, const Input *in, int group)
+bool is_given_in(const Emit *e, const Input *in, int group)
 {
         bool apart = is_fed_separately(e->g, in->group);
         return group == CALLS ? !apart : apart && in->group == group;
@@ -50,7 +50,7 @@ const char *input_list(const Emit *e, int group, bool types, bool one)
         Text *t = text_new(e->arena);
         for (int i = 0; i < e->g->ninput; i++) {
                 const Input *in = &e->g->input[i];
-                if (!is_given(e, in, group))
+                if (!is_given_in(e, in, group))
                         continue;
                 bool scalar =
                         one && row_elements(e->plan, &in->type) == 1 && type_has_positions(e->g, &in->type);
@@ -78,7 +78,7 @@ static uint64_t groups_of_size(const Emit *e, int size)
         uint64_t groups = 0;
         for (int i = 0; i < e->g->ninput; i++) {
                 const Input *in = &e->g->input[i];
-                for (int a = 0; a < in->type.rank && !is_given(e, in, CALLS); a++)
+                for (int a = 0; a < in->type.rank && !is_given_in(e, in, CALLS); a++)
                         if (in->type.dim[a].per[size])
                                 groups |= UINT64_C(1) << in->group;
         }
@@ -121,7 +121,7 @@ void emit_checks(const Emit *e, int group, Text *c, const char *indent)
 {
         for (int i = 0; i < e->g->ninput; i++) {
                 const Input *in = &e->g->input[i];
-                if (!is_given(e, in, group))
+                if (!is_given_in(e, in, group))
                         continue;
                 text_printf(c, "%sif (!%s%s)\n%s        return %s_ERROR_RANGE;\n", indent, in->name,
                             e->causal && type_has_positions(e->g, &in->type) ? " && n > 0" : "", indent,
@@ -140,7 +140,7 @@ void emit_checks(const Emit *e, int group, Text *c, const char *indent)
 void emit_pointers(const Emit *e, int group, Text *c, const char *indent)
 {
         for (int i = 0; i < e->g->ninput; i++)
-                if (is_given(e, &e->g->input[i], group))
+                if (is_given_in(e, &e->g->input[i], group))
                         text_printf(c, "%sm->input_%s = %s;\n", indent, e->g->input[i].name,
                                     e->g->input[i].name);
         for (int i = 0; i < e->g->noutput && group == CALLS; i++)

@@ -3,6 +3,7 @@
 #ifndef EMIT_PRIVATE_H
 #define EMIT_PRIVATE_H
 #include "emit.h"
+#include "language/language.h"
 #include "print_private.h"
 
 /* What kernels are made of for a target, files of runtime/ in the order in which they need each other. */
@@ -40,7 +41,8 @@ void emit_header(const Emit *e, Text *h);
 void emit_causal_interface(const Emit *e, Text *c);
 void emit_plain_interface(const Emit *e, Text *c);
 const char *c_type(const Input *in);
-const char *element_count(const Emit *e, const Type *t); /* in a call */
+bool is_given_in(const Emit *e, const Input *in, int group); /* in the call that takes the group, or CALLS */
+const char *element_count(const Emit *e, const Type *t);     /* in a call */
 const char *wanted_outputs(const Emit *e);
 bool has_dense(const Plan *p);
 enum { CALLS = -1 }; /* for a group of inputs: those that calls bring, where others are fed separately */
@@ -53,6 +55,13 @@ void emit_renewal(const Emit *e, Text *c);
 void emit_pointers(const Emit *e, int group, Text *c, const char *indent);
 bool is_kept(const Emit *e, int size); /* the size is that of inputs that are fed separately, so of a slot */
 const char *group_name(const Emit *e, int group); /* of inputs that are fed together */
+
+/* emit_command.c: a command line */
+void emit_command(const Emit *e, Text *c);
+
+/* emit_loop.c: a loop besides generate */
+void emit_loop(const Emit *e, const EmitLoop *l, Text *c);
+void declare_loop(const Emit *e, const EmitLoop *l, Text *h);
 
 /* emit_batch.c: several sequences in a call */
 void declare_batch(const Emit *e, Text *h);

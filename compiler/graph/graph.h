@@ -275,6 +275,13 @@ typedef struct {
         Span span;
 } Loop;
 
+/* What of a model is a loop's, as driver/loops.c finds it. */
+typedef struct {
+        const Input *input;
+        int output;                /* of the graph */
+        const Input *step, *class; /* of denoise; class: NULL, there is none */
+} LoopParts;
+
 /* A checkpoint entry: the published tensor `name` is `expr`, made of WEIGHT nodes with a fixed slot, views, joins,
  * + constant and x constant. */
 typedef enum { CK_MAP, CK_DROP, CK_OPTIONAL } CkKind;

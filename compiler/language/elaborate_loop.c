@@ -51,6 +51,7 @@ static const char *const knob_wants[] = {
         [KNOB_TELLS] = "\"noise\", \"velocity\" or \"picture\"",
         [KNOB_BETAS] = "\"linear\", \"scaled_linear\" or \"cosine\"",
         [KNOB_STEP_FROM] = "\"noise\" or \"picture\"",
+        [KNOB_SPACING] = "\"training\" or \"even\"",
         [KNOB_VARIANCE] = "\"fixed\" or \"learned\"",
 };
 
@@ -104,7 +105,7 @@ static const char *const knob_words[] = {
         [KNOB_RESAMPLING] = "bilinear bicubic",   [KNOB_POOLING] = "none mean first",
         [KNOB_SCHEDULER] = SCHEDULER_WORDS(WORD), [KNOB_TELLS] = TELLS_WORDS(WORD),
         [KNOB_BETAS] = BETAS_WORDS(WORD),         [KNOB_STEP_FROM] = "noise picture",
-        [KNOB_VARIANCE] = "fixed learned",
+        [KNOB_SPACING] = "training even",         [KNOB_VARIANCE] = "fixed learned",
 };
 #undef WORD
 

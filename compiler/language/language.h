@@ -57,6 +57,7 @@ typedef enum {
         KNOB_TELLS,
         KNOB_BETAS,
         KNOB_STEP_FROM,
+        KNOB_SPACING,
         KNOB_VARIANCE
 } KnobType;
 /* The words that knobs of denoise take, in the order of the numbers that run/run.h gives them. */

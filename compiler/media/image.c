@@ -8,9 +8,9 @@
 const char *image_new(Arena *a, int64_t width, int64_t height, int channels, Image *out)
 {
         *out = (Image){0};
-        if (width < 1 || height < 1 || width > IMAGE_PIXELS / height)
+        if (width < 1 || height < 1 || width > PICTURE_PIXELS / height)
                 return arena_printf(a, "%lld by %lld pixels are wanted; from 1 to %d in all are possible",
-                                    (long long)width, (long long)height, IMAGE_PIXELS);
+                                    (long long)width, (long long)height, PICTURE_PIXELS);
         *out = (Image){(int)width, (int)height, channels, malloc((size_t)(width * height * channels))};
         return out->pixel ? NULL : no_memory;
 }
@@ -19,23 +19,6 @@ void image_free(Image *image)
 {
         free(image->pixel);
         *image = (Image){0};
-}
-
-void image_crop(Image *image, int x, int y, int width, int height)
-{
-        size_t from = (size_t)image->width * (size_t)image->channels,
-               to = (size_t)width * (size_t)image->channels;
-        for (int row = 0; row < height; row++)
-                memmove(image->pixel + (size_t)row * to,
-                        image->pixel + (size_t)(y + row) * from + (size_t)x * (size_t)image->channels, to);
-        image->width = width;
-        image->height = height;
-}
-
-/* ITU-R BT.601: 0.299 red + 0.587 green + 0.114 blue, in 16 bits behind the point */
-static uint8_t luma(const uint8_t *rgb)
-{
-        return (uint8_t)((rgb[0] * 19595u + rgb[1] * 38470u + rgb[2] * 7471u + 0x8000u) >> 16);
 }
 
 static const char *with_channels(Arena *a, Image *image, int channels)
@@ -47,7 +30,7 @@ static const char *with_channels(Arena *a, Image *image, int channels)
         size_t n = (size_t)image->width * (size_t)image->height;
         for (size_t i = 0; i < n && !why; i++)
                 if (channels == 1)
-                        other.pixel[i] = luma(image->pixel + 3 * i);
+                        other.pixel[i] = picture_luma(image->pixel + 3 * i);
                 else
                         memset(other.pixel + 3 * i, image->pixel[i], 3);
         image_free(image);
@@ -104,4 +87,23 @@ const char *image_read(Arena *a, const char *path, int channels, Image *out, boo
                 why = with_channels(a, out, channels);
         media_free(&bytes);
         return why;
+}
+
+const char *image_values(Arena *a, const Image *image, const PictureForm *form, float *values)
+{
+        int64_t width, height;
+        if (!picture_fits(form, image->width, image->height, image->channels)) {
+                picture_stretch(form, image->width, image->height, &width, &height);
+                return arena_printf(
+                        a,
+                        "resized it is %lld by %lld; from 1 to %d pixels are possible, on the way "
+                        "there too",
+                        (long long)width, (long long)height, PICTURE_PIXELS);
+        }
+        void *room = malloc(picture_room(form, image->width, image->height));
+        if (!room)
+                return no_memory;
+        picture_take(form, image->pixel, image->width, image->height, image->channels, values, room);
+        free(room);
+        return NULL;
 }

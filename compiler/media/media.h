@@ -1,12 +1,11 @@
 /* media: pictures and sounds, and nothing of models.
  *
- * From files: PNG by libpng (png.c), PPM and PGM (pnm.c), whichever it is (image.c); to PNG (png.c); resized as Pillow's
- * Image.resize does, to the bit (resize.c: Pillow up to 12; 13 resizes the axis first that costs less).  Sounds from WAV files (wav.c). */
+ * From files: PNG by libpng (png.c), PPM and PGM (pnm.c), whichever it is (image.c); to PNG (png.c).  Sounds from WAV files (wav.c).
+ * What emitted programs do too is in runtime/: pictures.h, pnm.h, wav.h. */
 #ifndef MEDIA_H
 #define MEDIA_H
+#include "../../runtime/pictures.h"
 #include "base/base.h"
-
-enum { IMAGE_PIXELS = 1 << 27 /* at most */ };
 
 typedef struct {
         int width, height, channels; /* channels: 1, grey; 3, red, green and blue */
@@ -20,12 +19,8 @@ typedef struct {
 const char *image_read(Arena *a, const char *path, int channels, Image *out, bool *lacking);
 const char *image_new(Arena *a, int64_t width, int64_t height, int channels, Image *out);
 void image_free(Image *image);
-/* The part whose upper left corner is at x, y, which lies within; in place. */
-void image_crop(Image *image, int x, int y, int width, int height);
-
-/* resize.c: Catmull-Rom's cubic, or a triangle; as wide as the pixels that become one, where it becomes smaller. */
-typedef enum { RESIZE_BILINEAR, RESIZE_BICUBIC } Resampling;
-const char *image_resize(Arena *a, Image *image, int64_t width, int64_t height, Resampling how);
+/* Reals [channels][rows][columns], as a form says; of that many channels. */
+const char *image_values(Arena *a, const Image *image, const PictureForm *form, float *values);
 
 /* png.c */
 bool write_png(const char *path, int width, int height,

@@ -50,9 +50,9 @@ static void read_pixels(png_structp png, png_infop info, Image *out, const char 
         png_set_user_limits(png, INT32_MAX, INT32_MAX);
         png_read_info(png, info);
         int64_t width = png_get_image_width(png, info), height = png_get_image_height(png, info);
-        if (width > IMAGE_PIXELS / height) {
+        if (width > PICTURE_PIXELS / height) {
                 *why = arena_printf(a, "it is %lld by %lld; at most %d pixels are read", (long long)width,
-                                    (long long)height, IMAGE_PIXELS);
+                                    (long long)height, PICTURE_PIXELS);
                 return;
         }
         ask_for_bytes(png, info);

@@ -30,6 +30,7 @@ typedef struct {
         Trace t;
         int64_t dim[MAX_RANK], n;
         int64_t seed;
+        int64_t guided;   /* values that guidance is for */
         double guidance;  /* 1: none */
         int32_t wanted;   /* the class */
         float *x, *plain; /* [n]; what the model tells without the class */
@@ -52,6 +53,12 @@ static bool was_given(const Denoising *w, const Input *in)
         return false;
 }
 
+static double number_of_loop(const Denoising *w, const char *name, double otherwise)
+{
+        const Setting *s = loop_setting(w->loop, name);
+        return s ? s->number : otherwise;
+}
+
 /* What the model tells of x at the next call; NULL after a message. */
 static const float *ask_model(Denoising *w, int32_t class)
 {
@@ -67,14 +74,16 @@ static const float *ask_model(Denoising *w, int32_t class)
 static bool take_call(Denoising *w)
 {
         const bool guided = w->guidance != 1;
-        const float *out = guided ? ask_model(w, (int32_t)loop_number_or(w->loop, "no_class", 0)) : w->plain;
+        const float *out = guided ? ask_model(w, (int32_t)number_of_loop(w, "no_class", 0)) : w->plain;
         if (guided && out)
                 memcpy(w->plain, out, (size_t)w->n * sizeof *w->plain);
         out = out ? ask_model(w, w->wanted) : NULL;
         if (!out)
                 return false;
         for (int64_t i = 0; guided && i < w->n; i++)
-                w->plain[i] = (float)(w->plain[i] + w->guidance * ((double)out[i] - w->plain[i]));
+                w->plain[i] = i < w->guided
+                                      ? (float)(w->plain[i] + w->guidance * ((double)out[i] - w->plain[i]))
+                                      : out[i];
         denoise_take(&w->d, guided ? w->plain : out, w->d.o.learned ? out + w->n : NULL, w->x);
         progress("denoising", PROGRESS_STEPS, w->d.call, w->d.calls);
         return true;
@@ -98,7 +107,9 @@ static bool keep_moment(Denoising *w, int step)
         Moment *m = &w->moment[w->moments];
         if (!is_shown(w, step))
                 return true;
-        *m = (Moment){step, denoise_is_flow(d->o.way) ? d->sigma[step] : sqrt(1 - d->part[step]),
+        *m = (Moment){step,
+                      d->o.way == DENOISE_euler || d->o.way == DENOISE_heun ? d->sigma[step]
+                                                                            : sqrt(1 - d->picture_part[step]),
                       malloc((size_t)w->n * sizeof *m->x)};
         if (!m->x)
                 return wrong(no_memory);
@@ -202,14 +213,15 @@ static bool paint_strip(const Denoising *w, const char *path)
         const int zoom = width >= PANEL ? 1 : (int)((PANEL + width - 1) / width);
         const int64_t each = width * zoom + GAP;
         const Range r = range_of_pictures(w);
+        const char *way = loop_text(w->loop, "scheduler");
         Picture p;
         char title[120];
         if (!picture_new(&p, (int64_t)2 * MARGIN + w->moments * each - GAP,
                          2 * MARGIN + TITLE + height * zoom + CAPTION))
                 return wrong("the strip is too large; fewer pictures?");
         p.scale = FRAME_LETTERS;
-        snprintf(title, sizeof title, "%.60s, %s, %d steps, seed %" PRId64, w->s->model,
-                 denoise_way[w->d.o.way], w->d.o.steps, w->seed);
+        snprintf(title, sizeof title, "%.60s, %s, %d steps, seed %" PRId64, w->s->model, way ? way : "ddim",
+                 w->d.o.steps, w->seed);
         picture_text(&p, MARGIN, MARGIN, title, false);
         for (int k = 0; k < w->moments; k++)
                 paint_moment(w, &r, &w->moment[k], &p, MARGIN + (int)(k * each), zoom);
@@ -264,14 +276,18 @@ static bool begin_denoising(Denoising *w, const Options *o)
 {
         Arena *a = &w->arena;
         const Type *t = &w->parts.input->type;
-        const DenoiseOptions how = denoise_options(w->loop, o->given['n'] ? o->steps : -1);
+        DenoiseOptions how = denoise_options(w->loop);
+        if (o->given['n'])
+                how.steps = o->steps < INT32_MAX ? (int)o->steps : INT32_MAX;
         for (int i = 0; i < t->rank; i++)
                 w->dim[i] = dim_value(t->dim[i], NULL);
         w->n = type_count(t, NULL);
-        w->guidance = o->given['$'] ? o->guidance : loop_number_or(w->loop, "guidance", 1);
+        w->guidance = o->given['$'] ? o->guidance : number_of_loop(w, "guidance", 1);
+        w->guided = guided_values(w->loop, t);
         if (w->guidance != 1 && (!loop_setting(w->loop, "no_class") || !w->parts.class))
-                return wrong("guidance wants an input of the class, and in loop denoise `no_class`, the "
-                             "number that stands for no class");
+                return wrong(
+                        "guidance wants an input of the class, and in loop denoise `no_class`, the number "
+                        "that stands for no class; --guidance 1 does without");
         if (o->out && t->rank != 3)
                 return wrong("a strip is of pictures, [channels, height, width], and the latent is none; "
                              "without -o it is a table");

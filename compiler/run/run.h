@@ -14,6 +14,9 @@
 #include "../../runtime/talk.h"
 #include "../../runtime/generation.h"
 #include "../../runtime/beams.h"
+#include "../../runtime/real_tables.h"
+#include "../../runtime/reals.h"
+#include "../../runtime/denoise.h"
 #include "weights/weights.h"
 
 /* An engine: a planned model as code in this process, with memory and threads of its own.
@@ -217,60 +220,11 @@ typedef struct {
 const char *beam_search(Engine *e, const Plan *p, const int32_t *tokens, int64_t n, const Generation *how,
                         BeamText *best);
 
-/* denoise.c: denoising, from noise to a picture, or whatever a diffusion model was trained on, in a few steps, each a call or two of the model.
- *
- * Two kinds of ways.  Of flows (euler, heun) x = (1 - s) picture + s noise, and s falls from 1 to 0 (Liu et al. 2022, "Flow straight and
- * fast"; Esser et al. 2024); the model tells the velocity, noise - picture.  Of diffusion (ddpm: Ho et al. 2020; ddim: Song et al. 2021;
- * dpm_solver: DPM-Solver++(2M), Lu et al. 2022) x = sqrt(a) picture + sqrt(1 - a) noise, where a, a product of 1 - beta, rises from near 0
- * to 1; the model tells the noise.  A model of either kind may tell the picture instead.  Steps, and what is done in each, are those of
- * diffusers.  All is computed in double, and so is the same everywhere; x is kept in floats.
- */
-#define WAY(word) DENOISE_##word,
-#define TOLD(word) TELLS_##word,
-#define BETA(word) BETAS_##word,
-typedef enum { SCHEDULER_WORDS(WAY) DENOISE_WAYS } DenoiseWay;
-typedef enum { TELLS_WORDS(TOLD) DENOISE_TELLS } DenoiseTells;
-typedef enum { BETAS_WORDS(BETA) DENOISE_BETAS } DenoiseBetas;
-#undef WAY
-#undef TOLD
-#undef BETA
-extern const char *const denoise_way[DENOISE_WAYS];
-extern const char *const denoise_tells[DENOISE_TELLS];
-extern const char *const denoise_betas[DENOISE_BETAS];
-bool denoise_is_flow(DenoiseWay way);
-
-typedef struct {
-        DenoiseWay way;
-        DenoiseTells tells;
-        int steps, trained; /* of this run; of the training, for diffusion (1000) */
-        double shift;       /* of flows: s becomes shift s / (1 + (shift - 1) s); 1: as it is */
-        double scale;       /* .. what the model's step is for s = 1 (1000) */
-        bool from_noise;    /* .. the step counts from the noise on: scale (1 - s) */
-        DenoiseBetas betas; /* of diffusion */
-        double beta_first, beta_last;
-        double limit; /* .. pictures are kept within -limit to limit; 0: as they are */
-        bool learned; /* .. ddpm: the model tells a variance too, behind the noise */
-} DenoiseOptions;
-
-typedef struct {
-        DenoiseOptions o;
-        int call; /* the next one, of `calls` */
-        int calls;
-        double *sigma; /* [steps + 1]: of flows s; of diffusion the noise's part divided by the picture's */
-        double *part;  /* of diffusion [steps + 1]: a; the last is 1 */
-        double *step;  /* [steps]: what the model is told */
-        int64_t n;
-        float *begun;   /* heun [n]: x before the step */
-        double *before; /* heun: velocity at its begin; dpm_solver: the picture before; [n] */
-        uint64_t state; /* of the noise */
-} Denoiser;
-
+/* denoise.c: the schedules of runtime/denoise.h by the words of `loop denoise`. */
+DenoiseOptions denoise_options(const Loop *l);                       /* as it says */
+const char *denoise_options_text(Arena *a, const DenoiseOptions *o); /* an initialiser in C */
 /* NULL, or what is wrong.  x has n elements; memory is the arena's. */
 const char *denoise_begin(Arena *a, const DenoiseOptions *o, int64_t n, uint64_t seed, Denoiser *d);
-void denoise_noise(Denoiser *d, float *x); /* [n], mean 0, variance 1 */
-double denoise_step(const Denoiser *d);    /* what the model is told at the next call */
-/* What the model then tells: out [n], and a variance [n], -1 to 1, where it is learned.  x [n] goes on. */
-void denoise_take(Denoiser *d, const float *out, const float *variance, float *x);
 
 /* Of the bytes of a checkpoint's files, one after another */
 uint64_t checkpoint_bytes_hash(const Checkpoint *c);

@@ -143,24 +143,6 @@ const TalkForm *talk_form(Arena *a, const Graph *g, const Tokenizer *t, const ch
 
 /* --- as C --- */
 
-/* A text as a string of C: what is not ASCII in octal, which no digit behind it can prolong. */
-static const char *c_string(Arena *a, const char *text)
-{
-        Text *t = text_new(a);
-        text_printf(t, "\"");
-        for (; *text; text++) {
-                unsigned char c = (unsigned char)*text;
-                if (c == '\n')
-                        text_printf(t, "\\n");
-                else if (c < ' ' || c >= 127 || (c == '?' && text[1] == '?')) /* no trigraphs */
-                        text_printf(t, "\\%03o", c);
-                else
-                        text_printf(t, c == '"' || c == '\\' ? "\\%c" : "%c", c);
-        }
-        text_printf(t, "\"");
-        return t->data;
-}
-
 static void print_parts(Arena *a, Text *t, const char *name, const TalkPart *p)
 {
         static const char *const kind[] = {

@@ -78,7 +78,34 @@ def guide():
         wanted = words if words else ["-I", "class=0"]
         code, out, err = lathe("run", "guided.model", *wanted, "-o", "guided.safetensors")
         found.append(values("guided.safetensors") if code == 0 else [9.0 + len(found)] * 8)
+    settings = "no_class 4  steps 5  guidance 3  guided 2"
+    with open("guided.model", "w", encoding="ascii") as f:
+        f.write("model guided { input step : real; input latent : real[4, 2]; input class : id(8); output told = 0.25 * latent + class / 10.0\n"
+                f"    loop denoise {{ {settings} }} }}\n")
+    halves = []
+    for guidance in ("3", "1"):
+        code, out, err = lathe("run", "guided.model", "-I", "class=1", "--guidance", guidance, "-o", "guided.safetensors")
+        halves.append(values("guided.safetensors") if code == 0 else [])
+    verdict("guidance for two channels of four", len(halves[0]) == 8 and halves[0][4:] == halves[1][4:] and halves[0][3] != halves[1][3], str(halves))
     verdict("guidance", all(abs(a - b) < 1e-5 for a, b in zip(*found)), str(found))
+
+
+def lead_away():
+    """Guidance by another input: what is linear in a text is what it is at none + guidance (text - none)."""
+    with open("texts.model", "w", encoding="ascii") as f:
+        f.write("model texts { input prompt { text : real[3] }; input step : real; input latent : real[8]; output told = 0.25 * latent + sum(text)\n"
+                "    loop denoise { steps 5 } }\n")
+    found = []
+    for words in (["--guidance", "3", "--without", "text=[0.1, 0, 0]", "-I", "text=[0.1, 0.2, 0.3]"], ["-I", "text=[0.1, 0.6, 0.9]"]):
+        code, out, err = lathe("run", "texts.model", *words, "-o", "texts.safetensors")
+        found.append(values("texts.safetensors") if code == 0 else [9.0 + len(found)] * 8)
+    verdict("guidance away from another input", all(abs(a - b) < 1e-5 for a, b in zip(*found)), str(found) + err)
+    code, out, err = lathe("run", "texts.model", "--without", "text=[0, 0, 0]", "-I", "text=[0.1, 0, 0]", "-o", "x.npy")
+    verdict("refused: --without without --guidance", code == 1 and "no effect without --guidance" in err, err)
+    code, out, err = lathe("run", "texts.model", "--guidance", "2", "-I", "text=[0.1, 0, 0]", "-o", "x.npy")
+    verdict("refused: guidance without a class or --without", code == 1 and "--without NAME=VALUE" in err, err)
+    code, out, err = lathe("run", "texts.model", "--guidance", "2", "--without", "txt=[0, 0, 0]", "-I", "text=[0.1, 0, 0]", "-o", "x.npy")
+    verdict("refused: --without of no input", code == 1 and "has no input txt" in err, err)
 
 
 def drawn(*words):
@@ -97,6 +124,7 @@ with tempfile.TemporaryDirectory() as at:
     os.chdir(at)
     compare()
     guide()
+    lead_away()
     star = drawn("-I", "class=13", "--seed", "1")
     verdict("a seed is a picture, whatever the threads and kernels", star == drawn("-I", "class=13", "--seed", "1", "--threads", "2", "--target", "scalar"))
     verdict("another seed is another", star != drawn("-I", "class=13", "--seed", "2"))

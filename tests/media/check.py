@@ -79,5 +79,5 @@ with tempfile.TemporaryDirectory() as work:
     for (name, (_, message)), found in zip(said.items(), run([(name, 3, 4, 4, "bilinear") for name in said])):
         verdict(name, None if found.startswith(f"{name}: {message}") else f"says {found[:200]}")
     found = run([("one-pixel", 3, 100000, 100000, "bilinear")])[0]
-    verdict("too large a size", None if found == "100000 by 1 pixels are wanted" else None if "pixels are wanted; from 1 to 134217728" in found else found[:100])
+    verdict("too large a size", None if found.startswith("resized it is 100000 by 100000; from 1 to 134217728 pixels are possible") else found[:100])
 sys.exit(failed > 0)

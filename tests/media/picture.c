@@ -1,6 +1,7 @@
 /* Pictures as compiler/media reads and resizes them: a line `FILE CHANNELS WIDTH HEIGHT HOW` of standard input becomes one of standard
  * output, the size and the pixels in hexadecimal, or what is wrong.  WIDTH 0: it is not resized.  HOW: bilinear or bicubic. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "media/media.h"
@@ -10,14 +11,25 @@ static const char *one(Arena *a, const char *path, int channels, int width, int 
         Image image;
         bool lacking;
         const char *why = image_read(a, path, channels, &image, &lacking);
-        if (!why && width)
-                why = image_resize(a, &image, width, height, strcmp(how, "bicubic") ? RESIZE_BILINEAR : RESIZE_BICUBIC);
         if (why)
                 return why;
-        printf("%d %d ", image.width, image.height);
-        for (int i = 0; i < image.width * image.height * image.channels; i++)
-                printf("%02x", image.pixel[i]);
+        const int cubic = !strcmp(how, "bicubic");
+        width = width ? width : image.width;
+        height = height ? height : image.height;
+        static const float mean[3], std[3] = {1, 1, 1};
+        const PictureForm form = {channels, height, width, cubic, 0, 0, mean, std};
+        if (!picture_fits(&form, image.width, image.height, channels)) {
+                why = image_values(a, &image, &form, NULL);
+                image_free(&image);
+                return why;
+        }
+        void *room = malloc(picture_resized_room(image.width, image.height, channels, width, height, cubic));
+        const uint8_t *pixel = picture_resized(image.pixel, image.width, image.height, channels, width, height, cubic, room);
+        printf("%d %d ", width, height);
+        for (int i = 0; i < width * height * channels; i++)
+                printf("%02x", pixel[i]);
         printf("\n");
+        free(room);
         image_free(&image);
         return NULL;
 }

@@ -40,8 +40,11 @@ def model(x, step):
     return 0.25 * x + 0.0003 * step * torch.sin(x) + 0.1 * torch.arange(N, dtype=x.dtype) / 7
 
 
-def run(scheduler, steps, learned=False):
-    scheduler.set_timesteps(steps)
+def run(scheduler, steps, learned=False, shift=None):
+    if shift:  # as FluxPipeline does
+        scheduler.set_timesteps(sigmas=[1 - i / steps for i in range(steps)], mu=math.log(shift))
+    else:
+        scheduler.set_timesteps(steps)
     x = (torch.arange(N, dtype=torch.float64) - 3.5) * 0.3
     source = noises(7)
     import diffusers.schedulers.scheduling_ddpm as ddpm
@@ -64,6 +67,8 @@ def main():
     for steps in (1, 4, 11):
         lines.append(f'scheduler "euler"  tells "velocity"  steps {steps} = ' + run(flow(), steps))
         lines.append(f'scheduler "euler"  tells "velocity"  shift 3  steps {steps} = ' + run(flow(shift=3.0), steps))
+        dynamic = flow(use_dynamic_shifting=True, time_shift_type="exponential")
+        lines.append(f'scheduler "euler"  tells "velocity"  spacing "even"  shift 3.1581929  steps {steps} = ' + run(dynamic, steps, shift=3.1581929))
         lines.append(f'scheduler "heun"  tells "velocity"  shift 3  steps {steps} = ' + run(heun(shift=3.0), steps))
         lines.append(f'scheduler "ddim"  tells "noise"  {betas}  steps {steps} = ' + run(diffusers.DDIMScheduler(**linear, clip_sample=False), steps))
         lines.append(f'scheduler "ddim"  tells "noise"  betas "cosine"  limit 1  steps {steps} = ' + run(diffusers.DDIMScheduler(**cosine, clip_sample=True), steps))

@@ -9,6 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../runtime/real_tables.h"
+#include "../../runtime/reals.h"
+
 #ifdef QUAD
 #include <quadmath.h>
 #endif
@@ -297,6 +300,21 @@ static void check_random(void)
 }
 #endif
 
+/* Square roots are those of IEEE 754, over all exponents. */
+static void check_roots(void)
+{
+        uint64_t state = 1;
+        int wrong = 0;
+        for (int i = 0; i < 4000000; i++) {
+                state = state * UINT64_C(6364136223846793005) + 1442695040888963407u;
+                double x = real_of_bits(UINT64_C(0x0010000000000000) + (state >> 2) % UINT64_C(0x7fc0000000000000));
+                wrong += !same(reals_sqrt(x), sqrt(x));
+        }
+        for (int n = 1; n < 100000; n++)
+                wrong += reals_sqrt((double)n * n) != n;
+        report("square roots:", "those of IEEE 754", wrong == 0);
+}
+
 int main(int argc, char **argv)
 {
         if (argc != 2)
@@ -304,6 +322,7 @@ int main(int argc, char **argv)
         check_recorded(argv[1]);
         check_ends();
         check_whole_powers();
+        check_roots();
         check_random();
         return failed;
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints compiler/base/real_tables_private.h: the constants of compiler/base/real_functions.c, by mpmath."""
+"""Prints runtime/real_tables.h: the constants of runtime/reals.h and compiler/base/real_functions.c, by mpmath."""
 from mpmath import mp, mpf, exp, factorial, floor, log, pi, sqrt, erf, ldexp
 
 mp.prec = 2000
@@ -31,7 +31,7 @@ def table(kind, name, rows, comment):
 
 def constant(name, x, comment):
     print("/* %s */" % comment)
-    print("static const Pair %s = %s;" % (name, pair(x)))
+    print("static const RealPair %s = %s;" % (name, pair(x)))
     print()
 
 
@@ -46,16 +46,21 @@ def bell(x):
     return 2 / sqrt(pi) * exp(-x * x)
 
 
-print("/* Constants of real_functions.c, printed by tests/reals/tables.py. */")
+print("/* Constants of reals.h, printed by tests/reals/tables.py. */")
 print("/* clang-format off */")
+print("#include <stdint.h>")
 print()
-constant("half_pi", pi / 2, "pi / 2")
-constant("ln2", log(2), "ln 2")
-constant("two_thirds", mpf(2) / 3, "2 / 3")
-table("Pair", "inverse_factorial[]", [pair(1 / factorial(n)) for n in range(22)], "1 / n!")
-table("Pair", "power_of_2[]", [pair(mpf(2) ** (mpf(j) / 32)) for j in range(32)], "2^(j / 32)")
-table("Pair", "log_of_32nds[]", [pair(log(mpf(i) / 32)) for i in range(23, 47)], "ln(i / 32) from i = 23 on")
-table("Pair", "erf_and_slope[][2]",
+print("typedef struct {")
+print("        double high, low; /* high is the double nearest to the sum */")
+print("} RealPair;")
+print()
+constant("real_half_pi", pi / 2, "pi / 2")
+constant("real_ln2", log(2), "ln 2")
+constant("real_two_thirds", mpf(2) / 3, "2 / 3")
+table("RealPair", "real_inverse_factorial[]", [pair(1 / factorial(n)) for n in range(22)], "1 / n!")
+table("RealPair", "real_power_of_2[]", [pair(mpf(2) ** (mpf(j) / 32)) for j in range(32)], "2^(j / 32)")
+table("RealPair", "real_log_of_32nds[]", [pair(log(mpf(i) / 32)) for i in range(23, 47)], "ln(i / 32) from i = 23 on")
+table("RealPair", "real_erf_and_slope[][2]",
       ["{%s, %s}" % (pair(erf(mpf(i) / 16)), pair(bell(mpf(i) / 16))) for i in range(97)],
       "erf(i / 16) and its derivative there")
-table("uint32_t", "two_over_pi[]", words(2 / pi, 40), "the bits of 2 / pi behind the point")
+table("uint32_t", "real_two_over_pi[]", words(2 / pi, 40), "the bits of 2 / pi behind the point")

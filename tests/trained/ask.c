@@ -2,7 +2,8 @@
  * Asks an emitted model whose prefix is `subject`: a text a line on standard input, an answer a line on standard output.
  *   usage: ask WEIGHTS
  * The model goes on from the text.  Built with -DREADS it has an encoder, which reads the text, and begins a text of its own.  Built
- * with -DLABELS the answer is the number of the best class, and the cosine of the text's vector with that of the text before.
+ * with -DLABELS the answer is the number of the best class, and the cosine of the text's vector with that of the text before.  Built with
+ * -DPICTURES there are no texts but floats, of one picture after another, and the answer is the number of the best class.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,28 @@
 
 enum { ROOM = 4096 };
 
+static inline int best_of(const float *scores, int n)
+{
+        int best = 0;
+        for (int i = 1; i < n; i++)
+                if (scores[i] > scores[best])
+                        best = i;
+        return best;
+}
+
+#ifdef PICTURES
+static int answer_all(subject *m)
+{
+        static float pixels[SUBJECT_PICTURE * SUBJECT_PICTURE];
+        float scores[SUBJECT_CLASSES];
+        int error = 0;
+        while (!error && fread(pixels, sizeof pixels, 1, stdin) == 1) {
+                error = subject_forward(m, pixels, NULL, scores);
+                printf("%d\n", best_of(scores, SUBJECT_CLASSES));
+        }
+        return error;
+}
+#else
 static int32_t ids[ROOM];
 
 /* The number of tokens of a text, in ids; -1 if there is no room. */
@@ -37,14 +60,10 @@ static int answer(subject *m, const char *text)
         for (int64_t i = 0; i < n; i++)
                 keep[i] = 1;
         const int error = subject_forward(m, n, ids, keep, NULL, NULL, scores, sentence);
-        int best = 0;
-        for (int i = 1; !error && i < SUBJECT_CLASSES; i++)
-                if (scores[i] > scores[best])
-                        best = i;
         for (int i = 0; !error && i < WIDTH; i++)
                 cosine += sentence[i] * before[i];
         if (!error)
-                printf("%d %.5f\n", best, (double)cosine);
+                printf("%d %.5f\n", best_of(scores, SUBJECT_CLASSES), (double)cosine);
         memcpy(before, sentence, sizeof before);
         return error;
 }
@@ -89,22 +108,28 @@ static int answer(subject *m, const char *text)
 }
 #endif
 
+static int answer_all(subject *m)
+{
+        static char line[ROOM];
+        int error = 0;
+        while (!error && fgets(line, sizeof line, stdin)) {
+                line[strcspn(line, "\n")] = 0;
+                error = answer(m, line);
+        }
+        return error;
+}
+#endif
+
 int main(int count, char **argument)
 {
-        char line[ROOM];
         int error;
         subject *m = subject_new(count > 1 ? argument[1] : NULL, 1, &error);
         if (!m) {
                 fprintf(stderr, "ask: %s\n", subject_error(error));
                 return 1;
         }
-        while (fgets(line, sizeof line, stdin)) {
-                line[strcspn(line, "\n")] = 0;
-                if ((error = answer(m, line))) {
-                        fprintf(stderr, "ask: %s: %s\n", line, subject_error(error));
-                        return 1;
-                }
-        }
+        if ((error = answer_all(m)))
+                fprintf(stderr, "ask: %s\n", subject_error(error));
         subject_free(m);
-        return 0;
+        return error != 0;
 }

@@ -3,9 +3,11 @@
     check.py DRIVER            prints ok NAME, or FAIL NAME and why
 
 In the quick form 80 of the 1,000 questions are asked in C, in the full one all of them.  A few go through `lathe run`."""
+import array
 import json
 import os
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -61,10 +63,14 @@ def first_wrong(questions, found, expected, fits=lambda a, b: a == b):
         len(wrong), len(found), *[repr(v[wrong[0]]) for v in (questions, found, expected)])
 
 
+def build_ask(given, *macros):
+    call(driver, "build", *given, "--prefix", "subject", "-o", "subject.c")
+    call(*CC, *macros, "-I.", os.path.join(HERE, "ask.c"), "subject.c", "-lpthread", "-lm", "-o", "ask")
+
+
 def in_c(name, *macros):
     """The answers of emitted C to the first questions."""
-    call(driver, "build", *of(name), "--prefix", "subject", "-o", "subject.c")
-    call(*CC, *macros, "-I.", os.path.join(HERE, "ask.c"), "subject.c", "-lpthread", "-lm", "-o", "ask")
+    build_ask(of(name), *macros)
     lines = [line.split("\t") for line in answers(name)[:asked]]
     questions = [line[0] for line in lines]
     return questions, call("./ask", "subject.weights", text="\n".join(questions) + "\n").splitlines(), [line[1] for line in lines]
@@ -91,15 +97,28 @@ def check_topics():
     verdict("topics, lathe eval", first_wrong(questions, [best], [expected[0].split()[0]]))
 
 
+def named_in_c(path):
+    """What emitted C names the pictures of a file [n, 1, 32, 32] of floats of 16 or 32 bits."""
+    with open(path, "rb") as file:
+        data = file.read()
+    begin = 10 + int.from_bytes(data[8:10], "little")
+    values = array.array("f", data[begin:] if b"<f4" in data[:begin] else [x for x, in struct.iter_unpack("<e", data[begin:])])
+    done = subprocess.run(["./ask", "subject.weights"], input=values.tobytes(), capture_output=True)
+    return [int(line) for line in done.stdout.split()]
+
+
 def named(path):
-    """What lathe eval names the pictures of a file [n, 1, 32, 32]."""
+    """What lathe eval names them."""
     logits = json.loads(call(driver, "eval", *of("doodles", False), "-I", "pixels=" + path, "--output", "logits", "--json"))["logits"]
     return [row.index(max(row)) for row in logits]
 
 
 def check_doodles():
     kept, fresh = [list(map(int, line.split())) for line in answers("doodles")]
-    verdict("doodles, kept pictures", first_wrong(range(len(kept)), named(os.path.join(MODELS, "doodles", "pictures.npy")), kept))
+    pictures = os.path.join(MODELS, "doodles", "pictures.npy")
+    build_ask(of("doodles", False), "-DPICTURES")
+    verdict("doodles, kept pictures, in C", first_wrong(range(len(kept)), named_in_c(pictures), kept))
+    verdict("doodles, kept pictures, lathe eval", first_wrong(range(len(kept)), named(pictures), kept))
     if asked < len(fresh):
         return
     try:
@@ -109,8 +128,8 @@ def check_doodles():
         return
     sys.path.insert(0, os.path.join(MODELS, "doodles"))
     import shapes
-    np.save("fresh.npy", shapes.held_out(len(fresh), 12)[0][:, None])
-    verdict("doodles, fresh pictures", first_wrong(range(len(fresh)), named("fresh.npy"), fresh))
+    np.save("fresh.npy", shapes.held_out(len(fresh), 12)[0][:, None].astype(np.float32))
+    verdict("doodles, fresh pictures, in C", first_wrong(range(len(fresh)), named_in_c("fresh.npy"), fresh))
 
 
 def check_sketch():

@@ -1,18 +1,16 @@
 /*
  * The command line of an emitted model that generates.
 $note *
-$note * Lines that begin with $talk are for a model of conversations alone, those with $mute for others.
+$note * Lines that begin with $talk are for a model of conversations alone, those with $mute for others; $feed: the prompt goes into an encoder;
+$note * $sound: a sound does; $asks: neither.
  */
-#include <errno.h>
-#include <signal.h>
-#include <time.h>
-#include <unistd.h>
-
 typedef struct {
-        const char *prompt, *weights;
+        const char *prompt;
+        CommonOptions common;
         char *text; /* the prompt's, if it was read */
+$sound        const char *sound; /* a file */
         int64_t steps, chunk;
-        int threads, verbose, hash, drafts;
+        int verbose, drafts;
         Sampler sampler;
         Penalties penalties;
         int32_t *suppress; /* tokens, -1 behind them; allocated, or NULL */
@@ -23,7 +21,10 @@ $talk        int raw;            /* the prompt is text to go on from, no turn of
 static void usage(FILE *to, const char *program)
 {
         fprintf(to,
-                "usage: %s [options] [PROMPT]\n"
+$asks                "usage: %s [options] [PROMPT]\n"
+$feed                "usage: %s [options] PROMPT\n"
+$sound                "usage: %s [options] SOUND\n"
+$sound                "  SOUND         a WAV file; - reads it from standard input\n"
                 "  -p PROMPT     %s\n"
                 "  -f FILE       the prompt is what FILE holds\n"
 $talk                "                without a prompt: a conversation, each line of standard input a turn\n"
@@ -51,78 +52,17 @@ $talk                "  --raw         the prompt is text to go on from, taken as
                 program, prompt_help, program, prompt_example);
 }
 
-/* All of a stream, ended by a 0 byte; NULL if it can't be read or memory is short. */
-static char *read_all(FILE *from)
-{
-        size_t n = 0, room = 4096;
-        char *text = malloc(room);
-        while (text) {
-                n += fread(text + n, 1, room - n - 1, from);
-                if (n < room - 1)
-                        break;
-                char *more = room < (size_t)1 << 30 ? realloc(text, room *= 2) : NULL;
-                if (!more)
-                        free(text);
-                text = more;
-        }
-        if (text && ferror(from)) {
-                free(text);
-                return NULL;
-        }
-        if (text)
-                text[n] = 0;
-        return text;
-}
-
-static char *read_prompt(const char *path)
-{
-        FILE *from = strcmp(path, "-") ? fopen(path, "rb") : stdin;
-        char *text = from ? read_all(from) : NULL;
-        if (!text)
-                fprintf(stderr, "%s: %s\n", path, strerror(errno));
-        if (from && from != stdin)
-                fclose(from);
-        return text;
-}
-
-static void refuse(const char *program, const char *what, const char *why)
-{
-        fprintf(stderr, "%s: %s%s; --help lists the options\n", program, what, why);
-        exit(2);
-}
-
 /* The prompt, or the file that holds it. */
 static void set_prompt(Options *o, const char *program, const char *given, int is_file)
 {
+        size_t size;
         if (o->prompt)
-                refuse(program, "the prompt is given twice: ", given);
+                refuse_usage(program, "the prompt is given twice: ", given);
         if (is_file || !strcmp(given, "-"))
-                given = o->text = read_prompt(given);
+                given = o->text = read_whole_file(given, &size);
         if (!given)
                 exit(3);
         o->prompt = given;
-}
-
-/* The number behind option i; exits with a message if there is none or it is outside of low to high. */
-static double number(char **argv, int i, double low, double high)
-{
-        char *end = NULL;
-        double x = argv[i + 1] ? strtod(argv[i + 1], &end) : 0;
-        if (!argv[i + 1] || end == argv[i + 1] || *end || !(x >= low && x <= high)) {
-                fprintf(stderr, "%s: %s wants a number from %g to %g%s%s\n", argv[0], argv[i], low, high, argv[i + 1] ? ", not " : "",
-                        argv[i + 1] ? argv[i + 1] : "");
-                exit(2);
-        }
-        return x;
-}
-
-static const char *word(char **argv, int i)
-{
-        if (!argv[i + 1]) {
-                fprintf(stderr, "%s: %s wants a value\n", argv[0], argv[i]);
-                exit(2);
-        }
-        return argv[i + 1];
 }
 
 /* An option of the sampler, its value read into *to. */
@@ -130,15 +70,15 @@ static int sampler_option(char **argv, int i, Sampler *to)
 {
         const char *a = argv[i];
         if (!strcmp(a, "--top-k"))
-                to->top_k = (int)number(argv, i, 0, 1e9);
+                to->top_k = (int)option_number(argv, i, 0, 1e9);
         else if (!strcmp(a, "--top-p"))
-                to->top_p = (float)number(argv, i, 0, 1);
+                to->top_p = (float)option_number(argv, i, 0, 1);
         else if (!strcmp(a, "--min-p"))
-                to->min_p = (float)number(argv, i, 0, 1);
+                to->min_p = (float)option_number(argv, i, 0, 1);
         else if (!strcmp(a, "--typical"))
-                to->typical_p = (float)number(argv, i, 0, 1);
+                to->typical_p = (float)option_number(argv, i, 0, 1);
         else if (!strcmp(a, "--seed"))
-                to->state = (uint64_t)number(argv, i, 0, 9e15);
+                to->state = (uint64_t)option_number(argv, i, 0, 9e15);
         else
                 return 0;
         return 1;
@@ -149,11 +89,11 @@ static int penalty_option(char **argv, int i, Penalties *to)
 {
         const char *a = argv[i];
         if (!strcmp(a, "--repetition-penalty"))
-                to->repetition = (float)number(argv, i, 0.01, 100);
+                to->repetition = (float)option_number(argv, i, 0.01, 100);
         else if (!strcmp(a, "--presence-penalty"))
-                to->presence = (float)number(argv, i, -100, 100);
+                to->presence = (float)option_number(argv, i, -100, 100);
         else if (!strcmp(a, "--frequency-penalty"))
-                to->frequency = (float)number(argv, i, -100, 100);
+                to->frequency = (float)option_number(argv, i, -100, 100);
         else
                 return 0;
         return 1;
@@ -162,7 +102,7 @@ static int penalty_option(char **argv, int i, Penalties *to)
 /* The tokens that are listed behind option i, allocated. */
 static int32_t *token_list(char **argv, int i)
 {
-        const char *list = word(argv, i);
+        const char *list = option_word(argv, i);
         int32_t *tokens = malloc((strlen(list) / 2 + 2) * sizeof *tokens);
         if (!tokens) {
                 fprintf(stderr, "%s: %s\n", argv[0], strerror(errno));
@@ -179,63 +119,62 @@ static int32_t *token_list(char **argv, int i)
 static Options options(char **argv)
 {
         const char *sampling = NULL;
-        Options o = {.weights = WEIGHTS_FILE, .steps = INT64_MAX, .chunk = INT64_MAX, .threads = 1, .sampler = {.top_p = 1, .typical_p = 1, .state = 1}};
+        Options o = {.common = {WEIGHTS_FILE, 1, 0}, .steps = INT64_MAX, .chunk = INT64_MAX, .sampler = {.top_p = 1, .typical_p = 1, .state = 1}};
         for (int i = 1; argv[i]; i++) {
                 const char *a = argv[i];
                 if (!strcmp(a, "-h") || !strcmp(a, "--help")) {
                         usage(stdout, argv[0]);
                         exit(0);
                 }
+                if (common_option(argv, &i, &o.common))
+                        continue;
                 if (!strcmp(a, "-v"))
                         o.verbose = 1;
-                else if (!strcmp(a, "--hash"))
-                        o.hash = 1;
                 else if (!strcmp(a, "-p"))
-                        set_prompt(&o, argv[0], word(argv, i++), 0);
+                        set_prompt(&o, argv[0], option_word(argv, i++), 0);
                 else if (!strcmp(a, "-f"))
-                        set_prompt(&o, argv[0], word(argv, i++), 1);
-                else if (!strcmp(a, "-w"))
-                        o.weights = word(argv, i++);
+                        set_prompt(&o, argv[0], option_word(argv, i++), 1);
                 else if (!strcmp(a, "-n"))
-                        o.steps = (int64_t)number(argv, i++, 0, 1e9);
+                        o.steps = (int64_t)option_number(argv, i++, 0, 1e9);
                 else if (!strcmp(a, "--draft"))
-                        o.drafts = (int)number(argv, i++, 0, DRAFTS);
+                        o.drafts = (int)option_number(argv, i++, 0, DRAFTS);
                 else if (!strcmp(a, "--chunk"))
-                        o.chunk = (int64_t)number(argv, i++, 1, 1e9);
+                        o.chunk = (int64_t)option_number(argv, i++, 1, 1e9);
                 else if (!strcmp(a, "--suppress")) {
                         free(o.suppress);
                         o.suppress = token_list(argv, i++);
                 } else if (!strcmp(a, "--temp"))
-                        o.sampler.temperature = (float)number(argv, i++, 0, 1e6);
+                        o.sampler.temperature = (float)option_number(argv, i++, 0, 1e6);
 $talk                else if (!strcmp(a, "--system"))
-$talk                        o.system = word(argv, i++);
+$talk                        o.system = option_word(argv, i++);
 $talk                else if (!strcmp(a, "--raw"))
 $talk                        o.raw = 1;
                 else if (sampler_option(argv, i, &o.sampler))
                         sampling = argv[i++];
                 else if (penalty_option(argv, i, &o.penalties))
                         i++;
-                else if (!strcmp(a, "--threads"))
-                        o.threads = (int)number(argv, i++, 1, TEAM_MAX);
                 else if (*a == '-' && a[1])
-                        refuse(argv[0], "unknown option ", a);
-                else
-                        set_prompt(&o, argv[0], a, 0);
+                        refuse_usage(argv[0], "unknown option ", a);
+$sound                else if (o.sound)
+$sound                        refuse_usage(argv[0], "one sound is wanted, and here is another: ", a);
+$sound                else
+$sound                        o.sound = a;
+$feed                else
+$feed                        set_prompt(&o, argv[0], a, 0);
+$asks                else
+$asks                        set_prompt(&o, argv[0], a, 0);
         }
+$sound        if (!o.sound)
+$sound                refuse_usage(argv[0], "a sound is wanted", "");
+$feed        if (!o.prompt)
+$feed                refuse_usage(argv[0], "a prompt is wanted", "");
         if (sampling && o.sampler.temperature == 0)
-                refuse(argv[0], sampling, " has no effect without --temp");
+                refuse_usage(argv[0], sampling, " has no effect without --temp");
 $talk        if (o.raw && o.system)
-$talk                refuse(argv[0], "--system", " has no effect with --raw");
+$talk                refuse_usage(argv[0], "--system", " has no effect with --raw");
 $talk        if (o.system && !talk_form.system && !talk_form.first_user)
-$talk                refuse(argv[0], "--system", ": this model's conversations have no place for it");
+$talk                refuse_usage(argv[0], "--system", ": this model's conversations have no place for it");
         return o;
-}
-
-static double seconds(void)
-{
-        struct timespec t;
-        clock_gettime(CLOCK_MONOTONIC, &t);
-        return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 /* A model, and what is asked of it. */
@@ -262,14 +201,14 @@ static int session_text(void *of, const int32_t *tokens, int64_t n, Generated *m
                              .rewind = generator_rewind,
                              .sample = generator_draw,
                              .show = session_show,
-                             .seconds = seconds,
+                             .seconds = clock_seconds,
                              .tokens = tokens_of_loop,
                              .suppress = o->suppress,
                              .vocab = VOCAB,
                              .context = CONTEXT,
                              .steps = o->steps,
                              .chunk = o->chunk,
-                             .hashes = o->hash,
+                             .hashes = o->common.hashes,
                              .drafts = o->drafts,
                              .penalties = o->penalties};
         generation_lay(&g, &s->generator.sampler, s->room);
@@ -278,7 +217,7 @@ static int session_text(void *of, const int32_t *tokens, int64_t n, Generated *m
 $mute        if (made->made > 0 && !ferror(stdout) && isatty(STDOUT_FILENO))
 $talk        if (!ferror(stdout) && (!o->raw || (made->made > 0 && isatty(STDOUT_FILENO))))
                 putchar('\n');
-        if (o->hash)
+        if (o->common.hashes)
                 fprintf(stderr, "hash %016llx\n", (unsigned long long)made->hash);
         if (o->verbose && made->made > 1)
                 fprintf(stderr, "%lld prompt tokens and the first new one in %.1f ms; then %.1f tokens/s\n", (long long)made->prompt,
@@ -290,65 +229,46 @@ $talk        if (!ferror(stdout) && (!o->raw || (made->made > 0 && isatty(STDOUT
 
 $talkstatic int converse(Session *s);
 $talk
+$note
 /* Goes on from the prompt; -2 if that is none, which has been said. */
 static int go_on(Session *s)
 {
         int64_t n = 0;
         Generated made;
         int32_t *tokens = prompt_tokens(s->generator.m, s->o.prompt ? s->o.prompt : "", &n);
-        int error = n < 0 ? -2 : tokens ? session_text(s, tokens, n, &made) : $MODEL_ERROR_MEMORY;
+        int error = n < 0 ? -2 : tokens ? $MODEL_OK : $MODEL_ERROR_MEMORY;
+$feed        static const int32_t start[] = {START_TOKEN};
+$feed        error = error ? error : feed_prompt(s->generator.m, tokens, n);
+$feed        show_begin(1);
+$feed        error = error ? error : session_text(s, start, 1, &made);
+$sound        error = error ? error : hear(s->generator.m, s->o.sound);
+$sound        show_begin(n);
+$sound        error = error ? error : session_text(s, tokens, n, &made);
+$asks        show_begin(n);
+$asks        error = error ? error : session_text(s, tokens, n, &made);
         free(tokens);
         return error;
-}
-
-/* A page of the weights that can't be had. */
-static void on_bus_error(int number)
-{
-        static const char text[] = "the weights can't be read any more: the file has become shorter, or the disk fails\n";
-        (void)number;
-        ssize_t written = write(STDERR_FILENO, text, sizeof text - 1);
-        (void)written;
-        _exit(3);
 }
 
 APART int command(char **argv)
 {
         signal(SIGBUS, on_bus_error);
         Session s = {.o = options(argv)};
-        int error = 0, status = 0;
+        int error = 0, status;
         s.generator.sampler = s.o.sampler;
         s.room = malloc(generation_room(VOCAB, CONTEXT, s.o.drafts));
         if (s.room)
-                s.generator.m = $model_new(s.o.weights, s.o.threads, &error);
+                s.generator.m = $model_new(s.o.common.weights, s.o.common.threads, &error);
 $mute        if (s.generator.m)
 $mute                error = go_on(&s);
 $talk        if (s.generator.m)
 $talk                error = s.o.raw ? go_on(&s) : converse(&s);
         if (!s.generator.m && !error)
                 error = $MODEL_ERROR_MEMORY;
-        if (error < 0) {
-                status = -error;
-        } else if (error) {
-                int file = error == $MODEL_ERROR_FILE || error == $MODEL_ERROR_WEIGHTS;
-                fprintf(stderr, "%s: %s%s%s\n", argv[0], file ? s.o.weights : "", file ? ": " : "", $model_error(error));
-                status = error == $MODEL_ERROR_RANGE || error == $MODEL_ERROR_CONTEXT ? 1 : 3;
-        }
-        if (fflush(stdout) || ferror(stdout)) {
-                fprintf(stderr, "%s: standard output: %s\n", argv[0], strerror(errno));
-                status = 3;
-        }
+        status = exit_status(argv[0], s.o.common.weights, error);
         $model_free(s.generator.m);
         free(s.o.text);
         free(s.o.suppress);
         free(s.room);
         return status;
-}
-
-int main(int argc, char **argv)
-{
-        (void)argc;
-        if (processor_suits())
-                return command(argv);
-        fprintf(stderr, "%s: %s\n", argv[0], $model_error($MODEL_ERROR_CPU));
-        return 3;
 }

@@ -1,17 +1,22 @@
-/* Constants of real_functions.c, printed by tests/reals/tables.py. */
+/* Constants of reals.h, printed by tests/reals/tables.py. */
 /* clang-format off */
+#include <stdint.h>
+
+typedef struct {
+        double high, low; /* high is the double nearest to the sum */
+} RealPair;
 
 /* pi / 2 */
-static const Pair half_pi = {0x1.921fb54442d18p+0, 0x1.1a62633145c07p-54};
+static const RealPair real_half_pi = {0x1.921fb54442d18p+0, 0x1.1a62633145c07p-54};
 
 /* ln 2 */
-static const Pair ln2 = {0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56};
+static const RealPair real_ln2 = {0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56};
 
 /* 2 / 3 */
-static const Pair two_thirds = {0x1.5555555555555p-1, 0x1.5555555555555p-55};
+static const RealPair real_two_thirds = {0x1.5555555555555p-1, 0x1.5555555555555p-55};
 
 /* 1 / n! */
-static const Pair inverse_factorial[] = {
+static const RealPair real_inverse_factorial[] = {
         {0x1.0000000000000p+0, 0},
         {0x1.0000000000000p+0, 0},
         {0x1.0000000000000p-1, 0},
@@ -37,7 +42,7 @@ static const Pair inverse_factorial[] = {
 };
 
 /* 2^(j / 32) */
-static const Pair power_of_2[] = {
+static const RealPair real_power_of_2[] = {
         {0x1.0000000000000p+0, 0},
         {0x1.059b0d3158574p+0, 0x1.d73e2a475b465p-55},
         {0x1.0b5586cf9890fp+0, 0x1.8a62e4adc610bp-54},
@@ -73,7 +78,7 @@ static const Pair power_of_2[] = {
 };
 
 /* ln(i / 32) from i = 23 on */
-static const Pair log_of_32nds[] = {
+static const RealPair real_log_of_32nds[] = {
         {-0x1.522ae0738a3d8p-2, 0x1.8f7e9b38a6979p-57},
         {-0x1.269621134db92p-2, -0x1.e0efadd9db02bp-56},
         {-0x1.f991c6cb3b379p-3, -0x1.f665066f980a2p-57},
@@ -101,7 +106,7 @@ static const Pair log_of_32nds[] = {
 };
 
 /* erf(i / 16) and its derivative there */
-static const Pair erf_and_slope[][2] = {
+static const RealPair real_erf_and_slope[][2] = {
         {{0, 0}, {0x1.20dd750429b6dp+0, 0x1.1ae3a914fed80p-56}},
         {{0x1.207d480e90658p-4, 0x1.4c35c43362a08p-58}, {0x1.1fbd27cdc72d3p+0, -0x1.211c711d809fep-54}},
         {{0x1.1f5e1a35c3b89p-3, 0x1.d0b6d6493e0f4p-57}, {0x1.1c62fa1e869b6p+0, 0x1.ce6909ad6a1e7p-55}},
@@ -202,7 +207,7 @@ static const Pair erf_and_slope[][2] = {
 };
 
 /* the bits of 2 / pi behind the point */
-static const uint32_t two_over_pi[] = {
+static const uint32_t real_two_over_pi[] = {
         0xa2f9836e, 0x4e441529, 0xfc2757d1, 0xf534ddc0,
         0xdb629599, 0x3c439041, 0xfe5163ab, 0xdebbc561,
         0xb7246e3a, 0x424dd2e0, 0x06492eea, 0x09d1921c,

@@ -1,0 +1,71 @@
+/* The loops of a model in its C: those that become functions, and the one that a command line is of. */
+#include <stdio.h>
+#include <string.h>
+
+#include "driver.h"
+
+/* The loop as functions of the C; a note where it can be none.  An exit code. */
+static int take_loop(Model *m, const Loop *l, const char *command, EmittedLoops *out)
+{
+        const Graph *g = m->graph;
+        EmitLoop *new = &out->loop[out->nloop];
+        const char *const *label = NULL;
+        *new = (EmitLoop){.loop = l};
+        const char *why = loop_fault(g, l, &new->parts);
+        if (why)
+                why = arena_printf(&m->arena, "it wants %s", why);
+        if (!why && !strcmp(l->name, "transcribe") && !generates_when_fed(g))
+                why = "the model can't generate";
+        if (!why)
+                why = why_no_loop_function(g, new);
+        if (why) {
+                fprintf(stderr, "lathe %s: note: loop %s is no function of the C: %s\n", command, l->name,
+                        why);
+                return DONE;
+        }
+        if (!strcmp(l->name, "classify")) {
+                const int code =
+                        loop_labels(m, l, dim_value(g->output[new->parts.output].node->type.dim[0], NULL),
+                                    command, &label);
+                if (code != DONE)
+                        return code;
+        }
+        new->labelled = label != NULL;
+        new->form = loop_form_text(g, l, &new->parts, label);
+        out->nloop++;
+        return DONE;
+}
+
+/* NULL, or why there can be no command line that generates. */
+static const char *no_generation(const Graph *g, const EmitLoop *hears, const Input **feeds)
+{
+        const char *why = why_not_generating(g);
+        if (generates_when_fed(g)) {
+                const Input *text = text_input(g);
+                *feeds = hears ? hears->parts.input : text && is_fed_separately(g, text->group) ? text : NULL;
+                return why_no_generate_command(g, *feeds);
+        }
+        return why ? why : g->noutput > 1 ? "has more than one output" : NULL;
+}
+
+int emitted_loops(Model *m, const char *command, EmittedLoops *out)
+{
+        const Graph *g = m->graph;
+        const Loop *last = g->nloop ? &g->loop[g->nloop - 1] : NULL;
+        *out = (EmittedLoops){.loop = NEW_ARRAY(&m->arena, EmitLoop, g->nloop + 1)};
+        for (int i = 0; i < g->nloop; i++) {
+                const int code =
+                        strcmp(g->loop[i].name, "generate") ? take_loop(m, &g->loop[i], command, out) : DONE;
+                if (code != DONE)
+                        return code;
+        }
+        if (out->nloop && out->loop[out->nloop - 1].loop == last)
+                out->main = &out->loop[out->nloop - 1];
+        if (out->main && strcmp(last->name, "transcribe") != 0)
+                out->why_no_main = why_no_loop_command(g, out->main);
+        else if (last && !out->main && strcmp(last->name, "generate") != 0)
+                out->why_no_main = arena_printf(&m->arena, "has a loop %s that can't be one", last->name);
+        else
+                out->why_no_main = no_generation(g, out->main, &out->feeds_prompt);
+        return DONE;
+}

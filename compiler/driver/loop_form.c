@@ -1,0 +1,130 @@
+/* What a loop does with its inputs and outputs, as runtime/ takes it. */
+#include <string.h>
+
+#include "driver.h"
+
+/* Of a channel: the setting's number, or what it is without one. */
+static float of_channel(const Loop *l, const char *name, int channel, double without)
+{
+        const Setting *s = loop_setting(l, name);
+        return (float)(!s ? without : s->kind == SETTING_LIST ? s->list[channel] : s->number);
+}
+
+static int64_t whole_setting(const Loop *l, const char *name, int64_t without)
+{
+        const Setting *s = loop_setting(l, name);
+        return s ? (int64_t)s->number : without;
+}
+
+static bool setting_is(const Loop *l, const char *name, const char *word)
+{
+        const char *text = loop_text(l, name);
+        return text && !strcmp(text, word);
+}
+
+PictureForm picture_form(Arena *a, const Loop *l, const int64_t *dim)
+{
+        float *mean = NEW_ARRAY(a, float, dim[0]), *std = NEW_ARRAY(a, float, dim[0]);
+        for (int c = 0; c < dim[0]; c++) {
+                mean[c] = of_channel(l, "mean", c, 0);
+                std[c] = of_channel(l, "std", c, 1);
+        }
+        return (PictureForm){.channels = (int)dim[0],
+                             .rows = (int)dim[1],
+                             .columns = (int)dim[2],
+                             .cubic = setting_is(l, "resize", "bicubic"),
+                             .shorter_side = whole_setting(l, "shortest_edge", 0),
+                             .both_sides = whole_setting(l, "stretched", 0),
+                             .channel_mean = mean,
+                             .channel_std = std};
+}
+
+/* --- as C ----------------------------------------------------------------------------------------------------------- */
+
+static void print_reals(Text *t, const char *name, const float *x, int n)
+{
+        text_printf(t, ".%s = (const float[]){", name);
+        for (int i = 0; i < n; i++)
+                text_printf(t, "%s%s", i ? ", " : "", float_literal(t->arena, x[i]));
+        text_printf(t, "}");
+}
+
+static void print_labels(Text *t, const char *const *label, int64_t classes)
+{
+        text_printf(t, "static const char *const class_label[CLASSES] = {\n");
+        for (int64_t i = 0; i < classes; i++)
+                text_printf(t, "        %s,\n", c_string(t->arena, label[i]));
+        text_printf(t, "};\n");
+}
+
+static void print_classify(Text *t, const Graph *g, const Loop *l, const LoopParts *parts,
+                           const char *const *label)
+{
+        const Type *scores = &g->output[parts->output].node->type;
+        const int64_t classes = dim_value(scores->dim[0], NULL);
+        int64_t dim[3];
+        for (int i = 0; i < 3; i++)
+                dim[i] = dim_value(parts->input->type.dim[i], NULL);
+        const PictureForm f = picture_form(t->arena, l, dim);
+        text_printf(t, "enum { CLASSES = %lld };\n", (long long)classes);
+        text_printf(t,
+                    "static const PictureForm picture_form = {.channels = %d, .rows = %d, .columns = %d, "
+                    ".cubic = %d, .shorter_side = %lld, .both_sides = %lld,\n        ",
+                    f.channels, f.rows, f.columns, f.cubic, (long long)f.shorter_side,
+                    (long long)f.both_sides);
+        print_reals(t, "channel_mean", f.channel_mean, f.channels);
+        text_printf(t, ", ");
+        print_reals(t, "channel_std", f.channel_std, f.channels);
+        text_printf(t, "};\n");
+        if (label)
+                print_labels(t, label, classes);
+}
+
+int64_t guided_values(const Loop *l, const Type *latent)
+{
+        const int64_t all = type_count(latent, NULL), channels = dim_value(latent->dim[0], NULL),
+                      guided = whole_setting(l, "guided", channels);
+        return guided < channels ? all / channels * guided : all;
+}
+
+static void print_denoise(Text *t, const Loop *l, const LoopParts *parts, const Type *out)
+{
+        const Setting *guidance = loop_setting(l, "guidance"), *none = loop_setting(l, "no_class");
+        const DenoiseOptions o = denoise_options(l);
+        text_printf(t, "static const DenoiseOptions denoise_form = {%s};\n",
+                    denoise_options_text(t->arena, &o));
+        text_printf(
+                t,
+                "enum { LATENT_VALUES = %lld, GUIDED_VALUES = %lld, TOLD_VALUES = %lld, NO_CLASS = %lld };\n",
+                (long long)type_count(&parts->input->type, NULL),
+                (long long)guided_values(l, &parts->input->type), (long long)type_count(out, NULL),
+                none && parts->class ? (long long)none->number : -1LL);
+        text_printf(t, "static const double loop_guidance = %.17g;\n", guidance ? guidance->number : 1);
+}
+
+const char *loop_form_text(const Graph *g, const Loop *l, const LoopParts *parts, const char *const *label)
+{
+        Text *t = text_new(g->arena);
+        const Type *out = &g->output[parts->output < 0 ? 0 : parts->output].node->type;
+        const Setting *normalise = loop_setting(l, "normalise");
+        switch ((LoopId)loop_number(l->name)) {
+        case LOOP_classify: print_classify(t, g, l, parts, label); break;
+        case LOOP_embed:
+                text_printf(t, "enum { WIDTH = %lld, POOLS = %d, AVERAGES = %d, HAS_LENGTH_1 = %d };\n",
+                            (long long)dim_value(out->dim[out->rank - 1], NULL), out->rank == 2,
+                            setting_is(l, "pool", "mean"), normalise && normalise->number != 0);
+                break;
+        case LOOP_fill:
+                text_printf(t, "enum { MASK_TOKEN = %lld, FILL_COLUMNS = %lld };\n",
+                            (long long)whole_setting(l, "mask", -1), (long long)parts->input->bound);
+                break;
+        case LOOP_denoise: print_denoise(t, l, parts, out); break;
+        case LOOP_transcribe:
+                text_printf(t, "enum { SAMPLE_RATE = %lld, SAMPLES = %lld, SPEECH_START = %d };\n",
+                            (long long)whole_setting(l, "rate", 0),
+                            (long long)type_count(&parts->input->type, NULL), start_token(g));
+                break;
+        default: break;
+        }
+        return t->data;
+}

@@ -1,0 +1,113 @@
+/* The command line: what of runtime/ it is made of, for each loop. */
+#include <inttypes.h>
+
+#include "emit_private.h"
+
+/* What else a command line of a loop is made of, in order; NULL: it generates. */
+static const char *const command_file[LOOPS][2] = {[LOOP_classify] = {"main_classify.h"},
+                                                   [LOOP_embed] = {"main_texts.h", "main_embed.h"},
+                                                   [LOOP_fill] = {"main_texts.h", "main_fill.h"},
+                                                   [LOOP_denoise] = {"main_denoise.h"}};
+
+static void emit_constants_of_texts(const Emit *e, LoopId id, Text *c)
+{
+        const bool generates = id == LOOP_generate || id == LOOP_transcribe;
+        text_printf(c, "enum { START_TOKEN = %d };\n", generates ? start_token(e->g) : -1);
+        if (e->o->tables)
+                text_printf(c, "enum { TEXT_ROOM = %d, PROMPT_FLAGS = %s };\n", e->o->text_room,
+                            id == LOOP_fill ? model_text(e, "$MODEL_CONTROL") : "0");
+}
+
+static void emit_constants_of_loop(const Emit *e, LoopId id, Text *c)
+{
+        const bool text = e->o->tables;
+        text_printf(c, "#define LOOP_SCRATCH(n) %s_%s_scratch(n)\n", e->name, loop_info[id].name);
+        text_printf(c, "static const char text_help[] = \"%s\";\n",
+                    id == LOOP_fill ? text ? "a text with a mask, as the model's tokenizer writes it"
+                                           : "token numbers, a mask among them"
+                    : text          ? "a text"
+                                    : "token numbers");
+        text_printf(c, "static const char text_example[] = \"%s\";\n\n",
+                    text ? "\\\"The quick brown fox\\\"" : "\\\"1 2 3\\\"");
+}
+
+/* What a denoising's command line says of what is made, and its call. */
+static void emit_constants_of_latent(const Emit *e, const EmitLoop *l, Text *c)
+{
+        const Type *t = &l->parts.input->type;
+        int64_t dim[3] = {0, 0, 0};
+        Text *shape = text_new(e->arena);
+        for (int i = 0; i < t->rank; i++)
+                text_printf(shape, "%s%" PRId64 "%s", i ? ", " : "", dim_value(t->dim[i], NULL),
+                            t->rank == 1 ? "," : "");
+        for (int i = 0; i < 3 && t->rank == 3; i++)
+                dim[i] = dim_value(t->dim[i], NULL);
+        text_printf(c,
+                    "enum { PICTURE_CHANNELS = %" PRId64 ", PICTURE_ROWS = %" PRId64
+                    ", PICTURE_COLUMNS = %" PRId64 ", CLASS_NUMBERS = %" PRId64
+                    " };\nstatic const char latent_shape[] = \"%s\";\n\n",
+                    dim[0] == 1 || dim[0] == 3 ? dim[0] : 0, dim[1], dim[2],
+                    l->parts.class ? l->parts.class->bound : 0, shape->data);
+        text_printf(
+                c,
+                "/* The model's denoising, of a class. */\nstatic int denoise_class(%s *m, int32_t of_class, "
+                "const %s_denoising *how, float *x, %s_on_step *on_step, void *scratch)\n{\n%s        return "
+                "%s_denoise(m%s, how, x, on_step, NULL, scratch);\n}\n\n",
+                e->name, e->name, e->name, l->parts.class ? "" : "        (void)of_class;\n", e->name,
+                l->parts.class ? ", of_class" : "");
+}
+
+/* feed_prompt(m, tokens, n) */
+static void emit_feed_prompt(const Emit *e, Text *c)
+{
+        text_printf(
+                c,
+                "/* The prompt goes into %s. */\nstatic int feed_prompt(%s *m, const int32_t *from, int64_t "
+                "n)\n{\n        return %s_feed_%s(m%s, from);\n}\n\n",
+                e->o->feeds_prompt->name, e->name, e->name, group_name(e, e->o->feeds_prompt->group),
+                *size_list(e, e->o->feeds_prompt->group, false) ? ", n" : "");
+}
+
+static void emit_loop_command(const Emit *e, const EmitLoop *l, LoopId id, Text *c)
+{
+        const bool of_texts = loop_info[id].in == LOOP_IN_TOKENS;
+        if (of_texts) {
+                emit_constants_of_texts(e, id, c);
+                emit_constants_of_loop(e, id, c);
+                text_printf(c, "%s\n",
+                            chosen_text(e, e->o->tables ? "main_prompt_text.h" : "main_prompt_tokens.h"));
+        } else if (id == LOOP_denoise) {
+                emit_constants_of_latent(e, l, c);
+        }
+        text_printf(c, "%s", chosen_text(e, "main_program.h"));
+        for (int i = 0; i < 2 && command_file[id][i]; i++)
+                text_printf(c, "\n%s", chosen_text(e, command_file[id][i]));
+}
+
+static void emit_generate_command(const Emit *e, bool hears, Text *c)
+{
+        const bool text = e->o->tables;
+        emit_constants_of_texts(e, LOOP_generate, c);
+        text_printf(c, "\n%s", e->o->talk ? e->o->talk : "");
+        if (e->o->feeds_prompt && !hears)
+                emit_feed_prompt(e, c);
+        text_printf(c, "%s\n%s\n", chosen_text(e, text ? "main_prompt_text.h" : "main_prompt_tokens.h"),
+                    chosen_text(e, text ? "main_text.h" : "main_tokens.h"));
+        text_printf(c, "%s\n", chosen_text(e, "main_program.h"));
+        if (hears)
+                text_printf(c, "%s\n", chosen_text(e, "main_sound.h"));
+        text_printf(c, "%s", chosen_text(e, "main_generate.h"));
+        if (e->o->talk)
+                text_printf(c, "\n%s", chosen_text(e, "main_talk.h"));
+}
+
+void emit_command(const Emit *e, Text *c)
+{
+        const EmitLoop *l = e->o->main_loop;
+        const LoopId id = l ? (LoopId)loop_number(l->loop->name) : LOOP_generate;
+        text_printf(c, "#define WEIGHTS_FILE \"%s.weights\"\n", e->o->name);
+        if (command_file[id][0])
+                emit_loop_command(e, l, id, c);
+        else
+                emit_generate_command(e, id == LOOP_transcribe, c);
+}

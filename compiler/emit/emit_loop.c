@@ -1,0 +1,428 @@
+/* Loops besides generate as functions of the model's: what is declared of them, and how they call the model.  The functions themselves are
+ * runtime/model_*.h. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "emit_private.h"
+
+static LoopId id_of(const EmitLoop *l)
+{
+        return (LoopId)loop_number(l->loop->name);
+}
+
+/* --- inputs ------------------------------------------------------------------------------------------------------ */
+
+/* Where an input's values come from. */
+typedef enum { FROM_LOOP, FROM_SETTING, FROM_CALLER, FED_BEFORE } From;
+
+/* Is nothing in the group the loop's own?  Then the caller feeds it before. */
+static bool is_fed_before(const Graph *g, const EmitLoop *l, int group)
+{
+        if (!is_fed_separately(g, group))
+                return false;
+        for (int i = 0; i < g->ninput; i++) {
+                const Input *in = &g->input[i];
+                if (in->group == group && (in == l->parts.input || in == l->parts.step ||
+                                           in == l->parts.class || loop_setting(l->loop, input_name(in))))
+                        return false;
+        }
+        return true;
+}
+
+static From comes_from(const Graph *g, const EmitLoop *l, const Input *in)
+{
+        if (in == l->parts.input || in == l->parts.step)
+                return FROM_LOOP;
+        if (is_fed_before(g, l, in->group))
+                return FED_BEFORE;
+        return in != l->parts.class && loop_setting(l->loop, input_name(in)) ? FROM_SETTING : FROM_CALLER;
+}
+
+/* The size that grows with a text, -1: there is none. */
+static int size_of_text(const Graph *g, const EmitLoop *l)
+{
+        for (int i = 0; i < g->nnamed && loop_info[id_of(l)].in == LOOP_IN_TOKENS; i++)
+                if (dim_equal(l->parts.input->type.dim[0], dim_named(i)))
+                        return i;
+        return -1;
+}
+
+/* "4 * n": elements of an input that a setting fills; NULL: it has another size than the text's. */
+static const char *filled_count(const Graph *g, const EmitLoop *l, const Input *in)
+{
+        const int text = size_of_text(g, l);
+        Text *count = text_new(g->arena);
+        for (int a = 0; a < in->type.rank; a++) {
+                const Dim d = in->type.dim[a];
+                if (dim_is_fixed(d))
+                        text_printf(count, "%s%" PRId64, a ? " * " : "", dim_value(d, NULL));
+                else if (text >= 0 && dim_equal(d, dim_named(text)))
+                        text_printf(count, "%sn", a ? " * " : "");
+                else
+                        return NULL;
+        }
+        return in->type.rank ? count->data : "1";
+}
+
+const char *why_no_loop_function(const Graph *g, const EmitLoop *l)
+{
+        const LoopId id = id_of(l);
+        for (int i = 0; i < g->ninput; i++) {
+                const Input *in = &g->input[i];
+                const From from = comes_from(g, l, in);
+                const bool beside = in != l->parts.input && is_fed_separately(g, in->group);
+                if (id == LOOP_transcribe && beside)
+                        return arena_printf(g->arena, "its input %s is fed beside the sound", input_name(in));
+                if (id == LOOP_transcribe || (id == LOOP_denoise && from != FROM_SETTING))
+                        continue;
+                if (from == FED_BEFORE)
+                        return arena_printf(g->arena, "its input %s is fed separately", input_name(in));
+                if (from == FROM_CALLER)
+                        return arena_printf(g->arena, "nothing says what its input %s is", input_name(in));
+                if (from == FROM_SETTING && !filled_count(g, l, in))
+                        return arena_printf(g->arena, "its input %s has a size of its own", input_name(in));
+        }
+        return NULL;
+}
+
+const char *why_no_loop_command(const Graph *g, const EmitLoop *l)
+{
+        const char *why = why_no_loop_function(g, l);
+        for (int i = 0; i < g->ninput && !why; i++) {
+                const Input *in = &g->input[i];
+                const From from = comes_from(g, l, in);
+                if (id_of(l) == LOOP_denoise && in != l->parts.class &&
+                    (from == FROM_CALLER || from == FED_BEFORE))
+                        why = arena_printf(g->arena,
+                                           "its input %s is none that a command line has a place for",
+                                           input_name(in));
+        }
+        return why;
+}
+
+const char *why_no_generate_command(const Graph *g, const Input *fed)
+{
+        for (int i = 0; i < g->ninput; i++)
+                if (&g->input[i] != fed && is_fed_separately(g, g->input[i].group))
+                        return arena_printf(g->arena, "has an input that a command line has no place for: %s",
+                                            input_name(&g->input[i]));
+        return NULL;
+}
+
+/* --- a call of the model ------------------------------------------------------------------------------------------- */
+
+/* Of x0, x1, ..: as an input's type. */
+static const char *filled(const Emit *e, const Input *in, int i)
+{
+        return arena_printf(e->arena, in->type.dtype == REAL ? "(const float *)(const void *)x%d" : "x%d", i);
+}
+
+/* What stands for an input in a call. */
+static const char *argument(const Emit *e, const EmitLoop *l, int i)
+{
+        const Input *in = &e->g->input[i];
+        if (in == l->parts.input)
+                return "from";
+        if (in == l->parts.step)
+                return "&at_step";
+        if (in == l->parts.class)
+                return "&of_class";
+        return comes_from(e->g, l, in) == FROM_SETTING ? filled(e, in, i)
+                                                       : arena_printf(e->arena, "given->%s", in->name);
+}
+
+/* ", n, from, x1": sizes and inputs of a group. */
+static const char *arguments(const Emit *e, const EmitLoop *l, int group)
+{
+        Text *t = text_new(e->arena);
+        const char *sizes = size_list(e, group, false);
+        if (*sizes) /* a loop has one at most: the text's */
+                text_printf(t, ", n");
+        for (int i = 0; i < e->g->ninput; i++)
+                if (is_given_in(e, &e->g->input[i], group))
+                        text_printf(t, ", %s", argument(e, l, i));
+        return t->data;
+}
+
+static void emit_filled(const Emit *e, const EmitLoop *l, Text *c)
+{
+        for (int i = 0; i < e->g->ninput; i++) {
+                const Input *in = &e->g->input[i];
+                const Setting *s = loop_setting(l->loop, input_name(in));
+                if (comes_from(e->g, l, in) != FROM_SETTING)
+                        continue;
+                const char *type = c_type(in), *count = filled_count(e->g, l, in);
+                text_printf(c, "        %s *x%d = (%s *)(void *)scratch; /* %s */\n", type, i, type,
+                            in->name);
+                text_printf(c, "        scratch += %s;\n", count);
+                text_printf(c,
+                            "        for (int64_t i = 0; i < %s; i++)\n                x%d[i] = (%s)%.17g;\n",
+                            count, i, type, s->number);
+        }
+}
+
+/* Elements of scratch that a call takes. */
+static void emit_call_room(const Emit *e, const EmitLoop *l, Text *c)
+{
+        Text *total = text_new(e->arena);
+        for (int i = 0; i < e->g->ninput; i++)
+                if (comes_from(e->g, l, &e->g->input[i]) == FROM_SETTING)
+                        text_printf(total, " + %s", filled_count(e->g, l, &e->g->input[i]));
+        text_printf(c,
+                    "static int64_t %s_call_room(int64_t n)\n{\n        (void)n;\n        return 0%s;\n}\n\n",
+                    l->loop->name, total->data);
+}
+
+/* The inputs that the caller of a denoising gives. */
+static void emit_given(const Emit *e, const EmitLoop *l, Text *c)
+{
+        text_printf(c, "/* The other inputs of the model. */\ntypedef struct {\n        int32_t of_class;\n");
+        for (int i = 0; i < e->g->ninput; i++) {
+                const Input *in = &e->g->input[i];
+                if (comes_from(e->g, l, in) == FROM_CALLER && in != l->parts.class)
+                        text_printf(c, "        const %s *%s;\n", c_type(in), in->name);
+        }
+        text_printf(c, "} LoopGiven;\n\n");
+}
+
+static const char *loop_outputs(const Emit *e, const EmitLoop *l)
+{
+        Text *t = text_new(e->arena);
+        for (int i = 0; i < e->g->noutput; i++)
+                text_printf(t, ", %s", i == l->parts.output ? "to" : "NULL");
+        return t->data;
+}
+
+/* CLASSIFY_call(m, from, n, to, scratch) and the like: the loop's input in, its output out. */
+static void emit_loop_call(const Emit *e, const EmitLoop *l, Text *c)
+{
+        const char *name = l->loop->name;
+        const bool denoises = id_of(l) == LOOP_denoise;
+        if (denoises)
+                emit_given(e, l, c);
+        emit_call_room(e, l, c);
+        text_printf(c, "/* A call of the model: %s go in, %s comes out. */\n", input_name(l->parts.input),
+                    e->g->output[l->parts.output].name);
+        text_printf(
+                c, "static int %s_call(%s *m, const %s *from, int64_t n, %sfloat *to, int32_t *scratch)\n{\n",
+                name, e->name, c_type(l->parts.input),
+                denoises ? "float at_step, int32_t of_class, const LoopGiven *given, " : "");
+        text_printf(c, "        int error = %s_OK;\n        (void)n;\n        (void)scratch;\n", e->upper);
+        if (denoises)
+                text_printf(c, "        (void)of_class;\n        (void)given;\n");
+        emit_filled(e, l, c);
+        for (int i = 0; i < e->g->ngroup; i++)
+                if (is_fed_separately(e->g, i) && !is_fed_before(e->g, l, i))
+                        text_printf(c, "        error = error ? error : %s_feed_%s(m%s);\n", e->name,
+                                    group_name(e, i), arguments(e, l, i));
+        if (e->causal)
+                text_printf(c, "        %s_reset(m);\n", e->name);
+        text_printf(c, "        return error ? error : %s_forward(m%s%s%s);\n}\n\n", e->name,
+                    arguments(e, l, CALLS), e->causal ? ", n" : "", loop_outputs(e, l));
+}
+
+/* transcribe_feed(m, samples) */
+static void emit_sound_feed(const Emit *e, const EmitLoop *l, Text *c)
+{
+        text_printf(c,
+                    "static int transcribe_feed(%s *m, const float *samples)\n{\n        return "
+                    "%s_feed_%s(m, samples);\n}\n\n",
+                    e->name, e->name, group_name(e, l->parts.input->group));
+}
+
+/* --- the functions --------------------------------------------------------------------------------------------------- */
+
+/* ", const int32_t *class_input, const float *text": what the caller of a denoising gives; without types, as LoopGiven has it. */
+static const char *given_list(const Emit *e, const EmitLoop *l, bool types)
+{
+        Text *t = text_new(e->arena);
+        for (int i = 0; i < e->g->ninput; i++) {
+                const Input *in = &e->g->input[i];
+                if (comes_from(e->g, l, in) != FROM_CALLER)
+                        continue;
+                if (in == l->parts.class)
+                        text_printf(t, types ? ", int32_t %s" : ", .of_class = %s", in->name);
+                else if (types)
+                        text_printf(t, ", const %s *%s", c_type(in), in->name);
+                else
+                        text_printf(t, ", .%s = %s", in->name, in->name);
+        }
+        return t->data;
+}
+
+/* NAME_denoise(), by denoise_picture_of() of runtime/model_denoise.h. */
+static void emit_denoise(const Emit *e, const EmitLoop *l, Text *c)
+{
+        const char *given = given_list(e, l, false), *class = l->parts.class ? l->parts.class->name : NULL;
+        text_printf(
+                c,
+                "int %s_denoise(%s *m%s, const %s_denoising *how, float *%s, %s_on_step *on_step,\n        "
+                "void *of, void *scratch)\n{\n",
+                e->name, e->name, given_list(e, l, true), e->name, l->parts.input->name, e->name);
+        if (class)
+                text_printf(c,
+                            "        if (%s < 0 || %s >= %" PRId64
+                            ")\n                return %s_ERROR_RANGE;\n",
+                            class, class, l->parts.class->bound, e->upper);
+        for (int i = 0; i < e->g->ninput; i++) {
+                const Input *in = &e->g->input[i];
+                if (comes_from(e->g, l, in) == FROM_CALLER && in != l->parts.class)
+                        text_printf(c, "        if (!%s)\n                return %s_ERROR_RANGE;\n", in->name,
+                                    e->upper);
+        }
+        text_printf(
+                c,
+                "        const LoopGiven all = {%s};\n        return denoise_loop(m, &all, how, %s, on_step, "
+                "of, scratch);\n}\n\n",
+                *given ? given + 2 : "0", l->parts.input->name);
+}
+
+static const char *const function_file[LOOPS] = {[LOOP_classify] = "model_classify.h",
+                                                 [LOOP_embed] = "model_embed.h",
+                                                 [LOOP_fill] = "model_fill.h",
+                                                 [LOOP_denoise] = "model_denoise.h",
+                                                 [LOOP_transcribe] = "model_transcribe.h"};
+
+void emit_loop(const Emit *e, const EmitLoop *l, Text *c)
+{
+        text_printf(c, "%s\n", l->form);
+        if (id_of(l) == LOOP_transcribe)
+                emit_sound_feed(e, l, c);
+        else
+                emit_loop_call(e, l, c);
+        text_printf(c, "%s\n", chosen_text(e, function_file[id_of(l)]));
+        if (id_of(l) == LOOP_denoise)
+                emit_denoise(e, l, c);
+        if (id_of(l) == LOOP_classify)
+                text_printf(c, "const char *%s_label(int64_t number)\n{\n        %s;\n}\n\n", e->name,
+                            l->labelled
+                                    ? "return number >= 0 && number < CLASSES ? class_label[number] : NULL"
+                                    : "(void)number;\n        return NULL");
+}
+
+/* --- the header ------------------------------------------------------------------------------------------------------ */
+
+static int64_t columns_of(const Emit *e, const EmitLoop *l)
+{
+        const Type *t = &e->g->output[l->parts.output].node->type;
+        return dim_value(t->dim[t->rank - 1], NULL);
+}
+
+static const char *classify_header(const Emit *e, const EmitLoop *l)
+{
+        return arena_printf(
+                e->arena,
+                "/* What a picture shows: pixels of 8 bits [height][width][channels], grey (1 channel) or "
+                "red, green "
+                "and blue (3), of any size;\n"
+                " * they are resized, centred and scaled as the model's `loop classify` says.  probabilities "
+                "[%" PRId64 "], whose sum is 1.\n"
+                " * scratch [$model_classify_scratch(width, height)], aligned to 8.  $MODEL_ERROR_RANGE: a "
+                "size that "
+                "is none or too large, or\n"
+                " * scores that are NaN or infinite. */\n"
+                "int $model_classify($model *m, const uint8_t *pixels, int64_t width, int64_t height, int "
+                "channels,\n"
+                "        double *probabilities, void *scratch);\n"
+                "size_t $model_classify_scratch(int64_t width, int64_t height);\n"
+                "/* The label of a class, from 0 on; NULL: it has none. */\n"
+                "const char *$model_label(int64_t number);\n\n",
+                columns_of(e, l));
+}
+
+static const char *embed_header(const Emit *e, const EmitLoop *l)
+{
+        return arena_printf(e->arena,
+                            "/* The vector of a text: tokens [n] become vector [%" PRId64
+                            "], as the model's `loop embed` says.\n"
+                            " * scratch [$model_embed_scratch(n)], aligned to 4. */\n"
+                            "int $model_embed($model *m, const int32_t *tokens, int64_t n, float *vector, "
+                            "void *scratch);\n"
+                            "size_t $model_embed_scratch(int64_t n);\n\n",
+                            columns_of(e, l));
+}
+
+static const char *fill_header(const Emit *e, const EmitLoop *l)
+{
+        return arena_printf(
+                e->arena,
+                "/* Is told what a mask of a text stands for: the mask's place among the tokens, and how "
+                "likely each "
+                "token is there,\n"
+                " * probabilities [%" PRId64 "].  Returns 0, or anything else to end. */\n"
+                "typedef int $model_on_mask(void *of, int64_t place, const double *probabilities);\n"
+                "/* Fills the masks, token %.0f, in tokens [n]: on_mask is told of each in turn.  scratch "
+                "[$model_fill_scratch(n)], aligned\n"
+                " * to 8.  $MODEL_ERROR_RANGE also where logits are NaN or infinite. */\n"
+                "int $model_fill($model *m, const int32_t *tokens, int64_t n, $model_on_mask *on_mask, void "
+                "*of, void "
+                "*scratch);\n"
+                "size_t $model_fill_scratch(int64_t n);\n\n",
+                columns_of(e, l), loop_setting(l->loop, "mask")->number);
+}
+
+static const char *denoise_header(const Emit *e, const EmitLoop *l)
+{
+        const Setting *trained = loop_setting(l->loop, "trained");
+        return arena_printf(
+                e->arena,
+                "/* How a picture comes out of noise; 0 in all: as the model's `loop denoise` says. */\n"
+                "typedef struct {\n"
+                "        int steps;       /* at most %.0f; 0: the model's own number */\n"
+                "        double guidance; /* how often what the class adds is counted; 1: no guidance; 0: "
+                "the "
+                "model's own number */\n"
+                "        uint64_t seed;   /* of the noise: the same seed, the same picture, on every machine "
+                "*/\n"
+                "        int goes_on;     /* not 0: begins with what is there, in place of noise */\n"
+                "} $model_denoising;\n"
+                "/* Is told after each call of the model: so many are done, of so many, and what there is by "
+                "then, "
+                "[%" PRId64 "].  Returns 0,\n"
+                " * or anything else to end. */\n"
+                "typedef int $model_on_step(void *of, int done, int calls, const float *picture);\n"
+                "/* Makes %s [%" PRId64 "] out of noise.  how and on_step may be NULL.  scratch "
+                "[$model_denoise_scratch(how)], aligned to 8.%s */\n"
+                "int $model_denoise($model *m%s, const $model_denoising *how, float *%s, $model_on_step "
+                "*on_step,\n"
+                "        void *of, void *scratch);\n"
+                "size_t $model_denoise_scratch(const $model_denoising *how);\n\n",
+                trained ? trained->number : 1000, type_count(&l->parts.input->type, NULL),
+                l->parts.input->name, type_count(&l->parts.input->type, NULL),
+                e->g->fed_separately && l->parts.step && !is_fed_separately(e->g, l->parts.step->group)
+                        ? "\n * What is fed separately is fed before."
+                        : "",
+                given_list(e, l, true), l->parts.input->name);
+}
+
+static const char *transcribe_header(const Emit *e, const EmitLoop *l)
+{
+        return arena_printf(
+                e->arena,
+                "/* A sound becomes text: samples [n], -1 to 1, %.0f in a second, at most %" PRId64
+                "; behind them is silence.\n"
+                " * on_token is told the tokens, as by $model_generate(), whose how, of and made these are.  "
+                "begin "
+                "[nbegin]: how the text\n"
+                " * begins, its start token first; NULL: with that alone.  scratch "
+                "[$model_transcribe_scratch(how)], aligned to 4. */\n"
+                "int $model_transcribe($model *m, const float *samples, int64_t n, const int32_t *begin, "
+                "int64_t "
+                "nbegin,\n"
+                "        const $model_generation *how, $model_on_token *on_token, void *of, void *scratch, "
+                "int64_t "
+                "*made);\n"
+                "size_t $model_transcribe_scratch(const $model_generation *how);\n\n",
+                loop_setting(l->loop, "rate")->number, type_count(&l->parts.input->type, NULL));
+}
+
+void declare_loop(const Emit *e, const EmitLoop *l, Text *h)
+{
+        static const char *(*const header[LOOPS])(const Emit *e, const EmitLoop *l) = {
+                [LOOP_classify] = classify_header,
+                [LOOP_embed] = embed_header,
+                [LOOP_fill] = fill_header,
+                [LOOP_denoise] = denoise_header,
+                [LOOP_transcribe] = transcribe_header};
+        text_printf(h, "%s", model_text(e, header[id_of(l)](e, l)));
+}

@@ -1,0 +1,37 @@
+/*
+ * Probabilities of classes or tokens, by their logits.
+ *
+ * Needs real_tables.h and reals.h.
+ */
+#include <stdint.h>
+
+/* Logits [n] by softmax, in double; 0: they give none, one is NaN or infinite. */
+static inline int likely_probabilities(const float *logits, int64_t n, double *probability)
+{
+        double largest = (double)(-1.0f / 0.0f), total = 0;
+        for (int64_t i = 0; i < n; i++)
+                largest = (double)logits[i] > largest ? (double)logits[i] : largest;
+        for (int64_t i = 0; i < n; i++)
+                total += probability[i] = reals_exp((double)logits[i] - largest);
+        if (!(total > 0 && total - total == 0))
+                return 0;
+        for (int64_t i = 0; i < n; i++)
+                probability[i] /= total;
+        return 1;
+}
+
+/* Does a come before b?  The larger probability first; of equals the smaller number. */
+static inline int likely_before(const double *probability, int64_t a, int64_t b)
+{
+        return probability[a] != probability[b] ? probability[a] > probability[b] : a < b;
+}
+
+/* The one that comes next behind `last` in that order, the first behind -1; -1: there is none. */
+static inline int64_t likely_next(const double *probability, int64_t n, int64_t last)
+{
+        int64_t next = -1;
+        for (int64_t i = 0; i < n; i++)
+                if ((last < 0 || likely_before(probability, last, i)) && (next < 0 || likely_before(probability, i, next)))
+                        next = i;
+        return next;
+}

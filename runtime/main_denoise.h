@@ -1,0 +1,161 @@
+/*
+ * The command line of a model that denoises.  $model and $MODEL stand for its name.
+ *
+ * Needs main_shell.h, main_program.h, model_denoise.h, WEIGHTS_FILE, PICTURE_CHANNELS (0: what is made is no picture), PICTURE_ROWS,
+ * PICTURE_COLUMNS, CLASS_NUMBERS (0: there are no classes), latent_shape, and denoise_class().
+ */
+
+typedef struct {
+        CommonOptions common;
+        const char *out;
+        $model_denoising how;
+        int32_t class_number; /* -1: not given */
+        int verbose;
+        uint64_t hash;
+} Options;
+
+static void usage(FILE *to, const char *program)
+{
+        fprintf(to,
+                "usage: %s [options] -o FILE\n"
+                "  -o FILE       what is made: .pgm or .ppm, a picture of grey or of colours, or .npy, its numbers\n"
+$class                "  --class N     of class N\n"
+                "  -n N          in N steps\n"
+$class                "  --guidance G  what the class adds counts G times; 1: no guidance\n"
+                "  --seed S      of the noise (default 1): the same seed, the same picture, on every machine\n"
+                "  --threads K   threads (default 1); the output does not depend on them\n"
+                "  -w FILE       the weights (default " WEIGHTS_FILE ")\n"
+                "  --hash        print a hash of all numbers to standard error\n"
+                "example: %s -o new.pgm --seed 7\n",
+                program, program);
+}
+
+static int ends_with(const char *text, const char *end)
+{
+        const size_t n = strlen(text), k = strlen(end);
+        return n > k && !strcmp(text + n - k, end);
+}
+
+static void check_out(const Options *o, const char *program)
+{
+        if (!o->out)
+                refuse_usage(program, "-o FILE is wanted: what is made is written to it", "");
+        if (ends_with(o->out, ".npy") || (PICTURE_CHANNELS == 1 && ends_with(o->out, ".pgm")) ||
+            (PICTURE_CHANNELS == 3 && ends_with(o->out, ".ppm")))
+                return;
+        refuse_usage(program,
+                     PICTURE_CHANNELS == 1   ? "-o wants a name in .pgm or .npy, not "
+                     : PICTURE_CHANNELS == 3 ? "-o wants a name in .ppm or .npy, not "
+                                             : "-o wants a name in .npy, for what is made is no picture; not ",
+                     o->out);
+}
+
+static Options options(char **argv)
+{
+        Options o = {.common = {WEIGHTS_FILE, 1, 0}, .how = {.seed = 1}, .class_number = -1};
+        for (int i = 1; argv[i]; i++) {
+                const char *a = argv[i];
+                if (!strcmp(a, "-h") || !strcmp(a, "--help")) {
+                        usage(stdout, argv[0]);
+                        exit(0);
+                }
+                if (common_option(argv, &i, &o.common))
+                        continue;
+                if (!strcmp(a, "-o"))
+                        o.out = option_word(argv, i++);
+                else if (!strcmp(a, "-n"))
+                        o.how.steps = (int)option_number(argv, i++, 1, denoise_form.trained);
+                else if (!strcmp(a, "--seed"))
+                        o.how.seed = (uint64_t)option_number(argv, i++, 0, 9e15);
+$class                else if (!strcmp(a, "--class"))
+$class                        o.class_number = (int32_t)option_number(argv, i++, 0, CLASS_NUMBERS - 1);
+$class                else if (!strcmp(a, "--guidance"))
+$class                        o.how.guidance = option_number(argv, i++, 1e-9, 1000);
+                else
+                        refuse_usage(argv[0], *a == '-' && a[1] ? "unknown option " : "what is this: ", a);
+        }
+        check_out(&o, argv[0]);
+$class        if (o.class_number < 0)
+$class                refuse_usage(argv[0], "--class is wanted", "");
+        return o;
+}
+
+/* -1 to 1 as 0 to 255. */
+static int write_picture(FILE *to, const float *x)
+{
+        const int64_t plane = (int64_t)PICTURE_ROWS * PICTURE_COLUMNS;
+        fprintf(to, "P%d\n%lld %lld\n255\n", PICTURE_CHANNELS == 3 ? 6 : 5, (long long)PICTURE_COLUMNS, (long long)PICTURE_ROWS);
+        for (int64_t i = 0; i < plane * PICTURE_CHANNELS; i++) {
+                const double at = ((double)x[i % PICTURE_CHANNELS * plane + i / PICTURE_CHANNELS] + 1.0) * 127.5;
+                fputc(at >= 255 ? 255 : at > 0 ? (int)(at + 0.5) : 0, to);
+        }
+        return ferror(to);
+}
+
+/* NumPy's format 1.0. */
+static int write_numbers(FILE *to, const float *x)
+{
+        char head[256];
+        const uint16_t one = 1;
+        unsigned char little;
+        memcpy(&little, &one, 1);
+        int n = snprintf(head, sizeof head, "{'descr': '%cf4', 'fortran_order': False, 'shape': (%s), }", little ? '<' : '>', latent_shape);
+        const int all = (10 + n + 1 + 63) / 64 * 64 - 10;
+        fwrite("\x93NUMPY\x01\x00", 1, 8, to);
+        fputc(all % 256, to);
+        fputc(all / 256, to);
+        fprintf(to, "%-*s\n", all - 1, head);
+        return fwrite(x, sizeof *x, LATENT_VALUES, to) != LATENT_VALUES || ferror(to);
+}
+
+/* A file that is there has what was made; else there is none. */
+static int write_out(const char *path, const float *x)
+{
+        FILE *to = fopen(path, "wb");
+        int bad = !to || (ends_with(path, ".npy") ? write_numbers : write_picture)(to, x);
+        bad |= to && fclose(to) != 0;
+        if (!bad)
+                return 0;
+        fprintf(stderr, "%s: %s\n", path, strerror(errno));
+        if (to)
+                remove(path);
+        return -3;
+}
+
+/* Steps, on a terminal. */
+static int show_step(void *of, int done, int calls, const float *picture)
+{
+        (void)of;
+        (void)picture;
+        if (isatty(STDERR_FILENO))
+                fprintf(stderr, "\r%d of %d%s", done, calls, done == calls ? "\r\033[K" : "");
+        return 0;
+}
+
+APART int command(char **argv)
+{
+        signal(SIGBUS, on_bus_error);
+        static float x[LATENT_VALUES];
+        const Options o = options(argv);
+        int error = 0;
+        $model *m = $model_new(o.common.weights, o.common.threads, &error);
+        void *scratch = malloc($model_denoise_scratch(&o.how));
+        if (!error)
+                error = scratch ? denoise_class(m, o.class_number, &o.how, x, show_step, scratch) : $MODEL_ERROR_MEMORY;
+        uint64_t hash = UINT64_C(0xcbf29ce484222325);
+        for (int64_t i = 0; i < LATENT_VALUES && !error; i++) {
+                const double value = (double)x[i];
+                hash = hash_doubles(hash, &value, 1);
+                if (value - value != 0) {
+                        fprintf(stderr, "%s: what was made is no picture: it has a NaN or an infinity\n", argv[0]);
+                        error = -1;
+                }
+        }
+        if (!error)
+                error = write_out(o.out, x);
+        if (o.common.hashes && !error)
+                fprintf(stderr, "hash %016llx\n", (unsigned long long)hash);
+        free(scratch);
+        $model_free(m);
+        return exit_status(argv[0], o.common.weights, error);
+}

@@ -1,0 +1,51 @@
+/*
+ * The command line of a model that fills masks: the likeliest tokens for each.
+ *
+ * Needs likely.h, main_texts.h and model_fill.h.
+ */
+
+/* A text whose masks are filled. */
+typedef struct {
+        Session *s;
+        const char *text;
+        int64_t masks, at; /* how many there are; those told of */
+} Blanks;
+
+static void print_filling(const $model *m, int64_t token)
+{
+$text        static char text[TEXT_ROOM];
+$text        $model_text alone = {{0}, 0, 0};
+$text        printf("  ");
+$text        fwrite(text, 1, (size_t)$model_decode(m, &alone, (int32_t)token, $MODEL_CONTROL, text), stdout);
+$text        fwrite(text, 1, (size_t)$model_decode_end(&alone, text), stdout);
+$numbers        (void)m;
+$numbers        (void)token;
+}
+
+static int show_mask(void *of, int64_t place, const double *probabilities)
+{
+        Blanks *b = of;
+        int64_t token = -1;
+        (void)place;
+        b->at++;
+        if (b->s->texts > 1 || !strcmp(b->s->text[0], "-") || b->masks > 1)
+                printf("%s, mask %lld\n", b->text, (long long)b->at);
+        for (int64_t i = 0; i < b->s->top && (token = likely_next(probabilities, FILL_COLUMNS, token)) >= 0; i++) {
+                printf("%8.4f  %lld", probabilities[token], (long long)token);
+                print_filling(b->s->m, token);
+                printf("\n");
+        }
+        b->s->hash = hash_doubles(b->s->hash, probabilities, FILL_COLUMNS);
+        return 0;
+}
+
+static int loop_text(Session *s, const char *text, const int32_t *tokens, int64_t n, void *scratch)
+{
+        Blanks b = {s, text, 0, 0};
+        for (int64_t i = 0; i < n; i++)
+                b.masks += tokens[i] == MASK_TOKEN;
+        if (b.masks)
+                return $model_fill(s->m, tokens, n, show_mask, &b, scratch);
+        fprintf(stderr, "\"%s\" has no mask: token %lld is wanted in it\n", text, (long long)MASK_TOKEN);
+        return -1;
+}

@@ -1,0 +1,151 @@
+/*
+ * What the command lines of emitted programs share.
+ *
+ * Needs guard.h and team.h.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* All of a stream, ended by a 0 byte, allocated, and its bytes; NULL if it can't be read or memory is short. */
+static inline char *read_all(FILE *from, size_t *size)
+{
+        size_t n = 0, room = 4096;
+        char *text = malloc(room);
+        while (text) {
+                n += fread(text + n, 1, room - n - 1, from);
+                if (n < room - 1)
+                        break;
+                char *more = room < (size_t)1 << 30 ? realloc(text, room *= 2) : NULL;
+                if (!more)
+                        free(text);
+                text = more;
+        }
+        if (text && ferror(from)) {
+                free(text);
+                return NULL;
+        }
+        if (text)
+                text[n] = 0;
+        *size = n;
+        return text;
+}
+
+/* The same of a file, or of standard input for -; NULL after a message. */
+static inline char *read_whole_file(const char *path, size_t *size)
+{
+        FILE *from = strcmp(path, "-") ? fopen(path, "rb") : stdin;
+        char *text = from ? read_all(from, size) : NULL;
+        if (!text)
+                fprintf(stderr, "%s: %s\n", path, strerror(errno));
+        if (from && from != stdin)
+                fclose(from);
+        return text;
+}
+
+static inline void refuse_usage(const char *program, const char *what, const char *why)
+{
+        fprintf(stderr, "%s: %s%s; --help lists the options\n", program, what, why);
+        exit(2);
+}
+
+/* The number behind option i; exits with a message if there is none or it is outside of low to high. */
+static inline double option_number(char **argv, int i, double low, double high)
+{
+        char *end = NULL;
+        double x = argv[i + 1] ? strtod(argv[i + 1], &end) : 0;
+        if (!argv[i + 1] || end == argv[i + 1] || *end || !(x >= low && x <= high)) {
+                fprintf(stderr, "%s: %s wants a number from %g to %g%s%s\n", argv[0], argv[i], low, high, argv[i + 1] ? ", not " : "",
+                        argv[i + 1] ? argv[i + 1] : "");
+                exit(2);
+        }
+        return x;
+}
+
+static inline const char *option_word(char **argv, int i)
+{
+        if (!argv[i + 1]) {
+                fprintf(stderr, "%s: %s wants a value\n", argv[0], argv[i]);
+                exit(2);
+        }
+        return argv[i + 1];
+}
+
+/* Options that all programs have. */
+typedef struct {
+        const char *weights;
+        int threads, hashes;
+} CommonOptions;
+
+/* An option that all have, at *i, which goes to its value; 0: it is another. */
+static inline int common_option(char **argv, int *i, CommonOptions *o)
+{
+        if (!strcmp(argv[*i], "-w"))
+                o->weights = option_word(argv, (*i)++);
+        else if (!strcmp(argv[*i], "--threads"))
+                o->threads = (int)option_number(argv, (*i)++, 1, TEAM_MAX);
+        else if (!strcmp(argv[*i], "--hash"))
+                o->hashes = 1;
+        else
+                return 0;
+        return 1;
+}
+
+/* FNV-1a over the bytes of x [n]. */
+static inline uint64_t hash_doubles(uint64_t h, const double *x, int64_t n)
+{
+        for (int64_t i = 0; i < n; i++) {
+                uint64_t bits;
+                memcpy(&bits, &x[i], sizeof bits);
+                for (int byte = 0; byte < 8; byte++)
+                        h = (h ^ (bits >> 8 * byte & 0xff)) * UINT64_C(0x100000001b3);
+        }
+        return h;
+}
+
+/* Each text that is given: the words of argv [n], and for - each line of standard input; until `take` returns another thing than 0, which
+ * is returned, -3 where memory is short. */
+static inline int each_text(char **text, int n, int (*take)(void *of, const char *text), void *of)
+{
+        int status = 0;
+        for (int i = 0; i < n && !status; i++) {
+                if (strcmp(text[i], "-")) {
+                        status = take(of, text[i]);
+                        continue;
+                }
+                size_t size;
+                char *all = read_all(stdin, &size);
+                if (!all)
+                        return -3;
+                for (char *line = all, *end; *line && !status; line = end) {
+                        end = line + strcspn(line, "\n");
+                        if (*end)
+                                *end++ = 0;
+                        status = take(of, line);
+                }
+                free(all);
+        }
+        return status;
+}
+
+static inline double clock_seconds(void)
+{
+        struct timespec t;
+        clock_gettime(CLOCK_MONOTONIC, &t);
+        return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* A page of the weights that can't be had. */
+static inline void on_bus_error(int number)
+{
+        static const char text[] = "the weights can't be read any more: the file has become shorter, or the disk fails\n";
+        (void)number;
+        ssize_t written = write(STDERR_FILENO, text, sizeof text - 1);
+        (void)written;
+        _exit(3);
+}

@@ -1,0 +1,63 @@
+/*
+ * Denoising as a function of the model's.  $model and $MODEL stand for its name.
+ *
+ * Needs guard.h, denoise.h, the model's functions, denoise_call(), LoopGiven, denoise_form, loop_guidance, LATENT_VALUES, GUIDED_VALUES,
+ * TOLD_VALUES and * NO_CLASS.
+ */
+
+static int denoise_steps(const $model_denoising *how)
+{
+        return how && how->steps ? how->steps : denoise_form.steps;
+}
+
+size_t $model_denoise_scratch(const $model_denoising *how)
+{
+        const int steps = denoise_steps(how);
+        if (steps < 1 || steps > denoise_form.trained)
+                return 8;
+        return denoise_room(steps, LATENT_VALUES) + sizeof(float) * (size_t)(TOLD_VALUES + LATENT_VALUES + denoise_call_room(0));
+}
+
+/* What the model tells of x, into told; with guidance twice: what the class adds counts so many times (Ho and Salimans 2022,
+ * "Classifier-free diffusion guidance"). */
+static int denoise_ask($model *m, const Denoiser *d, const LoopGiven *given, double guidance, const float *x, float *told)
+{
+        float *plain = told + TOLD_VALUES;
+        int32_t *room = (int32_t *)(void *)(plain + LATENT_VALUES);
+        const float at = (float)denoise_step(d);
+        int error = 0;
+        if (guidance != 1) {
+                error = denoise_call(m, x, 0, at, NO_CLASS, given, told, room);
+                memcpy(plain, told, LATENT_VALUES * sizeof *plain);
+        }
+        error = error ? error : denoise_call(m, x, 0, at, given->of_class, given, told, room);
+        for (int64_t i = 0; i < GUIDED_VALUES && guidance != 1 && !error; i++)
+                told[i] = (float)(plain[i] + guidance * ((double)told[i] - plain[i]));
+        return error;
+}
+
+static int denoise_loop($model *m, const LoopGiven *given, const $model_denoising *how, float *x, $model_on_step *on_step, void *of,
+                        void *scratch)
+{
+        DenoiseOptions o = denoise_form;
+        Denoiser d;
+        const double guidance = how && how->guidance != 0 ? how->guidance : loop_guidance;
+        int error = 0, ends = 0;
+        o.steps = denoise_steps(how);
+        if (!x || !scratch || o.steps < 1 || o.steps > o.trained || guidance - guidance != 0 || (guidance != 1 && NO_CLASS < 0))
+                return $MODEL_ERROR_RANGE;
+        float *told = (float *)(void *)((uint8_t *)scratch + denoise_room(o.steps, LATENT_VALUES));
+        const FloatState outside = float_enter();
+        denoise_start(&d, &o, LATENT_VALUES, how ? how->seed : 0, scratch);
+        if (!how || !how->goes_on)
+                denoise_noise(&d, x);
+        while (d.call < d.calls && !error && !ends) {
+                error = denoise_ask(m, &d, given, guidance, x, told);
+                if (error)
+                        break;
+                denoise_take(&d, told, o.learned ? told + LATENT_VALUES : NULL, x);
+                ends = on_step && on_step(of, d.call, d.calls, x);
+        }
+        float_leave(outside);
+        return error;
+}

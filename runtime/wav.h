@@ -1,0 +1,142 @@
+/*
+ * WAV: "RIFF", a size, "WAVE", then chunks, each of a name, a size in 4 bytes and that many bytes, to an even place.  "fmt " says what the
+ * samples are, "data" is them, of all channels one after another; all else is passed over.  (IBM and Microsoft 1991, "Multimedia
+ * programming interface and data specifications 1.0"; WAVE_FORMAT_EXTENSIBLE as in Windows' mmreg.h.)  Numbers begin with their lowest byte.
+ */
+#include <stdint.h>
+#include <string.h>
+
+typedef struct {
+        int kind, channels, bits; /* kind: WAV_INTEGERS, WAV_FLOATS */
+        int block;                /* bytes of a sample of all channels */
+        int64_t rate;             /* samples in a second */
+        int64_t data, size;       /* where the samples are, and how many bytes they are */
+        int64_t place, wanted;    /* of what is wrong: its byte, and the bytes that were said to be there */
+} WavHead;
+
+enum { WAV_INTEGERS = 1, WAV_FLOATS = 3 };
+
+/* Beside the two: the kind is written further on. */
+enum { WAV_EXTENDED = 0xfffe };
+
+/* What is wrong with a file; WAV_GOOD: nothing. */
+enum {
+        WAV_GOOD,
+        WAV_OTHER,      /* it is no WAV */
+        WAV_NO_FORMAT,  /* it has no "fmt " before its samples */
+        WAV_NO_DATA,    /* it has no samples */
+        WAV_ENDS,       /* at `place` `wanted` bytes are said to be */
+        WAV_SHORT,      /* "fmt " has `wanted` bytes, fewer than its first 16 */
+        WAV_KIND,       /* samples of a kind that is not read */
+        WAV_BLOCK,      /* so many channels of so many bits can't be so many bytes */
+        WAV_RATE
+};
+
+static inline uint64_t wav_number(const uint8_t *bytes, int64_t at, int n)
+{
+        uint64_t x = 0;
+        for (int i = 0; i < n; i++)
+                x |= (uint64_t)bytes[at + i] << 8 * i;
+        return x;
+}
+
+static inline int wav_format(const uint8_t *bytes, int64_t at, int64_t size, WavHead *h)
+{
+        h->place = at;
+        h->wanted = size;
+        if (size < 16)
+                return WAV_SHORT;
+        h->kind = (int)wav_number(bytes, at, 2);
+        h->channels = (int)wav_number(bytes, at + 2, 2);
+        h->rate = (int64_t)wav_number(bytes, at + 4, 4);
+        h->block = (int)wav_number(bytes, at + 12, 2);
+        h->bits = (int)wav_number(bytes, at + 14, 2);
+        if (h->kind == WAV_EXTENDED && size >= 40)
+                h->kind = (int)wav_number(bytes, at + 24, 2);
+        if (!(h->kind == WAV_INTEGERS && h->bits >= 8 && h->bits <= 32 && h->bits % 8 == 0) &&
+            !(h->kind == WAV_FLOATS && (h->bits == 32 || h->bits == 64)))
+                return WAV_KIND;
+        if (h->channels < 1 || h->block != h->channels * (h->bits / 8))
+                return WAV_BLOCK;
+        return h->rate < 1 || h->rate > INT32_MAX ? WAV_RATE : WAV_GOOD;
+}
+
+/* What bytes [n] are.  Data of a size that was not known when the file was begun go to its end: ffmpeg writes 2^32 - 1 to a pipe, sox from
+ * 2^31 - 4096 on. */
+static inline int wav_head(const uint8_t *bytes, int64_t n, WavHead *h)
+{
+        *h = (WavHead){0};
+        if (n < 12 || memcmp(bytes, "RIFF", 4) || memcmp(bytes + 8, "WAVE", 4))
+                return WAV_OTHER;
+        for (int64_t at = 12, size; n - at >= 8 && !h->data; at += 8 + size + size % 2) {
+                const int is_data = !memcmp(bytes + at, "data", 4);
+                size = (int64_t)wav_number(bytes, at + 4, 4);
+                if (is_data && size >= 0x7ffff000)
+                        size = n - at - 8;
+                h->place = at + 8;
+                h->wanted = size;
+                if (size > n - at - 8)
+                        return WAV_ENDS;
+                if (is_data) {
+                        h->data = at + 8;
+                        h->size = size;
+                }
+                const int fault = memcmp(bytes + at, "fmt ", 4) ? WAV_GOOD : wav_format(bytes, at + 8, size, h);
+                if (fault)
+                        return fault;
+        }
+        return !h->data ? WAV_NO_DATA : !h->channels ? WAV_NO_FORMAT : h->size < h->block ? WAV_NO_DATA : WAV_GOOD;
+}
+
+/* A whole number of so many bytes as -1 to 1; those of 8 bits have no sign.  Or a float. */
+static inline double wav_value(const WavHead *h, const uint8_t *bytes, int64_t at)
+{
+        const int n = h->bits / 8;
+        const uint64_t x = wav_number(bytes, at, n);
+        if (h->kind == WAV_FLOATS && n == 4) {
+                const uint32_t low = (uint32_t)x;
+                float value;
+                memcpy(&value, &low, sizeof value);
+                return (double)value;
+        }
+        if (h->kind == WAV_FLOATS) {
+                double value;
+                memcpy(&value, &x, sizeof value);
+                return value;
+        }
+        const double half = (double)(UINT64_C(1) << (h->bits - 1)), value = (double)x;
+        return (n == 1 ? value - half : value >= half ? value - 2 * half : value) / half;
+}
+
+/* Samples of a good file: the mean over the channels, into sample [size / block].  The first that is no finite number, or -1. */
+static inline int64_t wav_samples(const WavHead *h, const uint8_t *bytes, float *sample)
+{
+        for (int64_t i = 0; i < h->size / h->block; i++) {
+                double total = 0;
+                for (int c = 0; c < h->channels; c++)
+                        total += wav_value(h, bytes, h->data + i * h->block + c * (h->bits / 8));
+                sample[i] = (float)(total / h->channels);
+                if (sample[i] - sample[i] != 0)
+                        return i;
+        }
+        return -1;
+}
+
+/* What is wrong, in words. */
+static inline const char *wav_fault(int fault)
+{
+        switch (fault) {
+        case WAV_OTHER:
+                return "it is no WAV file";
+        case WAV_NO_FORMAT:
+                return "it does not say before its samples what they are (fmt)";
+        case WAV_NO_DATA:
+                return "it has no samples";
+        case WAV_ENDS:
+                return "it ends too soon";
+        case WAV_KIND:
+                return "its samples are of a kind that is not read: whole numbers of 8, 16, 24 and 32 bits and floats of 32 and 64 are";
+        default:
+                return "its head (fmt) can't be right";
+        }
+}
