@@ -1,5 +1,5 @@
 /*
- * Pages of an instance that holds several sequences: taken before a call, given back with positions, shared by forks.  $model and
+ * Pages of an instance that holds several sequences: taken before a call, given back with positions.  $model and
  * $MODEL stand for the model's name.
  *
  * Needs pages.h, slots.h, the table paged_states.
@@ -25,20 +25,3 @@ int64_t $model_pages_left(const $model *m)
 {
         return m->page_table.pages_left;
 }
-
-int $model_fork($model *m, int slot, int copy)
-{
-        float *states = m->arena + ARENA_FLOATS;
-        if (slot < 0 || slot >= SLOTS || copy < 0 || copy >= SLOTS)
-                return $MODEL_ERROR_SLOT;
-        if (slot == copy)
-                return $MODEL_OK;
-        keep_slot(m);
-        pages_give(&m->page_table, copy, m->kept[copy].past, 0);
-        pages_share(&m->page_table, slot, copy, m->kept[slot].past);
-        m->kept[copy] = m->kept[slot];
-        memcpy(states + (int64_t)copy * STATE_FLOATS, states + (int64_t)slot * STATE_FLOATS, sizeof *states * STATE_FLOATS);
-        take_slot(m, m, m->slot);
-        return $MODEL_OK;
-}
-

@@ -2,7 +2,7 @@
  * The command line of an emitted model that generates.
 $note *
 $note * Lines that begin with $talk are for a model of conversations alone, those with $mute for others; $feed: the prompt goes into an encoder;
-$note * $sound: a sound does; $asks: neither.
+$note * $sound: a sound does; $asks: neither.  $beams: there is a slot for each of several beams.
  */
 typedef struct {
         const char *prompt;
@@ -13,6 +13,7 @@ $sound        const char *sound; /* a file */
         int verbose, drafts;
         Sampler sampler;
         Penalties penalties;
+$beams        $model_beams beams;
         int32_t *suppress; /* tokens, -1 behind them; allocated, or NULL */
 $talk        const char *system; /* the message of the system, or NULL: the form's */
 $talk        int raw;            /* the prompt is text to go on from, no turn of a user */
@@ -43,6 +44,9 @@ $talk                "  --raw         the prompt is text to go on from, taken as
                 "  --seed S      of the random numbers (default 1): the same seed, the same text, on every machine\n"
                 "  --draft K     K tokens at a time are drafted from what the text has said before, and checked in one call: the same\n"
                 "                text, sooner where it repeats itself\n"
+$beams                "  --beams N     the likeliest text of N that go on side by side\n"
+$beams                "  --length-penalty P   a text is worth its sum of log p, divided by its length to the power of P (default 1)\n"
+$beams                "  --early-stopping     the search ends as soon as N texts have ended\n"
                 "  --threads K   threads (default 1); the output does not depend on them\n"
                 "  -w FILE       the weights (default " WEIGHTS_FILE ")\n"
                 "  --hash        print a hash of all logits to standard error\n"
@@ -116,10 +120,20 @@ static int32_t *token_list(char **argv, int i)
         return tokens;
 }
 
+/* How many texts go on side by side; 0: one, which is sampled. */
+static int wanted_beams(const Options *o)
+{
+$beams        return o->beams.beams;
+$nobeams        (void)o;
+$nobeams        return 0;
+}
+
 static Options options(char **argv)
 {
         const char *sampling = NULL;
-        Options o = {.common = {WEIGHTS_FILE, 1, 0}, .steps = INT64_MAX, .chunk = INT64_MAX, .sampler = {.top_p = 1, .typical_p = 1, .state = 1}};
+        Options o = {.common = {WEIGHTS_FILE, 1, 0},
+$beams                     .beams = {.length_penalty = 1},
+                     .steps = INT64_MAX, .chunk = INT64_MAX, .sampler = {.top_p = 1, .typical_p = 1, .state = 1}};
         for (int i = 1; argv[i]; i++) {
                 const char *a = argv[i];
                 if (!strcmp(a, "-h") || !strcmp(a, "--help")) {
@@ -145,6 +159,12 @@ static Options options(char **argv)
                         o.suppress = token_list(argv, i++);
                 } else if (!strcmp(a, "--temp"))
                         o.sampler.temperature = (float)option_number(argv, i++, 0, 1e6);
+$beams                else if (!strcmp(a, "--beams"))
+$beams                        o.beams.beams = (int)option_number(argv, i++, 1, SLOTS);
+$beams                else if (!strcmp(a, "--length-penalty"))
+$beams                        o.beams.length_penalty = (float)option_number(argv, i++, -100, 100);
+$beams                else if (!strcmp(a, "--early-stopping"))
+$beams                        o.beams.early_stopping = 1;
 $talk                else if (!strcmp(a, "--system"))
 $talk                        o.system = option_word(argv, i++);
 $talk                else if (!strcmp(a, "--raw"))
@@ -164,6 +184,10 @@ $feed                        set_prompt(&o, argv[0], a, 0);
 $asks                else
 $asks                        set_prompt(&o, argv[0], a, 0);
         }
+$talk        if (wanted_beams(&o) && !o.raw)
+$talk                refuse_usage(argv[0], "--beams", " is for a text, not a conversation: --raw goes on from the prompt as it is");
+        if (wanted_beams(&o) && (o.sampler.temperature != 0 || penalties_apply(&o.penalties) || o.drafts || o.suppress || o.common.hashes))
+                refuse_usage(argv[0], "--beams", " has no place for --temp, penalties, --draft, --suppress and --hash");
 $sound        if (!o.sound)
 $sound                refuse_usage(argv[0], "a sound is wanted", "");
 $feed        if (!o.prompt)
@@ -227,6 +251,24 @@ $talk        if (!ferror(stdout) && (!o->raw || (made->made > 0 && isatty(STDOUT
         return generation_error(error);
 }
 
+$beams/* The likeliest of several texts. */
+$beamsstatic int session_beams(Session *s, const int32_t *tokens, int64_t n)
+$beams{
+$beams        $model *m = s->generator.m;
+$beams        $model_beams how = s->o.beams;
+$beams        int64_t made = 0;
+$beams        how.steps = s->o.steps < INT64_MAX ? s->o.steps : 0;
+$beams        int32_t *text = malloc((CONTEXT + 1) * sizeof *text);
+$beams        void *scratch = malloc($model_beam_search_scratch(&how, n));
+$beams        int error = text && scratch ? $model_beam_search(m, tokens, n, &how, text, &made, NULL, scratch) : $MODEL_ERROR_MEMORY;
+$beams        for (int64_t i = 0; i < made && !error; i++)
+$beams                show_token(m, text[i]);
+$beams        show_end();
+$beams        free(scratch);
+$beams        free(text);
+$beams        return error;
+$beams}
+$beams
 $talkstatic int converse(Session *s);
 $talk
 $note
@@ -239,13 +281,19 @@ static int go_on(Session *s)
         int error = n < 0 ? -2 : tokens ? $MODEL_OK : $MODEL_ERROR_MEMORY;
 $feed        static const int32_t start[] = {START_TOKEN};
 $feed        error = error ? error : feed_prompt(s->generator.m, tokens, n);
-$feed        show_begin(1);
-$feed        error = error ? error : session_text(s, start, 1, &made);
+$feed        const int32_t *begin = start;
+$feed        const int64_t begins = 1;
 $sound        error = error ? error : hear(s->generator.m, s->o.sound);
-$sound        show_begin(n);
-$sound        error = error ? error : session_text(s, tokens, n, &made);
-$asks        show_begin(n);
-$asks        error = error ? error : session_text(s, tokens, n, &made);
+$sound        const int32_t *begin = tokens;
+$sound        const int64_t begins = n;
+$asks        const int32_t *begin = tokens;
+$asks        const int64_t begins = n;
+        show_begin(begins);
+$beams        if (s->o.beams.beams)
+$beams                error = error ? error : session_beams(s, begin, begins);
+$beams        else
+$beams                error = error ? error : session_text(s, begin, begins, &made);
+$nobeams        error = error ? error : session_text(s, begin, begins, &made);
         free(tokens);
         return error;
 }

@@ -163,7 +163,8 @@ const char *float_literal(Arena *a, float x);
 const char *c_string(Arena *a, const char *text);
 /* a text as the language writes it, in quotes and with its escapes */
 const char *quoted_text(Arena *a, const char *text);
-void print_text(FILE *f, const char *text); /* the same */
+void print_text(FILE *f, const char *text);                     /* the same */
+const char *in_units(Arena *a, double value, const char *unit); /* "5.37 GB", "13.0 TFLOP" */
 /* path.c: the folder of a file, "" or with a slash at its end; and another file's path as seen from there */
 const char *folder_of(Arena *a, const char *path);
 const char *path_from(Arena *a, const char *file, const char *path);

@@ -16,6 +16,20 @@ Text *text_new(Arena *a)
         return t;
 }
 
+const char *in_units(Arena *a, double value, const char *unit)
+{
+        static const char *const prefix[] = {"", "k", "M", "G", "T", "P", "E"};
+        int step = 0;
+        for (; value >= 999.5 && step < 6; step++)
+                value /= 1000;
+        return arena_printf(a, "%.*f %s%s",
+                            step == 0       ? 0
+                            : value < 9.995 ? 2
+                            : value < 99.95 ? 1
+                                            : 0,
+                            value, prefix[step], unit);
+}
+
 void text_add(Text *t, const char *bytes, int64_t n)
 {
         if (t->n + n + 1 > t->cap) {

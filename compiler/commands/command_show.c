@@ -10,10 +10,12 @@ int show_command(const Options *o)
                                             [PART_LOOPS] = "mD",
                                             [PART_TAPS] = "mD",
                                             [PART_COST] = "mDws0kT1cyL4V",
-                                            [PART_PLAN] = "mDwsxd0kT1cyL4V",
+                                            [PART_PLAN] = "mDwsxd0kT1cyL4Vo",
+                                            [PART_THREADS] = "mDwsxd0kT1cyVoR!#",
+                                            [PART_ROOFLINE] = "mDwsxd0kT1cyVo!#",
                                             [PART_CODE] = "mDwsxd0kT1cyL4V",
-                                            [PART_GRAPH] = "mDd0yjV",
-                                            [PART_ELABORATED] = "mDyj",
+                                            [PART_GRAPH] = "mDd0yjVo",
+                                            [PART_ELABORATED] = "mDyjo",
                                             [PART_PASSES] = "",
                                             [PART_C] = "mDwsxd0kT1cyL4V"};
         const char *word = o->file[o->nfile - 1];
@@ -28,6 +30,8 @@ int show_command(const Options *o)
         char command[32];
         snprintf(command, sizeof command, "show %s", word);
         if (!options_fit(o, command, takes[part]))
+                return WRONG_USAGE;
+        if (!picture_name_fits(o, (ModelPart)part))
                 return WRONG_USAGE;
         if (alone)
                 return show_model(NULL, o, PART_PASSES);

@@ -220,20 +220,32 @@ static const Command command_table[] = {
          "Hash weights (docs/hash-weights.md), or those of a checkpoint; in f32 unless --quant says "
          "otherwise.\n"
          "example: lathe weights models/tale.model -o tale.safetensors\n"},
-        {"show", show_command, "mDwsxd0kT1cyL4jV6", 1, 2, "a model and a part of it",
-         "MODEL params|loops|taps|cost|plan|code|elaborated|graph|c, or passes",
+        {"show", show_command, "mDwsxd0kT1cyL4jV6oR!#", 1, 2, "a model and a part of it",
+         "MODEL params|loops|taps|cost|plan|threads|roofline|code|elaborated|graph|c, or passes [-o "
+         "FILE.svg]",
          "what a model is and what it costs",
          "  params  every weight with its shape, and how many parameters there are\n"
          "  loops   the loops that it states for `lathe run`, with their settings\n"
          "  taps    the names of all values, with their shapes (of a repeat: of all iterations)\n"
          "  cost    bytes of weights and cache, FLOPs of prefill and step, as formulas and at the full "
          "context\n"
-         "  plan    kernels, barriers, and where every buffer lies\n"
+         "  plan    kernels, barriers, and where every buffer lies; -o: the arena over time\n"
+         "  threads   each thread's share of each kernel in the kinds of calls, of 4 threads or --threads K; "
+         "-o: as a schedule\n"
+         "  roofline  FLOPs and bytes of each kernel in them; -o: under the roof\n"
          "  code    what each kernel does, statement by statement (docs/ir.md)\n"
          "  elaborated  the graph as the file means it, before any pass\n"
-         "  graph   the graph after its passes; --json: either graph for programs (docs/ir.md)\n"
+         "  graph   the graph after its passes; --json: either graph for programs (docs/ir.md);\n"
+         "          -o: either by blocks\n"
          "  passes  the passes, in order\n"
          "  c       the C that `lathe build` writes\n"
+         "  -o FILE.svg   of plan, threads, roofline, graph and elaborated: a picture (docs/pictures.md); "
+         "FILE.dot: a graph for "
+         "Graphviz\n"
+         "  --gflops N, --gbytes N   the roof of one thread, for the pictures of threads and roofline "
+         "(default: "
+         "measured)\n"
+         "example: lathe show models/tale.model graph -o tale.svg\n"
          "example: lathe show models/tale.model cost\n"},
         {"repl", repl_command, "qh", 0, MAX_FILES, "files", "[MODEL.model | SOURCE | SCRIPT]…",
          "definitions, expressions and commands, line by line",

@@ -55,8 +55,9 @@ typedef struct {
         Sampler sampler;
         Penalties penalties;
         BeamOptions beams;
-        float guidance; /* of loop denoise */
-        int drafts;     /* tokens that are drafted at a time, .. */
+        float gflops, gbytes; /* show: what one thread does at most in a second; 0: that is measured */
+        float guidance;       /* of loop denoise */
+        int drafts;           /* tokens that are drafted at a time, .. */
         const char *draft,
                 *draft_weights; /* .. by this model with these weights; NULL: from what the text has said before */
         const char *suppress; /* token numbers, with commas between them */
@@ -273,6 +274,9 @@ const Input *sound_input(const Graph *g);
 const Input *text_input(const Graph *g);
 int show_loops(const Model *m); /* those that it states, with their settings; an exit code */
 
+/* ceilings.c: what this machine does, with products on so many threads */
+bool ceilings_measure(Ceilings *c, int threads); /* false: memory is short, or no code can be made */
+
 /* show.c: what can be shown of a model */
 typedef enum {
         PART_PARAMS,
@@ -280,6 +284,8 @@ typedef enum {
         PART_TAPS,
         PART_COST,
         PART_PLAN,
+        PART_THREADS,
+        PART_ROOFLINE,
         PART_CODE,
         PART_ELABORATED,
         PART_GRAPH,
@@ -289,5 +295,12 @@ typedef enum {
 int model_parts(const char *const **name);                  /* how many, and their names */
 int model_part(const char *name);                           /* -1 after a message */
 int show_model(Model *m, const Options *o, ModelPart part); /* an exit code */
+
+/* show_picture.c: the same as SVG (of a graph also as a text for Graphviz), into the file of -o */
+bool picture_name_fits(const Options *o,
+                       ModelPart part);           /* false after a message; without -o nothing is asked */
+int picture_of_graph(Model *m, const Options *o); /* an exit code */
+int picture_of_plan(Model *m, const Options *o, ModelPart part, const Plan *p); /* likewise */
+int shown_threads(const Options *o);
 
 #endif

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "driver.h"
-#include "plan/plan.h"
+#include "pictures/pictures.h"
 /* --- numbers as people read them --------------------------------------------------------------------------- */
 
 /* 124,439,808 */
@@ -19,22 +19,6 @@ static const char *grouped(Arena *a, int64_t n)
                         text[at++] = ',';
         }
         return text;
-}
-
-/* 5.37 GB, 13.0 TFLOP */
-static const char *in_units(Arena *a, int64_t n, const char *unit)
-{
-        static const char *const prefix[] = {"", "k", "M", "G", "T", "P", "E"};
-        double value = (double)n;
-        int step = 0;
-        for (; value >= 999.5 && step < 6; step++)
-                value /= 1000;
-        return arena_printf(a, "%.*f %s%s",
-                            step == 0       ? 0
-                            : value < 9.995 ? 2
-                            : value < 99.95 ? 1
-                                            : 0,
-                            value, prefix[step], unit);
 }
 
 /* --- parameters ---------------------------------------------------------------------------------------------- */
@@ -155,7 +139,7 @@ static void show_flops(Arena *a, const char *title, const Flops *f, const char *
                 printf("  %-11s  ", row[i].name);
                 if (*variable)
                         printf("%-*s  at %s: ", width, formula_text(a, row[i].p, variable), grouped(a, at));
-                printf("%*s  %s\n", exact, grouped(a, value), in_units(a, value, "FLOP"));
+                printf("%*s  %s\n", exact, grouped(a, value), in_units(a, (double)value, "FLOP"));
         }
 }
 
@@ -163,15 +147,16 @@ static void show_bytes(Arena *a, const char *what, int64_t count)
 {
         int width = longer(0, grouped(a, 4 * count));
         printf("%s: %s values\n", what, grouped(a, count));
-        printf("  %-11s  %*s bytes  %s\n", "f32", width, grouped(a, 4 * count), in_units(a, 4 * count, "B"));
+        printf("  %-11s  %*s bytes  %s\n", "f32", width, grouped(a, 4 * count),
+               in_units(a, (double)(4 * count), "B"));
         printf("  %-11s  %*s bytes  %s\n", "f16, bf16", width, grouped(a, 2 * count),
-               in_units(a, 2 * count, "B"));
+               in_units(a, (double)(2 * count), "B"));
 }
 
 /* count: values by their storage */
 static void show_storage(Arena *a, const int64_t count[STORAGE_COUNT], int64_t bytes)
 {
-        printf("  %-11s  %s bytes  %s:", "here", grouped(a, bytes), in_units(a, bytes, "B"));
+        printf("  %-11s  %s bytes  %s:", "here", grouped(a, bytes), in_units(a, (double)bytes, "B"));
         const char *between = "";
         for (Storage s = 0; s < STORAGE_COUNT; s++)
                 if (count[s]) {
@@ -378,8 +363,8 @@ static int show_passes(void)
 
 /* --- all of them ----------------------------------------------------------------------------------------------- */
 
-static const char *const part_name[] = {"params", "loops",      "taps",  "cost",   "plan",
-                                        "code",   "elaborated", "graph", "passes", "c"};
+static const char *const part_name[] = {"params",   "loops", "taps",       "cost",  "plan",   "threads",
+                                        "roofline", "code",  "elaborated", "graph", "passes", "c"};
 enum { PARTS = sizeof part_name / sizeof part_name[0] };
 
 int model_part(const char *name)
@@ -391,7 +376,8 @@ int model_part(const char *name)
         fprintf(stderr, "lathe show: no part of a model is called %s", name);
         fprintf(stderr,
                 near ? "; did you mean %s?\n"
-                     : "; there are params, loops, taps, cost, plan, code, elaborated, graph, passes and c\n",
+                     : "; there are params, loops, taps, cost, plan, threads, roofline, code, elaborated, "
+                       "graph, passes and c\n",
                 near);
         return -1;
 }
@@ -402,12 +388,31 @@ int model_parts(const char *const **name)
         return PARTS;
 }
 
-static int show_graph(const Model *m, const Options *o)
+static int show_graph(Model *m, const Options *o)
 {
+        if (o->out)
+                return picture_of_graph(m, o);
         if (o->json)
                 graph_dump_json(stdout, m->graph);
         else
                 graph_dump(stdout, m->graph);
+        return DONE;
+}
+
+static int show_plan(Model *m, const Options *o, ModelPart part, Plan *p)
+{
+        if (o->out)
+                return picture_of_plan(m, o, part, p);
+        if (part == PART_C)
+                return show_c(m, p);
+        if (part == PART_CODE)
+                dump_code(stdout, p);
+        else if (part == PART_THREADS)
+                print_shares(stdout, p, shown_threads(o));
+        else if (part == PART_ROOFLINE)
+                print_costs(stdout, p);
+        else
+                plan_dump(stdout, p);
         return DONE;
 }
 
@@ -429,18 +434,12 @@ int show_model(Model *m, const Options *o, ModelPart part)
         case PART_COST: return show_cost(m, o);
         case PART_GRAPH: return show_graph(m, o);
         case PART_PLAN:
+        case PART_THREADS:
+        case PART_ROOFLINE:
         case PART_CODE:
         case PART_C: {
                 Plan *p = model_plan(m, o, target_find(o->ntarget ? o->target[0] : "native"));
-                if (!p)
-                        return WRONG_INPUT;
-                if (part == PART_C)
-                        return show_c(m, p);
-                if (part == PART_CODE)
-                        dump_code(stdout, p);
-                else
-                        plan_dump(stdout, p);
-                return DONE;
+                return p ? show_plan(m, o, part, p) : WRONG_INPUT;
         }
         case PART_PARAMS:
         case PART_LOOPS:

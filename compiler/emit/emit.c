@@ -165,6 +165,8 @@ const char *chosen_text(const Emit *e, const char *file)
                     {"$fill", main_is(e, LOOP_fill)},
                     {"$embed", main_is(e, LOOP_embed)},
                     {"$class", main_is(e, LOOP_denoise) && e->o->main_loop->parts.class},
+                    {"$beams", has_beams(e)},
+                    {"$nobeams", !has_beams(e)},
                     {"$text", e->o->tables},
                     {"$numbers", !e->o->tables},
                     {"$pages", has_pages(e)},
@@ -194,8 +196,9 @@ const char *chosen_text(const Emit *e, const char *file)
 
 static void emit_generate(const Emit *e, Text *c)
 {
-        static const char *const files[] = {"sampler.h", NULL};
-        const char *function = chosen_text(e, "model_generate.h");
+        static const char *const files[] = {"sampler.h", "beams.h", "beam_search.h", NULL};
+        const char *function = arena_printf(e->arena, "%s%s", chosen_text(e, "model_generate.h"),
+                                            has_beams(e) ? chosen_text(e, "model_beams.h") : "");
         const int64_t drafts = e->plan->chunk < MOST_DRAFTS ? e->plan->chunk : MOST_DRAFTS;
         text_printf(c, "enum { VOCAB = %" PRId64 ", CONTEXT = %" PRId64 ", DRAFTS = %" PRId64 " };\n%s\n",
                     row_elements(e->plan, &e->g->output[0].node->type), e->g->named[e->g->time].bound, drafts,
@@ -504,6 +507,11 @@ static void emit_all(const Emit *e, Text *c)
 bool is_batched(const Emit *e)
 {
         return e->plan->slots > 1;
+}
+
+bool has_beams(const Emit *e)
+{
+        return is_batched(e) && e->causal && e->o->generates;
 }
 
 bool has_pages(const Emit *e)

@@ -35,12 +35,16 @@ void declare_batch(const Emit *e, Text *h)
                                 "when a call needs "
                                 "them and given back by\n * reset and rewind.  With too few left a call is "
                                 "$MODEL_ERROR_PAGES, and nothing has been taken. */\n"
-                                "int64_t $model_pages_left(const $model *m);\n"
-                                "/* Slot `copy` becomes what `slot` is, and what it held is given back.  "
-                                "They share "
-                                "pages; a call copies the one that it\n * goes on with, if the other uses it "
-                                "too. */\n"
-                                "int $model_fork($model *m, int slot, int copy);\n"));
+                                "int64_t $model_pages_left(const $model *m);\n"));
+        text_printf(
+                h, "%s",
+                model_text(e, has_pages(e)
+                                      ? "/* Slot `copy` becomes what `slot` is, and what it held is given "
+                                        "back.  They share pages; a call copies the one that it\n * goes on "
+                                        "with, if the other uses it too. */\n"
+                                      : "/* Slot `copy` becomes what `slot` is: what it was fed, and the "
+                                        "positions that it has taken. */\n"));
+        text_printf(h, "int %s_fork(%s *m, int slot, int copy);\n", e->name, e->name);
 }
 
 /* The members that differ from slot to slot, from `from` to `to`. */
@@ -175,6 +179,7 @@ void emit_batch(const Emit *e, Text *c)
         text_printf(c, "%s\n", model_text(e, strstr(embedded_text("batch.h"), "*/\n") + 3));
         if (has_pages(e))
                 emit_pages(e, c);
+        text_printf(c, "%s\n", strstr(chosen_text(e, "batch_fork.h"), "*/\n") + 3);
         emit_make_room(e, c);
         emit_batch_call(e, c);
 }

@@ -241,6 +241,40 @@ static const char *batch_errors(const Emit *e)
                                             : "        $MODEL_ERROR_SLOT,\n");
 }
 
+/* The function of runtime/model_beams.h. */
+static void declare_beams(const Emit *e, Text *h)
+{
+        text_printf(
+                h, "%s",
+                model_text(
+                        e,
+                        "/* A search for the likeliest of several texts that go on side by side. */\n"
+                        "typedef struct {\n"
+                        "        int beams;            /* 1 to $MODEL_SLOTS: each has a slot, from 0 on */\n"
+                        "        float length_penalty; /* a text is worth its sum of log p, divided by its "
+                        "length to "
+                        "the power of this; 1 as a rule */\n"
+                        "        int early_stopping;   /* it ends as soon as so many texts have ended */\n"
+                        "        int64_t steps;        /* at most so many new tokens; 0: no limit */\n"
+                        "} $model_beams;\n"
+                        "/* Goes on after tokens [n]: the text of the most valuable beam, without what ends "
+                        "it, into "
+                        "text [steps, or what is left of\n"
+                        " * the context], *made tokens, and what it is worth (or NULL).  What slot 0 was fed "
+                        "and has "
+                        "taken before is the beginning.\n"
+                        " * All slots of beams hold other texts behind it: reset, or select and reset, "
+                        "before the "
+                        "next one.  scratch\n"
+                        " * [$model_beam_search_scratch(how, n)], aligned to 8.  $MODEL_ERROR_RANGE also "
+                        "where no "
+                        "token may be chosen. */\n"
+                        "int $model_beam_search($model *m, const int32_t *tokens, int64_t n, const "
+                        "$model_beams *how, "
+                        "int32_t *text, int64_t *made,\n        double *worth, void *scratch);\n"
+                        "size_t $model_beam_search_scratch(const $model_beams *how, int64_t n);\n\n"));
+}
+
 void emit_header(const Emit *e, Text *h)
 {
         text_printf(h,
@@ -291,6 +325,8 @@ void emit_header(const Emit *e, Text *h)
                 declare_whole_batch(e, h);
         if (e->o->generates)
                 declare_generate(e, h);
+        if (has_beams(e))
+                declare_beams(e, h);
         for (int i = 0; i < e->o->nloop; i++)
                 declare_loop(e, &e->o->loop[i], h);
         if (e->o->tables)

@@ -24,6 +24,7 @@ typedef struct {
 } Emit;
 
 bool is_batched(const Emit *e); /* an instance holds several sequences */
+bool has_beams(const Emit *e);  /* a function that searches by beams, one in each slot */
 bool has_pages(const Emit *e);  /* their states lie in pages */
 /* Of the lines of a runtime's file that begin with a word, as $talk, those that are for this model, without the word; and all others. */
 const char *chosen_text(const Emit *e, const char *file);

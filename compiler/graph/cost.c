@@ -147,6 +147,26 @@ Flops cost_flops(const Graph *g, const int64_t *size, int over)
         return c.flops;
 }
 
+static void count_each(Count *c, const Body *body, Flops *of)
+{
+        for (int i = 0; i < body->nnode; i++) {
+                const Node *n = body->node[i];
+                c->flops = (Flops){0};
+                count_node(c, n, 1);
+                of[n->id] = c->flops;
+                for (int k = 0; n->op == OP_REPEAT && k < n->attr.region->nbody; k++)
+                        count_each(c, n->attr.region->body[k], of);
+        }
+}
+
+Flops *flops_by_node(Arena *a, const Graph *g, const int64_t *size)
+{
+        Flops *of = NEW_ARRAY(a, Flops, g->nnode);
+        Count c = {.g = g, .size = size, .over = -1, .stage = stage_of(a, g)};
+        count_each(&c, g->top, of);
+        return of;
+}
+
 int64_t cost_per_token(const Graph *g)
 {
         int64_t size[MAX_NAMED] = {0};

@@ -596,6 +596,8 @@ typedef struct {
 /* Of one call, as polynomials in the named dimension `over` (-1: all constant); the others have the sizes given. */
 Flops cost_flops(const Graph *g, const int64_t *size, int over);
 int64_t polynomial_at(const Polynomial *p, int64_t n);
+/* By node id: those of one iteration, for these sizes (factor[0] alone). */
+Flops *flops_by_node(Arena *a, const Graph *g, const int64_t *size);
 
 /* Of the first position: products and pairs where time = 1, past = 0, all else at its bound. */
 int64_t cost_per_token(const Graph *g);

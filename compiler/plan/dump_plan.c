@@ -3,7 +3,7 @@
 
 #include "plan.h"
 
-static const char *const kernel_word[] = {
+const char *const kernel_word[] = {
         [K_LOOP] = "loop",           [K_MATMUL] = "matmul", [K_ACTIVATION_MATMUL] = "value matmul",
         [K_ATTENTION] = "attention", [K_SCAN] = "scan",     [K_SELECT] = "select",
         [K_ACTIVE] = "active",       [K_FILL] = "fill",     [K_REPEAT] = "repeat"};

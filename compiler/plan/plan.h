@@ -60,7 +60,26 @@ int64_t heads_modulus(const Plan *p, const Kernel *k, const Buffer *b);
 /* sync.c: "8 barriers a call, 6 with one row, 5 where threads divide 8 heads": those of a body, with the repeats in it rolled out; in: " a call" */
 const char *barriers_text(Arena *a, const Plan *p, int body, const char *in);
 
-/* dump_plan.c: kernels in order with their barriers, then buffers with home, offset, size and life; bytes of the weights that
+/* kernel_cost.c: what one run of a kernel in a call of given sizes costs, by the rule of cost_flops() */
+typedef struct {
+        int64_t flops, products; /* all; those of products and of attention among them */
+        int64_t read, written;   /* bytes of buffers that it touches, each once */
+        int64_t units;           /* pieces that threads share; 1: one thread does it all */
+        const char *unit;        /* what they are: "panels of 16 outputs" */
+        int64_t blocks; /* of attention of one row: blocks of keys, which are shared where whole units are not shared evenly; else 1 */
+        int64_t runs;   /* in a call: the iterations around it; of those with a gate, the ones in use */
+} KernelCost;
+/* [p->steps], by Kernel.step.  size: of the named dimensions; size[NAMED_FIRST]: the first row wanted as output. */
+KernelCost *kernel_costs(Arena *a, const Plan *p, const int64_t *size);
+
+/* What a machine does at most in a second: bytes that one thread reads, and FLOPs. */
+typedef struct {
+        double read, flops;
+} Ceilings;
+
+/* dump_plan.c: the word for a kind of kernels */
+extern const char *const kernel_word[];
+/* kernels in order with their barriers, then buffers with home, offset, size and life; bytes of the weights that
  * products read: of a decoder, what a step reads (of experts: all) */
 int64_t product_weights(const Plan *p);
 void plan_dump(FILE *f, const Plan *p);

@@ -14,6 +14,7 @@ import sys
 import termios
 import time
 import zlib
+from xml.etree import ElementTree
 
 DRIVER, FOLDER = sys.argv[1], sys.argv[2]
 PROMPT = "lathe> "
@@ -401,6 +402,16 @@ def times_of_kernels():
         return f"shares or calls are wrong: {prefill}"
     if not all(float(row[4]) > 0 for row in prefill if row[0] in ("layer_ffn_gate_up", "top_logits", "layer_attn")):
         return f"no arithmetic: {prefill}"
+    code, out, err = run_script(TALE + f':run "Nora found" 2\n:time {FOLDER}/time.svg\n')
+    root = ElementTree.parse(FOLDER + "/time.svg").getroot()
+    marks = [(g.attrib["data-kernel"], g.attrib["data-call"]) for g in root.iter("{http://www.w3.org/2000/svg}g") if "data-kernel" in g.attrib]
+    titles = [t.text for t in root.iter("{http://www.w3.org/2000/svg}title")]
+    rates = [float(m[1]) for m in (re.search(r", ([\d.]+) [kMG]?FLOP/s, ", t) for t in titles) if m]
+    if code or err or len(set(marks)) != len(marks) or len(marks) != 2 * (len(planned) - 1) or len(set(rates)) < len(planned):
+        return f"a picture of the times: status {code}, {err!r}, {len(marks)} marks of {len(planned)} kernels, rates {sorted(set(rates))}"
+    code, out, err = run_script(TALE + f":time {FOLDER}/time.png\n:time {FOLDER}/nowhere/time.svg\n")
+    if code != 1 or "time.png is no file that ends in .svg" not in err or "nothing was written" not in err:
+        return f"pictures that can't be written: status {code}, {err!r}"
 
 
 def read_png(path):

@@ -1,0 +1,208 @@
+/* The kinds of calls of a plan: which kernels run in each, in what order, how threads share them, and what they cost. */
+#include <inttypes.h>
+#include <math.h>
+
+#include "pictures_private.h"
+
+/* --- sizes ------------------------------------------------------------------------------------------------------------ */
+
+/* "source": the inputs that are fed with these groups */
+static const char *group_names(Arena *a, const Graph *g, uint64_t groups)
+{
+        const char *text = "";
+        for (int i = 0; i < g->ninput; i++) {
+                const Input *in = &g->input[i];
+                bool first = groups >> in->group & 1;
+                for (int k = 0; k < i; k++)
+                        first &= g->input[k].group != in->group;
+                if (first)
+                        text = arena_printf(a, "%s%s%s", text, *text ? ", " : "",
+                                            in->group_name ? in->group_name : input_name(in));
+        }
+        return text;
+}
+
+/* " with frames = 16, time = 256": what a call has beside the positions */
+static const char *sizes_text(Arena *a, const Graph *g, const int64_t *size)
+{
+        const char *text = "";
+        for (int i = 0; i < g->nnamed; i++)
+                if (i != g->past && i != g->time)
+                        text = arena_printf(a, "%s%s%s = %" PRId64, text, *text ? ", " : " with ",
+                                            g->named[i].said ? g->named[i].said : g->named[i].name, size[i]);
+        return text;
+}
+
+static PlanCall call_new(const Plan *p, uint64_t part, const char *name)
+{
+        PlanCall c = {.name = name, .part = part};
+        for (int i = 0; i < p->graph->nnamed; i++)
+                c.size[i] = p->bound[i];
+        if (p->graph->past >= 0)
+                c.size[p->graph->past] = 0;
+        return c;
+}
+
+static PlanCall step_call(const Plan *p)
+{
+        const Graph *g = p->graph;
+        PlanCall c = call_new(p, 0, "step");
+        c.one_row = true;
+        c.size[g->time] = 1;
+        c.size[g->past] = g->named[g->time].bound - 1;
+        c.about = arena_printf(g->arena, "a step after %" PRId64 " positions%s", c.size[g->past],
+                               sizes_text(g->arena, g, c.size));
+        return c;
+}
+
+static PlanCall prefill_call(const Plan *p)
+{
+        const Graph *g = p->graph;
+        PlanCall c = call_new(p, 0, "prefill");
+        c.size[NAMED_FIRST] = c.size[g->time] - 1;
+        c.about = arena_printf(g->arena, "a prefill of %" PRId64 " positions, outputs of the last%s",
+                               c.size[g->time], sizes_text(g->arena, g, c.size));
+        return c;
+}
+
+int calls_of(Arena *a, const Plan *p, PlanCall **call)
+{
+        const Graph *g = p->graph;
+        PlanCall *c = NEW_ARRAY(a, PlanCall, g->npart + 2);
+        int n = 0;
+        for (int i = 0; i < g->npart; i++) {
+                if (!g->part[i])
+                        continue;
+                c[n] = call_new(p, g->part[i], arena_printf(a, "feed %s", group_names(a, g, g->part[i])));
+                c[n].about = arena_printf(a, "feeding %s%s", group_names(a, g, g->part[i]),
+                                          sizes_text(a, g, c[n].size));
+                n++;
+        }
+        if (g->past < 0) {
+                c[n] = call_new(p, 0, "call");
+                c[n].about = arena_printf(a, "a call%s", sizes_text(a, g, c[n].size));
+                n++;
+        } else {
+                if (p->bound[g->time] > 1)
+                        c[n++] = prefill_call(p);
+                c[n++] = step_call(p);
+        }
+        for (int i = 0; i < n; i++)
+                c[i].cost = kernel_costs(a, p, c[i].size);
+        *call = c;
+        return n;
+}
+
+/* --- order ------------------------------------------------------------------------------------------------------------ */
+
+typedef struct {
+        Arena *arena;
+        const Plan *plan;
+        Turn *turn;
+        int n, cap, number;
+} Turns;
+
+static void add_turn(Turns *t, Turn turn)
+{
+        GROW(t->arena, t->turn, t->n, t->cap);
+        t->turn[t->n++] = turn;
+}
+
+static void add_turns(Turns *t, int body, const PlanCall *call)
+{
+        const KernelList *l = &t->plan->list[body];
+        for (int i = 0; i < l->n; i++) {
+                const Kernel *k = l->kernel[i];
+                if (body == 0 && !call->all_parts && k->part != call->part)
+                        continue;
+                if (k->op != K_REPEAT) {
+                        add_turn(t, (Turn){RUNS_KERNEL, k, 1, ++t->number, false});
+                        continue;
+                }
+                for (int b = 0; b < k->region->nbody; b++) {
+                        int64_t runs = 0;
+                        for (int64_t j = 0; j < k->region->iterations; j++)
+                                runs += k->region->body_of[j] == b;
+                        add_turn(t, (Turn){RUNS_BODY, k, runs, 0, b == 0});
+                        add_turns(t, body_number(t->plan, k->region->body[b]), call);
+                        add_turn(t, (Turn){ENDS_BODY, k, runs, 0, false});
+                }
+        }
+}
+
+double widest_name(const Plan *p)
+{
+        double widest = 0;
+        for (int b = 0; b < p->nbody; b++)
+                for (int i = 0; i < p->list[b].n; i++)
+                        widest = fmax(widest, svg_width(p->list[b].kernel[i]->name, SVG_SIZE));
+        return widest;
+}
+
+unsigned kinds_of_plan(const Plan *p)
+{
+        unsigned kinds = 0;
+        for (int b = 0; b < p->nbody; b++)
+                for (int i = 0; i < p->list[b].n; i++)
+                        if (p->list[b].kernel[i]->op != K_REPEAT)
+                                kinds |= 1U << kind_of_kernel(p->list[b].kernel[i]);
+        return kinds;
+}
+
+int turns_of(Arena *a, const Plan *p, const PlanCall *call, Turn **turn)
+{
+        Turns t = {.arena = a, .plan = p};
+        add_turns(&t, 0, call);
+        *turn = t.turn;
+        return t.n;
+}
+
+/* --- threads ---------------------------------------------------------------------------------------------------------- */
+
+double least_seconds(const KernelCost *cost, const Roof *roof)
+{
+        return fmax((double)cost->flops / roof->most.flops,
+                    (double)(cost->read + cost->written) / roof->most.read);
+}
+
+bool waits_before(const Plan *p, const PlanCall *call, const Turn *t, int threads)
+{
+        const int calls = !call->one_row                            ? WAIT_ROWS
+                          : p->heads > 0 && p->heads % threads == 0 ? WAIT_HEADS
+                                                                    : WAIT_STEP;
+        return threads > 1 && (t->kernel->barrier & calls) && (t->kind == RUNS_KERNEL || t->begins);
+}
+
+bool is_done_by_each(const PlanCall *call, const Kernel *k)
+{
+        return (k->own && call->one_row) || k->op == K_ACTIVE;
+}
+
+int64_t call_units(const PlanCall *call, const Kernel *k, int threads)
+{
+        const KernelCost *c = &call->cost[k->step];
+        const int64_t all = c->units * c->blocks;
+        const bool even = (all + threads - 1) / threads >= (c->units + threads - 1) / threads * c->blocks;
+        return c->units % threads == 0 || even ? c->units : all;
+}
+
+int64_t units_before(const PlanCall *call, const Kernel *k, int t, int threads)
+{
+        return call_units(call, k, threads) * t / threads;
+}
+
+int64_t units_done(const PlanCall *call, const Kernel *k, int t, int threads)
+{
+        if (is_done_by_each(call, k))
+                return call->cost[k->step].units;
+        return units_before(call, k, t + 1, threads) - units_before(call, k, t, threads);
+}
+
+const char *units_text(Arena *a, const PlanCall *call, const Kernel *k, int threads)
+{
+        const KernelCost *c = &call->cost[k->step];
+        const int64_t units = call_units(call, k, threads);
+        if (units == 1)
+                return "one thread does it";
+        return arena_printf(a, "%" PRId64 " %s", units, units > c->units ? "blocks of keys" : c->unit);
+}

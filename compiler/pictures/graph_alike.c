@@ -1,0 +1,88 @@
+/* Bodies of a repeat that look alike: those of layers whose masks or tables differ, say.  They are drawn once.
+ *
+ * The blocks of a body have numbers one after another, the body's own first.  Two bodies look alike if block for block says the same and
+ * the same flows join them. */
+#include "graph_private.h"
+
+static bool same_text(const char *a, const char *b)
+{
+        return a == b || (a && b && !strcmp(a, b));
+}
+
+/* States that differ in their slots have names of their own. */
+static bool says_same(const Block *a, const Block *b)
+{
+        bool same = a->kind == b->kind && a->colour == b->colour && a->nop == b->nop &&
+                    a->nweight == b->nweight && a->more_weights == b->more_weights &&
+                    same_text(a->ops, b->ops) && same_text(a->shape, b->shape);
+        same &= a->kind == BLOCK_STATE || same_text(a->name, b->name);
+        for (int i = 0; same && i < a->nweight; i++)
+                same = same_text(a->weight_text[i], b->weight_text[i]);
+        return same;
+}
+
+static bool is_in(const Block *b, int first, int n)
+{
+        return b->id >= first && b->id < first + n;
+}
+
+static bool has_flow(const BlockGraph *g, int from, int to)
+{
+        for (int i = 0; i < g->nflow; i++)
+                if (g->flow[i].from->id == from && g->flow[i].to->id == to)
+                        return true;
+        return false;
+}
+
+/* Flows within n blocks from `first` on; *all: each has one `apart` further too. */
+static int flows_within(const BlockGraph *g, int first, int n, int apart, bool *all)
+{
+        int count = 0;
+        for (int i = 0; i < g->nflow; i++) {
+                const Flow *f = &g->flow[i];
+                if (!is_in(f->from, first, n) || !is_in(f->to, first, n))
+                        continue;
+                *all = *all && has_flow(g, f->from->id + apart, f->to->id + apart);
+                count++;
+        }
+        return count;
+}
+
+bool blocks_look_alike(const BlockGraph *g, const Block *one, const Block *last)
+{
+        const int apart = last->id - one->id, n = g->nblock - last->id;
+        bool same = apart == n;
+        for (int i = 1; same && i < n; i++) {
+                const Block *a = g->block[one->id + i], *b = g->block[last->id + i];
+                same = says_same(a, b) && b->outer->id - a->outer->id == apart;
+        }
+        return same &&
+               flows_within(g, one->id, n, apart, &same) == flows_within(g, last->id, n, -apart, &same) &&
+               same;
+}
+
+Block *counterpart(const BlockGraph *g, const Block *last, Block *b)
+{
+        return b && b->id >= last->id ? g->block[b->id - (g->nblock - last->id)] : b;
+}
+
+/* What flows from the body that stays to the one that goes is what flows from iteration to iteration. */
+void drop_last_body(BlockGraph *g, Block *last)
+{
+        const int n = g->nblock - last->id, first = last->id - n;
+        int left = 0;
+        for (int i = 0; i < g->nflow; i++) {
+                Flow f = g->flow[i];
+                const bool goes = f.from->id >= last->id || f.to->id >= last->id;
+                const bool between = is_in(f.from, first, n) && f.to->id >= last->id;
+                f = (Flow){counterpart(g, last, f.from), counterpart(g, last, f.to)};
+                bool known = between;
+                for (int k = 0; k < left && goes; k++)
+                        known |= g->flow[k].from == f.from && g->flow[k].to == f.to;
+                if (!known)
+                        g->flow[left++] = f;
+        }
+        g->nflow = left;
+        g->nblock = last->id;
+        last->outer->ninside--;
+}

@@ -1,0 +1,44 @@
+/* pictures: SVG of what a model is and of how its kernels run: the graph by blocks, the arena over time, the schedule of threads, a
+ * roofline.
+ *
+ * Every function appends a whole document to a text.  A picture is as large as what it shows; text is never smaller than 9 pixels of
+ * it.  Elements carry what they stand for in `data-` attributes, which programs (and the tests) read, and in a <title>, which browsers show. */
+#ifndef PICTURES_H
+#define PICTURES_H
+#include "plan/plan.h"
+
+/* arena_picture.c: kernels in their order from left to right, bytes of the arena upwards. */
+void draw_arena(Text *out, const Plan *p);
+
+/* calls.c: the kinds of calls of a plan, and what each kernel costs in them: what is fed separately, the largest prefill, whose last
+ * row is wanted, and a step behind the whole context; of a model that is not causal the largest call. */
+typedef struct {
+        const char *name, *about; /* "step", "a step after 255 positions" */
+        uint64_t part;            /* the kernels of the top body that run: Kernel.part; all_parts: all do */
+        bool all_parts, one_row;  /* one_row: a step */
+        int64_t size[MAX_NAMED];
+        const KernelCost *cost; /* by Kernel.step */
+        const double *seconds;  /* by Kernel.step: what all its runs took; NULL: nothing was measured */
+} PlanCall;
+int calls_of(Arena *a, const Plan *p, PlanCall **call); /* how many */
+
+/* What a machine does at most, and who says so: "one thread, as given". */
+typedef struct {
+        Ceilings most;
+        const char *from;
+} Roof;
+
+/* threads_picture.c: each thread's share of each kernel, from barrier to barrier; a body of a repeat is drawn once. */
+void draw_threads(Text *out, const Plan *p, const Roof *roof, int threads);
+
+/* roofline_picture.c: FLOPs a byte of each kernel under the roof, and what it reaches, if that was measured of all calls. */
+void draw_roofline(Text *out, const Plan *p, const Roof *roof, const PlanCall *call, int ncall);
+
+/* costs_text.c: what kernels cost in each call, and how threads share them, as a table */
+void print_costs(FILE *f, const Plan *p);
+void print_shares(FILE *f, const Plan *p, int threads);
+
+/* graph_picture.c, graph_dot.c: blocks and what flows between them, for Graphviz too. */
+void draw_graph(Text *out, const Graph *g);
+void print_graph_dot(Text *out, const Graph *g);
+#endif

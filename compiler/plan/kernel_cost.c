@@ -1,0 +1,290 @@
+/* What kernels cost: FLOPs of the nodes that they compute, bytes of the buffers that these stand between, and the pieces of work
+ * that threads share.
+ *
+ * A kernel's nodes are found from what it stores, back to what lies in a buffer.  FLOPs follow the rule of cost_flops(): a value that
+ * two kernels compute, each for itself, counts in both.  A buffer counts once, with the elements that are looked at: of a table
+ * that rows are gathered from, those rows. */
+#include "plan.h"
+
+enum { BLOCK_OF_KEYS = 256 /* ATTENTION_BLOCK of runtime/attention.h */ };
+
+typedef struct {
+        const Plan *plan;
+        const int64_t *size;
+        const Flops *flops; /* by node id */
+        const Kernel *kernel;
+        bool *seen;       /* by node id */
+        int64_t *touched; /* by buffer id: elements */
+        KernelCost cost;
+} Costing;
+
+/* --- FLOPs and bytes -------------------------------------------------------------------------------------------------- */
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+        return a < b ? a : b;
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+        return a > b ? a : b;
+}
+
+/* So many elements of the buffer are looked at, once more. */
+static void touch_elements(Costing *c, Buffer *b, int64_t n)
+{
+        const Buffer *whole = whole_buffer(b);
+        /* of the weights of two products that lie side by side the type is that of one */
+        const int64_t all = whole->home == IN_WEIGHTS ? buffer_elements(whole, whole->size)
+                                                      : type_count(&whole->type, c->size);
+        const int64_t before = c->touched[whole->id], now = smaller(before + n, larger(all, n));
+        c->touched[whole->id] = now;
+        c->cost.read += buffer_size(whole, now) - buffer_size(whole, before);
+}
+
+static void count_write(Costing *c, const Store *s)
+{
+        if (s->to)
+                c->cost.written += buffer_size(s->to, type_count(&s->node->type, c->size));
+}
+
+static bool is_weight_of(const Kernel *k, const Node *product)
+{
+        for (int i = 0; i < k->nsegment; i++)
+                for (int j = 0; j < k->segment[i].nproduct; j++)
+                        if (k->segment[i].product[j] == product)
+                                return true;
+        return false;
+}
+
+static void cost_node(Costing *c, Node *n, int64_t looked_at, bool stored);
+
+static void cost_inputs(Costing *c, Node *n, int64_t looked_at)
+{
+        const int64_t own = type_count(&n->type, c->size);
+        const int inputs = is_weight_of(c->kernel, n) ? 1 : n->nin; /* the weights are counted apart */
+        for (int i = n->op == OP_APPEND; i < inputs; i++) { /* what is kept already stays where it is */
+                int64_t all = type_count(&n->in[i]->type, c->size);
+                bool some = n->op == OP_VIEW || (n->op == OP_GATHER && i == 0);
+                cost_node(c, n->in[i], some ? smaller(all, smaller(own, looked_at)) : all, true);
+        }
+}
+
+/* stored: what lies in a buffer is read from there; false of the roots, which the kernel computes. */
+static void cost_node(Costing *c, Node *n, int64_t looked_at, bool stored)
+{
+        Buffer *b = stored ? c->plan->value[n->id] : NULL;
+        if (b) {
+                touch_elements(c, b, looked_at);
+                return;
+        }
+        if (op_info[n->op].family == CONTROL || (n->op != OP_VIEW && c->seen[n->id]))
+                return;
+        if (!c->seen[n->id]) {
+                const Flops *f = &c->flops[n->id];
+                const int64_t products = f->product.factor[0] + f->pair.factor[0];
+                c->cost.products += products;
+                c->cost.flops += products + f->pointwise.factor[0];
+        }
+        c->seen[n->id] = true;
+        cost_inputs(c, n, looked_at);
+}
+
+static void cost_store(Costing *c, const Store *s)
+{
+        if (s->node)
+                cost_node(c, s->node, type_count(&s->node->type, c->size), s->copy);
+        count_write(c, s);
+}
+
+static void cost_kernel(Costing *c)
+{
+        const Kernel *k = c->kernel;
+        for (int i = 0; i < k->nstore && k->op != K_MATMUL; i++)
+                cost_store(c, &k->store[i]);
+        for (int i = 0; i < k->nsegment; i++) {
+                const Segment *s = &k->segment[i];
+                cost_store(c, &s->store);
+                for (int j = 0; j < s->nproduct; j++)
+                        touch_elements(c, s->w[j], type_count(&s->w[j]->type, c->size));
+        }
+}
+
+/* --- units ------------------------------------------------------------------------------------------------------------ */
+
+static int64_t loop_count(const Costing *c, const CodeLoop *l)
+{
+        return dim_value(l->size, c->size);
+}
+
+static int64_t loops_count(const Costing *c, const Function *f, int begin, int end)
+{
+        int64_t times = 1;
+        for (int i = begin; i < end; i++)
+                times *= loop_count(c, &f->loop[i]);
+        return times;
+}
+
+static int64_t turns_around(const Costing *c, const Function *f, const int *loop, int n)
+{
+        int64_t times = 1;
+        for (int i = 0; i < n; i++)
+                times *= loop_count(c, &f->loop[loop[i]]);
+        return times;
+}
+
+static void share_in(Costing *c, int64_t units, const char *unit)
+{
+        c->cost.units = larger(units, 1);
+        c->cost.unit = unit;
+}
+
+/* ATTENTION_UNITS and MIXED_UNITS of the runtime. */
+static void attention_units(Costing *c, const Function *f, const AttentionCall *a)
+{
+        const int64_t tile = a->k_key ? 16 : larger(c->plan->target->rows, 1);
+        const int64_t rows = a->row < 0 ? 1 : loop_count(c, &f->loop[a->row]);
+        const int64_t around = turns_around(c, f, a->around, a->naround);
+        const int64_t keys = dim_value(a->keys, c->size);
+        if (rows == 1 && c->kernel->parts && !a->naround)
+                c->cost.blocks = larger((keys + BLOCK_OF_KEYS - 1) / BLOCK_OF_KEYS, 1);
+        if (a->weigh)
+                share_in(c, around * ((rows + tile - 1) / tile), "tiles of rows");
+        else
+                share_in(c, around * a->kv_heads * ((rows * (a->heads / a->kv_heads) + tile - 1) / tile),
+                         rows == 1 ? "heads of keys" : "tiles of rows by heads of keys");
+}
+
+/* Of the statement that shares a kernel's work among threads. */
+static void units_of(Costing *c, const Function *f, const Stmt *s)
+{
+        switch (s->op) {
+        case STMT_ROWS: share_in(c, loops_count(c, f, s->begin, s->end), "rows"); break;
+        case STMT_MATMUL: {
+                const MatmulCall *m = s->call.matmul;
+                share_in(c, loops_count(c, f, 0, m->outer) * m->panels, "panels of 16 outputs");
+                break;
+        }
+        case STMT_ACTIVATION_MATMUL: {
+                const ActivationCall *a = s->call.activation;
+                int64_t rows = a->row < 0 ? 1 : loop_count(c, &f->loop[a->row]);
+                share_in(c,
+                         turns_around(c, f, a->around, a->naround) *
+                                 ((rows + CONTRACT_ROWS - 1) / CONTRACT_ROWS),
+                         "blocks of 32 rows");
+                break;
+        }
+        case STMT_ATTENTION: attention_units(c, f, s->call.attention); break;
+        case STMT_SCAN:
+                share_in(c, s->call.scan->heads * SCAN_UNITS(s->call.scan->width), "parts of heads");
+                break;
+        default: break;
+        }
+}
+
+static void cost_units(Costing *c)
+{
+        const Code *code = c->kernel->code;
+        const Function *f = code->function[code->n - 1];
+        share_in(c, 1, "whole");
+        c->cost.blocks = 1;
+        for (int i = 0; i < f->body.n; i++)
+                units_of(c, f, &f->body.stmt[i]);
+}
+
+/* --- all kernels ------------------------------------------------------------------------------------------------------- */
+
+/* The rows from the first wanted one on. */
+static void wanted_rows(const Graph *g, int64_t *size)
+{
+        if (g->past < 0)
+                return;
+        size[g->past] += size[NAMED_FIRST];
+        size[g->time] -= size[NAMED_FIRST];
+}
+
+/* Of a state that is read within a window, no more positions than it holds. */
+static void held_positions(const Plan *p, const Kernel *k, int64_t *size)
+{
+        int64_t held = 0;
+        for (int i = 0; i < k->code->nread; i++) {
+                const int cache = cache_of(k->code->read[i]);
+                if (cache >= 0)
+                        held = larger(held, p->cache[cache].size);
+        }
+        if (held && p->graph->past >= 0)
+                size[p->graph->past] = smaller(size[p->graph->past], larger(held - size[p->graph->time], 0));
+}
+
+/* Rows of a call are spread evenly over the iterations that change them (experts): some run, each with its part of them. */
+static int64_t spread_rows(const Graph *g, const Region *r, int64_t *size)
+{
+        const int64_t rows = g->past < 0 ? r->iterations : size[g->time] * iterations_in_use(r);
+        const int64_t runs = smaller(r->iterations, rows);
+        if (g->past >= 0)
+                size[g->time] = (rows + runs - 1) / runs;
+        return runs;
+}
+
+static KernelCost cost_one(const Plan *p, const Kernel *k, const int64_t *size)
+{
+        const Graph *g = p->graph;
+        Arena scratch = {.out_of_memory = g->arena->out_of_memory};
+        Costing c = {.plan = p, .kernel = k, .size = size, .flops = flops_by_node(&scratch, g, size)};
+        c.seen = NEW_ARRAY(&scratch, bool, g->nnode);
+        c.touched = NEW_ARRAY(&scratch, int64_t, p->nbuffer);
+        cost_kernel(&c);
+        cost_units(&c);
+        arena_free(&scratch);
+        return c.cost;
+}
+
+typedef struct {
+        const Plan *plan;
+        const int64_t *size;
+        KernelCost *of;
+} AllCosts;
+
+/* active: the sizes of kernels that compute the rows alone that their iteration changes. */
+static void cost_body(const AllCosts *all, int body, int64_t runs, const int64_t *active);
+
+static void cost_repeat(const AllCosts *all, const Kernel *k, int64_t runs)
+{
+        const Region *r = k->region;
+        int64_t active[MAX_NAMED], in_use = r->iterations;
+        memcpy(active, all->size, sizeof active);
+        if (k->active_rows)
+                in_use = spread_rows(all->plan->graph, r, active);
+        for (int b = 0; b < r->nbody; b++) {
+                int64_t taken = 0;
+                for (int64_t t = 0; t < r->iterations; t++)
+                        taken += r->body_of[t] == b;
+                cost_body(all, body_number(all->plan, r->body[b]), runs * smaller(taken, in_use), active);
+        }
+}
+
+static void cost_body(const AllCosts *all, int body, int64_t runs, const int64_t *active)
+{
+        const KernelList *list = &all->plan->list[body];
+        for (int i = 0; i < list->n; i++) {
+                const Kernel *k = list->kernel[i];
+                int64_t size[MAX_NAMED];
+                if (k->op == K_REPEAT) {
+                        cost_repeat(all, k, runs);
+                        continue;
+                }
+                memcpy(size, k->active_only ? active : all->size, sizeof size);
+                if (k->tail)
+                        wanted_rows(all->plan->graph, size);
+                held_positions(all->plan, k, size);
+                all->of[k->step] = cost_one(all->plan, k, size);
+                all->of[k->step].runs = runs;
+        }
+}
+
+KernelCost *kernel_costs(Arena *a, const Plan *p, const int64_t *size)
+{
+        const AllCosts all = {p, size, NEW_ARRAY(a, KernelCost, p->steps)};
+        cost_body(&all, 0, 1, size);
+        return all.of;
+}
