@@ -167,7 +167,7 @@ bool verify_table(Model *m, const Options *o, const Target *target, When when, c
 
 /* Golden files: what a model's outputs are, to the bit, as text that a person reads and a diff shows.
  *
- *   lathe golden 1
+ *   lathe golden 2                         1: the same without keep, kept, likeliest and pieces
  *   model tale.model tale                  a file, relative to this one, and a model in it
  *   set layers 4                           for each hyperparameter that was given
  *   hyper layers 4; heads 6                 all of them, to be read: what a check names if they change
@@ -177,10 +177,15 @@ bool verify_table(Model *m, const Options *o, const Target *target, When when, c
  *   prompt 4E6F7261                        bytes of a text, in hexadecimal; or
  *   inputs FILE.safetensors 0x<hash>       by their names; without either they are made by hash
  *   steps 20                               tokens of greedy text
+ *   keep 1024                              so many values of each output, at most
  *   tap layer[i].attn
  *
  *   layer[0].attn [12, 96] 0x<hash> norm 3.2 first 0.1 0.2 0.3 last 0.4 0.5 0.6
+ *   logits [12, 512] 0x<hash> norm 3.2 first 0.1 0.2 0.3 last 0.4 0.5 0.6
+ *   kept 6 BDCCCCCD3E4CCCCD …              of the output above each sixth value from the first on, its 32 bits in hexadecimal
+ *   likeliest 17 4 …                       of logits: the token of each row
  *   text "a girl"
+ *   pieces 2 5                             bytes of the line above, token by token
  *
  * Values come in the order in which the model's file has them; floats have 9 digits, which are enough for every bit.  The norm
  * is that of the finite values. */
@@ -193,6 +198,10 @@ typedef struct {
         double norm;
         int shown; /* at either end */
         float first[SHOWN], last[SHOWN];
+        int64_t every, nkept; /* of an output each so many-th value; nkept 0: none is kept */
+        float *kept;
+        int64_t nlikeliest; /* rows; 0: it is not of logits */
+        int32_t *likeliest;
 } GoldenValue;
 
 typedef struct {
@@ -203,9 +212,12 @@ typedef struct {
         const char *hyper; /* or NULL */
         GoldenValue *value;
         int nvalue, cap_value;
+        int64_t keep;     /* so many values of each output are kept, at most; 0: none */
         const char *text; /* greedy, quoted; or NULL */
-        int code;         /* an exit code: of what was wrong last */
-        const char *why;  /* the file can't be read: a message */
+        int32_t *piece;   /* [npiece]: bytes of it, token by token */
+        int npiece, cap_piece;
+        int code;        /* an exit code: of what was wrong last */
+        const char *why; /* the file can't be read: a message */
 } Golden;
 
 /* golden_file.c */
@@ -225,6 +237,16 @@ bool golden_hash(const Graph *elaborated, uint64_t *spec); /* false: a temporary
  * repeat gives; false after a message, with g->code.  After golden_run() the second leaves out those that say nothing new. */
 bool golden_choose_taps(Golden *g);
 void golden_drop_repeated(Golden *g);
+
+/* golden_kept.c: what is kept of an output [n], to tell later what has become of it, .. */
+enum { GOLDEN_KEPT = 1024 /* values, if nobody says how many */ };
+void golden_keep(Golden *g, GoldenValue *v, const float *x, int64_t n);
+void golden_keep_likeliest(Golden *g, GoldenValue *v, const float *x, int64_t rows, int64_t columns);
+void golden_write_kept(const GoldenValue *v, Text *t); /* as lines of a golden file */
+/* .. and what has: the largest change, other tokens, the text before and after. */
+void golden_say_changes(Text *to, const Golden *was, const Golden *is);
+/* ": 3 units in the last place apart", or in percent where that says more; "" where neither does. */
+const char *golden_apart(Arena *a, float was, float is);
 
 /* golden_compare.c */
 /* Says what differs: the first value, then what it is of.  bound 0: to the bit. */

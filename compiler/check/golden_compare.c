@@ -8,27 +8,17 @@
 
 /* --- values --------------------------------------------------------------------------------------------------------- */
 
-/* Floats, or doubles, between two whose bits are a and b: negative ones count downwards. */
-static uint64_t units(int64_t a, int64_t b, int64_t least)
-{
-        uint64_t x = (uint64_t)(a < 0 ? least - a : a), y = (uint64_t)(b < 0 ? least - b : b);
-        return (int64_t)x > (int64_t)y ? x - y : y - x;
-}
+enum { MANY_UNITS = 1000 }; /* of a double: more say nothing to a reader */
 
-static uint64_t float_units(float a, float b)
-{
-        int32_t x, y;
-        memcpy(&x, &a, sizeof x);
-        memcpy(&y, &b, sizeof y);
-        return units(x, y, INT32_MIN);
-}
-
+/* Doubles between two: negative ones count downwards. */
 static uint64_t double_units(double a, double b)
 {
         int64_t x, y;
         memcpy(&x, &a, sizeof x);
         memcpy(&y, &b, sizeof y);
-        return units(x, y, INT64_MIN);
+        x = x < 0 ? INT64_MIN - x : x;
+        y = y < 0 ? INT64_MIN - y : y;
+        return x > y ? (uint64_t)x - (uint64_t)y : (uint64_t)y - (uint64_t)x;
 }
 
 static double elements(const char *shape)
@@ -63,10 +53,10 @@ static bool within(const GoldenValue *was, const GoldenValue *is, double bound)
 
 static void say_value(Text *to, const char *which, int i, float was, float is)
 {
-        text_printf(to, "     %s value %d was %.9g, is %.9g", which, i, (double)was, (double)is);
-        if (isfinite(was) && isfinite(is))
-                text_printf(to, ": %" PRIu64 " units in the last place apart", float_units(was, is));
-        text_printf(to, "\n");
+        Arena arena = {0};
+        text_printf(to, "     %s value %d was %.9g, is %.9g%s\n", which, i, (double)was, (double)is,
+                    golden_apart(&arena, was, is));
+        arena_free(&arena);
 }
 
 /* The first that differs, or that is further off than the bound; the norm, in which every value has a part, where none that is
@@ -84,15 +74,19 @@ static void say_where(Text *to, const GoldenValue *was, const GoldenValue *is, d
                 }
         if (was->norm == is->norm) {
                 text_printf(to,
-                            "     in none of the values that are kept, and the norm is the same: the hash "
+                            "     in none of the first and last values, and the norm is the same: the hash "
                             "was 0x%016" PRIx64 ", is 0x%016" PRIx64 "\n",
                             was->hash, is->hash);
                 return;
         }
+        const uint64_t units = double_units(was->norm, is->norm);
         text_printf(to,
-                    "     in none of the values that are kept; the norm was %.17g, is %.17g: %" PRIu64
-                    " units in the last place of a double apart\n",
-                    was->norm, is->norm, double_units(was->norm, is->norm));
+                    "     in none of the first and last values; the norm was %.17g, is %.17g: ", was->norm,
+                    is->norm);
+        if (units <= MANY_UNITS || was->norm == 0)
+                text_printf(to, "%" PRIu64 " units in the last place of a double apart\n", units);
+        else
+                text_printf(to, "a change of %.2g %%\n", 100 * fabs(is->norm - was->norm) / was->norm);
 }
 
 static bool same_values(Text *to, const Golden *was, const Golden *is, double bound)
@@ -174,11 +168,13 @@ bool golden_compare(Text *to, const Golden *was, const Golden *is, double bound)
 {
         bool good = same_values(to, was, is, bound);
         if (good && bound == 0 && was->text && strcmp(was->text, is->text ? is->text : "") != 0) {
-                text_printf(to, "     the text was %s\n     and is %s\n", was->text,
-                            is->text ? is->text : "none");
+                if (!is->text)
+                        text_printf(to, "     the text was %s\n     and is none\n", was->text);
                 good = false;
         }
         say_what_changed(to, was, is);
+        if (!good)
+                golden_say_changes(to, was, is);
         return good;
 }
 
@@ -204,6 +200,14 @@ static Lines lines_of(Arena *a, const char *text)
         return l;
 }
 
+/* Of values that are kept the line is long, and says nothing to a reader. */
+static void print_line(FILE *to, char sign, const char *line)
+{
+        const size_t n = strlen(line);
+        const bool whole = n <= 200 || strncmp(line, "kept ", 5) != 0;
+        fprintf(to, "%c%.*s%s\n", sign, whole ? (int)n : 60, line, whole ? "" : "…");
+}
+
 /* By the longest common subsequence: common [was.n + 1][is.n + 1] is its length from line i and k on. */
 int golden_diff(FILE *to, Arena *a, const char *was_text, const char *is_text)
 {
@@ -225,7 +229,7 @@ int golden_diff(FILE *to, Arena *a, const char *was_text, const char *is_text)
                 }
                 bool gone =
                         i < was.n && (k == is.n || common[(i + 1) * width + k] >= common[i * width + k + 1]);
-                fprintf(to, "%c%s\n", gone ? '-' : '+', gone ? was.line[i] : is.line[k]);
+                print_line(to, gone ? '-' : '+', gone ? was.line[i] : is.line[k]);
                 changed++;
                 *(gone ? &i : &k) += 1;
         }

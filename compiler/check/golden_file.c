@@ -24,7 +24,7 @@ static void write_bytes(Text *t, const char *bytes)
 static void write_head(Golden *g, Text *t)
 {
         const Options *o = &g->o;
-        text_printf(t, "lathe golden 1\nmodel %s %s\n",
+        text_printf(t, "lathe golden 2\nmodel %s %s\n",
                     path_from(&g->arena, g->path, o->source ? o->source : o->file[0]), o->model);
         for (int i = 0; i < o->noverride; i++)
                 text_printf(t, "set %s %s\n", o->override[i].name, o->override[i].value);
@@ -56,6 +56,7 @@ static void write_head(Golden *g, Text *t)
         }
         if (o->steps)
                 text_printf(t, "steps %" PRId64 "\n", o->steps);
+        text_printf(t, "keep %" PRId64 "\n", g->keep);
         for (int i = 0; i < o->ntap; i++)
                 text_printf(t, "tap %s\n", o->tap[i]);
 }
@@ -76,10 +77,16 @@ const char *golden_text(Golden *g)
         Text *t = text_new(&g->arena);
         write_head(g, t);
         text_printf(t, "\n");
-        for (int i = 0; i < g->nvalue; i++)
+        for (int i = 0; i < g->nvalue; i++) {
                 write_value(&g->value[i], t);
+                golden_write_kept(&g->value[i], t);
+        }
         if (g->text)
                 text_printf(t, "text %s\n", g->text);
+        if (g->npiece)
+                text_printf(t, "pieces");
+        for (int i = 0; i < g->npiece; i++)
+                text_printf(t, " %d%s", g->piece[i], i + 1 == g->npiece ? "\n" : "");
         return t->data;
 }
 
@@ -182,10 +189,18 @@ static bool read_setting(Reading *r)
         return true;
 }
 
+/* A whole number up to 1000000000. */
+static bool read_count(Reading *r, int64_t *n)
+{
+        double x = 0;
+        const bool good = read_number(r, &x) && x >= 0 && x <= 1e9;
+        *n = good ? (int64_t)x : 0;
+        return good;
+}
+
 static bool read_head_line(Reading *r, const char *key)
 {
         Golden *g = r->g;
-        double steps = 0;
         char why[QUANT_WHY];
         if (!strcmp(key, "model"))
                 return read_model(r);
@@ -214,18 +229,17 @@ static bool read_head_line(Reading *r, const char *key)
                 return read_hash(r, &g->spec);
         if (!strcmp(key, "prompt"))
                 return read_prompt(r);
-        if (!strcmp(key, "steps")) {
-                bool good = read_number(r, &steps) && steps >= 0 && steps <= 1e9;
-                g->o.steps = good ? (int64_t)steps : 0;
-                return good || fail(r, "steps are 0 to 1000000000");
-        }
+        if (!strcmp(key, "steps"))
+                return read_count(r, &g->o.steps) || fail(r, "steps are 0 to 1000000000");
+        if (!strcmp(key, "keep"))
+                return read_count(r, &g->keep) || fail(r, "values to keep are 0 to 1000000000");
         if (!strcmp(key, "tap") && g->o.ntap < MAX_TAPS) {
                 g->o.tap[g->o.ntap++] = r->at;
                 return true;
         }
         return fail(r, "no such line is known: model, set, hyper, weights, quant, calibrate, kv, tokenizer, "
                        "spec, inputs, "
-                       "prompt, steps or tap");
+                       "prompt, steps, keep or tap");
 }
 
 GoldenValue *golden_value_new(Golden *g)
@@ -266,11 +280,59 @@ static bool read_value(Reading *r, const char *name)
         return shown == v->shown || fail(r, "as many last values as first ones are wanted");
 }
 
+/* Whole numbers up to the line's end; how many. */
+static int64_t read_counts(Reading *r, int32_t **to)
+{
+        int64_t n = 0;
+        *to = NEW_ARRAY(&r->g->arena, int32_t, (int64_t)strlen(r->at) / 2 + 1);
+        for (int64_t x; *r->at && !r->wrong; n++)
+                if (read_count(r, &x))
+                        (*to)[n] = (int32_t)x;
+                else
+                        fail(r, "whole numbers are wanted");
+        return n;
+}
+
+/* EVERY and 8 digits for each value. */
+static bool read_kept(Reading *r, GoldenValue *v)
+{
+        const char *digits = read_count(r, &v->every) && v->every ? word(r) : "";
+        const size_t n = strlen(digits) / 8;
+        v->kept = NEW_ARRAY(&r->g->arena, float, (int64_t)n + 1);
+        for (size_t i = 0; i < n; i++) {
+                char one[9] = {0}, *end;
+                memcpy(one, digits + 8 * i, 8);
+                const uint32_t bits = (uint32_t)strtoul(one, &end, 16);
+                memcpy(&v->kept[i], &bits, sizeof bits);
+                if (*end || strspn(one, "0123456789ABCDEF") != 8)
+                        return fail(r, "8 hexadecimal digits are wanted for each value that is kept");
+        }
+        v->nkept = (int64_t)n;
+        return (n && 8 * n == strlen(digits)) ||
+               fail(r, "kept wants a whole number above 0, and 8 hexadecimal digits for each value");
+}
+
+/* What stands behind a value or the text, and is about it; false: it is no such line. */
+static bool is_about_last(Reading *r, const char *key)
+{
+        Golden *g = r->g;
+        GoldenValue *v = g->nvalue ? &g->value[g->nvalue - 1] : NULL;
+        if (*r->at == '[')
+                return false;
+        if (!strcmp(key, "kept") && v && !v->nkept)
+                return read_kept(r, v), true;
+        if (!strcmp(key, "likeliest") && v && !v->nlikeliest)
+                return v->nlikeliest = read_counts(r, &v->likeliest), true;
+        if (!strcmp(key, "pieces") && g->text && !g->npiece)
+                return g->npiece = (int)read_counts(r, &g->piece), true;
+        return false;
+}
+
 static bool read_line(Reading *r, bool *values)
 {
         if (r->line == 1)
-                return !strcmp(r->at, "lathe golden 1") ||
-                       fail(r, "this is no golden file: it begins with `lathe golden 1`");
+                return !strcmp(r->at, "lathe golden 1") || !strcmp(r->at, "lathe golden 2") ||
+                       fail(r, "this is no golden file: it begins with `lathe golden 2`, or 1");
         if (!*r->at) {
                 *values = true;
                 return true;
@@ -284,13 +346,15 @@ static bool read_line(Reading *r, bool *values)
                 r->g->text = r->at;
                 return true;
         }
+        if (is_about_last(r, key))
+                return !r->wrong;
         return read_value(r, key);
 }
 
 bool golden_read(Golden *g, const char *path)
 {
         const char *why = NULL;
-        *g = (Golden){.path = path};
+        *g = (Golden){.path = path, .keep = GOLDEN_KEPT};
         g->o = (Options){.chunk = 64, .slots = 1, .threads = 1};
         const Source *all = read_source(&g->arena, path, &why);
         if (!all) {

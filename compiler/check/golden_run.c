@@ -201,7 +201,7 @@ static int64_t drop_later(const Run *r, int output, int64_t at, float *x, int64_
         return left;
 }
 
-static void add_value(Golden *g, const char *name, const char *shape, const float *x, int64_t n)
+static GoldenValue *add_value(Golden *g, const char *name, const char *shape, const float *x, int64_t n)
 {
         GoldenValue *v = golden_value_new(g);
         *v = (GoldenValue){.name = arena_strdup(&g->arena, name), .shape = arena_strdup(&g->arena, shape)};
@@ -215,6 +215,7 @@ static void add_value(Golden *g, const char *name, const char *shape, const floa
                 v->first[i] = x[i];
                 v->last[i] = x[n - v->shown + i];
         }
+        return v;
 }
 
 /* The shape of a value without its first `from` axes. */
@@ -233,13 +234,39 @@ static int stacked(const Output *o)
         return all && o->node->type.rank > 0 && !strstr(all + 3, "[i]") ? (int)(all - name) : 0;
 }
 
+/* Has it a column for each token that an input may have, or for each class of a picture? */
+static bool is_of_logits(const Graph *g, int output)
+{
+        const Type *t = &g->output[output].node->type;
+        const int64_t columns =
+                t->rank && dim_is_fixed(t->dim[t->rank - 1]) ? dim_value(t->dim[t->rank - 1], NULL) : 0;
+        LoopParts parts;
+        for (int i = 0; i < g->ninput; i++)
+                if (t->dtype == REAL && columns > 1 && g->input[i].bound == columns)
+                        return true;
+        for (int i = 0; i < g->nloop; i++)
+                if (loop_number(g->loop[i].name) == LOOP_classify && !loop_fault(g, &g->loop[i], &parts) &&
+                    parts.output == output)
+                        return true;
+        return false;
+}
+
 static void add_output(Run *r, int output)
 {
-        const Type *t = &r->m.graph->output[output].node->type;
+        const Graph *g = r->m.graph;
+        const Type *t = &g->output[output].node->type;
+        const int64_t n = type_count(t, r->size);
         float *x = r->test_run.output[output];
-        add_value(r->golden, output_name(&r->m.graph->output[output]),
-                  value_shape(&r->golden->arena, t, r->size, 0), x,
-                  drop_later(r, output, 0, x, type_count(t, r->size)));
+        const int64_t left = drop_later(r, output, 0, x, n);
+        GoldenValue *v = add_value(r->golden, output_name(&g->output[output]),
+                                   value_shape(&r->golden->arena, t, r->size, 0), x, left);
+        if (g->output[output].tap || left < n)
+                return;
+        golden_keep(r->golden, v, x, n);
+        if (is_of_logits(g, output)) {
+                const int64_t columns = dim_value(t->dim[t->rank - 1], NULL);
+                golden_keep_likeliest(r->golden, v, x, n / columns, columns);
+        }
 }
 
 /* "layer[i].attn" of all iterations is a value for each iteration: "layer[0].attn". */
@@ -284,34 +311,44 @@ static void add_values(Run *r)
 
 /* --- text -------------------------------------------------------------------------------------------------------------- */
 
-static bool gather(void *to, const char *text, int64_t n)
-{
-        text_add(to, text, n);
-        return true;
-}
+/* Greedy text as a golden file has it, and where in it tokens begin. */
+typedef struct {
+        Golden *golden;
+        Text *text;
+} Spelled;
 
-/* In quotes, as a line of UTF-8. */
-static const char *quoted(Arena *a, const Text *text)
+/* As in quotes, in a line of UTF-8. */
+static void spell(Text *t, const char *text, int64_t n)
 {
-        Text *t = text_new(a);
         int bytes;
-        text_printf(t, "\"");
-        for (int64_t i = 0; i < text->n; i += bytes) {
-                const char *at = text->data + i;
+        for (int64_t i = 0; i < n; i += bytes) {
+                const char *at = text + i;
                 uint32_t code;
-                bytes = decode_utf8(at, (int32_t)(text->n - i < 4 ? text->n - i : 4), &code);
+                bytes = decode_utf8(at, (int32_t)(n - i < 4 ? n - i : 4), &code);
                 if (bytes == 0 || code < ' ' || code == 127)
                         text_printf(t, *at == '\n' ? "\\n" : "\\x%02x", (unsigned)(unsigned char)*at);
                 else
                         text_printf(t, "%s%.*s", code == '"' || code == '\\' ? "\\" : "", bytes, at);
                 bytes = bytes ? bytes : 1;
         }
-        text_printf(t, "\"");
-        return t->data;
+}
+
+/* A token's text. */
+static bool gather(void *to, const char *text, int64_t n)
+{
+        Spelled *s = to;
+        Golden *g = s->golden;
+        const int64_t before = s->text->n;
+        if (n <= 0)
+                return true;
+        spell(s->text, text, n);
+        GROW(&g->arena, g->piece, g->npiece, g->cap_piece);
+        g->piece[g->npiece++] = (int32_t)(s->text->n - before);
+        return true;
 }
 
 /* Just in time by an engine. */
-static const char *generate_text(Run *r, Text *t)
+static const char *generate_text(Run *r, Spelled *t)
 {
         const char *wrong;
         Engine *e = engine_new(r->plan, r->packed.weights, 1, immediate_mode(r->golden->o.jit), &wrong);
@@ -326,25 +363,27 @@ static const char *generate_text(Run *r, Text *t)
 }
 
 /* Ahead of time: what the program of the test run has made, up to a stop token. */
-static const char *text_of_test_run(Run *r, Text *t)
+static const char *text_of_test_run(Run *r, Spelled *t)
 {
         const LoopTokens loop = {.stop = loop_tokens(r->m.graph, "stop")};
-        int32_t previous = r->token[r->ntoken - 1];
-        bool spelled = r->golden->o.tokenizer != NULL;
-        char *piece = spelled ? malloc((size_t)r->tokenizer.longest + 1) : NULL;
-        if (spelled && !piece)
+        const bool spelled = r->golden->o.tokenizer != NULL;
+        TokenDecoder decoder = {.begun = r->ntoken > 1};
+        char number[16], rest[TOKEN_RESIDUE],
+                *piece = spelled ? malloc((size_t)r->tokenizer.longest + 1) : number;
+        if (!piece)
                 return no_memory;
         for (int64_t i = 0; i < r->test_run.ntoken; i++) {
                 int32_t token = r->test_run.token[i];
                 if (loop_stops(&loop, token))
                         break;
-                if (spelled)
-                        text_add(t, piece, token_to_text(&r->tokenizer, previous, token, piece));
-                else
-                        text_printf(t, "%d ", token);
-                previous = token;
+                gather(t, piece,
+                       spelled ? tokens_decode(&r->tokenizer.tables, &decoder, token, 0, piece)
+                               : snprintf(number, sizeof number, "%d ", token));
         }
-        free(piece);
+        if (spelled) {
+                gather(t, rest, tokens_decode_end(&decoder, rest));
+                free(piece);
+        }
         return NULL;
 }
 
@@ -358,9 +397,11 @@ static int64_t steps_of(const Run *r)
 
 static const char *make_text(Run *r, When when)
 {
-        Text *t = text_new(&r->golden->arena);
-        const char *wrong = when == JUST_IN_TIME ? generate_text(r, t) : text_of_test_run(r, t);
-        r->golden->text = quoted(&r->golden->arena, t);
+        Spelled t = {r->golden, text_new(&r->golden->arena)};
+        text_printf(t.text, "\"");
+        const char *wrong = when == JUST_IN_TIME ? generate_text(r, &t) : text_of_test_run(r, &t);
+        text_printf(t.text, "\"");
+        r->golden->text = t.text->data;
         return wrong;
 }
 
@@ -416,7 +457,7 @@ bool golden_open(Golden *g)
 const char *golden_run(Golden *g, const Target *t, When when)
 {
         Run r = {.golden = g};
-        g->nvalue = 0;
+        g->nvalue = g->npiece = 0;
         g->text = NULL;
         const char *wrong = golden_open(g) ? load(&r, t, when) : "the model can't be read";
         if (!wrong)

@@ -12,7 +12,7 @@
 
 static int record(const Options *o)
 {
-        Golden g = {.o = *o};
+        Golden g = {.o = *o, .keep = o->given['*'] ? o->keep : GOLDEN_KEPT};
         if (o->nfile != 2) {
                 fprintf(stderr,
                         "lathe golden record: wants one model; %s is too much; `lathe help golden` "
@@ -55,8 +55,7 @@ static int record(const Options *o)
 
 /* --- check ---------------------------------------------------------------------------------------------------------- */
 
-/* The file as it stands, and as it is found now, with what the command says instead. */
-static bool read_twice(const char *path, const Options *o, Golden *was, Golden *is)
+bool golden_read_twice(const char *path, const Options *o, Golden *was, Golden *is)
 {
         *is = (Golden){.code = DONE};
         if (!golden_read(was, path) || !golden_read(is, path)) {
@@ -92,7 +91,7 @@ static void keep_outputs(Golden *was, const Golden *is)
 static int check_one(const GoldenCheck *c, const Options *o)
 {
         Golden was, is;
-        if (!read_twice(c->path, o, &was, &is))
+        if (!golden_read_twice(c->path, o, &was, &is))
                 return was.code ? was.code : is.code;
         is.o.jit = o->jit;
         const char *wrong = golden_run(&is, c->target, c->when);
@@ -136,7 +135,49 @@ static void say_failure(const GoldenCheck *c, const char *why)
         printf("FAIL %s %s %s: %s\n", c->path, c->target->name, golden_how(c), why);
 }
 
-static void end(GoldenCheck *c)
+/* Both say the same behind their first lines, which name target and way. */
+static bool says_the_same(FILE *a, FILE *b)
+{
+        int x, y;
+        rewind(a);
+        rewind(b);
+        while ((x = getc(a)) != '\n' && x != EOF)
+                ;
+        while ((y = getc(b)) != '\n' && y != EOF)
+                ;
+        if (x == EOF || y == EOF)
+                return false;
+        while ((x = getc(a)) == (y = getc(b)) && x != EOF)
+                ;
+        return x == y;
+}
+
+/* An earlier check of the file that failed with these very words; NULL: there is none. */
+static const GoldenCheck *like_before(const GoldenCheck *first, const GoldenCheck *c)
+{
+        for (const GoldenCheck *b = first; c->code && c->said && b < c; b++)
+                if (b->code && b->said && !strcmp(b->path, c->path) && says_the_same(b->said, c->said))
+                        return b;
+        return NULL;
+}
+
+/* What the process of a check has said; the words of an earlier one are not repeated.  Whether it has said anything. */
+static bool show_said(const GoldenCheck *first, const GoldenCheck *c)
+{
+        const GoldenCheck *before = like_before(first, c);
+        char line[4096];
+        bool any = false;
+        if (c->said)
+                rewind(c->said);
+        for (; c->said && !(before && any) && fgets(line, sizeof line, c->said); any = true)
+                fputs(line, stdout);
+        if (before)
+                printf("     as with %s %s\n", before->target->name, golden_how(before));
+        return any;
+}
+
+/* Of the checks that begin with `first` one that was begun. */
+static void end(const GoldenCheck *first, GoldenCheck *c)
 {
         int status = WRONG_ENVIRONMENT << 8;
         while (c->process > 0 && waitpid(c->process, &status, 0) < 0 && errno == EINTR)
@@ -148,12 +189,7 @@ static void end(GoldenCheck *c)
                 fprintf(stderr, "lathe golden: no process can be started: %s\n", strerror(c->error));
         }
         c->code = WIFEXITED(status) ? WEXITSTATUS(status) : WRONG_ENVIRONMENT;
-        char line[4096];
-        bool any = false;
-        if (c->said)
-                rewind(c->said);
-        for (; c->said && fgets(line, sizeof line, c->said); any = true)
-                fputs(line, stdout);
+        const bool any = show_said(first, c);
         if (c->process > 0 && !any && WIFEXITED(status)) {
                 say_failure(c, "what it says can't be kept");
                 fprintf(stderr, "lathe golden: a temporary file can't be read\n");
@@ -172,7 +208,7 @@ static int run_checks(GoldenCheck *c, int n, const Options *o)
         for (int i = 0; i < n; i++) {
                 for (; begun < n && begun < i + (cores > 0 ? cores : 1); begun++)
                         begin(&c[begun], o);
-                end(&c[i]);
+                end(c, &c[i]);
                 passed += c[i].code == DONE;
                 worst = c[i].code > worst ? c[i].code : worst;
         }
@@ -184,7 +220,7 @@ static int run_checks(GoldenCheck *c, int n, const Options *o)
 static int update(const char *path, const Options *o)
 {
         Golden was, is;
-        if (!read_twice(path, o, &was, &is))
+        if (!golden_read_twice(path, o, &was, &is))
                 return was.code ? was.code : is.code;
         const char *wrong = golden_run(&is, target_find("native"), JUST_IN_TIME);
         if (wrong)
@@ -296,7 +332,7 @@ int golden_command(const Options *o)
 {
         const char *what = o->file[0];
         if (!strcmp(what, "record"))
-                return options_fit(o, "golden record", "mDwsZtopnyIT1JhV") ? record(o) : WRONG_USAGE;
+                return options_fit(o, "golden record", "mDwsZtopnyIT1JhV*") ? record(o) : WRONG_USAGE;
         if (strcmp(what, "check") != 0) {
                 fprintf(stderr,
                         "lathe golden: record MODEL, or check FILE…, not %s; `lathe help golden` "
@@ -304,6 +340,8 @@ int golden_command(const Options *o)
                         what);
                 return WRONG_USAGE;
         }
+        if (o->review)
+                return options_fit(o, "golden check --review", "?wsbhV") ? golden_review(o) : WRONG_USAGE;
         if (!options_fit(o, o->update ? "golden check --update" : "golden check",
                          o->update ? "uwshV" : "wsTJbcL4RuUhV"))
                 return WRONG_USAGE;

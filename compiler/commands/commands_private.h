@@ -1,6 +1,7 @@
 /* The commands: each is one row of the table in main.c. */
 #ifndef COMMANDS_PRIVATE_H
 #define COMMANDS_PRIVATE_H
+#include "check/check.h"
 #include "driver/driver.h"
 
 /* each returns an exit code */
@@ -18,6 +19,10 @@ int encode_command(const Options *o);
 int decode_command(const Options *o);
 int targets_command(const Options *o);
 int template_command(const Options *o);
+
+/* command_golden.c: a golden file as it stands, and what it is to become, with what the command says instead; false after a message. */
+bool golden_read_twice(const char *path, const Options *o, Golden *was, Golden *is);
+int golden_review(const Options *o); /* golden_review.c: an exit code */
 
 /* given.c: what a model is given, by --inputs, -I and a text. */
 typedef struct {

@@ -312,7 +312,7 @@ static const Command command_table[] = {
          "    --tokenizer, --quant, --calibrate, --kv, --threads, --target, --jit, --chunk: as for run\n"
          "example: lathe verify models/stories260k.model --target scalar --target avx2\n"
          "example: lathe verify SmolLM2-135M/ --quant bf16 --text wiki.txt\n"},
-        {"golden", golden_command, "mDwsZtopnyITJbcL4RuUhV", 2, MAX_FILES, "record MODEL, or check FILE…",
+        {"golden", golden_command, "mDwsZtopnyITJbcL4RuUhV?*", 2, MAX_FILES, "record MODEL, or check FILE…",
          "record MODEL [options] | check FILE…", "outputs kept as text, and held to it to the bit",
          "record writes MODEL.golden (-o names it): of each output and tapped value shape, hash, norm, first "
          "and last values, "
@@ -321,6 +321,9 @@ static const Command command_table[] = {
          "  -p PROMPT        the input; or\n"
          "  --inputs FILE    .safetensors of inputs by their names; without either they are made by hash\n"
          "  -n N             and N tokens of greedy text after the prompt\n"
+         "  --keep N         at most N values of each output as well, evenly spaced (1024), to tell later "
+         "how "
+         "large a change is; 0: none\n"
          "  --tap NAME,…     values besides outputs (`lathe show MODEL taps`); default: those of each block "
          "in a repeat\n"
          "check works them out again just in time on every target that runs here, and ahead of time, by the "
@@ -339,9 +342,13 @@ static const Command command_table[] = {
          "or a model that are\n"
          "                   meant to differ\n"
          "  --update         write what is found, and show what changes\n"
+         "  --review         show file by file what has changed, and ask whether it is accepted: only then "
+         "is "
+         "it written\n"
          "  --junit FILE     a report for CI as well\n"
          "  --cache WHERE    as for run, where the model is a published one\n"
-         "example: lathe golden record models/tale.model -p '1 2 3' && lathe golden check tale.golden\n"},
+         "example: lathe golden record models/tale.model -p '1 2 3' && lathe golden check tale.golden\n"
+         "example: lathe golden check --review tests/*.golden\n"},
         {"encode", encode_command, "lBj", 1, 1, "a tokenizer", "SOURCE [--special] [--bare] [--json]",
          "text to token ids, a line each",
          "Reads text from standard input and writes the ids of each line to a line.\n"

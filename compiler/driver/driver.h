@@ -76,7 +76,8 @@ typedef struct {
         const char *output[MAX_TAPS]; /* eval, --output: those that are wanted */
         int noutput;
         const char *junit; /* golden: a report as JUnit XML */
-        bool update;
+        bool update, review;
+        int64_t keep;          /* golden record: so many values of each output; 0 may be given */
         bool json;             /* show: a graph for programs; encode, decode: strings of JSON */
         bool force, spec_only; /* import */
         bool special, bare;    /* encode, decode */

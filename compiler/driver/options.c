@@ -208,6 +208,7 @@ static const MemberRow member_table[] = {
         {'i', AS_TRUE, MEMBER(interpreter), 0, 0},
         {'A', AS_TRUE, MEMBER(each_pass), 0, 0},
         {'u', AS_TRUE, MEMBER(update), 0, 0},
+        {'?', AS_TRUE, MEMBER(review), 0, 0},
         {'g', AS_TRUE, MEMBER(pieces), 0, 0},
         {'~', AS_TRUE, MEMBER(similar), 0, 0},
         {'&', AS_TRUE, MEMBER(beams.early), 0, 0},
@@ -248,6 +249,7 @@ static const MemberRow member_table[] = {
         {'=', AS_TEXT, MEMBER(grammar), 0, 0},
         {'r', AS_INT, MEMBER(top), 0, 1e6},
         {'5', AS_INT64, MEMBER(sample), 1, 1e9},
+        {'*', AS_INT64, MEMBER(keep), 0, 1e9},
 };
 
 static const MemberRow *member_row(char letter)

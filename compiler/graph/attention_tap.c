@@ -48,13 +48,27 @@ static const Instance *repeat_base(const Body *b, const Node *repeat)
         return NULL;
 }
 
+/* "layer[2].attn.dot_product" of a node, from what stands before the names of its body, and the instance that this begins behind. */
+static const char *block_name(Arena *a, const char *path, const Node *n, const Instance *base)
+{
+        const char *name = NULL;
+        for (const Instance *w = n->where; w && w != base; w = w->outer)
+                if (!w->is_whole)
+                        name = name ? arena_printf(a, "%s.%s", w->name, name) : w->name;
+        const size_t length = strlen(path);
+        if (!name && length) /* without the point at the end */
+                return arena_strndup(a, path, (int64_t)length - 1);
+        return arena_printf(a, "%s%s", path, name ? name : "");
+}
+
 static void search(Search *s, Body *b, const Instance *base, const char *path, int depth)
 {
         for (int i = 0; i < b->nnode; i++) {
                 Node *n = b->node[i];
                 if (n->op == OP_SOFTMAX && weighs_values(b, n)) {
                         if (s->n++ == s->wanted) {
-                                *s->found = (Attention){n, b, {0}, depth, path};
+                                *s->found = (Attention){n,     b,    {0},
+                                                        depth, path, block_name(s->arena, path, n, base)};
                                 memcpy(s->found->iteration, s->iteration, sizeof s->iteration);
                                 s->has_found = true;
                         }

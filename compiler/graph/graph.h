@@ -699,6 +699,8 @@ typedef struct {
         int64_t iteration[4]; /* of the repeats around, outermost first */
         int niteration;
         const char *path; /* what stands before the names of its body: "layer[2]." */
+        const char *
+                name; /* of the block that it stands in: "layer[2].attn.dot_product"; "": of the model itself */
 } Attention;
 bool attention_find(Graph *g, Arena *a, int which, Attention *found, int *n); /* *n: how many there are */
 

@@ -1,19 +1,11 @@
-/* :attn: a model's attention weights as heat maps, in the terminal and as a picture. */
+/* :attn: a model's attention weights as heat maps, in the terminal and as a picture; of a picture's token, laid over the picture. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "repl_private.h"
+#include "repl_attention_private.h"
 
-enum { MOST_SHOWN = 96, TWO_WIDE = 40, LABEL = 12, LABEL_BYTES = 4 * LABEL + 1 };
-
-typedef struct {
-        int64_t heads, rows, columns;
-        const float *weight;        /* [heads][rows][columns] */
-        int64_t head;               /* the only one, or -1: all */
-        char (*label)[LABEL_BYTES]; /* [rows], where rows and columns are the text's tokens; or NULL */
-        int64_t layer;
-} Heat;
+enum { MOST_SHOWN = 96, TWO_WIDE = 40, MOST_MAPS = 64 };
 
 static bool wrong(const char *format, const char *what)
 {
@@ -21,6 +13,32 @@ static bool wrong(const char *format, const char *what)
         fprintf(stderr, format, what);
         fprintf(stderr, "\n");
         return false;
+}
+
+/* --- maps ------------------------------------------------------------------------------------------------------------- */
+
+int64_t heat_maps(const Heat *h)
+{
+        return (h->head < 0 ? h->heads : 1) * (h->window < 0 ? h->windows : 1);
+}
+
+HeatMap heat_map(const Heat *h, int64_t k)
+{
+        const int64_t windows = h->window < 0 ? h->windows : 1;
+        return (HeatMap){h->head < 0 ? k / windows : h->head, h->window < 0 ? k % windows : h->window};
+}
+
+const float *heat_row(const Heat *h, HeatMap m, int64_t row)
+{
+        return h->weight + ((m.head * h->windows + m.window) * h->rows + row) * h->columns;
+}
+
+void heat_title(const Heat *h, HeatMap m, char *text, size_t room)
+{
+        if (h->windows > 1)
+                snprintf(text, room, "head %" PRId64 ", window %" PRId64, m.head, m.window);
+        else
+                snprintf(text, room, "head %" PRId64, m.head);
 }
 
 /* --- labels ---------------------------------------------------------------------------------------------------------- */
@@ -39,18 +57,43 @@ static void make_label(char *out, const char *text)
         *to = 0;
 }
 
-static bool make_labels(Heat *h, const Session *s, const Trace *t)
+/* The tokens of an input, as labels; NULL: out of memory. */
+static char (*labels_of(const Session *s, const int32_t *token, int64_t n))[LABEL_BYTES]
 {
-        h->label = NULL;
-        if (!t->token || h->rows != t->ntoken)
-                return true;
-        h->label = calloc((size_t)h->rows, sizeof *h->label);
-        for (int64_t i = 0; h->label && i < h->rows; i++) {
+        char(*label)[LABEL_BYTES] = calloc((size_t)n + 1, sizeof *label);
+        for (int64_t i = 0; label && i < n; i++) {
                 char text[64];
-                label_of(s, t->token[i], text, sizeof text);
-                make_label(h->label[i], text);
+                label_of(s, token[i], text, sizeof text);
+                make_label(label[i], text);
         }
-        return h->label != NULL;
+        return label;
+}
+
+/* The input of token ids that an axis runs over, if its values are those of a text or were given; NULL: there is none. */
+static const int32_t *tokens_along(const Session *s, const Trace *t, Dim axis)
+{
+        const Graph *g = s->runner->model.graph;
+        for (int i = 0; i < g->ninput; i++) {
+                const Input *in = &g->input[i];
+                bool given = t->token != NULL;
+                for (int k = 0; k < s->input.n; k++)
+                        given |= !strcmp(s->input.at[k].name, input_name(in));
+                if (given && in->bound && in->type.rank == 1 && !dim_is_fixed(axis) &&
+                    dim_equal(in->type.dim[0], axis))
+                        return t->input[i];
+        }
+        return NULL;
+}
+
+static bool make_labels(Heat *h, const Session *s, const Trace *t, const Type *type)
+{
+        if (type->rank < 2)
+                return true;
+        const int32_t *rows = tokens_along(s, t, type->dim[type->rank - 2]),
+                      *columns = tokens_along(s, t, type->dim[type->rank - 1]);
+        h->row = rows ? labels_of(s, rows, h->rows) : NULL;
+        h->column = columns ? labels_of(s, columns, h->columns) : NULL;
+        return (h->row || !rows) && (h->column || !columns);
 }
 
 static int characters(const char *text)
@@ -63,82 +106,50 @@ static int characters(const char *text)
 
 /* --- in the terminal ----------------------------------------------------------------------------------------------------- */
 
-static void print_head(const Heat *h, int64_t head)
+static void print_row(const Heat *h, HeatMap m, int64_t i, int64_t columns)
 {
         static const char *const shade[] = {" ", "░", "▒", "▓", "█"};
-        int64_t rows = h->rows < MOST_SHOWN ? h->rows : MOST_SHOWN,
-                columns = h->columns < MOST_SHOWN ? h->columns : MOST_SHOWN;
-        printf("attention %" PRId64 ", head %" PRId64 "\n", h->layer, head);
-        for (int64_t i = 0; i < rows; i++) {
-                if (h->label)
-                        printf("%*s%s |", LABEL - characters(h->label[i]), "", h->label[i]);
-                else
-                        printf("%*" PRId64 " |", LABEL, i);
-                for (int64_t j = 0; j < columns; j++) {
-                        float w = h->weight[(head * h->rows + i) * h->columns + j];
-                        const char *cell = shade[w < 0.05F   ? 0
-                                                 : w < 0.25F ? 1
-                                                 : w < 0.5F  ? 2
-                                                 : w < 0.75F ? 3
-                                                             : 4];
-                        printf("%s%s", cell, columns <= TWO_WIDE ? cell : "");
-                }
-                printf("|\n");
+        const float *weight = heat_row(h, m, i);
+        if (h->row)
+                printf("%*s%s |", LABEL - characters(h->row[i]), "", h->row[i]);
+        else
+                printf("%*" PRId64 " |", LABEL, i);
+        for (int64_t j = 0; j < columns; j++) {
+                const float w = weight[j];
+                const char *cell = shade[w < 0.05F ? 0 : w < 0.25F ? 1 : w < 0.5F ? 2 : w < 0.75F ? 3 : 4];
+                printf("%s%s", cell, columns <= TWO_WIDE ? cell : "");
         }
+        printf("|\n");
+}
+
+/* Of what is seen, where that is other than what looks. */
+static void print_columns(const Heat *h, int64_t columns)
+{
+        bool same = h->row && h->rows == h->columns;
+        for (int64_t j = 0; same && h->column && j < h->columns; j++)
+                same = !strcmp(h->row[j], h->column[j]);
+        if (!h->column || same)
+                return;
+        printf("%*s: ", LABEL, "columns");
+        for (int64_t j = 0; j < columns; j++)
+                printf("%s%s", j ? " | " : "", h->column[j]);
+        printf("\n");
+}
+
+static void print_map(const Heat *h, HeatMap m)
+{
+        const int64_t rows = h->rows < MOST_SHOWN ? h->rows : MOST_SHOWN,
+                      columns = h->columns < MOST_SHOWN ? h->columns : MOST_SHOWN;
+        char title[64];
+        heat_title(h, m, title, sizeof title);
+        printf("attention %" PRId64 "%s%s, %s\n", h->attention, *h->name ? ", " : "", h->name, title);
+        for (int64_t i = 0; i < rows; i++)
+                print_row(h, m, i, columns);
+        print_columns(h, columns);
         if (rows < h->rows || columns < h->columns)
                 printf("the first %" PRId64 " of %" PRId64 " rows, %" PRId64 " of %" PRId64
                        " columns; a picture shows all\n",
                        rows, h->rows, columns, h->columns);
-}
-
-/* --- as a picture ---------------------------------------------------------------------------------------------------------- */
-
-enum { MARGIN = 8, LABELLED_CELL = 10, LEAST_WIDTH = 30 * LETTER_WIDTH };
-
-static void paint_head(const Heat *h, int64_t head, Picture *p, int x, int y, int cell, int margin)
-{
-        char title[64];
-        snprintf(title, sizeof title, "attention %" PRId64 ", head %" PRId64, h->layer, head);
-        picture_text(p, x, y, title, false);
-        int left = x + margin, top = y + LETTER_HEIGHT + margin;
-        for (int64_t i = 0; i < h->rows; i++)
-                for (int64_t j = 0; j < h->columns; j++) {
-                        float w = h->weight[(head * h->rows + i) * h->columns + j];
-                        w = w < 0 ? 0 : w > 1 ? 1 : w;
-                        uint8_t colour[3] = {(uint8_t)(245 - 237 * w), (uint8_t)(248 - 200 * w),
-                                             (uint8_t)(255 - 148 * w)};
-                        picture_fill(p, left + (int)j * cell, top + (int)i * cell, cell, cell, colour);
-                }
-        for (int64_t i = 0; h->label && cell >= LABELLED_CELL && i < h->rows; i++) {
-                int inset = (cell - LETTER_HEIGHT) / 2 + 1;
-                picture_text(p, left - 4 - LETTER_WIDTH * characters(h->label[i]),
-                             top + (int)i * cell + inset, h->label[i], false);
-                if (i < h->columns)
-                        picture_text(p, left + (int)i * cell + inset, top - 4, h->label[i], true);
-        }
-}
-
-/* Heads side by side, as many in a row as rows. */
-static bool paint(const Heat *h, const char *path)
-{
-        int64_t n = h->head < 0 ? h->heads : 1, across = 1;
-        int64_t longest = h->rows > h->columns ? h->rows : h->columns;
-        int cell = longest <= 60 ? 14 : longest <= 120 ? LABELLED_CELL : longest <= 400 ? 3 : 1;
-        int margin = h->label && cell >= LABELLED_CELL ? LABEL * LETTER_WIDTH + 6 : 4;
-        while (across * across < n)
-                across++;
-        int64_t width = margin + h->columns * cell + MARGIN + MARGIN,
-                height = LETTER_HEIGHT + margin + h->rows * cell + MARGIN + MARGIN;
-        width = width < LEAST_WIDTH ? LEAST_WIDTH : width;
-        Picture p;
-        if (!picture_new(&p, across * width, (n + across - 1) / across * height))
-                return wrong("%s: the picture is too large", path);
-        for (int64_t i = 0; i < n; i++)
-                paint_head(h, h->head < 0 ? i : h->head, &p, (int)(i % across * width) + MARGIN,
-                           (int)(i / across * height) + MARGIN, cell, margin);
-        bool good = picture_write(&p, path);
-        picture_free(&p);
-        return good;
 }
 
 /* --- the command ----------------------------------------------------------------------------------------------------------- */
@@ -150,50 +161,127 @@ static bool read_number(const char *text, int64_t *n)
         return !*end && end != text && *n >= 0 && *n < 1 << 20;
 }
 
-static bool show_heat(Session *s, Heat *h, const Trace *t, const char *path)
+/* --window W or --token K, at word i. */
+static bool read_option(Heat *h, const Words *w, int i)
 {
-        if (h->head >= h->heads) {
-                fprintf(stderr, "lathe: error: there are %" PRId64 " heads, counted from 0\n", h->heads);
-                return false;
-        }
-        if (!make_labels(h, s, t))
-                return wrong("%s", no_memory);
-        for (int64_t i = 0; !path && i < h->heads; i++)
-                if (h->head < 0 || h->head == i)
-                        print_head(h, i);
-        bool good = !path || paint(h, path);
-        free(h->label);
-        return good;
+        int64_t *to = !strcmp(w->word[i], "--window") ? &h->window : &h->token;
+        if (i + 1 < w->n && read_number(w->word[i + 1], to))
+                return true;
+        fprintf(stderr, "lathe: error: %s wants a number, counted from 0, not %s\n", w->word[i],
+                i + 1 < w->n ? w->word[i + 1] : "nothing");
+        return false;
 }
 
-/* LAYER [HEAD] [FILE.png] */
-bool show_attention(Session *s, const Words *w)
+/* LAYER [HEAD] [--window W] [--token K] [[-o] FILE.png] */
+static bool read_words_of_attention(Heat *h, const Words *w, const char **path)
 {
-        Heat h = {.head = -1};
-        const char *path = NULL;
-        if (!read_number(w->word[1], &h.layer))
+        if (!read_number(w->word[1], &h->attention))
                 return wrong("%s is no number of an attention, from 0", w->word[1]);
         for (int i = 2; i < w->n; i++) {
-                if (is_picture_name(w->word[i]))
-                        path = w->word[i];
-                else if (!read_number(w->word[i], &h.head))
-                        return wrong("%s is neither a head's number nor a file that ends in .png",
-                                     w->word[i]);
+                const char *word = w->word[i];
+                const bool is_out = !strcmp(word, "-o");
+                if (is_out && (i + 1 == w->n || !is_picture_name(w->word[i + 1])))
+                        return wrong("-o wants a file whose name ends in .png, not %s",
+                                     i + 1 < w->n ? w->word[i + 1] : "nothing");
+                if (!strcmp(word, "--window") || !strcmp(word, "--token")) {
+                        if (!read_option(h, w, i))
+                                return false;
+                        i++;
+                } else if (is_out || is_picture_name(word))
+                        *path = w->word[i += is_out];
+                else if (h->head >= 0 || !read_number(word, &h->head))
+                        return wrong("%s is neither a head's number nor a file that ends in .png", word);
         }
+        return h->token < 0 || *path ||
+               wrong("--token lays the weights over a picture: %s", "-o FILE.png is wanted");
+}
+
+static bool is_below(const char *what, int64_t index, int64_t n)
+{
+        if (index < n)
+                return true;
+        fprintf(stderr, "lathe: error: there are %" PRId64 " %s, counted from 0\n", n, what);
+        return false;
+}
+
+static bool fits(const Heat *h)
+{
+        if (!is_below("heads", h->head, h->heads) || !is_below("tokens", h->token, h->rows))
+                return false;
+        if (h->window >= 0 && h->windows == 1)
+                return wrong("%s has no windows", *h->name ? h->name : "the attention");
+        if (!is_below("windows", h->window, h->windows))
+                return false;
+        if (heat_maps(h) <= MOST_MAPS)
+                return true;
+        fprintf(stderr,
+                "lathe: error: there are %" PRId64 " heads in %" PRId64
+                " windows, more than are shown at once: a head or --window W is wanted, or both\n",
+                h->heads, h->windows);
+        return false;
+}
+
+/* [heads, rows, columns], or [heads, windows, rows, columns]: windows of a picture, frames, texts of a batch */
+static void take_shape_of_attention(Heat *h, const Type *type, const Trace *t, int output)
+{
+        const int rank = type->rank;
+        h->rows = rank > 1 ? dim_value(type->dim[rank - 2], t->size) : 1;
+        h->columns = dim_value(type->dim[rank - 1], t->size);
+        h->windows = rank == 4 ? dim_value(type->dim[1], t->size) : 1;
+        const int64_t each = h->windows * h->rows * h->columns;
+        h->heads = t->count[output] / (each > 0 ? each : 1);
+        h->weight = t->output[output];
+}
+
+/* The picture that goes in, if one does; not of an attention of texts, whose size is not the picture's. */
+static void take_picture(Heat *h, const Session *s, const Trace *t, const Type *weights)
+{
+        const Graph *g = s->runner->model.graph;
+        for (int i = 0; i < g->ninput && !h->picture && type_is_fixed(weights); i++) {
+                const Type *type = &g->input[i].type;
+                if (picture_fault(g, &g->input[i]))
+                        continue;
+                h->picture = t->input[i];
+                h->channels = dim_value(type->dim[0], t->size);
+                h->height = dim_value(type->dim[1], t->size);
+                h->width = dim_value(type->dim[2], t->size);
+        }
+}
+
+static bool show_heat(Heat *h, const char *path)
+{
+        if (!fits(h))
+                return false;
+        if (path)
+                return h->token < 0 ? heat_paint(h, path) : heat_lay_over(h, path);
+        for (int64_t k = 0; k < heat_maps(h); k++)
+                print_map(h, heat_map(h, k));
+        return true;
+}
+
+bool show_attention(Session *s, const Words *w)
+{
+        Heat h = {.head = -1, .window = -1, .token = -1, .name = ""};
+        const char *path = NULL;
+        if (!read_words_of_attention(&h, w, &path))
+                return false;
         Trace t;
-        int output;
-        int64_t dim[MAX_RANK];
-        bool good = trace_tapped(s, (RunnerKind){.attention = (int)h.layer}, &t, &output);
+        int output, n;
+        Arena arena = {0};
+        Attention at;
+        bool good = trace_tapped(s, (RunnerKind){.attention = (int)h.attention}, &t, &output);
         if (good) {
+                Graph *g = session_graph(s, &arena);
+                if (g && attention_find(g, &arena, (int)h.attention, &at, &n))
+                        h.name = at.name;
                 const Type *type = &s->runner->model.graph->output[output].node->type;
-                for (int a = 0; a < type->rank; a++)
-                        dim[a] = dim_value(type->dim[a], t.size);
-                h.rows = type->rank > 1 ? dim[type->rank - 2] : 1;
-                h.columns = dim[type->rank - 1];
-                h.heads = t.count[output] / (h.rows * h.columns > 0 ? h.rows * h.columns : 1);
-                h.weight = t.output[output];
-                good = show_heat(s, &h, &t, path);
+                take_shape_of_attention(&h, type, &t, output);
+                take_picture(&h, s, &t, type);
+                good = make_labels(&h, s, &t, type) ? show_heat(&h, path) : wrong("%s", no_memory);
         }
+        free(h.row);
+        free(h.column);
+        arena_free(&arena);
         trace_free(s, &t);
         return good;
 }

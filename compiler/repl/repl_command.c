@@ -53,8 +53,11 @@ const ReplCommand command_row[] = {
         {"time",      "[FILE.svg]",   "each kernel's time, GFLOP/s and GB/s; as a roofline", show_times,     0, 1, TAKES_NOTHING},
         {"diff",      "",             "outputs and plan before and after the last change", print_difference, 0, 0, TAKES_NOTHING},
         {"tap",       "NAME",         "a value by its name in the file",                  print_tap,        1, 1, TAKES_TAP},
-        {"attn",      "LAYER [HEAD] [FILE.png]", "attention weights as a heat map",      show_attention,   1, 3, TAKES_NOTHING},
-        {"plot",      "[hist] EXPR [FILE.png]", "a vector as a line, a matrix as a heat map, or a histogram", plot_value, 1, -1, TAKES_EXPRESSION},
+        {"trace",     "[PICTURES] [-n STEPS] [--seed S] [--guidance G] [-o FILE.png]", "a denoising step by step, as a table or a strip of pictures", show_denoising, 0, -1, TAKES_NOTHING},
+        {"attn",      "LAYER [HEAD] [--window W] [--token K] [-o FILE.png]", "attention weights as heat maps, or laid over a picture", show_attention, 1, 8, TAKES_NOTHING},
+        {"plot",      "[hist] EXPR [-o FILE.png]", "a vector as a line, a matrix as a heat map, or a histogram", plot_value, 1, -1, TAKES_EXPRESSION},
+        {"hist",      "EXPR [--bins N] [-o FILE.png]", "how often values come, their mean and deviation", plot_histogram, 1, -1, TAKES_EXPRESSION},
+        {"project",   "EXPR [-o FILE.png]", "the rows of a matrix in two dimensions, by their principal axes, with their tokens", show_projection, 1, -1, TAKES_EXPRESSION},
         {"rank",      "LAYER",        "singular values of W_Q W_K', head by head",        show_rank,        1, 1, TAKES_NOTHING},
         {"show",      "PART",         "params, loops, taps, cost, plan, threads, roofline, code, graph, passes or c",    show_of_model,    1, 1, TAKES_PART},
         {"dump",      "PASS",         "what a pass leaves",                               dump_pass,        1, 1, TAKES_PASS},
@@ -115,8 +118,10 @@ static bool read_words(const char *line, Words *w, char *buffer)
                                 return fprintf(stderr, "lathe: error: out of memory\n"), false;
                         w->word = larger;
                 }
-                if (!*line)
+                if (!*line) {
+                        w->word[w->n] = NULL; /* as of main's: options_read() looks there */
                         return true;
+                }
                 w->word[w->n] = buffer;
                 line = read_word(line, &buffer);
                 if (!line)

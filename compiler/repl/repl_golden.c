@@ -75,7 +75,7 @@ bool take_golden(Session *s, const Words *w)
                         "inputs of :input are in no file: `lathe golden record --inputs FILE` takes one");
         if (!runner_fit(s, AS_IT_IS))
                 return false;
-        Golden g = {.o = s->options, .path = w->word[1]};
+        Golden g = {.o = s->options, .path = w->word[1], .keep = GOLDEN_KEPT};
         g.o.model = s->model;
         const char *path = find_file(s);
         g.o.file[0] = path;

@@ -28,19 +28,23 @@ static int usage_width(const ReplCommand *c)
         return n;
 }
 
+enum { USAGE_WIDE = 34 }; /* what is longer has its line */
+
 static void print_command(const ReplCommand *c, int width)
 {
-        printf("  :%s %s%*s%s\n", c->name, c->arguments, width - usage_width(c), "", c->about);
+        const int used = usage_width(c);
+        printf("  :%s %s", c->name, c->arguments);
+        if (used + 2 > width)
+                printf("\n%*s%s\n", width + 2, "", c->about);
+        else
+                printf("%*s%s\n", width - used, "", c->about);
 }
 
 static bool list_commands(void)
 {
-        int width = 0;
-        for (int i = 0; i < command_rows; i++)
-                width = usage_width(&command_row[i]) > width ? usage_width(&command_row[i]) : width;
         printf("a line is a definition, a statement or an expression of the language, or a command:\n");
         for (int i = 0; i < command_rows; i++)
-                print_command(&command_row[i], width + 2);
+                print_command(&command_row[i], USAGE_WIDE);
         return true;
 }
 

@@ -177,7 +177,8 @@ static bool read_weight(Session *s, Model *m, const Words *w)
 
 static void note_names(Search *r, const Ast *ast)
 {
-        r->binds |= ast && (ast->kind == AST_OVER || !(ast_is_expression(ast->kind) || ast->kind == AST_ARG));
+        r->binds |= ast && (ast->kind == AST_OVER || !(ast_is_expression(ast->kind) || ast->kind == AST_ARG ||
+                                                       ast->kind == AST_RANGE));
         for (int i = 0; ast && i < ast->nkid; i++)
                 note_names(r, ast->kid[i]);
 }

@@ -6,7 +6,7 @@
 
 #include "repl_plot_private.h"
 
-enum { MOST_BINS = 32 };
+enum { USUAL_BINS = 32, TERMINAL_BINS = 64 };
 
 static bool wrong(const char *why)
 {
@@ -99,38 +99,75 @@ static const char *find_range(Plot *p, int64_t n)
         return NULL;
 }
 
+/* What the finite values are, as a line. */
+typedef struct {
+        double least, most, mean, deviation;
+        int64_t n, left; /* finite ones, and others */
+} Summary;
+
+static Summary summarise(const double *value, int64_t n)
+{
+        Summary s = {.least = INFINITY, .most = -INFINITY};
+        double sum = 0, squares = 0;
+        for (int64_t i = 0; i < n; i++) {
+                if (!isfinite(value[i])) {
+                        s.left++;
+                        continue;
+                }
+                s.least = value[i] < s.least ? value[i] : s.least;
+                s.most = value[i] > s.most ? value[i] : s.most;
+                sum += value[i];
+        }
+        s.n = n - s.left;
+        s.mean = sum / (double)s.n;
+        for (int64_t i = 0; i < n; i++)
+                squares += isfinite(value[i]) ? (value[i] - s.mean) * (value[i] - s.mean) : 0;
+        s.deviation = sqrt(squares / (double)s.n);
+        return s;
+}
+
+static void write_summary(char *text, size_t room, const Summary *s, const char *deviation)
+{
+        int n = snprintf(text, room, "%" PRId64 " values from %.4g to %.4g, mean %.4g, %s %.4g", s->n,
+                         s->least, s->most, s->mean, deviation, s->deviation);
+        if (s->left && n < (int)room)
+                snprintf(text + n, room - (size_t)n, "; %" PRId64 " are not finite", s->left);
+}
+
 /* In place of the values how many of them each bar has. */
-static bool make_bars(Plot *p)
+static bool make_bars(Plot *p, int64_t bins)
 {
         const int64_t n = p->rows * p->columns;
-        int64_t bins = (int64_t)ceil(sqrt((double)n)), left = 0;
-        bins = bins > MOST_BINS ? MOST_BINS : bins;
-        double *count = calloc((size_t)bins, sizeof *count), most = 0, sum = 0, squares = 0;
+        double *count = calloc((size_t)bins, sizeof *count), most = 0;
         if (!count)
                 return false;
         for (int64_t i = 0; i < n; i++) {
                 const double x = p->value[i];
-                if (!isfinite(x)) {
-                        left++;
-                        continue;
-                }
-                const int64_t k = (int64_t)(plot_share(p, x) * (double)bins);
-                count[k < bins ? k : bins - 1]++;
-                sum += x;
+                const int64_t k = isfinite(x) ? (int64_t)(plot_share(p, x) * (double)bins) : -1;
+                if (k >= 0)
+                        count[k < bins ? k : bins - 1]++;
         }
-        const double mean = sum / (double)(n - left);
-        for (int64_t i = 0; i < n; i++)
-                squares += isfinite(p->value[i]) ? (p->value[i] - mean) * (p->value[i] - mean) : 0;
         for (int64_t k = 0; k < bins; k++)
                 most = count[k] > most ? count[k] : most;
-        printf("%" PRId64 " values, mean %.4g, standard deviation %.4g", n - left, mean,
-               sqrt(squares / (double)(n - left)));
-        if (left)
-                printf("; %" PRId64 " are not finite", left);
-        printf("\n");
         free(p->value);
-        *p = (Plot){PLOT_BARS, p->title, 1, bins, count, 0, most, p->least, p->most};
+        *p = (Plot){PLOT_BARS, p->title, 1, bins, count, p->about, 0, most, p->least, p->most};
         return true;
+}
+
+static bool draw_bars(Plot *p, const Drawing *d)
+{
+        const int64_t n = p->rows * p->columns, root = (int64_t)ceil(sqrt((double)n));
+        const Summary s = summarise(p->value, n);
+        char text[200];
+        if (!d->path && d->bins > TERMINAL_BINS)
+                return wrong("a terminal shows at most 64 bins; a picture, -o FILE.png, shows more");
+        write_summary(text, sizeof text, &s, "standard deviation");
+        printf("%s\n", text);
+        write_summary(text, sizeof text, &s, "sd");
+        p->about = text;
+        if (!make_bars(p, d->bins ? d->bins : root < USUAL_BINS ? root : USUAL_BINS))
+                return wrong(no_memory);
+        return d->path ? plot_paint(p, d->path) : plot_print(p) || wrong(no_memory);
 }
 
 /* Axes of one element in front do not count. */
@@ -147,7 +184,7 @@ static bool take_shape(Plot *p, const Kept *k, bool as_bars)
                 fprintf(stderr,
                         "lathe: error: a vector or a matrix is drawn, and this has %d axes: x[0] takes a "
                         "part, "
-                        ":plot hist all values\n",
+                        ":hist all values\n",
                         k->rank);
                 return false;
         }
@@ -155,7 +192,7 @@ static bool take_shape(Plot *p, const Kept *k, bool as_bars)
         return p->rows * p->columns > 0 || wrong("there is nothing to draw: the tensor has no elements");
 }
 
-static bool draw(Plot *p, const Kept *k, bool as_bars, const char *path)
+static bool draw(Plot *p, const Kept *k, bool as_bars, const Drawing *d)
 {
         if (!k->data || k->rank < 1)
                 return wrong("a vector or a matrix is drawn, and this is none");
@@ -169,49 +206,42 @@ static bool draw(Plot *p, const Kept *k, bool as_bars, const char *path)
         const char *why = find_range(p, p->rows * p->columns);
         if (why)
                 return wrong(why);
-        if (as_bars && !make_bars(p))
-                return wrong(no_memory);
-        return path ? plot_paint(p, path) : plot_print(p) || wrong(no_memory);
+        if (as_bars)
+                return draw_bars(p, d);
+        return d->path ? plot_paint(p, d->path) : plot_print(p) || wrong(no_memory);
 }
 
 /* --- the command -------------------------------------------------------------------------------------------------------- */
 
-/* Where the last word of a line begins, with its quote. */
-static size_t last_word(const char *line, size_t n)
+static bool draw_text(Session *s, Drawing *d, bool as_bars)
 {
-        if (n && line[n - 1] == '"') {
-                for (n--; n && line[n - 1] != '"'; n--)
-                        ;
-                return n ? n - 1 : 0;
-        }
-        while (n && line[n - 1] != ' ' && line[n - 1] != '\t')
-                n--;
-        return n;
+        Plot p = {.title = d->text};
+        Kept *k = evaluate_text(s, d->text);
+        const bool good = k && draw(&p, k, as_bars, d);
+        kept_drop(k);
+        free(p.value);
+        free(d->text);
+        return good;
 }
 
-/* [hist] EXPR [FILE.png] */
+/* [hist] EXPR [-o FILE.png] */
 bool plot_value(Session *s, const Words *w)
 {
         const bool as_bars = !strcmp(w->word[1], "hist") && w->n > 2;
-        const char *from = w->rest + (as_bars ? strcspn(w->rest, " \t") : 0), *last = w->word[w->n - 1],
-                   *path = is_picture_name(last) ? last : NULL;
-        from += strspn(from, " \t");
-        size_t n = strlen(from);
-        while (n && (from[n - 1] == ' ' || from[n - 1] == '\t'))
-                n--;
-        n = path ? last_word(from, n) : n;
-        while (n && (from[n - 1] == ' ' || from[n - 1] == '\t'))
-                n--;
-        if (!n)
-                return wrong("what is to be drawn? :plot EXPR FILE.png");
-        char *text = strndup(from, n);
-        if (!text)
-                return wrong(no_memory);
-        Plot p = {.title = text};
-        Kept *k = evaluate_text(s, text);
-        const bool good = k && draw(&p, k, as_bars, path);
-        kept_drop(k);
-        free(p.value);
-        free(text);
-        return good;
+        const char *from = w->rest + (as_bars ? strcspn(w->rest, " \t") : 0);
+        Drawing d;
+        if (!drawing_read(&d, w, from + strspn(from, " \t")))
+                return false;
+        if (!as_bars && d.bins) {
+                free(d.text);
+                return wrong("--bins is for :hist");
+        }
+        return draw_text(s, &d, as_bars);
+}
+
+/* EXPR [--bins N] [-o FILE.png] */
+bool plot_histogram(Session *s, const Words *w)
+{
+        Drawing d;
+        return drawing_read(&d, w, w->rest) && draw_text(s, &d, true);
 }

@@ -3,16 +3,28 @@
 #define REPL_PLOT_PRIVATE_H
 #include "repl_private.h"
 
-typedef enum { PLOT_LINE, PLOT_HEAT, PLOT_BARS } PlotKind;
+typedef enum { PLOT_LINE, PLOT_HEAT, PLOT_BARS, PLOT_POINTS } PlotKind;
 
 typedef struct {
         PlotKind kind;
         const char *title;     /* the expression */
-        int64_t rows, columns; /* a line and bars: 1 row */
-        double *value;         /* [rows][columns]; of bars: how many values each stands for */
-        double least, most;    /* of the finite ones, least < most; of bars from 0 */
-        double from, to;       /* of bars: the values that they reach over */
+        int64_t rows, columns; /* a line and bars: 1 row; points: 2 columns */
+        double *value;     /* [rows][columns]; of bars: how many values each stands for; of points: x and y */
+        const char *about; /* a line below the title of a picture; or NULL */
+        double least, most; /* of the finite ones, least < most; of bars from 0 */
+        double from, to;    /* of bars: the values that they reach over */
 } Plot;
+
+enum { MOST_BINS = 1000 };
+
+/* repl_drawing.c: what a command draws, and where. */
+typedef struct {
+        char *text;       /* the expression, malloc'd */
+        const char *path; /* of a picture; NULL: in the terminal */
+        int64_t bins;     /* 0: nothing is said */
+} Drawing;
+bool drawing_read(Drawing *d, const Words *w,
+                  const char *from); /* from: the expression and what follows; false after a message */
 
 /* repl_plot.c: the means of neighbouring cells, so that no more rows and columns are left; false: out of memory */
 bool plot_pool(Plot *p, int64_t most_rows, int64_t most_columns);
@@ -20,6 +32,41 @@ bool plot_pool(Plot *p, int64_t most_rows, int64_t most_columns);
 double plot_share(const Plot *p, double value);
 /* Red, green and blue: from blue through white to red about 0 if there are both signs, else from dark to light. */
 void plot_colour(const Plot *p, double value, uint8_t *rgb);
+
+/* Where the axes lie, in pixels, and what they reach over. */
+typedef struct {
+        Picture p;
+        int x, y, width, height;
+        double left, right, bottom, top;
+} Frame;
+
+typedef struct {
+        int x, y, width, height;
+} Box;
+
+/* repl_frame.c */
+enum { FRAME_LETTERS = 2 /* dots of letters are so many pixels wide */ };
+extern const uint8_t frame_blue[3];
+/* A picture with room for the box, its labels, the plot's colour bar and the line below its title; false: too large, or out of memory. */
+bool frame_begin(Frame *f, const Plot *p, int width, int height);
+void frame_x_axis(Frame *f, bool whole, bool grid);
+void frame_y_axis(Frame *f, int x, int side, bool whole,
+                  bool grid); /* ticks and labels at x: to its left (-1), or to its right (1) */
+void frame_box(Picture *p, int x, int y, int width, int height);
+void frame_labels(Frame *f, const char *title, const char *across, const char *up);
+void frame_about(Frame *f, const char *about); /* a line below the title, in smaller letters if it is long */
+void frame_colour_bar(const Frame *map, Picture *picture,
+                      const Plot *p); /* beside the map: what the colours mean */
+
+/* repl_points.c: points, each with its label. */
+enum { POINT_LABEL = 24 /* bytes at most, with a NUL */ };
+typedef struct {
+        Plot plot;
+        char (*label)[POINT_LABEL]; /* [rows] */
+        const char *across, *up;    /* what the axes are */
+} Points;
+bool points_print(const Points *p);                   /* false: out of memory */
+bool points_paint(const Points *p, const char *path); /* false after a message */
 
 /* repl_plot_text.c */
 bool plot_print(Plot *p); /* false: out of memory */

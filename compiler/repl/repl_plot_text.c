@@ -175,6 +175,7 @@ bool plot_print(Plot *p)
         case PLOT_LINE: print_line(p); break;
         case PLOT_BARS: print_bars(p); break;
         case PLOT_HEAT: return print_heat(p);
+        case PLOT_POINTS: break; /* repl_points.c */
         }
         return true;
 }

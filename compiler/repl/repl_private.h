@@ -122,7 +122,7 @@ bool take_model_values(Session *s, const Ast *line);
 
 /* repl_command.c: lines that begin with a colon */
 typedef struct {
-        char **word; /* [n], the command's name first, without its colon */
+        char **word; /* [n], the command's name first, without its colon; NULL behind them */
         int n;
         const char *rest; /* the line behind the name */
 } Words;
@@ -185,7 +185,10 @@ bool show_attention(Session *s, const Words *w);
 bool show_rank(Session *s, const Words *w);
 bool show_lens(Session *s, const Words *w);  /* repl_lens.c */
 bool plot_value(Session *s, const Words *w); /* repl_plot.c */
-bool keep_snapshot(Session *s);              /* of what was run: for :diff */
+bool plot_histogram(Session *s, const Words *w);
+bool show_denoising(Session *s, const Words *w);  /* repl_denoise.c */
+bool show_projection(Session *s, const Words *w); /* repl_project.c */
+bool keep_snapshot(Session *s);                   /* of what was run: for :diff */
 bool print_difference(Session *s, const Words *w);
 Graph *session_graph(Session *s, Arena *a); /* the model at hand, elaborated quietly; NULL: it is no good */
 bool hyper_names(Session *s, Arena *a, const char ***name, int *n);
@@ -343,4 +346,7 @@ bool picture_write(const Picture *p, const char *path); /* false after a message
 /* Of a b', a [d][n] and b [d][m]: the min(d, n, m) largest, descending, into value; the others are 0.  Both are overwritten.
  * False: out of memory. */
 bool singular_values_of_product(double *a, int64_t n, double *b, int64_t m, int64_t d, double *value);
+/* The principal axes of x [n][d], of finite values: the mean is taken off; axis [k][d] of length 1 at right angles, k <= d, and
+ * the share of the variance along each, descending.  Of axes with a share of 0 nothing is said but the share.  False: out of memory. */
+bool principal_axes(double *x, int64_t n, int64_t d, int k, double *axis, double *share);
 #endif

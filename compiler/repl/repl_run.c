@@ -134,6 +134,15 @@ static bool pack(Session *s, Runner *r, const float **base)
         return weights && (!error || wrong(error));
 }
 
+/* The first input of token ids; NULL: there is none. */
+static const Input *first_ids(const Graph *g)
+{
+        for (int i = 0; i < g->ninput; i++)
+                if (g->input[i].bound && g->input[i].type.rank == 1)
+                        return &g->input[i];
+        return NULL;
+}
+
 static bool build_all(Session *s, Runner *r, RunnerKind kind)
 {
         Model *m = &r->model;
@@ -161,9 +170,9 @@ static bool build_all(Session *s, Runner *r, RunnerKind kind)
                 return wrong(why);
         atomic_store(&running, r->engine);
         CkError error = {.environment = false}; /* a tokenizer of another vocabulary is no use here */
-        if (o.tokenizer && takes_text(m->graph))
-                r->has_tokenizer = tokenizer_read(o.tokenizer, NULL, (int)m->graph->input[0].bound,
-                                                  &r->tokenizer, &error);
+        const Input *ids = first_ids(m->graph);
+        if (o.tokenizer && ids)
+                r->has_tokenizer = tokenizer_read(o.tokenizer, NULL, (int)ids->bound, &r->tokenizer, &error);
         if (r->has_tokenizer)
                 r->tokenizer.start = start_token(m->graph);
         return !error.environment || wrong(error.message);

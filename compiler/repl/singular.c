@@ -1,5 +1,10 @@
-/* Singular values of a product, without forming it: a = Q r and b = P t by Householder's reflections, so those of a b' are those
- * of the small r t'; these by one-sided Jacobi rotations (Hestenes 1958), which are accurate for small ones too. */
+/* Singular values of a product, and the principal axes of a matrix.
+ *
+ * Of a product, without forming it: a = Q r and b = P t by Householder's reflections, so those of a b' are those
+ * of the small r t'; these by one-sided Jacobi rotations (Hestenes 1958), which are accurate for small ones too.
+ *
+ * Principal axes (Pearson 1901): rows of x, or of the covariance x' x where that is smaller, are turned until they are at right angles;
+ * they then point along the axes, and their lengths, or the roots of these, are the singular values. */
 #include "repl_private.h"
 
 #include <math.h>
@@ -56,6 +61,19 @@ static bool rotate(double *p, double *q, int64_t n)
         return true;
 }
 
+/* Turns the rows of g [rows][columns] until each two are at right angles. */
+static void orthogonalise(double *g, int64_t rows, int64_t columns)
+{
+        enum { MOST_SWEEPS = 60 };
+        bool moved = true;
+        for (int sweep = 0; moved && sweep < MOST_SWEEPS; sweep++) {
+                moved = false;
+                for (int64_t p = 0; p < rows; p++)
+                        for (int64_t q = p + 1; q < rows; q++)
+                                moved |= rotate(g + p * columns, g + q * columns, columns);
+        }
+}
+
 static int descending(const void *a, const void *b)
 {
         double x = *(const double *)a, y = *(const double *)b;
@@ -69,7 +87,6 @@ static int64_t least(int64_t a, int64_t b)
 
 bool singular_values_of_product(double *a, int64_t n, double *b, int64_t m, int64_t d, double *value)
 {
-        enum { MOST_SWEEPS = 60 };
         int64_t rows = least(d, n), columns = least(d, m), wanted = least(rows, m);
         double *g = calloc((size_t)(rows * columns) + 1, sizeof *g); /* [rows][columns] = r t' */
         double *norm = calloc((size_t)rows + 1, sizeof *norm);
@@ -82,13 +99,7 @@ bool singular_values_of_product(double *a, int64_t n, double *b, int64_t m, int6
                 for (int64_t j = 0; j < columns; j++)
                         for (int64_t k = 0; k < least(n, m); k++)
                                 g[i * columns + j] += a[i * n + k] * b[j * m + k];
-        bool moved = true;
-        for (int sweep = 0; moved && sweep < MOST_SWEEPS; sweep++) {
-                moved = false;
-                for (int64_t p = 0; p < rows; p++)
-                        for (int64_t q = p + 1; q < rows; q++)
-                                moved |= rotate(g + p * columns, g + q * columns, columns);
-        }
+        orthogonalise(g, rows, columns);
         for (int64_t i = 0; i < rows; i++) {
                 for (int64_t j = 0; j < columns; j++)
                         norm[i] += g[i * columns + j] * g[i * columns + j];
@@ -97,6 +108,74 @@ bool singular_values_of_product(double *a, int64_t n, double *b, int64_t m, int6
         qsort(norm, (size_t)rows, sizeof *norm, descending);
         memcpy(value, norm, (size_t)wanted * sizeof *value);
         free(norm);
+        free(g);
+        return true;
+}
+
+/* x [n][d]; its sum of squares afterwards. */
+static double take_mean_off(double *x, int64_t n, int64_t d)
+{
+        double squares = 0;
+        for (int64_t j = 0; j < d; j++) {
+                double sum = 0;
+                for (int64_t i = 0; i < n; i++)
+                        sum += x[i * d + j];
+                for (int64_t i = 0; i < n; i++) {
+                        x[i * d + j] -= sum / (double)n;
+                        squares += x[i * d + j] * x[i * d + j];
+                }
+        }
+        return squares;
+}
+
+/* x' x into g [d][d] */
+static void covariance(const double *x, int64_t n, int64_t d, double *g)
+{
+        for (int64_t i = 0; i < n; i++)
+                for (int64_t j = 0; j < d; j++)
+                        for (int64_t k = 0; k < d; k++)
+                                g[j * d + k] += x[i * d + j] * x[i * d + k];
+}
+
+/* The longest row of g [rows][d] goes into axis, with length 1, and becomes 0; its squared length. */
+static double take_longest(double *g, int64_t rows, int64_t d, double *axis)
+{
+        int64_t best = 0;
+        double most = 0;
+        for (int64_t i = 0; i < rows; i++) {
+                double square = 0;
+                for (int64_t j = 0; j < d; j++)
+                        square += g[i * d + j] * g[i * d + j];
+                if (square > most) {
+                        most = square;
+                        best = i;
+                }
+        }
+        for (int64_t j = 0; j < d; j++) {
+                axis[j] = most > 0 ? g[best * d + j] / sqrt(most) : 0;
+                g[best * d + j] = 0;
+        }
+        return most;
+}
+
+bool principal_axes(double *x, int64_t n, int64_t d, int k, double *axis, double *share)
+{
+        const double all = take_mean_off(x, n, d);
+        const bool is_small = n <= d; /* else rows of the covariance, which have the squares' lengths */
+        const int64_t rows = least(n, d);
+        double *g = calloc((size_t)(rows * d) + 1, sizeof *g);
+        if (!g)
+                return false;
+        if (is_small)
+                memcpy(g, x, (size_t)(n * d) * sizeof *g);
+        else
+                covariance(x, n, d, g);
+        orthogonalise(g, rows, d);
+        for (int i = 0; i < k; i++) {
+                const double square = take_longest(g, rows, d, axis + i * d),
+                             along = is_small ? square : sqrt(square);
+                share[i] = all > 0 ? along / all : 0;
+        }
         free(g);
         return true;
 }

@@ -446,14 +446,16 @@ def a_picture_of_attention():
     heads = out.split("\n", 4)[4].split("]],")
     weights = [[float(x) for x in re.findall(r"[\d.]+", row)] for row in heads[1].split("],")]
     width, height, rows = read_png(path)
-    n, cell = len(weights), 14
-    left, top = width - 8 - n * cell, height - 8 - n * cell
-    left = min(left, 8 + 12 * 6 + 6)  # the picture is at least as wide as its title
+    n = len(weights)
+    cell, most = 32 if n <= 12 else 18, max(map(max, weights))
+    dark = [(x, y) for y in range(height) for x in range(width) if tuple(rows[y][3 * x:3 * x + 3]) == (32, 32, 32)]
+    box = [(x, y) for x, y in dark if all(tuple(rows[y][3 * i:3 * i + 3]) == (32, 32, 32) for i in range(x, min(x + n * cell, width)))]
+    left, top = box[0][0] + 1, box[0][1] + 1  # the frame of the map
     for i in range(n):
         for j in range(n):
             x, y = left + j * cell + cell // 2, top + i * cell + cell // 2
             green = rows[y][3 * x + 1]
-            if abs(green - (248 - 200 * weights[i][j])) > 2:
+            if abs(green - (248 - 200 * weights[i][j] / most)) > 2:
                 return f"cell {i}, {j} is {green}, not that of {weights[i][j]}"
 
 
@@ -461,7 +463,7 @@ def pictures_of_values():
     """Colours of a heat map's cells and of its colour bar; heights of a line."""
     path = FOLDER + "/plot"
     code, out, err = run_script(f":plot [[-2, 0, 1], [0, 2, -1]] {path}.heat.png\n"
-                                f":plot [0, 0, 10, 10] {path}.line.png\n:plot hist [0, 0, 0, 3] {path}.hist.png\n")
+                                f":plot [0, 0, 10, 10] {path}.line.png\n:hist [0, 0, 0, 3] --bins 2 -o {path}.hist.png\n")
     if code or err:
         return f"status {code}, {err!r}"
     width, _, rows = read_png(path + ".heat.png")
@@ -483,6 +485,74 @@ def pictures_of_values():
     bars = [sum(at(x, y) == (31, 100, 170) for y in range(height)) for x in (200, width - 100)]
     if abs(bars[0] - 3 * bars[1]) > 4 or not bars[1]:
         return f"bars of 3 and 1 are {bars} high"
+
+
+def attention_laid_over_a_picture():
+    """Of a picture that is all the same: each patch is as red as its weight."""
+    path = FOLDER + "/over.png"
+    code, out, err = run_script(":load models/doodles.model\n:weights models/doodles/doodles.safetensors\n"
+                                ":input pixels = reshape(iota(1024) * 0, [1, 32, 32])\n"
+                                "layer[1].attn.dot_product.weights[2, 6]\n"
+                                f":attn 1 2 --token 6 -o {path}\n")
+    if code or err:
+        return f"status {code}, {err!r}"
+    weights = [float(x) for x in re.findall(r"\d\.\d+", out.split("parameters\n")[1])][1:]
+    width, height, rows = read_png(path)
+    zoom, left, top = 300 // 32, 16, 16 + 64
+    for k, weight in enumerate(weights):
+        x, y = left + (k % 4 * 8 + 4) * zoom, top + (k // 4 * 8 + 4) * zoom
+        part = 0.85 * weight / max(weights)
+        wanted = [64 * (1 - part) + red * part for red in (214, 20, 30)]
+        found = rows[y][3 * x:3 * x + 3]
+        if max(abs(a - b) for a, b in zip(found, wanted)) > 2:
+            return f"patch {k} is {list(found)}, not {wanted}"
+    x, y = left + (1 * 8) * zoom + 1, top + (1 * 8 + 4) * zoom  # token 6 is patch 5
+    if tuple(rows[y][3 * x:3 * x + 3]) != (31, 100, 170) or len(weights) != 16:
+        return "the token's own patch is not marked"
+
+
+def a_strip_of_pictures():
+    """Its last picture is what `lathe run` makes; the first has nothing of it."""
+    strip, one = FOLDER + "/strip.png", FOLDER + "/one.png"
+    weights = "models/sketch/sketch.safetensors"
+    code, out, err = run_script(f":load models/sketch.model\n:weights {weights}\n:input class = 7\n:trace 3 -n 6 --seed 5 -o {strip}\n")
+    made = subprocess.run([DRIVER, "run", "models/sketch.model", "--weights", weights, "-I", "class=7", "-n", "6", "--seed", "5", "-o", one])
+    if code or err or made.returncode:
+        return f"status {code} and {made.returncode}, {err!r}"
+    (side, _, wanted), (width, height, rows) = read_png(one), read_png(strip)
+    zoom, top = 128 // side, 16 + 34
+    if (side, width) != (32, 2 * 16 + 3 * 128 + 2 * 10):
+        return f"the strip is {width} wide"
+    apart = [max(abs(rows[top + zoom * y + 1][3 * (16 + k * 138 + zoom * x + 1)] - wanted[y][3 * x]) for y in range(side) for x in range(side))
+             for k in range(3)]
+    if apart[2] or apart[0] < 200 or apart[1] < 20:
+        return f"pictures are {apart} apart from the last"
+
+
+def a_picture_of_points():
+    """Where they stand: a unit is as long across as up; and labels, dark and beside them."""
+    path = FOLDER + "/points.png"
+    code, out, err = run_script(f":project [[3, 0], [-3, 0], [0, 2], [0, -2]] + 7 -o {path}\n")
+    if code or err or "69.2 % and 30.8 %" not in out:
+        return f"status {code}, {err!r}, {out!r}"
+    width, height, rows = read_png(path)
+    at = lambda x, y: tuple(rows[y][3 * x:3 * x + 3])
+    groups = []
+    for y in range(height):
+        for x in range(width):
+            if at(x, y) == (31, 100, 170):
+                near = [g for g in groups if abs(g[0][0] - x) < 12 and abs(g[0][1] - y) < 12]
+                near[0].append((x, y)) if near else groups.append([(x, y)])
+    middles = sorted((sum(x for x, _ in g) / len(g), sum(y for _, y in g) / len(g)) for g in groups)
+    if len(middles) != 4:
+        return f"there are {len(middles)} points"
+    left, one, two, right = middles
+    across, up = (right[0] - left[0]) / 6, abs(one[1] - two[1]) / 4
+    if abs(across / up - 1) > 0.03 or abs(left[0] + right[0] - one[0] - two[0]) > 3 or abs(one[1] + two[1] - left[1] - right[1]) > 3:
+        return f"the points stand at {middles}"
+    for x, y in middles:  # "0" to "3" on the right
+        if not any(at(int(x) + 5 + i, int(y) + j) == (32, 32, 32) for i in range(16) for j in range(-8, 9)):
+            return f"there is no label beside {x}, {y}"
 
 
 def a_heat_map_in_colours():
@@ -559,7 +629,7 @@ def recompilations_take_no_memory():
 for test in (prompts_and_end_of_input, completion, history, history_holds_inputs, interrupts, interrupted_run, resizing, wide_characters,
              text_ends_with_a_newline, a_saved_session,
              a_script_of_10000_lines, an_input_of_10000_lines, a_line_of_a_megabyte, times_of_kernels,
-             a_picture_of_attention, pictures_of_values, a_heat_map_in_colours, more_memory_than_there_is,
+             a_picture_of_attention, pictures_of_values, a_picture_of_points, attention_laid_over_a_picture, a_strip_of_pictures, a_heat_map_in_colours, more_memory_than_there_is,
              redefinitions_take_no_memory, recompilations_take_no_memory):
     attempt(test)
 sys.exit(failed > 0)

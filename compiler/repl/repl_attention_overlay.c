@@ -1,0 +1,194 @@
+/* :attn --token K: what a token of a picture looks at, laid over the picture.
+ *
+ * The tokens are the picture's patches row by row, behind those that belong to no patch (a class, registers), as in ViT and its kin. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "repl_attention_private.h"
+
+enum {
+        MARGIN = 16,
+        GAP = 20,
+        CAPTION = 28,
+        TITLE = 64,
+        PANEL = 300,
+        BAR_WIDE = 22,
+        BAR_ROOM = 130,
+        MOST_OTHERS = 8,
+        DARKEST = 64 /* of the picture: red shows on it */
+};
+
+/* How patches lie, and all else in pixels. */
+typedef struct {
+        int64_t others, down, across; /* tokens of no patch; patches */
+        int64_t patch;                /* pixels of its side */
+        int64_t maps, columns, rows;  /* panels */
+        int zoom;                     /* pixels of the panel for one of the picture */
+        int wide, high;
+        float most;           /* the largest weight of a patch */
+        float darkest, range; /* values of the picture */
+} Overlay;
+
+/* Square patches that fill the picture, so that few tokens are left; false: there are none. */
+static bool find_patches(const Heat *h, Overlay *o)
+{
+        o->others = MOST_OTHERS + 1;
+        for (int64_t side = 1; side <= h->height && side <= h->width; side++) {
+                const int64_t down = h->height / side, across = h->width / side,
+                              left = h->columns - down * across;
+                if (h->height % side || h->width % side || left < 0 || left >= o->others)
+                        continue;
+                o->others = left;
+                o->patch = side;
+                o->down = down;
+                o->across = across;
+        }
+        return o->others <= MOST_OTHERS;
+}
+
+static const float *weights_of(const Heat *h, int64_t map)
+{
+        return heat_row(h, heat_map(h, map), h->token);
+}
+
+static void measure(const Heat *h, Overlay *o)
+{
+        o->maps = heat_maps(h);
+        o->columns = 1;
+        while (o->columns * o->columns < o->maps)
+                o->columns++;
+        o->rows = (o->maps + o->columns - 1) / o->columns;
+        const int64_t most = h->height > h->width ? h->height : h->width;
+        o->zoom = most >= PANEL ? 1 : (int)(PANEL / most);
+        o->wide = (int)h->width * o->zoom;
+        o->high = (int)h->height * o->zoom;
+        for (int64_t k = 0; k < o->maps; k++)
+                for (int64_t i = o->others; i < h->columns; i++)
+                        o->most = weights_of(h, k)[i] > o->most ? weights_of(h, k)[i] : o->most;
+        float darkest = INFINITY, brightest = -INFINITY;
+        for (int64_t i = 0; i < h->channels * h->height * h->width; i++)
+                if (isfinite(h->picture[i])) {
+                        darkest = fminf(h->picture[i], darkest);
+                        brightest = fmaxf(h->picture[i], brightest);
+                }
+        o->darkest = darkest;
+        o->range = brightest > darkest ? brightest - darkest : 1;
+}
+
+/* Of a share of the largest weight: red over what is there. */
+static void lay_red(float share, uint8_t *rgb)
+{
+        static const float red[3] = {214, 20, 30};
+        const float part = 0.85F * (!(share > 0) ? 0 : share > 1 ? 1 : share);
+        for (int i = 0; i < 3; i++)
+                rgb[i] = (uint8_t)((float)rgb[i] * (1 - part) + red[i] * part + 0.5F);
+}
+
+static void red_over_white(float share, uint8_t *rgb)
+{
+        memset(rgb, 255, 3);
+        lay_red(share, rgb);
+}
+
+static void paint_pixel(const Heat *h, const Overlay *o, const float *weight, Picture *p, int left, int top,
+                        int64_t y, int64_t x)
+{
+        uint8_t rgb[3];
+        for (int64_t c = 0; c < 3; c++) {
+                const float value = h->picture[((h->channels == 3 ? c : 0) * h->height + y) * h->width + x];
+                const float share = isfinite(value) ? (value - o->darkest) / o->range : 0;
+                rgb[c] = (uint8_t)(DARKEST + (255 - DARKEST) * share + 0.5F);
+        }
+        if (o->most > 0)
+                lay_red(weight[o->others + y / o->patch * o->across + x / o->patch] / o->most, rgb);
+        picture_fill(p, left + (int)x * o->zoom, top + (int)y * o->zoom, o->zoom, o->zoom, rgb);
+}
+
+/* Around the patch of the token. */
+static void mark_patch(const Heat *h, const Overlay *o, Picture *p, int left, int top)
+{
+        const int64_t patch = h->token - o->others;
+        if (patch < 0)
+                return;
+        const int side = (int)o->patch * o->zoom, x = left + (int)(patch % o->across) * side,
+                  y = top + (int)(patch / o->across) * side;
+        picture_fill(p, x, y, side, 3, frame_blue);
+        picture_fill(p, x, y + side - 3, side, 3, frame_blue);
+        picture_fill(p, x, y, 3, side, frame_blue);
+        picture_fill(p, x + side - 3, y, 3, side, frame_blue);
+}
+
+static void paint_panel(const Heat *h, const Overlay *o, Picture *p, int64_t k, int left, int top)
+{
+        const float *weight = weights_of(h, k);
+        char title[96];
+        float elsewhere = 0;
+        for (int64_t y = 0; y < h->height; y++)
+                for (int64_t x = 0; x < h->width; x++)
+                        paint_pixel(h, o, weight, p, left, top, y, x);
+        mark_patch(h, o, p, left, top);
+        frame_box(p, left - 1, top - 1, o->wide + 1, o->high + 1);
+        for (int64_t i = 0; i < o->others; i++)
+                elsewhere += weight[i];
+        heat_title(h, heat_map(h, k), title, sizeof title);
+        const size_t n = strlen(title);
+        if (o->others)
+                snprintf(title + n, sizeof title - n, " (%.2f elsewhere)", (double)elsewhere);
+        heat_text(p, left + o->wide / 2, top + o->high + 6, title,
+                  FRAME_LETTERS * LETTER_WIDTH * (int)strlen(title) > o->wide + GAP ? 1 : FRAME_LETTERS);
+}
+
+static void paint_about(const Heat *h, const Overlay *o, Picture *p)
+{
+        char about[120];
+        const int64_t patch = h->token - o->others;
+        if (patch < 0)
+                snprintf(about, sizeof about, "token %" PRId64 ", of no patch", h->token);
+        else
+                snprintf(about, sizeof about, "token %" PRId64 ", patch at row %" PRId64 ", column %" PRId64,
+                         h->token, patch / o->across, patch % o->across);
+        heat_text(p, p->width / 2, MARGIN + TITLE / 2 - 6, about, FRAME_LETTERS);
+}
+
+bool heat_lay_over(const Heat *h, const char *path)
+{
+        Overlay o = {0};
+        Picture p;
+        if (h->windows > 1) {
+                fprintf(stderr,
+                        "lathe: error: --token: the places of %s's windows in the picture are not known; "
+                        "without "
+                        "--token their maps are shown\n",
+                        h->name);
+                return false;
+        }
+        if (!h->picture || h->rows != h->columns || !find_patches(h, &o)) {
+                fprintf(stderr,
+                        "lathe: error: --token is for a model of a picture whose tokens are square patches "
+                        "of it, row by "
+                        "row, and %" PRId64 " tokens of %s are not\n",
+                        h->columns, *h->name ? h->name : "the model");
+                return false;
+        }
+        measure(h, &o);
+        char title[200];
+        const int64_t wide = o.columns * (o.wide + GAP) - GAP, all = MARGIN + wide + BAR_ROOM,
+                      named = heat_name(h, title, sizeof title) + (int64_t)2 * MARGIN;
+        if (!picture_new(&p, all > named ? all : named,
+                         MARGIN + TITLE + o.rows * (o.high + CAPTION) + MARGIN)) {
+                fprintf(stderr, "lathe: error: %s: the picture is too large\n", path);
+                return false;
+        }
+        for (int64_t k = 0; k < o.maps; k++)
+                paint_panel(h, &o, &p, k, MARGIN + (int)(k % o.columns * (o.wide + GAP)),
+                            MARGIN + TITLE + (int)(k / o.columns * (o.high + CAPTION)));
+        heat_text(&p, p.width / 2, MARGIN, title, FRAME_LETTERS);
+        paint_about(h, &o, &p);
+        heat_bar(&p, (Box){(int)(MARGIN + wide + GAP), MARGIN + TITLE, BAR_WIDE, o.high},
+                 o.most > 0 ? (double)o.most : 1, red_over_white);
+        const bool good = picture_write(&p, path);
+        picture_free(&p);
+        return good;
+}

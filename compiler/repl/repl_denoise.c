@@ -1,0 +1,343 @@
+/* :trace: a denoising step by step, as a table or as a strip of pictures: what the model's `loop denoise` makes of noise. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "repl_plot_private.h"
+
+enum { USUAL_PICTURES = 8, MOST_PICTURES = 64 };
+
+static bool wrong(const char *why)
+{
+        fprintf(stderr, "lathe: error: %s\n", why);
+        return false;
+}
+
+/* x after a step; step 0: the noise. */
+typedef struct {
+        int step;
+        double noise; /* how much noise is in x: the factor of a noise of variance 1 */
+        float *x;     /* [n] */
+} Moment;
+
+typedef struct {
+        Arena arena;
+        Session *s;
+        const Loop *loop;
+        LoopParts parts;
+        Denoiser d;
+        Trace t;
+        int64_t dim[MAX_RANK], n;
+        int64_t seed;
+        int64_t guided;   /* values that guidance is for */
+        double guidance;  /* 1: none */
+        int32_t wanted;   /* the class */
+        float *x, *plain; /* [n]; what the model tells without the class */
+        Moment *moment;   /* [moments] */
+        int moments, wanted_moments;
+} Denoising;
+
+/* --- the model ---------------------------------------------------------------------------------------------------------- */
+
+static void *input_data(const Denoising *w, const Input *in)
+{
+        return w->t.input[in - w->s->runner->model.graph->input];
+}
+
+static bool was_given(const Denoising *w, const Input *in)
+{
+        for (int i = 0; i < w->s->input.n; i++)
+                if (!strcmp(w->s->input.at[i].name, input_name(in)))
+                        return true;
+        return false;
+}
+
+static double number_of_loop(const Denoising *w, const char *name, double otherwise)
+{
+        const Setting *s = loop_setting(w->loop, name);
+        return s ? s->number : otherwise;
+}
+
+/* What the model tells of x at the next call; NULL after a message. */
+static const float *ask_model(Denoising *w, int32_t class)
+{
+        const LoopParts *p = &w->parts;
+        memcpy(input_data(w, p->input), w->x, (size_t)w->n * sizeof *w->x);
+        *(float *)input_data(w, p->step) = (float)denoise_step(&w->d);
+        if (p->class)
+                *(int32_t *)input_data(w, p->class) = class;
+        return trace_run(w->s, &w->t) ? w->t.output[p->output] : NULL;
+}
+
+/* With guidance twice, as `lathe run` does. */
+static bool take_call(Denoising *w)
+{
+        const bool guided = w->guidance != 1;
+        const float *out = guided ? ask_model(w, (int32_t)number_of_loop(w, "no_class", 0)) : w->plain;
+        if (guided && out)
+                memcpy(w->plain, out, (size_t)w->n * sizeof *w->plain);
+        out = out ? ask_model(w, w->wanted) : NULL;
+        if (!out)
+                return false;
+        for (int64_t i = 0; guided && i < w->n; i++)
+                w->plain[i] = i < w->guided
+                                      ? (float)(w->plain[i] + w->guidance * ((double)out[i] - w->plain[i]))
+                                      : out[i];
+        denoise_take(&w->d, guided ? w->plain : out, w->d.o.learned ? out + w->n : NULL, w->x);
+        progress("denoising", PROGRESS_STEPS, w->d.call, w->d.calls);
+        return true;
+}
+
+/* --- moments ------------------------------------------------------------------------------------------------------------ */
+
+/* Is a step one of those that are shown?  They lie evenly, with the first and the last. */
+static bool is_shown(const Denoising *w, int step)
+{
+        const int steps = w->d.o.steps, most = w->wanted_moments - 1;
+        for (int k = 0; k <= most; k++)
+                if (step == (most ? (int)((int64_t)k * steps * 2 + most) / (2 * most) : steps))
+                        return true;
+        return false;
+}
+
+static bool keep_moment(Denoising *w, int step)
+{
+        const Denoiser *d = &w->d;
+        Moment *m = &w->moment[w->moments];
+        if (!is_shown(w, step))
+                return true;
+        *m = (Moment){step,
+                      d->o.way == DENOISE_euler || d->o.way == DENOISE_heun ? d->sigma[step]
+                                                                            : sqrt(1 - d->picture_part[step]),
+                      malloc((size_t)w->n * sizeof *m->x)};
+        if (!m->x)
+                return wrong(no_memory);
+        memcpy(m->x, w->x, (size_t)w->n * sizeof *m->x);
+        w->moments++;
+        return true;
+}
+
+/* heun has two calls a step, but for the last. */
+static bool run_steps(Denoising *w)
+{
+        Denoiser *d = &w->d;
+        bool good = keep_moment(w, 0);
+        while (good && d->call < d->calls) {
+                good = take_call(w);
+                const bool ends = d->o.way != DENOISE_heun || d->call % 2 == 0 || d->call == d->calls;
+                if (good && ends)
+                        good = keep_moment(w, d->o.way == DENOISE_heun ? (d->call + 1) / 2 : d->call);
+        }
+        for (int64_t i = 0; good && i < w->n; i++)
+                good = isfinite(w->x[i]) || wrong("what was made has a NaN or an infinity");
+        return good;
+}
+
+/* --- a table ------------------------------------------------------------------------------------------------------------- */
+
+static void print_moments(const Denoising *w)
+{
+        printf("%4s  %6s  %9s  %9s  %9s  %9s\n", "step", "noise", "least", "largest", "mean", "deviation");
+        for (int k = 0; k < w->moments; k++) {
+                const Moment *m = &w->moment[k];
+                double least = INFINITY, most = -INFINITY, sum = 0, squares = 0;
+                for (int64_t i = 0; i < w->n; i++) {
+                        least = fmin(least, m->x[i]);
+                        most = fmax(most, m->x[i]);
+                        sum += m->x[i];
+                }
+                const double mean = sum / (double)w->n;
+                for (int64_t i = 0; i < w->n; i++)
+                        squares += (m->x[i] - mean) * (m->x[i] - mean);
+                printf("%4d  %6.4f  %9.4f  %9.4f  %9.4f  %9.4f\n", m->step, m->noise, least, most, mean,
+                       sqrt(squares / (double)w->n));
+        }
+}
+
+/* --- a strip of pictures ----------------------------------------------------------------------------------------------------- */
+
+enum { MARGIN = 16, GAP = 10, PANEL = 128, TITLE = 34, CAPTION = 2 * LETTER_HEIGHT * FRAME_LETTERS + 16 };
+
+/* -1 to 1 as 0 to 255: grey, or in colours; of a latent of other channels the first three, from its least to its largest value at the end. */
+typedef struct {
+        int64_t shown; /* channels: 1 or 3 */
+        double least, most;
+} Range;
+
+static Range range_of_pictures(const Denoising *w)
+{
+        const int64_t channels = w->dim[0];
+        Range r = {channels >= 3 ? 3 : 1, -1, 1};
+        if (channels == 1 || channels == 3)
+                return r;
+        r.least = INFINITY;
+        r.most = -INFINITY;
+        for (int64_t i = 0; i < r.shown * w->dim[1] * w->dim[2]; i++) {
+                r.least = fmin(r.least, w->x[i]);
+                r.most = fmax(r.most, w->x[i]);
+        }
+        r.most = r.most > r.least ? r.most : r.least + 1;
+        return r;
+}
+
+static void paint_moment(const Denoising *w, const Range *r, const Moment *m, Picture *p, int left, int zoom)
+{
+        const int64_t height = w->dim[1], width = w->dim[2], plane = height * width;
+        const int top = MARGIN + TITLE;
+        for (int64_t i = 0; i < plane; i++) {
+                uint8_t rgb[3];
+                for (int64_t c = 0; c < 3; c++) {
+                        const double at = (m->x[(r->shown == 3 ? c : 0) * plane + i] - r->least) /
+                                          (r->most - r->least) * 255;
+                        rgb[c] = at >= 255 ? 255 : at > 0 ? (uint8_t)floor(at + 0.5) : 0;
+                }
+                picture_fill(p, left + (int)(i % width) * zoom, top + (int)(i / width) * zoom, zoom, zoom,
+                             rgb);
+        }
+        frame_box(p, left - 1, top - 1, (int)width * zoom + 1, (int)height * zoom + 1);
+        char text[2][32];
+        snprintf(text[0], sizeof text[0], "step %d", m->step);
+        snprintf(text[1], sizeof text[1], "noise %.2f", m->noise);
+        for (int k = 0; k < 2; k++)
+                picture_text(
+                        p,
+                        left + ((int)width * zoom - FRAME_LETTERS * LETTER_WIDTH * (int)strlen(text[k])) / 2,
+                        top + (int)height * zoom + 8 + k * FRAME_LETTERS * (LETTER_HEIGHT + 1), text[k],
+                        false);
+}
+
+static bool paint_strip(const Denoising *w, const char *path)
+{
+        const int64_t height = w->dim[1], width = w->dim[2];
+        const int zoom = width >= PANEL ? 1 : (int)((PANEL + width - 1) / width);
+        const int64_t each = width * zoom + GAP;
+        const Range r = range_of_pictures(w);
+        const char *way = loop_text(w->loop, "scheduler");
+        Picture p;
+        char title[120];
+        if (!picture_new(&p, (int64_t)2 * MARGIN + w->moments * each - GAP,
+                         2 * MARGIN + TITLE + height * zoom + CAPTION))
+                return wrong("the strip is too large; fewer pictures?");
+        p.scale = FRAME_LETTERS;
+        snprintf(title, sizeof title, "%.60s, %s, %d steps, seed %" PRId64, w->s->model, way ? way : "ddim",
+                 w->d.o.steps, w->seed);
+        picture_text(&p, MARGIN, MARGIN, title, false);
+        for (int k = 0; k < w->moments; k++)
+                paint_moment(w, &r, &w->moment[k], &p, MARGIN + (int)(k * each), zoom);
+        const bool good = picture_write(&p, path);
+        picture_free(&p);
+        return good;
+}
+
+/* --- the command ------------------------------------------------------------------------------------------------------------- */
+
+/* The last loop denoise of the model; false after a message. */
+static bool find_loop(Denoising *w)
+{
+        const Graph *g = w->s->runner->model.graph;
+        for (int i = 0; i < g->nloop; i++)
+                if (loop_number(g->loop[i].name) == LOOP_denoise)
+                        w->loop = &g->loop[i];
+        if (!w->loop) {
+                fprintf(stderr, "lathe: error: %s has no loop denoise\n", w->s->model);
+                return false;
+        }
+        const char *why = loop_fault(g, w->loop, &w->parts);
+        if (!why)
+                return true;
+        fprintf(stderr, "lathe: error: loop denoise wants %s\n", why);
+        return false;
+}
+
+/* All of the model's inputs but the latent and the step are given; what the loop gives is not. */
+static bool check_inputs(const Denoising *w)
+{
+        const Graph *g = w->s->runner->model.graph;
+        for (int i = 0; i < g->ninput; i++) {
+                const Input *in = &g->input[i];
+                const bool given = was_given(w, in);
+                if (in == w->parts.step && given) {
+                        fprintf(stderr,
+                                "lathe: error: %s is what loop denoise gives: :input %s = none forgets it\n",
+                                input_name(in), input_name(in));
+                        return false;
+                }
+                if (in == w->parts.step || in == w->parts.input || given)
+                        continue;
+                fprintf(stderr, "lathe: error: the input %s is missing: :input %s = VALUE\n", input_name(in),
+                        input_name(in));
+                return false;
+        }
+        return true;
+}
+
+static bool begin_denoising(Denoising *w, const Options *o)
+{
+        Arena *a = &w->arena;
+        const Type *t = &w->parts.input->type;
+        DenoiseOptions how = denoise_options(w->loop);
+        if (o->given['n'])
+                how.steps = o->steps < INT32_MAX ? (int)o->steps : INT32_MAX;
+        for (int i = 0; i < t->rank; i++)
+                w->dim[i] = dim_value(t->dim[i], NULL);
+        w->n = type_count(t, NULL);
+        w->guidance = o->given['$'] ? o->guidance : number_of_loop(w, "guidance", 1);
+        w->guided = guided_values(w->loop, t);
+        if (w->guidance != 1 && (!loop_setting(w->loop, "no_class") || !w->parts.class))
+                return wrong(
+                        "guidance wants an input of the class, and in loop denoise `no_class`, the number "
+                        "that stands for no class; --guidance 1 does without");
+        if (o->out && t->rank != 3)
+                return wrong("a strip is of pictures, [channels, height, width], and the latent is none; "
+                             "without -o it is a table");
+        w->x = NEW_ARRAY(a, float, w->n);
+        w->plain = NEW_ARRAY(a, float, w->n);
+        w->moment = NEW_ARRAY(a, Moment, w->wanted_moments);
+        const char *why = denoise_begin(a, &how, w->n, o->sampler.state, &w->d);
+        if (why)
+                return wrong(why);
+        if (w->wanted_moments > how.steps + 1)
+                w->wanted_moments = how.steps + 1;
+        return true;
+}
+
+static bool trace_denoising(Denoising *w, const Options *o)
+{
+        if (!runner_fit(w->s, AS_IT_IS) || !find_loop(w) || !check_inputs(w) || !trace_inputs(w->s, &w->t) ||
+            !begin_denoising(w, o))
+                return false;
+        if (was_given(w, w->parts.input))
+                memcpy(w->x, input_data(w, w->parts.input), (size_t)w->n * sizeof *w->x);
+        else
+                denoise_noise(&w->d, w->x);
+        w->wanted = w->parts.class ? *(int32_t *)input_data(w, w->parts.class) : 0;
+        if (!run_steps(w))
+                return false;
+        if (!o->out)
+                print_moments(w);
+        return !o->out || paint_strip(w, o->out);
+}
+
+/* [PICTURES] [-n STEPS] [--seed S] [--guidance G] [-o FILE.png] */
+bool show_denoising(Session *s, const Words *w)
+{
+        Options o;
+        if (!options_read(&o, "run", "nS$o", w->n - 1, w->word + 1))
+                return false;
+        char *end = "";
+        const int64_t pictures = o.nfile ? strtoll(o.file[0], &end, 10)
+                                 : o.out ? USUAL_PICTURES
+                                         : MOST_PICTURES;
+        if (o.nfile > 1 || *end || pictures < 1 || pictures > MOST_PICTURES)
+                return wrong("the number of pictures is 1 to 64");
+        if (o.out && !is_picture_name(o.out))
+                return wrong("-o wants a file whose name ends in .png");
+        Denoising all = {.s = s, .wanted_moments = (int)pictures, .seed = (int64_t)o.sampler.state};
+        const bool good = trace_denoising(&all, &o);
+        for (int k = 0; k < all.moments; k++)
+                free(all.moment[k].x);
+        trace_free(s, &all.t);
+        arena_free(&all.arena);
+        return good;
+}
