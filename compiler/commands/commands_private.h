@@ -38,17 +38,6 @@ typedef struct {
 /* An exit code, after a message if it is none. */
 int given_gather(Given *e, WhatIsRecorded what);
 
-/* picture.c: a picture's values as an input of the dimensions [channels, height, width], as the loop says, NULL: stretched, from 0 to 1.
- * malloc'd; or what is wrong.  *lacking: the file can't be read. */
-const char *picture_values(Arena *a, const Loop *l, const char *path, const int64_t *dim, double **value,
-                           bool *lacking);
-bool is_picture_file(const char *path); /* by its name: .png, .ppm, .pgm */
-
-/* sound.c: likewise a sound's values, of the dimension [samples], with silence behind it.  Without a loop it may have any rate. */
-const char *sound_values(Arena *a, const Loop *l, const char *path, const int64_t *dim, double **value,
-                         bool *lacking);
-bool is_sound_file(const char *path); /* by its name: .wav */
-
 /* evaluation.c: a model that is run once for each set of inputs. */
 typedef struct {
         const Options *o;

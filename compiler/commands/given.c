@@ -46,34 +46,17 @@ static int add_file(Given *e, const char *name, const char *path)
                                                    : wrong_file(e, &error);
 }
 
-/* Files that become an input as a loop of the model says, if it has it. */
-typedef struct {
-        const char *loop;
-        int rank; /* of the input */
-        bool (*is_file)(const char *path);
-        const char *(*fault)(const Graph *g, const Input *in);
-        const char *(*values)(Arena *a, const Loop *l, const char *path, const int64_t *dim, double **value,
-                              bool *lacking);
-} Medium;
-static const Medium picture = {"classify", 3, is_picture_file, picture_fault, picture_values},
-                    sound = {"transcribe", 1, is_sound_file, sound_fault, sound_values};
-
-static int add_medium(Given *e, const Medium *k, const Input *in, const char *path)
+/* A picture or a sound; in NULL: the model has no input that can be one. */
+static int add_medium(Given *e, const Input *in, const char *path, bool is_sound)
 {
         const Graph *g = e->m->oracle;
-        int64_t dim[3];
-        double *value;
-        bool lacking = false;
-        const char *why = k->fault(g, in), *name = in ? input_name(in) : "";
-        if (why)
-                return wrong(e, arena_printf(g->arena, "-I %s=%s: wanted for it is %s", name, path, why));
-        for (int axis = 0; axis < k->rank; axis++)
-                dim[axis] = dim_value(in->type.dim[axis], NULL);
-        why = k->values(g->arena, graph_loop(g, k->loop), path, dim, &value, &lacking);
+        MediumValues v;
+        const char *name = in ? input_name(in) : "", *why = medium_values(g, in, path, is_sound, &v);
         if (!why)
-                return add_made(e, name, k->rank, dim, value);
-        int code = wrong(e, why);
-        return lacking ? WRONG_ENVIRONMENT : code;
+                return add_made(e, name, v.rank, v.dim, v.value);
+        const int code = wrong(
+                e, v.unfit ? arena_printf(g->arena, "-I %s=%s: wanted for it is %s", name, path, why) : why);
+        return v.lacking ? WRONG_ENVIRONMENT : code;
 }
 
 /* An expression is the output of a model that has no inputs. */
@@ -115,9 +98,8 @@ static int add_named(Given *e, const char *text)
                         g->ninput ? list : "none");
                 return WRONG_INPUT;
         }
-        if (picture.is_file(equals + 1) || sound.is_file(equals + 1))
-                return add_medium(e, picture.is_file(equals + 1) ? &picture : &sound, input_named(g, name),
-                                  equals + 1);
+        if (is_medium_file(equals + 1))
+                return add_medium(e, input_named(g, name), equals + 1, false);
         return is_values_file(equals + 1) ? add_file(e, name, equals + 1)
                                           : add_expression(e, name, equals + 1);
 }
@@ -165,7 +147,7 @@ int given_gather(Given *e, WhatIsRecorded what)
         for (int i = 0; i < o->ninput && code == DONE; i++)
                 code = add_named(e, o->input[i]);
         if (code == DONE && e->sound)
-                code = add_medium(e, &sound, sound_input(e->m->oracle), e->sound);
+                code = add_medium(e, sound_input(e->m->oracle), e->sound, true);
         if (code == DONE && e->text)
                 code = add_text(e);
         if (code != DONE)

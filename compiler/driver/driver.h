@@ -265,6 +265,28 @@ int emitted_loops(Model *m, const char *command,
                   EmittedLoops *out); /* an exit code, after a message if it is none */
 /* What the loop wants and does not find in the model; NULL: nothing. */
 const char *loop_fault(const Graph *g, const Loop *l, LoopParts *parts);
+/* picture_input.c: a picture's values as an input of the dimensions [channels, height, width], as the loop says, NULL: stretched, from 0
+ * to 1.  malloc'd; or what is wrong.  *lacking: the file can't be read. */
+const char *picture_values(Arena *a, const Loop *l, const char *path, const int64_t *dim, double **value,
+                           bool *lacking);
+bool is_picture_file(const char *path); /* by its name: .png, .ppm, .pgm */
+/* sound_input.c: likewise a sound's values, of the dimension [samples], with silence behind it.  Without a loop it may have any rate. */
+const char *sound_values(Arena *a, const Loop *l, const char *path, const int64_t *dim, double **value,
+                         bool *lacking);
+bool is_sound_file(const char *path); /* by its name: .wav */
+/* medium_input.c: either of them as an input. */
+typedef struct {
+        int rank;
+        int64_t dim[3];
+        double *value; /* malloc'd */
+        bool lacking;  /* the file can't be read */
+        bool unfit;    /* the input can't be such a thing: what is wrong says what it would have to be */
+} MediumValues;
+bool is_medium_file(const char *path); /* by its name */
+/* Of such a file; is_sound: it is one, whatever its name, also standard input, -.  NULL, or what is wrong.  in: NULL, there is no such
+ * input. */
+const char *medium_values(const Graph *g, const Input *in, const char *path, bool is_sound,
+                          MediumValues *out);
 /* NULL, or which input a picture can be, and why this one (NULL: there is none) is not that. */
 const char *picture_fault(const Graph *g, const Input *in);
 /* Likewise of a sound; and the first input that can be one, NULL: there is none. */

@@ -1,6 +1,6 @@
 /* :attn --token K: what a token of a picture looks at, laid over the picture.
  *
- * The tokens are the picture's patches row by row, behind those that belong to no patch (a class, registers), as in ViT and its kin. */
+ * The tokens are the picture's patches row by row, behind those that belong to no patch (a class, registers). */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>

@@ -16,20 +16,45 @@ static const char *interned_name(Session *s, const char *name, size_t n)
 
 /* --- giving one ---------------------------------------------------------------------------------------------------- */
 
+/* Takes value, which is malloc'd. */
+static Kept *keep_values(int rank, const int64_t *dim, double *value)
+{
+        Kept *k = calloc(1, sizeof *k);
+        if (!k) {
+                free(value);
+                return out_of_memory(), NULL;
+        }
+        *k = (Kept){.refs = 1, .kind = V_TENSOR, .dtype = REAL, .rank = rank, .data = value};
+        memcpy(k->dim, dim, (size_t)rank * sizeof *dim);
+        return k;
+}
+
 static Kept *read_input(const char *path, const char *name)
 {
         CkError error;
         NamedValues v;
         if (!values_load(path, name, &v, &error))
                 return fprintf(stderr, "lathe: error: %s\n", error.message), NULL;
-        Kept *k = calloc(1, sizeof *k);
-        if (!k) {
-                free(v.value);
-                return out_of_memory(), NULL;
-        }
-        *k = (Kept){.refs = 1, .kind = V_TENSOR, .dtype = REAL, .rank = v.rank, .data = v.value};
-        memcpy(k->dim, v.dim, (size_t)v.rank * sizeof *v.dim);
-        return k;
+        return keep_values(v.rank, v.dim, v.value);
+}
+
+/* A picture or a sound, as the model at hand takes it. */
+static Kept *read_medium(Session *s, const char *path, const char *name)
+{
+        MediumValues v;
+        if (!runner_fit(s, AS_IT_IS))
+                return NULL;
+        const Graph *g = s->runner->model.oracle;
+        const Input *in = input_named(g, name);
+        if (!in)
+                return fprintf(stderr, "lathe: error: %s has no input %s\n", s->model, name), NULL;
+        const char *why = medium_values(g, in, path, false, &v);
+        if (why)
+                return fprintf(stderr,
+                               v.unfit ? "lathe: error: %s: wanted for it is %s\n" : "lathe: error: %.0s%s\n",
+                               path, why),
+                       NULL;
+        return keep_values(v.rank, v.dim, v.value);
 }
 
 static void drop_input(Variables *v, const char *name)
@@ -49,7 +74,9 @@ static bool is_one_number(const Kept *k)
 
 static bool take_value(Session *s, const char *name, const char *text)
 {
-        Kept *k = is_values_file(text) ? read_input(text, name) : evaluate_text(s, text);
+        Kept *k = is_values_file(text)   ? read_input(text, name)
+                  : is_medium_file(text) ? read_medium(s, text, name)
+                                         : evaluate_text(s, text);
         if (!k)
                 return false;
         if (k->kind == V_NONE) {

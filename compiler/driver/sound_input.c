@@ -2,8 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "commands_private.h"
-#include "media/media.h"
+#include "driver.h"
 
 bool is_sound_file(const char *path)
 {

@@ -1,0 +1,42 @@
+/* Files that become an input as a loop of the model says, if it has it: pictures and sounds. */
+#include "driver.h"
+
+static const struct {
+        const char *loop;
+        int rank; /* of the input */
+        bool (*is_file)(const char *path);
+        const char *(*fault)(const Graph *g, const Input *in);
+        const char *(*values)(Arena *a, const Loop *l, const char *path, const int64_t *dim, double **value,
+                              bool *lacking);
+} medium[] = {{"classify", 3, is_picture_file, picture_fault, picture_values},
+              {"transcribe", 1, is_sound_file, sound_fault, sound_values}};
+enum { MEDIA = sizeof medium / sizeof *medium };
+
+/* MEDIA: it is none */
+static int medium_of(const char *path)
+{
+        int i = 0;
+        while (i < MEDIA && !medium[i].is_file(path))
+                i++;
+        return i;
+}
+
+bool is_medium_file(const char *path)
+{
+        return medium_of(path) < MEDIA;
+}
+
+const char *medium_values(const Graph *g, const Input *in, const char *path, bool is_sound, MediumValues *out)
+{
+        const int kind = is_sound ? MEDIA - 1 : medium_of(path);
+        *out = (MediumValues){.rank = medium[kind].rank};
+        const char *why = medium[kind].fault(g, in);
+        if (why) {
+                out->unfit = true;
+                return why;
+        }
+        for (int axis = 0; axis < out->rank; axis++)
+                out->dim[axis] = dim_value(in->type.dim[axis], NULL);
+        return medium[kind].values(g->arena, graph_loop(g, medium[kind].loop), path, out->dim, &out->value,
+                                   &out->lacking);
+}
