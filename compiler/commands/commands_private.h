@@ -90,11 +90,4 @@ int loop_texts(LoopRun *r, int (*take)(LoopRun *r, void *of, const char *text, i
 /* The text as tokens, and loop_run_once() on it. */
 int loop_run_text(LoopRun *r, const char *text, int64_t n);
 const double *loop_tokens_given(const LoopRun *r, int64_t *n); /* then: the tokens */
-
-/* likeliest.c: logits [n] by softmax, the likeliest first, [n] in the arena; NULL: they give no probabilities, one is NaN or infinite */
-typedef struct {
-        int64_t number;
-        double probability;
-} Likely;
-const Likely *likeliest_first(Arena *a, const float *logits, int64_t n);
 #endif

@@ -244,6 +244,12 @@ int draft_model_open(DraftModel *d, const Model *m, const Plan *p, const Tokeniz
 void draft_model_close(DraftModel *d);
 /* loops.c: what a loop takes of a model, besides generate, whose tokens why_no_logits() judges. */
 enum { MOST_SIDE = 1 << 14 /* of a picture that a model takes */ };
+/* likeliest.c: logits [n] by softmax, the likeliest first, [n] in the arena; NULL: they give no probabilities, one is NaN or infinite */
+typedef struct {
+        int64_t number;
+        double probability;
+} Likely;
+const Likely *likeliest_first(Arena *a, const float *logits, int64_t n);
 /* labels.c: the labels of loop classify, [classes] in the model's arena; NULL: it names none.  An exit code, after a message of the
  * command's if it is none. */
 int loop_labels(Model *m, const Loop *l, int64_t classes, const char *command, const char *const **label);

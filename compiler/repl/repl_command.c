@@ -44,7 +44,7 @@ const ReplCommand command_row[] = {
         {"tokenizer", "FILE",         "a tokenizer, as for `lathe encode`",               choose_tokenizer, 1, 1, TAKES_FILE},
         {"encode",    "\"TEXT\"",     "a text as token ids",                              encode_text,      1, 1, TAKES_NOTHING},
         {"tokens",    "ID…",          "token ids as text",                                decode_tokens,    1, -1, TAKES_NOTHING},
-        {"run",       "[\"TEXT\"] [N] [--temp T …]", "go on after a text by N tokens (64), chosen as by `lathe run`; other models: their outputs", run_model, 0, -1, TAKES_NOTHING},
+        {"run",       "[\"TEXT\"] [N] [--temp T …]", "go on after a text by N tokens (64), chosen as by `lathe run`; other models: outputs, and what their loop makes of them", run_model, 0, -1, TAKES_NOTHING},
         {"input",     "[NAME [= VALUE]]", "an input is an expression or a file (.npy, .safetensors, .png, .wav …); = none: made by hash", give_input, 0, -1, TAKES_EXPRESSION},
         {"eval",      "",             "the outputs for these inputs",                     eval_model,       0, 0, TAKES_NOTHING},
         {"next",      "[N] [\"TEXT\"]", "the N (10) likeliest tokens after the text",     next_tokens,      0, 2, TAKES_NOTHING},

@@ -151,6 +151,26 @@ static bool add_given(Recorded *r, const Variable *v)
                (fprintf(stderr, "lathe: error: too many inputs\n"), false);
 }
 
+/* What the model's last loop fills, and nobody gives. */
+static bool add_filled(const Session *s, const Graph *g, Recorded *r)
+{
+        for (int i = 0; i < g->ninput; i++) {
+                const char *name = input_name(&g->input[i]);
+                bool given = false;
+                for (int k = 0; k < s->input.n; k++)
+                        given |= !strcmp(s->input.at[k].name, name);
+                if (given || !loop_fills(g, &g->input[i]))
+                        continue;
+                double *value = malloc(sizeof *value);
+                if (!value)
+                        return out_of_memory();
+                *value = loop_setting(&g->loop[g->nloop - 1], name)->number;
+                if (!recorded_add(r, name, 0, NULL, value))
+                        return fprintf(stderr, "lathe: error: too many inputs\n"), false;
+        }
+        return true;
+}
+
 bool given_inputs(Session *s, Recorded *r)
 {
         Graph *g = s->runner->model.oracle;
@@ -164,6 +184,8 @@ bool given_inputs(Session *s, Recorded *r)
                 if (!add_given(r, &s->input.at[i]))
                         return false;
         }
+        if (!add_filled(s, g, r))
+                return false;
         const char *why = recorded_gather(r, g, s->model, SOME_INPUTS);
         if (why)
                 fprintf(stderr, "lathe: error: %s\n", why);

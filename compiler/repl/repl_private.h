@@ -318,8 +318,12 @@ int32_t *prompt_of(Session *s, int64_t *n);
 bool trace_tapped(Session *s, RunnerKind kind, Trace *t, int *output);
 bool set_prompt(Session *s, const char *text); /* what is run from now on; false after a message */
 bool wants_generator(const Session *s);        /* false after a message: it does not go on after a text */
-bool takes_text(const Graph *g);               /* one input of token ids [n] */
-int time_of(const Graph *g);                   /* the dimension that grows, or -1 */
+/* The input of token ids [n], if the model's last loop fills all others; else NULL. */
+const Input *input_of_text(const Graph *g);
+bool loop_fills(const Graph *g, const Input *in);
+/* What the model's last loop, if it is none of those that run long, makes of the outputs: classes, a vector, words for masks. */
+bool show_loop(Session *s, const Trace *t);
+int time_of(const Graph *g); /* the dimension that grows, or -1 */
 /* Token ids that the model takes, as many as its input's bound. */
 void label_of(const Session *s, int32_t token, char *text, size_t room);
 

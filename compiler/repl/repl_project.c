@@ -53,7 +53,7 @@ static int32_t *tokens_of_rows(Session *s, int64_t rows)
 {
         int64_t n = 0;
         const Runner *r = s->runner;
-        int32_t *token = s->prompt && *s->prompt && !s->input.n && takes_text(r->model.graph)
+        int32_t *token = s->prompt && *s->prompt && !s->input.n && input_of_text(r->model.graph)
                                  ? prompt_of(s, &n)
                                  : NULL;
         if (n == rows)

@@ -345,7 +345,7 @@ static bool generate_text(Session *s, int64_t steps)
         return good;
 }
 
-static bool print_outputs(Session *s)
+static bool print_outputs(Session *s, bool with_loop)
 {
         Trace t;
         bool good = trace_inputs(s, &t) && trace_run(s, &t);
@@ -362,6 +362,7 @@ static bool print_outputs(Session *s)
                 good = value || wrong(no_memory);
                 free(value);
         }
+        good = good && (!with_loop || show_loop(s, &t));
         trace_free(s, &t);
         return good;
 }
@@ -372,15 +373,15 @@ bool eval_model(Session *s, const Words *w)
         if (!runner_fit(s, AS_IT_IS))
                 return false;
         note_weights(s);
-        return print_outputs(s) && keep_snapshot(s);
+        return print_outputs(s, false) && keep_snapshot(s);
 }
 
 static bool run_again(Session *s)
 {
         if (!runner_fit(s, AS_IT_IS))
                 return false;
-        bool good =
-                why_not_generating(s->runner->model.graph) ? print_outputs(s) : generate_text(s, s->steps);
+        bool good = why_not_generating(s->runner->model.graph) ? print_outputs(s, true)
+                                                               : generate_text(s, s->steps);
         return good && keep_snapshot(s);
 }
 
@@ -417,7 +418,7 @@ static bool takes_words(Session *s, const Options *o)
                 return false;
         const Graph *g = s->runner->model.graph;
         const char *why = why_not_generating(g);
-        if (!takes_text(g) || time_of(g) < 0)
+        if (!input_of_text(g) || time_of(g) < 0)
                 fprintf(stderr,
                         "lathe: error: %s takes no text: it has other inputs than token ids [time]; :run "
                         "alone "

@@ -31,9 +31,24 @@ static void *make_input(const Input *in, const int64_t *size)
         return data;
 }
 
-bool takes_text(const Graph *g)
+/* Is the input one that the model's last loop fills? */
+bool loop_fills(const Graph *g, const Input *in)
 {
-        return g->ninput == 1 && g->input[0].bound && g->input[0].type.rank == 1;
+        return g->nloop && loop_setting(&g->loop[g->nloop - 1], input_name(in));
+}
+
+const Input *input_of_text(const Graph *g)
+{
+        const Input *text = NULL;
+        for (int i = 0; i < g->ninput; i++) {
+                const Input *in = &g->input[i];
+                if (loop_fills(g, in))
+                        continue;
+                if (text || !in->bound || in->type.rank != 1)
+                        return NULL;
+                text = in;
+        }
+        return text;
 }
 
 int time_of(const Graph *g)
@@ -74,7 +89,7 @@ static void *take_input(const Graph *g, const Trace *t, Recorded *given, int i)
                 memcpy(given->size, t->size, sizeof given->size);
                 return recorded_fill(given, i) ? recorded_input(given, i, 0) : NULL;
         }
-        if (!t->token)
+        if (!t->token || &g->input[i] != input_of_text(g))
                 return make_input(&g->input[i], t->size);
         void *copy = malloc((size_t)t->ntoken * 4 + 4);
         return copy ? memcpy(copy, t->token, (size_t)t->ntoken * 4) : NULL;
@@ -86,7 +101,7 @@ static bool take_inputs(Session *s, Trace *t, Recorded *given)
         if (!given_inputs(s, given))
                 return false;
         bool has_text = s->prompt && (*s->prompt || !why_not_generating(g));
-        if (has_text && !s->input.n && takes_text(g) && time_of(g) >= 0) {
+        if (has_text && !s->input.n && input_of_text(g) && time_of(g) >= 0) {
                 t->token = prompt_of(s, &t->ntoken);
                 if (!t->token)
                         return false;

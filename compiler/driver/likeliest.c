@@ -1,7 +1,7 @@
 /* The likeliest of several, by their logits. */
 #include <stdlib.h>
 
-#include "commands_private.h"
+#include "driver.h"
 
 #include "../../runtime/likely.h"
 

@@ -1,0 +1,84 @@
+/* What a model's last loop makes of its outputs, behind :run; what runs long has commands of its own. */
+#include "repl_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../runtime/pooling.h"
+
+enum { LIKELIEST = 5 };
+
+/* The likeliest of logits [n], a line each with its name. */
+static bool print_likeliest(Session *s, const float *logits, int64_t n, const char *const *label, bool tokens)
+{
+        Arena scratch = {0};
+        char text[128];
+        const Likely *likely = likeliest_first(&scratch, logits, n);
+        for (int64_t i = 0; likely && i < n && i < LIKELIEST; i++) {
+                *text = 0;
+                if (tokens && s->runner->has_tokenizer)
+                        label_of(s, (int32_t)likely[i].number, text, sizeof text);
+                const char *name = label ? label[likely[i].number] : text;
+                printf("%8.4f  %lld%s%s\n", likely[i].probability, (long long)likely[i].number,
+                       *name ? "  " : "", name);
+        }
+        const bool good = likely != NULL;
+        arena_free(&scratch);
+        if (!good)
+                fprintf(stderr, "lathe: error: there are no probabilities: an output is NaN or infinite\n");
+        return good;
+}
+
+static bool show_classes(Session *s, const Trace *t, const Loop *l, const LoopParts *parts)
+{
+        const char *const *label;
+        const int64_t n = t->count[parts->output];
+        return loop_labels(&s->runner->model, l, n, "repl", &label) == DONE &&
+               print_likeliest(s, t->output[parts->output], n, label, false);
+}
+
+static bool show_vector(const Trace *t, const Loop *l, const LoopParts *parts, int64_t width)
+{
+        const char *pool = loop_text(l, "pool");
+        const Setting *normalise = loop_setting(l, "normalise");
+        float *vector = malloc((size_t)width * sizeof *vector);
+        if (!vector)
+                return fprintf(stderr, "lathe: error: out of memory\n"), false;
+        pooled_vector(t->output[parts->output], t->count[parts->output] / width, width,
+                      pool && !strcmp(pool, "mean"), normalise && normalise->number != 0, vector);
+        for (int64_t i = 0; i < width; i++)
+                printf("%s%.9g", i ? ", " : "[", (double)vector[i]);
+        printf("]\n");
+        free(vector);
+        return true;
+}
+
+static bool show_masks(Session *s, const Trace *t, const Loop *l, const LoopParts *parts, int64_t vocab)
+{
+        const int32_t mask = (int32_t)loop_setting(l, "mask")->number;
+        bool good = true;
+        for (int64_t i = 0; i < t->ntoken && t->token && good; i++) {
+                if (t->token[i] != mask)
+                        continue;
+                printf("mask at %lld\n", (long long)i);
+                good = print_likeliest(s, t->output[parts->output] + i * vocab, vocab, NULL, true);
+        }
+        return good;
+}
+
+bool show_loop(Session *s, const Trace *t)
+{
+        const Graph *g = s->runner->model.graph;
+        const Loop *l = g->nloop ? &g->loop[g->nloop - 1] : NULL;
+        LoopParts parts;
+        if (!l || loop_fault(g, l, &parts) || parts.output < 0)
+                return true;
+        const Type *out = &g->output[parts.output].node->type;
+        const int64_t columns = out->rank ? dim_value(out->dim[out->rank - 1], t->size) : 1;
+        switch ((LoopId)loop_number(l->name)) {
+        case LOOP_classify: return show_classes(s, t, l, &parts);
+        case LOOP_embed: return show_vector(t, l, &parts, columns);
+        case LOOP_fill: return show_masks(s, t, l, &parts, columns);
+        default: return true;
+        }
+}
