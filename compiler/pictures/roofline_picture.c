@@ -130,7 +130,7 @@ static void draw_roof(const Roofline *r)
         svg_text(r->out, r->x.to - 4, y - 7, "text end",
                  arena_printf(a, "arithmetic %s", in_units(a, most->flops, "FLOP/s")));
         const double middle = sqrt(r->x.low * ridge), at = axis_at(&r->x, middle),
-                     slope = atan2(axis_at(&r->y, middle * most->read) - y, x - at) * 57.29578;
+                     slope = real_atan((axis_at(&r->y, middle * most->read) - y) / (x - at)) * 57.29578;
         text_printf(r->out, "<text transform=\"translate(%.1f %.1f) rotate(%.1f)\" class=\"text middle\">",
                     at, axis_at(&r->y, middle * most->read) - 14, -slope);
         svg_escape(r->out, arena_printf(a, "memory %s", in_units(a, most->read, "B/s")));

@@ -13,7 +13,8 @@
 
 enum { ROOM = 4096 };
 
-static inline int best_of(const float *scores, int n)
+#if defined(LABELS) || defined(PICTURES)
+static int best_of(const float *scores, int n)
 {
         int best = 0;
         for (int i = 1; i < n; i++)
@@ -21,6 +22,7 @@ static inline int best_of(const float *scores, int n)
                         best = i;
         return best;
 }
+#endif
 
 #ifdef PICTURES
 static int answer_all(subject *m)
