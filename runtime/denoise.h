@@ -97,8 +97,8 @@ static inline double denoise_beta(const DenoiseOptions *o, int t)
         default: {
                 double now = reals_cos(((double)t / o->trained + 0.008) / 1.008 * turn),
                        next = reals_cos(((double)(t + 1) / o->trained + 0.008) / 1.008 * turn);
-                double beta = 1 - next * next / (now * now);
-                return beta < 0.999 ? beta : 0.999;
+                double grown = 1 - next * next / (now * now);
+                return grown < 0.999 ? grown : 0.999;
         }
         }
 }
@@ -233,10 +233,10 @@ static inline double denoise_deviation(double log_beta, double log_smallest, flo
 
 static inline void denoise_by_ddpm(Denoiser *d, const float *out, const float *variance, float *x)
 {
-        const double a = d->picture_part[d->call], next = d->picture_part[d->call + 1], alpha = a / next;
-        const double beta = 1 - alpha, least = (1 - next) / (1 - a) * beta, smallest = least > 1e-20 ? least : 1e-20;
-        const double log_beta = reals_log(beta), log_smallest = reals_log(smallest), fixed = reals_sqrt(smallest);
-        const double share = reals_sqrt(next) * (1 - alpha) / (1 - a), rest = reals_sqrt(alpha) * (1 - next) / (1 - a);
+        const double a = d->picture_part[d->call], next = d->picture_part[d->call + 1], kept_part = a / next;
+        const double own_beta = 1 - kept_part, least = (1 - next) / (1 - a) * own_beta, smallest = least > 1e-20 ? least : 1e-20;
+        const double log_beta = reals_log(own_beta), log_smallest = reals_log(smallest), fixed = reals_sqrt(smallest);
+        const double share = reals_sqrt(next) * (1 - kept_part) / (1 - a), rest = reals_sqrt(kept_part) * (1 - next) / (1 - a);
         const DenoiseMix now = denoise_mix(a);
         const int last = d->call + 1 == d->calls;
         if (!last)

@@ -22,17 +22,17 @@ size_t $model_denoise_scratch(const $model_denoising *how)
  * "Classifier-free diffusion guidance"). */
 static int denoise_ask($model *m, const Denoiser *d, const LoopGiven *given, double guidance, const float *x, float *told)
 {
-        float *plain = told + TOLD_VALUES;
-        int32_t *room = (int32_t *)(void *)(plain + LATENT_VALUES);
+        float *unguided = told + TOLD_VALUES;
+        int32_t *room = (int32_t *)(void *)(unguided + LATENT_VALUES);
         const float at = (float)denoise_step(d);
         int error = 0;
         if (guidance != 1) {
                 error = denoise_call(m, x, 0, at, NO_CLASS, given, told, room);
-                memcpy(plain, told, LATENT_VALUES * sizeof *plain);
+                memcpy(unguided, told, LATENT_VALUES * sizeof *unguided);
         }
         error = error ? error : denoise_call(m, x, 0, at, given->of_class, given, told, room);
         for (int64_t i = 0; i < GUIDED_VALUES && guidance != 1 && !error; i++)
-                told[i] = (float)(plain[i] + guidance * ((double)told[i] - plain[i]));
+                told[i] = (float)(unguided[i] + guidance * ((double)told[i] - unguided[i]));
         return error;
 }
 

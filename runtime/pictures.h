@@ -51,20 +51,20 @@ static inline int64_t picture_weights(int64_t from, int64_t to, int cubic)
         return 2 * ((int64_t)picture_reach(from, to, cubic) + 1) + 1;
 }
 
-/* Output pixel i of an axis: its weights, and the first input pixel that they are for; how many there are.  exact: scratch. */
-static inline int64_t picture_taps(int64_t from, int64_t to, int cubic, int64_t i, int64_t *first, int32_t *weight, double *exact)
+/* Output pixel i of an axis: its weights, and the first input pixel that they are for; how many there are.  real_weight: scratch. */
+static inline int64_t picture_taps(int64_t from, int64_t to, int cubic, int64_t i, int64_t *first, int32_t *weight, double *real_weight)
 {
-        const double scale = (double)from / (double)to, reach = picture_reach(from, to, cubic), narrow = 1 / (scale < 1 ? 1 : scale);
+        const double scale = (double)from / (double)to, reach = picture_reach(from, to, cubic), shrinks = 1 / (scale < 1 ? 1 : scale);
         const double middle = ((double)i + 0.5) * scale;
         double total = 0;
         int64_t begin = middle - reach + 0.5 < 0 ? 0 : (int64_t)(middle - reach + 0.5), end = (int64_t)(middle + reach + 0.5);
         end = end > from ? from : end;
         for (int64_t k = 0; k < end - begin; k++) {
-                const double x = ((double)(k + begin) - middle + 0.5) * narrow;
-                total += exact[k] = cubic ? picture_cubic(x) : picture_triangle(x);
+                const double x = ((double)(k + begin) - middle + 0.5) * shrinks;
+                total += real_weight[k] = cubic ? picture_cubic(x) : picture_triangle(x);
         }
         for (int64_t k = 0; k < end - begin; k++) {
-                const double w = (total != 0 ? exact[k] / total : exact[k]) * (1 << PICTURE_FRACTION);
+                const double w = (total != 0 ? real_weight[k] / total : real_weight[k]) * (1 << PICTURE_FRACTION);
                 weight[k] = (int32_t)(w + (w < 0 ? -0.5 : 0.5));
         }
         *first = begin;

@@ -317,7 +317,17 @@ int32_t *prompt_of(Session *s, int64_t *n);
 /* Runs the model with values tapped; *output is that of the first. */
 bool trace_tapped(Session *s, RunnerKind kind, Trace *t, int *output);
 bool set_prompt(Session *s, const char *text); /* what is run from now on; false after a message */
-bool wants_generator(const Session *s);        /* false after a message: it does not go on after a text */
+/* Does the model at hand go on after a text, with what it is to be fed before? */
+bool generates_now(const Session *s);
+typedef struct {
+        Recorded given;
+        void **input; /* [count]: what is fed, NULL for the tokens; NULL: nothing is */
+        int count;
+        bool says_more; /* the text is gone on from, and not for an encoder */
+} Fed;
+bool fed_open(Session *s, Fed *f); /* false after a message; fed_close() in any case */
+void fed_close(Fed *f);
+bool wants_generator(const Session *s); /* false after a message: it does not go on after a text */
 /* The input of token ids [n], if the model's last loop fills all others; else NULL. */
 const Input *input_of_text(const Graph *g);
 bool loop_fills(const Graph *g, const Input *in);

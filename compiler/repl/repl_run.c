@@ -311,7 +311,8 @@ static void close_beside(Beside *b)
         arena_free(&b->arena);
 }
 
-static bool show_text(Session *s, int64_t steps, const Beside *b, const int32_t *token, int64_t n)
+static bool show_text(Session *s, int64_t steps, const Beside *b, const Fed *f, const int32_t *token,
+                      int64_t n)
 {
         Runner *r = s->runner;
         Generation how = {.steps = steps,
@@ -321,6 +322,8 @@ static bool show_text(Session *s, int64_t steps, const Beside *b, const int32_t 
                           .drafts = s->draft && !s->drafts ? DRAFTS_OF_MODEL : s->drafts,
                           .draft = b->draft.draft,
                           .constraint = b->constraint,
+                          .fed = f->input,
+                          .size = f->given.size,
                           .show = show,
                           .to = stdout,
                           .interrupted = &interrupted};
@@ -336,11 +339,16 @@ static bool show_text(Session *s, int64_t steps, const Beside *b, const int32_t 
 static bool generate_text(Session *s, int64_t steps)
 {
         note_weights(s);
-        int64_t n;
+        int64_t n = 1;
         Beside beside = {.constraint = NULL};
-        int32_t *token = prompt_of(s, &n);
-        const bool good = token && open_beside(s, &beside) && show_text(s, steps, &beside, token, n);
+        Fed fed;
+        const int32_t start = start_token(s->runner->model.graph);
+        bool good = fed_open(s, &fed);
+        int32_t *token = good && fed.says_more ? prompt_of(s, &n) : NULL;
+        good = good && (token || !fed.says_more) && open_beside(s, &beside) &&
+               show_text(s, steps, &beside, &fed, token ? token : &start, n);
         close_beside(&beside);
+        fed_close(&fed);
         free(token);
         return good;
 }
@@ -380,8 +388,7 @@ static bool run_again(Session *s)
 {
         if (!runner_fit(s, AS_IT_IS))
                 return false;
-        bool good = why_not_generating(s->runner->model.graph) ? print_outputs(s, true)
-                                                               : generate_text(s, s->steps);
+        bool good = generates_now(s) ? generate_text(s, s->steps) : print_outputs(s, true);
         return good && keep_snapshot(s);
 }
 
@@ -417,8 +424,8 @@ static bool takes_words(Session *s, const Options *o)
         if (!runner_fit(s, AS_IT_IS))
                 return false;
         const Graph *g = s->runner->model.graph;
-        const char *why = why_not_generating(g);
-        if (!input_of_text(g) || time_of(g) < 0)
+        const char *why = generates_when_fed(g) ? NULL : why_not_generating(g);
+        if (!generates_when_fed(g) && (!input_of_text(g) || time_of(g) < 0))
                 fprintf(stderr,
                         "lathe: error: %s takes no text: it has other inputs than token ids [time]; :run "
                         "alone "
