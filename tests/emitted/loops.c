@@ -115,6 +115,7 @@ static void ask(subject *m)
         const subject_generation how = {.steps = 8};
         int64_t made;
         void *scratch = malloc(subject_transcribe_scratch(&how));
+        memset(scratch, 0x42, subject_transcribe_scratch(&how)); /* no silence, and loud */
         int error = subject_transcribe(m, beep, 6, NULL, 0, &how, on_token, NULL, scratch, &made);
         printf("\n");
         say("beep", error);
