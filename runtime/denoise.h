@@ -271,6 +271,14 @@ static inline void denoise_by_dpm_solver(Denoiser *d, const float *out, const fl
         }
 }
 
+/* Guidance: what the class, or another input, adds counts so many times, in the first `guided` of told [n] (Ho and Salimans 2022,
+ * "Classifier-free diffusion guidance").  without: what is told without it, which becomes what is told with guidance. */
+static inline void denoise_guide(const float *told, float *without, int64_t n, int64_t guided, double guidance)
+{
+        for (int64_t i = 0; i < n; i++)
+                without[i] = i < guided ? (float)(without[i] + guidance * ((double)told[i] - without[i])) : told[i];
+}
+
 static inline void denoise_take(Denoiser *d, const float *out, const float *variance, float *x)
 {
         d->o.by(d, out, variance, x);

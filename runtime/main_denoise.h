@@ -55,11 +55,7 @@ static Options options(char **argv)
         Options o = {.common = {WEIGHTS_FILE, 1, 0}, .how = {.seed = 1}, .class_number = -1};
         for (int i = 1; argv[i]; i++) {
                 const char *a = argv[i];
-                if (!strcmp(a, "-h") || !strcmp(a, "--help")) {
-                        usage(stdout, argv[0]);
-                        exit(0);
-                }
-                if (common_option(argv, &i, &o.common))
+                if (common_option(argv, &i, &o.common, usage))
                         continue;
                 if (!strcmp(a, "-o"))
                         o.out = option_word(argv, i++);

@@ -128,6 +128,25 @@ $nobeams        (void)o;
 $nobeams        return 0;
 }
 
+/* Options that don't go together, or are missing; sampling: one of the sampler's, or NULL. */
+static void check_options(const Options *o, const char *program, const char *sampling)
+{
+$talk        if (wanted_beams(o) && !o->raw)
+$talk                refuse_usage(program, "--beams", " is for a text, not a conversation: --raw goes on from the prompt as it is");
+        if (wanted_beams(o) && (o->sampler.temperature != 0 || penalties_apply(&o->penalties) || o->drafts || o->suppress || o->common.hashes))
+                refuse_usage(program, "--beams", " has no place for --temp, penalties, --draft, --suppress and --hash");
+$sound        if (!o->sound)
+$sound                refuse_usage(program, "a sound is wanted", "");
+$feed        if (!o->prompt)
+$feed                refuse_usage(program, "a prompt is wanted", "");
+        if (sampling && o->sampler.temperature == 0)
+                refuse_usage(program, sampling, " has no effect without --temp");
+$talk        if (o->raw && o->system)
+$talk                refuse_usage(program, "--system", " has no effect with --raw");
+$talk        if (o->system && !talk_form.system && !talk_form.first_user)
+$talk                refuse_usage(program, "--system", ": this model's conversations have no place for it");
+}
+
 static Options options(char **argv)
 {
         const char *sampling = NULL;
@@ -136,11 +155,7 @@ $beams                     .beams = {.length_penalty = 1},
                      .steps = INT64_MAX, .chunk = INT64_MAX, .sampler = {.top_p = 1, .typical_p = 1, .state = 1}};
         for (int i = 1; argv[i]; i++) {
                 const char *a = argv[i];
-                if (!strcmp(a, "-h") || !strcmp(a, "--help")) {
-                        usage(stdout, argv[0]);
-                        exit(0);
-                }
-                if (common_option(argv, &i, &o.common))
+                if (common_option(argv, &i, &o.common, usage))
                         continue;
                 if (!strcmp(a, "-v"))
                         o.verbose = 1;
@@ -184,20 +199,7 @@ $feed                        set_prompt(&o, argv[0], a, 0);
 $asks                else
 $asks                        set_prompt(&o, argv[0], a, 0);
         }
-$talk        if (wanted_beams(&o) && !o.raw)
-$talk                refuse_usage(argv[0], "--beams", " is for a text, not a conversation: --raw goes on from the prompt as it is");
-        if (wanted_beams(&o) && (o.sampler.temperature != 0 || penalties_apply(&o.penalties) || o.drafts || o.suppress || o.common.hashes))
-                refuse_usage(argv[0], "--beams", " has no place for --temp, penalties, --draft, --suppress and --hash");
-$sound        if (!o.sound)
-$sound                refuse_usage(argv[0], "a sound is wanted", "");
-$feed        if (!o.prompt)
-$feed                refuse_usage(argv[0], "a prompt is wanted", "");
-        if (sampling && o.sampler.temperature == 0)
-                refuse_usage(argv[0], sampling, " has no effect without --temp");
-$talk        if (o.raw && o.system)
-$talk                refuse_usage(argv[0], "--system", " has no effect with --raw");
-$talk        if (o.system && !talk_form.system && !talk_form.first_user)
-$talk                refuse_usage(argv[0], "--system", ": this model's conversations have no place for it");
+        check_options(&o, argv[0], sampling);
         return o;
 }
 

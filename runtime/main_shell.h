@@ -82,9 +82,13 @@ typedef struct {
         int threads, hashes;
 } CommonOptions;
 
-/* An option that all have, at *i, which goes to its value; 0: it is another. */
-static inline int common_option(char **argv, int *i, CommonOptions *o)
+/* An option that all have, at *i, which goes to its value; 0: it is another.  Help ends the program. */
+static inline int common_option(char **argv, int *i, CommonOptions *o, void (*show_usage)(FILE *to, const char *program))
 {
+        if (!strcmp(argv[*i], "-h") || !strcmp(argv[*i], "--help")) {
+                show_usage(stdout, argv[0]);
+                exit(0);
+        }
         if (!strcmp(argv[*i], "-w"))
                 o->weights = option_word(argv, (*i)++);
         else if (!strcmp(argv[*i], "--threads"))

@@ -33,11 +33,7 @@ static void options(Session *s, char **argv)
         *s = (Session){.common = {WEIGHTS_FILE, 1, 0}, .top = 5, .text = argv + 1, .hash = UINT64_C(0xcbf29ce484222325)};
         for (int i = 1; argv[i]; i++) {
                 const char *a = argv[i];
-                if (!strcmp(a, "-h") || !strcmp(a, "--help")) {
-                        usage(stdout, argv[0]);
-                        exit(0);
-                }
-                if (common_option(argv, &i, &s->common))
+                if (common_option(argv, &i, &s->common, usage))
                         continue;
 $fill                if (!strcmp(a, "--top"))
 $fill                        s->top = (int64_t)option_number(argv, i++, 1, 1e9);

@@ -1,7 +1,7 @@
 /*
  * Classification as a function of the model's.  $model and $MODEL stand for its name.
  *
- * Needs guard.h, pictures.h, likely.h, the model's functions, classify_call(), picture_form and CLASSES.
+ * Needs guard.h, picture_input.h, likely.h, the model's functions, classify_call(), picture_form and CLASSES.
  */
 
 size_t $model_classify_scratch(int64_t width, int64_t height)

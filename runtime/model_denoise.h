@@ -18,8 +18,7 @@ size_t $model_denoise_scratch(const $model_denoising *how)
         return denoise_room(steps, LATENT_VALUES) + sizeof(float) * (size_t)(TOLD_VALUES + LATENT_VALUES + denoise_call_room(0));
 }
 
-/* What the model tells of x, into told; with guidance twice: what the class adds counts so many times (Ho and Salimans 2022,
- * "Classifier-free diffusion guidance"). */
+/* What the model tells of x, into told; with guidance it is asked without the class too, and what comes of both is behind that. */
 static int denoise_ask($model *m, const Denoiser *d, const LoopGiven *given, double guidance, const float *x, float *told)
 {
         float *unguided = told + TOLD_VALUES;
@@ -31,8 +30,8 @@ static int denoise_ask($model *m, const Denoiser *d, const LoopGiven *given, dou
                 memcpy(unguided, told, LATENT_VALUES * sizeof *unguided);
         }
         error = error ? error : denoise_call(m, x, 0, at, given->of_class, given, told, room);
-        for (int64_t i = 0; i < GUIDED_VALUES && guidance != 1 && !error; i++)
-                told[i] = (float)(unguided[i] + guidance * ((double)told[i] - unguided[i]));
+        if (guidance != 1 && !error)
+                denoise_guide(told, unguided, LATENT_VALUES, GUIDED_VALUES, guidance);
         return error;
 }
 
@@ -55,7 +54,7 @@ static int denoise_loop($model *m, const LoopGiven *given, const $model_denoisin
                 error = denoise_ask(m, &d, given, guidance, x, told);
                 if (error)
                         break;
-                denoise_take(&d, told, o.learned ? told + LATENT_VALUES : NULL, x);
+                denoise_take(&d, guidance != 1 ? told + TOLD_VALUES : told, o.learned ? told + LATENT_VALUES : NULL, x);
                 ends = on_step && on_step(of, d.call, d.calls, x);
         }
         float_leave(outside);

@@ -38,18 +38,10 @@ static bool is_given_by_name(const Options *o, const char *name)
 bool loop_fill_inputs(LoopRun *r)
 {
         const Graph *g = r->e.m->graph;
-        for (int i = 0; i < g->ninput; i++) {
-                const char *name = input_name(&g->input[i]);
-                const Setting *s = loop_setting(r->loop, name);
-                double *value = s && !is_given_by_name(r->e.o, name) ? malloc(sizeof *value) : NULL;
-                if (!value && (!s || is_given_by_name(r->e.o, name)))
-                        continue;
-                if (!value)
+        for (int i = 0; i < g->ninput; i++)
+                if (!is_given_by_name(r->e.o, input_name(&g->input[i])) &&
+                    !loop_fill(r->loop, &g->input[i], &r->e.given.values))
                         return false;
-                *value = s->number;
-                if (!recorded_add(&r->e.given.values, name, 0, NULL, value))
-                        return false;
-        }
         return true;
 }
 

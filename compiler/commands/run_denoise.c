@@ -143,7 +143,7 @@ static int ask_without(Denoise *w)
         return code;
 }
 
-/* With guidance twice: what the class adds counts so many times (Ho and Salimans 2022, "Classifier-free diffusion guidance"). */
+/* With guidance two calls of the model. */
 static int step_on(Denoise *w)
 {
         int64_t n = 0;
@@ -155,10 +155,8 @@ static int step_on(Denoise *w)
         if (code)
                 return code;
         const float *out = loop_output(w->r, &n);
-        for (int64_t i = 0; guided && i < w->n; i++)
-                w->plain[i] = i < w->guided
-                                      ? (float)(w->plain[i] + w->guidance * ((double)out[i] - w->plain[i]))
-                                      : out[i];
+        if (guided)
+                denoise_guide(out, w->plain, w->n, w->guided, w->guidance);
         denoise_take(&w->d, guided ? w->plain : out, w->d.o.learned ? out + w->n : NULL, w->x);
         return DONE;
 }

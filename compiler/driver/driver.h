@@ -253,7 +253,9 @@ const Likely *likeliest_first(Arena *a, const float *logits, int64_t n);
 /* labels.c: the labels of loop classify, [classes] in the model's arena; NULL: it names none.  An exit code, after a message of the
  * command's if it is none. */
 int loop_labels(Model *m, const Loop *l, int64_t classes, const char *command, const char *const **label);
-/* loop_form.c: what loop classify makes of a picture for an input [dim[0]: channels][rows][columns]. */
+/* loop_form.c: the input has the value of the loop's setting that is called as it is, if there is one; false: out of memory. */
+bool loop_fill(const Loop *l, const Input *in, Recorded *r);
+/* What loop classify makes of a picture for an input [dim[0]: channels][rows][columns]. */
 PictureForm picture_form(Arena *a, const Loop *l, const int64_t *dim);
 /* Of a latent, the values that the guidance of loop denoise is for: those of its first channels. */
 int64_t guided_values(const Loop *l, const Type *latent);

@@ -37,7 +37,7 @@ static int take_loop(Model *m, const Loop *l, const char *command, EmittedLoops 
 }
 
 /* NULL, or why there can be no command line that generates. */
-static const char *no_generation(const Graph *g, const EmitLoop *hears, const Input **feeds)
+static const char *why_no_generation(const Graph *g, const EmitLoop *hears, const Input **feeds)
 {
         const char *why = why_not_generating(g);
         if (generates_when_fed(g)) {
@@ -66,6 +66,6 @@ int emitted_loops(Model *m, const char *command, EmittedLoops *out)
         else if (last && !out->main && strcmp(last->name, "generate") != 0)
                 out->why_no_main = arena_printf(&m->arena, "has a loop %s that can't be one", last->name);
         else
-                out->why_no_main = no_generation(g, out->main, &out->feeds_prompt);
+                out->why_no_main = why_no_generation(g, out->main, &out->feeds_prompt);
         return DONE;
 }

@@ -1,4 +1,5 @@
 /* What a loop does with its inputs and outputs, as runtime/ takes it. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "driver.h"
@@ -20,6 +21,15 @@ static bool setting_is(const Loop *l, const char *name, const char *word)
 {
         const char *text = loop_text(l, name);
         return text && !strcmp(text, word);
+}
+
+bool loop_fill(const Loop *l, const Input *in, Recorded *r)
+{
+        const Setting *s = loop_setting(l, input_name(in));
+        double *value = s ? malloc(sizeof *value) : NULL;
+        if (value)
+                *value = s->number;
+        return !s || (value && recorded_add(r, input_name(in), 0, NULL, value));
 }
 
 PictureForm picture_form(Arena *a, const Loop *l, const int64_t *dim)

@@ -488,7 +488,7 @@ static void emit_all(const Emit *e, Text *c)
                                "reals.h",
                                "likely.h",
                                "pooling.h",
-                               "pictures.h",
+                               "picture_input.h",
                                "denoise.h",
                                "pnm.h",
                                "wav.h",

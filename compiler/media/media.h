@@ -1,10 +1,10 @@
 /* media: pictures and sounds, and nothing of models.
  *
  * From files: PNG by libpng (png.c), PPM and PGM (pnm.c), whichever it is (image.c); to PNG (png.c).  Sounds from WAV files (wav.c).
- * What emitted programs do too is in runtime/: pictures.h, pnm.h, wav.h. */
+ * What emitted programs do too is in runtime/: picture_input.h, pnm.h, wav.h. */
 #ifndef MEDIA_H
 #define MEDIA_H
-#include "../../runtime/pictures.h"
+#include "../../runtime/picture_input.h"
 #include "base/base.h"
 
 typedef struct {

@@ -45,14 +45,6 @@ static void *input_data(const Denoising *w, const Input *in)
         return w->t.input[in - w->s->runner->model.graph->input];
 }
 
-static bool was_given(const Denoising *w, const Input *in)
-{
-        for (int i = 0; i < w->s->input.n; i++)
-                if (!strcmp(w->s->input.at[i].name, input_name(in)))
-                        return true;
-        return false;
-}
-
 static double number_of_loop(const Denoising *w, const char *name, double otherwise)
 {
         const Setting *s = loop_setting(w->loop, name);
@@ -80,10 +72,8 @@ static bool take_call(Denoising *w)
         out = out ? ask_model(w, w->wanted) : NULL;
         if (!out)
                 return false;
-        for (int64_t i = 0; guided && i < w->n; i++)
-                w->plain[i] = i < w->guided
-                                      ? (float)(w->plain[i] + w->guidance * ((double)out[i] - w->plain[i]))
-                                      : out[i];
+        if (guided)
+                denoise_guide(out, w->plain, w->n, w->guided, w->guidance);
         denoise_take(&w->d, guided ? w->plain : out, w->d.o.learned ? out + w->n : NULL, w->x);
         progress("denoising", PROGRESS_STEPS, w->d.call, w->d.calls);
         return true;
@@ -256,7 +246,7 @@ static bool check_inputs(const Denoising *w)
         const Graph *g = w->s->runner->model.graph;
         for (int i = 0; i < g->ninput; i++) {
                 const Input *in = &g->input[i];
-                const bool given = was_given(w, in);
+                const bool given = is_input_given(w->s, in);
                 if (in == w->parts.step && given) {
                         fprintf(stderr,
                                 "lathe: error: %s is what loop denoise gives: :input %s = none forgets it\n",
@@ -307,7 +297,7 @@ static bool trace_denoising(Denoising *w, const Options *o)
         if (!runner_fit(w->s, AS_IT_IS) || !find_loop(w) || !check_inputs(w) || !trace_inputs(w->s, &w->t) ||
             !begin_denoising(w, o))
                 return false;
-        if (was_given(w, w->parts.input))
+        if (is_input_given(w->s, w->parts.input))
                 memcpy(w->x, input_data(w, w->parts.input), (size_t)w->n * sizeof *w->x);
         else
                 denoise_noise(&w->d, w->x);

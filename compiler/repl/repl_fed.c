@@ -2,21 +2,12 @@
 #include "repl_private.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* The input that the text goes into, NULL: it is gone on from. */
 static const Input *encoder_input(const Graph *g)
 {
         const Input *text = g->fed_separately ? text_input(g) : NULL;
         return text && is_fed_separately(g, text->group) ? text : NULL;
-}
-
-static bool is_given(const Session *s, const Input *in)
-{
-        for (int i = 0; i < s->input.n; i++)
-                if (!strcmp(s->input.at[i].name, input_name(in)))
-                        return true;
-        return false;
 }
 
 bool generates_now(const Session *s)
@@ -30,7 +21,7 @@ bool generates_now(const Session *s)
         for (int i = 0; i < g->ninput; i++) {
                 const Input *in = &g->input[i];
                 const bool said = in == text && s->prompt && *s->prompt;
-                if (is_fed_separately(g, in->group) && !said && !is_given(s, in) && !loop_fills(g, in))
+                if (is_fed_separately(g, in->group) && !said && !is_input_given(s, in) && !loop_fills(g, in))
                         return false;
         }
         return true;
@@ -56,7 +47,7 @@ bool fed_open(Session *s, Fed *f)
         const Graph *g = s->runner->model.graph;
         const Input *text = encoder_input(g);
         *f = (Fed){.count = g->ninput};
-        f->says_more = !text || is_given(s, text);
+        f->says_more = !text || is_input_given(s, text);
         if (!g->fed_separately)
                 return true;
         if ((!f->says_more && !add_text_of_encoder(s, text, &f->given)) || !given_inputs(s, &f->given))

@@ -151,23 +151,21 @@ static bool add_given(Recorded *r, const Variable *v)
                (fprintf(stderr, "lathe: error: too many inputs\n"), false);
 }
 
+bool is_input_given(const Session *s, const Input *in)
+{
+        for (int i = 0; i < s->input.n; i++)
+                if (!strcmp(s->input.at[i].name, input_name(in)))
+                        return true;
+        return false;
+}
+
 /* What the model's last loop fills, and nobody gives. */
 static bool add_filled(const Session *s, const Graph *g, Recorded *r)
 {
-        for (int i = 0; i < g->ninput; i++) {
-                const char *name = input_name(&g->input[i]);
-                bool given = false;
-                for (int k = 0; k < s->input.n; k++)
-                        given |= !strcmp(s->input.at[k].name, name);
-                if (given || !loop_fills(g, &g->input[i]))
-                        continue;
-                double *value = malloc(sizeof *value);
-                if (!value)
+        for (int i = 0; i < g->ninput; i++)
+                if (loop_fills(g, &g->input[i]) && !is_input_given(s, &g->input[i]) &&
+                    !loop_fill(&g->loop[g->nloop - 1], &g->input[i], r))
                         return out_of_memory();
-                *value = loop_setting(&g->loop[g->nloop - 1], name)->number;
-                if (!recorded_add(r, name, 0, NULL, value))
-                        return fprintf(stderr, "lathe: error: too many inputs\n"), false;
-        }
         return true;
 }
 

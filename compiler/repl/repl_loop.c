@@ -9,7 +9,7 @@
 enum { LIKELIEST = 5 };
 
 /* The likeliest of logits [n], a line each with its name. */
-static bool print_likeliest(Session *s, const float *logits, int64_t n, const char *const *label, bool tokens)
+static bool print_best(Session *s, const float *logits, int64_t n, const char *const *label, bool tokens)
 {
         Arena scratch = {0};
         char text[128];
@@ -34,7 +34,7 @@ static bool show_classes(Session *s, const Trace *t, const Loop *l, const LoopPa
         const char *const *label;
         const int64_t n = t->count[parts->output];
         return loop_labels(&s->runner->model, l, n, "repl", &label) == DONE &&
-               print_likeliest(s, t->output[parts->output], n, label, false);
+               print_best(s, t->output[parts->output], n, label, false);
 }
 
 static bool show_vector(const Trace *t, const Loop *l, const LoopParts *parts, int64_t width)
@@ -61,7 +61,7 @@ static bool show_masks(Session *s, const Trace *t, const Loop *l, const LoopPart
                 if (t->token[i] != mask)
                         continue;
                 printf("mask at %lld\n", (long long)i);
-                good = print_likeliest(s, t->output[parts->output] + i * vocab, vocab, NULL, true);
+                good = print_best(s, t->output[parts->output] + i * vocab, vocab, NULL, true);
         }
         return good;
 }

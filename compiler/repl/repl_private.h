@@ -219,6 +219,7 @@ struct Kept {
 
 /* repl_input.c: the inputs that are given to the model at hand, as it was compiled; false after a message. */
 bool given_inputs(Session *s, Recorded *r);
+bool is_input_given(const Session *s, const Input *in); /* by :input */
 
 /* --- one evaluation ------------------------------------------------------------------------------------------------ */
 
