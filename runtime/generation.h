@@ -104,7 +104,8 @@ typedef struct {
         int (*rewind)(void *of, int64_t n); /* back to the first n positions */
         int32_t (*sample)(void *of, float *logits);
         int (*show)(void *of, int32_t token); /* 0, an error, or below 0: the text ends here */
-        void (*rule)(void *of, const int32_t *text, int64_t n, float *logits); /* what may not come behind text [n] becomes -inf; or NULL */
+        /* What may not come behind text [n] becomes -inf; 0, an error, or below 0: the text ends here.  Or NULL: all may come. */
+        int (*rule)(void *of, const int32_t *text, int64_t n, float *logits);
         int64_t (*propose)(void *of, int32_t *text, int64_t n, int64_t most); /* as generation_draft(), which is taken if it is NULL */
         double (*seconds)(void);
         LoopTokens tokens;
@@ -210,15 +211,18 @@ static inline int64_t generation_propose(const Generator *g, int64_t n, int64_t 
         return drafts >= 0 && drafts <= most ? drafts : 0;
 }
 
-/* The next token of a text at its place, after made->made new ones. */
+enum { TEXT_ENDS = -1 }; /* no token */
+
+/* The next token of a text at its place, after made->made new ones; TEXT_ENDS, or below it, by so much, the rule's error. */
 static inline int32_t generation_choose(const Generator *g, const Generated *made, int64_t place, float *logits)
 {
         int32_t *times = penalties_apply(&g->penalties) ? g->times : NULL;
         int32_t next = loop_prescribes(&g->tokens, place, made->made, logits, g->vocab);
         if (next < 0 && g->suppress)
                 loop_rule_out(g->suppress, logits, g->vocab);
-        if (next < 0 && g->rule)
-                g->rule(g->of, g->text, place, logits);
+        const int ruled = next < 0 && g->rule ? g->rule(g->of, g->text, place, logits) : 0;
+        if (ruled)
+                return ruled < 0 ? TEXT_ENDS : TEXT_ENDS - ruled;
         if (next < 0 && times)
                 penalties_take(&g->penalties, times, logits, g->vocab);
         if (next < 0)
@@ -241,10 +245,10 @@ static inline int64_t generation_check(const Generator *g, int64_t at, int64_t d
                 *next = generation_choose(g, made, at + 1 + i, logits);
                 if (made->made == 0)
                         made->first_seconds = g->seconds();
-                int shown = loop_stops(&g->tokens, *next) ? -1 : g->show(g->of, *next);
-                made->ended = shown < 0;
+                const int shown = *next < 0 ? TEXT_ENDS - *next : loop_stops(&g->tokens, *next) ? -1 : g->show(g->of, *next);
+                made->ended = shown < 0 || *next == TEXT_ENDS;
                 *error = shown > 0 ? shown : 0;
-                made->made += !made->ended;
+                made->made += !made->ended && *next >= 0;
                 if (made->ended || *next != drafted)
                         return i + 1;
         }

@@ -2,7 +2,7 @@
  * The command line of an emitted model that generates.
 $note *
 $note * Lines that begin with $talk are for a model of conversations alone, those with $mute for others; $feed: the prompt goes into an encoder;
-$note * $sound: a sound does; $asks: neither.  $beams: there is a slot for each of several beams.
+$note * $sound: a sound does; $asks: neither.  $ruled: texts are made by a grammar.  $beams: there is a slot for each of several beams.
  */
 typedef struct {
         const char *prompt;
@@ -15,6 +15,7 @@ $sound        const char *sound; /* a file */
         Penalties penalties;
 $beams        $model_beams beams;
         int32_t *suppress; /* tokens, -1 behind them; allocated, or NULL */
+$ruled        int free_text;      /* no grammar */
 $talk        const char *system; /* the message of the system, or NULL: the form's */
 $talk        int raw;            /* the prompt is text to go on from, no turn of a user */
 } Options;
@@ -44,6 +45,7 @@ $talk                "  --raw         the prompt is text to go on from, taken as
                 "  --seed S      of the random numbers (default 1): the same seed, the same text, on every machine\n"
                 "  --draft K     K tokens at a time are drafted from what the text has said before, and checked in one call: the same\n"
                 "                text, sooner where it repeats itself\n"
+$ruled                "  --no-grammar  a text may be anything, not only what the grammar allows\n"
 $beams                "  --beams N     the likeliest text of N that go on side by side\n"
 $beams                "  --length-penalty P   a text is worth its sum of log p, divided by its length to the power of P (default 1)\n"
 $beams                "  --early-stopping     the search ends as soon as N texts have ended\n"
@@ -135,6 +137,8 @@ $talk        if (wanted_beams(o) && !o->raw)
 $talk                refuse_usage(program, "--beams", " is for a text, not a conversation: --raw goes on from the prompt as it is");
         if (wanted_beams(o) && (o->sampler.temperature != 0 || penalties_apply(&o->penalties) || o->drafts || o->suppress || o->common.hashes))
                 refuse_usage(program, "--beams", " has no place for --temp, penalties, --draft, --suppress and --hash");
+$ruled        if (wanted_beams(o) && !o->free_text)
+$ruled                refuse_usage(program, "--beams", " has no place for the grammar: --no-grammar leaves it away");
 $sound        if (!o->sound)
 $sound                refuse_usage(program, "a sound is wanted", "");
 $feed        if (!o->prompt)
@@ -180,6 +184,8 @@ $beams                else if (!strcmp(a, "--length-penalty"))
 $beams                        o.beams.length_penalty = (float)option_number(argv, i++, -100, 100);
 $beams                else if (!strcmp(a, "--early-stopping"))
 $beams                        o.beams.early_stopping = 1;
+$ruled                else if (!strcmp(a, "--no-grammar"))
+$ruled                        o.free_text = 1;
 $talk                else if (!strcmp(a, "--system"))
 $talk                        o.system = option_word(argv, i++);
 $talk                else if (!strcmp(a, "--raw"))
@@ -208,6 +214,7 @@ typedef struct {
         ModelGenerator generator; /* first: its functions take a session too */
         Options o;
         void *room; /* see generation_room() */
+$ruled        $model_grammar *grammar; /* or NULL: a text may be anything */
 } Session;
 
 static int session_show(void *of, int32_t token)
@@ -216,6 +223,11 @@ static int session_show(void *of, int32_t token)
         return fflush(stdout) || ferror(stdout) ? -1 : 0; /* main() says so */
 }
 
+$ruledstatic int session_rule(void *of, const int32_t *text, int64_t n, float *logits)
+$ruled{
+$ruled        return $model_grammar_rule(((Session *)of)->grammar, text, n, logits);
+$ruled}
+$ruled
 /* Shows what comes after tokens [n]; the model may have taken a part of them already. */
 static int session_text(void *of, const int32_t *tokens, int64_t n, Generated *made)
 {
@@ -237,6 +249,11 @@ static int session_text(void *of, const int32_t *tokens, int64_t n, Generated *m
                              .hashes = o->common.hashes,
                              .drafts = o->drafts,
                              .penalties = o->penalties};
+$ruled        if (s->grammar) {
+$ruled                g.rule = session_rule;
+$ruled $mute                $model_grammar_begin(s->grammar, n > 1);
+$ruled $talk                $model_grammar_begin(s->grammar, o->raw && n > 1);
+$ruled        }
         generation_lay(&g, &s->generator.sampler, s->room);
         int error = generation_run(&g, tokens, n, made);
         show_end();
@@ -309,14 +326,21 @@ APART int command(char **argv)
         s.room = malloc(generation_room(VOCAB, CONTEXT, s.o.drafts));
         if (s.room)
                 s.generator.m = $model_new(s.o.common.weights, s.o.common.threads, &error);
+$ruled        void *rules = s.generator.m && !s.o.free_text ? malloc($model_grammar_scratch(s.generator.m)) : NULL;
+$ruled        s.grammar = rules ? $model_grammar_new(s.generator.m, rules) : NULL;
+$ruled        if (s.generator.m && !s.grammar && !s.o.free_text)
+$ruled                error = $MODEL_ERROR_MEMORY;
 $mute        if (s.generator.m)
 $mute                error = go_on(&s);
 $talk        if (s.generator.m)
 $talk                error = s.o.raw ? go_on(&s) : converse(&s);
         if (!s.generator.m && !error)
                 error = $MODEL_ERROR_MEMORY;
+$ruled        if (s.grammar && $model_grammar_error(s.grammar))
+$ruled                fprintf(stderr, "%s: %s\n", argv[0], $model_grammar_error(s.grammar));
         status = exit_status(argv[0], s.o.common.weights, error);
         $model_free(s.generator.m);
+$ruled        free(rules);
         free(s.o.text);
         free(s.o.suppress);
         free(s.room);

@@ -11,36 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-const char *$model_error(int code)
-{
-        switch (code) {
-        case $MODEL_OK:
-                return "no error";
-        case $MODEL_ERROR_FILE:
-                return "the weights can't be opened or read";
-        case $MODEL_ERROR_WEIGHTS:
-                return "this is not the weight file that was written with this program";
-        case $MODEL_ERROR_THREADS:
-                return "threads must be 1 to 64, and startable";
-        case $MODEL_ERROR_MEMORY:
-                return "out of memory";
-        case $MODEL_ERROR_RANGE:
-                return "an input is out of range";
-        case $MODEL_ERROR_CONTEXT:
-                return "more positions than the model has room for";
-        case $MODEL_ERROR_FLOAT:
-                return "this build does not round as it must: compile with -std=c11 and without -ffast-math or -ffp-contract=fast";
-        case $MODEL_ERROR_REWIND:
-                return "the positions before are no longer held: windows or sums have moved on";
-        case $MODEL_ERROR_UNFED:
-                return "inputs that are fed separately have not been fed yet";
-        case $MODEL_ERROR_CPU:
-                return "this processor lacks instructions that the program was compiled for";
-        default:
-                return "unknown error";
-        }
-}
-
 /* The weight file: a head of 40 bytes, "lathe 1\n", the layout hash, the number of floats, the bytes of the tail and their hash; zeros
  * up to byte 4096; the floats; the tail. */
 static int weights_map($model *m, const char *path)

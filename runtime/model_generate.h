@@ -45,10 +45,10 @@ static int generator_tell(void *of, int32_t token)
         return s->on_token && s->on_token(s->of, token) ? -1 : 0;
 }
 
-static void generator_rule(void *of, const int32_t *text, int64_t n, float *logits)
+static int generator_rule(void *of, const int32_t *text, int64_t n, float *logits)
 {
         const ModelGenerator *s = of;
-        s->rule(s->ruler, text, n, logits);
+        return s->rule(s->ruler, text, n, logits);
 }
 
 static int64_t generator_propose(void *of, int32_t *text, int64_t n, int64_t most)

@@ -71,7 +71,7 @@ static void note_names(const Plan *p, const Options *o)
 
 /* Packs, emits and writes; the tokenizer may be NULL. */
 static int write_model(Model *m, const Options *o, Plan *p, const Tokenizer *tokenizer, Weights *weights,
-                       const EmittedLoops *loops)
+                       const EmittedLoops *loops, const Grammar *grammar)
 {
         const char *stem, *base;
         split_path(&m->arena, o->out && !is_stream(o) ? o->out : p->c_name, &stem, &base);
@@ -89,6 +89,7 @@ static int write_model(Model *m, const Options *o, Plan *p, const Tokenizer *tok
                                .tables = tokenizer ? tokenizer->block.block : NULL,
                                .tables_size = tokenizer ? tokenizer->block.size : 0,
                                .text_room = tokenizer ? tokenizer->longest : 0,
+                               .grammar = grammar ? grammar_tables(grammar) : NULL,
                                .weights = packed};
         const TalkForm *form = o->with_main ? model_talks(m, o, tokenizer, "build") : NULL;
         options.talk = form ? talk_form_text(&m->arena, form) : NULL;
@@ -135,8 +136,20 @@ static int choose_loops(Model *m, const Options *o, EmittedLoops *loops)
         return WRONG_INPUT;
 }
 
+/* The grammar of its texts, or NULL; an exit code. */
+static int choose_grammar(Model *m, const Options *o, const Grammar **grammar)
+{
+        *grammar = NULL;
+        if (o->grammar && !generates_when_fed(m->graph)) {
+                fprintf(stderr, "lathe: --grammar is for a model that generates, and %s does not\n",
+                        m->graph->name);
+                return WRONG_INPUT;
+        }
+        return grammar_open(&m->arena, o->grammar, grammar);
+}
+
 /* A model whose passes have been run. */
-static int build_model(Model *m, const Options *o, const EmittedLoops *loops)
+static int build_model(Model *m, const Options *o, const EmittedLoops *loops, const Grammar *grammar)
 {
         Checkpoint *checkpoint = NULL;
         Tokenizer tokenizer = {0};
@@ -148,8 +161,9 @@ static int build_model(Model *m, const Options *o, const EmittedLoops *loops)
         Plan *plan = weights ? model_plan(m, o, target_find(o->ntarget ? o->target[0] : "native")) : NULL;
         if (plan)
                 note_names(plan, o);
-        const int code = plan ? write_model(m, o, plan, o->tokenizer ? &tokenizer : NULL, weights, loops)
-                              : failure_code(m);
+        const int code =
+                plan ? write_model(m, o, plan, o->tokenizer ? &tokenizer : NULL, weights, loops, grammar)
+                     : failure_code(m);
         tokenizer_free(&tokenizer);
         checkpoint_close(checkpoint);
         return code;
@@ -159,13 +173,18 @@ int build_command(const Options *o)
 {
         Model m;
         EmittedLoops loops;
+        const Grammar *grammar;
         int code;
         if (!out_fits(o))
                 return WRONG_USAGE;
         if (model_load(&m, o, &code)) {
                 code = model_passes(&m, o) ? choose_loops(&m, o, &loops) : failure_code(&m);
                 if (code == DONE)
-                        code = build_model(&m, o, &loops);
+                        code = grammar_needs_text(m.graph, o->grammar, o->tokenizer != NULL);
+                if (code == DONE)
+                        code = choose_grammar(&m, o, &grammar);
+                if (code == DONE)
+                        code = build_model(&m, o, &loops, grammar);
         }
         model_free(&m);
         return code;

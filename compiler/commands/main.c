@@ -21,7 +21,7 @@ typedef struct {
 } Command;
 
 static const Command command_table[] = {
-        {"build", build_command, "mDwsZtoXT1Mexd0kcCyL4V6", 1, 1, "one model",
+        {"build", build_command, "=mDwsZtoXT1Mexd0kcCyL4V6", 1, 1, "one model",
          "MODEL [--weights CKPT] [--tokenizer TOK] [--target T] [--main] [--embed] [-o OUT.c]",
          "a model to C",
          "Writes OUT.c, OUT.h and, unless --embed, OUT.weights.\n"
@@ -45,6 +45,8 @@ static const Command command_table[] = {
          "  --tokenizer TOK  a tokenizer as for `lathe encode`, compiled in\n"
          "  --target T       what to write for (`lathe targets`; default native)\n"
          "  --main           add a command line: of the model's last loop, or one that generates\n"
+         "  --grammar FILE   the model's texts are what its rules allow (docs/grammars.md); json: those of "
+         "JSON\n"
          "  --embed          the weights too are in the C file\n"
          "  --code-only      no weight file\n"
          "  --prefix NAME    what the names of functions, types and macros begin with (default: the model's "

@@ -223,8 +223,10 @@ void packed_weights_close(PackedWeights *packed);
 /* For a model with an input of token ids; false after a message. */
 bool load_tokenizer(Model *m, const Options *o, Tokenizer *t);
 
-/* grammar_option.c: of --grammar (NULL: nothing), for a model's graph and its tokenizer (NULL: none), made in the arena.  An exit code, after
+/* grammar_option.c: of --grammar (NULL: nothing), for a model's graph and its tokenizer (NULL: none), made in the arena.  Exit codes, after
  * messages. */
+int grammar_open(Arena *a, const char *name, const Grammar **grammar);
+int grammar_needs_text(const Graph *g, const char *name, bool has_text); /* a tokenizer */
 int constraint_open(Arena *a, const Graph *g, const char *name, const Tokenizer *t, Constraint **constraint);
 
 /* draft_model.c: the model of --draft. */

@@ -3,9 +3,11 @@
 
 #include "driver.h"
 
-/* An exit code, after messages. */
-static int read_grammar(Arena *a, const char *name, const Grammar **grammar)
+int grammar_open(Arena *a, const char *name, const Grammar **grammar)
 {
+        *grammar = NULL;
+        if (!name)
+                return DONE;
         const char *why = NULL, *file = arena_printf(a, "%s.grammar", name), *own = embedded_text(file);
         const Source *source =
                 own ? source_new(a, file, own, (int32_t)strlen(own)) : read_source(a, name, &why);
@@ -19,23 +21,28 @@ static int read_grammar(Arena *a, const char *name, const Grammar **grammar)
         return *grammar ? DONE : WRONG_INPUT;
 }
 
+int grammar_needs_text(const Graph *g, const char *name, bool has_text)
+{
+        if (!name || has_text)
+                return DONE;
+        fprintf(stderr,
+                "lathe: --grammar is about text, and %s makes token numbers here: --tokenizer names "
+                "its tokenizer\n",
+                g->name);
+        return WRONG_USAGE;
+}
+
 int constraint_open(Arena *a, const Graph *g, const char *name, const Tokenizer *t, Constraint **constraint)
 {
-        const Grammar *grammar;
-        if (!name)
-                return DONE;
-        if (!t) {
-                fprintf(stderr,
-                        "lathe: --grammar is about text, and %s makes token numbers here: --tokenizer names "
-                        "its tokenizer\n",
-                        g->name);
-                return WRONG_USAGE;
-        }
-        const int code = read_grammar(a, name, &grammar);
+        const Grammar *grammar = NULL;
+        int code = grammar_needs_text(g, name, t != NULL);
         if (code == DONE)
-                *constraint = constraint_new(grammar, t, loop_tokens(g, "stop"));
-        if (code != DONE || *constraint)
+                code = grammar_open(a, name, &grammar);
+        if (code != DONE || !grammar)
                 return code;
+        *constraint = constraint_new(grammar, t, loop_tokens(g, "stop"));
+        if (*constraint)
+                return DONE;
         fprintf(stderr, "lathe: %s\n", no_memory);
         return WRONG_ENVIRONMENT;
 }

@@ -168,6 +168,7 @@ const char *chosen_text(const Emit *e, const char *file)
                     {"$beams", has_beams(e)},
                     {"$nobeams", !has_beams(e)},
                     {"$text", e->o->tables},
+                    {"$ruled", e->o->grammar},
                     {"$numbers", !e->o->tables},
                     {"$pages", has_pages(e)},
                     {"$causal", e->causal},
@@ -179,14 +180,16 @@ const char *chosen_text(const Emit *e, const char *file)
                 end = at + strcspn(at, "\n");
                 end += *end == '\n';
                 bool taken = true;
-                for (size_t i = 0; i < sizeof kind / sizeof *kind; i++) {
+                for (size_t i = 0; taken && i < sizeof kind / sizeof *kind;) {
                         size_t n = strlen(kind[i].word);
-                        if (strncmp(at, kind[i].word, n) != 0)
+                        if (strncmp(at, kind[i].word, n) != 0) {
+                                i++;
                                 continue;
+                        }
                         taken = kind[i].taken;
                         at += n;
                         at += at[0] == ' ' && at[1] != ' ';
-                        break;
+                        i = 0; /* a line may be for two kinds at once */
                 }
                 if (taken)
                         text_add(t, at, end - at);
@@ -395,47 +398,16 @@ static void emit_choice(const Emit *e, const char *kernels, Text *c)
         text_printf(c, "        return program;\n}\n\n");
 }
 
-/* The beginning of model.h, with the errors of a batch behind the others. */
-static void emit_errors(const Emit *e, const char *text, int64_t n, Text *c)
-{
-        const char *rest = strstr(text, "        default:\n");
-        if (!is_batched(e)) {
-                text_add(c, text, n);
-                return;
-        }
-        text_add(c, text, rest - text);
-        text_printf(
-                c, "%s",
-                model_text(e,
-                           e->causal
-                                   ? "        case $MODEL_ERROR_SLOT:\n                return \"there is no "
-                                     "such slot\";\n"
-                                     "        case $MODEL_ERROR_TWICE:\n                return \"a slot "
-                                     "stands twice in a batch\";\n"
-                                   : "        case $MODEL_ERROR_SLOT:\n                return \"more "
-                                     "sequences in a batch than there are slots\";\n"));
-        if (varying_size(e->g) >= 0)
-                text_printf(c,
-                            "        case %s_ERROR_ROWS:\n                return \"more positions in a batch "
-                            "than a "
-                            "call takes\";\n",
-                            e->upper);
-        if (has_pages(e))
-                text_printf(c,
-                            "        case %s_ERROR_PAGES:\n                return \"too few pages are left: "
-                            "nothing "
-                            "was taken\";\n",
-                            e->upper);
-        text_add(c, rest, n - (rest - text));
-}
-
 /* What stands between kernels and command line: weights, instance, the model's functions. */
 static void emit_instance(const Emit *e, Text *c)
 {
         const char *model = model_text(e, embedded_text("model.h"));
         const char *start = strstr(model, "#include"), *map = strstr(model, "/* The weight file:"),
                    *rest = strstr(model, "static size_t aligned(");
-        emit_errors(e, start, (e->o->embed ? map : rest) - start, c);
+        text_add(c, start, map - start);
+        emit_errors(e, c);
+        if (!e->o->embed)
+                text_add(c, map, rest - map);
         emit_weights(e, c);
         if (is_batched(e)) {
                 const char *size = strstr(rest, model_text(e, "size_t $model_size"));
@@ -453,6 +425,8 @@ static void emit_instance(const Emit *e, Text *c)
                 text_printf(c, "%s\n", model_text(e, strstr(embedded_text("model_text.h"), "int64_t")));
         if (e->o->generates)
                 emit_generate(e, c);
+        if (e->o->grammar)
+                emit_grammar(e, c);
         for (int i = 0; i < e->o->nloop; i++)
                 emit_loop(e, &e->o->loop[i], c);
 }

@@ -4,6 +4,7 @@
  * they need. */
 #ifndef EMIT_H
 #define EMIT_H
+#include "grammars/grammars.h"
 #include "plan/plan.h"
 
 enum { MOST_DRAFTS = 32 }; /* tokens that are drafted at a time */
@@ -32,15 +33,16 @@ typedef struct {
         int nloop;
         const Input *
                 feeds_prompt; /* the command line's prompt goes into this one, which is fed; NULL: it is gone on from */
-        const EmitLoop *main_loop; /* of these, what the command line does; NULL: it generates */
-        bool alone;                /* the C holds its header */
-        const char *talk;          /* NULL, or how a conversation is written, as talk_form_text() makes it */
-        const void *tables;        /* NULL: no tokenizer; or what runtime/tokens.h works by */
-        int64_t tables_size;       /* bytes, a multiple of 8 */
-        int text_room;             /* bytes that a token's text takes by them */
-        bool tables_apart;         /* they stand behind the weights in their file, else in the C */
-        uint64_t tables_hash;      /* of theirs then */
-        const float *weights;      /* embed: the packed weights */
+        const EmitLoop *main_loop;    /* of these, what the command line does; NULL: it generates */
+        bool alone;                   /* the C holds its header */
+        const GrammarTables *grammar; /* NULL, or what texts are made by; there is a tokenizer then */
+        const char *talk;     /* NULL, or how a conversation is written, as talk_form_text() makes it */
+        const void *tables;   /* NULL: no tokenizer; or what runtime/tokens.h works by */
+        int64_t tables_size;  /* bytes, a multiple of 8 */
+        int text_room;        /* bytes that a token's text takes by them */
+        bool tables_apart;    /* they stand behind the weights in their file, else in the C */
+        uint64_t tables_hash; /* of theirs then */
+        const float *weights; /* embed: the packed weights */
         int64_t parameters, flops_token; /* for the header comment */
 } EmitOptions;
 

@@ -196,10 +196,11 @@ static void declare_generate(const Emit *e, Text *h)
                         " * are, the text is the same; it is sooner there if they are what comes. */\n"
                         "typedef int64_t $model_propose(void *of, const int32_t *tokens, int64_t n, "
                         "int32_t *drafts, int64_t room);\n"
-                        "/* Rules out what may not come behind tokens [n]: makes its logits -inf, but not "
-                        "all of "
-                        "them. */\n"
-                        "typedef void $model_rule(void *of, const int32_t *tokens, int64_t n, float "
+                        "/* Rules out what may not come behind tokens [n]: makes its logits -inf.  Returns "
+                        "0; below 0, and the text ends\n"
+                        " * here; or above 0, an error that $model_generate() returns, as "
+                        "$MODEL_ERROR_RULE where nothing is left. */\n"
+                        "typedef int $model_rule(void *of, const int32_t *tokens, int64_t n, float "
                         "*logits);\n"
                         "/* How a text goes on; 0 in all: by the likeliest token, to the end of the "
                         "context. */\n"
@@ -237,16 +238,6 @@ static void declare_generate(const Emit *e, Text *h)
                         "$model_generation *how,\n"
                         "        $model_on_token *on_token, void *of, void *scratch, int64_t *made);\n"
                         "size_t $model_generate_scratch(const $model_generation *how);\n\n"));
-}
-
-static const char *batch_errors(const Emit *e)
-{
-        if (!is_batched(e))
-                return "";
-        return model_text(e, e->causal      ? "        $MODEL_ERROR_SLOT,\n        $MODEL_ERROR_TWICE,\n"
-                                              "        $MODEL_ERROR_ROWS,\n"
-                             : e->g->nnamed ? "        $MODEL_ERROR_SLOT,\n        $MODEL_ERROR_ROWS,\n"
-                                            : "        $MODEL_ERROR_SLOT,\n");
 }
 
 /* The function of runtime/model_beams.h. */
@@ -299,14 +290,7 @@ void emit_header(const Emit *e, Text *h)
                 model_text(e, "#ifndef $MODEL_H\n#define $MODEL_H\n#include <stddef.h>\n#include <stdint.h>\n"
                               "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n"));
         declare_sizes(e, h);
-        text_printf(h, "%s%s%s};\n\n",
-                    model_text(e, "enum {\n        $MODEL_OK,\n        $MODEL_ERROR_FILE,\n        "
-                                  "$MODEL_ERROR_WEIGHTS,\n        $MODEL_ERROR_THREADS,\n        "
-                                  "$MODEL_ERROR_MEMORY,\n        $MODEL_ERROR_RANGE,\n        "
-                                  "$MODEL_ERROR_CONTEXT,\n        $MODEL_ERROR_FLOAT,\n        "
-                                  "$MODEL_ERROR_UNFED,\n        $MODEL_ERROR_REWIND,\n        "
-                                  "$MODEL_ERROR_CPU,\n"),
-                    batch_errors(e), has_pages(e) ? model_text(e, "        $MODEL_ERROR_PAGES,\n") : "");
+        declare_errors(e, h);
         text_printf(
                 h, "%s",
                 model_text(e,
@@ -333,6 +317,8 @@ void emit_header(const Emit *e, Text *h)
                 declare_whole_batch(e, h);
         if (e->o->generates)
                 declare_generate(e, h);
+        if (e->o->grammar)
+                declare_grammar(e, h);
         if (has_beams(e))
                 declare_beams(e, h);
         for (int i = 0; i < e->o->nloop; i++)

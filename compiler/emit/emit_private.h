@@ -38,6 +38,14 @@ void emit_tile(const Plan *p, const Target *t, Text *c);
 /* emit_header.c */
 void emit_header(const Emit *e, Text *h);
 
+/* emit_errors.c: what functions return */
+void declare_errors(const Emit *e, Text *h);
+void emit_errors(const Emit *e, Text *c);
+
+/* emit_grammar.c: of emit.h's grammar */
+void emit_grammar(const Emit *e, Text *c);
+void declare_grammar(const Emit *e, Text *h);
+
 /* emit_interface.c */
 void emit_causal_interface(const Emit *e, Text *c);
 void emit_plain_interface(const Emit *e, Text *c);

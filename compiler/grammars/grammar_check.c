@@ -75,7 +75,7 @@ static void find_empty(Grammar *g)
         for (bool more = true; more;) {
                 more = false;
                 for (int i = 0; i < g->nrule; i++) {
-                        GrammarRule *r = &g->rule[i];
+                        GrammarRuleText *r = &g->rule[i];
                         if (r->may_be_empty || !may_be_empty(g, r->body))
                                 continue;
                         r->may_be_empty = more = true;

@@ -327,7 +327,7 @@ static void read_rule(GrammarReader *r)
         if (peek_byte(r) == ')')
                 refuse_at(r, r->at, r->at + 1, "no ( stands before this )");
         GROW(r->arena, g->rule, g->nrule, g->cap_rules);
-        g->rule[g->nrule++] = (GrammarRule){.name = name, .span = span, .body = body};
+        g->rule[g->nrule++] = (GrammarRuleText){.name = name, .span = span, .body = body};
 }
 
 bool grammar_parse(Arena *a, Diag *diag, const Source *source, Grammar *g)

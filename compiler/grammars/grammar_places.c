@@ -3,19 +3,29 @@
  *     "ab"*        0: end of the rule    1: either 3, or 0    2: byte b, then 1    3: byte a, then 2
  *
  * Characters become the bytes of UTF-8: a set becomes sequences of ranges of bytes, those of one byte in one place. */
+#include <stdlib.h>
+
 #include "grammars_private.h"
 
 typedef struct {
         Arena *arena;
         Grammar *g;
-        bool full;
+        int32_t set_slot[2 * MAX_SETS]; /* numbers of sets, from 1 on, by their hash; 0: free */
+        int most;                       /* of what there is no room for, and its name; or 0 */
+        const char *full;
 } Layout;
+
+static void too_large(Layout *l, int most, const char *what)
+{
+        l->most = most;
+        l->full = what;
+}
 
 static int place_add(Layout *l, GrammarPlace place)
 {
         Grammar *g = l->g;
         if (g->nplace == MAX_PLACES) {
-                l->full = true;
+                too_large(l, MAX_PLACES, "places");
                 return END_OF_RULE;
         }
         GROW(l->arena, g->place, g->nplace, g->cap_places);
@@ -25,17 +35,39 @@ static int place_add(Layout *l, GrammarPlace place)
 
 static int either(Layout *l, int one, int other)
 {
-        return one < 0     ? other
-               : other < 0 ? one
-                           : place_add(l, (GrammarPlace){.kind = PLACE_EITHER, .next = one, .other = other});
+        return one < 0 ? other : other < 0 ? one : place_add(l, (GrammarPlace){GRAMMAR_EITHER, one, other});
+}
+
+/* The number of a set of bytes. */
+static int32_t set_number(Layout *l, const uint64_t set[4])
+{
+        Grammar *g = l->g;
+        const size_t size = 4 * sizeof *set;
+        uint64_t at = hash_bytes(HASH_START, set, size) % (2 * MAX_SETS);
+        for (; l->set_slot[at]; at = (at + 1) % (2 * MAX_SETS))
+                if (!memcmp(g->set[l->set_slot[at] - 1], set, size))
+                        return l->set_slot[at] - 1;
+        if (g->nset == MAX_SETS) {
+                too_large(l, MAX_SETS, "sets of bytes");
+                return 0;
+        }
+        GROW(l->arena, g->set, g->nset, g->cap_sets);
+        memcpy(g->set[g->nset], set, size);
+        l->set_slot[at] = ++g->nset;
+        return g->nset - 1;
+}
+
+static int place_of_set(Layout *l, const uint64_t set[4], int next)
+{
+        return place_add(l, (GrammarPlace){set_number(l, set), next, 0});
 }
 
 static int bytes_from_to(Layout *l, unsigned low, unsigned high, int next)
 {
-        GrammarPlace p = {.kind = PLACE_BYTE, .next = next};
+        uint64_t set[4] = {0};
         for (unsigned b = low; b <= high; b++)
-                p.byte[b / 64] |= UINT64_C(1) << b % 64;
-        return place_add(l, p);
+                set[b / 64] |= UINT64_C(1) << b % 64;
+        return place_of_set(l, set, next);
 }
 
 /* --- UTF-8 ---------------------------------------------------------------------------------------------------------------- */
@@ -80,12 +112,12 @@ static int set_of_characters(Layout *l, CharSet set, int next)
                 uint32_t first, last;
                 unsigned mark;
         } length[] = {{0x80, 0x7ff, 0xc0}, {0x800, 0xffff, 0xe0}, {0x10000, LAST_CHARACTER, 0xf0}};
-        GrammarPlace ascii = {.kind = PLACE_BYTE, .next = next};
+        uint64_t ascii[4] = {0};
         int all = -1;
         for (int i = 0; i < set.n; i++) {
                 const CharRange r = set.range[i];
                 for (uint32_t c = r.first; c <= r.last && c < 0x80; c++)
-                        ascii.byte[c / 64] |= UINT64_C(1) << c % 64;
+                        ascii[c / 64] |= UINT64_C(1) << c % 64;
                 for (int n = 1; n <= 3; n++) {
                         const uint32_t low = r.first > length[n - 1].first ? r.first : length[n - 1].first,
                                        high = r.last < length[n - 1].last ? r.last : length[n - 1].last;
@@ -93,7 +125,7 @@ static int set_of_characters(Layout *l, CharSet set, int next)
                                 all = either(l, all, characters(l, low, high, n, length[n - 1].mark, next));
                 }
         }
-        return ascii.byte[0] || ascii.byte[1] ? either(l, place_add(l, ascii), all) : all;
+        return ascii[0] || ascii[1] ? either(l, place_of_set(l, ascii, next), all) : all;
 }
 
 /* --- items ------------------------------------------------------------------------------------------------------------------ */
@@ -106,7 +138,7 @@ static int times_place(Layout *l, const GrammarItem *item, int next)
         const GrammarItem *kid = item->kid[0];
         int at = next, from = 0;
         if (item->most < 0) {
-                const int again = place_add(l, (GrammarPlace){.kind = PLACE_EITHER, .other = next});
+                const int again = place_add(l, (GrammarPlace){GRAMMAR_EITHER, 0, next});
                 const int begin = item_place(l, kid, again);
                 l->g->place[again].next = begin;
                 at = item->least ? begin : again;
@@ -123,12 +155,11 @@ static int times_place(Layout *l, const GrammarItem *item, int next)
 static int item_place(Layout *l, const GrammarItem *item, int next)
 {
         int at = next;
-        if (l->full)
+        if (l->most)
                 return next;
         switch (item->kind) {
         case ITEM_SET: return set_of_characters(l, item->set, next);
-        case ITEM_RULE:
-                return place_add(l, (GrammarPlace){.kind = PLACE_RULE, .next = next, .other = item->rule});
+        case ITEM_RULE: return place_add(l, (GrammarPlace){GRAMMAR_RULE, next, item->rule});
         case ITEM_SEQUENCE:
                 for (int i = item->nkid; i-- > 0;)
                         at = item_place(l, item->kid[i], at);
@@ -143,53 +174,76 @@ static int item_place(Layout *l, const GrammarItem *item, int next)
         return next;
 }
 
-/* Bytes that stand in the same places are one group. */
-static void group_bytes(Layout *l)
+/* Bytes that stand in the same sets are one group; how many there are. */
+static int group_bytes(Layout *l)
 {
         Grammar *g = l->g;
-        int head[256], *of = NEW_ARRAY(l->arena, int, 512);
-        g->groups = 1;
-        for (int i = 0; i < g->nplace && g->groups < 256; i++) {
-                const GrammarPlace *p = &g->place[i];
-                if (p->kind != PLACE_BYTE)
-                        continue;
+        int head[256], *of = NEW_ARRAY(l->arena, int, 512), groups = 1;
+        for (int i = 0; i < g->nset && groups < 256; i++) {
+                int n = 0;
                 memset(of, 0,
                        512 * sizeof *of); /* by group and whether the byte is taken: the new group, from 1 on */
-                int n = 0;
                 for (unsigned b = 0; b < 256; b++) {
-                        int *to = &of[2 * g->group[b] + place_takes(p, b)];
+                        int *to = &of[2 * g->group[b] + (g->set[i][b / 64] >> b % 64 & 1)];
                         if (!*to)
                                 *to = ++n;
                         head[b] = *to - 1;
                 }
                 for (unsigned b = 0; b < 256; b++)
                         g->group[b] = (uint8_t)head[b];
-                g->groups = n;
+                groups = n;
         }
+        return groups;
+}
+
+/* Rules that are named become the places where they begin. */
+static void resolve_rules(Grammar *g)
+{
+        for (int i = 0; i < g->nplace; i++)
+                if (g->place[i].takes == GRAMMAR_RULE)
+                        g->place[i].other = g->rule[g->place[i].other].begin;
 }
 
 static bool make_places(Arena *a, Diag *diag, Grammar *g)
 {
-        Layout l = {a, g, false};
-        place_add(&l, (GrammarPlace){.kind = PLACE_END});
+        Layout *l = NEW(a, Layout);
+        l->arena = a;
+        l->g = g;
+        place_add(l, (GrammarPlace){.takes = GRAMMAR_END});
         for (int i = 0; i < g->nrule; i++)
-                g->rule[i].begin = item_place(&l, g->rule[i].body, END_OF_RULE);
-        const Span root = g->rule[g->root].span;
-        if (l.full)
-                diag_error(diag, root, "the grammar is too large: more than %d places", MAX_PLACES);
-        group_bytes(&l);
+                g->rule[i].begin = item_place(l, g->rule[i].body, END_OF_RULE);
+        if (l->most)
+                diag_error(diag, g->rule[g->root].span, "the grammar is too large: more than %d %s", l->most,
+                           l->full);
+        resolve_rules(g);
+        g->tables = (GrammarTables){.place = g->place,
+                                    .byte_set = (const uint64_t(*)[4])g->set,
+                                    .group = g->group,
+                                    .places = g->nplace,
+                                    .groups = group_bytes(l),
+                                    .root = g->rule[g->root].begin};
         return diag->count == 0;
 }
 
 /* Some byte may come first. */
 static bool allows_more(Diag *diag, const Grammar *g)
 {
-        GrammarStates *s = grammar_states_new(g);
-        const bool some = !s || grammar_goes_on(s, grammar_begin(s));
-        grammar_states_free(s);
+        GrammarStates s;
+        void *room = malloc(grammar_room(&g->tables));
+        if (!room)
+                return true;
+        grammar_lay(&s, &g->tables, room);
+        const int32_t first = grammar_begin(&s);
+        const bool some = first == GRAMMAR_UNKNOWN || s.fault || grammar_goes_on(&s, first);
+        free(room);
         if (!some)
                 diag_error(diag, g->rule[g->root].span, "the grammar allows nothing but the empty text");
         return some;
+}
+
+const GrammarTables *grammar_tables(const Grammar *g)
+{
+        return &g->tables;
 }
 
 const Grammar *grammar_read(Arena *a, Diag *diag, const Source *source)

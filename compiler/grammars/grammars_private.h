@@ -7,7 +7,8 @@ enum {
         MAX_RULES = 1 << 12,
         MAX_NESTING = 100, /* groups in groups */
         MAX_TIMES = 1000,  /* in { } */
-        MAX_PLACES = 1 << 20
+        MAX_PLACES = 1 << 20,
+        MAX_SETS = 1 << 15 /* of bytes */
 };
 
 typedef enum {
@@ -35,32 +36,20 @@ typedef struct {
         GrammarItem *body;
         bool may_be_empty;
         int begin; /* its first place */
-} GrammarRule;
-
-/* Where a text may be: what may come there. */
-typedef enum { PLACE_END, PLACE_BYTE, PLACE_RULE, PLACE_EITHER } PlaceKind;
-typedef struct {
-        PlaceKind kind;
-        int next;         /* BYTE, RULE: behind it.  EITHER: here, */
-        int other;        /* or there.  RULE: which one */
-        uint64_t byte[4]; /* BYTE: a bit for each that may come */
-} GrammarPlace;
+} GrammarRuleText;
 
 enum { END_OF_RULE = 0 }; /* the place */
 
 struct Grammar {
-        GrammarRule *rule;
+        GrammarRuleText *rule;
         int nrule, cap_rules, root;
         GrammarPlace *place;
         int nplace, cap_places;
-        uint8_t group[256]; /* of a byte: bytes of one group stand in the same places */
-        int groups;
+        uint64_t (*set)[4];
+        int nset, cap_sets;
+        uint8_t group[256];
+        GrammarTables tables; /* of places, sets and groups */
 };
-
-static inline bool place_takes(const GrammarPlace *p, unsigned byte)
-{
-        return p->byte[byte / 64] >> byte % 64 & 1;
-}
 
 /* grammar_parse.c: rules, their bodies not checked; false after errors. */
 bool grammar_parse(Arena *a, Diag *diag, const Source *source, Grammar *g);

@@ -184,7 +184,7 @@ typedef struct {
         int64_t vocab;
         Sampler *sampler;
         SampleFunction *sample;
-        Constrained at; /* .of NULL: its text is free */
+        bool drafted; /* it is the draft model that chooses */
         const Generator *generator;
         const Generated *made;
         const char *wrong; /* the last error */
@@ -216,14 +216,13 @@ static int run_take(void *of, const int32_t *tokens, int64_t n, float *logits)
 static int32_t run_draw(void *of, float *logits)
 {
         Run *r = of;
-        if (r->at.of && constraint_ends(&r->at))
-                return -1; /* the text ends */
-        if (r->at.of && (r->wrong = constraint_mask(&r->at, logits, r->vocab)))
-                return -1;
-        const int32_t token = r->sample(r->sampler, logits, (int)r->vocab);
-        if (r->at.of)
-                constraint_take(&r->at, token);
-        return token;
+        return r->sample(r->sampler, logits, (int)r->vocab);
+}
+
+static int run_rule(void *of, const int32_t *text, int64_t n, float *logits)
+{
+        Run *r = of;
+        return constraint_rule(r->how->constraint, r->drafted, text, n, logits, r->vocab, &r->wrong);
 }
 
 /* The draft model chooses as this one does, by the random numbers that come next. */
@@ -233,6 +232,9 @@ static int64_t run_propose(void *of, int32_t *text, int64_t n, int64_t most)
         Sampler sampler = *r->sampler;
         Generator like = *r->generator;
         drafting.sampler = &sampler;
+        drafting.drafted = true;
+        if (r->how->constraint)
+                constraint_branch(r->how->constraint);
         like.of = &drafting;
         return draft_propose(r->how->draft, like, *r->made, text, n, most, &r->wrong);
 }
@@ -240,10 +242,6 @@ static int64_t run_propose(void *of, int32_t *text, int64_t n, int64_t most)
 static int run_show(void *of, int32_t token)
 {
         Run *r = of;
-        if (token < 0)
-                return r->wrong ? 1 : -1;
-        if (r->at.of)
-                constraint_forget(&r->at);
         if (r->how->talk)
                 talk_token(r->how->talk, token);
         bool ended = !show_token(&r->outlet, r->tokenizer, token);
@@ -299,8 +297,6 @@ const char *generate(Engine *e, const Plan *p, const Tokenizer *tokenizer, const
                  .outlet = {.how = how, .decoder.begun = !how->talk && n > 1},
                  .vocab = row_elements(p, &g->output[0].node->type),
                  .sampler = &how->sampler,
-                 .at = how->constraint ? constraint_begin(how->constraint, !how->talk && n > 1)
-                                       : (Constrained){0},
                  .sample = (SampleFunction *)kernel_find(p->target, "sample")};
         Generator all = {.of = &r,
                          .position = run_position,
@@ -308,6 +304,7 @@ const char *generate(Engine *e, const Plan *p, const Tokenizer *tokenizer, const
                          .rewind = run_rewind,
                          .sample = run_draw,
                          .show = run_show,
+                         .rule = how->constraint ? run_rule : NULL,
                          .propose = how->draft ? run_propose : NULL,
                          .seconds = seconds,
                          .tokens = {loop_tokens(g, "stop"), loop_tokens(g, "first"), loop_tokens(g, "forbid"),
@@ -320,6 +317,8 @@ const char *generate(Engine *e, const Plan *p, const Tokenizer *tokenizer, const
                          .hashes = how->hash,
                          .drafts = how->drafts < p->chunk ? how->drafts : (int)p->chunk,
                          .penalties = how->penalties};
+        if (how->constraint)
+                constraint_begin(how->constraint, !how->talk && n > 1);
         void *room = malloc(generation_room(all.vocab, all.context, all.drafts));
         r.outlet.piece = malloc(tokenizer ? (size_t)tokenizer->longest + 1 : 1);
         *result = (Generated){.made = 0};

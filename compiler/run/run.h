@@ -11,6 +11,7 @@
 
 #include "grammars/grammars.h"
 #include "language/language.h"
+#include "../../runtime/grammar_rule.h"
 #include "../../runtime/talk.h"
 #include "../../runtime/generation.h"
 #include "../../runtime/beams.h"
@@ -145,19 +146,13 @@ typedef struct Constraint Constraint;
 /* Grammar, tokenizer and `stop`, the tokens that end a text (-1 behind them), must outlive it.  NULL: no memory is left. */
 Constraint *constraint_new(const Grammar *g, const Tokenizer *t, const int32_t *stop);
 void constraint_free(Constraint *c);
-/* Where a text is in it. */
-typedef struct {
-        Constraint *of;
-        int32_t state; /* of its grammar */
-        bool begun;    /* the text has begun: some tokens have another text at its beginning */
-} Constrained;
-Constrained constraint_begin(Constraint *c, bool begun);
-bool constraint_ends(const Constrained *at); /* nothing may come any more */
-/* Rules out what may not come; NULL, or why nothing is left. */
-const char *constraint_mask(Constrained *at, float *logits, int64_t vocab);
-void constraint_take(Constrained *at, int32_t token);
-/* Frees memory, if it is much; no other place in a text is valid then. */
-void constraint_forget(Constrained *at);
+/* A text begins behind the tokens that are asked about next.  begun: others stand before it. */
+void constraint_begin(Constraint *c, bool begun);
+/* What is drafted goes on from where the text is; then it has a rule of its own. */
+void constraint_branch(Constraint *c);
+/* The rule of a Generator: below 0 where the text ends, above 0 with *why where nothing is left to choose. */
+int constraint_rule(Constraint *c, bool drafted, const int32_t *text, int64_t n, float *logits, int64_t vocab,
+                    const char **why);
 
 /* Generation: tokens through an engine, one at a time, as text. */
 

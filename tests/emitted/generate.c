@@ -71,13 +71,14 @@ static void ways(tale *m, void *scratch)
 }
 
 /* No token comes that was among the last three, and none of *of. */
-static void rule(void *of, const int32_t *tokens, int64_t n, float *logits)
+static int rule(void *of, const int32_t *tokens, int64_t n, float *logits)
 {
         const int32_t *never = of;
         for (int64_t i = n > 3 ? n - 3 : 0; i < n && !never; i++)
                 logits[tokens[i]] = -INFINITY;
         for (; never && *never >= 0; never++)
                 logits[*never] = -INFINITY;
+        return 0;
 }
 
 static void rules(tale *m, void *scratch)

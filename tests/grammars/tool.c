@@ -18,14 +18,38 @@ static const Grammar *read_rules(Arena *a, const char *path)
         return g;
 }
 
+static GrammarStates *states_new(const Grammar *g)
+{
+        const GrammarTables *t = grammar_tables(g);
+        GrammarStates *s = malloc(sizeof *s);
+        grammar_lay(s, t, malloc(grammar_room(t)));
+        return s;
+}
+
+static void states_free(GrammarStates *s)
+{
+        free(s->way);
+        free(s);
+}
+
+/* A step; where memory is full all but this state is forgotten. */
+static int32_t step(GrammarStates *s, int32_t state, unsigned char byte)
+{
+        int32_t to = grammar_step(s, state, byte);
+        if (to != GRAMMAR_UNKNOWN)
+                return to;
+        grammar_keep(s, &state, 1);
+        return grammar_step(s, state, byte);
+}
+
 static void say_what_it_is(GrammarStates *s, const char *hex)
 {
         int32_t state = grammar_begin(s);
         for (int i = 0; hex[2 * i] > ' '; i++) {
                 const char digits[] = {hex[2 * i], hex[2 * i + 1], 0};
-                state = grammar_step(s, state, (unsigned char)strtol(digits, NULL, 16));
-                if (i % 3 == 2)
-                        state = grammar_forget(s, state);
+                state = step(s, state, (unsigned char)strtol(digits, NULL, 16));
+                if (i < 1000 && i % 3 == 2)
+                        grammar_keep(s, &state, 1);
                 if (state != GRAMMAR_DEAD)
                         continue;
                 printf("dead %d\n", i);
@@ -46,11 +70,11 @@ static bool is_alive(GrammarStates *s, const Tokenizer *t, const int32_t *tokens
                 before = length + decoder.n;
                 int64_t bytes = tokens_decode(&t->tables, &decoder, tokens[i], 0, piece);
                 for (int64_t k = 0; k < bytes; k++)
-                        state = grammar_step(s, state, (unsigned char)piece[k]);
+                        state = step(s, state, (unsigned char)piece[k]);
                 length += bytes;
         }
         for (int k = 0; k < decoder.n; k++)
-                state = grammar_step(s, state, decoder.held[k]);
+                state = step(s, state, decoder.held[k]);
         *may_end = grammar_may_end(s, state);
         return state != GRAMMAR_DEAD && length + decoder.n > before;
 }
@@ -64,18 +88,20 @@ static int tokens_agree(const Grammar *g, char **argv)
         CkError error;
         if (!tokenizer_read(argv[2], NULL, vocab, &t, &error))
                 return printf("%s\n", error.message), 3;
-        GrammarStates *s = grammar_states_new(g);
+        GrammarStates *s = states_new(g);
         Constraint *c = constraint_new(g, &t, stop);
-        Constrained at = constraint_begin(c, false);
+        constraint_begin(c, false);
         float *logits = calloc((size_t)vocab, sizeof *logits);
         int32_t *text = calloc((size_t)most + 1, sizeof *text);
         int bad = 0, n = 0;
-        for (; n < most && !bad && !constraint_ends(&at); n++) {
+        for (; n < most && !bad; n++) {
                 int chosen = -1, seen = 0;
                 bool may_end = false, ends;
                 is_alive(s, &t, text, n, &may_end);
                 memset(logits, 0, (size_t)vocab * sizeof *logits);
-                const char *why = constraint_mask(&at, logits, vocab);
+                const char *why = NULL;
+                if (constraint_rule(c, false, text, n, logits, vocab, &why) < 0)
+                        break;
                 for (int i = 0; i < vocab; i++) {
                         text[n] = i;
                         const bool allowed = logits[i] == 0;
@@ -89,14 +115,13 @@ static int tokens_agree(const Grammar *g, char **argv)
                         printf("%s\n", why ? why : "nothing but the end");
                         break;
                 }
-                constraint_take(&at, text[n] = chosen);
-                constraint_forget(&at);
+                text[n] = chosen;
         }
         printf("%d tokens\n", n);
         free(logits);
         free(text);
         constraint_free(c);
-        grammar_states_free(s);
+        states_free(s);
         tokenizer_free(&t);
         return bad;
 }
@@ -111,13 +136,13 @@ int main(int argc, char **argv)
         if (argc == 6) {
                 code = tokens_agree(g, argv);
         } else {
-                GrammarStates *s = grammar_states_new(g);
+                GrammarStates *s = states_new(g);
                 static char line[1 << 20];
                 while (fgets(line, sizeof line, stdin))
                         say_what_it_is(s, line);
-                if (grammar_fault(s))
-                        printf("%s\n", grammar_fault(s));
-                grammar_states_free(s);
+                if (s->fault)
+                        printf("%s\n", s->fault);
+                states_free(s);
         }
         arena_free(&arena);
         return code;

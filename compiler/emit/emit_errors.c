@@ -1,0 +1,78 @@
+/* What the model's functions return when something is wrong: a name and a sentence each. */
+#include "emit_private.h"
+
+typedef bool IsPossible(const Emit *e);
+
+static bool is_batch_of_sizes(const Emit *e)
+{
+        return is_batched(e) && (e->causal || e->g->nnamed);
+}
+
+static bool is_causal_batch(const Emit *e)
+{
+        return is_batched(e) && e->causal;
+}
+
+static bool is_whole_batch(const Emit *e)
+{
+        return is_batched(e) && !e->causal;
+}
+
+static bool has_rule(const Emit *e)
+{
+        return e->o->generates;
+}
+
+/* In the order of their codes, from 1 on. */
+static const struct {
+        const char *name, *said;
+        IsPossible *possible; /* NULL: in every model */
+} error_table[] = {
+        {"FILE", "the weights can't be opened or read", NULL},
+        {"WEIGHTS", "this is not the weight file that was written with this program", NULL},
+        {"THREADS", "threads must be 1 to 64, and startable", NULL},
+        {"MEMORY", "out of memory", NULL},
+        {"RANGE", "an input is out of range", NULL},
+        {"CONTEXT", "more positions than the model has room for", NULL},
+        {"FLOAT",
+         "this build does not round as it must: compile with -std=c11 and without -ffast-math or "
+         "-ffp-contract=fast",
+         NULL},
+        {"UNFED", "inputs that are fed separately have not been fed yet", NULL},
+        {"REWIND", "the positions before are no longer held: windows or sums have moved on", NULL},
+        {"CPU", "this processor lacks instructions that the program was compiled for", NULL},
+        {"SLOT", "there is no such slot", is_causal_batch},
+        {"SLOT", "more sequences in a batch than there are slots", is_whole_batch},
+        {"TWICE", "a slot stands twice in a batch", is_causal_batch},
+        {"ROWS", "more positions in a batch than a call takes", is_batch_of_sizes},
+        {"PAGES", "too few pages are left: nothing was taken", has_pages},
+        {"RULE", "the rule of a text leaves no token that may come", has_rule},
+};
+
+static bool is_possible(const Emit *e, size_t i)
+{
+        return !error_table[i].possible || error_table[i].possible(e);
+}
+
+void declare_errors(const Emit *e, Text *h)
+{
+        text_printf(h, "enum {\n        %s_OK,\n", e->upper);
+        for (size_t i = 0; i < sizeof error_table / sizeof *error_table; i++)
+                if (is_possible(e, i))
+                        text_printf(h, "        %s_ERROR_%s, /* %s */\n", e->upper, error_table[i].name,
+                                    error_table[i].said);
+        text_printf(h, "};\n\n");
+}
+
+void emit_errors(const Emit *e, Text *c)
+{
+        text_printf(c,
+                    "const char *%s_error(int code)\n{\n        switch (code) {\n        case %s_OK:\n"
+                    "                return \"no error\";\n",
+                    e->name, e->upper);
+        for (size_t i = 0; i < sizeof error_table / sizeof *error_table; i++)
+                if (is_possible(e, i))
+                        text_printf(c, "        case %s_ERROR_%s:\n                return \"%s\";\n",
+                                    e->upper, error_table[i].name, error_table[i].said);
+        text_printf(c, "        default:\n                return \"unknown error\";\n        }\n}\n\n");
+}
