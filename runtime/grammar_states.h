@@ -25,7 +25,7 @@ typedef struct {
         int32_t other; /* or there; RULE: the place where it begins */
 } GrammarPlace;
 
-typedef struct {
+typedef struct GrammarTables {
         const GrammarPlace *place; /* [places]; place 0 is the end of every rule */
         const uint64_t (*byte_set)[4]; /* a bit for each byte */
         const uint8_t *group; /* [256]: of a byte; bytes of one group are in the same sets */

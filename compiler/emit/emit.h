@@ -4,7 +4,6 @@
  * they need. */
 #ifndef EMIT_H
 #define EMIT_H
-#include "grammars/grammars.h"
 #include "plan/plan.h"
 
 enum { MOST_DRAFTS = 32 }; /* tokens that are drafted at a time */
@@ -33,9 +32,9 @@ typedef struct {
         int nloop;
         const Input *
                 feeds_prompt; /* the command line's prompt goes into this one, which is fed; NULL: it is gone on from */
-        const EmitLoop *main_loop;    /* of these, what the command line does; NULL: it generates */
-        bool alone;                   /* the C holds its header */
-        const GrammarTables *grammar; /* NULL, or what texts are made by; there is a tokenizer then */
+        const EmitLoop *main_loop;           /* of these, what the command line does; NULL: it generates */
+        bool alone;                          /* the C holds its header */
+        const struct GrammarTables *grammar; /* NULL, or what texts are made by; there is a tokenizer then */
         const char *talk;     /* NULL, or how a conversation is written, as talk_form_text() makes it */
         const void *tables;   /* NULL: no tokenizer; or what runtime/tokens.h works by */
         int64_t tables_size;  /* bytes, a multiple of 8 */

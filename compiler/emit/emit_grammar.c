@@ -2,6 +2,7 @@
 #include <inttypes.h>
 
 #include "emit_private.h"
+#include "grammars/grammars.h"
 
 enum { IN_A_LINE = 8 };
 

@@ -18,18 +18,15 @@ static const Grammar *read_rules(Arena *a, const char *path)
         return g;
 }
 
-static GrammarStates *states_new(const Grammar *g)
+static GrammarStates states_new(const Grammar *g)
 {
         const GrammarTables *t = grammar_tables(g);
-        GrammarStates *s = malloc(sizeof *s);
-        grammar_lay(s, t, malloc(grammar_room(t)));
+        GrammarStates s;
+        void *room = malloc(grammar_room(t));
+        if (!room)
+                abort();
+        grammar_lay(&s, t, room);
         return s;
-}
-
-static void states_free(GrammarStates *s)
-{
-        free(s->way);
-        free(s);
 }
 
 /* A step; where memory is full all but this state is forgotten. */
@@ -88,7 +85,7 @@ static int tokens_agree(const Grammar *g, char **argv)
         CkError error;
         if (!tokenizer_read(argv[2], NULL, vocab, &t, &error))
                 return printf("%s\n", error.message), 3;
-        GrammarStates *s = states_new(g);
+        GrammarStates states = states_new(g), *s = &states;
         Constraint *c = constraint_new(g, &t, stop);
         constraint_begin(c, false);
         float *logits = calloc((size_t)vocab, sizeof *logits);
@@ -121,7 +118,7 @@ static int tokens_agree(const Grammar *g, char **argv)
         free(logits);
         free(text);
         constraint_free(c);
-        states_free(s);
+        free(s->way);
         tokenizer_free(&t);
         return bad;
 }
@@ -136,13 +133,13 @@ int main(int argc, char **argv)
         if (argc == 6) {
                 code = tokens_agree(g, argv);
         } else {
-                GrammarStates *s = states_new(g);
+                GrammarStates states = states_new(g), *s = &states;
                 static char line[1 << 20];
                 while (fgets(line, sizeof line, stdin))
                         say_what_it_is(s, line);
                 if (s->fault)
                         printf("%s\n", s->fault);
-                states_free(s);
+                free(s->way);
         }
         arena_free(&arena);
         return code;
