@@ -21,7 +21,7 @@ typedef struct {
 } Command;
 
 static const Command command_table[] = {
-        {"build", build_command, "=mDwsZtoXT1Mexd0kcCyL4V6", 1, 1, "one model",
+        {"build", build_command, "_=mDwsZtoXT1Mexd0kcCyL4V6", 1, 1, "one model",
          "MODEL [--weights CKPT] [--tokenizer TOK] [--target T] [--main] [--embed] [-o OUT.c]",
          "a model to C",
          "Writes OUT.c, OUT.h and, unless --embed, OUT.weights.\n"
@@ -87,7 +87,7 @@ static const Command command_table[] = {
          "  --spec-only      the model file alone: to standard output, or to NAME.model\n"
          "  --target T, --prefix NAME   as for build\n"
          "example: lathe import SmolLM2-135M/ --spec-only\n"},
-        {"run", run_command, "mDwsZtT1xd0kcpfnI7EKPN239+:;<>=^%&$(SRzJvHYWhV6@~rjo", 1, MAX_FILES,
+        {"run", run_command, ")mDwsZtT1xd0kcpfnI7EKPN239+:;<>=^%&$(SRzJvHYWhV6@~rjo", 1, MAX_FILES,
          "one model, and perhaps a prompt",
          "MODEL [PROMPT | PICTURE… | TEXT… | SOUND] [--weights CKPT] [--tokenizer TOK] [-n N] [--temp T] "
          "[--threads "
@@ -264,7 +264,7 @@ static const Command command_table[] = {
          "changed\n"
          "The exit code is 1 if a line of a script or a pipe failed.\n"
          "example: lathe repl models/tale.model\n"},
-        {"verify", verify_command, "mDwsZTx0kcabiAJyL4nhtQr5RV6", 1, 1, "one model",
+        {"verify", verify_command, ")mDwsZTx0kcabiAJyL4nhtQr5RV6", 1, 1, "one model",
          "MODEL [--weights CKPT] [--against FILE.safetensors] [--bound E] [--interpreter] [--each-pass] "
          "[--target "
          "T]…",

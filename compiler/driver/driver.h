@@ -33,7 +33,9 @@ typedef struct {
         int ntap;
         bool dump[PASS_COUNT], off[PASS_COUNT]; /* --dump=PASS, --no-PASS */
         int64_t chunk;
-        int slots;         /* sequences that an instance holds */
+        int slots;                      /* sequences that an instance holds */
+        int ranks[MAX_TARGETS], nranks; /* of an engine; verify: one after another */
+        bool ranked;                    /* build: for any number of ranks */
         int64_t pages;     /* that their keys and values share; 0: each slot has room for all positions */
         const char *quant; /* NULL: weights lie as the checkpoint has them */
         const char *

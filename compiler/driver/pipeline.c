@@ -420,6 +420,7 @@ Plan *model_plan(Model *m, const Options *o, const Target *t)
                 return NULL;
         const char *c_name = o->prefix ? o->prefix : c_model_name(&m->arena, m->graph->name);
         Plan *p = fuse(&m->arena, m->graph, c_name, t, o->chunk, o->slots, o->pages, o->off);
+        p->ranks = o->nranks ? o->ranks[0] : o->ranked;
         if (p->unreadable) {
                 diag_error(&m->diag, p->unreadable->span, "no code can be made for this %s %s",
                            op_info[p->unreadable->op].text,

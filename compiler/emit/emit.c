@@ -448,6 +448,8 @@ static void emit_all(const Emit *e, Text *c)
                                "arm.h",
                                "team.h",
                                KERNEL_FILES(t),
+                               "rank_link.h",
+                               "ranks.h",
                                "window_cache.h",
                                "pages.h",
                                "token_tables.h",

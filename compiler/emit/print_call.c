@@ -96,10 +96,11 @@ static void print_matmul(Printer *p, const MatmulCall *c, Text *out)
                 print_around(p, c, calls, out);
                 return;
         }
+        const char *share = p->kernel->spread ? "rank_share(m->ranks, " : "share(";
         text_printf(out,
-                    "const int64_t from = share(%lld, thread, m->threads), to = share(%lld, thread + "
+                    "const int64_t from = %s%lld, thread, m->threads), to = %s%lld, thread + "
                     "1, m->threads);\n",
-                    (long long)c->panels, (long long)c->panels);
+                    share, (long long)c->panels, share, (long long)c->panels);
         text_indent(out, calls, 0);
 }
 
@@ -155,18 +156,31 @@ static void print_activations(Printer *p, const ActivationCall *c, Text *out)
 
 /* --- attention --------------------------------------------------------------------------------------------------------- */
 
+/* " + 64 * own": where a rank's heads begin, which lie `apart` from each other, counted by heads of keys */
+static const char *own_heads(Printer *p, int64_t apart)
+{
+        return p->kernel->spread ? arena_printf(p->arena, " + %lld * own", (long long)apart) : "";
+}
+
 /* "const Attention a = {..};" */
 static void describe(Printer *p, const AttentionCall *c, Text *out)
 {
+        const bool spread = p->kernel->spread;
+        const long long group = (long long)(c->heads / c->kv_heads);
         bool begins = c->row >= 0 && p->f->loop[c->row].from_first;
+        if (spread)
+                text_printf(out,
+                            "const int64_t own = rank_share(m->ranks, %lld, 0, 1), behind = "
+                            "rank_share(m->ranks, %lld, 1, 1);\n",
+                            (long long)c->kv_heads, (long long)c->kv_heads);
         text_printf(out, "const Attention a = {\n");
-        text_printf(out, "        .q = %s, .q_row = %lld, .q_head = %lld,\n", operand_text(p, c->q),
-                    (long long)c->q_row, (long long)c->q_head);
-        text_printf(out, "        .k = %s, .k_head = %lld, .%s = %lld,\n", operand_text(p, c->k),
-                    (long long)c->k_head, c->k_key ? "k_key" : "k_tile",
+        text_printf(out, "        .q = %s%s, .q_row = %lld, .q_head = %lld,\n", operand_text(p, c->q),
+                    own_heads(p, group * c->q_head), (long long)c->q_row, (long long)c->q_head);
+        text_printf(out, "        .k = %s%s, .k_head = %lld, .%s = %lld,\n", operand_text(p, c->k),
+                    own_heads(p, c->k_head), (long long)c->k_head, c->k_key ? "k_key" : "k_tile",
                     (long long)(c->k_key ? c->k_key : c->k_tile));
-        text_printf(out, "        .v = %s, .v_head = %lld, .v_key = %lld,\n", operand_text(p, c->v),
-                    (long long)c->v_head, (long long)c->v_key);
+        text_printf(out, "        .v = %s%s, .v_head = %lld, .v_key = %lld,\n", operand_text(p, c->v),
+                    own_heads(p, c->v_head), (long long)c->v_head, (long long)c->v_key);
         text_printf(out, "        .k_storage = %s, .v_storage = %s,\n", storage_text(p->arena, c->k.buffer),
                     storage_text(p->arena, c->v.buffer));
         if (c->first_held)
@@ -175,12 +189,18 @@ static void describe(Printer *p, const AttentionCall *c, Text *out)
         if (c->k_paged || c->v_paged)
                 text_printf(out, "        .key_pages = %s, .value_pages = %s,\n",
                             c->k_paged ? "m->page_of" : "NULL", c->v_paged ? "m->page_of" : "NULL");
-        text_printf(out, "        .out = %s, .out_row = %lld, .out_head = %lld,\n", operand_text(p, c->out),
-                    (long long)c->out_row, (long long)c->out_head);
-        text_printf(
-                out,
-                "        .heads = %lld, .kv_heads = %lld, .head_dim = %lld, .v_dim = %lld, .scale = 1.0f,\n",
-                (long long)c->heads, (long long)c->kv_heads, (long long)c->head_dim, (long long)c->v_dim);
+        text_printf(out, "        .out = %s%s, .out_row = %lld, .out_head = %lld,\n", operand_text(p, c->out),
+                    own_heads(p, group * c->out_head), (long long)c->out_row, (long long)c->out_head);
+        if (spread)
+                text_printf(out,
+                            "        .heads = (int)(%lld * (behind - own)), .kv_heads = (int)(behind - own), "
+                            ".first_head = (int)(%lld * own),\n",
+                            group, group);
+        else
+                text_printf(out, "        .heads = %lld, .kv_heads = %lld,\n", (long long)c->heads,
+                            (long long)c->kv_heads);
+        text_printf(out, "        .head_dim = %lld, .v_dim = %lld, .scale = 1.0f,\n", (long long)c->head_dim,
+                    (long long)c->v_dim);
         if (c->naround)
                 text_printf(out, "        .first_head = (int)around * %lld,\n", (long long)c->heads);
         if (p->kernel->dead_nan)
@@ -232,6 +252,8 @@ static void print_attention(Printer *p, const AttentionCall *c, Text *out)
         p->m = true;
         if (c->naround == 0) {
                 text_indent(out, call, 0);
+                if (p->kernel->spread)
+                        text_printf(out, "if (own == behind)\n        return; /* more ranks than heads */\n");
                 print_share(p->kernel, c, rows, out);
                 return;
         }

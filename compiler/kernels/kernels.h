@@ -215,6 +215,7 @@ struct Kernel {
         uint64_t part;       /* of the top body: the groups that it waits for; 0: the calls (Graph.part) */
         bool own;            /* in a call of one row every thread computes all of it, for itself */
         bool by_heads;       /* in such a call threads share all that it stores by heads: heads.c */
+        bool spread;         /* ranks share it, and exchange what it stores */
         int barrier;         /* sync: WAIT_ROWS and so on: wait for all threads before it */
         int at;              /* place in its body; 0: that of its root */
         Node *late;          /* or that of this root */
@@ -241,6 +242,7 @@ typedef struct {
         bool by_address;    /* emitted for libtcc: vectors are arrays, handed over by address */
         int64_t chunk;      /* most new rows a call */
         int slots;          /* most sequences a call */
+        int ranks;          /* an engine's; 0: the code is for a single process */
         int64_t rows;       /* most rows of all of them */
         int64_t pages;     /* that their states share (runtime/pages.h); 0: each has room for all positions */
         int64_t heads;     /* own: by which attention counts its heads of keys, all kernels' */
