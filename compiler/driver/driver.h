@@ -268,6 +268,7 @@ typedef struct {
         const EmitLoop *main;      /* that of a command line; NULL: it generates */
         const Input *feeds_prompt; /* what its prompt, or its sound, is fed to; NULL: nothing */
         const char *why_no_main;   /* NULL: there can be a command line */
+        Text *notes;               /* lines for the user: loops that are no functions, and why */
 } EmittedLoops;
 int emitted_loops(Model *m, const char *command,
                   EmittedLoops *out); /* an exit code, after a message if it is none */
