@@ -238,7 +238,8 @@ typedef struct {
         Draft *draft;
 } DraftModel;
 enum { DRAFTS_OF_MODEL = 5 }; /* without --drafts */
-Options draft_options(const Options *o);
+/* Its own file and weights, and what is about the machine and about storage: threads, target, --quant, --kv .. */
+Options draft_options(Arena *a, const Options *o);
 /* For a model, with its plan and its tokenizer (NULL: none).  An exit code, after messages; draft_model_close() in any case. */
 int draft_model_open(DraftModel *d, const Model *m, const Plan *p, const Tokenizer *t);
 void draft_model_close(DraftModel *d);
