@@ -125,6 +125,7 @@ static int write_model(Model *m, const Options *o, Plan *p, const Tokenizer *tok
 static int choose_loops(Model *m, const Options *o, EmittedLoops *loops)
 {
         const int code = emitted_loops(m, "build", loops);
+        fputs(loops->notes->data, stderr);
         if (code != DONE || !o->with_main || !loops->why_no_main)
                 return code;
         fprintf(stderr,

@@ -16,7 +16,7 @@ typedef struct {
         int64_t guided;      /* values that guidance is for */
         Given without;       /* other inputs then; of none: the same */
         double guidance;     /* 1: none */
-        double wanted, none; /* the class, and the number that stands for none */
+        double wanted, none; /* the class, and what stands for none */
 } Denoise;
 
 /* --- inputs ------------------------------------------------------------------------------------------------------------ */
@@ -95,6 +95,16 @@ static Options options_without(const Options *o)
         return own;
 }
 
+/* Does --without give the input? */
+static bool is_without(const Options *o, const Input *in)
+{
+        const size_t n = strlen(input_name(in));
+        for (int i = 0; i < o->nwithout; i++)
+                if (!strncmp(o->without[i], input_name(in), n) && o->without[i][n] == '=')
+                        return true;
+        return false;
+}
+
 /* The first latent is what -I or --inputs give, or noise.  An exit code. */
 static int gather_all(Denoise *w, const Options *without)
 {
@@ -102,7 +112,11 @@ static int gather_all(Denoise *w, const Options *without)
         int code = DONE;
         if (r->e.o->nwithout) {
                 code = gather(w, without);
-                w->without = r->e.given;
+                if (code == DONE && r->parts.class &&
+                    (!loop_setting(r->loop, "no_class") || is_without(r->e.o, r->parts.class)))
+                        w->none = record_of(w, r->parts.class)->value[0];
+                if (code == DONE)
+                        w->without = r->e.given;
         }
         code = code ? code : gather(w, r->e.o);
         if (code)

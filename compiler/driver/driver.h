@@ -242,7 +242,8 @@ typedef struct {
         Draft *draft;
 } DraftModel;
 enum { DRAFTS_OF_MODEL = 5 }; /* without --drafts */
-Options draft_options(const Options *o);
+/* Its own file and weights, and what is about the machine and about storage: threads, target, --quant, --kv .. */
+Options draft_options(Arena *a, const Options *o);
 /* For a model, with its plan and its tokenizer (NULL: none).  An exit code, after messages; draft_model_close() in any case. */
 int draft_model_open(DraftModel *d, const Model *m, const Plan *p, const Tokenizer *t);
 void draft_model_close(DraftModel *d);
@@ -272,6 +273,7 @@ typedef struct {
         const EmitLoop *main;      /* that of a command line; NULL: it generates */
         const Input *feeds_prompt; /* what its prompt, or its sound, is fed to; NULL: nothing */
         const char *why_no_main;   /* NULL: there can be a command line */
+        Text *notes;               /* lines for the user: loops that are no functions, and why */
 } EmittedLoops;
 int emitted_loops(Model *m, const char *command,
                   EmittedLoops *out); /* an exit code, after a message if it is none */

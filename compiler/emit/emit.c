@@ -165,6 +165,7 @@ const char *chosen_text(const Emit *e, const char *file)
                     {"$fill", main_is(e, LOOP_fill)},
                     {"$embed", main_is(e, LOOP_embed)},
                     {"$class", main_is(e, LOOP_denoise) && e->o->main_loop->parts.class},
+                    {"$inputs", main_is(e, LOOP_denoise) && denoise_has_inputs(e->g, e->o->main_loop)},
                     {"$beams", has_beams(e)},
                     {"$nobeams", !has_beams(e)},
                     {"$text", e->o->tables},
@@ -469,6 +470,8 @@ static void emit_all(const Emit *e, Text *c)
                                "pnm.h",
                                "wav.h",
                                "main_shell.h",
+                               "npy.h",
+                               "input_values.h",
                                "generation.h",
                                "conversation.h",
                                NULL};

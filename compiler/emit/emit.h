@@ -18,7 +18,7 @@ typedef struct {
         bool labelled;    /* its classes have names: class_label */
 } EmitLoop;
 
-/* NULL, or why a loop can't be a function: an input that nothing gives; or a command line, which takes no other inputs. */
+/* NULL, or why a loop can't be a function: an input that nothing gives; or a command line, which takes values of files. */
 const char *why_no_loop_function(const Graph *g, const EmitLoop *l);
 const char *why_no_loop_command(const Graph *g, const EmitLoop *l);
 /* The same of generation: a model that is fed a text, or a sound, and tokens. */

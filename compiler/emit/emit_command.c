@@ -31,32 +31,6 @@ static void emit_constants_of_loop(const Emit *e, LoopId id, Text *c)
                     text ? "\\\"The quick brown fox\\\"" : "\\\"1 2 3\\\"");
 }
 
-/* What a denoising's command line says of what is made, and its call. */
-static void emit_constants_of_latent(const Emit *e, const EmitLoop *l, Text *c)
-{
-        const Type *t = &l->parts.input->type;
-        int64_t dim[3] = {0, 0, 0};
-        Text *shape = text_new(e->arena);
-        for (int i = 0; i < t->rank; i++)
-                text_printf(shape, "%s%" PRId64 "%s", i ? ", " : "", dim_value(t->dim[i], NULL),
-                            t->rank == 1 ? "," : "");
-        for (int i = 0; i < 3 && t->rank == 3; i++)
-                dim[i] = dim_value(t->dim[i], NULL);
-        text_printf(c,
-                    "enum { PICTURE_CHANNELS = %" PRId64 ", PICTURE_ROWS = %" PRId64
-                    ", PICTURE_COLUMNS = %" PRId64 ", CLASS_NUMBERS = %" PRId64
-                    " };\nstatic const char latent_shape[] = \"%s\";\n\n",
-                    dim[0] == 1 || dim[0] == 3 ? dim[0] : 0, dim[1], dim[2],
-                    l->parts.class ? l->parts.class->bound : 0, shape->data);
-        text_printf(
-                c,
-                "/* The model's denoising, of a class. */\nstatic int denoise_class(%s *m, int32_t of_class, "
-                "const %s_denoising *how, float *x, %s_on_step *on_step, void *scratch)\n{\n%s        return "
-                "%s_denoise(m%s, how, x, on_step, NULL, scratch);\n}\n\n",
-                e->name, e->name, e->name, l->parts.class ? "" : "        (void)of_class;\n", e->name,
-                l->parts.class ? ", of_class" : "");
-}
-
 /* feed_prompt(m, tokens, n) */
 static void emit_feed_prompt(const Emit *e, Text *c)
 {
@@ -77,7 +51,7 @@ static void emit_loop_command(const Emit *e, const EmitLoop *l, LoopId id, Text 
                 text_printf(c, "%s\n",
                             chosen_text(e, e->o->tables ? "main_prompt_text.h" : "main_prompt_tokens.h"));
         } else if (id == LOOP_denoise) {
-                emit_constants_of_latent(e, l, c);
+                emit_denoise_constants(e, l, c);
         }
         text_printf(c, "%s", chosen_text(e, "main_program.h"));
         for (int i = 0; i < 2 && command_file[id][i]; i++)

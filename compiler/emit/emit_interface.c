@@ -91,7 +91,7 @@ bool is_kept(const Emit *e, int size)
 }
 
 /* Whether a call states the size: all named dimensions but time and past, if what is fed separately has not stated them. */
-static bool states_size(const Emit *e, int group, int size)
+bool states_size(const Emit *e, int group, int size)
 {
         if (e->causal && (size == e->g->time || size == e->g->past))
                 return false;
