@@ -80,8 +80,8 @@ static void emit_tables(const Emit *e, Text *c)
 static void emit_opening_apart(const Emit *e, Text *c)
 {
         text_printf(c, "%s",
-                    model_text(e, "static int weights_open($model *m, const char *path)\n{\n"
-                                  "        int error = weights_map(m, path);\n"
+                    model_text(e, "static int weights_open($model *m, const WeightSource *from)\n{\n"
+                                  "        int error = weights_take(m, from);\n"
                                   "        if (!error && !tokens_open(&m->tokens, m->weights + "
                                   "WEIGHT_FLOATS, TAIL_BYTES)) {\n"
                                   "                $model_close(m);\n"
@@ -103,11 +103,11 @@ static void emit_weights(const Emit *e, Text *c)
                                "                return $MODEL_ERROR_WEIGHTS;\n"
                              : "";
         if (!e->o->embed) {
-                const char *open =
-                        arena_printf(e->arena,
-                                     "static int weights_open($model *m, const char *path)\n{\n%s        "
-                                     "return weights_map(m, path);\n}\n\n",
-                                     tables);
+                const char *open = arena_printf(
+                        e->arena,
+                        "static int weights_open($model *m, const WeightSource *from)\n{\n%s        "
+                        "return weights_take(m, from);\n}\n\n",
+                        tables);
                 text_printf(c, "%s", model_text(e, open));
                 return;
         }
@@ -122,7 +122,7 @@ static void emit_weights(const Emit *e, Text *c)
         }
         const char *open = arena_printf(
                 e->arena,
-                "static int weights_open($model *m, const char *path)\n{\n        (void)path;\n%s"
+                "static int weights_open($model *m, const WeightSource *from)\n{\n        (void)from;\n%s"
                 "        m->weights = weight_data.value;\n"
                 "        return $MODEL_OK;\n}\n\n",
                 tables);
@@ -443,7 +443,8 @@ static void emit_instance(const Emit *e, Text *c)
                 emit_slots(e, c);
                 rest = strstr(rest, "APART int init(");
         }
-        text_put(c, rest);
+        const char *in_memory = strstr(rest, "/* With weights in memory. */");
+        text_add(c, rest, e->o->embed ? in_memory - rest : (int64_t)strlen(rest));
         text_put(c, "\n");
         if (e->causal)
                 emit_causal_interface(e, c);
