@@ -302,13 +302,13 @@ $nobeams        error = error ? error : session_text(s, begin, begins, &made);
 
 APART int command(char **argv)
 {
-        signal(SIGBUS, on_bus_error);
+        watch_weights();
         Session s = {.o = options(argv)};
         int error = 0, status;
         s.generator.sampler = s.o.sampler;
         s.room = malloc(generation_room(VOCAB, CONTEXT, s.o.drafts));
         if (s.room)
-                s.generator.m = $model_new(s.o.common.weights, s.o.common.threads, &error);
+                s.generator.m = open_model(&s.o.common, &error);
 $mute        if (s.generator.m)
 $mute                error = go_on(&s);
 $talk        if (s.generator.m)

@@ -4,12 +4,14 @@
  * Needs guard.h, processor.h, team.h, the model's enums and struct.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#if !defined(__wasm__)
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#endif
 
 const char *$model_error(int code)
 {
@@ -56,6 +58,13 @@ static int weights_are_ours(const uint64_t head[5], uint64_t bytes)
                head[4] == TAIL_HASH && bytes == 4096 + sizeof(float) * (uint64_t)WEIGHT_FLOATS + TAIL_BYTES;
 }
 
+#if defined(__wasm__)
+static int weights_map($model *m, const char *path)
+{
+        (void)m, (void)path;
+        return $MODEL_ERROR_FILE; /* a page has none */
+}
+#else
 static int weights_map($model *m, const char *path)
 {
         struct stat about;
@@ -81,6 +90,7 @@ static int weights_map($model *m, const char *path)
         m->weights = (const float *)(const void *)((const char *)m->mapped + 4096);
         return $MODEL_OK;
 }
+#endif
 
 static int weights_from_memory($model *m, const void *image, size_t bytes)
 {
@@ -157,14 +167,21 @@ int $model_init($model *m, const char *weights_path, int threads)
         return init_from(m, &from, threads);
 }
 
+static void weights_unmap($model *m)
+{
+#if !defined(__wasm__)
+        if (m->mapped)
+                munmap(m->mapped, m->mapped_size);
+#endif
+        m->mapped = NULL;
+}
+
 void $model_close($model *m)
 {
         if (m->threads)
                 team_stop(m->team);
         m->threads = 0;
-        if (m->mapped)
-                munmap(m->mapped, m->mapped_size);
-        m->mapped = NULL;
+        weights_unmap(m);
 }
 
 static $model *new_from(const WeightSource *from, int threads, int *error)

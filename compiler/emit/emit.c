@@ -172,6 +172,8 @@ const char *chosen_text(const Emit *e, const char *file)
                     {"$pages", has_pages(e)},
                     {"$causal", e->causal},
                     {"$whole", !e->causal},
+                    {"$held", e->o->embed},
+                    {"$apart", !e->o->embed},
                     {"$sized", e->g->nnamed},
                     {"$fixed", !e->g->nnamed}};
         Text *t = text_new(e->arena);
@@ -270,13 +272,17 @@ static void emit_comment(const Emit *e, Text *c)
                     "target.\n",
                     barriers_text(e->arena, p, 0, " a call"));
         const char *flags = p->target->flags;
-        bool slow = p->target == target_table;
-        text_printf(c, " * Build: cc -std=c11 -O2%s%s %s.c%s -lpthread%s */\n", *flags ? " " : "", flags,
-                    e->o->name, e->o->with_main ? "" : " your.c",
-                    slow ? "\n * On x86-64 that does multiply-add in software; with -march=native, for "
-                           "processors "
-                           "like this one, it is some 30 times\n * faster, with the same bits."
-                         : "");
+        bool slow = p->target == target_table, wasm = target_is_wasm(p->target);
+        text_printf(c, " * Build: %s -std=c11 -O2%s%s %s.c%s%s%s */\n", wasm ? "clang-16" : "cc",
+                    *flags ? " " : "", flags, e->o->name, e->o->with_main ? "" : " your.c",
+                    wasm ? arena_printf(e->arena, " -o %s.wasm", e->o->name) : " -lpthread",
+                    wasm ? "\n * With -mrelaxed-simd multiply-add is one instruction, some 10 times as fast; "
+                           "init "
+                           "gives ERROR_FLOAT where the machine\n * rounds it twice."
+                    : slow ? "\n * On x86-64 that does multiply-add in software; with -march=native, for "
+                             "processors "
+                             "like this one, it is some 30 times\n * faster, with the same bits."
+                           : "");
 }
 
 void emit_guard_macros(const Emit *e, Text *c)
