@@ -154,11 +154,11 @@ static int show_step(void *of, int done, int calls, const float *picture)
 
 APART int command(char **argv)
 {
-        signal(SIGBUS, on_bus_error);
+        watch_weights();
         static float x[LATENT_VALUES];
         Options o = options(argv);
         int error = 0;
-        $model *m = $model_new(o.common.weights, o.common.threads, &error);
+        $model *m = open_model(&o.common, &error);
         void *scratch = malloc($model_denoise_scratch(&o.how));
         if (!error)
                 error = scratch ? denoise_of(m, &o.wanted, &o.without, o.how, x, show_step, scratch) : $MODEL_ERROR_MEMORY;

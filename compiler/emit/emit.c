@@ -80,8 +80,8 @@ static void emit_tables(const Emit *e, Text *c)
 static void emit_opening_apart(const Emit *e, Text *c)
 {
         text_printf(c, "%s",
-                    model_text(e, "static int weights_open($model *m, const char *path)\n{\n"
-                                  "        int error = weights_map(m, path);\n"
+                    model_text(e, "static int weights_open($model *m, const WeightSource *from)\n{\n"
+                                  "        int error = weights_take(m, from);\n"
                                   "        if (!error && !tokens_open(&m->tokens, m->weights + "
                                   "WEIGHT_FLOATS, TAIL_BYTES)) {\n"
                                   "                $model_close(m);\n"
@@ -103,11 +103,11 @@ static void emit_weights(const Emit *e, Text *c)
                                "                return $MODEL_ERROR_WEIGHTS;\n"
                              : "";
         if (!e->o->embed) {
-                const char *open =
-                        arena_printf(e->arena,
-                                     "static int weights_open($model *m, const char *path)\n{\n%s        "
-                                     "return weights_map(m, path);\n}\n\n",
-                                     tables);
+                const char *open = arena_printf(
+                        e->arena,
+                        "static int weights_open($model *m, const WeightSource *from)\n{\n%s        "
+                        "return weights_take(m, from);\n}\n\n",
+                        tables);
                 text_printf(c, "%s", model_text(e, open));
                 return;
         }
@@ -122,7 +122,7 @@ static void emit_weights(const Emit *e, Text *c)
         }
         const char *open = arena_printf(
                 e->arena,
-                "static int weights_open($model *m, const char *path)\n{\n        (void)path;\n%s"
+                "static int weights_open($model *m, const WeightSource *from)\n{\n        (void)from;\n%s"
                 "        m->weights = weight_data.value;\n"
                 "        return $MODEL_OK;\n}\n\n",
                 tables);
@@ -174,6 +174,8 @@ const char *chosen_text(const Emit *e, const char *file)
                     {"$pages", has_pages(e)},
                     {"$causal", e->causal},
                     {"$whole", !e->causal},
+                    {"$held", e->o->embed},
+                    {"$apart", !e->o->embed},
                     {"$sized", e->g->nnamed},
                     {"$fixed", !e->g->nnamed}};
         Text *t = text_new(e->arena);
@@ -274,13 +276,17 @@ static void emit_comment(const Emit *e, Text *c)
                     "target.\n",
                     barriers_text(e->arena, p, 0, " a call"));
         const char *flags = p->target->flags;
-        bool slow = p->target == target_table;
-        text_printf(c, " * Build: cc -std=c11 -O2%s%s %s.c%s -lpthread%s */\n", *flags ? " " : "", flags,
-                    e->o->name, e->o->with_main ? "" : " your.c",
-                    slow ? "\n * On x86-64 that does multiply-add in software; with -march=native, for "
-                           "processors "
-                           "like this one, it is some 30 times\n * faster, with the same bits."
-                         : "");
+        bool slow = p->target == target_table, wasm = target_is_wasm(p->target);
+        text_printf(c, " * Build: %s -std=c11 -O2%s%s %s.c%s%s%s */\n", wasm ? "clang-16" : "cc",
+                    *flags ? " " : "", flags, e->o->name, e->o->with_main ? "" : " your.c",
+                    wasm ? arena_printf(e->arena, " -o %s.wasm", e->o->name) : " -lpthread",
+                    wasm ? "\n * With -mrelaxed-simd multiply-add is one instruction, some 10 times as fast; "
+                           "init "
+                           "gives ERROR_FLOAT where the machine\n * rounds it twice."
+                    : slow ? "\n * On x86-64 that does multiply-add in software; with -march=native, for "
+                             "processors "
+                             "like this one, it is some 30 times\n * faster, with the same bits."
+                           : "");
 }
 
 void emit_guard_macros(const Emit *e, Text *c)
@@ -416,7 +422,8 @@ static void emit_instance(const Emit *e, Text *c)
                 emit_slots(e, c);
                 rest = strstr(rest, "APART int init(");
         }
-        text_put(c, rest);
+        const char *in_memory = strstr(rest, "/* With weights in memory. */");
+        text_add(c, rest, e->o->embed ? in_memory - rest : (int64_t)strlen(rest));
         text_put(c, "\n");
         if (e->causal)
                 emit_causal_interface(e, c);

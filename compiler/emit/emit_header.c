@@ -274,6 +274,14 @@ static void declare_beams(const Emit *e, Text *h)
                         "size_t $model_beam_search_scratch(const $model_beams *how, int64_t n);\n\n"));
 }
 
+static const char in_memory_text[] =
+        "/* The same with weights in memory: image is all that the weight file holds, bytes long, aligned to "
+        "64 ($MODEL_ERROR_RANGE if it\n * is not).  It is not copied, stays the caller's and must outlive "
+        "the "
+        "model. */\n"
+        "int $model_init_from($model *m, const void *image, size_t bytes, int threads);\n"
+        "$model *$model_new_from(const void *image, size_t bytes, int threads, int *error);\n";
+
 void emit_header(const Emit *e, Text *h)
 {
         text_printf(h,
@@ -304,7 +312,10 @@ void emit_header(const Emit *e, Text *h)
                            "void $model_close($model *m);\n"
                            "/* The same in memory of its own; NULL and *error if that fails. */\n"
                            "$model *$model_new(const char *weights_path, int threads, int *error);\n"
-                           "void $model_free($model *m);\n\n"));
+                           "void $model_free($model *m);\n"));
+        if (!e->o->embed)
+                text_put(h, model_text(e, in_memory_text));
+        text_put(h, "\n");
         declare_feeds(e, h);
         if (e->causal)
                 declare_causal_functions(e, h);

@@ -40,7 +40,8 @@ typedef struct {
         const Tile *few, *code; /* likewise the further ones of few rows; those of codes */
         int registers, vectors; /* of vectors; that 16 floats take */
         int rows, panels;       /* the tile of attention, and in portable files of products .. */
-        int few_panels;         /* .. and with four rows or fewer */
+        int few_panels;         /* .. and with four rows or fewer .. */
+        int one_panels;         /* .. and with one */
         int code_rows;          /* rows of a tile of codes, which has a panel of them at a time */
         const Machine *machine;
         const char *features; /* of the compiler's attribute `target`, in portable files; "": none */
@@ -56,6 +57,7 @@ extern const int target_count;
 /* NULL: no such target.  "native": the best that this processor runs. */
 const Target *target_find(const char *name);
 bool target_is_portable(const Target *t);
+bool target_is_wasm(const Target *t);
 bool target_has_own_vectors(const Target *t); /* no row above it has the same, so f32 code is its own */
 bool target_runs_here(const Target *t);
 bool target_is_cross(const Target *t); /* another machine's; there is a compiler and an emulator for it */
