@@ -47,7 +47,8 @@ $held        return $model_new(o->weights, o->threads, error);
 #else
 static $model *open_model(const CommonOptions *o, int *error)
 {
-        return $model_new(o->weights, o->threads, error);
+$single        return $model_new(o->weights, o->threads, error);
+$ranked        return join_ranks($model_new(o->weights, o->threads, error), error);
 }
 #endif
 
@@ -55,9 +56,20 @@ APART int command(char **argv);
 
 int main(int argc, char **argv)
 {
-        (void)argc;
+        int status = 3;
+$single        (void)argc;
+$ranked        int rank = 0;
+$ranked        if (asks_for_help(argv))
+$ranked                return command(argv);
+$ranked        MPI_Init(&argc, &argv);
+$ranked        MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+$ranked        refuse_input(argv);
+$ranked        if (rank > 0 && !freopen("/dev/null", "w", stdout))
+$ranked                return 3;
         if (processor_suits())
-                return command(argv);
-        fprintf(stderr, "%s: %s\n", argv[0], $model_error($MODEL_ERROR_CPU));
-        return 3;
+                status = command(argv);
+        else
+                fprintf(stderr, "%s: %s\n", argv[0], $model_error($MODEL_ERROR_CPU));
+$ranked        MPI_Finalize();
+        return status;
 }

@@ -603,7 +603,8 @@ static int verify_model(Verify *v)
                     : is_tried(v->o, target[0], JUST_IN_TIME) ? JUST_IN_TIME
                     : v->o->jit == JIT_CODE                   ? BY_STATEMENT
                                                               : AHEAD_OF_TIME;
-        if (n && !v->o->each_pass && !verify_table(&v->m, v->o, target[0], when, v->size, v->input, v->bound))
+        const Options alone = options_of(v);
+        if (n && !v->o->each_pass && !verify_table(&v->m, &alone, target[0], when, v->size, v->input, v->bound))
                 return WRONG_ENVIRONMENT;
         if (v->failed)
                 report_rounded(v);

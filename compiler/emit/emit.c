@@ -170,6 +170,8 @@ const char *chosen_text(const Emit *e, const char *file)
                     {"$nobeams", !has_beams(e)},
                     {"$text", e->o->tables},
                     {"$ruled", e->o->grammar},
+                    {"$ranked", e->plan->ranks},
+                    {"$single", !e->plan->ranks},
                     {"$numbers", !e->o->tables},
                     {"$pages", has_pages(e)},
                     {"$causal", e->causal},
@@ -277,7 +279,10 @@ static void emit_comment(const Emit *e, Text *c)
                     barriers_text(e->arena, p, 0, " a call"));
         const char *flags = p->target->flags;
         bool slow = p->target == target_table, wasm = target_is_wasm(p->target);
-        text_printf(c, " * Build: %s -std=c11 -O2%s%s %s.c%s%s%s */\n", wasm ? "clang-16" : "cc",
+        text_printf(c, " * Build: %s -std=c11 -O2%s%s %s.c%s%s%s */\n",
+                    wasm                                ? "clang-16"
+                    : e->plan->ranks && e->o->with_main ? "mpicc"
+                                                        : "cc",
                     *flags ? " " : "", flags, e->o->name, e->o->with_main ? "" : " your.c",
                     wasm ? arena_printf(e->arena, " -o %s.wasm", e->o->name) : " -lpthread",
                     wasm ? "\n * With -mrelaxed-simd multiply-add is one instruction, some 10 times as fast; "
@@ -429,6 +434,8 @@ static void emit_instance(const Emit *e, Text *c)
                 emit_causal_interface(e, c);
         else
                 emit_plain_interface(e, c);
+        if (e->plan->ranks)
+                emit_ranks(e, c);
         if (e->o->tables)
                 text_printf(c, "%s\n", model_text(e, strstr(embedded_text("model_text.h"), "int64_t")));
         if (e->o->generates)

@@ -42,6 +42,13 @@ static void emit_feed_prompt(const Emit *e, Text *c)
                 *size_list(e, e->o->feeds_prompt->group, false) ? ", n" : "");
 }
 
+/* The end of the program, and before it what ranks need. */
+static void emit_main(const Emit *e, Text *c)
+{
+        text_printf(c, "%s%s", e->plan->ranks ? chosen_text(e, "main_ranks.h") : "",
+                    chosen_text(e, "main_program.h"));
+}
+
 static void emit_loop_command(const Emit *e, const EmitLoop *l, LoopId id, Text *c)
 {
         const bool of_texts = loop_info[id].in == LOOP_IN_TOKENS;
@@ -53,7 +60,7 @@ static void emit_loop_command(const Emit *e, const EmitLoop *l, LoopId id, Text 
         } else if (id == LOOP_denoise) {
                 emit_denoise_constants(e, l, c);
         }
-        text_printf(c, "%s", chosen_text(e, "main_program.h"));
+        emit_main(e, c);
         for (int i = 0; i < 2 && command_file[id][i]; i++)
                 text_printf(c, "\n%s", chosen_text(e, command_file[id][i]));
 }
@@ -67,7 +74,8 @@ static void emit_generate_command(const Emit *e, bool hears, Text *c)
                 emit_feed_prompt(e, c);
         text_printf(c, "%s\n%s\n", chosen_text(e, text ? "main_prompt_text.h" : "main_prompt_tokens.h"),
                     chosen_text(e, text ? "main_text.h" : "main_tokens.h"));
-        text_printf(c, "%s\n", chosen_text(e, "main_program.h"));
+        emit_main(e, c);
+        text_printf(c, "\n");
         if (hears)
                 text_printf(c, "%s\n", chosen_text(e, "main_sound.h"));
         text_printf(c, "%s", chosen_text(e, "main_generate.h"));

@@ -316,6 +316,8 @@ void emit_header(const Emit *e, Text *h)
         if (!e->o->embed)
                 text_put(h, model_text(e, in_memory_text));
         text_put(h, "\n");
+        if (e->plan->ranks)
+                declare_ranks(e, h);
         declare_feeds(e, h);
         if (e->causal)
                 declare_causal_functions(e, h);

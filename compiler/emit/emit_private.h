@@ -42,6 +42,11 @@ void emit_header(const Emit *e, Text *h);
 void declare_errors(const Emit *e, Text *h);
 void emit_errors(const Emit *e, Text *c);
 
+/* emit_ranks.c: where the plan is for them; what a function returns that has run the program */
+void declare_ranks(const Emit *e, Text *h);
+void emit_ranks(const Emit *e, Text *c);
+const char *outcome(const Emit *e);
+
 /* emit_grammar.c: of emit.h's grammar */
 void emit_grammar(const Emit *e, Text *c);
 void declare_grammar(const Emit *e, Text *h);

@@ -35,6 +35,7 @@ const char *operand_text(Printer *p, Operand o);                    /* "x + 64 *
 const char *storage_text(Arena *a, const Buffer *b);                /* "STORAGE_F16" */
 const char *element_number(Printer *p, Buffer *b, const Index *at); /* as a number */
 void print_pointers(Printer *p, Text *out);
+void print_pointer(Printer *p, Buffer *b, Text *out); /* one of them */
 void print_rest(Printer *p, const CodeLoop *lanes, Text *out);
 void print_statements(Printer *p, const StmtList *b, Text *out);
 

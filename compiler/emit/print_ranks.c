@@ -35,10 +35,14 @@ static void print_context_of(Printer *p, Text *out)
                         text_printf(out, "const int64_t %s = place->iteration[%d];\n", nest[i]->name, i);
 }
 
-static void print_carry(Printer *p, const char *name, const Text *loops, const Text *move, Text *out)
+static void print_carry(Printer *p, const char *name, Buffer *b, const Text *loops, const Text *move,
+                        Text *out)
 {
         Text *pointers = text_new(p->arena), *context = text_new(p->arena);
-        print_pointers(p, pointers);
+        print_pointer(p, pointed_buffer(b), pointers);
+        if (whole_buffer(b)->home == IN_OUTPUT)
+                text_printf(pointers, "if (!m->output_%s)\n        return; /* not wanted */\n",
+                            p->plan->graph->output[whole_buffer(b)->index].name);
         print_context_of(p, context);
         text_printf(out, "%s", carry_head(p, name));
         text_indent(out, context, 1);
@@ -48,11 +52,17 @@ static void print_carry(Printer *p, const char *name, const Text *loops, const T
         text_printf(out, "}\n\n");
 }
 
+/* Of the same kernel, with nothing used yet. */
+static Printer unprinted(const Printer *of, const Function *f)
+{
+        return (Printer){
+                .plan = of->plan, .kernel = of->kernel, .code = of->code, .f = f, .arena = of->arena};
+}
+
 /* Of a product's part: what its epilogue stores. */
 static void print_product_carry(const Printer *of, const Function *f, Text *out)
 {
-        Printer printer = *of, *p = &printer;
-        p->f = f;
+        Printer printer = unprinted(of, f), *p = &printer;
         const Stmt *s = only_statement(f, STMT_STORE);
         Text *move = text_new(p->arena), *loops = text_new(p->arena);
         const char *pointer = pointer_name(p, s->buffer), *at = index_text(p, s->at);
@@ -66,13 +76,13 @@ static void print_product_carry(const Printer *of, const Function *f, Text *out)
         text_printf(loops, "const int64_t j = panel * 16;\n(void)row;\n");
         if (p->rest)
                 print_rest(p, &f->loop[f->lane_loop], loops);
-        print_carry(p, arena_printf(p->arena, "%s_carry", f->name), loops, move, out);
+        print_carry(p, arena_printf(p->arena, "%s_carry", f->name), s->buffer, loops, move, out);
 }
 
 /* Of an attention: a head of keys' part of its results. */
 static void print_attention_carry(const Printer *of, const AttentionCall *c, Text *out)
 {
-        Printer printer = *of, *p = &printer;
+        Printer printer = unprinted(of, of->f), *p = &printer;
         const long long heads = (long long)(c->heads / c->kv_heads), width = (long long)c->v_dim;
         Text *move = text_new(p->arena), *loop = text_new(p->arena);
         const char *pointer = pointer_name(p, c->out.buffer), *at = index_text(p, c->out.at);
@@ -86,7 +96,8 @@ static void print_attention_carry(const Printer *of, const AttentionCall *c, Tex
                       1, arena_printf(p->arena, "%lld", width), move);
         text_indent(loop, move, 1);
         text_printf(loop, "}\n");
-        print_carry(p, arena_printf(p->arena, "%s_carry", p->kernel->name), text_new(p->arena), loop, out);
+        print_carry(p, arena_printf(p->arena, "%s_carry", p->kernel->name), c->out.buffer, text_new(p->arena),
+                    loop, out);
 }
 
 typedef struct {
