@@ -222,7 +222,7 @@ static const Command command_table[] = {
          "Hash weights (docs/hash-weights.md), or those of a checkpoint; in f32 unless --quant says "
          "otherwise.\n"
          "example: lathe weights models/tale.model -o tale.safetensors\n"},
-        {"show", show_command, "mDwsxd0kT1cyL4jV6oR!#", 1, 2, "a model and a part of it",
+        {"show", show_command, ")mDwsxd0kT1cyL4jV6oR!#", 1, 2, "a model and a part of it",
          "MODEL params|loops|taps|cost|plan|threads|roofline|code|elaborated|graph|c, or passes [-o "
          "FILE.svg]",
          "what a model is and what it costs",

@@ -78,6 +78,13 @@ typedef struct {
 /* [p->steps], by Kernel.step.  size: of the named dimensions; size[NAMED_FIRST]: the first row wanted as output. */
 KernelCost *kernel_costs(Arena *a, const Plan *p, const int64_t *size);
 
+/* What ranks have and send: bytes of weights that they share, and that each reads all of; of a call with one row, gathers and the floats
+ * that they bring together. */
+typedef struct {
+        int64_t spread, whole, gathers, floats;
+} RankCost;
+RankCost rank_cost(Arena *a, const Plan *p, const int64_t *size); /* size: as for kernel_costs() */
+
 /* What a machine does at most in a second: bytes that one thread reads, and FLOPs. */
 typedef struct {
         double read, flops;

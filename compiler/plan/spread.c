@@ -90,3 +90,34 @@ int64_t widest_exchange(const Plan *p)
                 }
         return most;
 }
+
+/* Bytes of the weights that a kernel's products read, each buffer once. */
+static int64_t spread_weights(const Kernel *k, bool *seen)
+{
+        int64_t bytes = 0;
+        for (int i = 0; i < k->nsegment; i++)
+                for (int j = 0; j < k->segment[i].nproduct; j++) {
+                        const Buffer *w = whole_buffer(k->segment[i].w[j]);
+                        bytes += seen[w->id] ? 0 : w->slots * w->slot_stride;
+                        seen[w->id] = true;
+                }
+        return bytes;
+}
+
+RankCost rank_cost(Arena *a, const Plan *p, const int64_t *size)
+{
+        const KernelCost *cost = kernel_costs(a, p, size);
+        bool *seen = NEW_ARRAY(a, bool, p->nbuffer + 1);
+        RankCost all = {.whole = p->weights_size};
+        for (int i = 0; i < p->nbody; i++)
+                for (int j = 0; j < p->list[i].n; j++) {
+                        const Kernel *k = p->list[i].kernel[j];
+                        if (!k->spread)
+                                continue;
+                        all.gathers += cost[k->step].runs;
+                        all.floats += cost[k->step].runs * exchanged_row(k);
+                        all.spread += k->op == K_MATMUL ? spread_weights(k, seen) : 0;
+                }
+        all.whole -= all.spread;
+        return all;
+}
