@@ -604,7 +604,8 @@ static int verify_model(Verify *v)
                     : v->o->jit == JIT_CODE                   ? BY_STATEMENT
                                                               : AHEAD_OF_TIME;
         const Options alone = options_of(v);
-        if (n && !v->o->each_pass && !verify_table(&v->m, &alone, target[0], when, v->size, v->input, v->bound))
+        if (n && !v->o->each_pass &&
+            !verify_table(&v->m, &alone, target[0], when, v->size, v->input, v->bound))
                 return WRONG_ENVIRONMENT;
         if (v->failed)
                 report_rounded(v);

@@ -189,7 +189,7 @@ static void emit_calls(const Emit *e, int body, uint64_t part, Text *t)
                         emit_repeat(e, k, t);
                 else if (k->op != K_ACTIVE)
                         emit_call(e, k, t);
-                if (k->spread)
+                if (is_exchanged(k))
                         emit_exchange(e, k, t);
                 if (is_timed(e->plan) && k->op != K_REPEAT)
                         text_printf(t, "if (thread == 0)\n        profile_mark(%d);\n", k->step);

@@ -409,7 +409,7 @@ void print_kernel(Plan *p, Kernel *k, Text *out)
                 switch (printer.f->role) {
                 case WHOLE_KERNEL:
                         print_whole(&printer, out);
-                        if (k->spread)
+                        if (is_exchanged(k))
                                 print_spread(&printer, out);
                         break;
                 case ACTIVE_ROWS: print_active(&printer, out); break;

@@ -217,11 +217,12 @@ struct Kernel {
         uint64_t part;       /* of the top body: the groups that it waits for; 0: the calls (Graph.part) */
         bool own;            /* in a call of one row every thread computes all of it, for itself */
         bool by_heads;       /* in such a call threads share all that it stores by heads: heads.c */
-        bool spread;         /* ranks share it, and exchange what it stores */
-        int barrier;         /* sync: WAIT_ROWS and so on: wait for all threads before it */
-        int at;              /* place in its body; 0: that of its root */
-        Node *late;          /* or that of this root */
-        Buffer *from_copy;   /* LOOP that copies: reads this instead */
+        bool spread;         /* ranks share it, and exchange what it stores; .. */
+        int64_t spread_heads; /* .. or not: they share it by so many heads, and only kernels by heads read that */
+        int barrier;          /* sync: WAIT_ROWS and so on: wait for all threads before it */
+        int at;               /* place in its body; 0: that of its root */
+        Node *late;           /* or that of this root */
+        Buffer *from_copy;       /* LOOP that copies: reads this instead */
         const struct Code *code; /* what it does, statement by statement: lower/code.h */
         int step, last_step;     /* plan: place in the linear order; REPEAT: and its end */
         Span span;

@@ -83,6 +83,7 @@ KernelCost *kernel_costs(Arena *a, const Plan *p, const int64_t *size);
 typedef struct {
         int64_t spread, whole, gathers, floats;
 } RankCost;
+bool is_exchanged(const Kernel *k);                               /* what it stores goes to all ranks */
 RankCost rank_cost(Arena *a, const Plan *p, const int64_t *size); /* size: as for kernel_costs() */
 
 /* What a machine does at most in a second: bytes that one thread reads, and FLOPs. */

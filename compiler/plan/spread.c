@@ -59,6 +59,79 @@ static bool is_spread(const Kernel *k)
                (attention && attention_is_spread(attention->call.attention));
 }
 
+/* --- what need not be exchanged ------------------------------------------------------------------------------------ */
+
+/* Buffers of which each rank needs its own heads alone. */
+typedef struct {
+        Plan *plan;
+        const Buffer **buffer;
+        int n, cap;
+} Apart;
+
+static void keep_apart(Apart *a, const Buffer *b)
+{
+        for (int i = 0; i < a->n; i++)
+                if (a->buffer[i] == b)
+                        return;
+        GROW(a->plan->graph->arena, a->buffer, a->n, a->cap);
+        a->buffer[a->n++] = b;
+}
+
+/* Does the kernel read of b what belongs to each head for this head alone?  What it then writes is kept apart too. */
+static bool reads_by_heads(Apart *a, const Kernel *k, const Buffer *b)
+{
+        if (heads_modulus(a->plan, k, b) <= 0)
+                return false;
+        if (k->op == K_ATTENTION)
+                return k->spread; /* each rank's heads, whose results are exchanged */
+        for (int i = 0; i < k->code->nwritten; i++) {
+                if (heads_modulus(a->plan, k, k->code->written[i]) <= 0)
+                        return false;
+                keep_apart(a, k->code->written[i]);
+        }
+        return true;
+}
+
+static bool is_read_by_heads(Apart *a, const Buffer *b)
+{
+        const Plan *p = a->plan;
+        if (b->home == IN_OUTPUT)
+                return false;
+        for (int i = 0; i < p->nbody; i++)
+                for (int j = 0; j < p->list[i].n; j++) {
+                        const Kernel *k = p->list[i].kernel[j];
+                        if (k->op != K_REPEAT && k->code && code_reads(k->code, b) &&
+                            !reads_by_heads(a, k, b))
+                                return false;
+                }
+        return true;
+}
+
+/* Panels of a part that belong to each of `heads`; 0: they don't divide so. */
+static bool has_heads(Apart *a, const MatmulPart *part, int64_t heads)
+{
+        const Stmt *store = only_statement(part->epilogue, STMT_STORE);
+        if (part->segment->nproduct != 1 || part->panels % heads ||
+            part->panels * LANES != part->segment->n ||
+            !lies_by_columns(a->plan, part->epilogue, store, part->segment->n))
+                return false;
+        keep_apart(a, whole_buffer(store->buffer));
+        return true;
+}
+
+/* A product whose results only kernels by heads read, and attention in the end, is shared by heads, as that is. */
+static int64_t heads_of_product(Plan *p, const Kernel *k)
+{
+        const MatmulCall *c = only_statement(k->code->function[k->code->n - 1], STMT_MATMUL)->call.matmul;
+        Apart a = {.plan = p};
+        bool good = p->heads > 1 && k->op == K_MATMUL && !k->active_only;
+        for (int i = 0; i < c->npart && good; i++)
+                good = has_heads(&a, &c->part[i], p->heads);
+        for (int i = 0; i < a.n && good; i++)
+                good = is_read_by_heads(&a, a.buffer[i]);
+        return good ? p->heads : 0;
+}
+
 bool pass_spread(Plan *p, Diag *diag)
 {
         (void)diag;
@@ -67,7 +140,17 @@ bool pass_spread(Plan *p, Diag *diag)
                         Kernel *k = p->list[i].kernel[j];
                         k->spread = k->op != K_REPEAT && k->code && is_spread(k);
                 }
+        for (int i = 0; i < p->nbody && p->ranks; i++)
+                for (int j = 0; j < p->list[i].n; j++) {
+                        Kernel *k = p->list[i].kernel[j];
+                        k->spread_heads = k->spread && k->op == K_MATMUL ? heads_of_product(p, k) : 0;
+                }
         return true;
+}
+
+bool is_exchanged(const Kernel *k)
+{
+        return k->spread && !k->spread_heads;
 }
 
 static int64_t exchanged_row(const Kernel *k)
@@ -85,7 +168,7 @@ int64_t widest_exchange(const Plan *p)
         for (int i = 0; i < p->nbody; i++)
                 for (int j = 0; j < p->list[i].n; j++) {
                         const Kernel *k = p->list[i].kernel[j];
-                        const int64_t row = k->spread ? exchanged_row(k) : 0;
+                        const int64_t row = is_exchanged(k) ? exchanged_row(k) : 0;
                         most = row > most ? row : most;
                 }
         return most;
@@ -112,11 +195,12 @@ RankCost rank_cost(Arena *a, const Plan *p, const int64_t *size)
         for (int i = 0; i < p->nbody; i++)
                 for (int j = 0; j < p->list[i].n; j++) {
                         const Kernel *k = p->list[i].kernel[j];
-                        if (!k->spread)
-                                continue;
-                        all.gathers += cost[k->step].runs;
-                        all.floats += cost[k->step].runs * exchanged_row(k);
-                        all.spread += k->op == K_MATMUL ? spread_weights(k, seen) : 0;
+                        if (is_exchanged(k)) {
+                                all.gathers += cost[k->step].runs;
+                                all.floats += cost[k->step].runs * exchanged_row(k);
+                        }
+                        if (k->spread)
+                                all.spread += k->op == K_MATMUL ? spread_weights(k, seen) : 0;
                 }
         all.whole -= all.spread;
         return all;
