@@ -27,10 +27,16 @@ $inputs                "  --without NAME=FILE  guidance leads away from this inp
                 "  --threads K   threads (default 1); the output does not depend on them\n"
                 "  -w FILE       the weights (default " WEIGHTS_FILE ")\n"
                 "  --hash        print a hash of all numbers to standard error\n"
-                "example: %s -o new.npy --seed 7\n",
+                "example: %s",
                 program,
 $inputs                otherwise,
                 program);
+$inputs        for (int i = 0; i < INPUTS; i++)
+$inputs                if (input_form[i].is_class)
+$inputs                        fprintf(to, " --class 1");
+$inputs                else
+$inputs                        fprintf(to, " -I %s=%s.npy", input_form[i].name, input_form[i].name);
+        fprintf(to, " --seed 7 -o new.npy\n");
 $inputs        fprintf(to, "inputs:");
 $inputs        for (int i = 0; i < INPUTS; i++)
 $inputs                fprintf(to, " %s%s%s", input_form[i].name, input_form[i].shape, i + 1 < INPUTS ? "," : "\n");
@@ -103,10 +109,10 @@ $inputs        check_inputs(&o, argv[0]);
 /* -1 to 1 as 0 to 255. */
 static int write_picture(FILE *to, const float *x)
 {
-        const int64_t plane = (int64_t)PICTURE_ROWS * PICTURE_COLUMNS;
+        const int64_t plane = (int64_t)PICTURE_ROWS * PICTURE_COLUMNS, channels = PICTURE_CHANNELS ? PICTURE_CHANNELS : 1;
         fprintf(to, "P%d\n%lld %lld\n255\n", PICTURE_CHANNELS == 3 ? 6 : 5, (long long)PICTURE_COLUMNS, (long long)PICTURE_ROWS);
-        for (int64_t i = 0; i < plane * PICTURE_CHANNELS; i++) {
-                const double at = ((double)x[i % PICTURE_CHANNELS * plane + i / PICTURE_CHANNELS] + 1.0) * 127.5;
+        for (int64_t i = 0; i < plane * channels; i++) {
+                const double at = ((double)x[i % channels * plane + i / channels] + 1.0) * 127.5;
                 fputc(at >= 255 ? 255 : at > 0 ? (int)(at + 0.5) : 0, to);
         }
         return ferror(to);

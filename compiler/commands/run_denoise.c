@@ -95,16 +95,6 @@ static Options options_without(const Options *o)
         return own;
 }
 
-/* Does --without give the input? */
-static bool is_without(const Options *o, const Input *in)
-{
-        const size_t n = strlen(input_name(in));
-        for (int i = 0; i < o->nwithout; i++)
-                if (!strncmp(o->without[i], input_name(in), n) && o->without[i][n] == '=')
-                        return true;
-        return false;
-}
-
 /* The first latent is what -I or --inputs give, or noise.  An exit code. */
 static int gather_all(Denoise *w, const Options *without)
 {
@@ -250,6 +240,8 @@ static const char *begin(Denoise *w)
         if (w->guidance != 1 && (!none || !r->parts.class) && !o->nwithout)
                 return "guidance wants an input of the class, and in loop denoise `no_class`, the number "
                        "that stands for no class; or --without NAME=VALUE, an input that says nothing";
+        if (is_without(o, r->parts.input) || is_without(o, r->parts.step))
+                return "--without: latent and step are what loop denoise gives";
         if (w->guidance == 1 && o->nwithout)
                 return "--without has no effect without --guidance";
         if (o->nfile > 1)

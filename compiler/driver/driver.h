@@ -264,6 +264,7 @@ bool loop_fill(const Loop *l, const Input *in, Recorded *r);
 PictureForm picture_form(Arena *a, const Loop *l, const int64_t *dim);
 /* Of a latent, the values that the guidance of loop denoise is for: those of its first channels. */
 int64_t guided_values(const Loop *l, const Type *latent);
+bool is_without(const Options *o, const Input *in); /* --without gives the input */
 /* The constants that its file of runtime/ goes by, as C.  label [classes]: of classify, or NULL. */
 const char *loop_form_text(const Graph *g, const Loop *l, const LoopParts *parts, const char *const *label);
 /* emitted_loops.c: what of a model's loops its C does. */

@@ -256,10 +256,9 @@ static void emit_input_forms(const Emit *e, const EmitLoop *l, Text *c)
                 emit_input_form(e, l, &e->g->input[i], rows);
                 n++;
         }
-        text_printf(c,
-                    "enum { INPUTS = %d };\nstatic const InputForm input_form[INPUTS + 1] = {\n%s        "
-                    "{0}};\n\n",
-                    n, rows->data);
+        text_printf(c, "enum { INPUTS = %d };\n", n);
+        if (n)
+                text_printf(c, "static const InputForm input_form[INPUTS] = {\n%s};\n\n", rows->data);
 }
 
 void emit_denoise_constants(const Emit *e, const EmitLoop *l, Text *c)

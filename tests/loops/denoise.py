@@ -106,6 +106,8 @@ def lead_away():
     verdict("refused: guidance without a class or --without", code == 1 and "--without NAME=VALUE" in err, err)
     code, out, err = lathe("run", "texts.model", "--guidance", "2", "--without", "txt=[0, 0, 0]", "-I", "text=[0.1, 0, 0]", "-o", "x.npy")
     verdict("refused: --without of no input", code == 1 and "has no input txt" in err, err)
+    code, out, err = lathe("run", "texts.model", "--guidance", "2", "--without", "latent=1", "-I", "text=[0.1, 0, 0]", "-o", "x.npy")
+    verdict("refused: --without of the latent", code == 1 and "latent and step are what loop denoise gives" in err, err)
     code, out, err = lathe("run", "texts.model", "--guidance", "2", "--without", "text=[0, 0]", "-I", "text=[0.1, 0, 0]", "-o", "x.npy")
     verdict("refused: --without of another shape", code == 1 and "text has shape [2] as given and [3] in the model" in err, f"{code} {err}")
 
