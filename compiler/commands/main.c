@@ -52,6 +52,9 @@ static const Command command_table[] = {
          "  --prefix NAME    what the names of functions, types and macros begin with (default: the model's "
          "name)\n"
          "  --chunk N        positions taken in one go (default 64)\n"
+         "  --ranked         for several processes that compute together, on many machines; with --main by "
+         "MPI "
+         "(docs/ranks.md)\n"
          "  --slots N        an instance holds N sequences, and a call takes positions of several; of a "
          "model "
          "that is\n"
@@ -146,6 +149,7 @@ static const Command command_table[] = {
          "  --grammar FILE   only texts that its rules allow (docs/grammars.md); json: those of JSON\n"
          "  --stop TEXT      end before this text; may be given more than once\n"
          "  --threads K      threads (default 1); the text does not depend on them\n"
+         "  --ranks N        N instances as one (docs/ranks.md)\n"
          "  --weights FILE   .safetensors, a folder of them, a .gguf, a llama2.c .bin, or what `lathe build` "
          "packed;\n"
          "                   left out: made by hash\n"
@@ -165,8 +169,7 @@ static const Command command_table[] = {
          "build\n"
          "example: lathe run models/tale.model --weights models/tale/tale.safetensors --tokenizer "
          "models/tale/tokenizer.bin -p \"Once\"\n"
-         "example: lathe run SmolLM2-135M-Instruct/ -p \"What is the capital of France?\"\n"
-         "example: lathe run opus-mt-en-de/ -p \"The weather is fine.\"\n"},
+         "example: lathe run SmolLM2-135M-Instruct/ -p \"What is the capital of France?\"\n"},
         {"eval", eval_command, "mDwsZthV0dxyI78pfojHTJR6c", 1, 1, "one model",
          "MODEL [--inputs FILE]… [-I NAME=VALUE]… [-p TEXT] [-o FILE] [--json] [--tap NAME,…] [--output "
          "NAME,…]",
@@ -296,6 +299,7 @@ static const Command command_table[] = {
          "compared "
          "too\n"
          "  --pages N        with --slots: these share N pages of 256 positions\n"
+         "  --ranks N,…      so many ranks too, each an instance of its own in this process (docs/ranks.md)\n"
          "  --kv f16|q8      what keys and values are rounded to; the interpreter rounds them too\n"
          "  --jit tcc        leave out what the system's compiler builds; --jit cc: what libtcc does; --jit "
          "code: both,\n"
