@@ -399,7 +399,9 @@ static void explain_states(const Graph *g, Storage storage)
 /* What the recur pass said, a line each, is explained with what was fused. */
 static void explain_recurrences(Model *m, Plan *p)
 {
-        char *end, *line = m->recurrences ? arena_strdup(&m->arena, m->recurrences->data) : "";
+        if (!m->recurrences)
+                return;
+        char *end, *line = arena_strdup(&m->arena, m->recurrences->data);
         for (; (end = strchr(line, '\n')); line = end + 1) {
                 *end = 0;
                 GROW(&m->arena, p->explain, p->nexplain, p->cap_explain);
