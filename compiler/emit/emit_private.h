@@ -57,8 +57,9 @@ void emit_pointers(const Emit *e, int group, Text *c, const char *indent);
 bool is_kept(const Emit *e, int size); /* the size is that of inputs that are fed separately, so of a slot */
 const char *group_name(const Emit *e, int group); /* of inputs that are fed together */
 
-/* emit_command.c: a command line */
+/* emit_command.c: a command line, or what a page calls */
 void emit_command(const Emit *e, Text *c);
+void emit_page(const Emit *e, Text *c);
 
 /* emit_loop.c: a loop besides generate */
 void emit_loop(const Emit *e, const EmitLoop *l, Text *c);
