@@ -39,7 +39,8 @@ async function partOf(config, id, progress) {
     progress(to / wanted);
     await rest();
   }
-  if (checkOf(bytes) !== check) throw new Fault(`This page is damaged: its ${id === 'weights' ? 'weights are' : 'program is'} not what was written. Fetch the file again.`);
+  if (checkOf(bytes) !== check)
+    throw new Fault(`This page is damaged: its ${id === 'weights' ? 'weights are' : 'program is'} not what was written. Fetch the file again.`);
   element.remove();
   return bytes;
 }

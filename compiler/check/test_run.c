@@ -248,6 +248,11 @@ bool test_run(Plan *p, const char *folder, Weights *weights, TestRun *result)
 {
         Arena *a = p->graph->arena;
         const Target *t = p->target;
+        if (!target_runs_here(t) && !target_is_cross(t)) {
+                fprintf(stderr, "lathe: target %s can't be tried here: %s is missing\n", t->name,
+                        test_run_lacks(a, t));
+                return false;
+        }
         if (!write_sources(p, folder, weights, result))
                 return false;
         const char *build =
