@@ -48,31 +48,52 @@ static int denoise_ask($model *m, const Denoiser *d, DenoiseAsker *a, const floa
         return error;
 }
 
-static int denoise_loop($model *m, const LoopGiven *given, const $model_denoising *how, float *x, $model_on_step *on_step, void *of,
-                        void *scratch)
+/* A denoising under way; it stays where it begins. */
+typedef struct {
+        Denoiser d;
+        DenoiseAsker asker;
+        LoopGiven without;
+} Denoising;
+
+static int denoising_begin(Denoising *s, const LoopGiven *given, const $model_denoising *how, float *x, void *scratch)
 {
         DenoiseOptions o = denoise_form;
-        Denoiser d;
-        LoopGiven without;
         const double guidance = how && how->guidance != 0 ? how->guidance : loop_guidance;
-        int error = 0, ends = 0;
         o.steps = denoise_steps(how);
         if (!x || !scratch || o.steps < 1 || o.steps > o.trained || guidance - guidance != 0)
                 return $MODEL_ERROR_RANGE;
-        if (!denoise_without(how, given, &without) && guidance != 1)
+        if (!denoise_without(how, given, &s->without) && guidance != 1)
                 return $MODEL_ERROR_RANGE;
         float *told = (float *)(void *)((uint8_t *)scratch + denoise_room(o.steps, LATENT_VALUES));
-        DenoiseAsker a = {given, &without, NULL, guidance, told};
-        const FloatState outside = float_enter();
-        denoise_start(&d, &o, LATENT_VALUES, how ? how->seed : 0, scratch);
+        s->asker = (DenoiseAsker){given, &s->without, NULL, guidance, told};
+        denoise_start(&s->d, &o, LATENT_VALUES, how ? how->seed : 0, scratch);
         if (!how || !how->goes_on)
-                denoise_noise(&d, x);
-        while (d.call < d.calls && !error && !ends) {
-                error = denoise_ask(m, &d, &a, x);
-                if (error)
-                        break;
-                denoise_take(&d, guidance != 1 ? told + TOLD_VALUES : told, o.learned ? told + LATENT_VALUES : NULL, x);
-                ends = on_step && on_step(of, d.call, d.calls, x);
+                denoise_noise(&s->d, x);
+        return $MODEL_OK;
+}
+
+/* The next call of the model, if there is one left. */
+static int denoising_step(Denoising *s, $model *m, float *x)
+{
+        if (s->d.call >= s->d.calls)
+                return $MODEL_OK;
+        const float *told = s->asker.told;
+        const int error = denoise_ask(m, &s->d, &s->asker, x);
+        if (!error)
+                denoise_take(&s->d, s->asker.guidance != 1 ? told + TOLD_VALUES : told, s->d.o.learned ? told + LATENT_VALUES : NULL, x);
+        return error;
+}
+
+static int denoise_loop($model *m, const LoopGiven *given, const $model_denoising *how, float *x, $model_on_step *on_step, void *of,
+                        void *scratch)
+{
+        Denoising s;
+        int ends = 0;
+        const FloatState outside = float_enter();
+        int error = denoising_begin(&s, given, how, x, scratch);
+        while (!error && !ends && s.d.call < s.d.calls) {
+                error = denoising_step(&s, m, x);
+                ends = !error && on_step && on_step(of, s.d.call, s.d.calls, x);
         }
         float_leave(outside);
         return error;

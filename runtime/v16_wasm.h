@@ -19,6 +19,13 @@ typedef struct {
 
 #define V_QUARTERS(op, x, y) ((v16){op((x).a, (y).a), op((x).b, (y).b), op((x).c, (y).c), op((x).d, (y).d)})
 
+/* A constant that is kept in a register: else it is made anew in each turn of a loop. */
+KERNEL v128_t v_kept(v128_t x)
+{
+        __asm__("" : "+r"(x));
+        return x;
+}
+
 KERNEL v16 v_load(const float *p)
 {
         return (v16){wasm_v128_load(p), wasm_v128_load(p + 4), wasm_v128_load(p + 8), wasm_v128_load(p + 12)};
@@ -119,15 +126,34 @@ KERNEL v128_t v_widen_f16(v128_t half)
         return wasm_v128_or(wide, wasm_v128_or(sign, special));
 }
 
-KERNEL v128_t v_load_halves(const uint16_t *p)
+/* Of eight halves those that are inf or NaN. */
+KERNEL v128_t v_special_halves(v128_t half)
 {
-        return v_widen_f16(wasm_u32x4_load16x4(p));
+        return wasm_i16x8_gt(wasm_v128_and(half, v_kept(wasm_i16x8_const_splat(0x7fff))), v_kept(wasm_i16x8_const_splat(0x7bff)));
+}
+
+/* Four finite halves, whose sign stands in all upper bits. */
+KERNEL v128_t v_widen_finite(v128_t half)
+{
+        v128_t moved = wasm_v128_and(wasm_i32x4_shl(half, 13), v_kept(wasm_i32x4_const_splat(-0x70002000)));
+        return wasm_f32x4_mul(moved, v_kept(wasm_f32x4_const_splat(0x1p112f)));
+}
+
+/* not KERNEL: seldom called, from many places */
+__attribute__((noinline, unused)) static v16 v_widen_special(v128_t lo, v128_t hi)
+{
+        return (v16){v_widen_f16(wasm_u32x4_extend_low_u16x8(lo)), v_widen_f16(wasm_u32x4_extend_high_u16x8(lo)),
+                     v_widen_f16(wasm_u32x4_extend_low_u16x8(hi)), v_widen_f16(wasm_u32x4_extend_high_u16x8(hi))};
 }
 
 /* Half precision numbers, widened exactly. */
 KERNEL v16 v_load_f16(const uint16_t *p)
 {
-        return (v16){v_load_halves(p), v_load_halves(p + 4), v_load_halves(p + 8), v_load_halves(p + 12)};
+        v128_t lo = wasm_v128_load(p), hi = wasm_v128_load(p + 8);
+        if (__builtin_expect(wasm_v128_any_true(wasm_v128_or(v_special_halves(lo), v_special_halves(hi))), 0))
+                return v_widen_special(lo, hi);
+        return (v16){v_widen_finite(wasm_i32x4_extend_low_i16x8(lo)), v_widen_finite(wasm_i32x4_extend_high_i16x8(lo)),
+                     v_widen_finite(wasm_i32x4_extend_low_i16x8(hi)), v_widen_finite(wasm_i32x4_extend_high_i16x8(hi))};
 }
 
 /* Four floats as half precision numbers in 32 bits each.  A normal half is what is left of the bits after rounding; a denormal one ends
@@ -282,9 +308,9 @@ KERNEL VDoubles v_double_sum(v128_t a, v128_t b, v128_t c)
 KERNEL v128_t v_in_doubt(VDoubles s)
 {
         v128_t lower = wasm_i32x4_shuffle(s.lo, s.hi, 0, 2, 4, 6), upper = wasm_i32x4_shuffle(s.lo, s.hi, 1, 3, 5, 7);
-        v128_t tie = wasm_i32x4_eq(wasm_i32x4_shl(lower, 3), wasm_i32x4_const_splat(INT32_MIN));
-        v128_t moved = wasm_i32x4_add(wasm_i32x4_add(upper, upper), wasm_i32x4_const_splat(INT32_MAX));
-        return wasm_v128_or(tie, wasm_i32x4_lt(moved, wasm_i32x4_const_splat(2 * 0x38200000 + INT32_MIN - 1)));
+        v128_t tie = wasm_i32x4_eq(wasm_i32x4_shl(lower, 3), v_kept(wasm_i32x4_const_splat(INT32_MIN)));
+        v128_t moved = wasm_i32x4_add(wasm_i32x4_add(upper, upper), v_kept(wasm_i32x4_const_splat(INT32_MAX)));
+        return wasm_v128_or(tie, wasm_i32x4_lt(moved, v_kept(wasm_i32x4_const_splat(2 * 0x38200000 + INT32_MIN - 1))));
 }
 /* p + c rounded to odd, so that rounding to float afterwards rounds as if once (see v16_scalar.h): cut towards 0, and the last
  * bit set if something was cut off.  The error is exact; it is NaN for inf, where nothing is cut. */

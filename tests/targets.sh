@@ -43,12 +43,16 @@ target_runs() {
 # target_options NAME...: the options for those that run here
 target_options() { for option; do if target_runs "$option"; then echo "--target $option"; fi; done; }
 
-# WebAssembly: its compiler, and node with what runs a WASI program; node before 22 wants to be told of relaxed-simd
+# WebAssembly: its compiler; node, where old ones want to be told of relaxed-simd and of WASI; and that with what runs a WASI program
 wasm_compiler=clang-16
-wasm_runner() {
-        if node --experimental-wasm-relaxed-simd -e 0 >/dev/null 2>&1; then relaxed=--experimental-wasm-relaxed-simd; else relaxed=; fi
-        echo "node --no-warnings $relaxed $root/tests/page/wasi.mjs"
+wasm_node() {
+        options=--no-warnings
+        for option in --experimental-wasm-relaxed-simd --experimental-wasi-unstable-preview1; do
+                if node $option -e 0 >/dev/null 2>&1; then options="$options $option"; fi
+        done
+        echo "node $options"
 }
+wasm_runner() { echo "$(wasm_node) $root/tests/page/wasi.mjs"; }
 
 # what is missing to compile and run it, with Debian's packages; nothing: all is there
 wasm_lacks() {
@@ -61,4 +65,4 @@ int main(void) { return 0; }' | $wasm_compiler --target=wasm32-wasi -x c -o /dev
 }
 
 # whether node takes a compiled file: one of relaxed-simd is refused by old ones
-wasm_is_taken() { node $(wasm_runner | sed 's/^node//; s/ [^ ]*$//') -e 'process.exit(WebAssembly.validate(require("fs").readFileSync(process.argv[1])) ? 0 : 1)' "$1"; }
+wasm_is_taken() { $(wasm_node) -e 'process.exit(WebAssembly.validate(require("fs").readFileSync(process.argv[1])) ? 0 : 1)' "$1"; }

@@ -71,6 +71,28 @@ static const Command command_table[] = {
          "  --no-PASS, --dump=PASS\n"
          "example: lathe build models/tale.model --main -o tale.c && cc -std=c11 -O2 -march=native tale.c "
          "-lpthread -o tale\n"},
+        {"page", page_command, "mDwsZtoxd0cV", 1, 1, "one model",
+         "MODEL [--weights CKPT] [--tokenizer TOK] [-o PAGE.html]", "a model as a page that a browser opens",
+         "Writes one file: the model, its weights and what shows them.  It asks nothing of a network; opened "
+         "from a "
+         "disk or a server\n"
+         "it tells texts (loop generate, with --tokenizer), names pictures (loop classify) or draws (loop "
+         "denoise), with the bits of\n"
+         "every other build.  Weights of more than 50 MB are written beside it and fetched, for which a "
+         "server is "
+         "needed.\n"
+         "Wants clang 16 or later for WebAssembly (Debian: clang-16 lld-16 libclang-rt-16-dev-wasm32 "
+         "wasi-libc); "
+         "$CLANG names another.\n"
+         "  -o PAGE.html     default: the model's name with .html\n"
+         "  --weights, --tokenizer, -m, -D, --quant, --calibrate, --kv, --chunk, --explain, --no-PASS: as "
+         "for "
+         "build\n"
+         "example: lathe page models/tale.model --weights models/tale/tale.safetensors --tokenizer "
+         "models/tale/tokenizer.bin -o tale.html\n"
+         "example: lathe page models/doodles.model --weights models/doodles/doodles.safetensors -o "
+         "doodles.html\n"
+         "example: lathe page SmolLM2-135M/ --quant Q4_K_M -o smol.html\n"},
         {"import", import_command, "oDFOTX", 1, 2,
          "a directory with config.json or a .gguf, and perhaps a file of config items",
          "SOURCE [ITEMS.model] [-o NAME] [-D name=value] [--force] [--spec-only]",
@@ -431,7 +453,8 @@ static void usage(FILE *f)
                 fprintf(f, "  %-8s  %s\n", command_table[i].name, command_table[i].about);
         fprintf(f, "\n`lathe help COMMAND` says more; `lathe --version` the version.  A model file of - is "
                    "standard input.\n"
-                   "build, run, eval, verify, golden record, repl, show and weights take a published model "
+                   "build, page, run, eval, verify, golden record, repl, show and weights take a published "
+                   "model "
                    "in its "
                    "place, as import does.\n"
                    "example: lathe build models/tale.model --main -o tale.c\n"
@@ -489,14 +512,14 @@ static bool takes_source(const Command *c, const Options *o)
 {
         if (c->run == show_command)
                 return o->nfile > 1;
-        return c->run == build_command || c->run == run_command || c->run == eval_command ||
-               c->run == verify_command || c->run == weights_command;
+        return c->run == build_command || c->run == page_command || c->run == run_command ||
+               c->run == eval_command || c->run == verify_command || c->run == weights_command;
 }
 
 /* Its tokenizer is for a program or a prompt. */
 static SourceParts source_parts(const Command *c, const Options *o)
 {
-        bool text = o->with_main || o->text_file || strchr(c->takes, 'p');
+        bool text = o->with_main || o->text_file || c->run == page_command || strchr(c->takes, 'p');
         return (SourceParts){.weights = strchr(c->takes, 'w') != NULL,
                              .tokenizer = text && strchr(c->takes, 't'),
                              .kept = strchr(c->takes, 'h') != NULL};

@@ -332,6 +332,7 @@ typedef enum {
 int model_parts(const char *const **name);                  /* how many, and their names */
 int model_part(const char *name);                           /* -1 after a message */
 int show_model(Model *m, const Options *o, ModelPart part); /* an exit code */
+const char *grouped(Arena *a, int64_t n);                   /* "124,439,808" */
 
 /* show_picture.c: the same as SVG (of a graph also as a text for Graphviz), into the file of -o */
 bool picture_name_fits(const Options *o,

@@ -8,8 +8,7 @@
 #include "pictures/pictures.h"
 /* --- numbers as people read them --------------------------------------------------------------------------- */
 
-/* 124,439,808 */
-static const char *grouped(Arena *a, int64_t n)
+const char *grouped(Arena *a, int64_t n)
 {
         char *digits = arena_printf(a, "%" PRId64, n), *text = arena_alloc(a, 32);
         int length = (int)strlen(digits), at = 0;

@@ -457,6 +457,8 @@ static void emit_all(const Emit *e, Text *c)
         emit_instance(e, after);
         if (e->o->with_main)
                 emit_command(e, after);
+        if (e->o->with_page)
+                emit_page(e, after);
         const Target *t = e->portable ? target_table : e->plan->target;
         const char *files[] = {"guard.h",
                                "processor.h",

@@ -83,6 +83,31 @@ static void emit_generate_command(const Emit *e, bool hears, Text *c)
                 text_printf(c, "\n%s", chosen_text(e, "main_talk.h"));
 }
 
+/* What a page calls, for each loop that it can show. */
+static const char *const page_file[LOOPS] = {[LOOP_generate] = "page_generate.h",
+                                             [LOOP_classify] = "page_classify.h",
+                                             [LOOP_denoise] = "page_denoise.h"};
+
+bool has_page(const EmitLoop *l)
+{
+        return page_file[l ? loop_number(l->loop->name) : LOOP_generate] != NULL;
+}
+
+void emit_page(const Emit *e, Text *c)
+{
+        const EmitLoop *l = e->o->main_loop;
+        const LoopId id = l ? (LoopId)loop_number(l->loop->name) : LOOP_generate;
+        text_printf(c, "%s\n", chosen_text(e, "page.h"));
+        if (id == LOOP_generate) {
+                emit_constants_of_texts(e, id, c);
+                text_printf(c, "\n%s\n", chosen_text(e, "main_prompt_text.h"));
+        } else if (id == LOOP_denoise) {
+                emit_latent_constants(e, l, c);
+                emit_page_class(l, c);
+        }
+        text_printf(c, "%s", chosen_text(e, page_file[id]));
+}
+
 void emit_command(const Emit *e, Text *c)
 {
         const EmitLoop *l = e->o->main_loop;

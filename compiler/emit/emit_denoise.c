@@ -261,7 +261,24 @@ static void emit_input_forms(const Emit *e, const EmitLoop *l, Text *c)
                 text_printf(c, "static const InputForm input_form[INPUTS] = {\n%s};\n\n", rows->data);
 }
 
-void emit_denoise_constants(const Emit *e, const EmitLoop *l, Text *c)
+bool takes_class_alone(const Graph *g, const EmitLoop *l)
+{
+        for (int i = 0; i < g->ninput; i++)
+                if (is_callers(g, l, &g->input[i]) && &g->input[i] != l->parts.class)
+                        return false;
+        return true;
+}
+
+void emit_page_class(const EmitLoop *l, Text *c)
+{
+        if (l->parts.class)
+                text_printf(c,
+                            "/* What a picture is to be of. */\nstatic void give_class(LoopGiven *given, "
+                            "const int32_t *of_class)\n{\n        given->%s = of_class;\n}\n\n",
+                            l->parts.class->name);
+}
+
+void emit_latent_constants(const Emit *e, const EmitLoop *l, Text *c)
 {
         const Type *t = &l->parts.input->type;
         int64_t dim[3] = {0, 0, 0};
@@ -277,6 +294,11 @@ void emit_denoise_constants(const Emit *e, const EmitLoop *l, Text *c)
                     " };\nstatic const char latent_shape[] = \"%s\";\n",
                     dim[0] == 1 || dim[0] == 3 ? dim[0] : 0, dim[1], dim[2],
                     l->parts.class ? l->parts.class->bound : 0, shape->data);
+}
+
+void emit_denoise_constants(const Emit *e, const EmitLoop *l, Text *c)
+{
+        emit_latent_constants(e, l, c);
         emit_input_forms(e, l, c);
         emit_denoise_of(e, l, c);
 }

@@ -72,8 +72,9 @@ void emit_pointers(const Emit *e, int group, Text *c, const char *indent);
 bool is_kept(const Emit *e, int size); /* the size is that of inputs that are fed separately, so of a slot */
 const char *group_name(const Emit *e, int group); /* of inputs that are fed together */
 
-/* emit_command.c: a command line */
+/* emit_command.c: a command line, or what a page calls */
 void emit_command(const Emit *e, Text *c);
+void emit_page(const Emit *e, Text *c);
 
 /* emit_loop.c: a loop besides generate */
 bool is_callers(const Graph *g, const EmitLoop *l, const Input *in); /* the loop's caller gives it, and .. */
@@ -87,7 +88,9 @@ void emit_denoise(const Emit *e, const EmitLoop *l, Text *c);       /* NAME_deno
 bool denoise_has_inputs(const Graph *g, const EmitLoop *l);         /* besides latent and step */
 const char *denoise_header(const Emit *e, const EmitLoop *l);
 void emit_denoise_constants(const Emit *e, const EmitLoop *l,
-                            Text *c); /* of its command line, and its call */
+                            Text *c);                                  /* of its command line, and its call */
+void emit_latent_constants(const Emit *e, const EmitLoop *l, Text *c); /* of these, what a page needs too */
+void emit_page_class(const EmitLoop *l, Text *c);
 
 /* emit_batch.c: several sequences in a call */
 void declare_batch(const Emit *e, Text *h);
