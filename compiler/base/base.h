@@ -161,6 +161,8 @@ void text_indent(Text *t, const Text *from, int levels);
 const char *float_literal(Arena *a, float x);
 /* a text as a string of C: what is not ASCII in octal, which no digit behind it can prolong */
 const char *c_string(Arena *a, const char *text);
+/* a text as it can stand in a comment of C: what would end it, open another or turn the direction of reading is changed; "?": no UTF-8 */
+const char *comment_text(Arena *a, const char *text, int64_t n);
 /* a text as the language writes it, in quotes and with its escapes */
 const char *quoted_text(Arena *a, const char *text);
 void print_text(FILE *f, const char *text);                     /* the same */

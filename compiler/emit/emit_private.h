@@ -38,7 +38,11 @@ void emit_tile(const Plan *p, const Target *t, Text *c);
 /* emit_header.c */
 void emit_header(const Emit *e, Text *h);
 
-/* emit_errors.c: what functions return */
+/* emit_about.c: sizes and tensors, as lines of the header's first comment */
+void emit_about(const Emit *e, Text *h);
+
+/* emit_errors.c: what functions return; and the version, a text without quotes */
+const char *version_text(const Emit *e);
 void declare_errors(const Emit *e, Text *h);
 void emit_errors(const Emit *e, Text *c);
 
