@@ -5,7 +5,11 @@
 
 #include "commands_private.h"
 
-enum { TABLES_IN_C = 1 << 16 }; /* bytes of a tokenizer */
+enum {
+        TABLES_IN_C = 1 << 16,       /* bytes of a tokenizer */
+        MUCH_TEXT = 8 << 20,         /* of weights, which compilers take long for */
+        MOST_IN_PROGRAM = 1900000000 /* addresses of 32 bits with a sign reach all of it */
+};
 
 /* "dir/tale.c" or "dir/tale" -> "dir/tale" and "tale" */
 static void split_path(Arena *a, const char *out, const char **stem, const char **base)
@@ -26,7 +30,11 @@ static bool out_fits(const Options *o)
 {
         const char *slash = o->out ? strrchr(o->out, '/') : NULL, *name = slash ? slash + 1 : o->out;
         const char *dot = name ? strrchr(name, '.') : NULL;
-        if (is_stream(o) && !o->embed && !o->code_only)
+        if (is_stream(o) && o->incbin)
+                fprintf(stderr,
+                        "lathe build: -o - writes the C to standard output, and --incbin wants a file "
+                        "of weights beside it: --embed puts them into the C\n");
+        else if (is_stream(o) && !o->embed && !o->code_only)
                 fprintf(stderr, "lathe build: -o - writes the C to standard output, and has no place for the "
                                 "weights: --embed puts them into the C, --code-only leaves them out\n");
         else if (name && (!*name || !strcmp(name, ".c")))
@@ -69,6 +77,16 @@ static void note_names(const Plan *p, const Options *o)
                                   c_word_kind(g->output[i].said), "");
 }
 
+static void note_large(Model *m, const Plan *p)
+{
+        if (p->weights_size > MUCH_TEXT)
+                fprintf(stderr,
+                        "lathe build: note: --embed writes %s of weights as text, which takes a C compiler "
+                        "minutes and "
+                        "gigabytes; with --incbin in its place the assembler takes them out of a file\n",
+                        in_units(&m->arena, (double)p->weights_size, "B"));
+}
+
 /* Packs, emits and writes; the tokenizer may be NULL. */
 static int write_model(Model *m, const Options *o, Plan *p, const Tokenizer *tokenizer, Weights *weights,
                        const EmittedLoops *loops, const Grammar *grammar)
@@ -84,7 +102,9 @@ static int write_model(Model *m, const Options *o, Plan *p, const Tokenizer *tok
                                .nloop = loops->nloop,
                                .feeds_prompt = loops->feeds_prompt,
                                .main_loop = o->with_main ? loops->main : NULL,
-                               .embed = o->embed,
+                               .home = o->embed    ? WEIGHTS_AS_TEXT
+                                       : o->incbin ? WEIGHTS_BY_ASSEMBLER
+                                                   : WEIGHTS_MAPPED,
                                .alone = is_stream(o),
                                .tables = tokenizer ? tokenizer->block.block : NULL,
                                .tables_size = tokenizer ? tokenizer->block.size : 0,
@@ -106,6 +126,13 @@ static int write_model(Model *m, const Options *o, Plan *p, const Tokenizer *tok
         if (!error)
                 emit(p, &options, c, h);
         free(packed);
+        if (!error && o->incbin && p->weights_size + tail.size > MOST_IN_PROGRAM)
+                error = arena_printf(&m->arena,
+                                     "--incbin: they take %s, and a program bears 1.9 GB: without it "
+                                     "they are mapped",
+                                     in_units(&m->arena, (double)p->weights_size, "B"));
+        if (!error && o->embed)
+                note_large(m, p);
         if (error) {
                 fprintf(stderr, "lathe: weights: %s\n", error);
                 return WRONG_ENVIRONMENT;
@@ -115,7 +142,9 @@ static int write_model(Model *m, const Options *o, Plan *p, const Tokenizer *tok
         WrittenFile file[3];
         int n = 0;
         if ((o->embed || o->code_only ||
-             output_weights(&file[n++], arena_printf(&m->arena, "%s.weights", stem), p, weights, &tail, 0)) &&
+             output_weights(&file[n++],
+                            arena_printf(&m->arena, o->incbin ? "%s.c.weights" : "%s.weights", stem), p,
+                            weights, &tail, 0)) &&
             output_bytes(&file[n++], arena_printf(&m->arena, "%s.c", stem), c->data, c->n))
                 output_bytes(&file[n++], arena_printf(&m->arena, "%s.h", stem), h->data, h->n);
         return output_finish(file, n) ? DONE : WRONG_ENVIRONMENT;

@@ -21,8 +21,8 @@ typedef struct {
 } Command;
 
 static const Command command_table[] = {
-        {"build", build_command, "=mDwsZtoXT1Mexd0kcCyL4V6", 1, 1, "one model",
-         "MODEL [--weights CKPT] [--tokenizer TOK] [--target T] [--main] [--embed] [-o OUT.c]",
+        {"build", build_command, "=mDwsZtoXT1Me|xd0kcCyL4V6", 1, 1, "one model",
+         "MODEL [--weights CKPT] [--tokenizer TOK] [--target T] [--main] [--embed | --incbin] [-o OUT.c]",
          "a model to C",
          "Writes OUT.c, OUT.h and, unless --embed, OUT.weights.\n"
          "  -m NAME          which model of the file (default: the last that lacks no hyperparameter)\n"
@@ -48,6 +48,8 @@ static const Command command_table[] = {
          "  --grammar FILE   the model's texts are what its rules allow (docs/grammars.md); json: those of "
          "JSON\n"
          "  --embed          the weights too are in the C file\n"
+         "  --incbin         they are in the program: gcc and clang put the file OUT.c.weights there, in no "
+         "time\n"
          "  --code-only      no weight file\n"
          "  --prefix NAME    what the names of functions, types and macros begin with (default: the model's "
          "name)\n"

@@ -60,75 +60,6 @@ const char *model_text(const Emit *e, const char *text)
         return t->data;
 }
 
-/* --- weights in the file --------------------------------------------------------------------------------------- */
-
-static void emit_tables(const Emit *e, Text *c)
-{
-        const unsigned char *byte = e->o->tables;
-        text_printf(c,
-                    "/* The tokenizer, as tokens_open() reads it; little-endian. */\nstatic const uint64_t "
-                    "token_block[] = {");
-        for (int64_t i = 0; i < e->o->tables_size; i += 8) {
-                uint64_t word;
-                memcpy(&word, byte + i, sizeof word);
-                text_printf(c, "%s0x%" PRIx64 ",", i % 48 ? " " : "\n        ", word);
-        }
-        text_printf(c, "\n};\n\n");
-}
-
-/* What opens the weights, where the tokenizer's tables stand behind them. */
-static void emit_opening_apart(const Emit *e, Text *c)
-{
-        text_printf(c, "%s",
-                    model_text(e, "static int weights_open($model *m, const char *path)\n{\n"
-                                  "        int error = weights_map(m, path);\n"
-                                  "        if (!error && !tokens_open(&m->tokens, m->weights + "
-                                  "WEIGHT_FLOATS, TAIL_BYTES)) {\n"
-                                  "                $model_close(m);\n"
-                                  "                error = $MODEL_ERROR_WEIGHTS;\n"
-                                  "        }\n"
-                                  "        return error;\n}\n\n"));
-}
-
-static void emit_weights(const Emit *e, Text *c)
-{
-        if (e->o->tables_apart) {
-                emit_opening_apart(e, c);
-                return;
-        }
-        if (e->o->tables)
-                emit_tables(e, c);
-        const char *tables =
-                e->o->tables ? "        if (!tokens_open(&m->tokens, token_block, sizeof token_block))\n"
-                               "                return $MODEL_ERROR_WEIGHTS;\n"
-                             : "";
-        if (!e->o->embed) {
-                const char *open =
-                        arena_printf(e->arena,
-                                     "static int weights_open($model *m, const char *path)\n{\n%s        "
-                                     "return weights_map(m, path);\n}\n\n",
-                                     tables);
-                text_printf(c, "%s", model_text(e, open));
-                return;
-        }
-        text_printf(c, "/* The weights, as the bits of floats. */\nstatic const union {\n        uint32_t "
-                       "bits[WEIGHT_FLOATS];\n        float value[WEIGHT_FLOATS];\n} "
-                       "weight_data = {{\n");
-        for (int64_t i = 0; i < FLOATS(e->plan->weights_size); i++) {
-                uint32_t bits;
-                memcpy(&bits, &e->o->weights[i], sizeof bits);
-                text_printf(c, "%s0x%" PRIx32 ",%s", i % 10 ? "" : "        ", bits,
-                            i % 10 == 9 || i + 1 == FLOATS(e->plan->weights_size) ? "\n" : " ");
-        }
-        const char *open = arena_printf(
-                e->arena,
-                "static int weights_open($model *m, const char *path)\n{\n        (void)path;\n%s"
-                "        m->weights = weight_data.value;\n"
-                "        return $MODEL_OK;\n}\n\n",
-                tables);
-        text_printf(c, "}};\n\n%s", model_text(e, open));
-}
-
 /* --- the command line ------------------------------------------------------------------------------------------- */
 
 const char *loop_tokens_text(Arena *a, const Graph *g)
@@ -274,8 +205,13 @@ static void emit_comment(const Emit *e, Text *c)
                     barriers_text(e->arena, p, 0, " a call"));
         const char *flags = p->target->flags;
         bool slow = p->target == target_table;
-        text_printf(c, " * Build: cc -std=c11 -O2%s%s %s.c%s -lpthread%s */\n", *flags ? " " : "", flags,
+        text_printf(c, " * Build: cc -std=c11 -O2%s%s %s.c%s -lpthread%s%s */\n", *flags ? " " : "", flags,
                     e->o->name, e->o->with_main ? "" : " your.c",
+                    e->o->home == WEIGHTS_BY_ASSEMBLER
+                            ? arena_printf(e->arena,
+                                           "\n * The weights, %s.c.weights, lie beside this file then.",
+                                           e->o->name)
+                            : "",
                     slow ? "\n * On x86-64 that does multiply-add in software; with -march=native, for "
                            "processors "
                            "like this one, it is some 30 times\n * faster, with the same bits."
@@ -406,7 +342,7 @@ static void emit_instance(const Emit *e, Text *c)
                    *rest = strstr(model, "static size_t aligned(");
         text_add(c, start, map - start);
         emit_errors(e, c);
-        if (!e->o->embed)
+        if (e->o->home == WEIGHTS_MAPPED)
                 text_add(c, map, rest - map);
         emit_weights(e, c);
         if (is_batched(e)) {

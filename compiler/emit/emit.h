@@ -24,9 +24,16 @@ const char *why_no_loop_command(const Graph *g, const EmitLoop *l);
 /* The same of generation: a model that is fed a text, or a sound, and tokens. */
 const char *why_no_generate_command(const Graph *g, const Input *fed);
 
+typedef enum {
+        WEIGHTS_MAPPED,      /* in NAME.weights, whose path init is given */
+        WEIGHTS_AS_TEXT,     /* in the C */
+        WEIGHTS_BY_ASSEMBLER /* in the program, out of NAME.c.weights */
+} WeightHome;
+
 typedef struct {
         const char *name; /* base name of the files: "tale" for tale.c, tale.h, tale.weights */
-        bool with_main, embed;
+        bool with_main;
+        WeightHome home;
         bool generates;       /* tokens go in, logits alone come out: it has a function that generates */
         const EmitLoop *loop; /* [nloop]: other functions */
         int nloop;
@@ -41,7 +48,7 @@ typedef struct {
         int text_room;        /* bytes that a token's text takes by them */
         bool tables_apart;    /* they stand behind the weights in their file, else in the C */
         uint64_t tables_hash; /* of theirs then */
-        const float *weights; /* embed: the packed weights */
+        const float *weights; /* as text: the packed weights */
         int64_t parameters, flops_token; /* for the header comment */
 } EmitOptions;
 

@@ -249,7 +249,8 @@ static void declare_beams(const Emit *e, Text *h)
 
 static void declare_instance(const Emit *e, Text *h)
 {
-        const char *path = e->o->embed ? "NULL: the weights are in the C file" : "that of the weight file";
+        const char *path = e->o->home != WEIGHTS_MAPPED ? "NULL: the weights are in the program"
+                                                        : "that of the weight file";
         text_printf(
                 h, "%s",
                 model_text(e, "/* An instance: the model with its weights, and what it keeps between calls.  "
@@ -261,7 +262,8 @@ static void declare_instance(const Emit *e, Text *h)
                 h,
                 "/* Makes an instance in such memory, which stays the caller's; nothing else is allocated.\n"
                 " * weights_path: %s.  threads: 1 to 64, the caller's among them.\n"
-                " * Errors: %s_ERROR_FILE, WEIGHTS, THREADS, FLOAT and CPU; then there is nothing to close. "
+                " * Errors: %s_ERROR_FILE, WEIGHTS, MEMORY, THREADS, FLOAT and CPU; then there is nothing to "
+                "close. "
                 "*/\n",
                 path, e->upper);
         text_printf(h, "%s",

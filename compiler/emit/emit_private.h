@@ -41,6 +41,9 @@ void emit_header(const Emit *e, Text *h);
 /* emit_about.c: sizes and tensors, as lines of the header's first comment */
 void emit_about(const Emit *e, Text *h);
 
+/* emit_weights.c: where weights and the tokenizer's tables are, and weights_open() */
+void emit_weights(const Emit *e, Text *c);
+
 /* emit_errors.c: what functions return; and the version, a text without quotes */
 const char *version_text(const Emit *e);
 void declare_errors(const Emit *e, Text *h);
