@@ -291,6 +291,10 @@ bool write_file(const char *path, const char *bytes, int64_t n); /* -: to standa
 /* Exit codes. */
 enum { DONE = 0, WRONG_INPUT = 1, WRONG_USAGE = 2, WRONG_ENVIRONMENT = 3 };
 
+/* inputs_read.c: a file that has been read, for --depfile, each path once; all of them so far. */
+void input_read(const char *path);
+const char *const *inputs_read(int *count);
+
 /* What must not outlive the process: files written aside, folders for a while, processes that work for us.
  *
  * A signal, memory that is short in the middle of a pass, libtcc that gives up, a mapped file that has become shorter: whatever

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "commands_private.h"
+#include "build_private.h"
 
 enum {
         TABLES_IN_C = 1 << 16,       /* bytes of a tokenizer */
@@ -30,7 +30,10 @@ static bool out_fits(const Options *o)
 {
         const char *slash = o->out ? strrchr(o->out, '/') : NULL, *name = slash ? slash + 1 : o->out;
         const char *dot = name ? strrchr(name, '.') : NULL;
-        if (is_stream(o) && o->incbin)
+        if (is_stream(o) && (o->library || o->depfile))
+                fprintf(stderr, "lathe build: -o - writes the C to standard output, and %s is about files\n",
+                        o->library ? "--lib" : "--depfile");
+        else if (is_stream(o) && o->incbin)
                 fprintf(stderr,
                         "lathe build: -o - writes the C to standard output, and --incbin wants a file "
                         "of weights beside it: --embed puts them into the C\n");
@@ -87,6 +90,48 @@ static void note_large(Model *m, const Plan *p)
                         in_units(&m->arena, (double)p->weights_size, "B"));
 }
 
+/* What is written. */
+typedef struct {
+        Plan *plan;
+        Weights *weights;
+        const WeightTail *tail;
+        const Text *c, *h;
+        const char *stem, *base;
+} Written;
+
+static int write_files(Model *m, const Options *o, const Written *w)
+{
+        Arena *a = &m->arena;
+        WrittenFile file[4 + LIBRARY_FILES];
+        int n = 0, code = DONE;
+        const bool apart = !o->embed && !o->code_only;
+        bool good = !apart || output_weights(&file[n++],
+                                             arena_printf(a, "%s%s.weights", w->stem, o->incbin ? ".c" : ""),
+                                             w->plan, w->weights, w->tail, 0);
+        good = good && output_bytes(&file[n++], arena_printf(a, "%s.c", w->stem), w->c->data, w->c->n) &&
+               output_bytes(&file[n++], arena_printf(a, "%s.h", w->stem), w->h->data, w->h->n);
+        if (good && o->library) {
+                const LibraryParts parts = {.base = w->base,
+                                            .model = m->graph->name,
+                                            .c = w->c,
+                                            .h = w->h,
+                                            .weights = o->incbin ? file[0].aside : NULL,
+                                            .weights_beside = apart && !o->incbin,
+                                            .target = w->plan->target};
+                code = build_library(a, &parts, folder_of(a, w->stem), file, &n);
+        }
+        if (code != DONE) {
+                while (n)
+                        output_drop(&file[--n]);
+                return code;
+        }
+        if (good && o->depfile) {
+                build_depfile(a, &file[n], o->depfile, file, n);
+                n++;
+        }
+        return output_finish(file, n) ? DONE : WRONG_ENVIRONMENT;
+}
+
 /* Packs, emits and writes; the tokenizer may be NULL. */
 static int write_model(Model *m, const Options *o, Plan *p, const Tokenizer *tokenizer, Weights *weights,
                        const EmittedLoops *loops, const Grammar *grammar)
@@ -139,15 +184,7 @@ static int write_model(Model *m, const Options *o, Plan *p, const Tokenizer *tok
         }
         if (is_stream(o))
                 return write_file("-", c->data, c->n) ? DONE : WRONG_ENVIRONMENT;
-        WrittenFile file[3];
-        int n = 0;
-        if ((o->embed || o->code_only ||
-             output_weights(&file[n++],
-                            arena_printf(&m->arena, o->incbin ? "%s.c.weights" : "%s.weights", stem), p,
-                            weights, &tail, 0)) &&
-            output_bytes(&file[n++], arena_printf(&m->arena, "%s.c", stem), c->data, c->n))
-                output_bytes(&file[n++], arena_printf(&m->arena, "%s.h", stem), h->data, h->n);
-        return output_finish(file, n) ? DONE : WRONG_ENVIRONMENT;
+        return write_files(m, o, &(const Written){p, weights, &tail, c, h, stem, base});
 }
 
 /* The loops of its C; an exit code. */

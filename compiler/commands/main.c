@@ -21,7 +21,7 @@ typedef struct {
 } Command;
 
 static const Command command_table[] = {
-        {"build", build_command, "=mDwsZtoXT1Me|xd0kcCyL4V6", 1, 1, "one model",
+        {"build", build_command, "=mDwsZtoXT1Me|_,xd0kcCyL4V6", 1, 1, "one model",
          "MODEL [--weights CKPT] [--tokenizer TOK] [--target T] [--main] [--embed | --incbin] [-o OUT.c]",
          "a model to C",
          "Writes OUT.c, OUT.h and, unless --embed, OUT.weights.\n"
@@ -50,6 +50,10 @@ static const Command command_table[] = {
          "  --embed          the weights too are in the C file\n"
          "  --incbin         they are in the program: gcc and clang put the file OUT.c.weights there, in no "
          "time\n"
+         "  --lib            libOUT.a, libOUT.so and OUT.pc, for pkg-config, as well, by the system's C "
+         "compiler ($CC, "
+         "or cc)\n"
+         "  --depfile FILE   write there, for make, what the written files are made of\n"
          "  --code-only      no weight file\n"
          "  --prefix NAME    what the names of functions, types and macros begin with (default: the model's "
          "name)\n"

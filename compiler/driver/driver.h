@@ -26,6 +26,7 @@ typedef struct {
         int noverride;
         const char *weights, *tokenizer, *out;
         const TokenBlock *tables; /* of the tokenizer, read already; or NULL */
+        const char *depfile;      /* build: what make is told */
         const char *prefix;       /* --prefix: the model's name in C */
         const char *target[MAX_TARGETS];
         int ntarget;
@@ -87,7 +88,7 @@ typedef struct {
         const char *loop;      /* run: which one of the model's; NULL: the last */
         bool similar;          /* run, loop embed: cosines of the vectors */
         bool pieces;
-        bool with_main, embed, incbin, explain, code_only, echo;
+        bool with_main, embed, incbin, library, explain, code_only, echo;
         double begun;   /* seconds(): when the command was */
         int given[128]; /* how often, by the option's letter */
 } Options;

@@ -35,6 +35,7 @@ typedef struct {
 static const Rule rule_table[] = {
         {"build", "C", WITHOUT, 'e', "the weights are in the C file then"},
         {"build", "e", WITHOUT, '|', "the weights are in the program once"},
+        {"build", "_", WITHOUT, 'M', "a library has no command line"},
         {"build", "C", WITHOUT, '|', "the assembler takes the weights out of their file"},
         {"build", "Z", WANTS, 's', "it says what errors of rounding weigh"},
         {"build", "Z", WITHOUT, 'C', "no weights are written then"},
@@ -201,6 +202,8 @@ static const MemberRow member_table[] = {
         {'M', AS_TRUE, MEMBER(with_main), 0, 0},
         {'e', AS_TRUE, MEMBER(embed), 0, 0},
         {'|', AS_TRUE, MEMBER(incbin), 0, 0},
+        {'_', AS_TRUE, MEMBER(library), 0, 0},
+        {',', AS_TEXT, MEMBER(depfile), 0, 0},
         {'j', AS_TRUE, MEMBER(json), 0, 0},
         {'C', AS_TRUE, MEMBER(code_only), 0, 0},
         {'l', AS_TRUE, MEMBER(special), 0, 0},
