@@ -102,20 +102,22 @@ typedef struct {
 static int write_files(Model *m, const Options *o, const Written *w)
 {
         Arena *a = &m->arena;
-        WrittenFile file[4 + LIBRARY_FILES];
-        int n = 0, code = DONE;
         const bool apart = !o->embed && !o->code_only;
-        bool good = !apart || output_weights(&file[n++],
-                                             arena_printf(a, "%s%s.weights", w->stem, o->incbin ? ".c" : ""),
-                                             w->plan, w->weights, w->tail, 0);
-        good = good && output_bytes(&file[n++], arena_printf(a, "%s.c", w->stem), w->c->data, w->c->n) &&
-               output_bytes(&file[n++], arena_printf(a, "%s.h", w->stem), w->h->data, w->h->n);
+        /* C, header, weights: ninja knows the rule of a depfile by its first file */
+        WrittenFile file[4 + LIBRARY_FILES] = {{.entry = -1}, {.entry = -1}};
+        int n = apart ? 3 : 2, code = DONE;
+        const bool good =
+                (!apart ||
+                 output_weights(&file[2], arena_printf(a, "%s%s.weights", w->stem, o->incbin ? ".c" : ""),
+                                w->plan, w->weights, w->tail, 0)) &&
+                output_bytes(&file[0], arena_printf(a, "%s.c", w->stem), w->c->data, w->c->n) &&
+                output_bytes(&file[1], arena_printf(a, "%s.h", w->stem), w->h->data, w->h->n);
         if (good && o->library) {
                 const LibraryParts parts = {.base = w->base,
                                             .model = m->graph->name,
                                             .c = w->c,
                                             .h = w->h,
-                                            .weights = o->incbin ? file[0].aside : NULL,
+                                            .weights = o->incbin ? file[2].aside : NULL,
                                             .weights_beside = apart && !o->incbin,
                                             .target = w->plan->target};
                 code = build_library(a, &parts, folder_of(a, w->stem), file, &n);

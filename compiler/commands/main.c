@@ -389,7 +389,11 @@ static const Command command_table[] = {
          "none\n"
          "example: printf 'Hi!\\nHello.\\nWho are you?\\n' | lathe template SmolLM2-135M-Instruct/\n"
          "example: lathe template chat_template.jinja --pieces\n"},
-        {"targets", targets_command, "", 0, 0, "no words", "", "what C can be written for", ""},
+        {"targets", targets_command, "j", 0, 0, "no words", "[--json]", "what C can be written for",
+         "Of each its name, where it runs, and what it is for.\n"
+         "  --json           a list: name, runs (native, here, emulated or null), flags of the C compiler, "
+         "about\n"
+         "example: lathe targets --json\n"},
 };
 enum { COMMANDS = sizeof command_table / sizeof command_table[0] };
 
