@@ -132,7 +132,7 @@ static void print_file(const char *path, int file)
         const char *slash = strrchr(path, '/'), *at = text;
         int first = nchunk;
         CChunk c;
-        if (!strstr(path, ".model") && !strstr(path, ".grammar"))
+        if (!strstr(path, ".model") && !strstr(path, ".grammar") && !strstr(path, ".py"))
                 gather_words(text);
         while (strstr(path, ".h") && next_chunk(&at, &c))
                 add_chunk(text, &c, file);

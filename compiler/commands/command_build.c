@@ -30,9 +30,11 @@ static bool out_fits(const Options *o)
 {
         const char *slash = o->out ? strrchr(o->out, '/') : NULL, *name = slash ? slash + 1 : o->out;
         const char *dot = name ? strrchr(name, '.') : NULL;
-        if (is_stream(o) && (o->library || o->depfile))
+        if (is_stream(o) && (o->library || o->depfile || o->python))
                 fprintf(stderr, "lathe build: -o - writes the C to standard output, and %s is about files\n",
-                        o->library ? "--lib" : "--depfile");
+                        o->library   ? "--lib"
+                        : o->depfile ? "--depfile"
+                                     : "--python");
         else if (is_stream(o) && o->incbin)
                 fprintf(stderr,
                         "lathe build: -o - writes the C to standard output, and --incbin wants a file "
@@ -49,7 +51,7 @@ static bool out_fits(const Options *o)
                         "is C\n",
                         o->out);
         else
-                return true;
+                return !o->python || python_fits(o);
         return false;
 }
 
@@ -95,7 +97,7 @@ typedef struct {
         Plan *plan;
         Weights *weights;
         const WeightTail *tail;
-        const Text *c, *h;
+        const Text *c, *h, *module; /* module: in Python, or NULL */
         const char *stem, *base;
 } Written;
 
@@ -104,14 +106,13 @@ static int write_files(Model *m, const Options *o, const Written *w)
         Arena *a = &m->arena;
         const bool apart = !o->embed && !o->code_only;
         /* C, header, weights: ninja knows the rule of a depfile by its first file */
-        WrittenFile file[4 + LIBRARY_FILES] = {{.entry = -1}, {.entry = -1}};
+        WrittenFile file[4 + LIBRARY_FILES + PYTHON_FILES] = {{.entry = -1}, {.entry = -1}};
         int n = apart ? 3 : 2, code = DONE;
-        const bool good =
-                (!apart ||
-                 output_weights(&file[2], arena_printf(a, "%s%s.weights", w->stem, o->incbin ? ".c" : ""),
-                                w->plan, w->weights, w->tail, 0)) &&
-                output_bytes(&file[0], arena_printf(a, "%s.c", w->stem), w->c->data, w->c->n) &&
-                output_bytes(&file[1], arena_printf(a, "%s.h", w->stem), w->h->data, w->h->n);
+        bool good = (!apart ||
+                     output_weights(&file[2], arena_printf(a, "%s%s.weights", w->stem, o->incbin ? ".c" : ""),
+                                    w->plan, w->weights, w->tail, 0)) &&
+                    output_bytes(&file[0], arena_printf(a, "%s.c", w->stem), w->c->data, w->c->n) &&
+                    output_bytes(&file[1], arena_printf(a, "%s.h", w->stem), w->h->data, w->h->n);
         if (good && o->library) {
                 const LibraryParts parts = {.base = w->base,
                                             .model = m->graph->name,
@@ -121,6 +122,16 @@ static int write_files(Model *m, const Options *o, const Written *w)
                                             .weights_beside = apart && !o->incbin,
                                             .target = w->plan->target};
                 code = build_library(a, &parts, folder_of(a, w->stem), file, &n);
+        }
+        if (good && o->python && code == DONE) {
+                const char *weights = arena_printf(a, "%s%s.weights", w->base, o->incbin ? ".c" : "");
+                const PythonParts parts = {.base = w->base,
+                                           .name = w->plan->c_name,
+                                           .module = w->module,
+                                           .weights = apart && !o->incbin ? weights : NULL,
+                                           .c_weights = o->incbin ? weights : NULL,
+                                           .target = w->plan->target};
+                good = build_python(a, &parts, folder_of(a, w->stem), file, &n);
         }
         if (code != DONE) {
                 while (n)
@@ -169,9 +180,11 @@ static int write_model(Model *m, const Options *o, Plan *p, const Tokenizer *tok
                 tail.size = 0;
         options.parameters = parameter_count(m->graph);
         options.flops_token = cost_per_token(m->graph);
-        Text *c = text_new(&m->arena), *h = text_new(&m->arena);
+        Text *c = text_new(&m->arena), *h = text_new(&m->arena), *module = text_new(&m->arena);
         if (!error)
                 emit(p, &options, c, h);
+        if (!error && o->python)
+                emit_python(p, &options, module);
         free(packed);
         if (!error && o->incbin && p->weights_size + tail.size > MOST_IN_PROGRAM)
                 error = arena_printf(&m->arena,
@@ -186,7 +199,7 @@ static int write_model(Model *m, const Options *o, Plan *p, const Tokenizer *tok
         }
         if (is_stream(o))
                 return write_file("-", c->data, c->n) ? DONE : WRONG_ENVIRONMENT;
-        return write_files(m, o, &(const Written){p, weights, &tail, c, h, stem, base});
+        return write_files(m, o, &(const Written){p, weights, &tail, c, h, module, stem, base});
 }
 
 /* The loops of its C; an exit code. */
@@ -230,8 +243,10 @@ static int build_model(Model *m, const Options *o, const EmittedLoops *loops, co
         if (plan)
                 note_names(plan, o);
         const int code =
-                plan ? write_model(m, o, plan, o->tokenizer ? &tokenizer : NULL, weights, loops, grammar)
-                     : failure_code(m);
+                !plan ? failure_code(m)
+                : o->python && !python_name_fits(plan->c_name)
+                        ? WRONG_USAGE
+                        : write_model(m, o, plan, o->tokenizer ? &tokenizer : NULL, weights, loops, grammar);
         tokenizer_free(&tokenizer);
         checkpoint_close(checkpoint);
         return code;

@@ -88,7 +88,7 @@ typedef struct {
         const char *loop;      /* run: which one of the model's; NULL: the last */
         bool similar;          /* run, loop embed: cosines of the vectors */
         bool pieces;
-        bool with_main, embed, incbin, library, explain, code_only, echo;
+        bool with_main, embed, incbin, library, python, explain, code_only, echo;
         double begun;   /* seconds(): when the command was */
         int given[128]; /* how often, by the option's letter */
 } Options;

@@ -55,6 +55,9 @@ typedef struct {
 /* The model's C and its header.  Expects a planned and synchronised program. */
 void emit(Plan *p, const EmitOptions *o, Text *c, Text *h);
 
+/* A Python module of the same, which calls its functions. */
+void emit_python(Plan *p, const EmitOptions *o, Text *py);
+
 /* `tokens_of_loop` of runtime/generation.h, as C. */
 const char *loop_tokens_text(Arena *a, const Graph *g);
 

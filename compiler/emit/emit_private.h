@@ -78,6 +78,9 @@ void emit_command(const Emit *e, Text *c);
 /* emit_loop.c: a loop besides generate */
 void emit_loop(const Emit *e, const EmitLoop *l, Text *c);
 void declare_loop(const Emit *e, const EmitLoop *l, Text *h);
+int64_t loop_columns(const Emit *e,
+                     const EmitLoop *l); /* of its output: classes, a vector's values, tokens */
+const char *caller_gives(const Emit *e, const EmitLoop *l); /* to denoise: ", class_input, text" */
 
 /* emit_batch.c: several sequences in a call */
 void declare_batch(const Emit *e, Text *h);
