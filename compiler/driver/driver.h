@@ -121,6 +121,9 @@ static inline int failure_code(const Model *m)
 
 /* options.c: both false after a message: wrong usage.  `takes` lists the options that the command knows, by letters of its row; a
  * list with 1 behind it takes one value; k: passes of the plan may be named too. */
+/* Each row of options.def: the option's name, or NULL if `takes` has it not. */
+int option_count(void);
+const char *option_of(const char *takes, int i, bool *has_value);
 bool options_read(Options *o, const char *command, const char *takes, int argc, char **argv);
 /* Whether all that is given has an effect: of a command, or of a word of it ("golden record"). */
 bool options_fit(const Options *o, const char *command, const char *takes);

@@ -83,6 +83,18 @@ static const OptionRow *row_of(char letter)
         return NULL;
 }
 
+int option_count(void)
+{
+        return OPTIONS;
+}
+
+const char *option_of(const char *takes, int i, bool *has_value)
+{
+        const OptionRow *row = &option_table[i];
+        *has_value = row->kind == VALUE || row->kind == LIST;
+        return strchr(takes, row->letter) ? row->name : NULL;
+}
+
 /* PASS_COUNT: there is none. */
 static PassId find_pass(const char *name)
 {
