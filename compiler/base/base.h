@@ -161,6 +161,8 @@ void text_indent(Text *t, const Text *from, int levels);
 const char *float_literal(Arena *a, float x);
 /* a text as a string of C: what is not ASCII in octal, which no digit behind it can prolong */
 const char *c_string(Arena *a, const char *text);
+/* a text as it can stand in a comment of C: what would end it, open another or turn the direction of reading is changed; "?": no UTF-8 */
+const char *comment_text(Arena *a, const char *text, int64_t n);
 /* a text as the language writes it, in quotes and with its escapes */
 const char *quoted_text(Arena *a, const char *text);
 void print_text(FILE *f, const char *text);                     /* the same */
@@ -210,6 +212,7 @@ bool json_starved(void); /* since then memory was short */
 /* NULL: wrong, with *error, or too little memory, and what was read so far is then lost.  flags: jansson's, beside the refusal of a
  * key that stands twice. */
 json_t *json_parse(const char *text, size_t length, size_t flags, json_error_t *error);
+bool json_write(json_t *value); /* to standard output, in lines; ends it.  false: memory is short */
 void json_print(FILE *f, const char *text, int64_t n); /* bytes as they stand within a string of JSON */
 
 /* Which well-known format a file is of, told by its first bytes. */
@@ -288,6 +291,10 @@ bool write_file(const char *path, const char *bytes, int64_t n); /* -: to standa
 
 /* Exit codes. */
 enum { DONE = 0, WRONG_INPUT = 1, WRONG_USAGE = 2, WRONG_ENVIRONMENT = 3 };
+
+/* inputs_read.c: a file that has been read, for --depfile, each path once; all of them so far. */
+void input_read(const char *path);
+const char *const *inputs_read(int *count);
 
 /* What must not outlive the process: files written aside, folders for a while, processes that work for us.
  *

@@ -38,6 +38,14 @@ json_t *json_parse(const char *text, size_t length, size_t flags, json_error_t *
         return starved ? NULL : json;
 }
 
+bool json_write(json_t *value)
+{
+        const bool good =
+                value && !starved && !json_dumpf(value, stdout, JSON_INDENT(2)) && putchar('\n') != EOF;
+        json_decref(value);
+        return good || !starved;
+}
+
 void json_print(FILE *f, const char *text, int64_t n)
 {
         for (int64_t i = 0; i < n; i++) {

@@ -154,3 +154,29 @@ const char *c_string(Arena *a, const char *text)
         text_printf(t, "\"");
         return t->data;
 }
+
+static bool turns_direction(uint32_t code)
+{
+        return code == 0x200e || code == 0x200f || (code >= 0x202a && code <= 0x202e) ||
+               (code >= 0x2066 && code <= 0x2069);
+}
+
+const char *comment_text(Arena *a, const char *text, int64_t n)
+{
+        Text *t = text_new(a);
+        for (int64_t i = 0; i < n;) {
+                uint32_t code = 0;
+                const int length = decode_utf8(text + i, (int32_t)(n - i), &code);
+                if (code == '\t' || code == '\r')
+                        text_put(t, " ");
+                else if (!length || code < ' ' || code == 0x7f || turns_direction(code))
+                        text_put(t, "?");
+                else
+                        text_add(t, text + i, length);
+                i += length ? length : 1;
+                if (i < n &&
+                    ((text[i - 1] == '*' && text[i] == '/') || (text[i - 1] == '/' && text[i] == '*')))
+                        text_put(t, " ");
+        }
+        return t->data;
+}

@@ -21,6 +21,7 @@ static char *read_file(Arena *a, const char *path, int64_t *n, int *why)
                 text_add(t, part, (int64_t)got);
         *why = ferror(f) ? errno : t->n > MOST_BYTES ? EFBIG : 0;
         fclose(f);
+        input_read(path);
         *n = t->n;
         return *why ? NULL : t->data;
 }

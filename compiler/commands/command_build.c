@@ -3,18 +3,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "commands_private.h"
+#include "build_private.h"
 
-enum { TABLES_IN_C = 1 << 16 }; /* bytes of a tokenizer */
+enum {
+        TABLES_IN_C = 1 << 16,       /* bytes of a tokenizer */
+        MUCH_TEXT = 8 << 20,         /* of weights, which compilers take long for */
+        MOST_IN_PROGRAM = 1900000000 /* addresses of 32 bits with a sign reach all of it */
+};
 
-EmitOptions emitted_model(const Model *m, const EmittedLoops *loops, const Tokenizer *tokenizer, bool embed,
-                          WeightTail *tail)
+EmitOptions emitted_model(const Model *m, const EmittedLoops *loops, const Tokenizer *tokenizer,
+                          WeightHome home, WeightTail *tail)
 {
         EmitOptions options = {.generates = generates_when_fed(m->graph),
                                .loop = loops->loop,
                                .nloop = loops->nloop,
                                .feeds_prompt = loops->feeds_prompt,
-                               .embed = embed,
+                               .home = home,
                                .tables = tokenizer ? tokenizer->block.block : NULL,
                                .tables_size = tokenizer ? tokenizer->block.size : 0,
                                .text_room = tokenizer ? tokenizer->longest : 0,
@@ -22,7 +26,7 @@ EmitOptions emitted_model(const Model *m, const EmittedLoops *loops, const Token
                                .flops_token = cost_per_token(m->graph)};
         /* small tables are no reason for a file to differ, and large ones none for a compiler to take long */
         *tail = (WeightTail){options.tables, options.tables_size, 0};
-        options.tables_apart = options.tables && !embed && options.tables_size > TABLES_IN_C;
+        options.tables_apart = options.tables && home != WEIGHTS_AS_TEXT && options.tables_size > TABLES_IN_C;
         if (options.tables_apart)
                 options.tables_hash = tail->hash = hash_bytes(HASH_START, tail->bytes, (size_t)tail->size);
         else
@@ -49,7 +53,16 @@ static bool out_fits(const Options *o)
 {
         const char *slash = o->out ? strrchr(o->out, '/') : NULL, *name = slash ? slash + 1 : o->out;
         const char *dot = name ? strrchr(name, '.') : NULL;
-        if (is_stream(o) && !o->embed && !o->code_only)
+        if (is_stream(o) && (o->library || o->depfile || o->python))
+                fprintf(stderr, "lathe build: -o - writes the C to standard output, and %s is about files\n",
+                        o->library   ? "--lib"
+                        : o->depfile ? "--depfile"
+                                     : "--python");
+        else if (is_stream(o) && o->incbin)
+                fprintf(stderr,
+                        "lathe build: -o - writes the C to standard output, and --incbin wants a file "
+                        "of weights beside it: --embed puts them into the C\n");
+        else if (is_stream(o) && !o->embed && !o->code_only)
                 fprintf(stderr, "lathe build: -o - writes the C to standard output, and has no place for the "
                                 "weights: --embed puts them into the C, --code-only leaves them out\n");
         else if (name && (!*name || !strcmp(name, ".c")))
@@ -61,7 +74,7 @@ static bool out_fits(const Options *o)
                         "is C\n",
                         o->out);
         else
-                return true;
+                return !o->python || python_fits(o);
         return false;
 }
 
@@ -92,6 +105,74 @@ static void note_names(const Plan *p, const Options *o)
                                   c_word_kind(g->output[i].said), "");
 }
 
+static void note_large(Model *m, const Plan *p)
+{
+        if (p->weights_size > MUCH_TEXT)
+                fprintf(stderr,
+                        "lathe build: note: --embed writes %s of weights as text, which takes a C compiler "
+                        "minutes and "
+                        "gigabytes; with --incbin in its place the assembler takes them out of a file\n",
+                        in_units(&m->arena, (double)p->weights_size, "B"));
+}
+
+/* What is written. */
+typedef struct {
+        Plan *plan;
+        Weights *weights;
+        const WeightTail *tail;
+        const Text *c, *h, *module; /* module: in Python, or NULL */
+        const char *stem, *base;
+} Written;
+
+static int write_files(Model *m, const Options *o, const Written *w)
+{
+        Arena *a = &m->arena;
+        const bool apart = !o->embed && !o->code_only;
+        /* C, header, weights: ninja knows the rule of a depfile by its first file */
+        WrittenFile file[4 + LIBRARY_FILES + PYTHON_FILES] = {{.entry = -1}, {.entry = -1}};
+        int n = apart ? 3 : 2, code = DONE;
+        bool good = (!apart ||
+                     output_weights(&file[2], arena_printf(a, "%s%s.weights", w->stem, o->incbin ? ".c" : ""),
+                                    w->plan, w->weights, w->tail, 0)) &&
+                    output_bytes(&file[0], arena_printf(a, "%s.c", w->stem), w->c->data, w->c->n) &&
+                    output_bytes(&file[1], arena_printf(a, "%s.h", w->stem), w->h->data, w->h->n);
+        if (good && o->library) {
+                const LibraryParts parts = {.base = w->base,
+                                            .model = m->graph->name,
+                                            .c = w->c,
+                                            .h = w->h,
+                                            .weights = o->incbin ? file[2].aside : NULL,
+                                            .weights_beside = apart && !o->incbin,
+                                            .target = w->plan->target};
+                code = build_library(a, &parts, folder_of(a, w->stem), file, &n);
+        }
+        if (good && o->python && code == DONE) {
+                const char *weights = arena_printf(a, "%s%s.weights", w->base, o->incbin ? ".c" : "");
+                const PythonParts parts = {.base = w->base,
+                                           .name = w->plan->c_name,
+                                           .module = w->module,
+                                           .weights = apart && !o->incbin ? weights : NULL,
+                                           .c_weights = o->incbin ? weights : NULL,
+                                           .target = w->plan->target};
+                good = build_python(a, &parts, folder_of(a, w->stem), file, &n);
+        }
+        if (code != DONE) {
+                while (n)
+                        output_drop(&file[--n]);
+                return code;
+        }
+        if (good && o->depfile) {
+                build_depfile(a, &file[n], o->depfile, file, n);
+                n++;
+        }
+        return output_finish(file, n) ? DONE : WRONG_ENVIRONMENT;
+}
+
+static WeightHome weight_home(const Options *o)
+{
+        return o->embed ? WEIGHTS_AS_TEXT : o->incbin ? WEIGHTS_BY_ASSEMBLER : WEIGHTS_MAPPED;
+}
+
 /* Packs, emits and writes; the tokenizer may be NULL. */
 static int write_model(Model *m, const Options *o, Plan *p, const Tokenizer *tokenizer, Weights *weights,
                        const EmittedLoops *loops, const Grammar *grammar)
@@ -101,7 +182,7 @@ static int write_model(Model *m, const Options *o, Plan *p, const Tokenizer *tok
         float *packed = o->embed ? calloc((size_t)FLOATS(p->weights_size), sizeof *packed) : NULL;
         const char *error = !o->embed ? NULL : packed ? pack_weights(p, weights, packed) : no_memory;
         WeightTail tail;
-        EmitOptions options = emitted_model(m, loops, tokenizer, o->embed, &tail);
+        EmitOptions options = emitted_model(m, loops, tokenizer, weight_home(o), &tail);
         options.name = base;
         options.with_main = o->with_main;
         options.main_loop = o->with_main ? loops->main : NULL;
@@ -110,23 +191,26 @@ static int write_model(Model *m, const Options *o, Plan *p, const Tokenizer *tok
         options.grammar = grammar ? grammar_tables(grammar) : NULL;
         const TalkForm *form = o->with_main ? model_talks(m, o, tokenizer, "build") : NULL;
         options.talk = form ? talk_form_text(&m->arena, form) : NULL;
-        Text *c = text_new(&m->arena), *h = text_new(&m->arena);
+        Text *c = text_new(&m->arena), *h = text_new(&m->arena), *module = text_new(&m->arena);
         if (!error)
                 emit(p, &options, c, h);
+        if (!error && o->python)
+                emit_python(p, &options, module);
         free(packed);
+        if (!error && o->incbin && p->weights_size + tail.size > MOST_IN_PROGRAM)
+                error = arena_printf(&m->arena,
+                                     "--incbin: they take %s, and a program bears 1.9 GB: without it "
+                                     "they are mapped",
+                                     in_units(&m->arena, (double)p->weights_size, "B"));
+        if (!error && o->embed)
+                note_large(m, p);
         if (error) {
                 fprintf(stderr, "lathe: weights: %s\n", error);
                 return WRONG_ENVIRONMENT;
         }
         if (is_stream(o))
                 return write_file("-", c->data, c->n) ? DONE : WRONG_ENVIRONMENT;
-        WrittenFile file[3];
-        int n = 0;
-        if ((o->embed || o->code_only ||
-             output_weights(&file[n++], arena_printf(&m->arena, "%s.weights", stem), p, weights, &tail, 0)) &&
-            output_bytes(&file[n++], arena_printf(&m->arena, "%s.c", stem), c->data, c->n))
-                output_bytes(&file[n++], arena_printf(&m->arena, "%s.h", stem), h->data, h->n);
-        return output_finish(file, n) ? DONE : WRONG_ENVIRONMENT;
+        return write_files(m, o, &(const Written){p, weights, &tail, c, h, module, stem, base});
 }
 
 /* The loops of its C; an exit code. */
@@ -171,8 +255,10 @@ static int build_model(Model *m, const Options *o, const EmittedLoops *loops, co
         if (plan)
                 note_names(plan, o);
         const int code =
-                plan ? write_model(m, o, plan, o->tokenizer ? &tokenizer : NULL, weights, loops, grammar)
-                     : failure_code(m);
+                !plan ? failure_code(m)
+                : o->python && !python_name_fits(plan->c_name)
+                        ? WRONG_USAGE
+                        : write_model(m, o, plan, o->tokenizer ? &tokenizer : NULL, weights, loops, grammar);
         tokenizer_free(&tokenizer);
         checkpoint_close(checkpoint);
         return code;

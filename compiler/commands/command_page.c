@@ -181,7 +181,7 @@ static int page_in(Model *m, const Options *o, const char *folder, const Emitted
         Plan *p = weights ? model_plan(m, o, target_find("wasm")) : NULL;
         int code = p ? DONE : failure_code(m);
         if (p) {
-                EmitOptions options = emitted_model(m, loops, tokenizer, false, &tail);
+                EmitOptions options = emitted_model(m, loops, tokenizer, WEIGHTS_MAPPED, &tail);
                 Text *c = text_new(&m->arena), *h = text_new(&m->arena);
                 options.name = "model";
                 options.with_page = options.alone = true;

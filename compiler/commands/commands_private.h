@@ -4,6 +4,20 @@
 #include "check/check.h"
 #include "driver/driver.h"
 
+/* command_table.c */
+typedef struct {
+        const char *name;
+        int (*run)(const Options *o);
+        const char *takes; /* letters of options.c's table */
+        int least, most;   /* words that are no options, and what they are */
+        const char *wants;
+        const char *usage, *about, *more;
+} Command;
+enum { MOST_COMMANDS = 32 };
+extern const Command command_table[];
+extern const int command_count;
+extern const char help_of_loops[]; /* behind the help of run: its other loops */
+
 /* each returns an exit code */
 int build_command(const Options *o);
 int page_command(const Options *o);
@@ -19,11 +33,12 @@ int verify_command(const Options *o);
 int encode_command(const Options *o);
 int decode_command(const Options *o);
 int targets_command(const Options *o);
+int completion_command(const Options *o);
 int template_command(const Options *o);
 
 /* command_build.c: what is emitted of a model, but for its name and for what stands around it; and what stands behind its weights. */
-EmitOptions emitted_model(const Model *m, const EmittedLoops *loops, const Tokenizer *tokenizer, bool embed,
-                          WeightTail *tail);
+EmitOptions emitted_model(const Model *m, const EmittedLoops *loops, const Tokenizer *tokenizer,
+                          WeightHome home, WeightTail *tail);
 
 /* page_file.c: the page around compiled modules and the weights, or a link to them where weights is NULL. */
 typedef struct {

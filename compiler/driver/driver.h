@@ -26,6 +26,7 @@ typedef struct {
         int noverride;
         const char *weights, *tokenizer, *out;
         const TokenBlock *tables; /* of the tokenizer, read already; or NULL */
+        const char *depfile;      /* build: what make is told */
         const char *prefix;       /* --prefix: the model's name in C */
         const char *target[MAX_TARGETS];
         int ntarget;
@@ -89,7 +90,7 @@ typedef struct {
         const char *loop;      /* run: which one of the model's; NULL: the last */
         bool similar;          /* run, loop embed: cosines of the vectors */
         bool pieces;
-        bool with_main, embed, explain, code_only, echo;
+        bool with_main, embed, incbin, library, python, explain, code_only, echo;
         double begun;   /* seconds(): when the command was */
         int given[128]; /* how often, by the option's letter */
 } Options;
@@ -122,6 +123,9 @@ static inline int failure_code(const Model *m)
 
 /* options.c: both false after a message: wrong usage.  `takes` lists the options that the command knows, by letters of its row; a
  * list with 1 behind it takes one value; k: passes of the plan may be named too. */
+/* Each row of options.def: the option's name, or NULL if `takes` has it not. */
+int option_count(void);
+const char *option_of(const char *takes, int i, bool *has_value);
 bool options_read(Options *o, const char *command, const char *takes, int argc, char **argv);
 /* Whether all that is given has an effect: of a command, or of a word of it ("golden record"). */
 bool options_fit(const Options *o, const char *command, const char *takes);

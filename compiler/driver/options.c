@@ -34,6 +34,12 @@ typedef struct {
 
 static const Rule rule_table[] = {
         {"build", "C", WITHOUT, 'e', "the weights are in the C file then"},
+        {"build", "e", WITHOUT, '|', "the weights are in the program once"},
+        {"build", "_", WITHOUT, 'M', "a library has no command line"},
+        {"build", "[", WITHOUT, 'M', "a module has no command line"},
+        {"build", "[", WITHOUT, 'C', "a module has weights"},
+        {"build", "[", WANTS, 'o', "a package has a folder, as -o tale/tale.c"},
+        {"build", "C", WITHOUT, '|', "the assembler takes the weights out of their file"},
         {"build", "Z", WANTS, 's', "it says what errors of rounding weigh"},
         {"build", "Z", WITHOUT, 'C', "no weights are written then"},
         {"build", "w", WITHOUT, 'C', "no weights are written then"},
@@ -57,7 +63,7 @@ static const Rule rule_table[] = {
         {"template", "Y", WITHOUT, 'g', "the pieces go with any message"},
         {"build", "4", WANTS, 'L', "pages are shared by sequences"},
         {"show", "4", WANTS, 'L', "pages are shared by sequences"},
-        {"build", "_", WITHOUT, 'L', "ranks take one sequence at a time"},
+        {"build", "]", WITHOUT, 'L', "ranks take one sequence at a time"},
         {"verify", ")", WITHOUT, 'L', "ranks take one sequence at a time"},
         {"show", "!#", WANTS, 'o', "it is about a picture"},
         {"show", "!", WANTS, '#', "a roof has two sides"},
@@ -77,6 +83,18 @@ static const OptionRow *row_of(char letter)
                 if (option_table[i].letter == letter)
                         return &option_table[i];
         return NULL;
+}
+
+int option_count(void)
+{
+        return OPTIONS;
+}
+
+const char *option_of(const char *takes, int i, bool *has_value)
+{
+        const OptionRow *row = &option_table[i];
+        *has_value = row->kind == VALUE || row->kind == LIST;
+        return strchr(takes, row->letter) ? row->name : NULL;
 }
 
 /* PASS_COUNT: there is none. */
@@ -200,7 +218,11 @@ static const MemberRow member_table[] = {
         {'H', AS_TRUE, MEMBER(hash), 0, 0},
         {'M', AS_TRUE, MEMBER(with_main), 0, 0},
         {'e', AS_TRUE, MEMBER(embed), 0, 0},
-        {'_', AS_TRUE, MEMBER(ranked), 0, 0},
+        {']', AS_TRUE, MEMBER(ranked), 0, 0},
+        {'|', AS_TRUE, MEMBER(incbin), 0, 0},
+        {'_', AS_TRUE, MEMBER(library), 0, 0},
+        {'[', AS_TRUE, MEMBER(python), 0, 0},
+        {',', AS_TEXT, MEMBER(depfile), 0, 0},
         {'j', AS_TRUE, MEMBER(json), 0, 0},
         {'C', AS_TRUE, MEMBER(code_only), 0, 0},
         {'l', AS_TRUE, MEMBER(special), 0, 0},

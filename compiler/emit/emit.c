@@ -60,75 +60,6 @@ const char *model_text(const Emit *e, const char *text)
         return t->data;
 }
 
-/* --- weights in the file --------------------------------------------------------------------------------------- */
-
-static void emit_tables(const Emit *e, Text *c)
-{
-        const unsigned char *byte = e->o->tables;
-        text_printf(c,
-                    "/* The tokenizer, as tokens_open() reads it; little-endian. */\nstatic const uint64_t "
-                    "token_block[] = {");
-        for (int64_t i = 0; i < e->o->tables_size; i += 8) {
-                uint64_t word;
-                memcpy(&word, byte + i, sizeof word);
-                text_printf(c, "%s0x%" PRIx64 ",", i % 48 ? " " : "\n        ", word);
-        }
-        text_printf(c, "\n};\n\n");
-}
-
-/* What opens the weights, where the tokenizer's tables stand behind them. */
-static void emit_opening_apart(const Emit *e, Text *c)
-{
-        text_printf(c, "%s",
-                    model_text(e, "static int weights_open($model *m, const WeightSource *from)\n{\n"
-                                  "        int error = weights_take(m, from);\n"
-                                  "        if (!error && !tokens_open(&m->tokens, m->weights + "
-                                  "WEIGHT_FLOATS, TAIL_BYTES)) {\n"
-                                  "                $model_close(m);\n"
-                                  "                error = $MODEL_ERROR_WEIGHTS;\n"
-                                  "        }\n"
-                                  "        return error;\n}\n\n"));
-}
-
-static void emit_weights(const Emit *e, Text *c)
-{
-        if (e->o->tables_apart) {
-                emit_opening_apart(e, c);
-                return;
-        }
-        if (e->o->tables)
-                emit_tables(e, c);
-        const char *tables =
-                e->o->tables ? "        if (!tokens_open(&m->tokens, token_block, sizeof token_block))\n"
-                               "                return $MODEL_ERROR_WEIGHTS;\n"
-                             : "";
-        if (!e->o->embed) {
-                const char *open = arena_printf(
-                        e->arena,
-                        "static int weights_open($model *m, const WeightSource *from)\n{\n%s        "
-                        "return weights_take(m, from);\n}\n\n",
-                        tables);
-                text_printf(c, "%s", model_text(e, open));
-                return;
-        }
-        text_printf(c, "/* The weights, as the bits of floats. */\nstatic const union {\n        uint32_t "
-                       "bits[WEIGHT_FLOATS];\n        float value[WEIGHT_FLOATS];\n} "
-                       "weight_data = {{\n");
-        for (int64_t i = 0; i < FLOATS(e->plan->weights_size); i++) {
-                uint32_t bits;
-                memcpy(&bits, &e->o->weights[i], sizeof bits);
-                text_printf(c, "%s0x%" PRIx32 ",%s", i % 10 ? "" : "        ", bits,
-                            i % 10 == 9 || i + 1 == FLOATS(e->plan->weights_size) ? "\n" : " ");
-        }
-        const char *open = arena_printf(
-                e->arena,
-                "static int weights_open($model *m, const WeightSource *from)\n{\n        (void)from;\n%s"
-                "        m->weights = weight_data.value;\n"
-                "        return $MODEL_OK;\n}\n\n",
-                tables);
-        text_printf(c, "}};\n\n%s", model_text(e, open));
-}
-
 /* --- the command line ------------------------------------------------------------------------------------------- */
 
 const char *loop_tokens_text(Arena *a, const Graph *g)
@@ -176,8 +107,8 @@ const char *chosen_text(const Emit *e, const char *file)
                     {"$pages", has_pages(e)},
                     {"$causal", e->causal},
                     {"$whole", !e->causal},
-                    {"$held", e->o->embed},
-                    {"$apart", !e->o->embed},
+                    {"$held", e->o->home != WEIGHTS_MAPPED},
+                    {"$apart", e->o->home == WEIGHTS_MAPPED},
                     {"$sized", e->g->nnamed},
                     {"$fixed", !e->g->nnamed}};
         Text *t = text_new(e->arena);
@@ -279,19 +210,25 @@ static void emit_comment(const Emit *e, Text *c)
                     barriers_text(e->arena, p, 0, " a call"));
         const char *flags = p->target->flags;
         bool slow = p->target == target_table, wasm = target_is_wasm(p->target);
-        text_printf(c, " * Build: %s -std=c11 -O2%s%s %s.c%s%s%s */\n",
-                    wasm                                ? "clang-16"
-                    : e->plan->ranks && e->o->with_main ? "mpicc"
-                                                        : "cc",
-                    *flags ? " " : "", flags, e->o->name, e->o->with_main ? "" : " your.c",
-                    wasm ? arena_printf(e->arena, " -o %s.wasm", e->o->name) : " -lpthread",
-                    wasm ? "\n * With -mrelaxed-simd multiply-add is one instruction, some 10 times as fast; "
-                           "init "
-                           "gives ERROR_FLOAT where the machine\n * rounds it twice."
-                    : slow ? "\n * On x86-64 that does multiply-add in software; with -march=native, for "
-                             "processors "
-                             "like this one, it is some 30 times\n * faster, with the same bits."
-                           : "");
+        text_printf(
+                c, " * Build: %s -std=c11 -O2%s%s %s.c%s%s%s */\n",
+                wasm                                ? "clang-16"
+                : e->plan->ranks && e->o->with_main ? "mpicc"
+                                                    : "cc",
+                *flags ? " " : "", flags, e->o->name, e->o->with_main ? "" : " your.c",
+                e->o->home == WEIGHTS_BY_ASSEMBLER
+                        ? arena_printf(e->arena,
+                                       " -lpthread\n * The weights, %s.c.weights, lie beside this file then.",
+                                       e->o->name)
+                : wasm ? arena_printf(e->arena, " -o %s.wasm", e->o->name)
+                       : " -lpthread",
+                wasm   ? "\n * With -mrelaxed-simd multiply-add is one instruction, some 10 times as fast; "
+                         "init "
+                         "gives ERROR_FLOAT where the machine\n * rounds it twice."
+                : slow ? "\n * On x86-64 that does multiply-add in software; with -march=native, for "
+                         "processors "
+                         "like this one, it is some 30 times\n * faster, with the same bits."
+                       : "");
 }
 
 void emit_guard_macros(const Emit *e, Text *c)
@@ -418,7 +355,7 @@ static void emit_instance(const Emit *e, Text *c)
                    *rest = strstr(model, "static size_t aligned(");
         text_add(c, start, map - start);
         emit_errors(e, c);
-        if (!e->o->embed)
+        if (e->o->home == WEIGHTS_MAPPED)
                 text_add(c, map, rest - map);
         emit_weights(e, c);
         if (is_batched(e)) {
@@ -428,7 +365,7 @@ static void emit_instance(const Emit *e, Text *c)
                 rest = strstr(rest, "APART int init(");
         }
         const char *in_memory = strstr(rest, "/* With weights in memory. */");
-        text_add(c, rest, e->o->embed ? in_memory - rest : (int64_t)strlen(rest));
+        text_add(c, rest, e->o->home != WEIGHTS_MAPPED ? in_memory - rest : (int64_t)strlen(rest));
         text_put(c, "\n");
         if (e->causal)
                 emit_causal_interface(e, c);

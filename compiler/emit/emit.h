@@ -29,9 +29,16 @@ bool has_page(const EmitLoop *l);
 bool takes_class_alone(const Graph *g,
                        const EmitLoop *l); /* loop denoise: nothing else is given by its caller */
 
+typedef enum {
+        WEIGHTS_MAPPED,      /* in NAME.weights, whose path init is given */
+        WEIGHTS_AS_TEXT,     /* in the C */
+        WEIGHTS_BY_ASSEMBLER /* in the program, out of NAME.c.weights */
+} WeightHome;
+
 typedef struct {
         const char *name; /* base name of the files: "tale" for tale.c, tale.h, tale.weights */
-        bool with_main, embed;
+        bool with_main;
+        WeightHome home;
         bool with_page;       /* what a page calls: of main_loop, or of generation */
         bool generates;       /* tokens go in, logits alone come out: it has a function that generates */
         const EmitLoop *loop; /* [nloop]: other functions */
@@ -47,12 +54,15 @@ typedef struct {
         int text_room;        /* bytes that a token's text takes by them */
         bool tables_apart;    /* they stand behind the weights in their file, else in the C */
         uint64_t tables_hash; /* of theirs then */
-        const float *weights; /* embed: the packed weights */
+        const float *weights; /* as text: the packed weights */
         int64_t parameters, flops_token; /* for the header comment */
 } EmitOptions;
 
 /* The model's C and its header.  Expects a planned and synchronised program. */
 void emit(Plan *p, const EmitOptions *o, Text *c, Text *h);
+
+/* A Python module of the same, which calls its functions. */
+void emit_python(Plan *p, const EmitOptions *o, Text *py);
 
 /* `tokens_of_loop` of runtime/generation.h, as C. */
 const char *loop_tokens_text(Arena *a, const Graph *g);

@@ -261,6 +261,15 @@ static void emit_input_forms(const Emit *e, const EmitLoop *l, Text *c)
                 text_printf(c, "static const InputForm input_form[INPUTS] = {\n%s};\n\n", rows->data);
 }
 
+const char *caller_gives(const Emit *e, const EmitLoop *l)
+{
+        Text *t = text_new(e->arena);
+        for (int i = 0; i < e->g->ninput; i++)
+                if (is_callers(e->g, l, &e->g->input[i]))
+                        text_printf(t, ", %s", e->g->input[i].name);
+        return t->data;
+}
+
 bool takes_class_alone(const Graph *g, const EmitLoop *l)
 {
         for (int i = 0; i < g->ninput; i++)

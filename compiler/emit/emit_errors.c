@@ -1,4 +1,6 @@
-/* What the model's functions return when something is wrong: a name and a sentence each. */
+/* What the model's functions return when something is wrong, a name and a sentence each; and what the file says of itself. */
+#include <inttypes.h>
+
 #include "emit_private.h"
 
 typedef bool IsPossible(const Emit *e);
@@ -62,7 +64,7 @@ static bool is_possible(const Emit *e, size_t i)
 
 void declare_errors(const Emit *e, Text *h)
 {
-        text_printf(h, "enum {\n        %s_OK,\n", e->upper);
+        text_printf(h, "/* What functions return. */\nenum {\n        %s_OK, /* 0 */\n", e->upper);
         for (size_t i = 0; i < sizeof error_table / sizeof *error_table; i++)
                 if (is_possible(e, i))
                         text_printf(h, "        %s_ERROR_%s, /* %s */\n", e->upper, error_table[i].name,
@@ -70,12 +72,19 @@ void declare_errors(const Emit *e, Text *h)
         text_printf(h, "};\n\n");
 }
 
+/* The same for all files that belong together: another has other weights, or takes and gives other things. */
+const char *version_text(const Emit *e)
+{
+        return arena_printf(e->arena, "lathe %s, layout %016" PRIx64, LATHE_VERSION, layout_hash(e->plan));
+}
+
 void emit_errors(const Emit *e, Text *c)
 {
         text_printf(c,
+                    "const char *%s_version(void)\n{\n        return \"%s\";\n}\n\n"
                     "const char *%s_error(int code)\n{\n        switch (code) {\n        case %s_OK:\n"
                     "                return \"no error\";\n",
-                    e->name, e->upper);
+                    e->name, version_text(e), e->name, e->upper);
         for (size_t i = 0; i < sizeof error_table / sizeof *error_table; i++)
                 if (is_possible(e, i))
                         text_printf(c, "        case %s_ERROR_%s:\n                return \"%s\";\n",

@@ -6,38 +6,6 @@
 
 #include "emit_private.h"
 
-/* "[3, time, past + time], a tap: layer[0].attn.scores .." */
-static const char *output_text(const Emit *e, const Output *o)
-{
-        const char *text = type_text(e->arena, e->g, &o->node->type);
-        int growing = 0;
-        for (int a = 0; a < o->node->type.rank && e->causal; a++)
-                growing += o->node->type.dim[a].per[e->g->time] != 0;
-        if (o->tap)
-                text = arena_printf(e->arena, "%s, a tap: %s", text, o->tap);
-        if (growing > 1)
-                text = arena_printf(e->arena,
-                                    "%s; a row for each position of the call, a column for each so far,\n"
-                                    " *     %s in columns after the row's position",
-                                    text,
-                                    isnan(o->later) ? "NaN"
-                                    : o->later == 0 ? "0"
-                                                    : "-inf");
-        return text;
-}
-
-static void emit_shapes(const Emit *e, Text *t)
-{
-        for (int i = 0; i < e->g->ninput; i++)
-                text_printf(t, " * %s: %s%s\n", e->g->input[i].name,
-                            type_text(e->arena, e->g, &e->g->input[i].type),
-                            e->g->input[i].bound
-                                    ? arena_printf(e->arena, ", each 0 to %" PRId64, e->g->input[i].bound - 1)
-                                    : "");
-        for (int i = 0; i < e->g->noutput; i++)
-                text_printf(t, " * %s: %s\n", e->g->output[i].name, output_text(e, &e->g->output[i]));
-}
-
 typedef struct {
         Text *text;
         const char **name;
@@ -94,7 +62,7 @@ static void declare_sizes(const Emit *e, Text *h)
                 emit_size(e, "pages", e->plan->pages, &sizes);
         }
         if (sizes.n)
-                text_printf(h, "enum {\n%s};\n\n", sizes.text->data);
+                text_printf(h, "/* The model's whole numbers. */\nenum {\n%s};\n\n", sizes.text->data);
 }
 
 /* How far back positions can be taken where windows or sums move on. */
@@ -122,32 +90,37 @@ static void declare_feeds(const Emit *e, Text *h)
         for (int i = 0; i < e->g->ngroup; i++)
                 if (is_fed_separately(e->g, i))
                         text_printf(h,
-                                    "/* Takes %s for the calls that follow%s. */\n"
+                                    "/* Takes %s for the calls that follow%s.  What is given may go when it "
+                                    "returns.  A call before\n"
+                                    " * that is %s_ERROR_UNFED. */\n"
                                     "int %s_feed_%s(%s *m%s%s);\n",
-                                    group_name(e, i), e->causal ? ", which begin anew" : "", e->name,
-                                    group_name(e, i), e->name, size_list(e, i, true),
+                                    group_name(e, i), e->causal ? ", which begin at position 0" : "",
+                                    e->upper, e->name, group_name(e, i), e->name, size_list(e, i, true),
                                     input_list(e, i, true, false));
 }
 
 static void declare_causal_functions(const Emit *e, Text *h)
 {
-        text_printf(h, "/* Takes n positions more. */\nint %s_prefill(%s *m%s%s, int64_t n);\n", e->name,
-                    e->name, size_list(e, CALLS, true), input_list(e, CALLS, true, false));
         text_printf(h,
-                    "/* Takes n positions more and gives the outputs of each. */\nint %s_forward(%s "
+                    "/* Takes n positions more, 0 or more; with those before at most %" PRId64
+                    " (%s_ERROR_CONTEXT).  After an error nothing\n"
+                    " * has been taken. */\nint %s_prefill(%s *m%s%s, int64_t n);\n",
+                    e->g->named[e->g->time].bound, e->upper, e->name, e->name, size_list(e, CALLS, true),
+                    input_list(e, CALLS, true, false));
+        text_printf(h,
+                    "/* The same, and gives the outputs of each of the n. */\nint %s_forward(%s "
                     "*m%s%s, int64_t n%s);\n",
                     e->name, e->name, size_list(e, CALLS, true), input_list(e, CALLS, true, false),
                     output_list(e, true, false));
-        text_printf(h,
-                    "/* Takes one position more and gives its outputs (not if they are NULL). "
-                    "*/\nint %s_step(%s *m%s%s%s);\n",
+        text_printf(h, "/* The same of one position: outputs have one row. */\nint %s_step(%s *m%s%s%s);\n",
                     e->name, e->name, size_list(e, CALLS, true), input_list(e, CALLS, true, true),
                     output_list(e, true, false));
         text_printf(h,
-                    "/* Positions taken so far; back to none, or to the first n of them%s. */\nint64_t "
-                    "%s_position(const %s *m);\n"
-                    "void %s_reset(%s *m);\nint %s_rewind(%s *m, int64_t n);\n",
-                    rewind_text(e), e->name, e->name, e->name, e->name, e->name, e->name);
+                    "/* How many positions have been taken. */\nint64_t %s_position(const %s *m);\n"
+                    "/* Back to none: another text begins. */\nvoid %s_reset(%s *m);\n"
+                    "/* Back to the first n of them, 0 to that number (else %s_ERROR_RANGE)%s. */\n"
+                    "int %s_rewind(%s *m, int64_t n);\n",
+                    e->name, e->name, e->name, e->name, e->upper, rewind_text(e), e->name, e->name);
         if (is_batched(e))
                 declare_batch(e, h);
 }
@@ -281,53 +254,91 @@ static const char in_memory_text[] =
         "model. */\n"
         "int $model_init_from($model *m, const void *image, size_t bytes, int threads);\n"
         "$model *$model_new_from(const void *image, size_t bytes, int threads, int *error);\n";
+static void declare_instance(const Emit *e, Text *h)
+{
+        const char *path = e->o->home != WEIGHTS_MAPPED ? "NULL: the weights are in the program"
+                                                        : "that of the weight file";
+        text_printf(
+                h, "%s",
+                model_text(e, "/* An instance: the model with its weights, and what it keeps between calls.  "
+                              "One thread uses it at a time. */\n"
+                              "typedef struct $model $model;\n\n"
+                              "/* Bytes that an instance needs, in memory aligned to 64. */\n"
+                              "size_t $model_size(int threads);\n"));
+        text_printf(
+                h,
+                "/* Makes an instance in such memory, which stays the caller's; nothing else is allocated.\n"
+                " * weights_path: %s.  threads: 1 to 64, the caller's among them.\n"
+                " * Errors: %s_ERROR_FILE, WEIGHTS, MEMORY, THREADS, FLOAT and CPU; then there is nothing to "
+                "close. "
+                "*/\n",
+                path, e->upper);
+        text_printf(h, "%s",
+                    model_text(e,
+                               "int $model_init($model *m, const char *weights_path, int threads);\n"
+                               "/* Ends the threads and unmaps the weights. */\n"
+                               "void $model_close($model *m);\n"
+                               "/* Size and init at once, in memory that $model_free gives back.  NULL on an "
+                               "error, which stands in *error then, as\n"
+                               " * $MODEL_ERROR_MEMORY; else that is $MODEL_OK.  error may not be NULL. */\n"
+                               "$model *$model_new(const char *weights_path, int threads, int *error);\n"
+                               "/* m may be NULL. */\n"
+                               "void $model_free($model *m);\n"));
+        if (e->o->home == WEIGHTS_MAPPED)
+                text_put(h, model_text(e, in_memory_text));
+        text_put(h, "\n");
+}
+
+static void declare_version(const Emit *e, Text *h)
+{
+        text_printf(h,
+                    "/* Who wrote this, and how its weights are laid out.  %s_version() is what the compiled "
+                    "file "
+                    "says: another text is of\n * another model, or of other options. */\n"
+                    "#define %s_VERSION \"%s\"\n"
+                    "const char *%s_version(void);\n\n",
+                    e->name, e->upper, version_text(e), e->name);
+}
+
+static void declare_whole(const Emit *e, Text *h)
+{
+        text_printf(h, "/* The whole model once%s. */\nint %s_forward(%s *m%s%s%s);\n",
+                    e->g->fed_separately ? ", but for what was computed when it was fed" : "", e->name,
+                    e->name, size_list(e, CALLS, true), input_list(e, CALLS, true, false),
+                    output_list(e, true, false));
+        if (is_batched(e))
+                declare_whole_batch(e, h);
+}
 
 void emit_header(const Emit *e, Text *h)
 {
         text_printf(h,
-                    "/* %s: the interface of %s.c, written by lathe %s.\n *\n * Tensors are row-major, "
-                    "outermost axis first.\n",
-                    e->name, e->o->name, LATHE_VERSION);
-        emit_shapes(e, h);
-        text_printf(h,
-                    " * NULL for an output: it is not computed; for an input: %s_ERROR_RANGE.\n"
-                    " * Functions return 0 or an error code; %s_error says it in words. */\n",
-                    e->upper, e->name);
+                    "/* %s: the interface of %s.c, for C and C++; written by lathe %s.\n *\n"
+                    " * Functions that return int return %s_OK, which is 0, or an error below; %s_error() "
+                    "says it "
+                    "in words.  None prints or exits.\n"
+                    " * Memory stays the caller's, and no pointer to it is kept.  One may be NULL only where "
+                    "that is said.\n"
+                    " * Tensors are row-major, outermost axis first.\n",
+                    e->name, e->o->name, LATHE_VERSION, e->upper, e->name);
+        emit_about(e, h);
         text_printf(
                 h, "%s",
-                model_text(e, "#ifndef $MODEL_H\n#define $MODEL_H\n#include <stddef.h>\n#include <stdint.h>\n"
-                              "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n"));
+                model_text(
+                        e,
+                        " */\n#ifndef $MODEL_H\n#define $MODEL_H\n#include <stddef.h>\n#include <stdint.h>\n"
+                        "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n"));
+        declare_version(e, h);
         declare_sizes(e, h);
         declare_errors(e, h);
-        text_printf(
-                h, "%s",
-                model_text(e,
-                           "typedef struct $model $model;\n\n"
-                           "/* Bytes that an instance needs, to be aligned to 64. */\n"
-                           "size_t $model_size(int threads);\n"
-                           "/* In memory of the caller's; nothing is allocated.  weights_path: NULL if the "
-                           "weights are in the C file. */\n"
-                           "int $model_init($model *m, const char *weights_path, int threads);\n"
-                           "/* Ends the threads and unmaps the weights; the memory stays the caller's. */\n"
-                           "void $model_close($model *m);\n"
-                           "/* The same in memory of its own; NULL and *error if that fails. */\n"
-                           "$model *$model_new(const char *weights_path, int threads, int *error);\n"
-                           "void $model_free($model *m);\n"));
-        if (!e->o->embed)
-                text_put(h, model_text(e, in_memory_text));
-        text_put(h, "\n");
+        declare_instance(e, h);
         if (e->plan->ranks)
                 declare_ranks(e, h);
         declare_feeds(e, h);
         if (e->causal)
                 declare_causal_functions(e, h);
         else
-                text_printf(h, "/* The whole model once%s. */\nint %s_forward(%s *m%s%s%s);\n",
-                            e->g->fed_separately ? ", but for what was computed when it was fed" : "",
-                            e->name, e->name, size_list(e, CALLS, true), input_list(e, CALLS, true, false),
-                            output_list(e, true, false));
-        if (!e->causal && is_batched(e))
-                declare_whole_batch(e, h);
+                declare_whole(e, h);
         if (e->o->generates)
                 declare_generate(e, h);
         if (e->o->grammar)
@@ -338,5 +349,8 @@ void emit_header(const Emit *e, Text *h)
                 declare_loop(e, &e->o->loop[i], h);
         if (e->o->tables)
                 declare_texts(e, h);
-        text_printf(h, "const char *%s_error(int code);\n\n#ifdef __cplusplus\n}\n#endif\n#endif\n", e->name);
+        text_printf(h,
+                    "/* An error in words, in English; never NULL. */\nconst char *%s_error(int "
+                    "code);\n\n#ifdef __cplusplus\n}\n#endif\n#endif\n",
+                    e->name);
 }

@@ -293,7 +293,7 @@ void emit_loop(const Emit *e, const EmitLoop *l, Text *c)
 
 /* --- the header ------------------------------------------------------------------------------------------------------ */
 
-static int64_t columns_of(const Emit *e, const EmitLoop *l)
+int64_t loop_columns(const Emit *e, const EmitLoop *l)
 {
         const Type *t = &e->g->output[l->parts.output].node->type;
         return dim_value(t->dim[t->rank - 1], NULL);
@@ -318,7 +318,7 @@ static const char *classify_header(const Emit *e, const EmitLoop *l)
                 "size_t $model_classify_scratch(int64_t width, int64_t height);\n"
                 "/* The label of a class, from 0 on; NULL: it has none. */\n"
                 "const char *$model_label(int64_t number);\n\n",
-                columns_of(e, l));
+                loop_columns(e, l));
 }
 
 static const char *embed_header(const Emit *e, const EmitLoop *l)
@@ -330,7 +330,7 @@ static const char *embed_header(const Emit *e, const EmitLoop *l)
                             "int $model_embed($model *m, const int32_t *tokens, int64_t n, float *vector, "
                             "void *scratch);\n"
                             "size_t $model_embed_scratch(int64_t n);\n\n",
-                            columns_of(e, l));
+                            loop_columns(e, l));
 }
 
 static const char *fill_header(const Emit *e, const EmitLoop *l)
@@ -349,7 +349,7 @@ static const char *fill_header(const Emit *e, const EmitLoop *l)
                 "*of, void "
                 "*scratch);\n"
                 "size_t $model_fill_scratch(int64_t n);\n\n",
-                columns_of(e, l), loop_setting(l->loop, "mask")->number);
+                loop_columns(e, l), loop_setting(l->loop, "mask")->number);
 }
 
 static const char *transcribe_header(const Emit *e, const EmitLoop *l)

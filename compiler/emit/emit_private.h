@@ -38,7 +38,14 @@ void emit_tile(const Plan *p, const Target *t, Text *c);
 /* emit_header.c */
 void emit_header(const Emit *e, Text *h);
 
-/* emit_errors.c: what functions return */
+/* emit_about.c: sizes and tensors, as lines of the header's first comment */
+void emit_about(const Emit *e, Text *h);
+
+/* emit_weights.c: where weights and the tokenizer's tables are, and weights_open() */
+void emit_weights(const Emit *e, Text *c);
+
+/* emit_errors.c: what functions return; and the version, a text without quotes */
+const char *version_text(const Emit *e);
 void declare_errors(const Emit *e, Text *h);
 void emit_errors(const Emit *e, Text *c);
 
@@ -81,6 +88,9 @@ bool is_callers(const Graph *g, const EmitLoop *l, const Input *in); /* the loop
 bool is_callers_size(const Graph *g, const EmitLoop *l, int size);   /* .. a size of such an input */
 void emit_loop(const Emit *e, const EmitLoop *l, Text *c);
 void declare_loop(const Emit *e, const EmitLoop *l, Text *h);
+int64_t loop_columns(const Emit *e,
+                     const EmitLoop *l); /* of its output: classes, a vector's values, tokens */
+const char *caller_gives(const Emit *e, const EmitLoop *l); /* to denoise: ", class_input, text" */
 
 /* emit_denoise.c: what loop denoise has besides */
 void emit_denoise_given(const Emit *e, const EmitLoop *l, Text *c); /* LoopGiven, and denoise_without() */

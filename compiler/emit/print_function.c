@@ -184,10 +184,7 @@ static const char *source_comment(const Plan *p, const Kernel *k)
                 text++;
                 length--;
         }
-        char *shown = arena_strndup(a, text, length < 90 ? length : 90);
-        for (char *c = shown; *c; c++)
-                if (*c == '*' && c[1] == '/')
-                        *c = ' ';
+        const char *shown = comment_text(a, text, length < 90 ? length : 90);
         const char *path = k->span.source->path;
         const char *slash = strrchr(path, '/');
         return arena_printf(a, "/* %s:%d   %s */\n", slash ? slash + 1 : path, line, shown);

@@ -248,8 +248,10 @@ Source *read_source(Arena *arena, const char *path, const char **why)
         char *text = file ? read_all(arena, file, &length) : NULL;
         if (!text)
                 *why = errno == EFBIG ? "larger than 16 MB" : arena_strdup(arena, strerror(errno));
-        if (file && !is_stdin)
+        if (file && !is_stdin) {
                 fclose(file);
+                input_read(path);
+        }
         return text ? source_new(arena, is_stdin ? "<stdin>" : path, text, (int32_t)length) : NULL;
 }
 

@@ -37,6 +37,7 @@ const char *media_read(Arena *a, const char *path, MediaBytes *out, bool *lackin
         *lacking = ferror(file);
         if (!is_stdin)
                 fclose(file);
+        input_read(path);
         return why;
 }
 

@@ -4,15 +4,11 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-extern char **environ;
 
 enum { MAX_ARGUMENTS = 32, LONGEST_MESSAGE = 2000 };
 
@@ -35,67 +31,6 @@ static char *path_in(const char *folder, const char *name)
         return path;
 }
 
-/* The words of a list apart, in place. */
-static int split(char *words, char **list, int n, int most)
-{
-        for (char *save, *w = strtok_r(words, " ", &save); w && n < most; w = strtok_r(NULL, " ", &save))
-                list[n++] = w;
-        return n;
-}
-
-/* The environment with our folder as TMPDIR: a compiler that is ended in the wrong moment leaves a file there.  To free(), the
- * strings with it but for those of environ; NULL without memory. */
-static char **environment(const char *folder)
-{
-        static const char name[] = "TMPDIR=";
-        size_t n = 0, kept = 0;
-        while (environ[n])
-                n++;
-        size_t pointers = (n + 2) * sizeof(char *), bytes = sizeof name + strlen(folder);
-        char **copy = malloc(pointers + bytes);
-        if (!copy)
-                return NULL;
-        for (size_t i = 0; i < n; i++)
-                if (strncmp(environ[i], name, sizeof name - 1) != 0)
-                        copy[kept++] = environ[i];
-        copy[kept++] = (char *)copy + pointers;
-        copy[kept] = NULL;
-        snprintf(copy[kept - 1], bytes, "%s%s", name, folder);
-        return copy;
-}
-
-/* A group of its own: it ends when we say. */
-static int start(CcBuild *b, char *const *argument)
-{
-        posix_spawn_file_actions_t actions;
-        posix_spawnattr_t attributes;
-        int error = posix_spawn_file_actions_init(&actions);
-        if (error)
-                return error;
-        error = posix_spawnattr_init(&attributes);
-        if (!error) {
-                error = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-                if (!error)
-                        error = posix_spawn_file_actions_addopen(&actions, 1, b->log,
-                                                                 O_WRONLY | O_CREAT | O_TRUNC, 0600);
-                if (!error)
-                        error = posix_spawn_file_actions_adddup2(&actions, 1, 2);
-                if (!error)
-                        error = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-                char **variables = environment(b->folder);
-                if (!error && !variables)
-                        error = ENOMEM;
-                pid_t child = 0;
-                if (!error)
-                        error = posix_spawnp(&child, argument[0], &actions, &attributes, argument, variables);
-                free(variables);
-                b->compiler = error ? 0 : child;
-                posix_spawnattr_destroy(&attributes);
-        }
-        posix_spawn_file_actions_destroy(&actions);
-        return error;
-}
-
 /* Starts the compiler, its output to the log; false with errno. */
 static bool spawn(CcBuild *b, const Target *t)
 {
@@ -104,14 +39,14 @@ static bool spawn(CcBuild *b, const Target *t)
         int error = ENOMEM;
         if (words && flags) {
                 static char *const fixed[] = {"-std=c11", "-O2", "-w", "-shared", "-fPIC", "-pthread", "-o"};
-                int n = split(words, argument, 0, MAX_ARGUMENTS / 2);
-                n = split(flags, argument, n, MAX_ARGUMENTS);
+                int n = tool_words(words, argument, 0, MAX_ARGUMENTS / 2);
+                n = tool_words(flags, argument, n, MAX_ARGUMENTS);
                 for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++)
                         argument[n++] = fixed[i];
                 argument[n++] = b->object;
                 argument[n++] = b->source;
                 argument[n] = NULL;
-                error = start(b, argument);
+                error = tool_start(argument, b->folder, b->log, &b->compiler);
         }
         free(words);
         free(flags);
@@ -150,17 +85,6 @@ CcBuild *cc_start(Plan *p)
         return NULL;
 }
 
-static void read_log(CcBuild *b)
-{
-        FILE *f = fopen(b->log, "r");
-        size_t n = f ? fread(b->message, 1, sizeof b->message - 1, f) : 0;
-        b->message[n] = 0;
-        if (f)
-                fclose(f);
-        if (!n)
-                snprintf(b->message, sizeof b->message, "the C compiler failed");
-}
-
 static CcState open_object(CcBuild *b, JitCode *code)
 {
         void *object = dlopen(b->object, RTLD_NOW | RTLD_LOCAL);
@@ -192,7 +116,7 @@ CcState cc_poll(CcBuild *b, bool wait, JitCode *code)
         b->compiler = 0;
         if (ended > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0)
                 return open_object(b, code);
-        read_log(b);
+        tool_said(b->log, "the C compiler failed", b->message, sizeof b->message);
         return CC_FAILED;
 }
 

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 #include "grammars/grammars.h"
 #include "language/language.h"
@@ -86,6 +87,15 @@ const float *
 engine_arena(const Engine *e); /* Plan.arena_size bytes, and the pool of pages from pool_offset() on */
 const char *engine_tier(const Engine *e);       /* "tcc", "cc" or "code" */
 double engine_compile_seconds(const Engine *e); /* of libtcc */
+
+/* tool.c: a program of the system's, which has `folder` for its own files and writes what it says to the file `log`. */
+int tool_words(char *words, char **list, int n,
+               int most); /* the words of a text apart, in place, behind list [n]; how many are there then */
+int tool_start(char *const *argument, const char *folder, const char *log,
+               pid_t *process); /* 0, or an error as errno's */
+void tool_said(const char *log, const char *otherwise, char *message, size_t room);
+/* To its end: 0, and *message is empty, or what it said where it failed; else it could not be started, as errno has it. */
+int tool_run(char *const *argument, const char *folder, const char *log, char *message, size_t room);
 
 /* time_product.c: how long a product takes in one thread, with kernels that are compiled into lathe.  NULL: no memory is left. */
 typedef struct ProductTimer ProductTimer;

@@ -13,6 +13,8 @@ char *file_text(Arena *a, const char *path, int64_t *size, const char **why, boo
         FILE *file = fopen(path, "rb");
         struct stat about;
         char *text = NULL;
+        if (file)
+                input_read(path);
         *why = NULL;
         *lacking = false;
         if (!file || fstat(fileno(file), &about)) {

@@ -96,6 +96,7 @@ static bool map_file(CkFile *file, CkError *err)
         file->descriptor = open(file->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
         if (file->descriptor < 0 || fstat(file->descriptor, &status))
                 return ck_lack(err, "%s: cannot open: %s", file->path, strerror(errno));
+        input_read(file->path);
         if (!S_ISREG(status.st_mode))
                 return ck_fail(err, "%s: not a regular file, which a checkpoint has to be", file->path);
         if (status.st_size == 0)

@@ -13,10 +13,12 @@
 #define show_command heard_command
 #define verify_command heard_command
 #define targets_command heard_command
+#define completion_command heard_command
 #define repl_command heard_command
 #define parse_command heard_words
 #define elaborate_command heard_words
 #define main lathe_main
+#include "commands/command_table.c"
 #include "commands/main.c"
 #undef main
 

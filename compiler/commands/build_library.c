@@ -1,0 +1,149 @@
+/* lathe build --lib: the C as a static and a shared library, by the system's compiler, and their pkg-config file. */
+#define _XOPEN_SOURCE 700 /* realpath, symlink */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "build_private.h"
+
+enum { MOST_WORDS = 64, MESSAGE = 4000 };
+
+/* A folder for a while, and the names in it. */
+typedef struct {
+        Arena *arena;
+        const LibraryParts *parts;
+        char *folder;
+        const char *name[8]; /* C, header, weights, object, archive, shared object, log */
+        char message[MESSAGE];
+} Workshop;
+enum { THE_C, THE_HEADER, THE_WEIGHTS, THE_OBJECT, THE_ARCHIVE, THE_SHARED, THE_LOG };
+
+static const char *path_of(const Workshop *w, int which)
+{
+        return arena_printf(w->arena, "%s/%s", w->folder, w->name[which]);
+}
+
+static const char *command_of(const char *variable, const char *otherwise)
+{
+        const char *said = getenv(variable);
+        return said && *said ? said : otherwise;
+}
+
+/* Runs it with further words, NULL behind them; false after a message. */
+static bool run(Workshop *w, const char *variable, const char *otherwise, const char *flags,
+                const char *const *word)
+{
+        const char *command = command_of(variable, otherwise);
+        char *argument[MOST_WORDS + 1];
+        int n = tool_words(arena_strdup(w->arena, command), argument, 0, MOST_WORDS / 4);
+        n = tool_words(arena_strdup(w->arena, flags), argument, n, MOST_WORDS / 2);
+        for (; *word && n < MOST_WORDS; word++)
+                argument[n++] = arena_strdup(w->arena, *word);
+        argument[n] = NULL;
+        const int error = tool_run(argument, w->folder, path_of(w, THE_LOG), w->message, sizeof w->message);
+        if (error)
+                fprintf(stderr,
+                        "lathe build: --lib wants a C compiler and ar: %s: %s.  CC and AR name others; "
+                        "without --lib "
+                        "the C alone is written.  Nothing was written\n",
+                        command, strerror(error));
+        else if (*w->message)
+                fprintf(stderr,
+                        "lathe build: %s could not make the library; nothing was written.  It says:\n%s%s",
+                        command, w->message, w->message[strlen(w->message) - 1] == '\n' ? "" : "\n");
+        return !error && !*w->message;
+}
+
+/* What is compiled, and the weights under the name that the C knows them by. */
+static bool set_up(Workshop *w)
+{
+        const LibraryParts *p = w->parts;
+        if (!write_file(path_of(w, THE_C), p->c->data, p->c->n) ||
+            !write_file(path_of(w, THE_HEADER), p->h->data, p->h->n))
+                return false;
+        char *weights = p->weights ? realpath(p->weights, NULL) : NULL;
+        const bool good = !p->weights || (weights && !symlink(weights, path_of(w, THE_WEIGHTS)));
+        if (!good)
+                fprintf(stderr, "lathe build: %s: %s\n", path_of(w, THE_WEIGHTS), strerror(errno));
+        free(weights);
+        return good;
+}
+
+static bool compile(Workshop *w)
+{
+        const LibraryParts *p = w->parts;
+        const char *object = path_of(w, THE_OBJECT), *archive = path_of(w, THE_ARCHIVE);
+        const char *to_object[] = {"-std=c11",        "-O2", "-fPIC", "-pthread", "-c",
+                                   path_of(w, THE_C), "-o",  object,  NULL};
+        const char *to_archive[] = {"rcs", archive, object, NULL};
+        const char *to_shared[] = {
+                "-shared", "-pthread", arena_printf(w->arena, "-Wl,-soname,%s", w->name[THE_SHARED]),
+                object,    "-o",       path_of(w, THE_SHARED),
+                NULL};
+        const bool told = isatty(STDERR_FILENO);
+        if (told)
+                fprintf(stderr, "%s compiles %s.c ..", command_of("CC", "cc"), p->base);
+        const bool good = run(w, "CC", "cc", p->target->flags, to_object);
+        if (told)
+                fprintf(stderr, "\r\033[K");
+        return good && run(w, "AR", "ar", "", to_archive) && run(w, "CC", "cc", "", to_shared);
+}
+
+static bool copy(WrittenFile *to, const char *path, const char *from)
+{
+        char part[1 << 16];
+        FILE *f = fopen(from, "rb");
+        if (!output_begin(to, path) || !f) {
+                to->error = to->error ? to->error : strerror(errno);
+        } else {
+                size_t n;
+                while (!to->error && (n = fread(part, 1, sizeof part, f)) > 0)
+                        if (fwrite(part, 1, n, to->file) != n)
+                                to->error = strerror(errno);
+                if (!to->error && (ferror(f) || fflush(to->file)))
+                        to->error = strerror(errno);
+        }
+        if (f)
+                fclose(f);
+        return !to->error;
+}
+
+static bool describe(const Workshop *w, WrittenFile *to, const char *folder)
+{
+        const LibraryParts *p = w->parts;
+        const char *weights =
+                p->weights_beside ? arena_printf(w->arena, "weights=${pcfiledir}/%s.weights\n", p->base) : "";
+        Text *t = text_new(w->arena);
+        text_printf(t,
+                    "%s\nName: %s\nDescription: the model %s, as a library that lathe wrote\nVersion: %s\n"
+                    "Cflags: -I${pcfiledir}\nLibs: -L${pcfiledir} -l%s -pthread\n",
+                    weights, p->base, p->model, LATHE_VERSION, p->base);
+        return output_bytes(to, arena_printf(w->arena, "%s%s.pc", folder, p->base), t->data, t->n);
+}
+
+int build_library(Arena *a, const LibraryParts *parts, const char *folder, WrittenFile *file, int *n)
+{
+        const char *b = parts->base;
+        Workshop w = {
+                .arena = a,
+                .parts = parts,
+                .folder = arena_strdup(a, arena_printf(a, "%s/lathe-XXXXXX", command_of("TMPDIR", "/tmp"))),
+                .name = {arena_printf(a, "%s.c", b), arena_printf(a, "%s.h", b),
+                         arena_printf(a, "%s.c.weights", b), arena_printf(a, "%s.o", b),
+                         arena_printf(a, "lib%s.a", b), arena_printf(a, "lib%s.so", b), "log"}};
+        if (!mkdtemp(w.folder)) {
+                fprintf(stderr, "lathe build: %s: %s; TMPDIR names another place\n", w.folder,
+                        strerror(errno));
+                return WRONG_ENVIRONMENT;
+        }
+        const int entry = ending_folder(w.folder, w.name);
+        const bool good = set_up(&w) && compile(&w);
+        for (int i = THE_ARCHIVE; i <= THE_SHARED && good; i++)
+                copy(&file[(*n)++], arena_printf(a, "%s%s", folder, w.name[i]), path_of(&w, i));
+        if (good)
+                describe(&w, &file[(*n)++], folder);
+        remove_folder(w.folder, w.name);
+        ending_forget(entry);
+        return good ? DONE : WRONG_ENVIRONMENT;
+}

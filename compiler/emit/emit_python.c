@@ -1,0 +1,129 @@
+/* The model as a Python module: what packaging/module.py goes by, and that file. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "emit_private.h"
+
+/* [[1, {}], [0, {"time": 1}]]: of each axis what is fixed, and how often it has each size. */
+static void add_shape(const Emit *e, const Type *t, Text *py)
+{
+        text_put(py, "[");
+        for (int a = 0; a < t->rank; a++) {
+                text_printf(py, "%s[%" PRId64 ", {", a ? ", " : "", t->dim[a].fixed);
+                int n = 0;
+                for (int i = 0; i < e->g->nnamed; i++)
+                        if (t->dim[a].per[i])
+                                text_printf(py, "%s\"%s\": %" PRId64, n++ ? ", " : "", e->g->named[i].name,
+                                            t->dim[a].per[i]);
+                text_put(py, "}]");
+        }
+        text_put(py, "]");
+}
+
+/* ", int64_t words" or ", const float *x" as a list of names: ["words"] */
+static void add_names(const char *list, Text *py)
+{
+        text_put(py, "[");
+        for (int n = 0; *list; n++) {
+                list += strspn(list, ", ");
+                const int length = (int)strcspn(list, ",");
+                text_printf(py, "%s\"%.*s\"", n ? ", " : "", length, list);
+                list += length;
+        }
+        text_put(py, "]");
+}
+
+static void add_call(const Emit *e, const char *kind, int group, Text *py)
+{
+        text_printf(py, "        \"%s%s\": {\"sizes\": ", kind, group == CALLS ? "" : group_name(e, group));
+        add_names(size_list(e, group, false), py);
+        text_put(py, ", \"inputs\": ");
+        add_names(input_list(e, group, false, false), py);
+        text_put(py, "},\n");
+}
+
+static void add_tensors(const Emit *e, Text *py)
+{
+        text_put(py, "    \"sizes\": {");
+        for (int i = 0; i < e->g->nnamed; i++)
+                text_printf(py, "%s\"%s\": %" PRId64, i ? ", " : "", e->g->named[i].name,
+                            e->g->named[i].bound);
+        text_put(py, "},\n    \"inputs\": {\n");
+        for (int i = 0; i < e->g->ninput; i++) {
+                const Input *in = &e->g->input[i];
+                text_printf(py, "        \"%s\": {\"dtype\": \"%s\", \"shape\": ", in->name,
+                            in->type.dtype == REAL ? "float32" : "int32");
+                add_shape(e, &in->type, py);
+                text_put(py, "},\n");
+        }
+        text_put(py, "    },\n    \"outputs\": {\n");
+        for (int i = 0; i < e->g->noutput; i++) {
+                text_printf(py, "        \"%s\": {\"shape\": ", e->g->output[i].name);
+                add_shape(e, &e->g->output[i].node->type, py);
+                text_put(py, "},\n");
+        }
+        text_put(py, "    },\n");
+}
+
+static void add_calls(const Emit *e, Text *py)
+{
+        text_put(py, "    \"calls\": {\n");
+        add_call(e, "forward", CALLS, py);
+        for (int i = 0; i < e->g->ngroup; i++)
+                if (is_fed_separately(e->g, i))
+                        add_call(e, "feed_", i, py);
+        text_put(py, "    },\n    \"groups\": [");
+        for (int i = 0, n = 0; i < e->g->ngroup; i++)
+                if (is_fed_separately(e->g, i))
+                        text_printf(py, "%s\"%s\"", n++ ? ", " : "", group_name(e, i));
+        text_put(py, "],\n");
+}
+
+/* Of each loop how many values it gives; of denoise, what it is given. */
+static void add_loops(const Emit *e, Text *py)
+{
+        text_put(py, "    \"loops\": {");
+        for (int i = 0, n = 0; i < e->o->nloop; i++) {
+                const EmitLoop *l = &e->o->loop[i];
+                const bool denoises = !strcmp(l->loop->name, "denoise");
+                if (denoises && !takes_class_alone(e->g, l))
+                        continue;
+                text_printf(py, "%s\"%s\": ", n++ ? ", " : "", l->loop->name);
+                if (!denoises) {
+                        text_printf(py, "%" PRId64, loop_columns(e, l));
+                        continue;
+                }
+                text_put(py, "{\"given\": ");
+                add_names(caller_gives(e, l), py);
+                text_printf(py, ", \"class\": %s, \"latent\": \"%s\"}",
+                            l->parts.class ? arena_printf(e->arena, "\"%s\"", l->parts.class->name) : "None",
+                            l->parts.input->name);
+        }
+        text_put(py, "},\n");
+}
+
+void emit_python(Plan *p, const EmitOptions *o, Text *py)
+{
+        const Emit e = emit_new(p, o);
+        text_printf(py,
+                    "\"\"\"%s: a model, written by lathe %s: arrays of numpy in and out.  %s.h says what "
+                    "each input "
+                    "and output is.\"\"\"\n\nMODEL = {\n",
+                    e.name, LATHE_VERSION, o->name);
+        text_printf(py,
+                    "    \"name\": \"%s\",\n    \"files\": \"%s\",\n    \"package\": \"%s\",\n    "
+                    "\"version\": \"%s\",\n",
+                    e.name, o->name, LATHE_VERSION, version_text(&e));
+        text_printf(py, "    \"weights\": %s,\n",
+                    o->home == WEIGHTS_MAPPED ? arena_printf(e.arena, "\"%s.weights\"", o->name) : "None");
+        text_printf(py, "    \"time\": %s,\n    \"past\": %s,\n",
+                    e.causal ? arena_printf(e.arena, "\"%s\"", e.g->named[e.g->time].name) : "None",
+                    e.causal ? arena_printf(e.arena, "\"%s\"", e.g->named[e.g->past].name) : "None");
+        text_printf(py, "    \"tokenizer\": %s,\n    \"generates\": %s,\n    \"grammar\": %s,\n",
+                    o->tables ? "True" : "False", o->generates ? "True" : "False",
+                    o->grammar ? "True" : "False");
+        add_tensors(&e, py);
+        add_calls(&e, py);
+        add_loops(&e, py);
+        text_printf(py, "}\n\n%s", embedded_text("module.py"));
+}

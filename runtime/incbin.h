@@ -1,0 +1,36 @@
+/*
+ * The weights in the program, where the assembler puts their file.  $model and $MODEL stand for the model's name.
+ *
+ * Needs the model's struct, LAYOUT_HASH, WEIGHT_FLOATS, TAIL_BYTES and TAIL_HASH.
+ */
+#if !defined __GNUC__ || defined __TINYC__ || !(defined __ELF__ || defined __APPLE__)
+#error "this compiler puts no file into a program: take gcc or clang, or lathe build --embed in place of --incbin"
+#endif
+/* The weight file lies beside this one.  If it is elsewhere: -D$MODEL_WEIGHT_FILE='"PATH"'. */
+#ifndef $MODEL_WEIGHT_FILE
+#define $MODEL_WEIGHT_FILE __FILE__ ".weights"
+#endif
+#ifdef __APPLE__
+__asm__(".section __TEXT,__const\n.p2align 6\n"
+        ".private_extern _$model_weight_file\n_$model_weight_file:\n.incbin \"" $MODEL_WEIGHT_FILE "\"\n"
+        ".private_extern _$model_weight_file_end\n_$model_weight_file_end:\n.byte 0\n.text\n");
+#else
+__asm__(".pushsection .rodata\n.balign 64\n"
+        ".globl $model_weight_file\n.hidden $model_weight_file\n$model_weight_file:\n.incbin \"" $MODEL_WEIGHT_FILE "\"\n"
+        ".globl $model_weight_file_end\n.hidden $model_weight_file_end\n$model_weight_file_end:\n.byte 0\n.popsection\n");
+#endif
+extern const unsigned char $model_weight_file[] __attribute__((visibility("hidden")));
+extern const unsigned char $model_weight_file_end[] __attribute__((visibility("hidden")));
+
+/* Its head is that of a file that is mapped. */
+static int weights_inside($model *m)
+{
+        uint64_t head[5];
+        const uint64_t bytes = (uint64_t)($model_weight_file_end - $model_weight_file);
+        memcpy(head, $model_weight_file, bytes < sizeof head ? (size_t)bytes : sizeof head);
+        if (bytes != 4096 + sizeof(float) * (uint64_t)WEIGHT_FLOATS + TAIL_BYTES || memcmp(head, "lathe 1\n", 8) ||
+            head[1] != LAYOUT_HASH || head[2] != WEIGHT_FLOATS || head[3] != TAIL_BYTES || head[4] != TAIL_HASH)
+                return $MODEL_ERROR_WEIGHTS;
+        m->weights = (const float *)(const void *)($model_weight_file + 4096);
+        return $MODEL_OK;
+}
