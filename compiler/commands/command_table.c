@@ -232,6 +232,7 @@ const Command command_table[] = {
          "          -o: either by blocks\n"
          "  passes  the passes, in order\n"
          "  c       the C that `lathe build` writes\n"
+         "  --json        params, taps and cost too, for programs\n"
          "  -o FILE.svg   of plan, threads, roofline, graph and elaborated: a picture (docs/pictures.md); "
          "FILE.dot: a graph for "
          "Graphviz\n"

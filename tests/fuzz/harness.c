@@ -194,9 +194,9 @@ int tool_words(char *words, char **list, int n, int most)
         return n;
 }
 
-int tool_run(char *const *argument, const char *folder, const char *log, char *message, size_t room)
+int tool_run(char *const *argument, const char *where, const char *log, char *message, size_t room)
 {
-        (void)argument, (void)folder, (void)log, (void)message, (void)room;
+        (void)argument, (void)where, (void)log, (void)message, (void)room;
         return 1;
 }
 
