@@ -62,4 +62,12 @@ lines = [line.split(None, 1) for line in lathe("targets").splitlines()]
 verdict("targets", [t["name"] for t in targets] == [line[0] for line in lines] and all(t["about"] in line[1] for t, line in zip(targets, lines)))
 verdict("one target is native", [t["runs"] for t in targets].count("native") == 1)
 verdict("their flags", {t["name"]: t["flags"] for t in targets}["avx2"] == "-mavx2 -mfma -mf16c")
+good, bad = f"{ROOT}/tests/golden/tale.golden", "none.golden"
+checks = json.loads(lathe("golden", "check", good, "--jit", "tcc", "--target", "scalar", "--json"))
+verdict("a golden check", [(c["file"], c["target"], c["how"], c["passed"], c["code"]) for c in checks] == [(good, "scalar", "tcc", True, 0)]
+        and checks[0]["said"][0].startswith("ok "), checks)
+done = subprocess.run([LATHE, "golden", "check", good, bad, "--jit", "tcc", "--target", "scalar", "--json"], stdout=subprocess.PIPE)
+checks = json.loads(done.stdout)
+verdict("golden checks that fail", done.returncode == 3 and [c["passed"] for c in checks] == [True, False]
+        and "none.golden" in " ".join(checks[1]["said"]), done.returncode, checks)
 sys.exit(failed)
