@@ -271,4 +271,5 @@ typedef struct {
 const char *golden_how(const GoldenCheck *c); /* "tcc", "code": just in time; "cc": ahead of time */
 /* false after a message */
 bool golden_junit(const char *path, const GoldenCheck *check, int n);
+bool golden_json(const GoldenCheck *check, int n); /* to standard output */
 #endif

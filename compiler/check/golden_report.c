@@ -1,5 +1,7 @@
-/* What golden checks say, for machines: JUnit's XML, one testcase a check. */
+/* What golden checks say, for machines: JUnit's XML, one testcase a check, and JSON. */
 #include "check.h"
+
+#include <string.h>
 
 static void xml(Text *t, const char *text)
 {
@@ -49,6 +51,38 @@ bool golden_junit(const char *path, const GoldenCheck *check, int n)
         }
         text_printf(t, "</testsuite>\n");
         bool good = write_file(path, t->data, t->n);
+        arena_free(&arena);
+        return good;
+}
+
+/* The lines that a check has said; bytes that are no UTF-8 are "?". */
+static json_t *lines_said(Arena *a, FILE *said)
+{
+        char line[4096];
+        json_t *list = json_array();
+        if (said)
+                rewind(said);
+        while (said && fgets(line, sizeof line, said))
+                json_array_append_new(list, json_string(comment_text(a, line, (int64_t)strcspn(line, "\n"))));
+        return list;
+}
+
+bool golden_json(const GoldenCheck *check, int n)
+{
+        Arena arena = {0};
+        json_begin();
+        json_t *list = json_array();
+        for (int i = 0; i < n; i++) {
+                const GoldenCheck *c = &check[i];
+                const char *path = comment_text(&arena, c->path, (int64_t)strlen(c->path));
+                json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:b, s:i, s:o}", "file", path,
+                                                      "target", c->target->name, "how", golden_how(c),
+                                                      "passed", c->code == DONE, "code", c->code, "said",
+                                                      lines_said(&arena, c->said)));
+        }
+        const bool good = json_write(list);
+        if (!good)
+                fprintf(stderr, "lathe: out of memory\n");
         arena_free(&arena);
         return good;
 }

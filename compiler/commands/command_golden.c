@@ -130,9 +130,9 @@ static void begin(GoldenCheck *c, const Options *o)
         _exit(WRONG_ENVIRONMENT);
 }
 
-static void say_failure(const GoldenCheck *c, const char *why)
+static void say_failure(FILE *to, const GoldenCheck *c, const char *why)
 {
-        printf("FAIL %s %s %s: %s\n", c->path, c->target->name, golden_how(c), why);
+        fprintf(to, "FAIL %s %s %s: %s\n", c->path, c->target->name, golden_how(c), why);
 }
 
 /* Both say the same behind their first lines, which name target and way. */
@@ -162,7 +162,7 @@ static const GoldenCheck *like_before(const GoldenCheck *first, const GoldenChec
 }
 
 /* What the process of a check has said; the words of an earlier one are not repeated.  Whether it has said anything. */
-static bool show_said(const GoldenCheck *first, const GoldenCheck *c)
+static bool show_said(FILE *to, const GoldenCheck *first, const GoldenCheck *c)
 {
         const GoldenCheck *before = like_before(first, c);
         char line[4096];
@@ -170,14 +170,14 @@ static bool show_said(const GoldenCheck *first, const GoldenCheck *c)
         if (c->said)
                 rewind(c->said);
         for (; c->said && !(before && any) && fgets(line, sizeof line, c->said); any = true)
-                fputs(line, stdout);
+                fputs(line, to);
         if (before)
-                printf("     as with %s %s\n", before->target->name, golden_how(before));
+                fprintf(to, "     as with %s %s\n", before->target->name, golden_how(before));
         return any;
 }
 
 /* Of the checks that begin with `first` one that was begun. */
-static void end(const GoldenCheck *first, GoldenCheck *c)
+static void end(FILE *to, const GoldenCheck *first, GoldenCheck *c)
 {
         int status = WRONG_ENVIRONMENT << 8;
         while (c->process > 0 && waitpid(c->process, &status, 0) < 0 && errno == EINTR)
@@ -185,34 +185,34 @@ static void end(const GoldenCheck *first, GoldenCheck *c)
         if (c->process > 0)
                 ending_forget(c->entry);
         else {
-                say_failure(c, "no process can be started");
+                say_failure(to, c, "no process can be started");
                 fprintf(stderr, "lathe golden: no process can be started: %s\n", strerror(c->error));
         }
         c->code = WIFEXITED(status) ? WEXITSTATUS(status) : WRONG_ENVIRONMENT;
-        const bool any = show_said(first, c);
+        const bool any = show_said(to, first, c);
         if (c->process > 0 && !any && WIFEXITED(status)) {
-                say_failure(c, "what it says can't be kept");
+                say_failure(to, c, "what it says can't be kept");
                 fprintf(stderr, "lathe golden: a temporary file can't be read\n");
                 c->code = WRONG_ENVIRONMENT;
         }
         if (c->process > 0 && !WIFEXITED(status))
-                printf("FAIL %s %s %s: ended by signal %d\n", c->path, c->target->name, golden_how(c),
-                       WTERMSIG(status));
-        fflush(stdout);
+                fprintf(to, "FAIL %s %s %s: ended by signal %d\n", c->path, c->target->name, golden_how(c),
+                        WTERMSIG(status));
+        fflush(to);
 }
 
 /* As many at once as there are cores; in their order. */
-static int run_checks(GoldenCheck *c, int n, const Options *o)
+static int run_checks(FILE *to, GoldenCheck *c, int n, const Options *o)
 {
         int cores = (int)sysconf(_SC_NPROCESSORS_ONLN), begun = 0, passed = 0, worst = DONE;
         for (int i = 0; i < n; i++) {
                 for (; begun < n && begun < i + (cores > 0 ? cores : 1); begun++)
                         begin(&c[begun], o);
-                end(c, &c[i]);
+                end(to, c, &c[i]);
                 passed += c[i].code == DONE;
                 worst = c[i].code > worst ? c[i].code : worst;
         }
-        printf("%d passed, %d failed\n", passed, n - passed);
+        fprintf(to, "%d passed, %d failed\n", passed, n - passed);
         return worst;
 }
 
@@ -318,7 +318,17 @@ static int check(const Options *o)
                                                .target = way[k].target,
                                                .when = way[k].when,
                                                .jit = o->jit};
-        int code = run_checks(c, n, o);
+        FILE *to = o->json ? fopen("/dev/null", "w") : stdout; /* the list says it all */
+        if (!to) {
+                fprintf(stderr, "lathe golden: /dev/null: %s\n", strerror(errno));
+                free(c);
+                return WRONG_ENVIRONMENT;
+        }
+        int code = run_checks(to, c, n, o);
+        if (o->json) {
+                fclose(to);
+                code = golden_json(c, n) ? code : WRONG_ENVIRONMENT;
+        }
         if (o->junit && !golden_junit(o->junit, c, n))
                 code = WRONG_ENVIRONMENT;
         for (int i = 0; i < n; i++)
@@ -343,7 +353,7 @@ int golden_command(const Options *o)
         if (o->review)
                 return options_fit(o, "golden check --review", "?wsbhV") ? golden_review(o) : WRONG_USAGE;
         if (!options_fit(o, o->update ? "golden check --update" : "golden check",
-                         o->update ? "uwshV" : "wsTJbcL4RuUhV"))
+                         o->update ? "uwshV" : "wsTJbcL4RuUhVj"))
                 return WRONG_USAGE;
         if (!o->update)
                 return check(o);

@@ -6,10 +6,10 @@
 int show_command(const Options *o)
 {
         /* what each part depends on */
-        static const char *const takes[] = {[PART_PARAMS] = "mD",
+        static const char *const takes[] = {[PART_PARAMS] = "mDj",
                                             [PART_LOOPS] = "mD",
-                                            [PART_TAPS] = "mD",
-                                            [PART_COST] = "mDws0kT1cyL4V)",
+                                            [PART_TAPS] = "mDj",
+                                            [PART_COST] = "mDws0kT1cyL4Vj)",
                                             [PART_PLAN] = "mDwsxd0kT1cyL4Vo",
                                             [PART_THREADS] = "mDwsxd0kT1cyVoR!#",
                                             [PART_ROOFLINE] = "mDwsxd0kT1cyVo!#",

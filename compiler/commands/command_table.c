@@ -256,6 +256,7 @@ const Command command_table[] = {
          "          -o: either by blocks\n"
          "  passes  the passes, in order\n"
          "  c       the C that `lathe build` writes\n"
+         "  --json        params, taps and cost too, for programs\n"
          "  -o FILE.svg   of plan, threads, roofline, graph and elaborated: a picture (docs/pictures.md); "
          "FILE.dot: a graph for "
          "Graphviz\n"
@@ -330,7 +331,7 @@ const Command command_table[] = {
          "    --tokenizer, --quant, --calibrate, --kv, --threads, --target, --jit, --chunk: as for run\n"
          "example: lathe verify models/stories260k.model --target scalar --target avx2\n"
          "example: lathe verify SmolLM2-135M/ --quant bf16 --text wiki.txt\n"},
-        {"golden", golden_command, "mDwsZtopnyITJbcL4RuUhV?*", 2, MAX_FILES, "record MODEL, or check FILE…",
+        {"golden", golden_command, "mDwsZtopnyITJbcL4RuUhV?*j", 2, MAX_FILES, "record MODEL, or check FILE…",
          "record MODEL [options] | check FILE…", "outputs kept as text, and held to it to the bit",
          "record writes MODEL.golden (-o names it): of each output and tapped value shape, hash, norm, first "
          "and last values, "
@@ -364,6 +365,7 @@ const Command command_table[] = {
          "is "
          "it written\n"
          "  --junit FILE     a report for CI as well\n"
+         "  --json           instead: a list of the checks: file, target, how, passed, code, what was said\n"
          "  --cache WHERE    as for run, where the model is a published one\n"
          "example: lathe golden record models/tale.model -p '1 2 3' && lathe golden check tale.golden\n"
          "example: lathe golden check --review tests/*.golden\n"},

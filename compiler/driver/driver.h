@@ -338,6 +338,24 @@ int model_part(const char *name);                           /* -1 after a messag
 int show_model(Model *m, const Options *o, ModelPart part); /* an exit code */
 const char *grouped(Arena *a, int64_t n);                   /* "124,439,808" */
 
+/* Of a weight "layer.{i}.attn.q.w": the iterations of a repeat stand after its name. */
+const char *name_pattern(Arena *a, const Weight *w);
+/* Those that one position takes part with: of experts, the ones that its gates choose. */
+int64_t parameters_in_use(const Graph *g);
+/* What calls cost, by the positions of `time` (-1: it is fixed), which are `bound` at most. */
+typedef struct {
+        int time;
+        int64_t bound;
+        Flops whole, step; /* step: of a causal model, after so many positions */
+        const int64_t *
+                held; /* by number of the state: positions that compiled code holds; 0: all.  NULL: there is none */
+} CallCosts;
+
+/* show_json.c: the same for programs; exit codes */
+int json_of_params(Model *m);
+int json_of_taps(Model *m);
+int json_of_cost(Model *m, const Options *o, const CallCosts *c);
+
 /* show_picture.c: the same as SVG (of a graph also as a text for Graphviz), into the file of -o */
 bool picture_name_fits(const Options *o,
                        ModelPart part);           /* false after a message; without -o nothing is asked */

@@ -22,8 +22,7 @@ const char *grouped(Arena *a, int64_t n)
 
 /* --- parameters ---------------------------------------------------------------------------------------------- */
 
-/* "layer.{i}.attn.q.w": the iterations of a repeat stand after its name. */
-static const char *name_pattern(Arena *a, const Weight *w)
+const char *name_pattern(Arena *a, const Weight *w)
 {
         static const char *const iteration[] = {"i", "j", "k", "l"};
         const char *name = "";
@@ -41,8 +40,7 @@ static int longer(int width, const char *text)
         return n > width ? n : width;
 }
 
-/* Those that one position takes part with: of experts, the ones that its gates choose. */
-static int64_t parameters_in_use(const Graph *g)
+int64_t parameters_in_use(const Graph *g)
 {
         int64_t n = 0;
         for (int i = 0; i < g->nweight; i++) {
@@ -295,9 +293,11 @@ static void whole_call(const Graph *g, int time, int64_t *size)
 }
 
 /* A step of each number of ranks; false after a message. */
-static bool show_ranks(Model *m, const Options *o, int64_t *size)
+static bool show_ranks(Model *m, const Options *o, int time)
 {
         Arena *a = &m->arena;
+        int64_t size[MAX_NAMED] = {0};
+        whole_call(m->graph, time, size);
         Plan *p = model_plan(m, o, target_find(o->ntarget ? o->target[0] : "native"));
         if (!p)
                 return false;
@@ -315,16 +315,25 @@ static bool show_ranks(Model *m, const Options *o, int64_t *size)
         return true;
 }
 
-static int show_cost(Model *m, const Options *o)
+static CallCosts costs_of_calls(Model *m, const Options *o)
+{
+        const Graph *g = m->graph;
+        int64_t size[MAX_NAMED] = {0};
+        CallCosts c = {.time = g->past >= 0 ? g->time : growing_dimension(g)};
+        c.bound = c.time >= 0 ? g->named[c.time].bound : 0;
+        whole_call(g, c.time, size);
+        c.whole = cost_flops(g, size, c.time);
+        c.step = g->past >= 0 ? cost_flops(g, size, g->past) : c.whole;
+        c.held = g->nstate ? positions_held(m, o) : NULL;
+        return c;
+}
+
+static int show_cost(Model *m, const Options *o, const CallCosts *c)
 {
         const Graph *g = m->graph;
         Arena *a = &m->arena;
-        int64_t size[MAX_NAMED] = {0};
-        int time = g->past >= 0 ? g->time : growing_dimension(g);
-        int64_t bound = time >= 0 ? g->named[time].bound : 0;
+        const int time = c->time;
         const char *name = time >= 0 ? g->named[time].name : "";
-        whole_call(g, time, size);
-        Flops all = cost_flops(g, size, time), one = g->past >= 0 ? cost_flops(g, size, g->past) : all;
         printf("%s\n", g->name);
         show_bytes(a, "weights", parameter_count(g));
         if (o->weights || o->quant) {
@@ -333,27 +342,26 @@ static int show_cost(Model *m, const Options *o)
                 show_weight_storage(a, g);
         }
         if (g->nstate) {
-                const int64_t *held = positions_held(m, o);
                 const char *slots = o->slots > 1 ? arena_printf(a, " in each of %d slots", o->slots) : "";
-                show_bytes(a, arena_printf(a, "cache for %s positions%s", grouped(a, bound), slots),
-                           cache_count(g, held));
+                show_bytes(a, arena_printf(a, "cache for %s positions%s", grouped(a, c->bound), slots),
+                           cache_count(g, c->held));
                 if (o->kv)
-                        show_state_storage(a, g, held);
-                show_states(a, g, held);
+                        show_state_storage(a, g, c->held);
+                show_states(a, g, c->held);
         }
         for (int i = 0; i < g->nnamed; i++)
                 if (i != time && i != g->past)
-                        printf("%s = %s\n", g->named[i].name, grouped(a, size[i]));
+                        printf("%s = %s\n", g->named[i].name, grouped(a, g->named[i].bound));
         if (time < 0)
-                show_flops(a, "a call", &all, "", 0);
+                show_flops(a, "a call", &c->whole, "", 0);
         else
                 show_flops(a,
                            arena_printf(a, "%s of n%s%s", g->past >= 0 ? "prefill" : "a call",
                                         strcmp(name, "n") ? " = " : "", strcmp(name, "n") ? name : ""),
-                           &all, "n", bound);
+                           &c->whole, "n", c->bound);
         if (g->past >= 0)
-                show_flops(a, "a step after p positions", &one, "p", bound - 1);
-        if (o->nranks && !show_ranks(m, o, size))
+                show_flops(a, "a step after p positions", &c->step, "p", c->bound - 1);
+        if (o->nranks && !show_ranks(m, o, time))
                 return WRONG_INPUT;
         printf("A multiply-add is 2 FLOPs, an element of an elementwise op or a sum 1, of a softmax 5.  "
                "Products are "
@@ -445,15 +453,18 @@ int show_model(Model *m, const Options *o, ModelPart part)
         if (part == PART_ELABORATED)
                 return show_graph(m, o);
         if (part == PART_PARAMS)
-                return show_params(m);
+                return o->json ? json_of_params(m) : show_params(m);
         if (part == PART_LOOPS)
                 return show_loops(m);
         if (part == PART_TAPS)
-                return show_taps(m);
+                return o->json ? json_of_taps(m) : show_taps(m);
         if (!model_passes(m, o))
                 return WRONG_INPUT;
         switch (part) {
-        case PART_COST: return show_cost(m, o);
+        case PART_COST: {
+                const CallCosts c = costs_of_calls(m, o);
+                return o->json ? json_of_cost(m, o, &c) : show_cost(m, o, &c);
+        }
         case PART_GRAPH: return show_graph(m, o);
         case PART_PLAN:
         case PART_THREADS:

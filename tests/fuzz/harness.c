@@ -1,4 +1,4 @@
-/* What the fuzzers share, and in place of output.c, jit_cc.c and memory.c: no input can write a file or start a program. */
+/* What the fuzzers share, and in place of output.c, jit_cc.c, tool.c and memory.c: no input can write a file or start a program. */
 #define _DEFAULT_SOURCE /* mkdtemp */
 #include "harness.h"
 
@@ -121,6 +121,12 @@ bool write_file(const char *to, const char *bytes, int64_t n)
         return true;
 }
 
+bool output_begin(WrittenFile *o, const char *to)
+{
+        *o = (WrittenFile){.path = to, .error = "nothing is written here"};
+        return false;
+}
+
 bool output_bytes(WrittenFile *o, const char *to, const char *bytes, int64_t n)
 {
         *o = (WrittenFile){.path = to};
@@ -178,6 +184,20 @@ void cc_free(CcBuild *b)
 void jit_cc_free(JitCode *code)
 {
         (void)code;
+}
+
+/* --- in place of tool.c --------------------------------------------------------------------------------------------- */
+
+int tool_words(char *words, char **list, int n, int most)
+{
+        (void)words, (void)list, (void)most;
+        return n;
+}
+
+int tool_run(char *const *argument, const char *where, const char *log, char *message, size_t room)
+{
+        (void)argument, (void)where, (void)log, (void)message, (void)room;
+        return 1;
 }
 
 /* --- in place of memory.c ------------------------------------------------------------------------------------------ */

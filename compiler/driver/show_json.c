@@ -1,0 +1,176 @@
+/* What `lathe show --json` says of a model, for programs: its weights, its values' names, and what a call costs. */
+#include <math.h>
+#include <string.h>
+
+#include "driver.h"
+
+/* Numbers, and texts as "time" where a size is known only when the model runs. */
+static json_t *shape_json(Arena *a, const Graph *g, const Type *t)
+{
+        json_t *list = json_array();
+        for (int i = 0; i < t->rank; i++)
+                json_array_append_new(list, dim_is_fixed(t->dim[i]) ? json_integer(t->dim[i].fixed)
+                                                                    : json_string(dim_text(a, g, t->dim[i])));
+        return list;
+}
+
+static json_t *setting_json(const Setting *s)
+{
+        if (s->kind == SETTING_TEXT)
+                return json_string(s->text);
+        if (s->kind == SETTING_BOOL)
+                return json_boolean(s->number != 0);
+        if (s->kind == SETTING_NUMBER && !isfinite(s->number))
+                return json_null();
+        if (s->kind == SETTING_NUMBER)
+                return fabs(s->number) < 0x1p53 && s->number == (double)(int64_t)s->number
+                               ? json_integer((int64_t)s->number)
+                               : json_real(s->number);
+        json_t *list = json_array();
+        for (int i = 0; i < s->nlist; i++)
+                json_array_append_new(list, isfinite(s->list[i]) ? json_real(s->list[i]) : json_null());
+        return list;
+}
+
+static json_t *begin(const Graph *g)
+{
+        json_begin();
+        json_t *all = json_object();
+        json_object_set_new(all, "model", json_string(g->name));
+        return all;
+}
+
+static int end(json_t *all)
+{
+        if (json_write(all))
+                return DONE;
+        fprintf(stderr, "lathe: out of memory\n");
+        return WRONG_ENVIRONMENT;
+}
+
+int json_of_params(Model *m)
+{
+        const Graph *g = m->graph;
+        json_t *all = begin(g), *hyper = json_object(), *weights = json_array();
+        for (int i = 0; i < g->nhyper; i++)
+                json_object_set_new(hyper, g->hyper[i].name, setting_json(&g->hyper[i]));
+        for (int i = 0; i < g->nweight; i++) {
+                const Weight *w = g->weight[i];
+                json_t *one = json_object();
+                json_object_set_new(one, "name", json_string(name_pattern(&m->arena, w)));
+                json_object_set_new(one, "shape", shape_json(&m->arena, g, &w->type));
+                json_object_set_new(one, "slots", json_integer(w->slots));
+                json_object_set_new(one, "parameters", json_integer(w->slots * type_count(&w->type, NULL)));
+                json_array_append_new(weights, one);
+        }
+        json_object_set_new(all, "hyperparameters", hyper);
+        json_object_set_new(all, "weights", weights);
+        json_object_set_new(all, "in_use", json_integer(parameters_in_use(g)));
+        json_object_set_new(all, "parameters", json_integer(parameter_count(g)));
+        return end(all);
+}
+
+int json_of_taps(Model *m)
+{
+        int n;
+        const Tap *tap = taps_of(&m->arena, m->graph, &n);
+        json_t *all = begin(m->graph), *list = json_array();
+        for (int i = 0; i < n; i++) {
+                json_t *one = json_object();
+                json_object_set_new(one, "name", json_string(tap[i].name));
+                json_object_set_new(one, "shape", shape_json(&m->arena, m->graph, &tap[i].type));
+                json_object_set_new(one, "in_all_iterations", json_boolean(tap[i].in_all_iterations));
+                json_array_append_new(list, one);
+        }
+        json_object_set_new(all, "taps", list);
+        return end(all);
+}
+
+/* --- cost ---------------------------------------------------------------------------------------------------------- */
+
+/* The factors of 1, n, n^2 and so on. */
+static json_t *polynomial_json(const Polynomial *p)
+{
+        json_t *list = json_array();
+        int last = COST_DEGREE;
+        while (last > 0 && !p->factor[last])
+                last--;
+        for (int i = 0; i <= last; i++)
+                json_array_append_new(list, json_integer(p->factor[i]));
+        return list;
+}
+
+/* A kind of call: FLOP by a number of positions, and at `at` of them. */
+static json_t *call_json(const char *name, const Flops *f, int64_t at)
+{
+        json_t *one = json_object();
+        json_object_set_new(one, "call", json_string(name));
+        json_object_set_new(one, "products", polynomial_json(&f->product));
+        json_object_set_new(one, "attention", polynomial_json(&f->pair));
+        json_object_set_new(one, "elementwise", polynomial_json(&f->pointwise));
+        json_object_set_new(one, "positions", json_integer(at));
+        json_object_set_new(one, "flop",
+                            json_integer(polynomial_at(&f->product, at) + polynomial_at(&f->pair, at) +
+                                         polynomial_at(&f->pointwise, at)));
+        return one;
+}
+
+static json_t *states_json(Arena *a, const Graph *g, const int64_t *held)
+{
+        json_t *list = json_array();
+        for (int i = 0; i < g->nstate; i++) {
+                const StateVar *s = g->state[i];
+                json_t *one = json_object();
+                json_object_set_new(one, "name", json_string(s->name));
+                json_object_set_new(one, "shape", shape_json(a, g, &s->type));
+                json_object_set_new(one, "slots", json_integer(s->slots));
+                json_object_set_new(one, "positions_held", held[i] ? json_integer(held[i]) : json_null());
+                json_object_set_new(one, "storage", json_string(storage_info[s->storage].text));
+                json_object_set_new(one, "values", json_integer(state_count(g, s, held[i])));
+                json_array_append_new(list, one);
+        }
+        return list;
+}
+
+/* How many values are of each type, as a checkpoint or --quant gives them, and their bytes. */
+static json_t *stored_json(const Graph *g)
+{
+        int64_t count[STORAGE_COUNT] = {0}, bytes = 0;
+        json_t *values = json_object(), *all = json_object();
+        for (int i = 0; i < g->nweight; i++)
+                count[g->weight[i]->storage] += g->weight[i]->slots * type_count(&g->weight[i]->type, NULL);
+        for (Storage s = 0; s < STORAGE_COUNT; s++) {
+                bytes += storage_size(s, count[s]);
+                if (count[s])
+                        json_object_set_new(values, storage_info[s].text, json_integer(count[s]));
+        }
+        json_object_set_new(all, "values", values);
+        json_object_set_new(all, "bytes", json_integer(bytes));
+        return all;
+}
+
+int json_of_cost(Model *m, const Options *o, const CallCosts *c)
+{
+        const bool stored = o->weights || o->quant;
+        if (stored && !settle_storage(m, o))
+                return WRONG_INPUT;
+        const Graph *g = m->graph;
+        json_t *all = begin(g), *sizes = json_object(), *calls = json_array();
+        for (int i = 0; i < g->nnamed; i++)
+                if (i != g->past)
+                        json_object_set_new(sizes, g->named[i].name, json_integer(g->named[i].bound));
+        json_object_set_new(all, "sizes", sizes);
+        json_object_set_new(all, "parameters", json_integer(parameter_count(g)));
+        if (stored)
+                json_object_set_new(all, "stored", stored_json(g));
+        if (g->nstate) {
+                json_object_set_new(all, "sequences", json_integer(o->slots));
+                json_object_set_new(all, "cache_values", json_integer(cache_count(g, c->held)));
+                json_object_set_new(all, "states", states_json(&m->arena, g, c->held));
+        }
+        json_array_append_new(calls, call_json(g->past >= 0 ? "prefill" : "forward", &c->whole, c->bound));
+        if (g->past >= 0)
+                json_array_append_new(calls, call_json("step", &c->step, c->bound - 1));
+        json_object_set_new(all, "calls", calls);
+        return end(all);
+}
