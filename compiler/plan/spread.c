@@ -107,7 +107,7 @@ static bool is_read_by_heads(Apart *a, const Buffer *b)
         return true;
 }
 
-/* Panels of a part that belong to each of `heads`; 0: they don't divide so. */
+/* Do whole panels of a part belong to each of so many heads, and lie there by columns?  Then they are kept apart. */
 static bool has_heads(Apart *a, const MatmulPart *part, int64_t heads)
 {
         const Stmt *store = only_statement(part->epilogue, STMT_STORE);
