@@ -61,46 +61,55 @@ static bool is_spread(const Kernel *k)
 
 /* --- what need not be exchanged ------------------------------------------------------------------------------------ */
 
-/* Buffers of which each rank needs its own heads alone. */
+/* A buffer of which each rank needs its own heads alone; what an element's number leaves modulo this says whose it is (heads.c). */
+typedef struct {
+        const Buffer *buffer;
+        int64_t modulus;
+} ApartBuffer;
 typedef struct {
         Plan *plan;
-        const Buffer **buffer;
+        ApartBuffer *of;
         int n, cap;
 } Apart;
 
-static void keep_apart(Apart *a, const Buffer *b)
+/* False: it is kept apart otherwise already, or not by heads. */
+static bool keep_apart(Apart *a, const Buffer *b, int64_t modulus)
 {
         for (int i = 0; i < a->n; i++)
-                if (a->buffer[i] == b)
-                        return;
-        GROW(a->plan->graph->arena, a->buffer, a->n, a->cap);
-        a->buffer[a->n++] = b;
+                if (a->of[i].buffer == b)
+                        return a->of[i].modulus == modulus;
+        GROW(a->plan->graph->arena, a->of, a->n, a->cap);
+        a->of[a->n++] = (ApartBuffer){b, modulus};
+        return modulus > 0;
+}
+
+static int64_t kv_heads_of(const Kernel *k)
+{
+        return only_statement(k->code->function[k->code->n - 1], STMT_ATTENTION)->call.attention->kv_heads;
 }
 
 /* Does the kernel read of b what belongs to each head for this head alone?  What it then writes is kept apart too. */
-static bool reads_by_heads(Apart *a, const Kernel *k, const Buffer *b)
+static bool reads_by_heads(Apart *a, const Kernel *k, ApartBuffer b)
 {
-        if (heads_modulus(a->plan, k, b) <= 0)
+        if (heads_modulus(a->plan, k, b.buffer) != b.modulus)
                 return false;
-        if (k->op == K_ATTENTION)
-                return k->spread; /* each rank's heads, whose results are exchanged */
-        for (int i = 0; i < k->code->nwritten; i++) {
-                if (heads_modulus(a->plan, k, k->code->written[i]) <= 0)
+        if (k->op == K_ATTENTION) /* each rank's heads, if it counts them alike; its results are exchanged */
+                return k->spread && kv_heads_of(k) == a->plan->heads;
+        for (int i = 0; i < k->code->nwritten; i++)
+                if (!keep_apart(a, k->code->written[i], heads_modulus(a->plan, k, k->code->written[i])))
                         return false;
-                keep_apart(a, k->code->written[i]);
-        }
         return true;
 }
 
-static bool is_read_by_heads(Apart *a, const Buffer *b)
+static bool is_read_by_heads(Apart *a, ApartBuffer b)
 {
         const Plan *p = a->plan;
-        if (b->home == IN_OUTPUT)
+        if (b.buffer->home == IN_OUTPUT)
                 return false;
         for (int i = 0; i < p->nbody; i++)
                 for (int j = 0; j < p->list[i].n; j++) {
                         const Kernel *k = p->list[i].kernel[j];
-                        if (k->op != K_REPEAT && k->code && code_reads(k->code, b) &&
+                        if (k->op != K_REPEAT && k->code && code_reads(k->code, b.buffer) &&
                             !reads_by_heads(a, k, b))
                                 return false;
                 }
@@ -115,8 +124,7 @@ static bool has_heads(Apart *a, const MatmulPart *part, int64_t heads)
             part->panels * LANES != part->segment->n ||
             !lies_by_columns(a->plan, part->epilogue, store, part->segment->n))
                 return false;
-        keep_apart(a, whole_buffer(store->buffer));
-        return true;
+        return keep_apart(a, whole_buffer(store->buffer), part->segment->n);
 }
 
 /* A product whose results only kernels by heads read, and attention in the end, is shared by heads, as that is. */
@@ -128,7 +136,7 @@ static int64_t heads_of_product(Plan *p, const Kernel *k)
         for (int i = 0; i < c->npart && good; i++)
                 good = has_heads(&a, &c->part[i], p->heads);
         for (int i = 0; i < a.n && good; i++)
-                good = is_read_by_heads(&a, a.buffer[i]);
+                good = is_read_by_heads(&a, a.of[i]);
         return good ? p->heads : 0;
 }
 
