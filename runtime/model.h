@@ -18,7 +18,7 @@ typedef struct {
         const char *path;
         const void *image;
         size_t bytes;
-} WeightSource;
+} WeightImage;
 
 /* The weight file: a head of 40 bytes, "lathe 1\n", the layout hash, the number of floats, the bytes of the tail and their hash; zeros
  * up to byte 4096; the floats; the tail.  0: it is another's, or too short or long. */
@@ -76,7 +76,7 @@ static int weights_from_memory($model *m, const void *image, size_t bytes)
         return $MODEL_OK;
 }
 
-static int weights_take($model *m, const WeightSource *from)
+static int weights_take($model *m, const WeightImage *from)
 {
         return from->image ? weights_from_memory(m, from->image, from->bytes) : weights_map(m, from->path);
 }
@@ -101,7 +101,7 @@ static void lay_out($model *m)
         m->scratch = m->state + STATE_FLOATS;
 }
 
-APART int init($model *m, const WeightSource *from, int threads)
+APART int init($model *m, const WeightImage *from, int threads)
 {
         memset(m, 0, sizeof *m);
         lay_out(m);
@@ -124,7 +124,7 @@ APART int init($model *m, const WeightSource *from, int threads)
         return $MODEL_OK;
 }
 
-static int init_from($model *m, const WeightSource *from, int threads)
+static int init_from($model *m, const WeightImage *from, int threads)
 {
         m->threads = 0; /* so that it can be closed */
         m->mapped = NULL;
@@ -133,7 +133,7 @@ static int init_from($model *m, const WeightSource *from, int threads)
 
 int $model_init($model *m, const char *weights_path, int threads)
 {
-        const WeightSource from = {.path = weights_path};
+        const WeightImage from = {.path = weights_path};
         return init_from(m, &from, threads);
 }
 
@@ -154,7 +154,7 @@ void $model_close($model *m)
         weights_unmap(m);
 }
 
-static $model *new_from(const WeightSource *from, int threads, int *error)
+static $model *new_from(const WeightImage *from, int threads, int *error)
 {
         void *memory = NULL;
         *error = !processor_suits()                    ? $MODEL_ERROR_CPU
@@ -173,7 +173,7 @@ static $model *new_from(const WeightSource *from, int threads, int *error)
 
 $model *$model_new(const char *weights_path, int threads, int *error)
 {
-        const WeightSource from = {.path = weights_path};
+        const WeightImage from = {.path = weights_path};
         return new_from(&from, threads, error);
 }
 
@@ -195,12 +195,12 @@ static void run($model *m)
 /* With weights in memory. */
 int $model_init_from($model *m, const void *image, size_t bytes, int threads)
 {
-        const WeightSource from = {.image = image, .bytes = bytes};
+        const WeightImage from = {.image = image, .bytes = bytes};
         return init_from(m, &from, threads);
 }
 
 $model *$model_new_from(const void *image, size_t bytes, int threads, int *error)
 {
-        const WeightSource from = {.image = image, .bytes = bytes};
+        const WeightImage from = {.image = image, .bytes = bytes};
         return new_from(&from, threads, error);
 }

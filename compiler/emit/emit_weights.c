@@ -52,7 +52,7 @@ static void emit_opening(const Emit *e, Text *c)
                              : "";
         text_put(c, model_text(e, arena_printf(
                                           e->arena,
-                                          "static int weights_open($model *m, const WeightSource *from)\n{\n"
+                                          "static int weights_open($model *m, const WeightImage *from)\n{\n"
                                           "%s%s        return error;\n}\n\n",
                                           weights, tables)));
 }
